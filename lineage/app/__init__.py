@@ -1,0 +1,113 @@
+"""Composition root: the only place that chooses concrete backends, reads the clock and the environment."""
+
+import os
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from lineage.core.times import canonical
+from lineage.errors import DamagedIndex, WorkspaceError
+
+if TYPE_CHECKING:
+    from lineage.config import Settings
+    from lineage.pipeline.house import House
+    from lineage.store import Store
+
+STATE = ".lineage"
+_VARIABLES = ("LINEAGE_WORKSPACE", "SIGNET_WORKSPACE")
+_DEFAULT = "~/.agents"
+
+Result = TypeVar("Result")
+
+
+def workspace_root(option: str | None, environment: Mapping[str, str] | None = None) -> Path:
+    """`--workspace`, else LINEAGE_WORKSPACE, else SIGNET_WORKSPACE, else `~/.agents`. (format: Workspace)"""
+    variables = os.environ if environment is None else environment
+    named = option or next((variables[name] for name in _VARIABLES if variables.get(name)), _DEFAULT)
+    return Path(named).expanduser().absolute()
+
+
+def now() -> str:
+    """This run's time: the one place where the clock is read."""
+    return canonical(datetime.now(UTC))
+
+
+def with_house(root: Path, use_case: Callable[["House"], Result], *, create: bool = False) -> Result:
+    """Opens the workspace, fills an index that is missing, and runs a use case in it.
+
+    An index that turns out to be damaged on the way is begun anew and the use case run again: every one of them may be.
+    `create` makes a workspace that does not exist yet. Raises WorkspaceError where there is none.
+    """
+    from lineage.pipeline.reindexing import ensure_indexed
+
+    house = open_house(root, create=create)
+    try:
+        try:
+            ensure_indexed(house)
+            return use_case(house)
+        except DamagedIndex:
+            house.index.reset()
+            ensure_indexed(house)
+            return use_case(house)
+    finally:
+        house.index.close()
+
+
+def open_house(root: Path, *, create: bool = False) -> "House":
+    """The object graph of one workspace. The caller closes its index."""
+    from lineage.canon import Canon
+    from lineage.index import Index
+    from lineage.pipeline.house import House
+    from lineage.store import LocalStore
+    from lineage.telemetry import Telemetry
+
+    if not root.is_dir() and not create:
+        raise WorkspaceError(
+            f"no workspace at {root}", hint=f"run `lineage init {root}`, or name another with `--workspace`"
+        )
+    store = LocalStore(root)
+    private = LocalStore(root / STATE, locks=root / STATE / "locks", private=True)
+    return House(
+        canon=Canon.over(store, private),
+        index=Index(root / STATE / "index.db"),
+        telemetry=Telemetry(root / STATE / "runtime.db"),
+        settings=_settings(store),
+        now=now(),
+        new_id=lambda: uuid.uuid4().hex,
+    )
+
+
+def template() -> Path:
+    """The folder of the workspace template: inside the installed package, or beside it in a checkout."""
+    import lineage
+
+    package = Path(lineage.__file__).parent
+    installed = package / "workspace_template"
+    return installed if installed.is_dir() else package.parent / "workspace_template"
+
+
+def initialize(root: Path) -> tuple[list[str], list[str]]:
+    """Makes a workspace out of the template. Gives back (paths made, paths that were there and stay as they are)."""
+    from lineage.store import ExistsError, LocalStore
+
+    store, source = LocalStore(root), template()
+    made, kept = [], []
+    for path in sorted(p for p in source.rglob("*") if p.is_file()):
+        key = path.relative_to(source).as_posix()
+        try:
+            store.create(key, path.read_bytes())
+            made.append(key)
+        except ExistsError:
+            kept.append(key)
+    with_house(root, lambda house: None)
+    return made, kept
+
+
+def _settings(store: "Store") -> "Settings":
+    from lineage.config import FILE, Settings, parsed
+    from lineage.store import read_or_none
+
+    blob = read_or_none(store, FILE)
+    return parsed(blob.data.decode("utf-8", errors="replace")) if blob else Settings()

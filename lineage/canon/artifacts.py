@@ -1,0 +1,27 @@
+"""Immutable content artifacts. (spec: immutable content artifacts)"""
+
+from dataclasses import dataclass
+
+from lineage.core.documents import Artifact, parsed_as, serialized
+from lineage.store import Store, commit, read_or_none
+
+
+@dataclass(frozen=True, slots=True)
+class Artifacts:
+    """Written once: the same content again succeeds, other content raises."""
+
+    store: Store
+
+    def write(self, artifact: Artifact) -> bool:
+        """True when written, False when it lay there already. Raises ImmutableError where other content does."""
+        return commit(self.store, artifact.path, serialized(artifact))
+
+    def get(self, path: str) -> Artifact | None:
+        """The artifact at a path, None where there is none. Raises FormatError where it breaks its contract."""
+        blob = read_or_none(self.store, path)
+        return parsed_as(Artifact, blob.data, path) if blob else None
+
+    def holds(self, artifact: Artifact) -> bool | None:
+        """Whether this very content is committed; None where the path is free."""
+        blob = read_or_none(self.store, artifact.path)
+        return blob.data == serialized(artifact) if blob else None

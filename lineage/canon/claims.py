@@ -1,0 +1,29 @@
+"""Claims: which stem a session's manifest has, found by token without listing anything. (format: Identity)"""
+
+from dataclasses import dataclass
+
+from lineage.core import naming
+from lineage.core.documents import Claim, parsed_as, serialized
+from lineage.core.documents import claim as claim_of
+from lineage.core.identity import Identity
+from lineage.store import ExistsError, Store, read_or_none
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    store: Store
+
+    def stem_of(self, token: str) -> str | None:
+        """The claimed stem of a session, None where nothing is claimed yet."""
+        path = naming.claim_path(token)
+        blob = read_or_none(self.store, path)
+        return parsed_as(Claim, blob.data, path).stem if blob else None
+
+    def claim(self, identity: Identity, stem: str) -> str:
+        """Claims a stem for a session. Returns the stem in force: of many claimants exactly one wins."""
+        claim = claim_of(identity, stem)
+        try:
+            self.store.create(claim.path, serialized(claim), frozen=True)
+        except ExistsError:
+            return self.stem_of(identity.token) or stem
+        return stem

@@ -1,0 +1,34 @@
+"""The one mutable file of a session, changed by compare-and-swap. (spec: mutable session manifest; concurrency)"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lineage.core import manifest as revisions
+from lineage.core import naming
+from lineage.core.documents import Artifact, Manifest, parsed_as, serialized
+from lineage.store import Store, read_or_none, update
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    store: Store
+
+    def get(self, stem: str) -> Manifest | None:
+        """The manifest of a claimed stem, None where there is none yet. Raises FormatError where it is damaged."""
+        path = naming.artifact_path(stem, naming.MANIFEST)
+        blob = read_or_none(self.store, path)
+        return parsed_as(Manifest, blob.data, path) if blob else None
+
+    def link(self, stem: str, artifacts: Sequence[Artifact], write_id: str, now: str) -> bool:
+        """Names the artifacts of one capture or compaction in the manifest. False where it names them already.
+
+        `write_id` is unique for this write: an answer that was lost is recognised by reading it back.
+        """
+        path = naming.artifact_path(stem, naming.MANIFEST)
+
+        def change(data: bytes | None) -> bytes | None:
+            current = parsed_as(Manifest, data, path) if data is not None else None
+            changed = revisions.linked(current, stem, artifacts, write_id, now)
+            return serialized(changed) if changed else None
+
+        return update(self.store, path, change)

@@ -1,0 +1,43 @@
+"""The spool: unfinished flows of this machine, the only place that may hold raw text. (law 1; law 2)"""
+
+from dataclasses import dataclass
+
+from lineage.core.job import Job, parsed, serialized
+from lineage.errors import FormatError
+from lineage.store import Store, read_or_none, update
+
+_PREFIX = "spool/"
+
+
+@dataclass(frozen=True, slots=True)
+class Spool:
+    """Jobs in a private store: files 0600 in folders 0700."""
+
+    store: Store
+
+    def put(self, job: Job) -> None:
+        update(self.store, _PREFIX + job.name, lambda _: serialized(job))
+
+    def clear(self, job: Job) -> None:
+        self.store.delete(_PREFIX + job.name)
+
+    def pending(self, token: str | None = None) -> list[Job]:
+        """Unfinished jobs, oldest first: all, or those of one session. Damaged files are left alone, see `damaged`."""
+        return self._jobs(token)[0]
+
+    def damaged(self) -> list[str]:
+        """Spool files that hold no job that this version can read."""
+        return self._jobs(None)[1]
+
+    def _jobs(self, token: str | None) -> tuple[list[Job], list[str]]:
+        jobs, damaged = [], []
+        for entry in self.store.list(_PREFIX):
+            if token and f"--{token}--" not in entry.key:
+                continue
+            blob = read_or_none(self.store, entry.key)
+            try:
+                if blob:
+                    jobs.append(parsed(blob.data))
+            except FormatError:
+                damaged.append(entry.key)
+        return jobs, damaged

@@ -1,0 +1,39 @@
+"""Tombstones: removed sessions, read by every writer. (spec: deletion/removal)"""
+
+from dataclasses import dataclass
+
+from lineage.core import naming
+from lineage.core.documents import Tombstone, parsed_as
+from lineage.errors import FormatError, RemovedError
+from lineage.store import Store, read_or_none
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstones:
+    store: Store
+
+    def has(self, token: str) -> bool:
+        """Whether the session was removed. A damaged tombstone counts: what is in doubt stays removed."""
+        return read_or_none(self.store, naming.tombstone_path(token)) is not None
+
+    def get(self, token: str) -> Tombstone | None:
+        path = naming.tombstone_path(token)
+        blob = read_or_none(self.store, path)
+        return parsed_as(Tombstone, blob.data, path) if blob else None
+
+    def refuse(self, token: str) -> None:
+        """Raises RemovedError where the session was removed."""
+        if self.has(token):
+            raise RemovedError(f"session {token} was removed{self._when(token)}; it is not captured again")
+
+    def tokens(self) -> frozenset[str]:
+        """The tokens of all removed sessions."""
+        names = (entry.key.removeprefix(naming.TOMBSTONES) for entry in self.store.list(naming.TOMBSTONES))
+        return frozenset(name.removesuffix(".md") for name in names if name.endswith(".md"))
+
+    def _when(self, token: str) -> str:
+        try:
+            tombstone = self.get(token)
+        except FormatError:
+            return ""
+        return f" at {tombstone.removed_at}" if tombstone else ""

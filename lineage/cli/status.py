@@ -1,0 +1,51 @@
+"""`lineage status`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lineage.cli import options
+from lineage.cli.output import say, say_json
+
+
+@click.command("status")
+@options.as_json
+@options.workspace
+def command(root: Path, as_json: bool) -> int:
+    """What the workspace holds, what is unfinished, what was counted.
+
+    \b
+    Example:
+      lineage status --json
+    """
+    from lineage.app import with_house
+    from lineage.core.sanitizer import VERSION
+    from lineage.pipeline.lookup import status
+
+    state = {"workspace": str(root), "sanitizer": VERSION, **with_house(root, status)}
+    if as_json:
+        say_json(state)
+    else:
+        _say(state)
+    return 0
+
+
+def _say(state: dict[str, Any]) -> None:
+    say(f"workspace  {state['workspace']}")
+    say(f"artifacts  {_counts(state['artifacts']) or 'none yet'}")
+    say(f"agents     {', '.join(state['agents']) or 'none yet'}")
+    say(f"counted    {_counts(state['counters'])}")
+    say(f"removed    {state['tombstones']}")
+    for mark, value in state["marks"].items():
+        say(f"{mark}: {value}")
+    for job in state["unfinished"]:
+        say(f"unfinished {job['flow']} of {job['session_token']}, signalled {job['captured_at']}")
+    for path in state["damaged_jobs"]:
+        say(f"damaged    .lineage/{path}: left as it is")
+    if state["telemetry_was_damaged"]:
+        say("damaged    .lineage/runtime.db was set aside as runtime.db.damaged; counting began anew")
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items())

@@ -1,0 +1,88 @@
+"""The workspace's settings: `lineage.toml`, every key known, every unknown one an error that names the nearest.
+
+This package takes text and gives values; who reads the file is the composition root.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any
+
+from lineage.errors import InvalidInput
+
+FILE = "lineage.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """`max_bytes`: the whole of MEMORY.md, UTF-8. `row_style`: `full` (the spec's row) or `compact`."""
+
+    max_bytes: int = 262144
+    row_style: str = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """`thinking`: keep the agent's thinking. `max_result_chars`: how much of a tool's result is kept."""
+
+    thinking: bool = False
+    max_result_chars: int = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    ledger: Ledger = Ledger()
+    transcript: Transcript = Transcript()
+
+
+_SECTIONS: Mapping[str, type] = {"ledger": Ledger, "transcript": Transcript}
+_CHOICES = {"ledger.row_style": ("full", "compact")}
+_LEAST = {"ledger.max_bytes": 4096, "transcript.max_result_chars": 0}
+_MACHINE_ONLY = ("workspace", "index", "command", "url", "credentials", "model", "endpoint")
+
+
+def parsed(text: str) -> Settings:
+    """The settings that a `lineage.toml` holds. Raises InvalidInput for what is unknown, mistyped or out of range."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(
+            f"{FILE} is not valid TOML: {error}", hint=f"mend {FILE}, then run the command again"
+        ) from error
+    _check(tables)
+    return Settings(**{name: _SECTIONS[name](**values) for name, values in tables.items()})
+
+
+def _check(tables: Mapping[str, Any]) -> None:
+    for name, values in tables.items():
+        if name in _MACHINE_ONLY:
+            raise InvalidInput(
+                f"{FILE}: {name!r} is not read from a workspace",
+                hint="locations, credentials and programs stand in ~/.config/lineage/config.toml only",
+            )
+        if name not in _SECTIONS or not isinstance(values, dict):
+            raise _unknown(name, _SECTIONS)
+        known = {field.name: field for field in fields(_SECTIONS[name])}
+        for key, value in values.items():
+            if key not in known:
+                raise _unknown(f"{name}.{key}", [f"{name}.{k}" for k in known])
+            _check_value(f"{name}.{key}", value, known[key].default)
+
+
+def _check_value(key: str, value: Any, default: Any) -> None:
+    if type(value) is not type(default):
+        raise InvalidInput(f"{FILE}: {key} is {type(value).__name__}, not {type(default).__name__}")
+    if key in _CHOICES and value not in _CHOICES[key]:
+        raise InvalidInput(f"{FILE}: {key} is {value!r}, not one of {', '.join(_CHOICES[key])}")
+    if key in _LEAST and value < _LEAST[key]:
+        raise InvalidInput(f"{FILE}: {key} is {value}, less than {_LEAST[key]}")
+
+
+def _unknown(key: str, known: Iterator[str] | Mapping[str, Any] | list[str]) -> InvalidInput:
+    names = list(known)
+    near = get_close_matches(key, names, 1)
+    return InvalidInput(
+        f"{FILE}: unknown setting {key!r}",
+        hint=f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}",
+    )

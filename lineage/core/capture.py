@@ -1,0 +1,34 @@
+"""What an adapter makes of a harness's transcript, before anything is sanitized or decided."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lineage.core.turns import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A compaction that the transcript records: its summary, and how many turns came before it."""
+
+    summary: str
+    turns_before: int
+    at: str | None = None
+    trigger: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A session as its source shows it. Times are canonical UTC strings, `turns` in the source's order.
+
+    `skipped` counts, by reason, the records that are not turns: unknown, damaged, bookkeeping, sub-agents.
+    """
+
+    turns: tuple[Turn, ...]
+    started_at: str | None = None
+    ended_at: str | None = None
+    project: str | None = None
+    title: str | None = None
+    models: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
+    compactions: tuple[Compacted, ...] = ()
+    skipped: Mapping[str, int] = field(default_factory=dict)

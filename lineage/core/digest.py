@@ -1,0 +1,26 @@
+"""What happened in a run of turns, condensed: the material of summaries and fallback sentences."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """All texts are one-line or paragraph strings out of sanitized turns; tuples are in order of appearance.
+
+    `ending` says who had the last word: `reply`, `request`, `call` (a tool call without an answer) or `result`.
+    """
+
+    turns: int = 0
+    requests: tuple[str, ...] = ()
+    replies: int = 0
+    last_reply: str = ""
+    edited: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    tools: tuple[tuple[str, int], ...] = ()
+    errors: int = 0
+    decisions: tuple[str, ...] = ()
+    lessons: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    ending: str = "reply"

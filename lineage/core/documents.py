@@ -1,0 +1,269 @@
+"""The typed documents of the canonical layer and their frontmatter contract, strict both ways. (spec: frontmatter)
+
+Every document is a frozen dataclass whose fields, in order, are its frontmatter keys; `body` comes last. Times are
+canonical UTC strings, paths are relative to the workspace root.
+"""
+
+import dataclasses
+from dataclasses import dataclass, field
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from lineage.core import frontmatter, naming
+from lineage.core.body import HASH_SCOPE, body_sha256
+from lineage.core.identity import Identity, checked_agent
+from lineage.errors import FormatError, InvalidInput
+
+SENTENCE_VERSION = "memory_sentence_v1"
+OK = "ok"
+FALLBACK = "fallback"
+
+_TIMES = frozenset(
+    {"captured_at", "started_at", "ended_at", "updated_at", "memory_sentence_generated_at", "removed_at"}
+)
+
+_ITEMS: dict[str, type | UnionType] = {"watermark": int | str | NoneType}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """An immutable content artifact: transcript, summary or compaction.
+
+    `watermark` is [count, last turn id, sanitizer version]: how far into the session's turns the capture reaches.
+    """
+
+    kind: str
+    agent_id: str
+    session_id: str
+    session_key: str | None
+    project: str | None
+    harness: str
+    captured_at: str
+    started_at: str | None
+    ended_at: str | None
+    manifest_path: str
+    source_node_id: str | None
+    content_sha256: str
+    hash_scope: str
+    sanitizer_version: str
+    memory_sentence: str
+    memory_sentence_version: str
+    memory_sentence_quality: str
+    memory_sentence_generated_at: str
+    lane: str | None
+    private: bool
+    forked_from: str | None
+    parent_session: str | None
+    watermark: list[Any]
+    models: list[str]
+    branches: list[str]
+    title: str
+    aliases: list[str]
+    tags: list[str]
+    body: str = field(repr=False)
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.agent_id, self.session_id, self.session_key)
+
+    @property
+    def stem(self) -> str:
+        return naming.stem(self.captured_at, self.identity.token)
+
+    @property
+    def path(self) -> str:
+        return naming.artifact_path(self.stem, self.kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """The one mutable file of a session: it names every capture and compaction, oldest first, by stem."""
+
+    kind: str
+    agent_id: str
+    session_id: str
+    session_key: str | None
+    project: str | None
+    harness: str
+    captured_at: str
+    summary_path: str | None
+    transcript_path: str | None
+    compaction_path: str | None
+    memory_md_refs: list[str]
+    updated_at: str
+    revision: int
+    write_id: str
+    started_at: str | None
+    ended_at: str | None
+    captures: list[str]
+    compactions: list[str]
+    content_sha256: str
+    hash_scope: str
+    lane: str | None
+    private: bool
+    forked_from: str | None
+    parent_session: str | None
+    title: str
+    aliases: list[str]
+    tags: list[str]
+    body: str = field(repr=False)
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.agent_id, self.session_id, self.session_key)
+
+    @property
+    def stem(self) -> str:
+        return naming.stem(self.captured_at, self.identity.token)
+
+    @property
+    def path(self) -> str:
+        return naming.artifact_path(self.stem, naming.MANIFEST)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """Which stem the session's manifest has; created once, before the session's first artifact. (format: Identity)"""
+
+    kind: str
+    agent_id: str
+    session_token: str
+    stem: str
+    body: str = ""
+
+    @property
+    def path(self) -> str:
+        return naming.claim_path(self.session_token)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tombstone:
+    """A removed session: no writer may bring it back. (spec: deletion/removal)"""
+
+    kind: str
+    agent_id: str
+    session_token: str
+    removed_at: str
+    reason: str
+    removed_paths: list[str]
+    removed_turns: list[str]
+    body: str = ""
+
+    @property
+    def path(self) -> str:
+        return naming.tombstone_path(self.session_token)
+
+
+Document = Artifact | Manifest | Claim | Tombstone
+AnyDocument = TypeVar("AnyDocument", Artifact, Manifest, Claim, Tombstone)
+
+_CLASS_OF = {
+    naming.TRANSCRIPT: Artifact,
+    naming.SUMMARY: Artifact,
+    naming.COMPACTION: Artifact,
+    naming.MANIFEST: Manifest,
+    "claim": Claim,
+    "tombstone": Tombstone,
+}
+
+
+def claim(identity: Identity, stem: str) -> Claim:
+    return Claim(kind="claim", agent_id=identity.agent_id, session_token=identity.token, stem=stem)
+
+
+def serialized(document: Document) -> bytes:
+    """The file of a document. Raises FormatError when the document breaks its contract."""
+    meta = {key: getattr(document, key) for key in keys_of(document.__class__)}
+    _check(type(document), meta)
+    return frontmatter.dump(meta, document.body).encode()
+
+
+def parsed(data: bytes, path: str) -> Document:
+    """The document that a file holds. Raises FormatError, naming `path`, where it breaks the contract.
+
+    The checks: known kind, every key present with its type, canonical times, the body hash, and an identity that
+    recomputes to the token in the file's name.
+    """
+    try:
+        meta, body = frontmatter.load(data.decode("utf-8"))
+        cls = _CLASS_OF.get(str(meta.get("kind")))
+        if cls is None:
+            raise FormatError(f"unknown kind {meta.get('kind')!r}")
+        _check(cls, meta)
+        document: Document = cls(**{key: meta[key] for key in keys_of(cls)}, body=body)
+        _check_place(document, path)
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path}: not UTF-8 text") from error
+    except FormatError as error:
+        raise FormatError(f"{path}: {error.message}", hint=error.hint) from error
+    return document
+
+
+def parsed_as(cls: type[AnyDocument], data: bytes, path: str) -> AnyDocument:
+    """`parsed`, for a place that holds one kind of document only."""
+    document = parsed(data, path)
+    if not isinstance(document, cls):
+        raise FormatError(f"{path}: holds a {document.kind}, not a {cls.__name__.lower()}")
+    return document
+
+
+def unknown_keys(data: bytes) -> list[str]:
+    """Keys of a file's frontmatter that its kind does not have: somebody added them by hand."""
+    meta, _ = frontmatter.load(data.decode("utf-8", errors="replace"))
+    cls = _CLASS_OF.get(str(meta.get("kind")))
+    return sorted(set(meta) - set(keys_of(cls))) if cls else []
+
+
+def keys_of(cls: type) -> tuple[str, ...]:
+    """The frontmatter keys of a kind of document, in the order in which they are written."""
+    return tuple(_TYPES[cls])
+
+
+def _flat(hint: Any) -> tuple[type, ...]:
+    if isinstance(hint, UnionType):
+        return tuple(part for arg in get_args(hint) for part in _flat(arg))
+    return (get_origin(hint) or hint,)
+
+
+_TYPES: dict[type, dict[str, tuple[type, ...]]] = {
+    cls: {key: _flat(hint) for key, hint in get_type_hints(cls).items() if key != "body"}
+    for cls in (Artifact, Manifest, Claim, Tombstone)
+}
+
+
+def _check(cls: type[Document], meta: dict[str, Any]) -> None:
+    for key, types in _TYPES[cls].items():
+        if key not in meta:
+            raise FormatError(f"the frontmatter lacks {key!r}")
+        value = meta[key]
+        if type(value) not in types:
+            wanted = " or ".join("null" if t is NoneType else t.__name__ for t in types)
+            raise FormatError(f"{key!r} is {type(value).__name__}, not {wanted}")
+        if isinstance(value, list) and not all(isinstance(item, _ITEMS.get(key, str)) for item in value):
+            raise FormatError(f"{key!r} holds something else than text")
+        if key in _TIMES and value is not None and not _is_time(value):
+            raise FormatError(f"{key!r} is not a canonical UTC time: {value!r}")
+    if meta.get("hash_scope", HASH_SCOPE) != HASH_SCOPE:
+        raise FormatError(f"'hash_scope' is not {HASH_SCOPE!r}")
+    if meta.get("memory_sentence_quality", OK) not in (OK, FALLBACK):
+        raise FormatError("'memory_sentence_quality' is neither 'ok' nor 'fallback'")
+    try:
+        checked_agent(meta["agent_id"])
+    except InvalidInput as error:
+        raise FormatError(error.message) from error
+
+
+def _is_time(value: str) -> bool:
+    return naming.is_stem(f"{value.replace(':', '-')}--aaaaaaaaaaaaaaaa")
+
+
+def _check_place(document: Document, path: str) -> None:
+    if document.path != path:
+        raise FormatError(f"its own identity and time belong to {document.path}")
+    if isinstance(document, Artifact | Manifest) and body_sha256(document.body) != document.content_sha256:
+        raise FormatError("the body does not match 'content_sha256'")
+
+
+def with_body(document: Artifact, body: str) -> Artifact:
+    """The artifact with another body and the hash that belongs to it."""
+    return dataclasses.replace(document, body=body, content_sha256=body_sha256(body))

@@ -1,0 +1,45 @@
+"""Fences: text that Obsidian shows and never runs. (format: Bodies)"""
+
+import re
+
+_RUN = re.compile(r"~{3,}|`{3,}")
+_OPENING = re.compile(r"(~{3,})(.*)")
+_EXECUTABLE = re.compile(
+    r"""(?P<fence>^[ \t>]*(?:`{3,}|~{3,}))[ \t]*(?=dataview|dataviewjs|templater|js-engine|meta-bind|run-|button|query)
+      | (?P<embed>!)(?=\[\[)
+      | (?P<tag><)(?=%|/?(?:script|iframe|object|embed|style|svg|img|link|meta|form|base)\b)
+      | (?P<inline>`)(?=\$?=)
+      | (?P<rule>^---)(?=[ \t]*$)
+    """,
+    re.VERBOSE | re.MULTILINE | re.IGNORECASE,
+)
+
+
+def fenced(text: str, info: str = "") -> str:
+    """The text inside a tilde fence longer than any fence in it."""
+    longest = max((len(run) for run in _RUN.findall(text)), default=2)
+    fence = "~" * (longest + 1)
+    return f"{fence}{info}\n{text}\n{fence}"
+
+
+def opening(line: str) -> tuple[str, str] | None:
+    """The fence that a line opens and its info string, None where it opens none."""
+    match = _OPENING.fullmatch(line)
+    return (match[1], match[2]) if match else None
+
+
+def defused(text: str) -> str:
+    r"""Unfenced text in which nothing runs or embeds: a backslash or a word joiner stands visibly in the way.
+
+    >>> defused("![[secret]] <%* tp %>")
+    '\\![[secret]] &lt;%* tp %>'
+    """
+
+    def broken(match: re.Match[str]) -> str:
+        if match["tag"]:
+            return "&lt;"
+        if match["fence"]:
+            return f"{match['fence']}text "
+        return "\\" + match[0]
+
+    return _EXECUTABLE.sub(broken, text)

@@ -1,0 +1,110 @@
+"""Frontmatter as text: written in the common subset of JSON and YAML, one key a line, in the order given.
+
+What is written reads back equal. What a person or Obsidian rewrote is read by a strict YAML loader that knows
+str, int, bool, null and lists, and nothing else. (format: Frontmatter)
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from frontmatter.default_handlers import BaseHandler
+
+from lineage.core.body import cleaned
+from lineage.errors import FormatError
+
+Value = str | int | bool | None | list[str] | list[Any]
+
+_BOUNDARY = re.compile(r"^---[ \t]*\r?\n", re.MULTILINE)
+_LINE = re.compile(r"([a-z_][a-z0-9_]*): (.+)")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
+_JSON_STRING_END = re.compile(r'[\\"]')
+_MAX_BYTES = 1_000_000
+_MAX_DEPTH = 8
+
+
+class Handler(BaseHandler):
+    """python-frontmatter's port, without its habits: nothing is stripped, sorted or turned into other types."""
+
+    FM_BOUNDARY = _BOUNDARY
+    START_DELIMITER = END_DELIMITER = "---"
+
+    def split(self, text: str) -> tuple[str, str]:
+        """The block between the first two `---` lines, and everything after the second one's newline."""
+        opening = _BOUNDARY.match(text)
+        closing = _BOUNDARY.search(text, opening.end()) if opening else None
+        if opening is None or closing is None:
+            raise FormatError("no frontmatter: the file does not begin with a block between two `---` lines")
+        return text[opening.end() : closing.start()], text[closing.end() :]
+
+    def load(self, fm: str) -> dict[str, Any]:
+        if len(fm) > _MAX_BYTES:
+            raise FormatError("the frontmatter is larger than 1 MB")
+        own = _read_own(fm)
+        return own if own is not None else _read_yaml(fm)
+
+    def export(self, metadata: Mapping[str, object], **_: object) -> str:
+        return "".join(f"{key}: {_written(value)}\n" for key, value in metadata.items())
+
+
+_HANDLER = Handler()
+
+
+def dump(meta: Mapping[str, Value], body: str) -> str:
+    """A whole file: frontmatter in the order of `meta`, then `body` untouched."""
+    return f"---\n{_HANDLER.export(meta)}---\n{body}"
+
+
+def load(text: str) -> tuple[dict[str, Any], str]:
+    """Frontmatter and body (everything after the newline that follows the closing `---`).
+
+    Raises FormatError for a missing block, duplicate keys, tags, anchors and values of other types.
+    """
+    block, body = _HANDLER.split(text)
+    return _HANDLER.load(block), body
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_written(item) for item in value)}]"
+    raise TypeError(f"frontmatter holds no {type(value).__name__}")
+
+
+def _quoted(text: str) -> str:
+    escaped = _JSON_STRING_END.sub(lambda m: "\\" + m[0], cleaned(text))
+    return '"' + _UNPRINTABLE.sub(lambda m: f"\\u{ord(m[0]):04x}", escaped) + '"'
+
+
+def _read_own(block: str) -> dict[str, Any] | None:
+    """The block as this module writes it; None as soon as a line has another form."""
+    meta: dict[str, Any] = {}
+    for line in block.removesuffix("\n").split("\n"):
+        match = _LINE.fullmatch(line)
+        if match is None or match[1] in meta or match[2][0] not in '"[0123456789ntf-':
+            return None
+        try:
+            meta[match[1]] = json.loads(match[2])
+        except (ValueError, RecursionError):
+            return None
+        if not _plain(meta[match[1]]):
+            return None
+    return meta
+
+
+def _plain(value: object) -> bool:
+    if isinstance(value, list):
+        return all(item is None or isinstance(item, str | int) for item in value)
+    return value is None or isinstance(value, str | int)
+
+
+def _read_yaml(block: str) -> dict[str, Any]:
+    from lineage.core.yaml_strict import read  # noqa: PLC0415  (yaml costs more than the rest of a start)
+
+    return read(block, max_depth=_MAX_DEPTH)

@@ -1,0 +1,82 @@
+"""Who a session is: agent, session id, session key and the token derived from them. (spec: session token contract)"""
+
+import base64
+import hashlib
+import re
+from dataclasses import dataclass
+
+from lineage.errors import InvalidInput
+
+DEFAULT_AGENT = "default"
+TOKEN = re.compile(r"[a-z2-7]{16}")
+MAX_ID = 256
+
+_AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_TRIAL_PREFIXES = ("test-", "spec-", "fixture-", "synthetic-", "tmp-")
+_TEMPORARY = re.compile(
+    r"(?:/private)?(?:/tmp|/var/tmp|/var/folders)(?:/|$)|.*[\\/]AppData[\\/]Local[\\/]Temp(?:[\\/]|$)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """One session of one agent. `session_key` is None unless the harness really has one. (format: Identity)"""
+
+    agent_id: str
+    session_id: str
+    session_key: str | None = None
+
+    @property
+    def canonical(self) -> str:
+        """The identity that the token is made from: the key where present, else the id."""
+        return self.session_key or self.session_id
+
+    @property
+    def token(self) -> str:
+        return session_token(self.agent_id, self.canonical)
+
+
+def session_token(agent_id: str, identity: str) -> str:
+    """First 16 characters of lower-case base32(sha256("agent:identity")). Raises InvalidInput for a bad agent.
+
+    >>> session_token("default", "sess-1")
+    'yruajzz2ynbltkjz'
+    """
+    seed = f"{checked_agent(agent_id)}:{identity.strip()}".encode()
+    return base64.b32encode(hashlib.sha256(seed).digest()).decode("ascii").lower()[:16]
+
+
+def checked_agent(agent_id: str) -> str:
+    """The agent id itself, or InvalidInput: a colon would let two identities share one token."""
+    if not _AGENT.fullmatch(agent_id):
+        raise InvalidInput(
+            f"not an agent id: {agent_id[:80]!r}",
+            hint="use 1–64 letters, digits, dots, dashes or underscores, for example --agent default",
+        )
+    return agent_id
+
+
+def checked_id(name: str, value: object) -> str:
+    """A session id or key from a payload, stripped. Raises InvalidInput when missing, too long or unprintable."""
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInput(f"{name} is missing", hint=f"give {name} as the harness reports it")
+    text = value.strip()
+    if len(text) > MAX_ID or _CONTROL.search(text):
+        raise InvalidInput(
+            f"{name} is not usable: {text[:60]!r}",
+            hint=f"{name} is one printable line of at most {MAX_ID} characters",
+        )
+    return text
+
+
+def is_trial(identity: Identity, project: str | None) -> bool:
+    """Whether this is a temp or test session, which visible surfaces leave out. (format: MEMORY.md)
+
+    >>> is_trial(Identity("default", "test-1"), None), is_trial(Identity("default", "x"), "/tmp/scratch")
+    (True, True)
+    """
+    if project is not None:
+        return _TEMPORARY.match(project) is not None
+    return identity.session_id.startswith(_TRIAL_PREFIXES) or (identity.session_key or "").startswith(_TRIAL_PREFIXES)

@@ -1,0 +1,48 @@
+"""A spool job: what a flow needs to be finished by somebody else, after a crash. (format: Sentence; law 1)
+
+It carries the payload, the moment of the signal and the sentence, so that a retry adopts both and never makes a second
+sentence. The payload may hold raw text: jobs lie in the spool and nowhere else.
+"""
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from lineage.errors import FormatError
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One unfinished flow of one session. `quality` is the sentence's: `ok` or `fallback`."""
+
+    flow: str
+    token: str
+    captured_at: str
+    sentence: str
+    quality: str
+    payload: dict[str, Any] = field(repr=False)
+    version: int = VERSION
+
+    @property
+    def name(self) -> str:
+        """A file name that sorts by time and is found by token."""
+        return f"{self.captured_at.replace(':', '-')}--{self.token}--{self.flow}.json"
+
+
+def serialized(job: Job) -> bytes:
+    return json.dumps(dataclasses.asdict(job), indent=1, sort_keys=True).encode() + b"\n"
+
+
+def parsed(data: bytes) -> Job:
+    """The job that a spool file holds. Raises FormatError for anything else, newer versions included."""
+    try:
+        value: dict[str, Any] = json.loads(data)
+        job = Job(**value)
+    except (ValueError, TypeError) as error:
+        raise FormatError("not a spool job", hint="run `lineage status`; the file stays in the spool") from error
+    if job.version != VERSION:
+        raise FormatError(f"a spool job of version {job.version}", hint="upgrade lineage")
+    return job

@@ -1,0 +1,39 @@
+"""Wikilinks, and the one escaping function for values that reach a rendered line. (architecture: law 4)"""
+
+import re
+
+_GONE = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+_SPACE = re.compile(r"[\s\u0085\u2028\u2029]+")
+_SPECIAL = re.compile(r"[\\\[\]|^`<]|#(?=[^\s\d#])|&(?=lt;|amp;|#96;)")
+_ENTITIES = {"<": "&lt;", "`": "&#96;", "&": "&amp;"}
+_ESCAPED = re.compile(r"\\([\\\[\]|^#])|&(lt|amp|#96);")
+
+
+def one_line(text: str) -> str:
+    """Text folded to one line: white space runs become one space, control and bidi characters go."""
+    return _SPACE.sub(" ", _GONE.sub("", text)).strip()
+
+
+def escaped(value: str) -> str:
+    r"""A value made safe for a rendered markdown line: it cannot open or close a link, tag, cell, code or HTML.
+
+    >>> escaped("a ]] | [[b]] <script> #tag #12")
+    'a \\]\\] \\| \\[\\[b\\]\\] &lt;script> \\#tag #12'
+    """
+    return _SPECIAL.sub(lambda match: _ENTITIES.get(match[0], "\\" + match[0]), one_line(value))
+
+
+def unescaped(line: str) -> str:
+    """The inverse of `escaped` for text that is one line already."""
+    return _ESCAPED.sub(lambda m: m[1] or {"lt": "<", "amp": "&", "#96": "`"}[m[2]], line)
+
+
+def wikilink(path: str, label: str | None = None) -> str:
+    """An Obsidian link relative to the workspace root. (spec: workspace root)
+
+    >>> wikilink("memory/x--summary.md", "summary")
+    '[[memory/x--summary.md|summary]]'
+    """
+    return f"[[{path}|{label}]]" if label else f"[[{path}]]"

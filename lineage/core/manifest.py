@@ -1,0 +1,142 @@
+"""How a manifest comes to be and what may change in it: pure functions from one revision to the next.
+
+Only new links enter a manifest; its stem, identity and first times stay. (spec: mutable session manifest)
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lineage.core import naming, times
+from lineage.core.body import HASH_SCOPE, body_sha256
+from lineage.core.documents import Artifact, Manifest
+from lineage.core.links import escaped, wikilink
+
+
+def linked(
+    manifest: Manifest | None, stem: str, artifacts: Sequence[Artifact], write_id: str, now: str
+) -> Manifest | None:
+    """The manifest that names `artifacts` too; None where it names them already (nothing to write).
+
+    `stem` is the session's claimed stem: the manifest of a session that has none yet is made there.
+    `artifacts` are one capture (transcript and summary) or one compaction.
+    """
+    first = artifacts[0]
+    if manifest is None:
+        manifest = _new(first, stem)
+    changed = (
+        _with_compaction(manifest, first) if first.kind == naming.COMPACTION else _with_capture(manifest, artifacts)
+    )
+    if changed == manifest and manifest.revision > 0:
+        return None
+    body = _body(changed)
+    return replace(
+        changed,
+        body=body,
+        content_sha256=body_sha256(body),
+        revision=manifest.revision + 1,
+        write_id=write_id,
+        updated_at=now,
+    )
+
+
+def _new(artifact: Artifact, stem: str) -> Manifest:
+    return Manifest(
+        kind=naming.MANIFEST,
+        agent_id=artifact.agent_id,
+        session_id=artifact.session_id,
+        session_key=artifact.session_key,
+        project=artifact.project,
+        harness=artifact.harness,
+        captured_at=naming.captured_at_of(stem),
+        summary_path=None,
+        transcript_path=None,
+        compaction_path=None,
+        memory_md_refs=[],
+        updated_at=artifact.captured_at,
+        revision=0,
+        write_id="",
+        started_at=None,
+        ended_at=None,
+        captures=[],
+        compactions=[],
+        content_sha256="",
+        hash_scope=HASH_SCOPE,
+        lane=artifact.lane,
+        private=artifact.private,
+        forked_from=artifact.forked_from,
+        parent_session=artifact.parent_session,
+        title=artifact.title,
+        aliases=list(artifact.aliases),
+        tags=["lineage", "lineage/manifest"],
+        body="",
+    )
+
+
+def _with_capture(manifest: Manifest, artifacts: Sequence[Artifact]) -> Manifest:
+    transcript = next(a for a in artifacts if a.kind == naming.TRANSCRIPT)
+    if transcript.stem in manifest.captures:
+        return manifest
+    captures = sorted({*manifest.captures, transcript.stem})
+    newest = captures[-1]
+    is_newest = newest == transcript.stem
+    reference = memory_md_reference(transcript)
+    return replace(
+        manifest,
+        captures=captures,
+        transcript_path=naming.artifact_path(newest, naming.TRANSCRIPT),
+        summary_path=naming.artifact_path(newest, naming.SUMMARY),
+        memory_md_refs=sorted({*manifest.memory_md_refs, reference}),
+        started_at=transcript.started_at if captures[0] == transcript.stem else manifest.started_at,
+        ended_at=transcript.ended_at if is_newest else manifest.ended_at,
+        project=manifest.project or transcript.project,
+        title=transcript.title if is_newest else manifest.title,
+        aliases=list(transcript.aliases) if is_newest else manifest.aliases,
+    )
+
+
+def _with_compaction(manifest: Manifest, artifact: Artifact) -> Manifest:
+    """Only the compaction's own links: a compaction never changes a session's times. (format: Times)"""
+    if artifact.stem in manifest.compactions:
+        return manifest
+    compactions = sorted({*manifest.compactions, artifact.stem})
+    return replace(
+        manifest,
+        compactions=compactions,
+        compaction_path=naming.artifact_path(compactions[-1], naming.COMPACTION),
+    )
+
+
+def memory_md_reference(artifact: Artifact) -> str:
+    """The anchor of a capture's row: `MEMORY.md#2026-03-28`. (format: MEMORY.md)"""
+    membership = artifact.ended_at or artifact.captured_at
+    return f"{naming.memory_md_path(artifact.agent_id)}#{times.day(membership)}"
+
+
+def _body(manifest: Manifest) -> str:
+    lines = [" ".join(_links(manifest)), f"# {escaped(manifest.title)}"]
+    if manifest.captures:
+        lines.append("## Captures\n\n" + "\n".join(_capture(stem) for stem in manifest.captures))
+    if manifest.compactions:
+        lines.append("## Compactions\n\n" + "\n".join(_compaction(stem) for stem in manifest.compactions))
+    return "\n\n".join(lines) + "\n"
+
+
+def _links(manifest: Manifest) -> list[str]:
+    newest = (
+        (manifest.summary_path, "summary"),
+        (manifest.transcript_path, "transcript"),
+        (manifest.compaction_path, "compaction"),
+    )
+    return [wikilink(path, label) for path, label in newest if path] + [
+        wikilink(ref) for ref in manifest.memory_md_refs
+    ]
+
+
+def _capture(stem: str) -> str:
+    summary = wikilink(naming.artifact_path(stem, naming.SUMMARY), "summary")
+    transcript = wikilink(naming.artifact_path(stem, naming.TRANSCRIPT), "transcript")
+    return f"- {naming.captured_at_of(stem)} · {summary} · {transcript}"
+
+
+def _compaction(stem: str) -> str:
+    return f"- {naming.captured_at_of(stem)} · {wikilink(naming.artifact_path(stem, naming.COMPACTION), 'compaction')}"

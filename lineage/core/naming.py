@@ -1,0 +1,75 @@
+"""Where things lie: paths relative to the workspace root. (spec: file naming; format: Workspace)"""
+
+import re
+from typing import NamedTuple
+
+from lineage.core.identity import DEFAULT_AGENT, TOKEN
+from lineage.core.times import for_file_name, from_file_name
+
+MEMORY = "memory/"
+CLAIMS = "memory/claims/"
+TOMBSTONES = "memory/tombstones/"
+
+TRANSCRIPT = "transcript"
+SUMMARY = "summary"
+COMPACTION = "compaction"
+MANIFEST = "manifest"
+IMMUTABLE = (TRANSCRIPT, SUMMARY, COMPACTION)
+IMMUTABLE_SHOWN = (SUMMARY, TRANSCRIPT, COMPACTION)
+
+_TIME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z"
+_STEM = re.compile(rf"({_TIME})--({TOKEN.pattern})")
+_PATH = re.compile(rf"memory/({_STEM.pattern})--({'|'.join((*IMMUTABLE, MANIFEST))})\.md")
+
+
+class Name(NamedTuple):
+    """The parts of an artifact's or manifest's path."""
+
+    stem: str
+    captured_at: str
+    token: str
+    kind: str
+
+
+def stem(captured_at: str, token: str) -> str:
+    """What the files of one capture share.
+
+    >>> stem("2026-03-28T22:34:06.792Z", "h7k3n4p2m2x6q3r5")
+    '2026-03-28T22-34-06.792Z--h7k3n4p2m2x6q3r5'
+    """
+    return f"{for_file_name(captured_at)}--{token}"
+
+
+def is_stem(text: str) -> bool:
+    return _STEM.fullmatch(text) is not None
+
+
+def captured_at_of(stem: str) -> str:
+    """The capture time that a stem begins with, as a canonical time."""
+    return from_file_name(stem[:24])
+
+
+def artifact_path(stem: str, kind: str) -> str:
+    return f"{MEMORY}{stem}--{kind}.md"
+
+
+def parse_path(path: str) -> Name | None:
+    """The parts of a path that follows the strict pattern, None for anything else (sync leftovers, notes)."""
+    match = _PATH.fullmatch(path)
+    if match is None:
+        return None
+    whole, time, token, kind = match.groups()
+    return Name(whole, from_file_name(time), token, kind)
+
+
+def claim_path(token: str) -> str:
+    return f"{CLAIMS}{token}.md"
+
+
+def tombstone_path(token: str) -> str:
+    return f"{TOMBSTONES}{token}.md"
+
+
+def memory_md_path(agent_id: str) -> str:
+    """`MEMORY.md`, or `agents/<agent_id>/MEMORY.md` for every agent but the default one."""
+    return "MEMORY.md" if agent_id == DEFAULT_AGENT else f"agents/{agent_id}/MEMORY.md"

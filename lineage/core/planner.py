@@ -1,0 +1,90 @@
+"""Observe → plan → apply: what is still missing of a capture, as data. (architecture: one idea)
+
+`Seen` is what lies there already, `Intent` is what shall be true. `plan` compares them row by row of one table; the
+spec's partial-failure states are nothing else than its rows. Running a flow twice, finishing it after a crash at any
+point and repairing what a sync half-delivered are the same call.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from lineage.core.documents import Artifact
+from lineage.core.job import Job
+
+
+class Step(Enum):
+    """The effects of a flow, in the order of the spec: source of truth first. (spec: write ordering)"""
+
+    SPOOL = "spool"
+    CLAIM = "claim"
+    TRANSCRIPT = "transcript"
+    SUMMARY = "summary"
+    COMPACTION = "compaction"
+    MANIFEST = "manifest"
+    PROJECTION = "projection"
+    ROWS = "rows"
+    TELEMETRY = "telemetry"
+    CLEAR = "clear"
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What shall be true of one capture (transcript and summary) or one compaction when the run is over.
+
+    `stem` is the session's claimed stem, where its manifest lies.
+    """
+
+    job: Job
+    stem: str
+    artifacts: tuple[Artifact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What lies there already. `present` are the kinds of the intent's artifacts that exist."""
+
+    spooled: bool = False
+    claimed: bool = False
+    present: frozenset[str] = frozenset()
+    listed: bool = False
+    projected: bool = False
+    indexed: bool = False
+    counted: bool = False
+
+
+_Missing = Callable[[Intent, Seen], bool]
+
+
+def _artifact_missing(kind: str) -> _Missing:
+    return lambda intent, seen: any(a.kind == kind for a in intent.artifacts) and kind not in seen.present
+
+
+_CANONICAL: tuple[tuple[Step, _Missing], ...] = (
+    (Step.CLAIM, lambda _, seen: not seen.claimed),
+    (Step.TRANSCRIPT, _artifact_missing("transcript")),
+    (Step.SUMMARY, _artifact_missing("summary")),
+    (Step.COMPACTION, _artifact_missing("compaction")),
+    (Step.MANIFEST, lambda _, seen: not seen.listed),
+)
+_DERIVED: tuple[tuple[Step, _Missing], ...] = (
+    (Step.PROJECTION, lambda _, seen: not seen.projected),
+    (Step.ROWS, lambda _, seen: not seen.indexed),
+    (Step.TELEMETRY, lambda _, seen: not seen.counted),
+)
+
+
+def plan(intent: Intent, seen: Seen) -> tuple[Step, ...]:
+    """The steps that are missing, in order; empty where nothing is.
+
+    The job is spooled before the first canonical write and cleared after the last step. A canonical write, and a job
+    that was left behind, make the projections doubtful: they follow whatever was seen of them.
+    """
+    canonical = [step for step, missing in _CANONICAL if missing(intent, seen)]
+    stale = (Step.PROJECTION, Step.ROWS) if canonical or seen.spooled else ()
+    steps = canonical + [step for step, missing in _DERIVED if missing(intent, seen) or step in stale]
+    if steps and not seen.spooled:
+        steps.insert(0, Step.SPOOL)
+    if steps or seen.spooled:
+        steps.append(Step.CLEAR)
+    return tuple(steps)

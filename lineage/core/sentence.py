@@ -1,0 +1,185 @@
+"""`memory_sentence_v1`: the quality floor and the deterministic fallback that passes it by construction.
+
+The fallback is built from what happened. It quotes at most the user's own request, never assistant or tool text, and
+names files by pattern-checked base names only. (spec: per-session sentence quality floor; format: Sentence)
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lineage.core.digest import Digest
+from lineage.core.links import one_line
+
+MIN_WORDS = 12
+MAX_WORDS = 48
+
+_LOW_SIGNAL = frozenset(
+    {
+        "investigated issue", "worked on task", "reviewed code", "fixed bug", "fixed issue", "made changes",
+        "updated code", "updated files", "answered question", "continued work", "helped user", "did some work",
+    }
+)  # fmt: skip
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+_ABBREVIATION = re.compile(r"(?:^|[\s(“\"'])(?:e\.g|i\.e|vs|etc|cf|approx|no|dr|mr|ms|st|fig|[a-z])\.$", re.IGNORECASE)
+_BOUNDARY = re.compile(r"[.!?]+[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z\u0400-\u042f])|[。！？](?!$)")
+_TERMINAL = re.compile(r"[.!?]$")
+
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://\S+|\bwww\.\S+", re.IGNORECASE)
+_CODE = re.compile(r"`{3,}.*?(?:`{3,}|$)", re.DOTALL)
+_MARKUP = re.compile(r"[`*_~#<>|{}\[\]\\“”\"^$=]+")
+_INNER_STOP = re.compile(r"[.!?。！？…;:]+(?=\s|$)")
+_SAFE_NAME = re.compile(r"[\w@+-][\w.@+-]{0,47}")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Whose session it was: the anchors that do not come from its turns."""
+
+    harness: str
+    session_id: str
+    project: str | None = None
+
+
+def faults(sentence: str, anchors: Iterable[str]) -> list[str]:
+    """What keeps a sentence below the floor; an empty list means that it passes.
+
+    >>> faults("Worked on task.", {"demo"})
+    ['3 words, not 12 to 48', 'no concrete anchor of this session', 'a low-signal template']
+    """
+    found = []
+    count = words(sentence)
+    if not MIN_WORDS <= count <= MAX_WORDS:
+        found.append(f"{count} words, not {MIN_WORDS} to {MAX_WORDS}")
+    if not _TERMINAL.search(sentence):
+        found.append("no terminal punctuation")
+    if not is_one_sentence(sentence):
+        found.append("not exactly one sentence")
+    if not any(_contains(sentence, anchor) for anchor in anchors):
+        found.append("no concrete anchor of this session")
+    if " ".join(re.findall(r"\w+", sentence.lower())) in _LOW_SIGNAL:
+        found.append("a low-signal template")
+    return found
+
+
+def words(text: str) -> int:
+    """Words by white space; a run of CJK characters counts one word for two characters."""
+    count = 0
+    for piece in text.split():
+        runs = _CJK.findall(piece)
+        count += max(1, sum(math.ceil(len(run) / 2) for run in runs))
+    return count
+
+
+def is_one_sentence(text: str) -> bool:
+    """Whether nothing inside ends a sentence; abbreviations ("e.g.") and file names do not."""
+    if "\n" in text or not text.strip():
+        return False
+    return all(_ABBREVIATION.search(text[: match.start() + 1]) for match in _BOUNDARY.finditer(text))
+
+
+def anchors(setting: Setting, digest: Digest) -> frozenset[str]:
+    """Concrete tokens of this session: project, files, identifiers, named components, harness and session id."""
+    found = {setting.harness, setting.session_id, _short(setting.session_id)}
+    if setting.project:
+        found.add(base_name(setting.project))
+    for path in (*digest.edited, *digest.read):
+        found.update((path, base_name(path)))
+    found.update(digest.names)
+    return frozenset(anchor for anchor in found if len(anchor) > 1)
+
+
+def fallback(digest: Digest, setting: Setting, ending: str = "ended") -> str:
+    """The deterministic sentence. `ending` is what became of the session: `ended` or `was compacted`.
+
+    >>> fallback(Digest(turns=2, requests=("Why is CI red?",), replies=1), Setting("codex", "s-1", "/home/ada/demo"))
+    'In demo, the user asked “Why is CI red”, and the agent answered, and the codex session ended after 2 turns.'
+    """
+    for room in (14, 9, 5, 0):
+        text = _composed(digest, setting, ending, room)
+        if words(text) <= MAX_WORDS:
+            break
+    return text
+
+
+def base_name(path: str) -> str:
+    """The last part of a POSIX or Windows path."""
+    return re.split(r"[\\/]", path.rstrip("\\/"))[-1]
+
+
+def plain(text: str) -> str:
+    """Text without links, code, markup and inner sentence ends, on one line."""
+    text = _MARKUP.sub(" ", _URL.sub(" ", _CODE.sub(" ", text)))
+    return one_line(_INNER_STOP.sub(",", one_line(text))).strip(" ,.!?-")
+
+
+def _composed(digest: Digest, setting: Setting, ending: str, room: int) -> str:
+    count = "1 turn" if digest.turns == 1 else f"{digest.turns} turns"
+    return f"{_place(setting)}, {_asked(digest, room)}, and the {setting.harness} session {ending} after {count}."
+
+
+def _place(setting: Setting) -> str:
+    name = base_name(setting.project) if setting.project else ""
+    clean = " ".join(plain(name).split()[:3])[:48].strip()
+    return f"In {clean}" if clean else f"In session {_short(setting.session_id)}"
+
+
+def _short(session_id: str) -> str:
+    return re.sub(r"[^\w-]+", "-", session_id)[:12].strip("-_") or "unnamed"
+
+
+def _asked(digest: Digest, room: int) -> str:
+    quote = _quote(digest.requests[0], room) if digest.requests else ""
+    if quote:
+        return f"the user asked “{quote}”, and the agent {_did(digest)}"
+    if digest.requests:
+        return f"the user sent a request, and the agent {_did(digest)}"
+    return f"no request was typed and the agent {_did(digest)}"
+
+
+def _quote(request: str, room: int) -> str:
+    kept = ""
+    for word in plain(request).split():
+        longer = f"{kept} {word}".strip()
+        if words(longer) > room or len(longer) > 120:
+            break
+        kept = longer
+    if not kept and room:
+        kept = plain(request)[: room * 2]
+    return kept.strip(" ,")
+
+
+def _did(digest: Digest) -> str:
+    done = []
+    names = [name for name in dict.fromkeys(base_name(path) for path in digest.edited) if _SAFE_NAME.fullmatch(name)]
+    if names:
+        rest = len(names) - 3
+        more = f" and {rest} more" if rest > 0 else ""
+        done.append(f"edited {', '.join(names[:3])}{more}")
+    elif digest.edited:
+        done.append("edited files")
+    if digest.commands:
+        done.append(f"ran {_counted(len(digest.commands), 'command')}")
+    calls = sum(count for _, count in digest.tools)
+    if calls and not done:
+        done.append(f"made {_counted(calls, 'tool call')}")
+    if not done:
+        return "answered" if digest.replies else "did not answer"
+    return " and ".join(done)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _contains(sentence: str, anchor: str) -> bool:
+    """Whether the anchor stands in the sentence as a whole, not inside another word."""
+    text, token = sentence.lower(), anchor.lower()
+    start = text.find(token)
+    while start >= 0:
+        end = start + len(token)
+        if not (start and text[start - 1].isalnum()) and not (end < len(text) and text[end].isalnum()):
+            return True
+        start = text.find(token, start + 1)
+    return False

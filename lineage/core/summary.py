@@ -1,0 +1,77 @@
+"""The summary's and the compaction's body. (format: Bodies)"""
+
+from collections.abc import Iterable, Sequence
+
+from lineage.core.digest import Digest
+from lineage.core.fences import defused
+from lineage.core.links import escaped
+
+_MOST = 12
+_LONGEST = 400
+_ENDINGS = {
+    "reply": "The agent had the last word.",
+    "request": "The user's last message was not answered.",
+    "call": "The last tool call was not answered.",
+    "result": "A tool result came last; the agent did not comment on it.",
+}
+
+
+def summary(siblings: str, title: str, digest: Digest, narrative: str | None) -> str:
+    """The summary: `narrative` (the harness's or a model's own) where there is one, and what was extracted."""
+    parts = [siblings, f"# {escaped(title)}"]
+    if narrative:
+        parts.append(defused(narrative.strip("\n")))
+    parts += [
+        _section("Asked", digest.requests, quote=True),
+        "" if narrative else _section("Done", _done(digest)),
+        _section("Files touched", digest.edited, code=True),
+        _section("Commands run", digest.commands, code=True),
+        _section("Decisions", digest.decisions),
+        _section("Lessons", digest.lessons),
+        _section("Open", digest.open),
+        _section("How it ended", _ended(digest)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def compaction(siblings: str, title: str, text: str) -> str:
+    """The compaction: the harness's summary of what it dropped from its context, defused."""
+    return f"{siblings}\n\n# {escaped(title)}\n\n{defused(text.strip(chr(10)))}\n"
+
+
+def _section(heading: str, items: Iterable[str], *, quote: bool = False, code: bool = False) -> str:
+    lines = list(items)
+    if not lines:
+        return ""
+    shown = [_item(line, quote=quote, code=code) for line in lines[:_MOST]]
+    if len(lines) > _MOST:
+        shown.append(f"- … and {len(lines) - _MOST} more, in the transcript")
+    return f"## {heading}\n\n" + "\n".join(shown)
+
+
+def _item(text: str, *, quote: bool, code: bool) -> str:
+    line = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    if code:
+        # A no-break space keeps the span from starting with what an inline query plug-in runs.
+        return (
+            f"- `\u00a0{line.replace('`', chr(39))}\u00a0`"
+            if line.startswith(("=", "$"))
+            else f"- `{line.replace('`', chr(39))}`"
+        )
+    return f"- “{escaped(line)}”" if quote else f"- {escaped(line)}"
+
+
+def _done(digest: Digest) -> Sequence[str]:
+    done = [f"{digest.turns} turns, {digest.replies} of them the agent's replies"]
+    if digest.tools:
+        done.append("Tools: " + ", ".join(f"{name} ×{count}" for name, count in digest.tools[:_MOST]))
+    if digest.errors:
+        done.append(f"{digest.errors} tool results were errors")
+    return done
+
+
+def _ended(digest: Digest) -> Sequence[str]:
+    ended = [_ENDINGS[digest.ending]]
+    if digest.last_reply:
+        ended.append(digest.last_reply)
+    return ended

@@ -1,0 +1,90 @@
+"""Turns of a session: their stable ids, the watermark of a capture, and what is new after it. (format: Captures)"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+USER = "user"
+ASSISTANT = "assistant"
+TOOL = "tool"
+SYSTEM = "system"
+ROLES = (USER, ASSISTANT, TOOL, SYSTEM)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One visible record of a session.
+
+    `at` is a canonical UTC time. `name` is the tool's, `input` its argument as one line; `source_id` is the id that the
+    harness gave the record, None where it has none. `id` and `number` are filled in by `identified`.
+    """
+
+    role: str
+    text: str
+    at: str | None = None
+    name: str = ""
+    input: str = ""
+    error: bool = False
+    thinking: bool = False
+    source_id: str | None = None
+    id: str = ""
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """How far a capture reaches: so many turns of the session, the last one's id, and the sanitizer that was used."""
+
+    count: int
+    last: str | None
+    sanitizer: str
+
+    def as_list(self) -> list[Any]:
+        return [self.count, self.last, self.sanitizer]
+
+    @staticmethod
+    def from_list(value: Sequence[Any]) -> "Watermark":
+        count, last, sanitizer = value
+        return Watermark(int(count), last, str(sanitizer))
+
+
+def identified(turns: Sequence[Turn], token: str) -> tuple[Turn, ...]:
+    """The turns with number and id: 10 hex digits of the hash of the record's id or, where the harness has none, of
+    session token, ordinal and (sanitized) text, so that such ids never match across sessions."""
+    return tuple(
+        replace(turn, number=number, id=turn_id(turn.source_id or f"{token}\n{number}\n{turn.text}"))
+        for number, turn in enumerate(turns, 1)
+    )
+
+
+def turn_id(record: str) -> str:
+    """
+    >>> turn_id("a record's id")
+    't-aa7f78f239'
+    """
+    return "t-" + hashlib.sha256(record.encode("utf-8", "replace")).hexdigest()[:10]
+
+
+def first_new(
+    turns: Sequence[Turn], mark: Watermark | None, sanitizer: str, captured: Callable[[], Sequence[str]]
+) -> int:
+    """The position of the first turn that no capture holds; `len(turns)` where nothing is new.
+
+    What follows the last captured turn is new. Where that turn is gone (rewritten, rolled back, a shorter prefix), it
+    is what follows the longest common prefix with `captured()`, the ids of all captured turns. Ids made from the text
+    change with the sanitizer: then the count decides, for a new sanitizer alone makes nothing new.
+    """
+    if mark is None or mark.last is None:
+        return 0
+    for position in range(len(turns) - 1, -1, -1):
+        if turns[position].id == mark.last:
+            return position + 1
+    if mark.sanitizer != sanitizer and turns and turns[0].source_id is None:
+        return min(mark.count, len(turns))
+    common = 0
+    for turn, known in zip(turns, captured(), strict=False):
+        if turn.id != known:
+            break
+        common += 1
+    return common

@@ -1,0 +1,79 @@
+"""One hierarchy of errors. Each class carries an exit code, each error a hint: what to type next.
+
+Errors of the world (a full disk, a foreign transcript) are `LineageError`; errors of the programmer are not
+and end as exit code 3 with a report.
+"""
+
+
+class LineageError(Exception):
+    """An expected failure: a message for people and a hint that names the next command."""
+
+    exit_code = 1
+    default_hint = "run `lineage status`"
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint or self.default_hint
+
+
+class InvalidInput(LineageError):
+    """A value at the door is missing, malformed or not allowed: ids, times, options, payloads, settings."""
+
+    exit_code = 2
+    default_hint = "run the command with `--help` to see what it takes"
+
+
+class WorkspaceError(LineageError):
+    """The workspace is missing, not writable, full, or not ours to use."""
+
+    default_hint = "run `lineage init DIR`, or name another folder with `--workspace`"
+
+
+class TranscriptError(LineageError):
+    """A transcript cannot be read, or is not one of the harness that was named."""
+
+    default_hint = "check the path and `--harness`; `lineage session-end --help` lists the harnesses"
+
+
+class FormatError(LineageError):
+    """A file of the workspace breaks the format's contract."""
+
+    default_hint = "run `lineage verify` for the list of findings"
+
+
+class ImmutableError(LineageError):
+    """A committed artifact was about to be written again with other content. (spec: immutable after commit)"""
+
+    default_hint = "run `lineage verify`; a committed artifact is never rewritten"
+
+
+class RemovedError(LineageError):
+    """The session was removed: its tombstone refuses every writer. (spec: deletion/removal)"""
+
+    default_hint = "a removed session does not come back; `lineage verify` lists tombstones"
+
+
+class NotFoundError(LineageError):
+    """No session, or more than one, answers to the reference given."""
+
+    default_hint = "run `lineage sessions` to see what is there"
+
+
+class DamagedIndex(LineageError):
+    """A database of `.lineage/` cannot be read."""
+
+    default_hint = "run `lineage reindex`: the index is rebuilt from the files"
+
+
+class EngineMissing(LineageError):
+    """The redaction engine is not installed: nothing is captured without it."""
+
+    default_hint = "run `pip install google-re2`"
+
+
+class Problems(LineageError):
+    """A check found problems."""
+
+    exit_code = 4
+    default_hint = "each finding names the command that mends it"

@@ -1,0 +1,119 @@
+"""From sanitized turns to a `Digest`: a pure function of what the transcript artifact itself holds, so that a summary
+can be made again from its transcript after a crash."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from lineage.core.digest import Digest
+from lineage.core.links import one_line
+from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
+
+_EDITS = frozenset(
+    {
+        "edit",
+        "write",
+        "multiedit",
+        "notebookedit",
+        "apply_patch",
+        "write_file",
+        "replace",
+        "edit_file",
+        "create_file",
+    }
+)
+_READS = frozenset({"read", "read_file", "view", "open_file"})
+_RUNS = frozenset(
+    {"bash", "shell", "exec_command", "run_shell_command", "local_shell", "run_command", "execute_command"}
+)
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_DECISION = re.compile(
+    r"\b(?:decided (?:to|on|that|against)|(?:we(?:'ll| will)|let'?s) (?:use|go with|keep)|instead of|chose)\b",
+    re.IGNORECASE,
+)
+_LESSON = re.compile(
+    r"\b(?:root cause|turns out|the (?:bug|problem|issue|cause) (?:is|was) (?:that|in|the)|learn(?:ed|t) that)\b",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"\b(?:TODO|FIXME|next steps?|remaining|still (?:need|fail|to do|open)|left to do|follow[- ]?up|not yet)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(
+    r"#\d{1,6}\b|\b[A-Z][A-Z0-9]{1,9}-\d{1,6}\b|\b\w+_\w+\b|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w+"
+    r"|\b[\w-]+\.[a-z]{1,4}\b"
+)
+_FENCE = re.compile(r"^(?:```|~~~).*?^(?:```|~~~)", re.MULTILINE | re.DOTALL)
+
+_MOST_CUED = 8
+_SHORTEST = 20
+_LONGEST = 300
+_MOST_NAMES = 64
+
+
+def digest(turns: Sequence[Turn]) -> Digest:
+    """What happened in these turns."""
+    requests = [one_line(turn.text) for turn in turns if turn.role == USER and turn.text]
+    replies = [turn for turn in turns if turn.role == ASSISTANT and turn.text and not turn.thinking]
+    calls = [turn for turn in turns if turn.name and turn.role in (ASSISTANT, TOOL) and turn.input]
+    used = Counter(turn.name for turn in turns if turn.role == ASSISTANT and turn.name)
+    spoken = [turn.text for turn in turns if turn.role in (USER, ASSISTANT) and not turn.thinking]
+    return Digest(
+        turns=len(turns),
+        requests=tuple(requests),
+        replies=len(replies),
+        last_reply=_first_paragraph(replies[-1].text) if replies else "",
+        edited=_inputs(calls, _EDITS),
+        read=_inputs(calls, _READS),
+        commands=_inputs(calls, _RUNS),
+        tools=tuple(sorted(used.items(), key=lambda item: (-item[1], item[0]))),
+        errors=sum(turn.error for turn in turns),
+        decisions=_cued(spoken, _DECISION.search),
+        lessons=_cued(spoken, _LESSON.search),
+        open=_cued(spoken[-4:], _OPEN.search),
+        names=_names(spoken),
+        ending=_ending(turns),
+    )
+
+
+def _inputs(calls: Iterable[Turn], names: frozenset[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(turn.input for turn in calls if turn.name.lower() in names))
+
+
+def _cued(texts: Iterable[str], cue: Callable[[str], object]) -> tuple[str, ...]:
+    """Sentences with a cue, outside code; each once."""
+    found: dict[str, None] = {}
+    for text in texts:
+        for sentence in _SENTENCE.split(_FENCE.sub("", text)):
+            line = one_line(sentence).lstrip("-*#>0123456789. ")
+            if _SHORTEST <= len(line) <= _LONGEST and not line.startswith("|") and cue(line):
+                found[line] = None
+    return tuple(found)[:_MOST_CUED]
+
+
+def _names(texts: Iterable[str]) -> tuple[str, ...]:
+    """Identifiers that people and the agent named: issues, files, snake_case and CamelCase components."""
+    found: dict[str, None] = {}
+    for text in texts:
+        for match in _NAME.findall(text[:20_000]):
+            found[match] = None
+        if len(found) >= _MOST_NAMES:
+            break
+    return tuple(found)[:_MOST_NAMES]
+
+
+def _first_paragraph(text: str) -> str:
+    paragraph = one_line(_FENCE.sub("", text).strip().split("\n\n")[0])
+    return paragraph if len(paragraph) <= _LONGEST else paragraph[: _LONGEST - 1] + "…"
+
+
+def _ending(turns: Sequence[Turn]) -> str:
+    if not turns:
+        return "reply"
+    last = turns[-1]
+    if last.role == USER:
+        return "request"
+    if last.role == TOOL:
+        return "result"
+    return "call" if last.name and not last.text else "reply"

@@ -1,0 +1,64 @@
+"""Reading a transcript that is being appended to: tolerant of damage, which is counted and never raised.
+
+Accepts BOM, CRLF, blank lines, NUL padding, several objects on one line, values that aren't objects, torn tails and
+tails torn inside a UTF-8 sequence. Lines end at `\\n` only. (harnesses.md 0.3)
+"""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lineage.errors import TranscriptError
+
+DAMAGED = "damaged"
+_DECODER = json.JSONDecoder()
+
+
+def records(path: Path, skipped: Counter[str]) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file, in order, up to the size that it has now. Damage is counted in `skipped`.
+
+    Raises TranscriptError where the file cannot be read.
+    """
+    for line in _lines(path):
+        text = line.decode("utf-8", errors="replace").strip(" \t\r\n\x00\ufeff")
+        yield from _objects(text, skipped)
+
+
+def read_bytes(path: Path) -> bytes:
+    """A whole transcript file. Raises TranscriptError where it cannot be read."""
+    return b"".join(_lines(path))
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            left = os.fstat(file.fileno()).st_size
+            for line in file:
+                yield line[:left]
+                left -= len(line)
+                if left <= 0:
+                    return
+    except OSError as error:
+        reason = error.strerror or error
+        raise TranscriptError(
+            f"cannot read the transcript {path}: {reason}", hint="check the path, then run the command again"
+        ) from error
+
+
+def _objects(text: str, skipped: Counter[str]) -> Iterator[dict[str, Any]]:
+    position = 0
+    while position < len(text):
+        try:
+            value, position = _DECODER.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            skipped[DAMAGED] += 1
+            return
+        if isinstance(value, dict):
+            yield value
+        else:
+            skipped[DAMAGED] += 1
+        while position < len(text) and text[position] in " \t\r\x00":
+            position += 1

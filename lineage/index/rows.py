@@ -1,0 +1,77 @@
+"""From a canonical file to its row: path, hash, kind, identity and what the ledger and the lists show."""
+
+import hashlib
+from dataclasses import dataclass
+
+from lineage.core import naming, transcript
+from lineage.core.documents import Artifact, Manifest
+from lineage.core.ledger import is_visible
+from lineage.core.window import membership
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of `artifacts`; the field names are the columns. `text` goes to the full-text table only."""
+
+    source_path: str
+    source_sha256: str
+    source_kind: str
+    agent_id: str
+    session_id: str
+    session_key: str | None
+    session_token: str
+    stem: str
+    project: str | None
+    harness: str
+    captured_at: str
+    started_at: str | None
+    ended_at: str | None
+    membership_ts: str
+    manifest_path: str
+    content_sha256: str
+    memory_sentence: str
+    memory_sentence_quality: str
+    title: str
+    private: int
+    visible: int
+    stamp: str
+    text: str
+
+
+def row_of(document: Artifact | Manifest, data: bytes, stamp: str) -> Row:
+    """The row of a document that was read as `data`; `stamp` is what the store lists for it."""
+    artifact = document if isinstance(document, Artifact) else None
+    return Row(
+        source_path=document.path,
+        source_sha256=hashlib.sha256(data).hexdigest(),
+        source_kind=document.kind,
+        agent_id=document.agent_id,
+        session_id=document.session_id,
+        session_key=document.session_key,
+        session_token=document.identity.token,
+        stem=document.stem,
+        project=document.project,
+        harness=document.harness,
+        captured_at=document.captured_at,
+        started_at=document.started_at,
+        ended_at=document.ended_at,
+        membership_ts=membership(document.ended_at, document.captured_at),
+        manifest_path=artifact.manifest_path if artifact else document.path,
+        content_sha256=document.content_sha256,
+        memory_sentence=artifact.memory_sentence if artifact else "",
+        memory_sentence_quality=artifact.memory_sentence_quality if artifact else "",
+        title=document.title,
+        private=int(document.private),
+        visible=int(is_visible(document)),
+        stamp=stamp,
+        text=_searchable(document),
+    )
+
+
+def _searchable(document: Artifact | Manifest) -> str:
+    """The words that search finds a document by: a transcript's turns without headings, a body without its links."""
+    if document.kind == naming.TRANSCRIPT:
+        return "\n".join(" ".join(filter(None, (t.name, t.input, t.text))) for t in transcript.parsed(document.body))
+    if document.kind == naming.MANIFEST:
+        return ""
+    return document.body.partition("\n")[2]

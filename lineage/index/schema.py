@@ -1,0 +1,49 @@
+"""The index's tables and how a database comes to have them."""
+
+import sqlite3
+from dataclasses import fields
+
+from lineage.index.rows import Row
+
+VERSION = 1
+COLUMNS = tuple(field.name for field in fields(Row) if field.name != "text")
+
+_NOT_NULL = {"source_path", "source_sha256", "source_kind"}
+_INDEXES = (["agent_id", "membership_ts"], ["session_token"], ["session_id"], ["stem"])
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """The schema's version, 0 for an empty database."""
+    return int(connection.execute("pragma application_id").fetchone()[0])
+
+
+def is_complete(connection: sqlite3.Connection) -> bool:
+    """Whether a reindex has ever run to its end: a rebuild that was cut off is resumed."""
+    return bool(connection.execute("pragma user_version").fetchone()[0])
+
+
+def complete(connection: sqlite3.Connection) -> None:
+    connection.execute("pragma user_version = 1")
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """Makes the tables of an empty database."""
+    from sqlite_utils import Database  # noqa: PLC0415  (nine times the cost of a start: only where tables are made)
+
+    database = Database(connection)
+    types: dict[str, type] = {"id": int, **{name: _type(name) for name in COLUMNS}}
+    with connection:
+        table = database.table("artifacts")
+        table.create(types, pk="id", not_null=_NOT_NULL, if_not_exists=True)
+        table.create_index(["source_path"], unique=True, if_not_exists=True)
+        for columns in _INDEXES:
+            table.create_index(columns, if_not_exists=True)
+        connection.execute(
+            "create virtual table if not exists search"
+            " using fts5(title, sentence, body, tokenize = 'unicode61 remove_diacritics 2')"
+        )
+        connection.execute(f"pragma application_id = {VERSION}")
+
+
+def _type(column: str) -> type:
+    return int if column in ("private", "visible") else str

@@ -1,0 +1,271 @@
+"""`.lineage/index.db`: rows and full text over the canonical files."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lineage.core import naming
+from lineage.core.ledger import Head
+from lineage.core.window import Window
+from lineage.errors import DamagedIndex, LineageError
+from lineage.index import schema
+from lineage.index.query import match_expression
+from lineage.index.rows import Row
+from lineage.store.databases import connect, discard, guarded
+
+MARK = ("\x02", "\x03")  # around the words of a snippet that matched
+
+_WEIGHTS = "4.0, 3.0, 1.0"
+_INSERT = (
+    f"insert into artifacts ({', '.join(schema.COLUMNS)}) values ({', '.join(':' + c for c in schema.COLUMNS)})"
+    f" on conflict (source_path) do update set {', '.join(f'{c} = excluded.{c}' for c in schema.COLUMNS)}"
+)
+_LEDGER = """
+    select source_path, source_kind, stem, session_token, session_id, project, memory_sentence, membership_ts, private,
+           manifest_path
+    from artifacts
+    where agent_id = ? and visible = 1 and source_kind != 'manifest' and membership_ts between ? and ?
+"""
+_FUTURE = """
+    select count(distinct stem) from artifacts
+    where agent_id = ? and visible = 1 and membership_ts > ? and source_kind in ('summary', 'transcript')
+"""
+_SESSIONS = """
+    select m.session_id, m.session_key, m.session_token, m.agent_id, m.project, m.harness, m.title,
+           m.started_at, m.ended_at, coalesce(max(a.membership_ts), m.membership_ts) as newest,
+           (select s.memory_sentence from artifacts s
+            where s.session_token = m.session_token and s.source_kind != 'manifest'
+            order by s.stem desc, s.source_kind limit 1),
+           m.source_path, count(distinct a.stem), m.private
+    from artifacts m
+    left join artifacts a on a.session_token = m.session_token and a.source_kind = 'transcript'
+    where {where}
+    group by m.id order by newest desc, m.session_token limit ?
+"""
+_REFERENCE = "(m.session_id like ? escape '!' or m.session_key like ? escape '!' or m.session_token like ? escape '!')"
+_SEARCH = f"""
+    select a.session_id, a.session_token, a.agent_id, a.source_kind, a.source_path,
+           -bm25(search, {_WEIGHTS}) as score, snippet(search, -1, ?, ?, ' … ', 24),
+           a.project, a.membership_ts, a.memory_sentence
+    from search join artifacts a on a.id = search.rowid
+    where search match ? and a.visible = 1 and a.private = 0 and (?4 is null or a.agent_id = ?4)
+    order by score desc, a.membership_ts desc, a.source_path
+"""
+
+
+class Known(NamedTuple):
+    """What the index remembers of a file: enough to tell whether it changed."""
+
+    path: str
+    stamp: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session as lists show it: its manifest's facts and the newest sentence."""
+
+    session_id: str
+    session_key: str | None
+    session_token: str
+    agent_id: str
+    project: str | None
+    harness: str
+    title: str
+    started_at: str | None
+    ended_at: str | None
+    membership_ts: str
+    memory_sentence: str
+    manifest_path: str
+    captures: int
+    private: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One search result. `score` grows with relevance; `snippet` carries `MARK` around what matched."""
+
+    session_id: str
+    session_token: str
+    agent_id: str
+    kind: str
+    path: str
+    score: float
+    snippet: str
+    project: str | None
+    membership_ts: str
+    memory_sentence: str
+
+
+class Index:
+    """Rows and full text of one workspace. A missing, old or damaged database is begun anew.
+
+    `is_new` says that its rows are not yet those of the files: a reindex is due before anything is asked.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.is_new = False
+        try:
+            self._connection = self._open()
+        except DamagedIndex:
+            discard(path)
+            self._connection = self._open()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def reset(self) -> None:
+        """Begins the database anew."""
+        self.close()
+        discard(self.path)
+        self._connection = self._open()
+
+    def upsert(self, rows: Iterable[Row]) -> None:
+        """Writes rows and their text in one transaction; a row of the same path is replaced."""
+        with self._writing() as connection:
+            for row in rows:
+                connection.execute(_INSERT, {name: getattr(row, name) for name in schema.COLUMNS})
+                found = connection.execute("select id from artifacts where source_path = ?", (row.source_path,))
+                identifier = found.fetchone()[0]
+                connection.execute("delete from search where rowid = ?", (identifier,))
+                if row.source_kind != naming.MANIFEST:
+                    values = (identifier, row.title, row.memory_sentence, row.text)
+                    connection.execute("insert into search (rowid, title, sentence, body) values (?, ?, ?, ?)", values)
+
+    def restamp(self, stamps: Iterable[tuple[str, str]]) -> None:
+        """Notes (path, stamp) of files that were touched and did not change."""
+        with self._writing() as connection:
+            connection.executemany("update artifacts set stamp = ?2 where source_path = ?1", stamps)
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """Drops the rows and the text of files that are gone."""
+        with self._writing() as connection:
+            for path in paths:
+                connection.execute(
+                    "delete from search where rowid = (select id from artifacts where source_path = ?)",
+                    (path,),
+                )
+                connection.execute("delete from artifacts where source_path = ?", (path,))
+
+    def known(self) -> Iterator[Known]:
+        """What is indexed, in path order."""
+        cursor = self._read("select source_path, stamp, source_sha256 from artifacts order by source_path", ())
+        return (Known(*row) for row in cursor)
+
+    def has(self, paths: Sequence[str]) -> bool:
+        """Whether every path has its row."""
+        marks = ", ".join("?" * len(paths))
+        found = self._read(f"select count(*) from artifacts where source_path in ({marks})", tuple(paths))
+        return bool(found.fetchone()[0] == len(paths))
+
+    def agents(self) -> list[str]:
+        return [row[0] for row in self._read("select distinct agent_id from artifacts order by agent_id", ())]
+
+    def ledger(self, agent_id: str, window: Window) -> list[Head]:
+        """The heads of the agent's visible artifacts in the window."""
+        found = self._read(_LEDGER, (agent_id, window.since, window.until))
+        return [_head(row) for row in found]
+
+    def future(self, agent_id: str, window: Window) -> int:
+        """How many captures claim a time after the window's end: they are left out and counted."""
+        found = self._read(_FUTURE, (agent_id, window.until))
+        return int(found.fetchone()[0])
+
+    def sessions(
+        self,
+        agent_id: str | None,
+        *,
+        limit: int = 50,
+        project: str | None = None,
+        reference: str | None = None,
+    ) -> list[SessionRow]:
+        """Sessions, newest first: all agents' where `agent_id` is None; those whose id, key, token or a prefix of one
+        is `reference`; those whose project's path is or ends in `project`."""
+        where = ["m.source_kind = 'manifest'"]
+        values: list[object] = []
+        if agent_id is not None:
+            where.append("m.agent_id = ?")
+            values.append(agent_id)
+        if project is not None:
+            where.append("(m.project = ? or m.project like ? escape '!')")
+            values += [project, f"%/{_like(project)}"]
+        if reference is not None:
+            pattern = f"{_like(reference)}%"
+            where.append(_REFERENCE)
+            values += [pattern] * 3
+        found = self._read(_SESSIONS.format(where=" and ".join(where)), (*values, limit))
+        return [_session(row) for row in found]
+
+    def paths_of(self, token: str) -> list[tuple[str, str]]:
+        """(path, kind) of a session's files, oldest first."""
+        sql = "select source_path, source_kind from artifacts where session_token = ? order by source_path"
+        return list(self._read(sql, (token,)))
+
+    def search(self, query: str, agent_id: str | None, *, limit: int) -> list[Hit]:
+        """The best hit of each session for any word of the query, best first; private and trial sessions stay out."""
+        expression = match_expression(query)
+        if expression is None:
+            return []
+        found = self._read(_SEARCH, (*MARK, expression, agent_id))
+        best: dict[str, Hit] = {}
+        for row in found:
+            best.setdefault(row[1], Hit(*row))
+            if len(best) == limit:
+                break
+        return list(best.values())
+
+    def counts(self) -> dict[str, int]:
+        """How many rows of each kind there are."""
+        return dict(
+            self._read("select source_kind, count(*) from artifacts group by source_kind order by source_kind", ())
+        )
+
+    def complete(self) -> None:
+        """Notes that the rows are those of the files: called where a reindex ends."""
+        with self._writing() as connection:
+            schema.complete(connection)
+        self.is_new = False
+
+    def _open(self) -> sqlite3.Connection:
+        connection = connect(self.path)
+        try:
+            with guarded(self.path):
+                if schema.version_of(connection) == 0:
+                    schema.create(connection)
+                if schema.version_of(connection) != schema.VERSION:
+                    raise DamagedIndex(f"{self.path.name} has the schema of another version")
+                self.is_new = not schema.is_complete(connection)
+                connection.execute("select 1 from artifacts limit 1").fetchone()
+        except LineageError:
+            connection.close()
+            raise
+        return connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with guarded(self.path), self._connection:
+            yield self._connection
+
+    def _read(self, sql: str, values: Sequence[object]) -> sqlite3.Cursor:
+        with guarded(self.path):
+            return self._connection.execute(sql, values)
+
+
+def _head(row: Sequence[Any]) -> Head:
+    values: Any = (*row[:8], bool(row[8]), row[9])
+    return Head(*values)
+
+
+def _session(row: Sequence[Any]) -> SessionRow:
+    values: Any = (*row[:10], row[10] or "", row[11], row[12], bool(row[13]))
+    return SessionRow(*values)
+
+
+def _like(text: str) -> str:
+    for special in "!%_":
+        text = text.replace(special, "!" + special)
+    return text

@@ -1,0 +1,1 @@
+"""Use cases: one function each, reading like the spec's list of steps."""

@@ -1,0 +1,128 @@
+"""Observe what lies there, apply what is missing: the loop under both flows. (architecture: one idea)"""
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from lineage.core import naming
+from lineage.core.documents import Artifact
+from lineage.core.ledger import is_visible
+from lineage.core.planner import Intent, Seen, Step, plan
+from lineage.core.turns import Watermark
+from lineage.core.window import Window, membership
+from lineage.pipeline.house import House
+from lineage.pipeline.publishing import Publication
+from lineage.pipeline.reading import row_at
+from lineage.store import ConflictError, read_or_none
+
+
+def carry_out(house: House, intent: Intent, redactions: int = 0) -> bool:
+    """Makes the intent true, step by step. False where it was true already. The caller holds the session's mutex."""
+    steps = plan(intent, seen_of(house, intent))
+    with ExitStack() as stack:
+        run = _Run(house, intent, redactions, stack)
+        for step in steps:
+            _ACTIONS[step](run)
+    return bool(steps)
+
+
+def seen_of(house: House, intent: Intent) -> Seen:
+    """What lies there of an intent already."""
+    canon, first = house.canon, intent.artifacts[0]
+    manifest = canon.manifests.get(intent.stem)
+    listed = manifest is not None and first.stem in (*manifest.captures, *manifest.compactions)
+    return Seen(
+        spooled=any(job.name == intent.job.name for job in canon.spool.pending(intent.job.token)),
+        claimed=canon.claims.stem_of(intent.job.token) is not None,
+        present=frozenset(
+            artifact.kind for artifact in intent.artifacts if canon.artifacts.holds(artifact) is not None
+        ),
+        listed=listed,
+        projected=_is_projected(house, first),
+        indexed=house.index.has(_paths(intent)),
+        counted=house.telemetry.has_counted(first.stem, intent.job.flow),
+    )
+
+
+@dataclass(slots=True)
+class _Run:
+    """One application of a plan. The projection's lease is taken with the first step that needs it and held to the end:
+    nobody renders between this run's MEMORY.md and its rows."""
+
+    house: House
+    intent: Intent
+    redactions: int
+    stack: ExitStack
+    publication: Publication | None = None
+
+    def spool(self) -> None:
+        self.house.canon.spool.put(self.intent.job)
+
+    def claim(self) -> None:
+        stem = self.house.canon.claims.claim(self.intent.artifacts[0].identity, self.intent.stem)
+        if stem != self.intent.stem:
+            raise ConflictError("the session was claimed by another writer in the meantime")
+
+    def write(self, kind: str) -> None:
+        for artifact in self.intent.artifacts:
+            if artifact.kind == kind:
+                self.house.canon.artifacts.write(artifact)
+
+    def link(self) -> None:
+        self.house.canon.manifests.link(self.intent.stem, self.intent.artifacts, self.house.new_id(), self.house.now)
+
+    def project(self) -> None:
+        self._leased().publish(self.intent.artifacts)
+
+    def index(self) -> None:
+        self._leased()
+        rows = (row_at(self.house, path) for path in _paths(self.intent))
+        self.house.index.upsert(row for row in rows if row)
+
+    def count(self) -> None:
+        first, job = self.intent.artifacts[0], self.intent.job
+        mark = Watermark.from_list(first.watermark)
+        self.house.telemetry.count_capture(
+            first.stem,
+            job.flow,
+            job.token,
+            at=first.captured_at,
+            turns=mark.count,
+            redactions=self.redactions,
+        )
+
+    def clear(self) -> None:
+        self.house.canon.spool.clear(self.intent.job)
+
+    def _leased(self) -> Publication:
+        if self.publication is None:
+            agent = self.intent.artifacts[0].agent_id
+            self.publication = self.stack.enter_context(Publication(self.house, agent))
+        return self.publication
+
+
+_ACTIONS: Mapping[Step, Callable[[_Run], None]] = {
+    Step.SPOOL: _Run.spool,
+    Step.CLAIM: _Run.claim,
+    Step.TRANSCRIPT: lambda run: run.write(naming.TRANSCRIPT),
+    Step.SUMMARY: lambda run: run.write(naming.SUMMARY),
+    Step.COMPACTION: lambda run: run.write(naming.COMPACTION),
+    Step.MANIFEST: _Run.link,
+    Step.PROJECTION: _Run.project,
+    Step.ROWS: _Run.index,
+    Step.TELEMETRY: _Run.count,
+    Step.CLEAR: _Run.clear,
+}
+
+
+def _paths(intent: Intent) -> list[str]:
+    return [artifact.path for artifact in intent.artifacts] + [naming.artifact_path(intent.stem, naming.MANIFEST)]
+
+
+def _is_projected(house: House, artifact: Artifact) -> bool:
+    """Whether MEMORY.md exists and shows the capture, where it has to show it at all."""
+    blob = read_or_none(house.canon.store, naming.memory_md_path(artifact.agent_id))
+    if blob is None:
+        return False
+    due = is_visible(artifact) and Window.ending(house.now).holds(membership(artifact.ended_at, artifact.captured_at))
+    return not due or artifact.kind == naming.COMPACTION or f"[[{artifact.path}|".encode() in blob.data

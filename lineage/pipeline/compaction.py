@@ -1,0 +1,107 @@
+"""Compaction complete. (spec: write ordering, compaction-complete; format: Captures)"""
+
+from dataclasses import replace
+
+from lineage.core import naming
+from lineage.core.documents import Artifact
+from lineage.core.planner import Intent
+from lineage.core.request import COMPACTION, Request
+from lineage.core.sanitizer import VERSION
+from lineage.core.times import shifted
+from lineage.core.turns import Watermark
+from lineage.pipeline import session as sessions
+from lineage.pipeline import source as sources
+from lineage.pipeline.building import compaction_body, compaction_of, memory_sentence
+from lineage.pipeline.carrying_out import carry_out
+from lineage.pipeline.house import CAPTURED, REFUSED, UNCHANGED, House, Outcome
+from lineage.pipeline.session import Session
+from lineage.pipeline.session_end import NOTHING_NEW, REMOVED
+from lineage.pipeline.source import Source
+
+
+def compaction(house: House, request: Request) -> Outcome:
+    """Keeps a compaction's summary: any number per session, before, between and after its captures.
+
+    Turns that no capture holds yet wait for the session's end. Raises what `session_end` raises.
+    """
+    if house.canon.tombstones.has(request.token):
+        return Outcome(status=REFUSED, session_token=request.token, reason=REMOVED)
+    source = sources.observed(request, house.settings)
+    with sessions.exclusively(house, request.token):
+        house.canon.tombstones.refuse(request.token)
+        session = sessions.observed(house, request.token)
+        finished = sessions.finish_interrupted(house, session)
+        if finished:
+            session = sessions.observed(house, request.token)
+        mark = _mark(source)
+        known = _known(house, session, source, mark)
+        if known:
+            intent = sessions.intent_of(known, session)
+            carry_out(house, intent)
+            status = CAPTURED if known in finished else UNCHANGED
+            reason = None if known in finished else NOTHING_NEW
+            return replace(_outcome(house, intent, source), status=status, reason=reason)
+        intent = _intent(house, session, request, source, mark)
+        carry_out(house, intent, sum(source.redactions.values()))
+        return _outcome(house, intent, source)
+
+
+def _mark(source: Source) -> Watermark:
+    """The turns that were compacted: those before the transcript's own record of it, else all that there are."""
+    count = next((turns for summary, turns in source.compactions if summary == source.summary), len(source.turns))
+    return Watermark(count, source.turns[count - 1].id if count else None, VERSION)
+
+
+def _known(house: House, session: Session, source: Source, mark: Watermark) -> Artifact | None:
+    """The same compaction, kept already: same watermark, same summary. A new sanitizer alone makes nothing new."""
+    for stem in session.compactions:
+        artifact = house.canon.artifacts.get(naming.artifact_path(stem, naming.COMPACTION))
+        if artifact and artifact.watermark[:2] == mark.as_list()[:2]:
+            body = compaction_body(source.summary or "", artifact.title, artifact.manifest_path)
+            if body == artifact.body:
+                return artifact
+    return None
+
+
+def _intent(house: House, session: Session, request: Request, source: Source, mark: Watermark) -> Intent:
+    """The compaction to be written: under the time and sentence of the same unfinished signal where there is one."""
+    same = (
+        job
+        for job in session.jobs
+        if job.flow == COMPACTION and job.payload.get("summary") == request.payload.get("summary")
+    )
+    job = next(same, None)
+    if job:
+        request = replace(request, captured_at=job.captured_at)
+    elif session.stem and session.is_begun:
+        request = replace(request, captured_at=naming.captured_at_of(session.stem))
+    sentenced = (
+        (job.sentence, job.quality)
+        if job
+        else memory_sentence(request, source, source.turns[: mark.count], "was compacted")
+    )
+    while True:
+        stem = session.stem or naming.stem(request.captured_at, request.token)
+        artifact = compaction_of(request, source, mark, stem, sentenced)
+        if house.canon.artifacts.holds(artifact) is not False:
+            return Intent(sessions.job_of(request, sentenced), stem, (artifact,))
+        request = replace(request, captured_at=shifted(request.captured_at, milliseconds=1))
+
+
+def _outcome(house: House, intent: Intent, source: Source) -> Outcome:
+    artifact = intent.artifacts[0]
+    manifest = house.canon.manifests.get(intent.stem)
+    return Outcome(
+        status=CAPTURED,
+        session_token=intent.job.token,
+        manifest_path=artifact.manifest_path,
+        transcript_path=manifest.transcript_path if manifest else None,
+        summary_path=manifest.summary_path if manifest else None,
+        compaction_path=artifact.path,
+        captured_at=artifact.captured_at,
+        memory_sentence=artifact.memory_sentence,
+        memory_sentence_quality=artifact.memory_sentence_quality,
+        turns=artifact.watermark[0],
+        redactions=source.redactions,
+        skipped=source.skipped,
+    )

@@ -1,0 +1,52 @@
+"""What every use case works with, and what the two flows give back."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lineage.canon import Canon
+from lineage.config import Settings
+from lineage.index import Index
+from lineage.telemetry import Telemetry
+
+CAPTURED = "captured"
+UNCHANGED = "unchanged"
+REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """One workspace, opened. `now` is the canonical UTC time of this run, read once at the top."""
+
+    canon: Canon
+    index: Index
+    telemetry: Telemetry
+    settings: Settings
+    now: str
+    new_id: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The result of `session-end` and `compaction`. Paths are relative to the workspace. (format: Commands)"""
+
+    status: str
+    session_token: str
+    reason: str | None = None
+    manifest_path: str | None = None
+    transcript_path: str | None = None
+    summary_path: str | None = None
+    compaction_path: str | None = None
+    captured_at: str | None = None
+    memory_sentence: str | None = None
+    memory_sentence_quality: str | None = None
+    turns: int = 0
+    redactions: Mapping[str, int] = field(default_factory=dict)
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
+
+
+def _plain(value: Any) -> Any:
+    return dict(sorted(value.items())) if isinstance(value, Mapping) else value

@@ -1,0 +1,87 @@
+"""Looking things up: sessions, one session's text, search, the state of the workspace."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lineage.core import naming, transcript
+from lineage.core.documents import Artifact
+from lineage.core.turns import Turn
+from lineage.errors import NotFoundError
+from lineage.index import Hit, SessionRow
+from lineage.pipeline.house import House
+from lineage.pipeline.reading import document_at
+
+_SHOWN_CANDIDATES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A file of a session, or some of its turns."""
+
+    session: SessionRow
+    path: str
+    text: str
+    turns: Sequence[Turn] = ()
+
+
+def resolve(house: House, reference: str) -> SessionRow:
+    """The session that an id, key, token or a prefix of one names. Raises NotFoundError for none and for many."""
+    found = house.index.sessions(None, reference=reference, limit=50)
+    exact = [row for row in found if reference in (row.session_id, row.session_key, row.session_token)]
+    matches = exact or found
+    if not matches:
+        raise NotFoundError(f"no session {reference!r}")
+    if len(matches) > 1:
+        names = ", ".join(f"{row.session_id} ({row.agent_id})" for row in matches[:_SHOWN_CANDIDATES])
+        more = " …" if len(matches) > _SHOWN_CANDIDATES else ""
+        raise NotFoundError(f"{reference!r} is ambiguous: {names}{more}", hint="give more of the id, or the token")
+    return matches[0]
+
+
+def show(house: House, reference: str, kind: str) -> Shown:
+    """The newest file of a kind of a session; its access is counted."""
+    session = resolve(house, reference)
+    paths = [path for path, of_kind in house.index.paths_of(session.session_token) if of_kind == kind]
+    document = document_at(house, paths[-1]) if paths else None
+    if document is None:
+        raise NotFoundError(f"session {session.session_id} has no {kind}", hint=f"run `lineage show {reference}`")
+    house.telemetry.count_access(session.session_token, house.now)
+    return Shown(session, document.path, document.body)
+
+
+def show_turns(house: House, reference: str, first: int, last: int) -> Shown:
+    """The turns `first` to `last` of a session, across its captures."""
+    session = resolve(house, reference)
+    turns: list[Turn] = []
+    for path, kind in house.index.paths_of(session.session_token):
+        document = document_at(house, path) if kind == naming.TRANSCRIPT else None
+        if isinstance(document, Artifact):
+            turns += [turn for turn in transcript.parsed(document.body) if first <= turn.number <= last]
+    if not turns:
+        raise NotFoundError(f"session {session.session_id} has no turns {first}-{last}")
+    house.telemetry.count_access(session.session_token, house.now)
+    text = transcript.rendered("", turns).lstrip("\n")
+    return Shown(session, session.manifest_path, text, turns)
+
+
+def search(house: House, query: str, agent_id: str | None, limit: int) -> list[Hit]:
+    """The best hit of each session for any word of the query, best first."""
+    return house.index.search(query, agent_id, limit=limit)
+
+
+def status(house: House) -> dict[str, Any]:
+    """What `lineage status` shows: counts, unfinished flows, counters, the last render."""
+    spool = house.canon.spool
+    return {
+        "artifacts": house.index.counts(),
+        "agents": house.index.agents(),
+        "tombstones": len(house.canon.tombstones.tokens()),
+        "unfinished": [
+            {"flow": job.flow, "session_token": job.token, "captured_at": job.captured_at} for job in spool.pending()
+        ],
+        "damaged_jobs": spool.damaged(),
+        "counters": house.telemetry.counters(),
+        "telemetry_was_damaged": house.telemetry.was_damaged,
+        "marks": dict(house.telemetry.marks()),
+    }

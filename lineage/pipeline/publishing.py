@@ -1,0 +1,84 @@
+"""MEMORY.md from rows and what was just written, under the lease. (spec: write ordering 7, concurrency 1)"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from lineage.core.documents import Artifact
+from lineage.core.ledger import entries, head, is_visible
+from lineage.core.window import Window
+from lineage.pipeline.house import House
+from lineage.projection import Rendered, publish, render
+from lineage.store import Lease, LeaseLost, lease
+
+_MOST_ATTEMPTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What MEMORY.md of one agent shows now. `future` captures claim a time after now and are left out."""
+
+    agent_id: str
+    written: bool
+    kept: int
+    total: int
+    future: int
+
+
+class Publication(AbstractContextManager["Publication"]):
+    """The right to publish one agent's MEMORY.md. Where the lease is lost meanwhile, it is taken and rendered again."""
+
+    def __init__(self, house: House, agent_id: str) -> None:
+        self._house = house
+        self._agent_id = agent_id
+        self._lease: AbstractContextManager[Lease] | None = None
+        self._held: Lease | None = None
+
+    def __enter__(self) -> "Publication":
+        self._lease = lease(self._house.canon.store, f"memory-md-{self._agent_id}")
+        self._held = self._lease.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._lease:
+            self._lease.__exit__(*exception)  # type: ignore[arg-type]
+
+    def publish(self, fresh: Sequence[Artifact] = ()) -> Published:
+        """Renders the window from the rows and `fresh` (their rows are still to come), and replaces the file."""
+        for _ in range(_MOST_ATTEMPTS):
+            rendered = self._rendered(fresh)
+            try:
+                written = publish(self._house.canon.store, self._current(), self._agent_id, rendered.text)
+            except LeaseLost:
+                self.__exit__(None, None, None)
+                self.__enter__()
+                continue
+            self._house.telemetry.mark(f"rendered {self._agent_id}", self._house.now)
+            future = self._house.index.future(self._agent_id, self._window())
+            return Published(self._agent_id, written, rendered.kept, rendered.total, future)
+        raise LeaseLost(f"the lease of MEMORY.md was lost {_MOST_ATTEMPTS} times", hint="run `lineage render`")
+
+    def _rendered(self, fresh: Sequence[Artifact]) -> Rendered:
+        window, settings = self._window(), self._house.settings.ledger
+        heads = {item.path: item for item in self._house.index.ledger(self._agent_id, window)}
+        for item in map(head, filter(is_visible, fresh)):
+            if window.holds(item.membership):
+                heads[item.path] = item
+        return render(entries(heads.values()), max_bytes=settings.max_bytes, row_style=settings.row_style)
+
+    def _window(self) -> Window:
+        return Window.ending(self._house.now)
+
+    def _current(self) -> Lease:
+        if self._held is None:
+            raise RuntimeError("a publication is used as a context manager")
+        return self._held
+
+
+def publish_all(house: House) -> list[Published]:
+    """MEMORY.md of every agent that the index knows, and of the default one."""
+    published = []
+    for agent in sorted({*house.index.agents(), "default"}):
+        with Publication(house, agent) as publication:
+            published.append(publication.publish())
+    return published

@@ -1,0 +1,172 @@
+"""Reindex: a diff of two path-sorted streams, disk and index. (spec: re-index)
+
+Disk wins: rows are added, changed and dropped until they are those of the files. What did not change is not read.
+Cut off at any point, the next run goes on where this one ended.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import NamedTuple
+
+from lineage.core import naming
+from lineage.core.documents import Artifact, Manifest, parsed
+from lineage.errors import FormatError, LineageError
+from lineage.index import Row, row_of
+from lineage.pipeline.house import House
+from lineage.pipeline.publishing import Published, publish_all
+from lineage.store import read_or_none
+
+_BATCH = 200
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total) files."""
+
+
+class SuddenLoss(LineageError):
+    """More than half of what was indexed is gone from disk: that looks like an unmounted folder or a broken sync."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What a reindex found and did. `problems` are (path, what is wrong): those files have no row; `strays` are files
+    in `memory/` whose names are not ours, left alone; `buried` are files of removed sessions, ignored."""
+
+    added: int = 0
+    changed: int = 0
+    dropped: int = 0
+    unchanged: int = 0
+    touched: int = 0
+    claims_rebuilt: int = 0
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    strays: list[str] = field(default_factory=list)
+    buried: list[str] = field(default_factory=list)
+    published: list[Published] = field(default_factory=list)
+
+
+class _Change(NamedTuple):
+    path: str
+    stamp: str
+    sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Diff:
+    """`fresh` files have no row or another stamp; `gone` rows have no file."""
+
+    fresh: list[_Change]
+    gone: list[str]
+    unchanged: int
+
+
+def reindex(house: House, *, confirmed: bool = False, progress: Progress | None = None) -> Report:
+    """Makes the rows those of the files, rebuilds lost claims and renders MEMORY.md.
+
+    Raises SuddenLoss, having changed nothing, where more than half of the rows would go and `confirmed` is False.
+    """
+    report = synchronize(house, confirmed=confirmed, progress=progress)
+    report.published = publish_all(house)
+    return report
+
+
+def synchronize(house: House, *, confirmed: bool = False, progress: Progress | None = None) -> Report:
+    """`reindex` without the rendering."""
+    report = Report()
+    diff = _diff(house, report)
+    known = diff.unchanged + len(diff.gone) + sum(change.sha256 is not None for change in diff.fresh)
+    if not confirmed and len(diff.gone) * 2 > known:
+        raise SuddenLoss(
+            f"{len(diff.gone)} of {known} indexed files are gone from the workspace",
+            hint="if they are meant to be gone: `lineage reindex --yes`; else bring the folder back first",
+        )
+    report.unchanged = diff.unchanged
+    for start in range(0, len(diff.fresh), _BATCH):
+        _take_in(house, diff.fresh[start : start + _BATCH], report)
+        if progress:
+            progress(min(start + _BATCH, len(diff.fresh)), len(diff.fresh))
+    house.index.remove(diff.gone)
+    report.dropped += len(diff.gone)
+    report.claims_rebuilt = _rebuild_claims(house)
+    house.index.complete()
+    return report
+
+
+def ensure_indexed(house: House) -> None:
+    """Fills an index that is missing, of another version or was damaged: rebuilt, not an error."""
+    if house.index.is_new:
+        synchronize(house, confirmed=True)
+
+
+def _diff(house: House, report: Report) -> _Diff:
+    removed = house.canon.tombstones.tokens()
+    known = {item.path: item for item in house.index.known()}
+    fresh, unchanged = [], 0
+    for entry in house.canon.store.list(naming.MEMORY):
+        name = naming.parse_path(entry.key)
+        if name is None:
+            if not entry.key.startswith((naming.CLAIMS, naming.TOMBSTONES)):
+                report.strays.append(entry.key)
+        elif name.token in removed:
+            report.buried.append(entry.key)
+        else:
+            row = known.pop(entry.key, None)
+            if row and row.stamp == entry.stamp:
+                unchanged += 1
+            else:
+                fresh.append(_Change(entry.key, entry.stamp, row.sha256 if row else None))
+    return _Diff(fresh, sorted(known), unchanged)
+
+
+def _take_in(house: House, changes: Iterable[_Change], report: Report) -> None:
+    rows, stamps, gone = [], [], []
+    for change in changes:
+        row = _row(house, change, report)
+        if row is None:
+            gone.append(change.path)
+        elif row.source_sha256 == change.sha256:
+            stamps.append((row.source_path, row.stamp))
+            report.touched += 1
+        else:
+            rows.append(row)
+            report.added += change.sha256 is None
+            report.changed += change.sha256 is not None
+    house.index.upsert(rows)
+    house.index.restamp(stamps)
+    house.index.remove(gone)
+
+
+def _row(house: House, change: _Change, report: Report) -> Row | None:
+    blob = read_or_none(house.canon.store, change.path)
+    if blob is None:
+        return None
+    try:
+        document = parsed(blob.data, change.path)
+    except FormatError as error:
+        report.problems.append((change.path, error.message))
+        return None
+    if not isinstance(document, Artifact | Manifest):
+        report.problems.append((change.path, f"{change.path}: holds a {document.kind}"))
+        return None
+    return row_of(document, blob.data, blob.stamp)
+
+
+def _rebuild_claims(house: House) -> int:
+    """A lost claim is rebuilt from the session's oldest manifest. (format: Identity)"""
+    claimed = {entry.key for entry in house.canon.store.list(naming.CLAIMS)}
+    rebuilt = 0
+    for session in _oldest_manifests(house):
+        if naming.claim_path(session.token) not in claimed:
+            manifest = house.canon.manifests.get(session.stem)
+            if manifest:
+                house.canon.claims.claim(manifest.identity, session.stem)
+                rebuilt += 1
+    return rebuilt
+
+
+def _oldest_manifests(house: House) -> Iterator[naming.Name]:
+    names = (naming.parse_path(item.path) for item in house.index.known())
+    manifests = sorted(
+        (name for name in names if name and name.kind == naming.MANIFEST), key=lambda n: (n.token, n.stem)
+    )
+    for _, group in groupby(manifests, key=lambda name: name.token):
+        yield next(group)

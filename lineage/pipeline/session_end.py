@@ -1,0 +1,101 @@
+"""Session end. (spec: write ordering, session-end; format: Captures)"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lineage.core import naming
+from lineage.core.documents import Artifact
+from lineage.core.planner import Intent
+from lineage.core.request import SESSION_END, Request
+from lineage.core.sanitizer import VERSION
+from lineage.core.times import shifted
+from lineage.core.turns import Turn, first_new
+from lineage.pipeline import session as sessions
+from lineage.pipeline import source as sources
+from lineage.pipeline.building import memory_sentence, summary_of, transcript_of
+from lineage.pipeline.carrying_out import carry_out
+from lineage.pipeline.house import CAPTURED, REFUSED, UNCHANGED, House, Outcome
+from lineage.pipeline.session import Session
+from lineage.pipeline.source import Source
+
+EMPTY = "empty"
+NOTHING_NEW = "nothing new"
+REMOVED = "removed"
+
+
+def session_end(house: House, request: Request) -> Outcome:
+    """Captures what a session added since its last capture; running it again changes nothing.
+
+    Raises TranscriptError and InvalidInput before anything is written, WorkspaceError where a write fails: what was
+    written until then is finished by the next run.
+    """
+    if house.canon.tombstones.has(request.token):
+        return Outcome(status=REFUSED, session_token=request.token, reason=REMOVED)
+    source = sources.observed(request, house.settings)
+    with sessions.exclusively(house, request.token):
+        house.canon.tombstones.refuse(request.token)
+        session = sessions.observed(house, request.token)
+        finished = sessions.finish_interrupted(house, session)
+        if finished:
+            session = sessions.observed(house, request.token)
+        turns = _new_turns(house, session, source)
+        if not turns:
+            return _nothing_new(house, session, source, finished)
+        intent = _intent(house, session, request, source, turns)
+        carry_out(house, intent, sum(source.redactions.values()))
+    return _captured(intent, source, turns)
+
+
+def _new_turns(house: House, session: Session, source: Source) -> Sequence[Turn]:
+    mark = sessions.watermark(house, session)
+    return source.turns[first_new(source.turns, mark, VERSION, lambda: sessions.captured_ids(house, session)) :]
+
+
+def _nothing_new(house: House, session: Session, source: Source, finished: Sequence[Artifact]) -> Outcome:
+    """Nothing is written but what the newest capture may lack: a summary, a row, MEMORY.md."""
+    reason = NOTHING_NEW if source.turns else EMPTY
+    if not session.captures:
+        return Outcome(status=UNCHANGED, session_token=session.token, reason=reason, skipped=source.skipped)
+    newest = house.canon.artifacts.get(naming.artifact_path(session.captures[-1], naming.TRANSCRIPT))
+    if newest is None:
+        return Outcome(status=UNCHANGED, session_token=session.token, reason=reason, skipped=source.skipped)
+    intent = sessions.intent_of(newest, session)
+    carry_out(house, intent)
+    outcome = _captured(intent, source, ())
+    if any(artifact.kind == naming.TRANSCRIPT for artifact in finished):
+        return outcome
+    return replace(outcome, status=UNCHANGED, reason=reason)
+
+
+def _intent(house: House, session: Session, request: Request, source: Source, turns: Sequence[Turn]) -> Intent:
+    """The capture to be written: under the time and sentence of an unfinished signal where there is one."""
+    job = next((job for job in session.jobs if job.flow == SESSION_END), None)
+    if job:
+        request = replace(request, captured_at=job.captured_at)
+    elif session.stem and session.is_begun:
+        request = replace(request, captured_at=naming.captured_at_of(session.stem))
+    sentenced = (job.sentence, job.quality) if job else memory_sentence(request, source, turns, "ended")
+    while True:
+        stem = session.stem or naming.stem(request.captured_at, request.token)
+        transcript = transcript_of(request, source, turns, stem, sentenced)
+        artifacts = (transcript, summary_of(transcript, turns, source.summary))
+        if all(house.canon.artifacts.holds(artifact) is not False for artifact in artifacts):
+            return Intent(sessions.job_of(request, sentenced), stem, artifacts)
+        request = replace(request, captured_at=shifted(request.captured_at, milliseconds=1))
+
+
+def _captured(intent: Intent, source: Source, turns: Sequence[Turn]) -> Outcome:
+    transcript, summary = intent.artifacts
+    return Outcome(
+        status=CAPTURED,
+        session_token=intent.job.token,
+        manifest_path=transcript.manifest_path,
+        transcript_path=transcript.path,
+        summary_path=summary.path,
+        captured_at=transcript.captured_at,
+        memory_sentence=transcript.memory_sentence,
+        memory_sentence_quality=transcript.memory_sentence_quality,
+        turns=len(turns),
+        redactions=source.redactions,
+        skipped=source.skipped,
+    )

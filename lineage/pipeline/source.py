@@ -1,0 +1,109 @@
+"""Observing the source: the harness's transcript, sanitized. From here on there is no raw text. (law 4)"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lineage.config import Settings
+from lineage.core import transcript
+from lineage.core.capture import Capture
+from lineage.core.links import one_line
+from lineage.core.request import Request
+from lineage.core.sanitizer import Sanitizer
+from lineage.core.sentence import plain
+from lineage.core.turns import USER, Turn, identified
+from lineage.errors import InvalidInput
+from lineage.harness import generic, reader_of
+
+_LONGEST_TITLE = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A session as it can be written: turns clipped, sanitized, numbered and identified; `summary` is the text that
+    came with the signal. `compactions` are (sanitized summary, turns before it)."""
+
+    turns: tuple[Turn, ...]
+    project: str | None
+    title: str
+    started_at: str | None
+    ended_at: str | None
+    models: list[str]
+    branches: list[str]
+    summary: str | None
+    compactions: tuple[tuple[str, int], ...]
+    redactions: dict[str, int]
+    skipped: dict[str, int]
+
+
+def observed(request: Request, settings: Settings) -> Source:
+    """Reads and sanitizes the request's transcript. Raises TranscriptError, InvalidInput and EngineMissing."""
+    sanitizer = Sanitizer()
+    _refuse_secret_ids(request, sanitizer)
+    capture = _read(request)
+    turns = _turns(capture.turns, sanitizer, settings, request.token)
+    project = request.project or capture.project
+    return Source(
+        turns=turns,
+        project=one_line(sanitizer.text(project)) if project else None,
+        title=_title(sanitizer.optional(capture.title), turns, request),
+        started_at=capture.started_at,
+        ended_at=capture.ended_at,
+        models=[sanitizer.text(one_line(model)) for model in capture.models],
+        branches=[sanitizer.text(one_line(branch)) for branch in capture.branches],
+        summary=sanitizer.optional(request.summary),
+        compactions=tuple(
+            (sanitizer.text(c.summary.strip()), _kept(capture.turns[: c.turns_before], settings))
+            for c in capture.compactions
+        ),
+        redactions=dict(sorted(sanitizer.redactions.items())),
+        skipped=dict(capture.skipped),
+    )
+
+
+def _read(request: Request) -> Capture:
+    reader = reader_of(request.harness)
+    if request.transcript is not None:
+        return generic.inline(request.transcript)
+    if request.transcript_path:
+        return reader(Path(request.transcript_path).expanduser())
+    return Capture(turns=())
+
+
+def _turns(raw: tuple[Turn, ...], sanitizer: Sanitizer, settings: Settings, token: str) -> tuple[Turn, ...]:
+    """Sanitized first, then clipped: a cut must not hide half a secret from the rules."""
+    limits = transcript.Limits(result=settings.transcript.max_result_chars)
+    clean = (
+        transcript.clipped(
+            replace(
+                turn,
+                text=sanitizer.text(turn.text),
+                name=sanitizer.text(turn.name),
+                input=sanitizer.text(turn.input),
+            ),
+            limits,
+        )
+        for turn in raw
+        if settings.transcript.thinking or not turn.thinking
+    )
+    return identified([turn for turn in clean if turn.text or turn.name], token)
+
+
+def _kept(turns: tuple[Turn, ...], settings: Settings) -> int:
+    return sum(settings.transcript.thinking or not turn.thinking for turn in turns)
+
+
+def _title(given: str | None, turns: tuple[Turn, ...], request: Request) -> str:
+    """The harness's title, else the beginning of the first request, else harness and id."""
+    first = next((turn.text for turn in turns if turn.role == USER and turn.text), "")
+    title = one_line(given or "") or plain(first) or f"{request.harness} session {request.identity.session_id}"
+    return title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1].rstrip() + "…"
+
+
+def _refuse_secret_ids(request: Request, sanitizer: Sanitizer) -> None:
+    """An id cannot be redacted without becoming another session's: one that holds a secret is refused."""
+    for name, value in (
+        ("session_id", request.identity.session_id),
+        ("session_key", request.identity.session_key),
+    ):
+        if value and sanitizer.text(value) != value:
+            raise InvalidInput(f"{name} looks like a credential", hint=f"give the harness's own {name}")

@@ -1,0 +1,171 @@
+"""Verify: the offline proof of the MUST/SHOULD list. (law 2)
+
+MUST, else data is lost or leaked; SHOULD, else a rebuild is due. Everything is read; nothing is changed.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lineage.core import naming
+from lineage.core.documents import Artifact, Manifest, parsed, unknown_keys
+from lineage.core.ledger import Entry, entries, head, is_visible
+from lineage.core.sanitizer import Sanitizer
+from lineage.core.window import Window
+from lineage.errors import FormatError
+from lineage.pipeline.house import House
+from lineage.projection import render
+from lineage.store import read_or_none
+
+MUST = "MUST"
+SHOULD = "SHOULD"
+
+_REINDEX = "lineage reindex"
+_RENDER = "lineage render"
+_SESSION_END = "lineage session-end (again, for this session)"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """What is wrong, where, and the command that mends it."""
+
+    level: str
+    path: str
+    what: str
+    mend: str
+
+
+@dataclass(slots=True)
+class Survey:
+    """Everything canonical that the workspace holds, read once."""
+
+    artifacts: dict[str, Artifact] = field(default_factory=dict)
+    manifests: dict[str, Manifest] = field(default_factory=dict)
+    hashes: dict[str, str] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def verify(house: House) -> list[Finding]:
+    """Every finding, sorted; an empty list means that each promise of the format holds."""
+    survey = _surveyed(house)
+    found = [
+        *survey.findings,
+        *_manifests(house, survey),
+        *_unnamed(survey),
+        *_sanitized(survey),
+        *_rows(house, survey),
+        *_ledgers(house, survey),
+    ]
+    return sorted(found)
+
+
+def _surveyed(house: House) -> Survey:
+    survey = Survey()
+    removed = house.canon.tombstones.tokens()
+    for entry in house.canon.store.list(naming.MEMORY):
+        name = naming.parse_path(entry.key)
+        if name is None:
+            if not entry.key.startswith((naming.CLAIMS, naming.TOMBSTONES)):
+                survey.findings.append(
+                    Finding(SHOULD, entry.key, "not a name of ours: a sync's leftover?", "move it away")
+                )
+        elif name.token in removed:
+            survey.findings.append(Finding(MUST, entry.key, "a removed session's file came back", "delete the file"))
+        else:
+            _survey_file(house, entry.key, survey)
+    return survey
+
+
+def _survey_file(house: House, path: str, survey: Survey) -> None:
+    blob = read_or_none(house.canon.store, path)
+    if blob is None:
+        return
+    try:
+        document = parsed(blob.data, path)
+    except FormatError as error:
+        what = error.message.removeprefix(f"{path}: ")
+        survey.findings.append(Finding(MUST, path, what, "restore the file from a backup or git"))
+        return
+    survey.hashes[path] = hashlib.sha256(blob.data).hexdigest()
+    if isinstance(document, Artifact):
+        survey.artifacts[path] = document
+        for key in unknown_keys(blob.data):
+            survey.findings.append(Finding(SHOULD, path, f"a key of no artifact: {key!r}", "remove the key"))
+    elif isinstance(document, Manifest):
+        survey.manifests[path] = document
+
+
+def _manifests(house: House, survey: Survey) -> Iterator[Finding]:
+    """A manifest names only artifacts that exist; a session has one manifest, the claimed one."""
+    for path, manifest in survey.manifests.items():
+        for named in _named(manifest):
+            if named not in survey.artifacts:
+                yield Finding(MUST, path, f"names {named}, which is not there", "restore the file from a backup or git")
+        claimed = house.canon.claims.stem_of(manifest.identity.token)
+        if claimed is None:
+            yield Finding(SHOULD, path, "the session's claim is missing", _REINDEX)
+        elif claimed != manifest.stem:
+            yield Finding(SHOULD, path, "a second manifest of a claimed session", _REINDEX)
+
+
+def _named(manifest: Manifest) -> list[str]:
+    newest = (manifest.summary_path, manifest.transcript_path, manifest.compaction_path)
+    captures = [
+        naming.artifact_path(stem, kind) for stem in manifest.captures for kind in (naming.TRANSCRIPT, naming.SUMMARY)
+    ]
+    compactions = [naming.artifact_path(stem, naming.COMPACTION) for stem in manifest.compactions]
+    return sorted({*captures, *compactions, *(path for path in newest if path)})
+
+
+def _unnamed(survey: Survey) -> Iterator[Finding]:
+    named = {path for manifest in survey.manifests.values() for path in _named(manifest)}
+    for path, artifact in survey.artifacts.items():
+        if path not in named:
+            yield Finding(SHOULD, path, "in no manifest", _SESSION_END)
+        if artifact.manifest_path not in survey.manifests:
+            yield Finding(SHOULD, path, f"its manifest {artifact.manifest_path} is not there", _SESSION_END)
+
+
+def _sanitized(survey: Survey) -> Iterator[Finding]:
+    """Nothing unsanitized outside the spool: the rules of today find nothing in what is committed."""
+    sanitizer = Sanitizer()
+    for path, artifact in survey.artifacts.items():
+        before = Counter(sanitizer.redactions)
+        sanitizer.text(f"{artifact.title}\n{artifact.memory_sentence}\n{artifact.body}")
+        for rule in sorted(sanitizer.redactions - before):
+            yield Finding(MUST, path, f"holds what the rule {rule!r} redacts", "lineage resanitize")
+
+
+def _rows(house: House, survey: Survey) -> Iterator[Finding]:
+    known = {item.path: item for item in house.index.known()}
+    for path, digest in survey.hashes.items():
+        if path not in known:
+            yield Finding(SHOULD, path, "has no row in the index", _REINDEX)
+        elif known[path].sha256 != digest:
+            level = MUST if path in survey.artifacts else SHOULD
+            mend = "restore the file from a backup or git" if level == MUST else _REINDEX
+            yield Finding(level, path, "changed since it was indexed", mend)
+    for path in known.keys() - survey.hashes.keys():
+        yield Finding(SHOULD, path, "has a row but no file", _REINDEX)
+
+
+def _ledgers(house: House, survey: Survey) -> Iterator[Finding]:
+    """MEMORY.md of each agent is what the files say, judged as of its last render."""
+    marks = house.telemetry.marks()
+    for agent in sorted({artifact.agent_id for artifact in survey.artifacts.values()}):
+        path = naming.memory_md_path(agent)
+        blob = read_or_none(house.canon.store, path)
+        window = Window.ending(marks.get(f"rendered {agent}", house.now))
+        text = render(
+            _entries(survey, agent, window),
+            max_bytes=house.settings.ledger.max_bytes,
+            row_style=house.settings.ledger.row_style,
+        ).text
+        if blob is None or blob.data != text.encode():
+            yield Finding(SHOULD, path, "is not what the files say" if blob else "is missing", _RENDER)
+
+
+def _entries(survey: Survey, agent: str, window: Window) -> list[Entry]:
+    heads = (head(a) for a in survey.artifacts.values() if a.agent_id == agent and is_visible(a))
+    return entries(item for item in heads if window.holds(item.membership))

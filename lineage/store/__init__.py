@@ -1,0 +1,28 @@
+"""Bytes under keys: one small protocol, a folder (`local`) and a dictionary (`memory`) behind it.
+
+Nothing above this package may assume that a store is a folder: an object store with conditional writes joins later.
+"""
+
+from lineage.store.base import Blob, ConflictError, Entry, ExistsError, MissingError, Store, checked_key
+from lineage.store.lease import Lease, LeaseLost, lease
+from lineage.store.local import LocalStore
+from lineage.store.memory import MemoryStore
+from lineage.store.operations import commit, read_or_none, update
+
+__all__ = [
+    "Blob",
+    "ConflictError",
+    "Entry",
+    "ExistsError",
+    "Lease",
+    "LeaseLost",
+    "LocalStore",
+    "MemoryStore",
+    "MissingError",
+    "Store",
+    "checked_key",
+    "commit",
+    "lease",
+    "read_or_none",
+    "update",
+]

@@ -1,0 +1,90 @@
+"""The store's protocol and its errors. (scale.md: the store protocol)"""
+
+import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+from lineage.errors import LineageError, WorkspaceError
+
+_KEY_PART = re.compile(r"[^\x00-\x1f\x7f/\\:]{1,255}")
+
+
+class Blob(NamedTuple):
+    """What a key holds; `version` is what `replace` compares, `stamp` what `list` shows for the key."""
+
+    data: bytes
+    version: str
+    stamp: str
+
+
+class Entry(NamedTuple):
+    """A key in a listing. `stamp` changes whenever the content may have changed; equal stamps mean equal content."""
+
+    key: str
+    stamp: str
+
+
+class ExistsError(LineageError):
+    """`create` found the key taken."""
+
+
+class MissingError(LineageError):
+    """The key holds nothing."""
+
+
+class ConflictError(LineageError):
+    """`replace` found another version than the one it was given, or nothing."""
+
+    default_hint = "somebody else wrote at the same time: run the command again"
+
+
+class Store(Protocol):
+    """Durable bytes under keys like `memory/x.md`. One conformance suite holds every implementation to this.
+
+    Every method raises WorkspaceError where the world fails: no permission, no space, an unusable key.
+    """
+
+    def create(self, key: str, data: bytes, *, frozen: bool = False) -> str:
+        """Writes a key that is free; durable on return. `frozen` says that it will never be replaced.
+
+        Returns the version. Raises ExistsError where the key is taken: of many writers exactly one succeeds.
+        """
+        ...
+
+    def read(self, key: str) -> Blob:
+        """What the key holds, always one whole write. Raises MissingError."""
+        ...
+
+    def replace(self, key: str, data: bytes, version: str) -> str:
+        """Compare-and-swap: writes where the key still has `version`; durable on return.
+
+        Returns the new version. Raises ConflictError where the key changed or is gone.
+        """
+        ...
+
+    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+        """The keys that begin with `prefix` (which ends in `/`) and sort behind `after`, in order."""
+        ...
+
+    def delete(self, key: str) -> None:
+        """Removes a key; nothing happens where there is none. Durable on return."""
+        ...
+
+    def mutex(self, name: str) -> AbstractContextManager[None]:
+        """Mutual exclusion between all users of this store, released when its holder dies.
+
+        It saves work and makes sequences of calls safe from each other; what keeps a single key safe is `replace`.
+        """
+        ...
+
+
+def checked_key(key: str) -> str:
+    """The key itself, or WorkspaceError: relative, no `..`, no empty, absolute or unprintable part."""
+    parts = key.split("/")
+    if not all(_KEY_PART.fullmatch(part) and part not in (".", "..") and part[-1] not in ". " for part in parts):
+        raise WorkspaceError(
+            f"not a usable path in a workspace: {key[:120]!r}",
+            hint="paths are relative to the workspace root",
+        )
+    return key

@@ -1,0 +1,59 @@
+"""SQLite files of this machine: how they are opened, and which failures are damage and which are the world's.
+
+Never `open()` such a file directly: closing it drops SQLite's locks.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lineage.errors import DamagedIndex, WorkspaceError
+
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_SIDECARS = ("", "-wal", "-shm")
+_TIMEOUT_SECONDS = 30.0
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection in WAL mode, its folder made where it is missing (0700). Raises what `guarded` raises."""
+    with guarded(path):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=_TIMEOUT_SECONDS)
+        try:
+            connection.execute("pragma journal_mode = wal")
+            connection.execute("pragma synchronous = normal")
+        except sqlite3.Error:
+            connection.close()
+            raise
+    return connection
+
+
+@contextmanager
+def guarded(path: Path) -> Iterator[None]:
+    """Raises DamagedIndex where the file is no database any more, WorkspaceError for a full disk, a missing permission
+    or a lock that was not released in time."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code in _DAMAGE:
+            raise DamagedIndex(f"{path.name} cannot be read: {error}") from error
+        raise WorkspaceError(f"{path.name}: {error}", hint="check space and permissions, then run it again") from error
+    except OSError as error:
+        raise WorkspaceError(f"{path}: {error.strerror or error}") from error
+
+
+def discard(path: Path) -> None:
+    """Removes a database that can be made again."""
+    for suffix in _SIDECARS:
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def set_aside(path: Path) -> Path:
+    """Moves a damaged database out of the way, keeping it for whoever wants to look. Returns where it is now."""
+    aside = path.with_name(path.name + ".damaged")
+    path.replace(aside)
+    for suffix in _SIDECARS[1:]:
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    return aside

@@ -1,0 +1,201 @@
+"""A store in a folder: fsync'd create-once, compare-and-swap under flock. (reliability.md: durable writes)"""
+
+import contextlib
+import errno
+import hashlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from filelock import FileLock
+
+from lineage.errors import WorkspaceError
+from lineage.store.base import Blob, ConflictError, Entry, ExistsError, MissingError, checked_key
+from lineage.store.platform import hold, sync
+
+TEMP_PREFIX = ".lineage-tmp-"
+_LOCK_SHARDS = 64
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+
+
+class LocalStore:
+    """The folder `root`. Lock files lie in `locks`, outside of what is synced.
+
+    `private` makes every file 0600 and every folder 0700. Otherwise the process's umask holds, frozen files are 0444.
+    """
+
+    def __init__(self, root: Path, *, locks: Path | None = None, private: bool = False) -> None:
+        self.root = root
+        self._locks = locks or root / ".lineage" / "locks"
+        self._private = private
+
+    def create(self, key: str, data: bytes, *, frozen: bool = False) -> str:
+        path = self._path(key)
+        with _world(key), self._temporary(path, data, frozen=frozen) as temporary:
+            try:
+                os.link(temporary, path)
+            except FileExistsError as error:
+                raise ExistsError(f"{key} exists already") from error
+            _sync_directory(path.parent)
+        return _version(data)
+
+    def read(self, key: str) -> Blob:
+        with _world(key):
+            data, status = _read(self._path(key))
+        return Blob(data, _version(data), _stamp(status))
+
+    def replace(self, key: str, data: bytes, version: str) -> str:
+        path = self._path(key)
+        with self.mutex(f"swap-{_shard(key)}"), _world(key):
+            try:
+                if _version(_read(path)[0]) != version:
+                    raise ConflictError(f"{key} was changed by somebody else")
+            except MissingError as error:
+                raise ConflictError(f"{key} was removed by somebody else") from error
+            with self._temporary(path, data, frozen=False) as temporary:
+                temporary.replace(path)
+                _sync_directory(path.parent)
+        return _version(data)
+
+    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+        with _world(prefix):
+            found = sorted(_scan(self.root, prefix.rstrip("/")))
+        return (entry for entry in found if entry.key > after)
+
+    def delete(self, key: str) -> None:
+        path = self._path(key)
+        with _world(key), contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            path.unlink()
+            _sync_directory(path.parent)
+
+    def mutex(self, name: str) -> AbstractContextManager[None]:
+        return self._mutex(name)
+
+    @contextmanager
+    def _mutex(self, name: str) -> Iterator[None]:
+        with _world(name):
+            _make_directories(self._locks, 0o700)
+            lock = FileLock(str(self._locks / f"{name}.lock"), mode=0o600, thread_local=False)
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _path(self, key: str) -> Path:
+        return self.root.joinpath(*checked_key(key).split("/"))
+
+    @contextmanager
+    def _temporary(self, path: Path, data: bytes, *, frozen: bool) -> Iterator[Path]:
+        """A durable temporary file beside `path`; gone afterwards. Its writer holds a lock on it."""
+        _make_directories(path.parent, 0o700 if self._private else 0o777)
+        temporary = path.parent / f"{TEMP_PREFIX}{secrets.token_hex(8)}"
+        mode = 0o600 if self._private else 0o666
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY, mode)
+        try:
+            try:
+                hold(descriptor)
+                _write_all(descriptor, data)
+                if frozen:
+                    os.chmod(temporary, 0o400 if self._private else 0o444)
+                sync(descriptor)
+            finally:
+                os.close(descriptor)
+            yield temporary
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                temporary.unlink()
+
+
+@contextmanager
+def _world(what: str) -> Iterator[None]:
+    """Turns failures of the operating system into errors with a hint."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise MissingError(f"{what} does not exist") from error
+    except OSError as error:
+        raise WorkspaceError(f"{what}: {error.strerror or error}", hint=_hint(error)) from error
+
+
+def _hint(error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "the disk is full: free some space and run the command again; nothing was half-written"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return "the workspace is not writable: check its owner and mode, or name another with `--workspace`"
+    return "run `lineage status`, then the command again"
+
+
+def _read(path: Path) -> tuple[bytes, os.stat_result]:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW | _NO_BLOCK | _BINARY)
+    except NotADirectoryError as error:
+        raise FileNotFoundError(path) from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        parts = []
+        while part := os.read(descriptor, max(status.st_size, 1) + 1):
+            parts.append(part)
+        return b"".join(parts), status
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _make_directories(path: Path, mode: int) -> None:
+    """Makes the folder and its missing parents; each new one is made durable in its parent."""
+    if path.is_dir():
+        return
+    _make_directories(path.parent, mode)
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode)
+    _sync_directory(path.parent)
+
+
+def _sync_directory(path: Path) -> None:
+    if os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _scan(root: Path, prefix: str) -> Iterator[Entry]:
+    """Regular files below `prefix`, in no order; temporary files and links are not keys."""
+    try:
+        entries = list(os.scandir(root / prefix))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in entries:
+        key = f"{prefix}/{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            yield from _scan(root, key)
+        elif entry.is_file(follow_symlinks=False) and not entry.name.startswith(TEMP_PREFIX):
+            with contextlib.suppress(FileNotFoundError):
+                yield Entry(key, _stamp(entry.stat(follow_symlinks=False)))
+
+
+def _stamp(status: os.stat_result) -> str:
+    return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}"
+
+
+def _shard(key: str) -> int:
+    return int(hashlib.sha256(key.encode()).hexdigest(), 16) % _LOCK_SHARDS
+
+
+def _version(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,68 @@
+"""A store in a dictionary: the reference implementation and the test double."""
+
+import hashlib
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+
+from lineage.store.base import Blob, ConflictError, Entry, ExistsError, MissingError, checked_key
+
+
+class MemoryStore:
+    """Keeps everything in memory, for one process; safe between threads."""
+
+    def __init__(self) -> None:
+        self._blobs: dict[str, Blob] = {}
+        self._lock = threading.RLock()
+        self._mutexes: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+
+    def create(self, key: str, data: bytes, *, frozen: bool = False) -> str:
+        del frozen
+        with self._lock:
+            if checked_key(key) in self._blobs:
+                raise ExistsError(f"{key} exists already")
+            return self._put(key, data)
+
+    def read(self, key: str) -> Blob:
+        with self._lock:
+            if checked_key(key) not in self._blobs:
+                raise MissingError(f"{key} does not exist")
+            return self._blobs[key]
+
+    def replace(self, key: str, data: bytes, version: str) -> str:
+        with self._lock:
+            if checked_key(key) not in self._blobs or self._blobs[key].version != version:
+                raise ConflictError(f"{key} was changed by somebody else")
+            return self._put(key, data)
+
+    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+        with self._lock:
+            found = sorted(
+                (key, blob.version) for key, blob in self._blobs.items() if key.startswith(prefix) and key > after
+            )
+        return (Entry(key, stamp) for key, stamp in found)
+
+    def delete(self, key: str) -> None:
+        with self._lock:
+            self._blobs.pop(checked_key(key), None)
+
+    def mutex(self, name: str) -> AbstractContextManager[None]:
+        with self._lock:
+            return _Held(self._mutexes[name])
+
+    def _put(self, key: str, data: bytes) -> str:
+        version = hashlib.sha256(data).hexdigest()
+        self._blobs[key] = Blob(bytes(data), version, version)
+        return version
+
+
+class _Held(AbstractContextManager[None]):
+    def __init__(self, lock: threading.Lock) -> None:
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()

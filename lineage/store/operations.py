@@ -1,0 +1,48 @@
+"""What is written once, above every engine: commit and update. (scale.md)"""
+
+from collections.abc import Callable
+
+from lineage.errors import ImmutableError
+from lineage.store.base import Blob, ConflictError, ExistsError, MissingError, Store
+
+_MOST_ATTEMPTS = 100
+
+
+def commit(store: Store, key: str, data: bytes) -> bool:
+    """Writes an immutable key once. True when written, False when the same bytes lay there already.
+
+    Raises ImmutableError where the key holds other bytes. A retried create can meet its own object: bytes are compared.
+    """
+    try:
+        store.create(key, data, frozen=True)
+    except ExistsError as error:
+        if store.read(key).data != data:
+            raise ImmutableError(f"{key} exists with other content") from error
+        return False
+    return True
+
+
+def update(store: Store, key: str, change: Callable[[bytes | None], bytes | None]) -> bool:
+    """A compare-and-swap loop. `change` gets the current bytes (None: no such key) and returns the new ones, or None
+    when its change is already there. True when something was written."""
+    for _ in range(_MOST_ATTEMPTS):
+        blob = read_or_none(store, key)
+        data = change(blob.data if blob else None)
+        if data is None or (blob and data == blob.data):
+            return False
+        try:
+            if blob:
+                store.replace(key, data, blob.version)
+            else:
+                store.create(key, data)
+        except (ConflictError, ExistsError):
+            continue
+        return True
+    raise ConflictError(f"{key} kept changing while it was being updated")
+
+
+def read_or_none(store: Store, key: str) -> Blob | None:
+    try:
+        return store.read(key)
+    except MissingError:
+        return None

@@ -1,0 +1,8 @@
+"""Runtime state where the database is the authority: what was counted and when. (spec: authority split)
+
+A second database file: deleting or rebuilding the index does not touch it.
+"""
+
+from lineage.telemetry.runtime import Telemetry
+
+__all__ = ["Telemetry"]

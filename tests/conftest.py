@@ -1,0 +1,32 @@
+"""What every test gets: a home of its own, and no way to the real one."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("dev")
+
+_REAL_HOME = Path.home()
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home; a test that would look into the real one finds this instead."""
+    folder = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(folder))
+    for name in ("LINEAGE_WORKSPACE", "SIGNET_WORKSPACE", "CLAUDE_CONFIG_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _real_home_stays_untouched() -> object:
+    """Fails the run where a test made or changed a workspace in the real home."""
+    agents = _REAL_HOME / ".agents"
+    before = agents.stat().st_mtime_ns if agents.exists() else None
+    yield
+    after = agents.stat().st_mtime_ns if agents.exists() else None
+    assert before == after, "a test touched the real home"

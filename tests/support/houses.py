@@ -1,0 +1,107 @@
+"""Opened workspaces for tests: real SQLite, a folder or a dictionary behind the store, a clock that stands still."""
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lineage.canon import Canon
+from lineage.config import Settings
+from lineage.core.request import COMPACTION, SESSION_END, Request, request
+from lineage.index import Index
+from lineage.pipeline.compaction import compaction
+from lineage.pipeline.house import House, Outcome
+from lineage.pipeline.session_end import session_end
+from lineage.store import LocalStore, MemoryStore, Store
+from lineage.telemetry import Telemetry
+
+NOW = "2026-11-21T12:00:00.000Z"
+AGENT_KEYS = ("agent_id",)
+
+
+@contextmanager
+def house_at(
+    root: Path,
+    *,
+    now: str = NOW,
+    store: Store | None = None,
+    private: Store | None = None,
+    settings: Settings | None = None,
+) -> Iterator[House]:
+    """A house whose workspace is the folder `root`, unless stores are given; its databases lie in `root/.lineage`."""
+    counter = itertools.count(1)
+    state = root / ".lineage"
+    house = House(
+        canon=Canon.over(store or LocalStore(root), private or LocalStore(state, locks=state / "locks", private=True)),
+        index=Index(state / "index.db"),
+        telemetry=Telemetry(state / "runtime.db"),
+        settings=settings or Settings(),
+        now=now,
+        new_id=lambda: f"write-{next(counter)}",
+    )
+    try:
+        yield house
+    finally:
+        house.index.close()
+
+
+@contextmanager
+def memory_house(folder: Path, *, now: str = NOW) -> Iterator[House]:
+    """A house over dictionaries; only its databases are files, in `folder`."""
+    with house_at(folder, now=now, store=MemoryStore(), private=MemoryStore()) as house:
+        yield house
+
+
+def at(house: House, now: str) -> House:
+    """The same house at another time."""
+    return replace(house, now=now)
+
+
+def turns(*texts: str, start: str = "2026-11-20T10:00") -> list[dict[str, Any]]:
+    """A generic transcript in which user and assistant alternate, one a minute, with ids by text and place."""
+    roles = itertools.cycle(("user", "assistant"))
+    hour = int(start[11:13])
+    return [
+        {
+            "role": role,
+            "text": text,
+            "at": f"{start[:11]}{hour + minute // 60:02d}:{minute % 60:02d}:00Z",
+            "id": f"r{minute}-{text[:20]}",
+        }
+        for minute, (role, text) in enumerate(zip(roles, texts, strict=False))
+    ]
+
+
+def end_request(house: House, session: str = "s-1", **payload: Any) -> Request:
+    """A session-end request; by default of the harness `generic`, in the project /home/ada/demo, with two turns."""
+    base: dict[str, Any] = {"harness": "generic", "session_id": session, "project": "/home/ada/demo"}
+    if "transcript_path" not in payload:
+        base["transcript"] = turns(
+            "Why does reader.py drop the last line?", "It splits on newline; fixed in reader.py."
+        )
+    return request(SESSION_END, {**base, **payload}, agent_id=None, now=house.now)
+
+
+def end(house: House, session: str = "s-1", **payload: Any) -> Outcome:
+    return session_end(house, end_request(house, session, **payload))
+
+
+def compact(
+    house: House, session: str = "s-1", summary: str = "Goal: fix reader.py. Done: the split.", **payload: Any
+) -> Outcome:
+    base = {"harness": "generic", "session_id": session, "project": "/home/ada/demo", "summary": summary}
+    return compaction(house, request(COMPACTION, {**base, **payload}, agent_id=None, now=house.now))
+
+
+def contents(store: Store, *prefixes: str) -> dict[str, bytes]:
+    """Every key below the prefixes (all canonical places by default) with its bytes."""
+    found = {e.key: store.read(e.key).data for prefix in prefixes or ("memory/", "agents/") for e in store.list(prefix)}
+    return found | ({"MEMORY.md": store.read("MEMORY.md").data} if not prefixes and _has_memory_md(store) else {})
+
+
+def _has_memory_md(store: Store) -> bool:
+    from lineage.store import read_or_none
+
+    return read_or_none(store, "MEMORY.md") is not None

@@ -1,0 +1,63 @@
+"""The house itself: its measures, its floors and its purity. (architecture: measures of a good house)"""
+
+import ast
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "lineage"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def functions() -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in MODULES)
+    return [n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def test_functions_are_short() -> None:
+    lengths = sorted(map(length, functions()))
+    assert statistics.median(lengths) <= 12
+    assert lengths[int(0.95 * (len(lengths) - 1))] <= 45
+    assert lengths[-1] <= 70
+
+
+def test_files_are_short() -> None:
+    assert [path.name for path in MODULES if path.read_text(encoding="utf-8").count("\n") > 400] == []
+
+
+def test_every_module_says_what_it_is() -> None:
+    assert [path for path in MODULES if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))] == []
+
+
+def test_the_floors_hold() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).parent / "lint-imports"], cwd=PACKAGE.parent, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_core_calls_no_clock() -> None:
+    calls = {"now", "today", "utcnow", "time", "monotonic", "open", "getenv"}
+    found = []
+    for path in sorted((PACKAGE / "core").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+                if name in calls:
+                    found.append(f"{path.name}:{node.lineno} {name}")
+    assert found == []
+
+
+def test_asking_for_help_loads_no_engine() -> None:
+    """`lineage --help` imports nothing that only some command needs."""
+    code = (
+        "import sys; from lineage.cli.main import run; run(['--help']); print(*sys.modules, sep='\\n', file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"yaml", "sqlite_utils", "re2", "watchdog", "rich", "frontmatter", "sqlite3", "filelock"}
+    assert heavy & set(done.stderr.split("\n")) == set()
