@@ -63,11 +63,11 @@ def open_house(root: Path, *, create: bool = False) -> "House":
     from lineage.store import LocalStore
     from lineage.telemetry import Telemetry
 
-    if not root.is_dir() and not create:
+    store = LocalStore(root)
+    if not create and not store.is_there():
         raise WorkspaceError(
             f"no workspace at {root}", hint=f"run `lineage init {root}`, or name another with `--workspace`"
         )
-    store = LocalStore(root)
     private = LocalStore(root / STATE, locks=root / STATE / "locks", private=True)
     return House(
         canon=Canon.over(store, private),

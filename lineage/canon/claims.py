@@ -25,5 +25,5 @@ class Claims:
         try:
             self.store.create(claim.path, serialized(claim), frozen=True)
         except ExistsError:
-            return self.stem_of(identity.token) or stem
+            return self.stem_of(identity.token) or self.claim(identity, stem)
         return stem

@@ -46,7 +46,7 @@ def parsed(text: str) -> Settings:
     """The settings that a `lineage.toml` holds. Raises InvalidInput for what is unknown, mistyped or out of range."""
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(
             f"{FILE} is not valid TOML: {error}", hint=f"mend {FILE}, then run the command again"
         ) from error

@@ -5,13 +5,16 @@ canonical UTC strings, paths are relative to the workspace root.
 """
 
 import dataclasses
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from lineage.core import frontmatter, naming
-from lineage.core.body import HASH_SCOPE, body_sha256
+from lineage.core.body import HASH_SCOPE, body_sha256, cleaned
 from lineage.core.identity import Identity, checked_agent
+from lineage.core.times import utc_or_none
 from lineage.errors import FormatError, InvalidInput
 
 SENTENCE_VERSION = "memory_sentence_v1"
@@ -23,6 +26,8 @@ _TIMES = frozenset(
 )
 
 _ITEMS: dict[str, type | UnionType] = {"watermark": int | str | NoneType}
+_WATERMARKS = ([int, str, str], [int, NoneType, str])
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,14 +180,15 @@ def serialized(document: Document) -> bytes:
     """The file of a document. Raises FormatError when the document breaks its contract."""
     meta = {key: getattr(document, key) for key in keys_of(document.__class__)}
     _check(type(document), meta)
-    return frontmatter.dump(meta, document.body).encode()
+    _check_links(document)
+    return cleaned(frontmatter.dump(meta, document.body)).encode()
 
 
 def parsed(data: bytes, path: str) -> Document:
     """The document that a file holds. Raises FormatError, naming `path`, where it breaks the contract.
 
     The checks: known kind, every key present with its type, canonical times, the body hash, and an identity that
-    recomputes to the token in the file's name.
+    recomputes to the token in the file's name and in every path that the document links to.
     """
     try:
         meta, body = frontmatter.load(data.decode("utf-8"))
@@ -192,6 +198,7 @@ def parsed(data: bytes, path: str) -> Document:
         _check(cls, meta)
         document: Document = cls(**{key: meta[key] for key in keys_of(cls)}, body=body)
         _check_place(document, path)
+        _check_links(document)
     except UnicodeDecodeError as error:
         raise FormatError(f"{path}: not UTF-8 text") from error
     except FormatError as error:
@@ -241,8 +248,10 @@ def _check(cls: type[Document], meta: dict[str, Any]) -> None:
             raise FormatError(f"{key!r} is {type(value).__name__}, not {wanted}")
         if isinstance(value, list) and not all(isinstance(item, _ITEMS.get(key, str)) for item in value):
             raise FormatError(f"{key!r} holds something else than text")
-        if key in _TIMES and value is not None and not _is_time(value):
+        if key in _TIMES and value is not None and utc_or_none(value) != value:
             raise FormatError(f"{key!r} is not a canonical UTC time: {value!r}")
+    if "watermark" in _TYPES[cls] and [type(item) for item in meta["watermark"]] not in _WATERMARKS:
+        raise FormatError("'watermark' is not [count, last turn id, sanitizer version]")
     if meta.get("hash_scope", HASH_SCOPE) != HASH_SCOPE:
         raise FormatError(f"'hash_scope' is not {HASH_SCOPE!r}")
     if meta.get("memory_sentence_quality", OK) not in (OK, FALLBACK):
@@ -253,15 +262,39 @@ def _check(cls: type[Document], meta: dict[str, Any]) -> None:
         raise FormatError(error.message) from error
 
 
-def _is_time(value: str) -> bool:
-    return naming.is_stem(f"{value.replace(':', '-')}--aaaaaaaaaaaaaaaa")
-
-
 def _check_place(document: Document, path: str) -> None:
     if document.path != path:
         raise FormatError(f"its own identity and time belong to {document.path}")
     if isinstance(document, Artifact | Manifest) and body_sha256(document.body) != document.content_sha256:
         raise FormatError("the body does not match 'content_sha256'")
+
+
+def _check_links(document: Document) -> None:
+    """What a document links to is its own session's: a path or anchor of another form could break out of its link."""
+    for path, token, kind in _linked(document):
+        name = naming.parse_path(path)
+        if name is None or (name.token, name.kind) != (token, kind):
+            raise FormatError(f"{path[:120]!r} is no {kind} of this session")
+    if isinstance(document, Manifest):
+        prefix = f"{naming.memory_md_path(document.agent_id)}#"
+        for ref in document.memory_md_refs:
+            if not (ref.startswith(prefix) and _DAY.fullmatch(ref.removeprefix(prefix))):
+                raise FormatError(f"{ref[:120]!r} is no day of this agent's MEMORY.md")
+
+
+def _linked(document: Document) -> Iterator[tuple[str, str, str]]:
+    """(path, token, kind) of every artifact and manifest that a document links to."""
+    if isinstance(document, Artifact):
+        yield document.manifest_path, document.identity.token, naming.MANIFEST
+    elif isinstance(document, Claim):
+        yield naming.artifact_path(document.stem, naming.MANIFEST), document.session_token, naming.MANIFEST
+    elif isinstance(document, Manifest):
+        token = document.identity.token
+        newest = (document.summary_path, document.transcript_path, document.compaction_path)
+        kinds = (naming.SUMMARY, naming.TRANSCRIPT, naming.COMPACTION)
+        yield from ((path, token, kind) for path, kind in zip(newest, kinds, strict=True) if path)
+        for stems, kind in ((document.captures, naming.TRANSCRIPT), (document.compactions, naming.COMPACTION)):
+            yield from ((naming.artifact_path(stem, kind), token, kind) for stem in stems)
 
 
 def with_body(document: Artifact, body: str) -> Artifact:

@@ -5,7 +5,8 @@ import re
 _RUN = re.compile(r"~{3,}|`{3,}")
 _OPENING = re.compile(r"(~{3,})(.*)")
 _EXECUTABLE = re.compile(
-    r"""(?P<fence>^[ \t>]*(?:`{3,}|~{3,}))[ \t]*(?=dataview|dataviewjs|templater|js-engine|meta-bind|run-|button|query)
+    r"""(?P<fence>^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:`{3,}|~{3,}))[ \t]*
+        (?=dataview|dataviewjs|templater|js-engine|meta-bind|run-|button|query)
       | (?P<embed>!)(?=\[\[)
       | (?P<tag><)(?=%|/?(?:script|iframe|object|embed|style|svg|img|link|meta|form|base)\b)
       | (?P<inline>`)(?=\$?=)
@@ -29,10 +30,12 @@ def opening(line: str) -> tuple[str, str] | None:
 
 
 def defused(text: str) -> str:
-    r"""Unfenced text in which nothing runs or embeds: a backslash or a word joiner stands visibly in the way.
+    r"""Unfenced text in which nothing runs or embeds: a backslash, an entity or a word stands visibly in the way.
+
+    What stands in the way comes after the text's own first character, so that a backslash before it can't undo it.
 
     >>> defused("![[secret]] <%* tp %>")
-    '\\![[secret]] &lt;%* tp %>'
+    '!\\[[secret]] &lt;%* tp %>'
     """
 
     def broken(match: re.Match[str]) -> str:
@@ -40,6 +43,8 @@ def defused(text: str) -> str:
             return "&lt;"
         if match["fence"]:
             return f"{match['fence']}text "
-        return "\\" + match[0]
+        if match["inline"]:
+            return "&#96;"
+        return "!\\" if match["embed"] else "\\---"
 
     return _EXECUTABLE.sub(broken, text)

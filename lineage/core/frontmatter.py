@@ -16,12 +16,13 @@ from lineage.errors import FormatError
 
 Value = str | int | bool | None | list[str] | list[Any]
 
-_BOUNDARY = re.compile(r"^---[ \t]*\r?\n", re.MULTILINE)
+_BOUNDARY = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 _LINE = re.compile(r"([a-z_][a-z0-9_]*): (.+)")
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
 _JSON_STRING_END = re.compile(r'[\\"]')
 _MAX_BYTES = 1_000_000
 _MAX_DEPTH = 8
+_MAX_INT = 10**18 - 1
 
 
 class Handler(BaseHandler):
@@ -100,8 +101,15 @@ def _read_own(block: str) -> dict[str, Any] | None:
 
 def _plain(value: object) -> bool:
     if isinstance(value, list):
-        return all(item is None or isinstance(item, str | int) for item in value)
-    return value is None or isinstance(value, str | int)
+        return all(_scalar(item) for item in value)
+    return _scalar(value)
+
+
+def _scalar(value: object) -> bool:
+    """Whether the value is one that the strict YAML would read too; an escape may name a lone surrogate."""
+    if isinstance(value, str):
+        return cleaned(value) == value
+    return value is None or (isinstance(value, int) and abs(value) <= _MAX_INT)
 
 
 def _read_yaml(block: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ sentence. The payload may hold raw text: jobs lie in the spool and nowhere else.
 import dataclasses
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_origin
 
 from lineage.errors import FormatError
 
@@ -40,9 +40,17 @@ def parsed(data: bytes) -> Job:
     """The job that a spool file holds. Raises FormatError for anything else, newer versions included."""
     try:
         value: dict[str, Any] = json.loads(data)
-        job = Job(**value)
-    except (ValueError, TypeError) as error:
+        job = _typed(Job(**value))
+    except (ValueError, TypeError, RecursionError) as error:
         raise FormatError("not a spool job", hint="run `lineage status`; the file stays in the spool") from error
     if job.version != VERSION:
         raise FormatError(f"a spool job of version {job.version}", hint="upgrade lineage")
+    return job
+
+
+def _typed(job: Job) -> Job:
+    """The job itself. Raises TypeError where a value is of another type than its field."""
+    for known in dataclasses.fields(Job):
+        if type(getattr(job, known.name)) is not (get_origin(known.type) or known.type):
+            raise TypeError(f"{known.name} is of another type")
     return job

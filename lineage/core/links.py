@@ -3,7 +3,7 @@
 import re
 
 _GONE = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
 _SPACE = re.compile(r"[\s\u0085\u2028\u2029]+")
 _SPECIAL = re.compile(r"[\\\[\]|^`<]|#(?=[^\s\d#])|&(?=lt;|amp;|#96;)")
@@ -22,7 +22,12 @@ def escaped(value: str) -> str:
     >>> escaped("a ]] | [[b]] <script> #tag #12")
     'a \\]\\] \\| \\[\\[b\\]\\] &lt;script> \\#tag #12'
     """
-    return _SPECIAL.sub(lambda match: _ENTITIES.get(match[0], "\\" + match[0]), one_line(value))
+    return escaped_line(one_line(value))
+
+
+def escaped_line(line: str) -> str:
+    """`escaped` for a piece of text that is one line already: its outer spaces stay."""
+    return _SPECIAL.sub(lambda match: _ENTITIES.get(match[0], "\\" + match[0]), line)
 
 
 def unescaped(line: str) -> str:

@@ -23,14 +23,16 @@ _LOW_SIGNAL = frozenset(
 )  # fmt: skip
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _ABBREVIATION = re.compile(r"(?:^|[\s(“\"'])(?:e\.g|i\.e|vs|etc|cf|approx|no|dr|mr|ms|st|fig|[a-z])\.$", re.IGNORECASE)
-_BOUNDARY = re.compile(r"[.!?]+[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z\u0400-\u042f])|[。！？](?!$)")
+_BOUNDARY = re.compile(r"[.!?]+[\"'”’»)\]]*\s+(?=[\"'“‘«(\[]*[A-ZÀ-ÖØ-Þ\u0400-\u042f])|[。！？](?!$)")
 _TERMINAL = re.compile(r"[.!?]$")
 
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://\S+|\bwww\.\S+", re.IGNORECASE)
+_URL = re.compile(r"[a-z0-9+.-]{0,32}://\S*|\bwww\.\S+", re.IGNORECASE)
 _CODE = re.compile(r"`{3,}.*?(?:`{3,}|$)", re.DOTALL)
-_MARKUP = re.compile(r"[`*_~#<>|{}\[\]\\“”\"^$=]+")
-_INNER_STOP = re.compile(r"[.!?。！？…;:]+(?=\s|$)")
+_MARKUP = re.compile(r"[`*~#<>|{}\[\]\\“”\"^$=]+|(?<![^\W_])_+|_+(?![^\W_])")
+_INNER_STOP = re.compile(r"[.!?…;:]+(?=['’)»]*(?:\s|$))|[。！？]+")
 _SAFE_NAME = re.compile(r"[\w@+-][\w.@+-]{0,47}")
+
+_ROOMS = ((14, 3), (9, 3), (5, 1), (0, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,8 @@ def fallback(digest: Digest, setting: Setting, ending: str = "ended") -> str:
     >>> fallback(Digest(turns=2, requests=("Why is CI red?",), replies=1), Setting("codex", "s-1", "/home/ada/demo"))
     'In demo, the user asked “Why is CI red”, and the agent answered, and the codex session ended after 2 turns.'
     """
-    for room in (14, 9, 5, 0):
-        text = _composed(digest, setting, ending, room)
+    for quoted, named in _ROOMS:
+        text = _composed(digest, setting, ending, quoted, named)
         if words(text) <= MAX_WORDS:
             break
     return text
@@ -110,13 +112,19 @@ def base_name(path: str) -> str:
 
 def plain(text: str) -> str:
     """Text without links, code, markup and inner sentence ends, on one line."""
-    text = _MARKUP.sub(" ", _URL.sub(" ", _CODE.sub(" ", text)))
-    return one_line(_INNER_STOP.sub(",", one_line(text))).strip(" ,.!?-")
+    return _INNER_STOP.sub(",", without_markup(text)).strip(" ,.!?-")
 
 
-def _composed(digest: Digest, setting: Setting, ending: str, room: int) -> str:
+def without_markup(text: str) -> str:
+    """Text without links, code and markup, on one line."""
+    return one_line(_MARKUP.sub(" ", _URL.sub(" ", _CODE.sub(" ", text))))
+
+
+def _composed(digest: Digest, setting: Setting, ending: str, quoted: int, named: int) -> str:
+    """The sentence with so many words of the request and so many file names at most."""
     count = "1 turn" if digest.turns == 1 else f"{digest.turns} turns"
-    return f"{_place(setting)}, {_asked(digest, room)}, and the {setting.harness} session {ending} after {count}."
+    asked = _asked(digest, quoted, named)
+    return f"{_place(setting)}, {asked}, and the {setting.harness} session {ending} after {count}."
 
 
 def _place(setting: Setting) -> str:
@@ -129,13 +137,14 @@ def _short(session_id: str) -> str:
     return re.sub(r"[^\w-]+", "-", session_id)[:12].strip("-_") or "unnamed"
 
 
-def _asked(digest: Digest, room: int) -> str:
-    quote = _quote(digest.requests[0], room) if digest.requests else ""
+def _asked(digest: Digest, quoted: int, named: int) -> str:
+    did = _did(digest, named)
+    quote = _quote(digest.requests[0], quoted) if digest.requests else ""
     if quote:
-        return f"the user asked “{quote}”, and the agent {_did(digest)}"
+        return f"the user asked “{quote}”, and the agent {did}"
     if digest.requests:
-        return f"the user sent a request, and the agent {_did(digest)}"
-    return f"no request was typed and the agent {_did(digest)}"
+        return f"the user sent a request, and the agent {did}"
+    return f"no request was typed and the agent {did}"
 
 
 def _quote(request: str, room: int) -> str:
@@ -150,13 +159,13 @@ def _quote(request: str, room: int) -> str:
     return kept.strip(" ,")
 
 
-def _did(digest: Digest) -> str:
+def _did(digest: Digest, named: int) -> str:
     done = []
     names = [name for name in dict.fromkeys(base_name(path) for path in digest.edited) if _SAFE_NAME.fullmatch(name)]
-    if names:
-        rest = len(names) - 3
+    if names and named:
+        rest = len(names) - named
         more = f" and {rest} more" if rest > 0 else ""
-        done.append(f"edited {', '.join(names[:3])}{more}")
+        done.append(f"edited {', '.join(names[:named])}{more}")
     elif digest.edited:
         done.append("edited files")
     if digest.commands:

@@ -1,13 +1,15 @@
 """The summary's and the compaction's body. (format: Bodies)"""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from lineage.core.digest import Digest
 from lineage.core.fences import defused
-from lineage.core.links import escaped
+from lineage.core.links import escaped, escaped_line
 
 _MOST = 12
 _LONGEST = 400
+_CODE = re.compile(r"`([^`]+)`")
 _ENDINGS = {
     "reply": "The agent had the last word.",
     "request": "The user's last message was not answered.",
@@ -52,13 +54,20 @@ def _section(heading: str, items: Iterable[str], *, quote: bool = False, code: b
 def _item(text: str, *, quote: bool, code: bool) -> str:
     line = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
     if code:
-        # A no-break space keeps the span from starting with what an inline query plug-in runs.
-        return (
-            f"- `\u00a0{line.replace('`', chr(39))}\u00a0`"
-            if line.startswith(("=", "$"))
-            else f"- `{line.replace('`', chr(39))}`"
-        )
-    return f"- “{escaped(line)}”" if quote else f"- {escaped(line)}"
+        return f"- {_span(line.replace('`', chr(39)))}"
+    return f"- “{_prose(line)}”" if quote else f"- {_prose(line)}"
+
+
+def _prose(line: str) -> str:
+    """A line of text in which code spans stay readable and everything else is escaped."""
+    parts = _CODE.split(line)
+    return "".join(_span(part) if index % 2 else escaped_line(part) for index, part in enumerate(parts))
+
+
+def _span(code: str) -> str:
+    """A code span that no inline query or template plug-in runs: those look at how it begins, or for `<%`."""
+    marker = "› " if code.lstrip().startswith(("=", "$")) else ""
+    return f"`{marker}{code.replace('<%', '< %')}`"
 
 
 def _done(digest: Digest) -> Sequence[str]:
@@ -66,7 +75,7 @@ def _done(digest: Digest) -> Sequence[str]:
     if digest.tools:
         done.append("Tools: " + ", ".join(f"{name} ×{count}" for name, count in digest.tools[:_MOST]))
     if digest.errors:
-        done.append(f"{digest.errors} tool results were errors")
+        done.append("1 tool result was an error" if digest.errors == 1 else f"{digest.errors} tool results were errors")
     return done
 
 

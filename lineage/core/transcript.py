@@ -24,10 +24,11 @@ class Limits:
 def clipped(turn: Turn, limits: Limits) -> Turn:
     """The turn as the transcript keeps it: tool results cut in the middle with a note, tool input cut to one line."""
     text = _cut(turn.text, limits.result) if turn.role == TOOL else turn.text
+    name = one_line(turn.name.replace("*", ""))
     return replace(
         turn,
         text=text.rstrip("\n"),
-        name=one_line(turn.name).replace("*", ""),
+        name=name or ("tool" if turn.input.strip() or turn.error else ""),
         input=_line_cut(turn.input, limits.input),
     )
 
@@ -37,7 +38,7 @@ def _cut(text: str, limit: int) -> str:
         return text
     head = limit * 3 // 4
     tail = limit - head
-    return f"{text[:head]}\n… {len(text) - limit:,} characters left out …\n{text[-tail:]}"
+    return f"{text[:head]}\n… {len(text) - limit:,} characters left out …\n{text[len(text) - tail :]}"
 
 
 def _line_cut(text: str, limit: int) -> str:
@@ -67,7 +68,7 @@ def _content(turn: Turn) -> str:
     call = ""
     if turn.name:
         call = (
-            f"\n\n**{turn.name}**"
+            f"\n\n**{escaped(turn.name)}**"
             + (" [error]" if turn.error else "")
             + (f" {escaped(turn.input)}" if turn.input else "")
         )
@@ -122,7 +123,7 @@ def _turn(heading: re.Match[str], day: str, block: Sequence[str]) -> Turn:
             break
         call = _CALL.fullmatch(line)
         if call:
-            name, error, value = call[1], call[2] is not None, unescaped(call[3] or "")
+            name, error, value = unescaped(call[1]), call[2] is not None, unescaped(call[3] or "")
     at = None if heading[4] == _UNKNOWN_TIME else f"{day}T{heading[4][:-1]}.000Z"
     return Turn(heading[2], text, at, name, value, error, thinking, None, heading[5], int(heading[1]))
 

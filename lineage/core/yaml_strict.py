@@ -11,7 +11,7 @@ import yaml
 from lineage.errors import FormatError
 
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
-_MAX_INT_DIGITS = 18
+MAX_INT_DIGITS = 18
 
 
 def read(block: str, *, max_depth: int) -> dict[str, Any]:
@@ -69,6 +69,6 @@ def _scalar(node: yaml.ScalarNode) -> Any:
         return None
     if text in ("true", "false"):
         return text == "true"
-    if _INT.fullmatch(text) and len(text) <= _MAX_INT_DIGITS:
+    if _INT.fullmatch(text) and len(text.lstrip("+-")) <= MAX_INT_DIGITS:
         return int(text)
     return text

@@ -42,7 +42,7 @@ _OPEN = re.compile(
 )
 _NAME = re.compile(
     r"#\d{1,6}\b|\b[A-Z][A-Z0-9]{1,9}-\d{1,6}\b|\b\w+_\w+\b|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w+"
-    r"|\b[\w-]+\.[a-z]{1,4}\b"
+    r"|\b(?!e\.g\b|i\.e\b)[\w-]{1,64}\.[a-z]{1,4}\b"
 )
 _FENCE = re.compile(r"^(?:```|~~~).*?^(?:```|~~~)", re.MULTILINE | re.DOTALL)
 
@@ -63,7 +63,7 @@ def digest(turns: Sequence[Turn]) -> Digest:
         turns=len(turns),
         requests=tuple(requests),
         replies=len(replies),
-        last_reply=_first_paragraph(replies[-1].text) if replies else "",
+        last_reply=_beginning(replies[-1].text) if replies else "",
         edited=_inputs(calls, _EDITS),
         read=_inputs(calls, _READS),
         commands=_inputs(calls, _RUNS),
@@ -103,9 +103,10 @@ def _names(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)[:_MOST_NAMES]
 
 
-def _first_paragraph(text: str) -> str:
-    paragraph = one_line(_FENCE.sub("", text).strip().split("\n\n")[0])
-    return paragraph if len(paragraph) <= _LONGEST else paragraph[: _LONGEST - 1] + "…"
+def _beginning(text: str) -> str:
+    """The beginning of a reply on one line, code left out."""
+    line = one_line(_FENCE.sub("", text))
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
 def _ending(turns: Sequence[Turn]) -> str:

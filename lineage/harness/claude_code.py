@@ -6,6 +6,7 @@ split over several lines gives a turn for each, a tool call and its result give 
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from lineage.core.capture import Capture, Compacted
 from lineage.core.times import utc_or_none
 from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
-from lineage.harness.jsonl import records
+from lineage.harness.jsonl import DAMAGED, records
 from lineage.harness.text import left_out, salient, without_injected
 
 _CHAINED = frozenset({"user", "assistant", "attachment", "system", "progress"})
@@ -28,6 +29,9 @@ _WRAPPERS = (
     "<local-command-caveat>", "<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>",
     "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification>", "[Request interrupted by user",
 )  # fmt: skip
+_TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
+_PRESERVED = frozenset({"preservedSegment", "preservedMessages"})
+_SYNTHETIC = "<synthetic>"
 
 UNKNOWN = "unknown"
 BOOKKEEPING = "bookkeeping"
@@ -35,13 +39,15 @@ NOTES = "harness notes"
 SUB_AGENT = "sub-agent"
 REPLAYED = "replayed"
 
+_Shown = tuple[str | None, str, str, str, str]
+
 
 def read(path: Path) -> Capture:
     """The session that a transcript file holds. Raises TranscriptError for unreadable and foreign files."""
     reader = _Reader()
     for record in records(path, reader.skipped):
         reader.add(record)
-    if not reader.known and reader.skipped:
+    if not reader.known and reader.skipped.keys() & {UNKNOWN, DAMAGED}:
         raise TranscriptError(
             f"no Claude Code record in {path}", hint="is it another harness's? name it with `--harness`"
         )
@@ -61,11 +67,12 @@ class _Reader:
         self.models: dict[str, None] = {}
         self.branches: dict[str, None] = {}
         self.titles: dict[str, str] = {}
+        self.summaries: list[tuple[str, str]] = []
         self.uuids: set[str] = set()
         self.calls: dict[str, str] = {}
-        self.shown: set[tuple[str, str]] = set()
-        self.boundary: dict[str, Any] | None = None
-        self.may_replay = False
+        self.shown: set[_Shown] = set()
+        self.replayable: set[_Shown] = set()
+        self.trigger: str | None = None
 
     def capture(self) -> Capture:
         return Capture(
@@ -73,7 +80,7 @@ class _Reader:
             started_at=self.times[0] if self.times else None,
             ended_at=self.times[-1] if self.times else None,
             project=self.cwd,
-            title=self.titles.get("custom-title") or self.titles.get("ai-title") or self.titles.get("summary"),
+            title=self._title(),
             models=tuple(self.models),
             branches=tuple(self.branches),
             compactions=tuple(self.compactions),
@@ -81,80 +88,75 @@ class _Reader:
         )
 
     def add(self, record: dict[str, Any]) -> None:
-        kind = record.get("type")
+        kind = _kind(record)
         if kind in _BOOKKEEPING:
             self.known += 1
             self.skipped[BOOKKEEPING] += 1
-            self._note_title(record)
-        elif kind in _CHAINED and (kind not in ("user", "assistant") or isinstance(record.get("message"), dict)):
-            self.known += 1
-            self._add_chained(record)
+            self._note_title(kind, record)
+        elif kind in _CHAINED:
+            self.known += kind != "system"  # other harnesses write records of that name too
+            self._add_chained(kind, record)
         else:
             self.skipped[UNKNOWN] += 1
 
-    def _add_chained(self, record: dict[str, Any]) -> None:
+    def _add_chained(self, kind: str, record: dict[str, Any]) -> None:
+        uuid = _string(record.get("uuid"))
         if record.get("isSidechain"):
             self.skipped[SUB_AGENT] += 1
             return
+        if uuid in self.uuids:
+            self.skipped[REPLAYED] += 1
+            return
+        if uuid:
+            self.uuids.add(uuid)
         self._note_envelope(record)
-        before = len(self.turns)
-        for index, turn in enumerate(self._turns_of(record)):
-            self._append(record, turn, index)
-        if len(self.turns) == before and record["type"] in ("system", "progress", "attachment"):
+        turns = list(self._turns_of(kind, record))
+        for index, turn in enumerate(turns):
+            source_id = f"{uuid}#{index}" if uuid and index else uuid or None
+            self._append(turn, utc_or_none(record.get("timestamp")), source_id)
+        if not turns and kind in ("system", "progress", "attachment"):
             self.skipped[BOOKKEEPING] += 1
 
-    def _append(self, record: dict[str, Any], turn: Turn, index: int) -> None:
-        at = utc_or_none(record.get("timestamp"))
-        key = (at or "", f"{turn.role}\n{turn.name}\n{turn.text}")
-        if self.may_replay and at and key in self.shown:
+    def _append(self, turn: Turn, at: str | None, source_id: str | None) -> None:
+        key = (at, turn.role, turn.name, turn.input, turn.text)
+        if at and key in self.replayable:
             self.skipped[REPLAYED] += 1
             return
         self.shown.add(key)
-        uuid = record.get("uuid")
-        source = (f"{uuid}#{index}" if index else uuid) if isinstance(uuid, str) and uuid else None
-        self.turns.append(Turn(turn.role, turn.text, at, turn.name, turn.input, turn.error, turn.thinking, source))
+        self.turns.append(replace(turn, at=at, source_id=source_id))
 
-    def _turns_of(self, record: dict[str, Any]) -> Iterator[Turn]:
-        match record["type"]:
+    def _turns_of(self, kind: str, record: dict[str, Any]) -> Iterator[Turn]:
+        match kind:
+            case "user" if record.get("isCompactSummary"):
+                yield self._compacted(record)
             case "user":
                 yield from self._user(record)
             case "assistant":
                 yield from self._assistant(record)
             case "attachment":
-                yield from _queued_prompt(record.get("attachment"))
+                yield from self._queued(record.get("attachment"))
             case "system" if record.get("subtype") == "compact_boundary":
-                self.boundary = record
-                details = record.get("compactMetadata")
-                self.may_replay = isinstance(details, dict) and bool(
-                    details.keys() & {"preservedSegment", "preservedMessages"}
-                )
+                self._begin_window(record.get("compactMetadata"))
 
     def _user(self, record: dict[str, Any]) -> Iterator[Turn]:
-        content = record["message"].get("content")
-        if record.get("isCompactSummary"):
-            yield from self._compacted(record, content)
-            return
-        blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        content = record["message"]["content"]
+        blocks = content if isinstance(content, list) else [content]
         results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
-        for block in results:
-            yield self._result(block)
-        text = without_injected(_text_of([block for block in blocks if block not in results]))
-        if not text:
-            if not results:
-                self.skipped[NOTES] += 1
-        elif _is_prompt(record, text):
+        yield from map(self._result, results)
+        text = "" if results else without_injected(self._text(content))
+        if text and _is_prompt(record, text):
             yield Turn(USER, text)
-        else:
+        elif not results or len(results) < len(blocks):
             self.skipped[NOTES] += 1
 
     def _assistant(self, record: dict[str, Any]) -> Iterator[Turn]:
-        if record.get("isApiErrorMessage"):
+        message = record["message"]
+        if record.get("isApiErrorMessage") or message.get("model") == _SYNTHETIC:
             self.skipped[NOTES] += 1
             return
-        message = record["message"]
-        if isinstance(message.get("model"), str) and message["model"] != "<synthetic>":
+        if _string(message.get("model")):
             self.models[message["model"]] = None
-        content = message.get("content")
+        content = message["content"]
         for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
             if isinstance(block, dict):
                 yield from self._block(block)
@@ -163,81 +165,100 @@ class _Reader:
 
     def _block(self, block: dict[str, Any]) -> Iterator[Turn]:
         match block.get("type"):
-            case "text":
-                if isinstance(block.get("text"), str) and block["text"].strip():
-                    yield Turn(ASSISTANT, block["text"])
-            case "thinking":
-                if isinstance(block.get("thinking"), str) and block["thinking"].strip():
-                    yield Turn(ASSISTANT, block["thinking"], thinking=True)
+            case ("text" | "thinking") as kind if _string(block.get(kind)).strip():
+                yield Turn(ASSISTANT, block[kind].strip("\n"), thinking=kind == "thinking")
             case "tool_use" | "server_tool_use":
-                name = str(block.get("name") or "tool")
-                self.calls[str(block.get("id"))] = name
+                name = _string(block.get("name")) or "tool"
+                self.calls[_string(block.get("id"))] = name
                 yield Turn(ASSISTANT, "", name=name, input=salient(block.get("input")))
-            case "redacted_thinking":
+            case "text" | "thinking" | "redacted_thinking":
                 self.skipped[BOOKKEEPING] += 1
             case _:
                 self.skipped[UNKNOWN] += 1
 
     def _result(self, block: dict[str, Any]) -> Turn:
-        content = block.get("content")
-        text = content if isinstance(content, str) else _text_of(content if isinstance(content, list) else [])
-        name = self.calls.get(str(block.get("tool_use_id")), "tool")
-        return Turn(TOOL, without_injected(text), name=name, error=bool(block.get("is_error")))
+        name = self.calls.get(_string(block.get("tool_use_id")), "tool")
+        text = without_injected(self._text(block.get("content")))
+        return Turn(TOOL, text, name=name, error=block.get("is_error") is True)
 
-    def _compacted(self, record: dict[str, Any], content: Any) -> Iterator[Turn]:
-        text = content if isinstance(content, str) else _text_of(content if isinstance(content, list) else [])
-        details = (self.boundary or {}).get("compactMetadata")
-        trigger = details.get("trigger") if isinstance(details, dict) else None
-        at = utc_or_none(record.get("timestamp"))
-        self.compactions.append(Compacted(text, len(self.turns), at, trigger if isinstance(trigger, str) else None))
-        yield Turn(SYSTEM, text, name="compaction")
+    def _queued(self, attachment: Any) -> Iterator[Turn]:
+        """A prompt typed while the agent worked; the queue's own bookkeeping line repeats it."""
+        if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
+            return
+        text = without_injected(self._text(attachment.get("prompt")))
+        if text and attachment.get("commandMode") in (None, "prompt") and _is_prompt(attachment, text):
+            yield Turn(USER, text)
+
+    def _begin_window(self, details: Any) -> None:
+        """A compaction's boundary. What it preserves may be replayed after it, under new ids with the old times."""
+        details = details if isinstance(details, dict) else {}
+        self.trigger = _string(details.get("trigger")) or None
+        self.replayable = set(self.shown) if details.keys() & _PRESERVED else set()
+
+    def _compacted(self, record: dict[str, Any]) -> Turn:
+        text = self._text(record["message"]["content"])
+        self.compactions.append(Compacted(text, len(self.turns), utc_or_none(record.get("timestamp")), self.trigger))
+        self.trigger = None
+        return Turn(SYSTEM, text, name="compaction")
+
+    def _text(self, content: Any) -> str:
+        """The text of a record's or a result's content; images and documents leave a note of their size."""
+        parts = []
+        for block in content if isinstance(content, list) else [content or ""]:
+            text = _block_text(block)
+            if text is None:
+                self.skipped[UNKNOWN] += 1
+            else:
+                parts.append(text)
+        return "\n".join(parts)
 
     def _note_envelope(self, record: dict[str, Any]) -> None:
         at = utc_or_none(record.get("timestamp"))
         if at:
             self.times.append(at)
-        if isinstance(record.get("uuid"), str):
-            self.uuids.add(record["uuid"])
-        if self.cwd is None and isinstance(record.get("cwd"), str) and record["cwd"]:
-            self.cwd = record["cwd"]
-        if isinstance(record.get("gitBranch"), str) and record["gitBranch"]:
+        self.cwd = self.cwd or _string(record.get("cwd")) or None
+        if _string(record.get("gitBranch")):
             self.branches[record["gitBranch"]] = None
 
-    def _note_title(self, record: dict[str, Any]) -> None:
-        """Settings-like records: the last one wins. A `summary` may belong to another session; its leaf tells."""
-        for kind, key in (("custom-title", "customTitle"), ("ai-title", "aiTitle"), ("summary", "summary")):
-            is_own = kind != "summary" or record.get("leafUuid") in self.uuids
-            if record["type"] == kind and is_own and isinstance(record.get(key), str) and record[key].strip():
-                self.titles[kind] = record[key]
+    def _note_title(self, kind: str, record: dict[str, Any]) -> None:
+        text = _string(record.get(_TITLES.get(kind, "")))
+        if kind == "summary":
+            self.summaries.append((_string(record.get("leafUuid")), text))
+        elif text.strip():
+            self.titles[kind] = text
+
+    def _title(self) -> str | None:
+        """Of each kind the last one. A `summary` may belong to another session, its leaf tells; it may stand first."""
+        own = [text for leaf, text in self.summaries if leaf in self.uuids and text.strip()]
+        return self.titles.get("custom-title") or self.titles.get("ai-title") or (own[-1] if own else None)
+
+
+def _kind(record: dict[str, Any]) -> str:
+    """The record's type, "" where it has none or not the shape that Claude Code gives it."""
+    kind = _string(record.get("type"))
+    message = record.get("message")
+    if kind in ("user", "assistant") and not (isinstance(message, dict) and "content" in message):
+        return ""
+    return kind
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _is_prompt(record: dict[str, Any], text: str) -> bool:
     """Whether a person typed it. (harnesses.md 1.7, human prompt rule)"""
     origin = record.get("origin")
     kind = origin.get("kind") if isinstance(origin, dict) else None
-    return not record.get("isMeta") and kind in (None, "human") and not text.startswith(_WRAPPERS)
+    return not record.get("isMeta") and kind in (None, "human") and not text.lstrip().startswith(_WRAPPERS)
 
 
-def _queued_prompt(attachment: Any) -> Iterator[Turn]:
-    """A prompt typed while the agent worked; the queue's own bookkeeping line repeats it."""
-    if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
-        return
-    prompt = attachment.get("prompt")
-    text = without_injected(prompt if isinstance(prompt, str) else _text_of(prompt if isinstance(prompt, list) else []))
-    if text and not text.startswith(_WRAPPERS):
-        yield Turn(USER, text)
-
-
-def _text_of(blocks: list[Any]) -> str:
-    """The text of content blocks; images and documents leave a note of their size."""
-    parts = []
-    for block in blocks:
-        if isinstance(block, str):
-            parts.append(block)
-        elif isinstance(block, dict) and isinstance(block.get("text"), str):
-            parts.append(block["text"])
-        elif isinstance(block, dict) and isinstance(block.get("source"), dict):
-            source = block["source"]
-            size = len(str(source.get("data") or "")) * 3 // 4
-            parts.append(left_out(f"{block.get('type', 'file')} {source.get('media_type', '')}".strip(), size))
-    return "\n".join(parts)
+def _block_text(block: Any) -> str | None:
+    if isinstance(block, str):
+        return block
+    if not isinstance(block, dict):
+        return None
+    if isinstance(block.get("source"), dict):
+        size = len(_string(block["source"].get("data")).rstrip("=")) * 3 // 4
+        return left_out(f"{_string(block.get('type'))} {_string(block['source'].get('media_type'))}".strip(), size)
+    return block["text"] if isinstance(block.get("text"), str) else None

@@ -27,22 +27,30 @@ def read(path: Path) -> Capture:
 
     Raises TranscriptError for unreadable and foreign files, InvalidInput for turns that break the form.
     """
-    if path.suffix == ".jsonl":
+    suffix = path.suffix.lower()
+    if suffix == ".jsonl":
         skipped: Counter[str] = Counter()
-        return _capture(list(records(path, skipped)), skipped)
-    data = read_bytes(path)
+        items = list(records(path, skipped))
+        if (items or skipped) and not any("role" in item for item in items):
+            raise TranscriptError(f"no turn in {path}", hint=_HINT)
+        return _capture(items, skipped)
+    text = _text(path)
+    if suffix != ".json" or not text:
+        return inline(text)
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise TranscriptError(
-            f"not a text file: {path}", hint="give a JSON list of turns or plain text in UTF-8"
-        ) from error
-    if path.suffix == ".json":
-        try:
-            return inline(json.loads(text))
-        except (ValueError, RecursionError) as error:
-            raise TranscriptError(f"not valid JSON: {path}", hint=_HINT) from error
-    return inline(text)
+        return inline(json.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise TranscriptError(f"not valid JSON: {path}", hint=_HINT) from error
+
+
+def _text(path: Path) -> str:
+    try:
+        text = read_bytes(path).decode("utf-8-sig").strip(" \t\r\n\x00")
+    except UnicodeDecodeError:
+        text = "\x00"
+    if "\x00" in text:
+        raise TranscriptError(f"not a text file: {path}", hint="give a JSON list of turns or plain text in UTF-8")
+    return text
 
 
 def inline(value: Any) -> Capture:
@@ -71,19 +79,28 @@ def _capture(items: list[Any], skipped: Counter[str]) -> Capture:
 def _turn(item: Any, index: int) -> Turn:
     if not isinstance(item, dict) or item.get("role") not in ROLES:
         raise InvalidInput(f"turn {index} has no known role", hint=_HINT)
-    text = item.get("text", "")
-    if not isinstance(text, str) or not isinstance(item.get("at"), str | None):
-        raise InvalidInput(f"turn {index}: 'text' and 'at' are strings", hint=_HINT)
+    for key in ("text", "at", "name"):
+        if not isinstance(item.get(key), str | None):
+            raise InvalidInput(f"turn {index}: '{key}' is not a string", hint=_HINT)
+    if not isinstance(item.get("id"), str | int | None):
+        raise InvalidInput(f"turn {index}: 'id' is neither a string nor a number", hint=_HINT)
     record = item.get("id")
     return Turn(
         role=item["role"],
-        text=without_injected(text),
-        at=utc(item["at"]) if item.get("at") else None,
-        name=str(item.get("name") or ""),
+        text=without_injected(item.get("text") or ""),
+        at=_time(item.get("at"), index),
+        name=item.get("name") or "",
         input=salient(item.get("input")),
         error=item.get("error") is True,
         source_id=str(record) if record not in (None, "") else None,
     )
+
+
+def _time(value: str | None, index: int) -> str | None:
+    try:
+        return utc(value) if value else None
+    except InvalidInput as error:
+        raise InvalidInput(f"turn {index}: {error.message}", hint=error.hint) from error
 
 
 def _spoken(text: str) -> Iterable[Turn]:

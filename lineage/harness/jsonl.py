@@ -6,6 +6,7 @@ tails torn inside a UTF-8 sequence. Lines end at `\\n` only. (harnesses.md 0.3)
 
 import json
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,8 @@ def read_bytes(path: Path) -> bytes:
 
 def _lines(path: Path) -> Iterator[bytes]:
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError("not a file")
         with path.open("rb") as file:
             left = os.fstat(file.fileno()).st_size
             for line in file:
@@ -41,8 +44,8 @@ def _lines(path: Path) -> Iterator[bytes]:
                 left -= len(line)
                 if left <= 0:
                     return
-    except OSError as error:
-        reason = error.strerror or error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise TranscriptError(
             f"cannot read the transcript {path}: {reason}", hint="check the path, then run the command again"
         ) from error

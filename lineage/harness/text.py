@@ -7,17 +7,21 @@ from typing import Any
 CONTEXT_OPENING = "<lineage-context>"
 CONTEXT_CLOSING = "</lineage-context>"
 
-_INJECTED = re.compile(
-    rf"<system-reminder>.*?</system-reminder>\s*|{CONTEXT_OPENING}.*?{CONTEXT_CLOSING}\s*", re.DOTALL
+_GAP = re.compile(r"(?:[ \t]*\n)+|[ \t]*")
+_INJECTED = (
+    (CONTEXT_OPENING, CONTEXT_CLOSING),
+    ("<system-reminder>", "</system-reminder>"),
+    ("<ide_opened_file>", "</ide_opened_file>"),
+    ("<ide_selection>", "</ide_selection>"),
 )
 _SALIENT = (
     "file_path",
     "notebook_path",
+    "pattern",
+    "query",
     "path",
     "command",
     "cmd",
-    "pattern",
-    "query",
     "url",
     "description",
     "prompt",
@@ -25,8 +29,30 @@ _SALIENT = (
 
 
 def without_injected(text: str) -> str:
-    """A text without what the harness or lineage itself put into it: it would come back as memory of memory."""
-    return _INJECTED.sub("", text).strip()
+    """A text without what the harness or lineage itself put into it: it would come back as memory of memory.
+
+    Blank lines around it go as well; the first line keeps its indentation.
+    """
+    for opening, closing in _INJECTED:
+        text = _without(text, opening, closing)
+    text = text.rstrip()
+    return text[text.rfind("\n", 0, len(text) - len(text.lstrip())) + 1 :]
+
+
+def _without(text: str, opening: str, closing: str) -> str:
+    """Text without its closed blocks, in one pass: a regular expression takes quadratic time for unclosed ones.
+
+    The gap after a block goes where the block began a line.
+    """
+    kept, position, begins_line = [], 0, True
+    while (start := text.find(opening, position)) >= 0 and (end := text.find(closing, start)) >= 0:
+        if start > position:
+            begins_line = text[start - 1] == "\n"
+        kept.append(text[position:start])
+        position = end + len(closing)
+        gap = _GAP.match(text, position) if begins_line else None
+        position = gap.end() if gap else position
+    return "".join(kept) + text[position:]
 
 
 def left_out(what: str, size: int) -> str:
@@ -39,11 +65,14 @@ def left_out(what: str, size: int) -> str:
 
 
 def salient(arguments: Any) -> str:
-    """A tool call's arguments as one line: the argument that says what it was about, else all as compact JSON."""
+    """A tool call's arguments as text: the argument that says what it was about, else all as compact JSON."""
     if isinstance(arguments, str):
         return arguments
     if isinstance(arguments, dict):
         for key in _SALIENT:
             if isinstance(arguments.get(key), str) and arguments[key].strip():
                 return str(arguments[key])
-    return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"), default=str) if arguments else ""
+    try:
+        return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"), default=str) if arguments else ""
+    except RecursionError:
+        return "[too deeply nested]"

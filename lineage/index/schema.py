@@ -27,17 +27,18 @@ def complete(connection: sqlite3.Connection) -> None:
 
 
 def create(connection: sqlite3.Connection) -> None:
-    """Makes the tables of an empty database."""
+    """Makes the tables of an empty database, in one transaction: several processes may begin at once."""
     from sqlite_utils import Database  # noqa: PLC0415  (nine times the cost of a start: only where tables are made)
 
-    database = Database(connection)
     types: dict[str, type] = {"id": int, **{name: _type(name) for name in COLUMNS}}
+    table = Database(connection).create_table_sql("artifacts", types, pk="id", not_null=_NOT_NULL, if_not_exists=True)
     with connection:
-        table = database.table("artifacts")
-        table.create(types, pk="id", not_null=_NOT_NULL, if_not_exists=True)
-        table.create_index(["source_path"], unique=True, if_not_exists=True)
+        connection.execute("begin immediate")
+        connection.execute(table)
+        connection.execute("create unique index if not exists artifacts_source_path on artifacts (source_path)")
         for columns in _INDEXES:
-            table.create_index(columns, if_not_exists=True)
+            name = f"artifacts_{'_'.join(columns)}"
+            connection.execute(f"create index if not exists {name} on artifacts ({', '.join(columns)})")
         connection.execute(
             "create virtual table if not exists search"
             " using fts5(title, sentence, body, tokenize = 'unicode61 remove_diacritics 2')"

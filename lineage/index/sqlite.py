@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lineage.core import naming
+from lineage.core.body import cleaned
 from lineage.core.ledger import Head
 from lineage.core.window import Window
 from lineage.errors import DamagedIndex, LineageError
@@ -153,14 +154,14 @@ class Index:
 
     def known(self) -> Iterator[Known]:
         """What is indexed, in path order."""
-        cursor = self._read("select source_path, stamp, source_sha256 from artifacts order by source_path", ())
-        return (Known(*row) for row in cursor)
+        rows = self._read("select source_path, stamp, source_sha256 from artifacts order by source_path", ())
+        return (Known(*row) for row in rows)
 
     def has(self, paths: Sequence[str]) -> bool:
         """Whether every path has its row."""
         marks = ", ".join("?" * len(paths))
-        found = self._read(f"select count(*) from artifacts where source_path in ({marks})", tuple(paths))
-        return bool(found.fetchone()[0] == len(paths))
+        sql = f"select count(*) from artifacts where source_path in ({marks})"
+        return self._count(sql, tuple(paths)) == len(set(paths))
 
     def agents(self) -> list[str]:
         return [row[0] for row in self._read("select distinct agent_id from artifacts order by agent_id", ())]
@@ -172,8 +173,7 @@ class Index:
 
     def future(self, agent_id: str, window: Window) -> int:
         """How many captures claim a time after the window's end: they are left out and counted."""
-        found = self._read(_FUTURE, (agent_id, window.until))
-        return int(found.fetchone()[0])
+        return self._count(_FUTURE, (agent_id, window.until))
 
     def sessions(
         self,
@@ -250,9 +250,14 @@ class Index:
         with guarded(self.path), self._connection:
             yield self._connection
 
-    def _read(self, sql: str, values: Sequence[object]) -> sqlite3.Cursor:
+    def _read(self, sql: str, values: Sequence[object]) -> Iterator[Any]:
+        """The rows, fetched under guard: damage may show at any of them."""
+        asked = [cleaned(value) if isinstance(value, str) else value for value in values]
         with guarded(self.path):
-            return self._connection.execute(sql, values)
+            yield from self._connection.execute(sql, asked)
+
+    def _count(self, sql: str, values: Sequence[object]) -> int:
+        return int(next(self._read(sql, values))[0])
 
 
 def _head(row: Sequence[Any]) -> Head:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from lineage.core import naming
-from lineage.core.documents import Artifact
+from lineage.core import naming, transcript
+from lineage.core.documents import Artifact, Manifest
 from lineage.core.ledger import is_visible
 from lineage.core.planner import Intent, Seen, Step, plan
-from lineage.core.turns import Watermark
+from lineage.core.sanitizer import redactions_in
 from lineage.core.window import Window, membership
 from lineage.pipeline.house import House
 from lineage.pipeline.publishing import Publication
@@ -16,11 +16,11 @@ from lineage.pipeline.reading import row_at
 from lineage.store import ConflictError, read_or_none
 
 
-def carry_out(house: House, intent: Intent, redactions: int = 0) -> bool:
+def carry_out(house: House, intent: Intent) -> bool:
     """Makes the intent true, step by step. False where it was true already. The caller holds the session's mutex."""
     steps = plan(intent, seen_of(house, intent))
     with ExitStack() as stack:
-        run = _Run(house, intent, redactions, stack)
+        run = _Run(house, intent, stack)
         for step in steps:
             _ACTIONS[step](run)
     return bool(steps)
@@ -30,15 +30,14 @@ def seen_of(house: House, intent: Intent) -> Seen:
     """What lies there of an intent already."""
     canon, first = house.canon, intent.artifacts[0]
     manifest = canon.manifests.get(intent.stem)
-    listed = manifest is not None and first.stem in (*manifest.captures, *manifest.compactions)
     return Seen(
         spooled=any(job.name == intent.job.name for job in canon.spool.pending(intent.job.token)),
         claimed=canon.claims.stem_of(intent.job.token) is not None,
         present=frozenset(
             artifact.kind for artifact in intent.artifacts if canon.artifacts.holds(artifact) is not None
         ),
-        listed=listed,
-        projected=_is_projected(house, first),
+        listed=manifest is not None and first.stem in _listed(manifest, first.kind),
+        projected=_is_projected(house, intent.artifacts[-1], manifest),
         indexed=house.index.has(_paths(intent)),
         counted=house.telemetry.has_counted(first.stem, intent.job.flow),
     )
@@ -51,7 +50,6 @@ class _Run:
 
     house: House
     intent: Intent
-    redactions: int
     stack: ExitStack
     publication: Publication | None = None
 
@@ -80,15 +78,15 @@ class _Run:
         self.house.index.upsert(row for row in rows if row)
 
     def count(self) -> None:
+        """Counts what the file itself shows, so that a run that finishes another one's work counts the same."""
         first, job = self.intent.artifacts[0], self.intent.job
-        mark = Watermark.from_list(first.watermark)
         self.house.telemetry.count_capture(
             first.stem,
             job.flow,
             job.token,
             at=first.captured_at,
-            turns=mark.count,
-            redactions=self.redactions,
+            turns=len(transcript.turn_ids(first.body)) if first.kind == naming.TRANSCRIPT else 0,
+            redactions=redactions_in(first.body),
         )
 
     def clear(self) -> None:
@@ -119,10 +117,21 @@ def _paths(intent: Intent) -> list[str]:
     return [artifact.path for artifact in intent.artifacts] + [naming.artifact_path(intent.stem, naming.MANIFEST)]
 
 
-def _is_projected(house: House, artifact: Artifact) -> bool:
-    """Whether MEMORY.md exists and shows the capture, where it has to show it at all."""
+def _listed(manifest: Manifest, kind: str) -> list[str]:
+    return manifest.compactions if kind == naming.COMPACTION else manifest.captures
+
+
+def _is_projected(house: House, artifact: Artifact, manifest: Manifest | None) -> bool:
+    """Whether MEMORY.md exists and shows the artifact, where it has to show it at all."""
     blob = read_or_none(house.canon.store, naming.memory_md_path(artifact.agent_id))
     if blob is None:
         return False
     due = is_visible(artifact) and Window.ending(house.now).holds(membership(artifact.ended_at, artifact.captured_at))
-    return not due or artifact.kind == naming.COMPACTION or f"[[{artifact.path}|".encode() in blob.data
+    return not (due and _has_row(artifact, manifest)) or f"[[{artifact.path}|".encode() in blob.data
+
+
+def _has_row(artifact: Artifact, manifest: Manifest | None) -> bool:
+    """Every capture has a row in the ledger; a session that was only compacted so far has its newest compaction's."""
+    if artifact.kind != naming.COMPACTION or manifest is None:
+        return True
+    return not manifest.captures and manifest.compactions[-1:] == [artifact.stem]

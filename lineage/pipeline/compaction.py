@@ -42,7 +42,7 @@ def compaction(house: House, request: Request) -> Outcome:
             reason = None if known in finished else NOTHING_NEW
             return replace(_outcome(house, intent, source), status=status, reason=reason)
         intent = _intent(house, session, request, source, mark)
-        carry_out(house, intent, sum(source.redactions.values()))
+        carry_out(house, intent)
         return _outcome(house, intent, source)
 
 
@@ -65,11 +65,7 @@ def _known(house: House, session: Session, source: Source, mark: Watermark) -> A
 
 def _intent(house: House, session: Session, request: Request, source: Source, mark: Watermark) -> Intent:
     """The compaction to be written: under the time and sentence of the same unfinished signal where there is one."""
-    same = (
-        job
-        for job in session.jobs
-        if job.flow == COMPACTION and job.payload.get("summary") == request.payload.get("summary")
-    )
+    same = (job for job in session.jobs if job.flow == COMPACTION and job.payload.get("summary") == request.summary)
     job = next(same, None)
     if job:
         request = replace(request, captured_at=job.captured_at)

@@ -1,7 +1,7 @@
 """MEMORY.md from rows and what was just written, under the lease. (spec: write ordering 7, concurrency 1)"""
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 
 from lineage.core.documents import Artifact
@@ -9,7 +9,7 @@ from lineage.core.ledger import entries, head, is_visible
 from lineage.core.window import Window
 from lineage.pipeline.house import House
 from lineage.projection import Rendered, publish, render
-from lineage.store import Lease, LeaseLost, lease
+from lineage.store import LeaseLost, lease
 
 _MOST_ATTEMPTS = 20
 
@@ -26,31 +26,28 @@ class Published:
 
 
 class Publication(AbstractContextManager["Publication"]):
-    """The right to publish one agent's MEMORY.md. Where the lease is lost meanwhile, it is taken and rendered again."""
+    """The right to publish one agent's MEMORY.md. Where the lease passes on, it is taken and rendered again."""
 
     def __init__(self, house: House, agent_id: str) -> None:
         self._house = house
         self._agent_id = agent_id
-        self._lease: AbstractContextManager[Lease] | None = None
-        self._held: Lease | None = None
+        self._leases = ExitStack()
 
     def __enter__(self) -> "Publication":
-        self._lease = lease(self._house.canon.store, f"memory-md-{self._agent_id}")
-        self._held = self._lease.__enter__()
+        self._lease = self._leases.enter_context(lease(self._house.canon.store, f"memory-md-{self._agent_id}"))
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        if self._lease:
-            self._lease.__exit__(*exception)  # type: ignore[arg-type]
+    def __exit__(self, *_: object) -> None:
+        self._leases.close()
 
     def publish(self, fresh: Sequence[Artifact] = ()) -> Published:
         """Renders the window from the rows and `fresh` (their rows are still to come), and replaces the file."""
         for _ in range(_MOST_ATTEMPTS):
             rendered = self._rendered(fresh)
             try:
-                written = publish(self._house.canon.store, self._current(), self._agent_id, rendered.text)
+                written = publish(self._house.canon.store, self._lease, self._agent_id, rendered.text)
             except LeaseLost:
-                self.__exit__(None, None, None)
+                self._leases.close()
                 self.__enter__()
                 continue
             self._house.telemetry.mark(f"rendered {self._agent_id}", self._house.now)
@@ -68,11 +65,6 @@ class Publication(AbstractContextManager["Publication"]):
 
     def _window(self) -> Window:
         return Window.ending(self._house.now)
-
-    def _current(self) -> Lease:
-        if self._held is None:
-            raise RuntimeError("a publication is used as a context manager")
-        return self._held
 
 
 def publish_all(house: House) -> list[Published]:

@@ -1,5 +1,6 @@
 """Reading canonical files back as typed documents and rows."""
 
+from lineage.core import naming
 from lineage.core.documents import Artifact, Manifest, parsed
 from lineage.errors import FormatError
 from lineage.index import Row, row_of
@@ -27,3 +28,13 @@ def row_at(house: House, path: str) -> Row | None:
     if not isinstance(document, Artifact | Manifest):
         raise FormatError(f"{path}: holds a {document.kind}")
     return row_of(document, blob.data, blob.stamp)
+
+
+def named_by(manifest: Manifest) -> list[str]:
+    """The path of every artifact that a manifest names."""
+    newest = (manifest.summary_path, manifest.transcript_path, manifest.compaction_path)
+    captures = [
+        naming.artifact_path(stem, kind) for stem in manifest.captures for kind in (naming.TRANSCRIPT, naming.SUMMARY)
+    ]
+    compactions = [naming.artifact_path(stem, naming.COMPACTION) for stem in manifest.compactions]
+    return sorted({*captures, *compactions, *(path for path in newest if path)})

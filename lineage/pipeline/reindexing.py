@@ -15,6 +15,7 @@ from lineage.errors import FormatError, LineageError
 from lineage.index import Row, row_of
 from lineage.pipeline.house import House
 from lineage.pipeline.publishing import Published, publish_all
+from lineage.pipeline.reading import named_by
 from lineage.store import read_or_none
 
 _BATCH = 200
@@ -30,7 +31,8 @@ class SuddenLoss(LineageError):
 @dataclass(slots=True)
 class Report:
     """What a reindex found and did. `problems` are (path, what is wrong): those files have no row; `strays` are files
-    in `memory/` whose names are not ours, left alone; `buried` are files of removed sessions, ignored."""
+    in `memory/` whose names are not ours, left alone; `buried` are files of removed sessions, ignored; `broken` are
+    (manifest, path that it names and that is not there)."""
 
     added: int = 0
     changed: int = 0
@@ -41,6 +43,7 @@ class Report:
     problems: list[tuple[str, str]] = field(default_factory=list)
     strays: list[str] = field(default_factory=list)
     buried: list[str] = field(default_factory=list)
+    broken: list[tuple[str, str]] = field(default_factory=list)
     published: list[Published] = field(default_factory=list)
 
 
@@ -57,6 +60,7 @@ class _Diff:
     fresh: list[_Change]
     gone: list[str]
     unchanged: int
+    present: frozenset[str]
 
 
 def reindex(house: House, *, confirmed: bool = False, progress: Progress | None = None) -> Report:
@@ -87,6 +91,7 @@ def synchronize(house: House, *, confirmed: bool = False, progress: Progress | N
     house.index.remove(diff.gone)
     report.dropped += len(diff.gone)
     report.claims_rebuilt = _rebuild_claims(house)
+    report.broken = [link for link in report.broken if link[1] not in diff.present]
     house.index.complete()
     return report
 
@@ -100,9 +105,10 @@ def ensure_indexed(house: House) -> None:
 def _diff(house: House, report: Report) -> _Diff:
     removed = house.canon.tombstones.tokens()
     known = {item.path: item for item in house.index.known()}
-    fresh, unchanged = [], 0
+    fresh, unchanged, present = [], 0, set()
     for entry in house.canon.store.list(naming.MEMORY):
         name = naming.parse_path(entry.key)
+        present.add(entry.key)
         if name is None:
             if not entry.key.startswith((naming.CLAIMS, naming.TOMBSTONES)):
                 report.strays.append(entry.key)
@@ -114,7 +120,7 @@ def _diff(house: House, report: Report) -> _Diff:
                 unchanged += 1
             else:
                 fresh.append(_Change(entry.key, entry.stamp, row.sha256 if row else None))
-    return _Diff(fresh, sorted(known), unchanged)
+    return _Diff(fresh, sorted(known), unchanged, frozenset(present))
 
 
 def _take_in(house: House, changes: Iterable[_Change], report: Report) -> None:
@@ -147,6 +153,8 @@ def _row(house: House, change: _Change, report: Report) -> Row | None:
     if not isinstance(document, Artifact | Manifest):
         report.problems.append((change.path, f"{change.path}: holds a {document.kind}"))
         return None
+    if isinstance(document, Manifest):
+        report.broken += [(change.path, path) for path in named_by(document)]
     return row_of(document, blob.data, blob.stamp)
 
 

@@ -13,6 +13,7 @@ from lineage.core.turns import Watermark
 from lineage.pipeline.building import summary_of
 from lineage.pipeline.carrying_out import carry_out
 from lineage.pipeline.house import House
+from lineage.pipeline.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,9 @@ class Session:
 
     @property
     def is_begun(self) -> bool:
-        """Whether the session was claimed and then nothing of it was named: its first writer crashed."""
-        return self.stem is not None and self.manifest is None
+        """Whether the session was claimed, and neither a manifest nor a job tells by whom: its first writer crashed and
+        the spool was lost."""
+        return self.stem is not None and self.manifest is None and not self.jobs
 
 
 def exclusively(house: House, token: str) -> AbstractContextManager[None]:
@@ -44,14 +46,21 @@ def exclusively(house: House, token: str) -> AbstractContextManager[None]:
 
 
 def observed(house: House, token: str) -> Session:
-    stem = house.canon.claims.stem_of(token)
+    stem = house.canon.claims.stem_of(token) or _unclaimed_stem(house, token)
     manifest = house.canon.manifests.get(stem) if stem else None
     return Session(token, stem, manifest, tuple(house.canon.spool.pending(token)))
 
 
-def finish_interrupted(house: House, session: Session) -> list[Artifact]:
+def _unclaimed_stem(house: House, token: str) -> str | None:
+    """The stem of a session whose claim was lost: its oldest manifest's. The index says where to look, no more."""
+    names = (naming.parse_path(path) for path, kind in house.index.paths_of(token) if kind == naming.MANIFEST)
+    return next((name.stem for name in names if name and house.canon.manifests.get(name.stem)), None)
+
+
+def finish_interrupted(house: House, session: Session, source: Source | None = None) -> list[Artifact]:
     """Finishes what a crash left behind: captures and compactions whose first artifact was written and whose job is
-    still spooled, or that no manifest names. From the files and the spool alone, with the sentence that they hold.
+    still spooled, or that no manifest names. From the files and the spool alone, with the sentence that they hold;
+    `source` is the session's end as it is signalled now, if it is.
 
     Gives back the artifacts, transcript or compaction, that needed it.
     """
@@ -59,7 +68,7 @@ def finish_interrupted(house: House, session: Session) -> list[Artifact]:
     for flow, stem in _left_behind(session):
         kind = naming.COMPACTION if flow == COMPACTION else naming.TRANSCRIPT
         artifact = house.canon.artifacts.get(naming.artifact_path(stem, kind))
-        if artifact and session.stem and carry_out(house, intent_of(artifact, session)):
+        if artifact and session.stem and carry_out(house, intent_of(artifact, session, source)):
             finished.append(artifact)
     return finished
 
@@ -74,15 +83,21 @@ def _left_behind(session: Session) -> list[tuple[str, str]]:
     return list(dict.fromkeys(found))
 
 
-def intent_of(artifact: Artifact, session: Session) -> Intent:
+def intent_of(artifact: Artifact, session: Session, source: Source | None = None) -> Intent:
     """The intent that an artifact on disk belongs to: its compaction, or its capture with the summary made again."""
     stem = session.stem or artifact.stem
     if artifact.kind == naming.COMPACTION:
         return Intent(job_for(artifact, COMPACTION), stem, (artifact,))
-    job = job_for(artifact, SESSION_END)
-    spooled = next((known for known in session.jobs if known.name == job.name), job)
-    narrative = Sanitizer().optional(spooled.payload.get("summary"))
-    return Intent(spooled, stem, (artifact, summary_of(artifact, transcript.parsed(artifact.body), narrative)))
+    made = job_for(artifact, SESSION_END)
+    job = next((known for known in session.jobs if known.name == made.name), None)
+    narrative = Sanitizer().optional(job.payload.get("summary")) if job else _narrative(artifact, source)
+    return Intent(job or made, stem, (artifact, summary_of(artifact, transcript.parsed(artifact.body), narrative)))
+
+
+def _narrative(artifact: Artifact, source: Source | None) -> str | None:
+    """The summary that comes with a signal, where it is the end of this very capture that is signalled again."""
+    is_same = source is not None and source.turns and source.turns[-1].id == artifact.watermark[1]
+    return source.summary if source and is_same else None
 
 
 def job_of(request: Request, sentenced: tuple[str, str]) -> Job:
@@ -93,7 +108,7 @@ def job_of(request: Request, sentenced: tuple[str, str]) -> Job:
         captured_at=request.captured_at,
         sentence=sentenced[0],
         quality=sentenced[1],
-        payload={**request.payload, "agent_id": request.identity.agent_id},
+        payload={**request.payload, "agent_id": request.identity.agent_id, "summary": request.summary},
     )
 
 
@@ -110,17 +125,18 @@ def job_for(artifact: Artifact, flow: str) -> Job:
 
 
 def watermark(house: House, session: Session) -> Watermark | None:
-    """How far the session's newest capture reaches, None where it has none."""
-    if not session.captures:
-        return None
-    newest = house.canon.artifacts.get(naming.artifact_path(session.captures[-1], naming.TRANSCRIPT))
+    """How far the session's newest capture reaches whose transcript is there, None where there is none."""
+    paths = (naming.artifact_path(stem, naming.TRANSCRIPT) for stem in reversed(session.captures))
+    newest = next(filter(None, map(house.canon.artifacts.get, paths)), None)
     return Watermark.from_list(newest.watermark) if newest else None
 
 
 def captured_ids(house: House, session: Session) -> list[str]:
-    """The ids of all turns that the session's captures hold, oldest first."""
+    """The ids of the session's turns as its captures tell them: a capture replaces all from its first turn on."""
     ids: list[str] = []
     for stem in session.captures:
         artifact = house.canon.artifacts.get(naming.artifact_path(stem, naming.TRANSCRIPT))
-        ids += transcript.turn_ids(artifact.body) if artifact else []
+        turns = transcript.parsed(artifact.body) if artifact else ()
+        if turns:
+            ids[turns[0].number - 1 :] = [turn.id for turn in turns]
     return ids

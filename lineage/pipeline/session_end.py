@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from lineage.core import naming
 from lineage.core.documents import Artifact
+from lineage.core.job import Job
 from lineage.core.planner import Intent
 from lineage.core.request import SESSION_END, Request
 from lineage.core.sanitizer import VERSION
@@ -35,14 +36,14 @@ def session_end(house: House, request: Request) -> Outcome:
     with sessions.exclusively(house, request.token):
         house.canon.tombstones.refuse(request.token)
         session = sessions.observed(house, request.token)
-        finished = sessions.finish_interrupted(house, session)
+        finished = sessions.finish_interrupted(house, session, source)
         if finished:
             session = sessions.observed(house, request.token)
         turns = _new_turns(house, session, source)
         if not turns:
             return _nothing_new(house, session, source, finished)
         intent = _intent(house, session, request, source, turns)
-        carry_out(house, intent, sum(source.redactions.values()))
+        carry_out(house, intent)
     return _captured(intent, source, turns)
 
 
@@ -59,7 +60,7 @@ def _nothing_new(house: House, session: Session, source: Source, finished: Seque
     newest = house.canon.artifacts.get(naming.artifact_path(session.captures[-1], naming.TRANSCRIPT))
     if newest is None:
         return Outcome(status=UNCHANGED, session_token=session.token, reason=reason, skipped=source.skipped)
-    intent = sessions.intent_of(newest, session)
+    intent = sessions.intent_of(newest, session, source)
     carry_out(house, intent)
     outcome = _captured(intent, source, ())
     if any(artifact.kind == naming.TRANSCRIPT for artifact in finished):
@@ -70,10 +71,7 @@ def _nothing_new(house: House, session: Session, source: Source, finished: Seque
 def _intent(house: House, session: Session, request: Request, source: Source, turns: Sequence[Turn]) -> Intent:
     """The capture to be written: under the time and sentence of an unfinished signal where there is one."""
     job = next((job for job in session.jobs if job.flow == SESSION_END), None)
-    if job:
-        request = replace(request, captured_at=job.captured_at)
-    elif session.stem and session.is_begun:
-        request = replace(request, captured_at=naming.captured_at_of(session.stem))
+    request = replace(request, captured_at=_moment(session, request, job))
     sentenced = (job.sentence, job.quality) if job else memory_sentence(request, source, turns, "ended")
     while True:
         stem = session.stem or naming.stem(request.captured_at, request.token)
@@ -82,6 +80,16 @@ def _intent(house: House, session: Session, request: Request, source: Source, tu
         if all(house.canon.artifacts.holds(artifact) is not False for artifact in artifacts):
             return Intent(sessions.job_of(request, sentenced), stem, artifacts)
         request = replace(request, captured_at=shifted(request.captured_at, milliseconds=1))
+
+
+def _moment(session: Session, request: Request, job: Job | None) -> str:
+    """When the capture is made: at the unfinished signal, else now; never before the session's newest capture, whatever
+    the clock says, for the order of the captures is that of their times."""
+    if job:
+        return job.captured_at
+    if session.stem and session.is_begun:
+        return naming.captured_at_of(session.stem)
+    return max([request.captured_at, *map(naming.captured_at_of, session.captures[-1:])])
 
 
 def _captured(intent: Intent, source: Source, turns: Sequence[Turn]) -> Outcome:

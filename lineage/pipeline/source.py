@@ -9,10 +9,10 @@ from lineage.core.capture import Capture
 from lineage.core.links import one_line
 from lineage.core.request import Request
 from lineage.core.sanitizer import Sanitizer
-from lineage.core.sentence import plain
+from lineage.core.sentence import without_markup
 from lineage.core.turns import USER, Turn, identified
 from lineage.errors import InvalidInput
-from lineage.harness import generic, reader_of
+from lineage.harness import checked_name, generic, reader_of
 
 _LONGEST_TITLE = 80
 
@@ -61,12 +61,19 @@ def observed(request: Request, settings: Settings) -> Source:
 
 
 def _read(request: Request) -> Capture:
-    reader = reader_of(request.harness)
+    checked_name(request.harness)
     if request.transcript is not None:
         return generic.inline(request.transcript)
     if request.transcript_path:
-        return reader(Path(request.transcript_path).expanduser())
+        return reader_of(request.harness)(_expanded(request.transcript_path))
     return Capture(turns=())
+
+
+def _expanded(path: str) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # `~` of a user that there isn't: the adapter says that it cannot read it
+        return Path(path)
 
 
 def _turns(raw: tuple[Turn, ...], sanitizer: Sanitizer, settings: Settings, token: str) -> tuple[Turn, ...]:
@@ -95,7 +102,7 @@ def _kept(turns: tuple[Turn, ...], settings: Settings) -> int:
 def _title(given: str | None, turns: tuple[Turn, ...], request: Request) -> str:
     """The harness's title, else the beginning of the first request, else harness and id."""
     first = next((turn.text for turn in turns if turn.role == USER and turn.text), "")
-    title = one_line(given or "") or plain(first) or f"{request.harness} session {request.identity.session_id}"
+    title = one_line(given or "") or without_markup(first) or f"{request.harness} session {request.identity.session_id}"
     return title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1].rstrip() + "…"
 
 
@@ -104,6 +111,7 @@ def _refuse_secret_ids(request: Request, sanitizer: Sanitizer) -> None:
     for name, value in (
         ("session_id", request.identity.session_id),
         ("session_key", request.identity.session_key),
+        ("agent_id", request.identity.agent_id),
     ):
         if value and sanitizer.text(value) != value:
             raise InvalidInput(f"{name} looks like a credential", hint=f"give the harness's own {name}")

@@ -15,6 +15,7 @@ from lineage.core.sanitizer import Sanitizer
 from lineage.core.window import Window
 from lineage.errors import FormatError
 from lineage.pipeline.house import House
+from lineage.pipeline.reading import named_by
 from lineage.projection import render
 from lineage.store import read_or_none
 
@@ -99,7 +100,7 @@ def _survey_file(house: House, path: str, survey: Survey) -> None:
 def _manifests(house: House, survey: Survey) -> Iterator[Finding]:
     """A manifest names only artifacts that exist; a session has one manifest, the claimed one."""
     for path, manifest in survey.manifests.items():
-        for named in _named(manifest):
+        for named in named_by(manifest):
             if named not in survey.artifacts:
                 yield Finding(MUST, path, f"names {named}, which is not there", "restore the file from a backup or git")
         claimed = house.canon.claims.stem_of(manifest.identity.token)
@@ -109,17 +110,8 @@ def _manifests(house: House, survey: Survey) -> Iterator[Finding]:
             yield Finding(SHOULD, path, "a second manifest of a claimed session", _REINDEX)
 
 
-def _named(manifest: Manifest) -> list[str]:
-    newest = (manifest.summary_path, manifest.transcript_path, manifest.compaction_path)
-    captures = [
-        naming.artifact_path(stem, kind) for stem in manifest.captures for kind in (naming.TRANSCRIPT, naming.SUMMARY)
-    ]
-    compactions = [naming.artifact_path(stem, naming.COMPACTION) for stem in manifest.compactions]
-    return sorted({*captures, *compactions, *(path for path in newest if path)})
-
-
 def _unnamed(survey: Survey) -> Iterator[Finding]:
-    named = {path for manifest in survey.manifests.values() for path in _named(manifest)}
+    named = {path for manifest in survey.manifests.values() for path in named_by(manifest)}
     for path, artifact in survey.artifacts.items():
         if path not in named:
             yield Finding(SHOULD, path, "in no manifest", _SESSION_END)

@@ -7,7 +7,8 @@ from typing import NamedTuple, Protocol
 
 from lineage.errors import LineageError, WorkspaceError
 
-_KEY_PART = re.compile(r"[^\x00-\x1f\x7f/\\:]{1,255}")
+_KEY_PART = re.compile(r"[^\x00-\x1f\x7f/\\:\ud800-\udfff]+")
+_MOST_BYTES = 255
 
 
 class Blob(NamedTuple):
@@ -80,11 +81,23 @@ class Store(Protocol):
 
 
 def checked_key(key: str) -> str:
-    """The key itself, or WorkspaceError: relative, no `..`, no empty, absolute or unprintable part."""
-    parts = key.split("/")
-    if not all(_KEY_PART.fullmatch(part) and part not in (".", "..") and part[-1] not in ". " for part in parts):
+    """The key itself, or WorkspaceError: relative, no `..`, no empty, absolute, unprintable or overlong part."""
+    if not all(map(_is_part, key.split("/"))):
         raise WorkspaceError(
             f"not a usable path in a workspace: {key[:120]!r}",
             hint="paths are relative to the workspace root",
         )
     return key
+
+
+def checked_prefix(prefix: str) -> str:
+    """The prefix itself, or WorkspaceError: a key's folders, ending in `/`."""
+    if not prefix.endswith("/"):
+        raise WorkspaceError(f"not a folder of keys: {prefix[:120]!r}", hint="a prefix ends in `/`")
+    checked_key(prefix[:-1])
+    return prefix
+
+
+def _is_part(part: str) -> bool:
+    """Whether a file can have this name everywhere; names that end in a dot or a space cannot, nor can `.` and `..`."""
+    return _KEY_PART.fullmatch(part) is not None and part[-1] not in ". " and len(part.encode()) <= _MOST_BYTES

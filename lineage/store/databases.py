@@ -4,6 +4,7 @@ Never `open()` such a file directly: closing it drops SQLite's locks.
 """
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from lineage.errors import DamagedIndex, WorkspaceError
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SIDECARS = ("", "-wal", "-shm")
 _TIMEOUT_SECONDS = 30.0
+_POLL_SECONDS = 0.01
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -21,12 +23,25 @@ def connect(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=_TIMEOUT_SECONDS)
         try:
-            connection.execute("pragma journal_mode = wal")
+            _use_wal(connection)
             connection.execute("pragma synchronous = normal")
         except sqlite3.Error:
             connection.close()
             raise
     return connection
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switches to WAL mode. SQLite does not wait here by itself where several processes begin a database at once."""
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
+    while True:
+        try:
+            connection.execute("pragma journal_mode = wal")
+            return
+        except sqlite3.OperationalError as error:
+            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(_POLL_SECONDS)
 
 
 @contextmanager
@@ -36,24 +51,29 @@ def guarded(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        if code in _DAMAGE:
+        if _code(error) in _DAMAGE:
             raise DamagedIndex(f"{path.name} cannot be read: {error}") from error
         raise WorkspaceError(f"{path.name}: {error}", hint="check space and permissions, then run it again") from error
     except OSError as error:
         raise WorkspaceError(f"{path}: {error.strerror or error}") from error
 
 
+def _code(error: sqlite3.Error) -> int:
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
+
+
 def discard(path: Path) -> None:
     """Removes a database that can be made again."""
-    for suffix in _SIDECARS:
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    with guarded(path):
+        for suffix in _SIDECARS:
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def set_aside(path: Path) -> Path:
     """Moves a damaged database out of the way, keeping it for whoever wants to look. Returns where it is now."""
     aside = path.with_name(path.name + ".damaged")
-    path.replace(aside)
-    for suffix in _SIDECARS[1:]:
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    with guarded(path):
+        path.replace(aside)
+        for suffix in _SIDECARS[1:]:
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
     return aside

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import NamedTuple
 
 from lineage.errors import LineageError
 from lineage.store.base import Blob, ConflictError, ExistsError, Store
@@ -22,6 +22,14 @@ from lineage.store.operations import read_or_none
 
 _PREFIX = ".lineage/locks/"
 _POLL_SECONDS = 0.02
+
+
+class _Record(NamedTuple):
+    """What the lease's key holds. `holder` names a running process: machine, id and start."""
+
+    generation: int = 0
+    holder: str = ""
+    free: bool = True
 
 
 class LeaseLost(LineageError):
@@ -39,11 +47,10 @@ class Lease:
     def guarded(self, write: Callable[[], bool]) -> bool:
         """Runs `write` in the critical section, after checking that this generation still holds.
 
-        Raises LeaseLost where a later holder exists: the caller renders again.
+        Raises LeaseLost where the lease was taken over, given back or is gone: the caller renders again.
         """
         with self.store.mutex(f"guard-{self.name}"):
-            record = _record(read_or_none(self.store, _key(self.name)))
-            if record["generation"] != self.generation:
+            if _record(read_or_none(self.store, _key(self.name))) != _Record(self.generation, _myself(), free=False):
                 raise LeaseLost(f"the lease of {self.name} passed on", hint="run the command again")
             return write()
 
@@ -57,7 +64,7 @@ def lease(store: Store, name: str, ttl: float = 10.0) -> Iterator[Lease]:
         yield held
     finally:
         with contextlib.suppress(ConflictError, LeaseLost):
-            held.guarded(lambda: _swap(store, name, held.generation, free=True))
+            held.guarded(lambda: _give_back(held))
 
 
 def _acquired(store: Store, name: str, ttl: float) -> int:
@@ -67,42 +74,35 @@ def _acquired(store: Store, name: str, ttl: float) -> int:
         record = _record(blob)
         if blob and blob.version != watched:
             watched, since = blob.version, time.monotonic()
-        takeable = record["free"] or _is_dead(record["holder"]) or time.monotonic() - since >= ttl
-        if takeable:
+        if record.free or _is_dead(record.holder) or time.monotonic() - since >= ttl:
             with contextlib.suppress(ConflictError, ExistsError), store.mutex(f"guard-{name}"):
-                _write(
-                    store,
-                    name,
-                    blob,
-                    {"generation": record["generation"] + 1, "holder": _myself(), "free": False},
-                )
-                return int(record["generation"]) + 1
+                _write(store, name, blob, _Record(record.generation + 1, _myself(), free=False))
+                return record.generation + 1
         time.sleep(_POLL_SECONDS)
 
 
-def _swap(store: Store, name: str, generation: int, *, free: bool) -> bool:
-    blob = read_or_none(store, _key(name))
-    _write(store, name, blob, {"generation": generation, "holder": "", "free": free})
+def _give_back(held: Lease) -> bool:
+    _write(held.store, held.name, read_or_none(held.store, _key(held.name)), _Record(held.generation))
     return True
 
 
-def _write(store: Store, name: str, blob: Blob | None, record: dict[str, Any]) -> None:
-    data = json.dumps(record, sort_keys=True).encode()
+def _write(store: Store, name: str, blob: Blob | None, record: _Record) -> None:
+    data = json.dumps(record._asdict(), sort_keys=True).encode()
     if blob:
         store.replace(_key(name), data, blob.version)
     else:
         store.create(_key(name), data)
 
 
-def _record(blob: Blob | None) -> dict[str, Any]:
+def _record(blob: Blob | None) -> _Record:
     """The lease's record; a missing or damaged one is free, its generation starts again."""
-    empty = {"generation": 0, "holder": "", "free": True}
     if blob is None:
-        return empty
+        return _Record()
     try:
-        return empty | dict(json.loads(blob.data))
-    except (ValueError, TypeError):
-        return empty
+        found = json.loads(blob.data)
+        return _Record(int(found["generation"]), str(found["holder"]), bool(found["free"]))
+    except (ValueError, TypeError, KeyError):
+        return _Record()
 
 
 def _key(name: str) -> str:
@@ -111,19 +111,21 @@ def _key(name: str) -> str:
 
 @cache
 def _machine() -> str:
-    """This boot of this machine: a process id means nothing elsewhere."""
+    """This boot of this machine and, in a container, its process namespace: a process id means nothing elsewhere."""
     with contextlib.suppress(OSError), open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-        return file.read().strip()
+        return f"{file.read().strip()}-{os.readlink('/proc/self/ns/pid')}"
     return socket.gethostname()
 
 
 def _started(pid: int) -> str:
-    """When a process started, so that a reused id is not mistaken for its former owner; empty where unknown."""
+    """When a process started, so that a reused id is not mistaken for its former owner; empty where unknown, and for
+    one that ended and was not collected by its parent yet."""
     with (
         contextlib.suppress(OSError, IndexError),
         open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file,
     ):
-        return file.read().rpartition(")")[2].split()[19]
+        state, *fields = file.read().rpartition(")")[2].split()
+        return "" if state in "ZX" else fields[18]
     return ""
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from filelock import FileLock
 
 from lineage.errors import WorkspaceError
-from lineage.store.base import Blob, ConflictError, Entry, ExistsError, MissingError, checked_key
-from lineage.store.platform import hold, sync
+from lineage.store.base import Blob, ConflictError, Entry, ExistsError, MissingError, checked_key, checked_prefix
+from lineage.store.platform import hold, publish_new, sync
 
 TEMP_PREFIX = ".lineage-tmp-"
 _LOCK_SHARDS = 64
@@ -34,26 +34,32 @@ class LocalStore:
         self._locks = locks or root / ".lineage" / "locks"
         self._private = private
 
+    def is_there(self) -> bool:
+        """Whether the folder exists. Raises WorkspaceError where that cannot be told."""
+        with _world(str(self.root)):
+            return self.root.is_dir()
+
     def create(self, key: str, data: bytes, *, frozen: bool = False) -> str:
         path = self._path(key)
         with _world(key), self._temporary(path, data, frozen=frozen) as temporary:
             try:
-                os.link(temporary, path)
+                publish_new(temporary, path)
             except FileExistsError as error:
                 raise ExistsError(f"{key} exists already") from error
-            _sync_directory(path.parent)
+            finally:
+                _sync_directory(path.parent)
         return _version(data)
 
     def read(self, key: str) -> Blob:
         with _world(key):
-            data, status = _read(self._path(key))
+            data, status = _read(self._path(key), key)
         return Blob(data, _version(data), _stamp(status))
 
     def replace(self, key: str, data: bytes, version: str) -> str:
         path = self._path(key)
         with self.mutex(f"swap-{_shard(key)}"), _world(key):
             try:
-                if _version(_read(path)[0]) != version:
+                if _version(_read(path, key)[0]) != version:
                     raise ConflictError(f"{key} was changed by somebody else")
             except MissingError as error:
                 raise ConflictError(f"{key} was removed by somebody else") from error
@@ -64,12 +70,13 @@ class LocalStore:
 
     def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
         with _world(prefix):
-            found = sorted(_scan(self.root, prefix.rstrip("/")))
+            found = sorted(_scan(self.root, checked_prefix(prefix)[:-1]))
         return (entry for entry in found if entry.key > after)
 
     def delete(self, key: str) -> None:
         path = self._path(key)
-        with _world(key), contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        # under the swap's lock: a swap that has just compared would bring the key back
+        with self.mutex(f"swap-{_shard(key)}"), _world(key), contextlib.suppress(FileNotFoundError, NotADirectoryError):
             path.unlink()
             _sync_directory(path.parent)
 
@@ -117,8 +124,6 @@ def _world(what: str) -> Iterator[None]:
     """Turns failures of the operating system into errors with a hint."""
     try:
         yield
-    except FileNotFoundError as error:
-        raise MissingError(f"{what} does not exist") from error
     except OSError as error:
         raise WorkspaceError(f"{what}: {error.strerror or error}", hint=_hint(error)) from error
 
@@ -131,11 +136,11 @@ def _hint(error: OSError) -> str:
     return "run `lineage status`, then the command again"
 
 
-def _read(path: Path) -> tuple[bytes, os.stat_result]:
+def _read(path: Path, key: str) -> tuple[bytes, os.stat_result]:
     try:
         descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW | _NO_BLOCK | _BINARY)
-    except NotADirectoryError as error:
-        raise FileNotFoundError(path) from error
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise MissingError(f"{key} does not exist") from error
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

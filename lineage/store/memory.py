@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
-from lineage.store.base import Blob, ConflictError, Entry, ExistsError, MissingError, checked_key
+from lineage.store.base import Blob, ConflictError, Entry, ExistsError, MissingError, checked_key, checked_prefix
 
 
 class MemoryStore:
@@ -37,10 +37,10 @@ class MemoryStore:
             return self._put(key, data)
 
     def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+        checked_prefix(prefix)
         with self._lock:
-            found = sorted(
-                (key, blob.version) for key, blob in self._blobs.items() if key.startswith(prefix) and key > after
-            )
+            blobs = list(self._blobs.items())
+        found = sorted((key, blob.stamp) for key, blob in blobs if key.startswith(prefix) and key > after)
         return (Entry(key, stamp) for key, stamp in found)
 
     def delete(self, key: str) -> None:

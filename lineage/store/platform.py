@@ -1,11 +1,19 @@
-"""What differs between operating systems: flushing to the disk itself, and holding a file while it is written."""
+"""What differs between operating systems: flushing to the disk itself, holding a file while it is written, and giving
+a finished file a name that must be free."""
 
+import ctypes
+import errno
 import os
+from pathlib import Path
 
 try:
     import fcntl
 except ImportError:  # Windows has neither; its own semantics keep an open file from being removed
     fcntl = None  # type: ignore[assignment]
+
+_NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+_AT_FDCWD = -100
+_RENAME_NOREPLACE = 1
 
 
 def sync(descriptor: int) -> None:
@@ -21,3 +29,26 @@ def hold(descriptor: int) -> None:
     """Locks a file for as long as its descriptor is open: what nobody holds may be collected as left behind."""
     if fcntl is not None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def publish_new(temporary: Path, path: Path) -> None:
+    """Makes a finished file appear under a free name, whole and at once; FileExistsError where the name is taken.
+
+    By a hard link or, on file systems without any (exFAT, some network shares), by a rename that replaces nothing.
+    """
+    try:
+        os.link(temporary, path)
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINKS or not _renamed(temporary, path):
+            raise
+
+
+def _renamed(temporary: Path, path: Path) -> bool:
+    """Whether a rename that replaces nothing succeeded; False where the system has no such call."""
+    rename = None if os.name == "nt" else getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return False
+    if rename(_AT_FDCWD, os.fsencode(temporary), _AT_FDCWD, os.fsencode(path), _RENAME_NOREPLACE) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), str(path))
+    return True

@@ -1,10 +1,9 @@
 """`.lineage/runtime.db`: counters of captures, access and the last render."""
 
 import contextlib
-import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from lineage.errors import DamagedIndex
 from lineage.store.databases import connect, guarded, set_aside
@@ -33,53 +32,57 @@ class Telemetry:
         try:
             self._prepare()
         except DamagedIndex:
-            self.was_damaged = True
-            set_aside(path)
-            self._prepare()
+            self._begin_anew()
 
     def count_capture(self, stem: str, kind: str, token: str, *, at: str, turns: int, redactions: int) -> None:
         """Counts a capture or compaction once, however often its flow is repeated."""
-        with self._transaction() as database:
-            row = (stem, kind, token, at, turns, redactions)
-            database.execute("insert or ignore into captures values (?, ?, ?, ?, ?, ?)", row)
+        row = (stem, kind, token, at, turns, redactions)
+        self._execute("insert or ignore into captures values (?, ?, ?, ?, ?, ?)", row)
 
     def has_counted(self, stem: str, kind: str) -> bool:
-        with self._transaction() as database:
-            found = database.execute("select 1 from captures where stem = ? and kind = ?", (stem, kind))
-            return found.fetchone() is not None
+        return bool(self._execute("select 1 from captures where stem = ? and kind = ?", (stem, kind)))
 
     def count_access(self, token: str, at: str) -> None:
         """Notes that somebody looked at a session."""
-        with self._transaction() as database:
-            database.execute(
-                "insert into access (session_token, shown, last_shown_at) values (?, 1, ?) on conflict (session_token)"
-                " do update set shown = shown + 1, last_shown_at = excluded.last_shown_at",
-                (token, at),
-            )
+        self._execute(
+            "insert into access (session_token, shown, last_shown_at) values (?, 1, ?) on conflict (session_token)"
+            " do update set shown = shown + 1, last_shown_at = excluded.last_shown_at",
+            (token, at),
+        )
 
     def mark(self, name: str, value: str) -> None:
-        with self._transaction() as database:
-            database.execute("insert or replace into marks values (?, ?)", (name, value))
+        self._execute("insert or replace into marks values (?, ?)", (name, value))
 
     def marks(self) -> Mapping[str, str]:
-        with self._transaction() as database:
-            return dict(database.execute("select name, value from marks order by name"))
+        return dict(self._execute("select name, value from marks order by name"))
 
     def counters(self) -> dict[str, int]:
         """What `lineage status` shows: captures, compactions, turns, redactions, access."""
-        with self._transaction() as database:
-            captures = database.execute(
-                "select count(*) filter (where kind = 'session-end'), count(*) filter (where kind = 'compaction'),"
-                " coalesce(sum(turns), 0), coalesce(sum(redactions), 0) from captures"
-            ).fetchone()
-            shown = database.execute("select coalesce(sum(shown), 0) from access").fetchone()
+        (captures,) = self._execute(
+            "select count(*) filter (where kind = 'session-end'), count(*) filter (where kind = 'compaction'),"
+            " coalesce(sum(turns), 0), coalesce(sum(redactions), 0) from captures"
+        )
+        (shown,) = self._execute("select coalesce(sum(shown), 0) from access")
         return dict(zip(("captures", "compactions", "turns", "redactions", "shown"), (*captures, *shown), strict=True))
 
     def _prepare(self) -> None:
         with contextlib.closing(connect(self.path)) as database, guarded(self.path):
             database.executescript(_SCHEMA)
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def _begin_anew(self) -> None:
+        self.was_damaged = True
+        set_aside(self.path)
+        self._prepare()
+
+    def _execute(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        """One statement in a transaction of its own, and all its rows. Damage may show only now: pages that opening
+        does not read."""
+        try:
+            return self._attempt(sql, values)
+        except DamagedIndex:
+            self._begin_anew()
+            return self._attempt(sql, values)
+
+    def _attempt(self, sql: str, values: Sequence[object]) -> list[Any]:
         with contextlib.closing(connect(self.path)) as database, guarded(self.path), database:
-            yield database
+            return database.execute(sql, values).fetchall()

@@ -1,6 +1,8 @@
 """Opened workspaces for tests: real SQLite, a folder or a dictionary behind the store, a clock that stands still."""
 
+import contextlib
 import itertools
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,11 +11,15 @@ from typing import Any
 
 from lineage.canon import Canon
 from lineage.config import Settings
+from lineage.core import naming
+from lineage.core.documents import Artifact
 from lineage.core.request import COMPACTION, SESSION_END, Request, request
 from lineage.index import Index
+from lineage.pipeline.building import summary_of, transcript_of
 from lineage.pipeline.compaction import compaction
 from lineage.pipeline.house import House, Outcome
 from lineage.pipeline.session_end import session_end
+from lineage.pipeline.source import observed
 from lineage.store import LocalStore, MemoryStore, Store
 from lineage.telemetry import Telemetry
 
@@ -88,6 +94,21 @@ def end(house: House, session: str = "s-1", **payload: Any) -> Outcome:
     return session_end(house, end_request(house, session, **payload))
 
 
+def write_capture(
+    house: House, session: str = "s-1", *, sentence: str, captured_at: str, **payload: Any
+) -> tuple[Artifact, Artifact]:
+    """A session's files, and nothing but the files: claim, transcript, summary and manifest, written straight away."""
+    asked = end_request(house, session, captured_at=captured_at, **payload)
+    source = observed(asked, house.settings)
+    stem = house.canon.claims.claim(asked.identity, naming.stem(asked.captured_at, asked.token))
+    transcript = transcript_of(asked, source, source.turns, stem, (sentence, "ok"))
+    artifacts = (transcript, summary_of(transcript, source.turns, source.summary))
+    for artifact in artifacts:
+        house.canon.artifacts.write(artifact)
+    house.canon.manifests.link(stem, artifacts, house.new_id(), house.now)
+    return artifacts
+
+
 def compact(
     house: House, session: str = "s-1", summary: str = "Goal: fix reader.py. Done: the split.", **payload: Any
 ) -> Outcome:
@@ -105,3 +126,20 @@ def _has_memory_md(store: Store) -> bool:
     from lineage.store import read_or_none
 
     return read_or_none(store, "MEMORY.md") is not None
+
+
+def rows(house: House) -> list[dict[str, Any]]:
+    """Every row of the index with what search finds it by, in path order, without row ids."""
+    with contextlib.closing(sqlite3.connect(house.index.path)) as database:
+        database.row_factory = sqlite3.Row
+        found = database.execute(
+            "select a.*, s.title as found_title, s.sentence as found_sentence, s.body as found_body"
+            " from artifacts a left join search s on s.rowid = a.id order by a.source_path"
+        )
+        return [{key: row[key] for key in row.keys() if key != "id"} for row in found]  # noqa: SIM118
+
+
+def counted(house: House) -> list[tuple[Any, ...]]:
+    """Every capture and compaction that telemetry counted."""
+    with contextlib.closing(sqlite3.connect(house.telemetry.path)) as database:
+        return database.execute("select * from captures order by stem, kind").fetchall()

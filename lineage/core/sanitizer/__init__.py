@@ -15,7 +15,7 @@ from lineage.errors import EngineMissing
 
 VERSION = f"sanitize_transcript_v1+{DIGEST}"
 
-_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _MARK = b"[REDACTED:"
 _MOST_PASSES = 8
@@ -74,6 +74,15 @@ class Sanitizer:
         return b"".join([*parts, data[position:]])
 
 
+def redactions_in(text: str) -> int:
+    """How many redactions a sanitized text shows.
+
+    >>> redactions_in("key [REDACTED:jwt], key [REDACTED:jwt]")
+    2
+    """
+    return text.count(_MARK.decode())
+
+
 def normalized(text: str) -> str:
     """LF line ends, U+FFFD for lone surrogates, no terminal sequences, no control characters but tab and newline."""
     text = cleaned(text).replace("\r\n", "\n").replace("\r", "\n")
@@ -91,4 +100,4 @@ def _compiled() -> tuple[Any, ...]:
     return tuple(re2.compile(rule.pattern.encode()) for rule in RULES)
 
 
-__all__ = ["RULES", "VERSION", "Rule", "Sanitizer", "normalized"]
+__all__ = ["RULES", "VERSION", "Rule", "Sanitizer", "normalized", "redactions_in"]

@@ -1,0 +1,90 @@
+"""The floors that run in process: the least that gives the same result, with nothing checked and nothing typed."""
+
+import hashlib
+import os
+import re
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+
+from benchmarks.plain_capture import read
+from lineage.core.ledger import Entry
+from lineage.index import schema
+
+_BATCH = 500
+_MARKUP = re.compile(r"^(?:## |~~~).*$", re.MULTILINE)
+_INSERT = f"insert into artifacts (id, {', '.join(schema.COLUMNS)}) values (?{', ?' * len(schema.COLUMNS)})"
+_INSERT_TEXT = "insert into search (rowid, title, sentence, body) values (?, ?, ?, ?)"
+
+LedgerRow = tuple[str, str, str, str, str]
+
+
+def scan(folder: Path) -> list[tuple[str, int, int]]:
+    """A directory scan with stat: path, size and mtime of every file below."""
+    found: list[tuple[str, int, int]] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                found += scan(Path(entry.path))
+            else:
+                status = entry.stat(follow_symlinks=False)
+                found.append((entry.path, status.st_size, status.st_mtime_ns))
+    return found
+
+
+def reindex(memory: Path, database: Path) -> None:
+    """Plain reads, SHA-256 and `executemany` into the index's own schema."""
+    database.unlink(missing_ok=True)
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = normal")
+        schema.create(connection)
+        files = enumerate((entry.path for entry in os.scandir(memory) if entry.is_file()), 1)
+        with connection:
+            while batch := [_file(number, path) for number, path in islice(files, _BATCH)]:
+                connection.executemany(_INSERT, (row for row, _ in batch))
+                connection.executemany(_INSERT_TEXT, (text for _, text in batch if text))
+
+
+def _file(number: int, path: str) -> tuple[Sequence[object], Sequence[object] | None]:
+    """A row and its text, from the file's lines as they stand."""
+    data = read(path)
+    _, block, body = data.decode().split("---\n", 2)
+    meta = dict(line.split(": ", 1) for line in block.splitlines())
+    stem, _, kind = os.path.basename(path).removesuffix(".md").rpartition("--")  # noqa: PTH119  (no objects in a floor)
+    values = {
+        **meta,
+        "source_path": path,
+        "source_sha256": hashlib.sha256(data).hexdigest(),
+        "source_kind": kind,
+        "stem": stem,
+        "session_token": stem[-16:],
+        "membership_ts": meta.get("ended_at", ""),
+        "visible": 1,
+    }
+    row = (number, *map(values.get, schema.COLUMNS))
+    text = (number, meta.get("title"), meta.get("memory_sentence"), _MARKUP.sub("", body))
+    return row, None if kind == "manifest" else text
+
+
+def ledger_rows(entries: Iterable[Entry]) -> list[LedgerRow]:
+    """The ledger's rows as plain tuples, for `ledger`."""
+    return [
+        (e.membership, e.session_id, e.project or "-", e.sentence, " ".join(f"[[{p}|{label}]]" for p, label in e.links))
+        for e in entries
+    ]
+
+
+def ledger(rows: Iterable[LedgerRow]) -> str:
+    """The text of the ledger's rows, joined."""
+    return "\n".join(
+        [f"- {time} | session={name} | project={project} | {text} {links}" for time, name, project, text, links in rows]
+    )
+
+
+def search(connection: sqlite3.Connection, expressions: Iterable[str]) -> list[int]:
+    """The bare full-text query: the ten best rows of each expression."""
+    sql = "select rowid from search where search match ? order by rank limit 10"
+    return [row[0] for expression in expressions for row in connection.execute(sql, (expression,))]

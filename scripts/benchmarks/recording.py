@@ -1,0 +1,82 @@
+"""Counted work: a store that notes what is read and written, and the plan of a floor made of it."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from benchmarks.corpus import Corpus
+from lineage.app import STATE
+from lineage.canon import Canon
+from lineage.core import naming
+from lineage.pipeline.house import House
+from lineage.pipeline.session_end import session_end
+from lineage.store import Blob, LocalStore
+
+
+@dataclass(slots=True)
+class Log:
+    """What a use case did, in order: (`read`, path), (`write`, bytes) and (`delete`, empty)."""
+
+    steps: list[tuple[str, str]] = field(default_factory=list)
+
+    def count(self, verb: str) -> int:
+        return sum(done == verb for done, _ in self.steps)
+
+    @property
+    def bodies(self) -> int:
+        """How many artifacts and manifests were read."""
+        paths = (Path(value) for verb, value in self.steps if verb == "read")
+        return sum(naming.parse_path(f"{naming.MEMORY}{path.name}") is not None for path in paths)
+
+
+class RecordingStore(LocalStore):
+    """A local store that notes every whole read and durable write."""
+
+    def __init__(self, root: Path, log: Log, *, locks: Path | None = None, private: bool = False) -> None:
+        super().__init__(root, locks=locks, private=private)
+        self._log = log
+
+    def create(self, key: str, data: bytes, *, frozen: bool = False) -> str:
+        version = super().create(key, data, frozen=frozen)
+        self._log.steps.append(("write", str(len(data))))
+        return version
+
+    def read(self, key: str) -> Blob:
+        blob = super().read(key)
+        self._log.steps.append(("read", str(self.root / key)))
+        return blob
+
+    def replace(self, key: str, data: bytes, version: str) -> str:
+        replaced = super().replace(key, data, version)
+        self._log.steps.append(("write", str(len(data))))
+        return replaced
+
+    def delete(self, key: str) -> None:
+        super().delete(key)
+        self._log.steps.append(("delete", ""))
+
+
+def recorded(house: House, corpus: Corpus) -> tuple[House, Log]:
+    """The same house over stores that note what they do."""
+    log, state = Log(), corpus.workspace / STATE
+    store = RecordingStore(corpus.workspace, log)
+    private = RecordingStore(state, log, locks=state / "locks", private=True)
+    return replace(house, canon=Canon.over(store, private)), log
+
+
+def capture_plan(house: House, corpus: Corpus, folder: Path) -> Log:
+    """Captures once and writes what was done as a plan for `plain_capture`."""
+    watched, log = recorded(house, corpus)
+    outcome = session_end(watched, corpus.end_request(house))
+    steps = [f"read {corpus.transcript}"]
+    steps += [" ".join(step) for step in log.steps if step[0] != "read" or Path(step[1]).exists()]
+    (folder / "steps").write_text("\n".join(steps), encoding="utf-8")
+    with closing(sqlite3.connect(corpus.index)) as connection:
+        connection.execute("pragma wal_checkpoint(truncate)")
+        sql = "select body from search where rowid = (select id from artifacts where source_path = ?)"
+        text = connection.execute(sql, (outcome.transcript_path,)).fetchone()[0]
+    (folder / "text").write_text(text, encoding="utf-8")
+    shutil.copyfile(corpus.index, folder / "index.db")
+    return log

@@ -1,0 +1,366 @@
+"""The canonical layer, over every store: what is immutable, what is swapped, what exactly one may win.
+
+What each guard rests on:
+- artifacts never change: the comparison of bytes in `commit`.
+- links are never lost and never doubled: `update` in `Manifests.link`, `changed == manifest` in `linked`.
+- one claimant wins: `create` in `Claims.claim`, and reading the winner's claim.
+- a removed session stays removed: `Tombstones.has` looks at the file, not into it.
+- the spool keeps what it cannot read: `FormatError` in `Spool._jobs`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from lineage.canon import Artifacts, Claims, Manifests, Spool, Tombstones
+from lineage.core import naming
+from lineage.core.documents import Tombstone, serialized, with_body
+from lineage.core.job import Job
+from lineage.core.manifest import memory_md_reference
+from lineage.errors import FormatError, ImmutableError, RemovedError
+from lineage.store import ConflictError, Store
+from tests.support.artifacts import AT, artifact, capture, identity, stem
+from tests.support.races import race
+
+LATER = "2026-11-21T10:30:00.000Z"
+LAST = "2026-11-22T10:30:00.000Z"
+TOKEN = identity().token
+
+
+def minute(number: int) -> str:
+    return f"2026-11-20T{number // 60:02d}:{number % 60:02d}:00.000Z"
+
+
+# artifacts
+
+
+@pytest.mark.parametrize("kind", naming.IMMUTABLE)
+def test_an_artifact_reads_back_as_it_was_written(store: Store, kind: str) -> None:
+    written = artifact(kind, body="[[a]]\n\n---\n\nBody: “ä” \u2028 end\n")
+    assert Artifacts(store).get(written.path) is None
+    assert Artifacts(store).holds(written) is None
+    assert Artifacts(store).write(written) is True
+    assert Artifacts(store).get(written.path) == written
+    assert Artifacts(store).holds(written) is True
+
+
+def test_the_same_artifact_again_succeeds_and_writes_nothing(store: Store) -> None:
+    written = artifact()
+    Artifacts(store).write(written)
+    before = store.read(written.path)
+    assert Artifacts(store).write(written) is False
+    assert store.read(written.path) == before
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        with_body(artifact(), "another body\n"),
+        with_body(artifact(), artifact().body + "\n"),
+        artifact(memory_sentence="A forged sentence about something else."),
+        artifact(private=True),
+    ],
+    ids=["body", "white space", "sentence", "privacy"],
+)
+def test_an_artifact_with_any_other_content_is_refused(store: Store, other: object) -> None:
+    written = artifact()
+    Artifacts(store).write(written)
+    with pytest.raises(ImmutableError):
+        Artifacts(store).write(other)  # type: ignore[arg-type]
+    assert Artifacts(store).get(written.path) == written
+    assert Artifacts(store).holds(other) is False  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("damage", [b"", b"---\n", b"\xff", b'---\nkind: "summary"\n---\n'])
+def test_a_damaged_artifact_is_an_error_that_names_it(store: Store, damage: bytes) -> None:
+    store.create(artifact().path, damage)
+    with pytest.raises(FormatError, match=artifact().path):
+        Artifacts(store).get(artifact().path)
+    with pytest.raises(ImmutableError):
+        Artifacts(store).write(artifact())
+
+
+def test_an_artifact_in_another_s_place_is_an_error(store: Store) -> None:
+    store.create(artifact(session="s-2").path, serialized(artifact()))
+    with pytest.raises(FormatError):
+        Artifacts(store).get(artifact(session="s-2").path)
+
+
+def test_an_artifact_that_breaks_its_contract_is_not_written(store: Store) -> None:
+    with pytest.raises(FormatError):
+        Artifacts(store).write(artifact(captured_at="2026-11-20 10:30"))
+    assert list(store.list("memory/")) == []
+
+
+# manifests
+
+
+def test_every_new_link_is_a_revision_and_a_repeated_one_is_none(store: Store) -> None:
+    manifests = Manifests(store)
+    assert manifests.get(stem()) is None
+    first, late, compacted = capture(), capture(at=LATER), [artifact(naming.COMPACTION, at=LAST)]
+    seen = []
+    for number, artifacts in enumerate((first, first, late, compacted, late, compacted, first)):
+        written = manifests.link(stem(), artifacts, f"write-{number}", LAST)
+        manifest = manifests.get(stem())
+        assert manifest
+        seen.append((written, manifest.revision, manifest.write_id))
+    assert [written for written, _, _ in seen] == [True, False, True, True, False, False, False]
+    assert [revision for _, revision, _ in seen] == [1, 1, 2, 3, 3, 3, 3]
+    assert [write for _, _, write in seen] == ["write-0"] * 2 + ["write-2"] + ["write-3"] * 4
+
+
+def test_a_manifest_names_the_newest_of_each_kind_and_lists_all(store: Store) -> None:
+    manifests = Manifests(store)
+    manifests.link(stem(), capture(at=LATER), "w-1", LAST)
+    manifests.link(stem(), [artifact(naming.COMPACTION, at=LAST)], "w-2", LAST)
+    manifests.link(stem(), capture(at=AT), "w-3", LAST)
+    manifests.link(stem(), [artifact(naming.COMPACTION, at=AT)], "w-4", LAST)
+    manifest = manifests.get(stem())
+    assert manifest
+    assert manifest.captures == [stem(at=AT), stem(at=LATER)]
+    assert manifest.compactions == [stem(at=AT), stem(at=LAST)]
+    assert manifest.transcript_path == naming.artifact_path(stem(at=LATER), naming.TRANSCRIPT)
+    assert manifest.summary_path == naming.artifact_path(stem(at=LATER), naming.SUMMARY)
+    assert manifest.compaction_path == naming.artifact_path(stem(at=LAST), naming.COMPACTION)
+    assert (manifest.started_at, manifest.ended_at) == (AT, LATER)
+    assert manifest.memory_md_refs == [memory_md_reference(capture(at=at)[0]) for at in (AT, LATER)]
+    assert manifest.captured_at == AT
+
+
+def test_a_compaction_never_changes_a_session_s_times(store: Store) -> None:
+    manifests = Manifests(store)
+    manifests.link(stem(), capture(), "w-1", LAST)
+    manifests.link(stem(), [artifact(naming.COMPACTION, at=LAST, started_at=None, ended_at=None)], "w-2", LAST)
+    manifest = manifests.get(stem())
+    assert manifest
+    assert (manifest.started_at, manifest.ended_at) == (AT, AT)
+
+
+def test_a_damaged_manifest_is_not_written_over(store: Store) -> None:
+    path = naming.artifact_path(stem(), naming.MANIFEST)
+    store.create(path, b"---\nedited: badly\n---\n")
+    with pytest.raises(FormatError, match=path):
+        Manifests(store).link(stem(), capture(), "w-1", LAST)
+    with pytest.raises(FormatError, match=path):
+        Manifests(store).get(stem())
+    assert store.read(path).data == b"---\nedited: badly\n---\n"
+
+
+def test_a_manifest_is_mutable_and_an_artifact_in_its_place_is_an_error(store: Store) -> None:
+    path = naming.artifact_path(stem(), naming.MANIFEST)
+    store.create(path, serialized(artifact()))
+    with pytest.raises(FormatError):
+        Manifests(store).get(stem())
+
+
+@pytest.mark.slow
+def test_links_of_different_captures_at_the_same_time_all_survive(store: Store) -> None:
+    written = race(store, link_many, [(who, 8) for who in range(8)])
+    manifest = Manifests(store).get(stem())
+    assert manifest
+    expected = sorted(stem(at=minute(number)) for number in range(64))
+    assert (manifest.captures, manifest.compactions) == (expected, expected)
+    assert sum(written) == manifest.revision == 128
+
+
+@pytest.mark.slow
+def test_the_same_link_by_many_at_the_same_time_is_one_revision(store: Store) -> None:
+    written = race(store, link_same, [(who,) for who in range(8)])
+    manifest = Manifests(store).get(stem())
+    assert manifest
+    assert sorted(written) == [False] * 7 + [True]
+    assert manifest.revision == 1
+
+
+def link_many(store: Store, who: int, count: int) -> int:
+    """Links captures and compactions of its own minutes, each of them twice."""
+    written = 0
+    for number in range(who, 8 * count, 8):
+        at = minute(number)
+        for artifacts in (capture(at=at), [artifact(naming.COMPACTION, at=at)]) * 2:
+            written += Manifests(store).link(stem(), artifacts, f"{who}-{number}", LAST)
+    return written
+
+
+def link_same(store: Store, who: int) -> bool:
+    return Manifests(store).link(stem(), capture(), f"write-{who}", LAST)
+
+
+# claims
+
+
+def test_the_first_claim_holds_and_later_ones_learn_it(store: Store) -> None:
+    claims = Claims(store)
+    assert claims.stem_of(TOKEN) is None
+    assert claims.claim(identity(), stem(at=LATER)) == stem(at=LATER)
+    for at in (AT, LATER, LAST):
+        assert claims.claim(identity(), stem(at=at)) == stem(at=LATER)
+    assert claims.stem_of(TOKEN) == stem(at=LATER)
+
+
+def test_claims_of_other_sessions_and_agents_are_independent(store: Store) -> None:
+    claims = Claims(store)
+    for session, agent in (("s-1", "default"), ("s-2", "default"), ("s-1", "other")):
+        wanted = stem(session, AT, agent)
+        assert claims.claim(identity(session, agent), wanted) == wanted
+
+
+@pytest.mark.parametrize("damage", [b"", b'---\nkind: "claim"\n---\n', serialized(artifact())])
+def test_a_damaged_claim_is_an_error_and_no_free_claim(store: Store, damage: bytes) -> None:
+    store.create(naming.claim_path(TOKEN), damage)
+    with pytest.raises(FormatError):
+        Claims(store).claim(identity(), stem())
+    assert store.read(naming.claim_path(TOKEN)).data == damage
+
+
+def test_a_claim_that_vanishes_while_it_is_looked_at_is_made_again(store: Store) -> None:
+    class Vanishing(Claims):
+        def stem_of(self, token: str) -> str | None:
+            store.delete(naming.claim_path(token))
+            return None
+
+    Claims(store).claim(identity(), stem(at=LATER))
+    assert Vanishing(store).claim(identity(), stem()) == stem()
+    assert Claims(store).stem_of(TOKEN) == stem()
+
+
+@pytest.mark.slow
+def test_of_many_claimants_one_wins_and_all_learn_who(store: Store) -> None:
+    learned = race(store, claim_many, [(who, 20) for who in range(8)])
+    for number, answers in enumerate(zip(*learned, strict=True)):
+        session = f"s-{number}"
+        assert len(set(answers)) == 1
+        assert answers[0] == Claims(store).stem_of(identity(session).token)
+        assert answers[0] in {stem(session, minute(who)) for who in range(8)}
+
+
+def claim_many(store: Store, who: int, count: int) -> list[str]:
+    sessions = (f"s-{number}" for number in range(count))
+    return [Claims(store).claim(identity(session), stem(session, minute(who))) for session in sessions]
+
+
+# tombstones
+
+
+def tombstone(session: str = "s-1") -> Tombstone:
+    return Tombstone(
+        kind="tombstone",
+        agent_id="default",
+        session_token=identity(session).token,
+        removed_at=LATER,
+        reason="asked for",
+        removed_paths=[artifact(session=session).path],
+        removed_turns=["t-0123456789"],
+    )
+
+
+def test_a_removed_session_is_refused_and_others_are_not(store: Store) -> None:
+    tombstones = Tombstones(store)
+    tombstones.refuse(TOKEN)
+    store.create(tombstone().path, serialized(tombstone()), frozen=True)
+    assert tombstones.has(TOKEN)
+    assert tombstones.get(TOKEN) == tombstone()
+    with pytest.raises(RemovedError, match=LATER):
+        tombstones.refuse(TOKEN)
+    tombstones.refuse(identity("s-2").token)
+    assert tombstones.get(identity("s-2").token) is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xff\xfe", b"---\nkind: tombstone\n---\n", b'---\nkind: "claim"\n---\n'])
+def test_a_damaged_tombstone_still_counts(store: Store, damage: bytes) -> None:
+    store.create(naming.tombstone_path(TOKEN), damage)
+    assert Tombstones(store).has(TOKEN)
+    assert Tombstones(store).tokens() == {TOKEN}
+    with pytest.raises(RemovedError, match=TOKEN):
+        Tombstones(store).refuse(TOKEN)
+    with pytest.raises(FormatError):
+        Tombstones(store).get(TOKEN)
+
+
+def test_the_tokens_of_all_removed_sessions_are_known_without_reading(store: Store) -> None:
+    for session in ("s-1", "s-2"):
+        store.create(tombstone(session).path, serialized(tombstone(session)))
+    store.create(naming.TOMBSTONES + "notes.txt", b"")
+    assert Tombstones(store).tokens() == {identity("s-1").token, identity("s-2").token}
+
+
+# spool
+
+
+def job(session: str = "s-1", at: str = AT, flow: str = "session-end", **payload: object) -> Job:
+    return Job(
+        flow=flow,
+        token=identity(session).token,
+        captured_at=at,
+        sentence="A sentence.",
+        quality="ok",
+        payload={"session_id": session, **payload},
+    )
+
+
+def test_a_job_stays_until_it_is_cleared(store: Store) -> None:
+    spool, first = Spool(store), job(transcript="raw \ud83d text\0", nested={"list": [1, None, "é"]})
+    spool.put(first)
+    assert spool.pending() == [first]
+    spool.clear(first)
+    spool.clear(first)
+    assert spool.pending() == []
+
+
+def test_a_job_that_is_put_again_is_replaced(store: Store) -> None:
+    spool = Spool(store)
+    spool.put(job())
+    spool.put(replace(job(), sentence="Another."))
+    assert [found.sentence for found in spool.pending()] == ["Another."]
+
+
+def test_pending_jobs_come_oldest_first_and_by_session(store: Store) -> None:
+    spool = Spool(store)
+    jobs = [job(at=AT), job("s-2", AT), job(at=LATER), job(at=LATER, flow="compaction"), job("s-2", LAST)]
+    for item in reversed(jobs):
+        spool.put(item)
+    assert [found.captured_at for found in spool.pending()] == [AT, AT, LATER, LATER, LAST]
+    assert sorted(found.name for found in spool.pending()) == sorted(item.name for item in jobs)
+    assert spool.pending(identity("s-2").token) == [jobs[1], jobs[4]]
+    assert spool.pending(identity("s-3").token) == []
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"null", b"{}", b"\xff", b'{"version": 1}'])
+def test_a_damaged_job_is_named_and_left_alone(store: Store, damage: bytes) -> None:
+    spool = Spool(store)
+    spool.put(job())
+    store.create("spool/broken.json", damage)
+    assert spool.pending() == [job()]
+    assert spool.damaged() == ["spool/broken.json"]
+    assert store.read("spool/broken.json").data == damage
+
+
+def test_a_job_of_a_newer_version_is_left_for_it(store: Store) -> None:
+    spool = Spool(store)
+    spool.put(replace(job(), version=99))
+    assert spool.pending() == []
+    assert len(spool.damaged()) == 1
+
+
+def test_a_store_that_never_settles_is_an_error_and_not_a_silent_loss(store: Store) -> None:
+    manifests = Manifests(store)
+    manifests.link(stem(), capture(), "w-1", LAST)
+    path = naming.artifact_path(stem(), naming.MANIFEST)
+    genuine = store.replace
+
+    def overtaken(key: str, data: bytes, version: str) -> str:
+        genuine(key, store.read(key).data + b"\n", version)
+        return genuine(key, data, version)
+
+    store.replace = overtaken  # type: ignore[method-assign]
+    with pytest.raises(ConflictError):
+        manifests.link(stem(), capture(at=LATER), "w-2", LAST)
+    assert serialized_captures(store, path) == [stem()]
+
+
+def serialized_captures(store: Store, path: str) -> Sequence[str]:
+    manifest = Manifests(store).get(path.removeprefix("memory/").removesuffix("--manifest.md"))
+    assert manifest
+    return manifest.captures

@@ -1,0 +1,246 @@
+"""What every adapter promises, whatever its harness: errors, emptiness, growth, canonical values, no crash.
+
+A later adapter joins with one line in `CASES`. Samples are files of one JSON record a line. (harnesses.md 0.3, 15)
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineage.core.capture import Capture
+from lineage.core.times import utc
+from lineage.core.turns import ROLES
+from lineage.errors import LineageError, TranscriptError
+from lineage.harness import READERS, reader_of
+from tests.support.houses import end, memory_house
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+@dataclass(frozen=True)
+class Case:
+    """An adapter and a sample of its harness; `word` stands somewhere in the sample's texts."""
+
+    harness: str
+    sample: Path
+    word: bytes = b"reader"
+
+    @property
+    def lines(self) -> list[bytes]:
+        return self.sample.read_bytes().splitlines(keepends=True)
+
+    def read(self, data: bytes, folder: Path) -> Capture:
+        path = folder / f"given{self.sample.suffix}"
+        path.write_bytes(data)
+        return READERS[self.harness](path)
+
+
+CASES = [
+    Case("claude-code", DATA / "claude-code/projects/-home-ada-demo/aa765e29-162b-5be6-8e53-f03014531e0e.jsonl"),
+    Case("generic", DATA / "generic/session.jsonl"),
+]
+
+FOREIGN = {
+    "every byte": bytes(range(256)) * 4,
+    "an image": b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(64),
+    "a database": b"SQLite format 3\x00" + bytes(84),
+    "other records": b'{"level": "info", "msg": "started"}\n' * 3,
+    "a JSON document": b'{\n  "name": "lineage",\n  "version": 1\n}\n',
+    "prose": "Nothing here is a record.\nReally.\n".encode("utf-16"),
+    "JSON values": b'1\n"two"\n[3]\nnull\n',
+}
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["", "\ud800", "9999-99"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+each_adapter = pytest.mark.parametrize("case", CASES, ids=lambda case: case.harness)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("transcripts")
+
+
+def refused(read: Callable[[], object]) -> LineageError:
+    with pytest.raises(TranscriptError) as caught:
+        read()
+    assert caught.value.hint
+    return caught.value
+
+
+def test_every_adapter_is_held_to_the_contract() -> None:
+    assert [case.harness for case in CASES] == sorted(READERS)
+
+
+def test_a_harness_without_an_adapter_is_refused_with_the_names_of_those_that_have_one() -> None:
+    with pytest.raises(LineageError) as caught:
+        reader_of("typewriter")
+    assert all(name in caught.value.hint for name in READERS)
+
+
+@each_adapter
+def test_the_sample_says_something_of_everyone(case: Case) -> None:
+    roles = {turn.role for turn in READERS[case.harness](case.sample).turns}
+    assert roles == set(ROLES)
+
+
+@each_adapter
+def test_a_missing_file_is_an_error_that_names_it(case: Case, folder: Path) -> None:
+    missing = folder / "no-such-file.jsonl"
+    assert str(missing) in refused(lambda: READERS[case.harness](missing)).message
+
+
+@each_adapter
+def test_a_directory_is_an_error(case: Case, folder: Path) -> None:
+    refused(lambda: READERS[case.harness](folder))
+
+
+@each_adapter
+def test_a_pipe_is_an_error_and_not_waited_for(case: Case, tmp_path: Path) -> None:
+    pipe = tmp_path / f"pipe{case.sample.suffix}"
+    os.mkfifo(pipe)
+    refused(lambda: READERS[case.harness](pipe))
+
+
+@each_adapter
+def test_an_unreadable_file_is_an_error(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: object, **__: object) -> object:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", denied)
+    assert "Permission denied" in refused(lambda: READERS[case.harness](case.sample)).message
+
+
+@each_adapter
+def test_a_path_that_cannot_exist_is_an_error(case: Case) -> None:
+    refused(lambda: READERS[case.harness](Path("a\0b.jsonl")))
+
+
+@each_adapter
+@pytest.mark.parametrize("data", [b"", b"\n\n", b"\xef\xbb\xbf", b"\r\n \n", bytes(512)], ids=repr)
+def test_a_file_that_holds_nothing_has_no_turns(case: Case, data: bytes, folder: Path) -> None:
+    assert case.read(data[:20], folder).turns == ()
+    assert case.read(data, folder).skipped == {}
+
+
+@each_adapter
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_what_is_no_transcript_is_an_error(case: Case, kind: str, folder: Path) -> None:
+    refused(lambda: case.read(FOREIGN[kind], folder))
+
+
+@each_adapter
+def test_reading_twice_gives_the_same_capture(case: Case) -> None:
+    assert READERS[case.harness](case.sample) == READERS[case.harness](case.sample)
+
+
+@each_adapter
+def test_a_growing_file_only_ever_adds_turns(case: Case, folder: Path) -> None:
+    whole = READERS[case.harness](case.sample).turns
+    seen = 0
+    for count in range(len(case.lines) + 1):
+        turns = case.read(b"".join(case.lines[:count]), folder).turns
+        assert turns == whole[: len(turns)]
+        assert len(turns) >= seen
+        seen = len(turns)
+    assert seen == len(whole)
+
+
+@each_adapter
+@pytest.mark.parametrize("where", [0.1, 0.5, 0.99])
+def test_a_torn_last_line_waits_for_the_next_reading(case: Case, where: float, folder: Path) -> None:
+    for count in range(1, len(case.lines)):
+        before = b"".join(case.lines[:count])
+        line = case.lines[count].rstrip()
+        torn = line[: int((len(line) - 1) * where)]
+        capture = case.read(before + torn, folder)
+        assert capture.turns == case.read(before, folder).turns
+        assert capture.skipped["damaged"] == 1
+
+
+@each_adapter
+def test_turns_have_the_ids_of_their_records_and_no_two_the_same(case: Case) -> None:
+    ids = [turn.source_id for turn in READERS[case.harness](case.sample).turns]
+    assert all(ids)
+    assert len(set(ids)) == len(ids)
+
+
+@each_adapter
+def test_roles_are_known_and_every_turn_says_something(case: Case) -> None:
+    for turn in READERS[case.harness](case.sample).turns:
+        assert turn.role in ROLES
+        assert turn.text or turn.name
+
+
+@each_adapter
+def test_times_are_canonical_utc(case: Case) -> None:
+    capture = READERS[case.harness](case.sample)
+    times = [turn.at for turn in capture.turns] + [capture.started_at, capture.ended_at]
+    times += [compacted.at for compacted in capture.compactions]
+    assert all(time and time == utc(time) for time in times)
+
+
+@each_adapter
+def test_no_text_holds_an_encoded_blob(case: Case) -> None:
+    capture = READERS[case.harness](case.sample)
+    texts = [text for turn in capture.turns for text in (turn.text, turn.input)]
+    assert [text for text in texts if re.search(r"[A-Za-z0-9+/]{40}", text)] == []
+
+
+@each_adapter
+def test_what_is_skipped_is_counted_by_reason(case: Case, folder: Path) -> None:
+    skipped = case.read(case.sample.read_bytes() + b"{torn\n[]\n", folder).skipped
+    assert skipped["damaged"] == 2
+    assert all(isinstance(reason, str) and type(count) is int and count > 0 for reason, count in skipped.items())
+
+
+@each_adapter
+def test_a_lone_surrogate_reaches_memory_as_a_replacement_character(case: Case, tmp_path: Path) -> None:
+    path = tmp_path / f"given{case.sample.suffix}"
+    path.write_bytes(case.sample.read_bytes().replace(case.word, rb"\ud83d"))
+    with memory_house(tmp_path) as house:
+        outcome = end(house, harness=case.harness, transcript_path=str(path))
+        assert outcome.status == "captured"
+        assert "\ufffd" in house.canon.store.read(outcome.transcript_path or "").data.decode()
+
+
+@each_adapter
+@given(data=st.binary(max_size=400))
+def test_any_bytes_are_read_or_refused(case: Case, data: bytes, folder: Path) -> None:
+    try:
+        case.read(data, folder)
+    except LineageError as error:
+        assert error.hint
+
+
+@each_adapter
+@given(data=st.data())
+def test_a_record_with_any_value_anywhere_is_read_or_refused(case: Case, data: st.DataObject, folder: Path) -> None:
+    records = [json.loads(line) for line in case.lines]
+    record = data.draw(st.sampled_from(records))
+    for _ in range(data.draw(st.integers(1, 3))):
+        replace_somewhere(record, data)
+    try:
+        case.read("\n".join(map(json.dumps, records)).encode(), folder)
+    except LineageError as error:
+        assert error.hint
+
+
+def replace_somewhere(value: Any, data: st.DataObject) -> None:
+    """Puts any JSON value in place of one that lies at any depth of a record."""
+    key = data.draw(st.sampled_from(sorted(value) if isinstance(value, dict) else range(len(value))))
+    if isinstance(value[key], dict | list) and value[key] and data.draw(st.booleans()):
+        replace_somewhere(value[key], data)
+    else:
+        value[key] = data.draw(JSON)

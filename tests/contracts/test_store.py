@@ -1,0 +1,577 @@
+"""The store's protocol, on every implementation of it. (scale: the store protocol)
+
+What each guard rests on:
+- a key is created once: `ExistsError` in `create`; in a folder the hard link, which replaces nothing.
+- a replace is a compare-and-swap: the comparison of versions and, in a folder, the lock around it and around `delete`.
+- listings: `sorted`, the test on `after`, the prefix that is a folder.
+- hostile keys: `checked_key` and `checked_prefix`.
+- commit and update: the comparison of bytes, the loop.
+- leases: the comparison of the whole record in `guarded`; `_is_dead`; the waiter's clock.
+"""
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lineage.errors import ImmutableError, LineageError, WorkspaceError
+from lineage.store import (
+    ConflictError,
+    ExistsError,
+    LeaseLost,
+    LocalStore,
+    MissingError,
+    Store,
+    commit,
+    lease,
+    read_or_none,
+    update,
+)
+from tests.support.races import other_process, race, says, tell
+from tests.support.stores import Clock, no_waiting
+
+KEY = "memory/a.md"
+HOSTILE = (
+    "",
+    ".",
+    "..",
+    "../a.md",
+    "memory/../../a.md",
+    "memory/..",
+    "memory/./a.md",
+    "/etc/passwd",
+    "//server/share",
+    "C:/a.md",
+    "memory/C:a.md",
+    "memory\\a.md",
+    "..\\a.md",
+    "memory//a.md",
+    "memory/",
+    "memory/a\0.md",
+    "memory/a\n.md",
+    "memory/a\x7f.md",
+    "memory/a.md.",
+    "memory/a.md ",
+    "memory /a.md",
+    "memory/\udcff.md",
+    "memory/" + "a" * 256,
+    "memory/" + "é" * 128,
+)
+
+
+def keys(store: Store, prefix: str = "memory/", after: str = "") -> list[str]:
+    return [entry.key for entry in store.list(prefix, after)]
+
+
+def stamps(store: Store) -> dict[str, str]:
+    return {entry.key: entry.stamp for entry in store.list("memory/")}
+
+
+# create and read
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\r\n\xff", "text é\n".encode(), b"x" * 3_000_000], ids=len)
+def test_what_was_created_is_read_back_byte_for_byte(store: Store, data: bytes) -> None:
+    version = store.create(KEY, data)
+    blob = store.read(KEY)
+    assert (blob.data, blob.version) == (data, version)
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_taken_key_is_not_created_again(store: Store, frozen: bool) -> None:
+    store.create(KEY, b"first", frozen=frozen)
+    for data in (b"first", b"second"):
+        with pytest.raises(ExistsError):
+            store.create(KEY, data, frozen=frozen)
+    assert store.read(KEY).data == b"first"
+
+
+@pytest.mark.parametrize("key", [KEY, "MEMORY.md", "memory/deeper/b.md", "memory/a.md/b.md"])
+def test_reading_a_key_that_holds_nothing_says_so(store: Store, key: str) -> None:
+    store.create("memory/other.md", b"")
+    with pytest.raises(MissingError, match=key):
+        store.read(key)
+    assert read_or_none(store, key) is None
+
+
+@pytest.mark.parametrize("key", ["a", "memory/ä b é.md", "memory/日本語.md", "memory/.hidden", "a/" + "x" * 255, "~/a"])
+def test_unusual_keys_that_are_no_danger_are_kept_as_they_are(store: Store, key: str) -> None:
+    store.create(key, b"data")
+    assert store.read(key).data == b"data"
+    if "/" in key:
+        assert keys(store, key.rpartition("/")[0] + "/") == [key]
+
+
+# replace
+
+
+def test_a_replace_that_knows_the_version_succeeds_and_gives_the_next_one(store: Store) -> None:
+    first = store.create(KEY, b"1")
+    second = store.replace(KEY, b"2", first)
+    third = store.replace(KEY, b"3", second)
+    assert len({first, second, third}) == 3
+    assert store.read(KEY)[:2] == (b"3", third)
+
+
+def test_a_replace_with_an_old_version_changes_nothing(store: Store) -> None:
+    first = store.create(KEY, b"1")
+    store.replace(KEY, b"2", first)
+    with pytest.raises(ConflictError):
+        store.replace(KEY, b"mine", first)
+    assert store.read(KEY).data == b"2"
+
+
+def test_a_key_that_is_gone_is_not_replaced(store: Store) -> None:
+    with pytest.raises(ConflictError):
+        store.replace(KEY, b"2", "any")
+    version = store.create(KEY, b"1")
+    store.delete(KEY)
+    with pytest.raises(ConflictError):
+        store.replace(KEY, b"2", version)
+    assert keys(store) == []
+
+
+# list
+
+
+def test_a_listing_is_in_key_order_and_holds_one_folder(store: Store) -> None:
+    inside = ["memory/Z.md", "memory/a-b.md", "memory/a.md", "memory/a/b.md", "memory/ä.md", "memory/claims/x.md"]
+    for key in [*reversed(inside), "memory2/a.md", "MEMORY.md", "books/memory/a.md"]:
+        store.create(key, b"")
+    assert keys(store) == sorted(inside)
+    assert keys(store, "memory/claims/") == ["memory/claims/x.md"]
+    assert keys(store, "nothing/") == []
+    assert keys(store, "memory/a.md/") == []
+
+
+def test_a_listing_begins_behind_the_key_it_is_given(store: Store) -> None:
+    for name in "abcd":
+        store.create(f"memory/{name}.md", b"")
+    assert keys(store, after="memory/b.md") == ["memory/c.md", "memory/d.md"]
+    assert keys(store, after="memory/bb.md") == ["memory/c.md", "memory/d.md"]
+    assert keys(store, after="memory/d.md") == []
+
+
+def test_a_stamp_stays_while_nothing_happens_and_changes_with_the_content(store: Store) -> None:
+    version = store.create(KEY, b"one")
+    store.create("memory/other.md", b"one")
+    before = stamps(store)
+    assert stamps(store) == before
+    assert store.read(KEY).stamp == before[KEY]
+    store.replace(KEY, b"two", version)
+    after = stamps(store)
+    assert after[KEY] != before[KEY]
+    assert after["memory/other.md"] == before["memory/other.md"]
+    assert store.read(KEY).stamp == after[KEY]
+
+
+# delete
+
+
+def test_deleting_twice_is_as_good_as_once(store: Store) -> None:
+    store.create(KEY, b"1", frozen=True)
+    store.create("memory/b.md", b"2")
+    for _ in range(2):
+        store.delete(KEY)
+        assert keys(store) == ["memory/b.md"]
+    store.delete("nowhere/at/all.md")
+    store.delete("memory/b.md/c.md")
+    store.create(KEY, b"again")
+    assert store.read(KEY).data == b"again"
+
+
+# hostile keys
+
+
+@pytest.mark.parametrize("key", HOSTILE, ids=lambda key: ascii(key)[:24])
+def test_a_hostile_key_is_refused_by_every_method(store: Store, key: str, tmp_path: Path) -> None:
+    before = sorted(tmp_path.parent.rglob("*"))
+    methods: tuple[Callable[[], object], ...] = (
+        lambda: store.create(key, b""),
+        lambda: store.read(key),
+        lambda: store.replace(key, b"", "version"),
+        lambda: store.delete(key),
+        lambda: commit(store, key, b""),
+        lambda: update(store, key, lambda data: b""),
+        lambda: list(store.list(key + "/")),
+    )
+    for method in methods:
+        with pytest.raises(WorkspaceError, match="not a usable path"):
+            method()
+    assert sorted(tmp_path.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize("prefix", ["", "memory", "memory/a"])
+def test_a_prefix_is_a_folder(store: Store, prefix: str) -> None:
+    with pytest.raises(WorkspaceError, match="not a folder of keys"):
+        list(store.list(prefix))
+
+
+# commit and update
+
+
+def test_a_commit_succeeds_again_with_the_same_bytes_and_never_with_others(store: Store) -> None:
+    assert commit(store, KEY, b"once") is True
+    assert commit(store, KEY, b"once") is False
+    with pytest.raises(ImmutableError):
+        commit(store, KEY, b"other")
+    assert store.read(KEY).data == b"once"
+
+
+def test_an_update_makes_changes_and_leaves_alone(store: Store) -> None:
+    seen: list[bytes | None] = []
+
+    def appended(data: bytes | None) -> bytes | None:
+        seen.append(data)
+        return (data or b"") + b"x" if len(data or b"") < 2 else None
+
+    assert [update(store, KEY, appended) for _ in range(3)] == [True, True, False]
+    assert seen == [None, b"x", b"xx"]
+    stamp = store.read(KEY).stamp
+    assert update(store, KEY, lambda data: data) is False
+    assert store.read(KEY).stamp == stamp
+
+
+def test_an_update_that_was_overtaken_starts_again_from_what_lies_there(store: Store) -> None:
+    store.create(KEY, b"a")
+    seen: list[bytes | None] = []
+
+    def overtaken(data: bytes | None) -> bytes:
+        seen.append(data)
+        if len(seen) == 1:
+            store.replace(KEY, b"b", store.read(KEY).version)
+        if len(seen) == 2:
+            store.delete(KEY)
+        if len(seen) == 3:
+            store.create(KEY, b"c")
+        return (data or b"") + b"!"
+
+    assert update(store, KEY, overtaken) is True
+    assert seen == [b"a", b"b", None, b"c"]
+    assert store.read(KEY).data == b"c!"
+
+
+def test_an_update_that_is_always_overtaken_gives_up_with_a_clear_error(store: Store) -> None:
+    numbers = iter(range(10_000))
+
+    def overtaken(data: bytes | None) -> bytes:
+        store.delete(KEY)
+        store.create(KEY, str(next(numbers)).encode())
+        return b"mine"
+
+    with pytest.raises(ConflictError, match="kept changing"):
+        update(store, KEY, overtaken)
+    assert store.read(KEY).data != b"mine"
+
+
+# mutex
+
+
+def test_a_mutex_is_free_again_after_an_error(store: Store) -> None:
+    for _ in range(3):
+        with pytest.raises(KeyError), store.mutex("m"):
+            raise KeyError
+    with store.mutex("m"), store.mutex("another"):
+        pass
+
+
+def test_a_mutex_lets_one_in_at_a_time(store: Store) -> None:
+    store.create(KEY, b"0")
+    race(store, increment_in_mutex, [(10,)] * 4)
+    assert store.read(KEY).data == b"40"
+
+
+def test_the_mutex_of_a_killed_process_is_free(tmp_path: Path) -> None:
+    code = """
+from pathlib import Path
+from lineage.store import LocalStore
+with LocalStore(Path.cwd()).mutex("m"):
+    print("held", flush=True)
+    input()
+"""
+    with other_process(code, tmp_path) as process:
+        assert says(process) == "held"
+        process.kill()
+        process.wait()
+        with LocalStore(tmp_path).mutex("m"):
+            pass
+
+
+# lease
+
+
+def test_generations_grow_with_every_holder(store: Store) -> None:
+    generations = []
+    for _ in range(3):
+        with lease(store, "x") as held:
+            generations.append(held.generation)
+            assert held.guarded(lambda: True) is True
+            assert held.guarded(lambda: False) is False
+    assert generations == [1, 2, 3]
+
+
+def test_leases_of_other_names_are_independent(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    Clock(monkeypatch, on_sleep=no_waiting)
+    with lease(store, "x") as one, lease(store, "y") as other:
+        assert (one.generation, other.generation) == (1, 1)
+
+
+def test_a_lease_is_given_back_after_an_error(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    Clock(monkeypatch, on_sleep=no_waiting)
+    with pytest.raises(KeyError), lease(store, "x"):
+        raise KeyError
+    with lease(store, "x") as held:
+        assert held.generation == 2
+
+
+def test_a_lease_that_was_given_back_writes_nothing_more(store: Store) -> None:
+    with lease(store, "x") as held:
+        pass
+    with pytest.raises(LeaseLost):
+        held.guarded(lambda: update(store, KEY, lambda _: b"stale"))
+    assert read_or_none(store, KEY) is None
+
+
+def test_a_stalled_holder_is_overtaken_after_its_time_and_writes_nothing_stale(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
+    with lease(store, "x") as stalled:
+        with lease(store, "x", ttl=7.0) as held:
+            assert clock.now >= 7.0
+            assert held.generation == stalled.generation + 1
+            assert held.guarded(lambda: update(store, KEY, lambda _: b"new"))
+            with pytest.raises(LeaseLost):
+                stalled.guarded(lambda: update(store, KEY, lambda _: b"stale"))
+        with pytest.raises(LeaseLost):
+            stalled.guarded(lambda: update(store, KEY, lambda _: b"stale"))
+    assert store.read(KEY).data == b"new"
+
+
+def test_a_stalled_holder_gives_back_only_what_is_still_its_own(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    Clock(monkeypatch)
+    stalled = lease(store, "x")
+    stalled.__enter__()
+    with lease(store, "x", ttl=1.0) as held:
+        stalled.__exit__(None, None, None)
+        assert held.guarded(lambda: True)
+
+
+def test_a_waiter_waits_anew_for_every_holder_that_moves(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = ".lineage/locks/x.lease"
+    moves = [3.0, 6.0, 9.0]
+
+    def move() -> None:
+        if moves and clock.now >= moves[0]:
+            moves.pop(0)
+            record = json.loads(store.read(key).data)
+            record["generation"] += 1
+            store.replace(key, json.dumps(record).encode(), store.read(key).version)
+
+    clock = Clock(monkeypatch, on_sleep=move)
+    with lease(store, "x"), lease(store, "x", ttl=4.0) as held:
+        assert clock.now >= 9.0 + 4.0
+        assert held.generation == 5
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b"", b"{", b"[]", b"7", b'{"generation": "x"}', b'{"generation": null, "holder": 5, "free": []}', b"\xff"],
+)
+def test_a_damaged_lease_is_free(store: Store, monkeypatch: pytest.MonkeyPatch, damage: bytes) -> None:
+    Clock(monkeypatch, on_sleep=no_waiting)
+    store.create(".lineage/locks/x.lease", damage)
+    with lease(store, "x") as held:
+        assert held.guarded(lambda: True)
+
+
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "a\\b", "a\0"])
+def test_a_hostile_lease_is_refused(store: Store, name: str) -> None:
+    with pytest.raises(WorkspaceError), lease(store, name):
+        pass
+
+
+HOLDER = """
+from pathlib import Path
+from lineage.store import LeaseLost, LocalStore, lease, update
+store = LocalStore(Path.cwd())
+with lease(store, "x") as held:
+    print("held", flush=True)
+    input()
+    try:
+        held.guarded(lambda: update(store, "memory/a.md", lambda _: b"stale"))
+        print("wrote", flush=True)
+    except LeaseLost:
+        print("lost", flush=True)
+"""
+
+
+@pytest.mark.parametrize("collected", [True, False], ids=["collected", "zombie"])
+def test_the_lease_of_a_killed_process_is_taken_over_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, collected: bool
+) -> None:
+    Clock(monkeypatch, on_sleep=no_waiting)
+    with other_process(HOLDER, tmp_path) as process:
+        assert says(process) == "held"
+        process.kill()
+        if collected:
+            process.wait()
+        else:
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # ended, and not collected
+        with lease(LocalStore(tmp_path), "x") as held:
+            assert held.generation == 2
+
+
+def test_a_process_that_was_stopped_and_wakes_up_publishes_nothing_stale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
+    store = LocalStore(tmp_path)
+    with other_process(HOLDER, tmp_path) as process:
+        assert says(process) == "held"
+        process.send_signal(signal.SIGSTOP)
+        with lease(store, "x", ttl=5.0) as held:
+            assert clock.now >= 5.0
+            assert held.guarded(lambda: update(store, KEY, lambda _: b"new"))
+        tell(process)
+        process.send_signal(signal.SIGCONT)
+        assert says(process) == "lost"
+    assert store.read(KEY).data == b"new"
+
+
+# races
+
+
+@pytest.mark.slow
+def test_of_many_creators_exactly_one_wins(store: Store) -> None:
+    won = race(store, create_many, [(who, 25) for who in range(8)])
+    for number in range(25):
+        winners = [who for who, numbers in enumerate(won) if number in numbers]
+        assert len(winners) == 1
+        assert store.read(f"memory/{number}.md").data == f"{winners[0]} {number}".encode() * 1000
+
+
+@pytest.mark.slow
+def test_of_many_who_commit_the_same_bytes_one_writes_and_all_succeed(store: Store) -> None:
+    written = race(store, commit_same, [(20,)] * 8)
+    assert [sum(column) for column in zip(*written, strict=True)] == [1] * 20
+
+
+@pytest.mark.slow
+def test_no_swap_is_lost_and_the_swaps_form_one_unforked_path(store: Store) -> None:
+    version = store.create(KEY, b"0 -1")
+    swaps = [swap for found in race(store, swap_many, [(who, 15) for who in range(8)]) for swap in found]
+    path = dict(swaps)
+    assert len(path) == len(swaps) == 8 * 15, "two swaps began at the same version"
+    for _ in range(len(swaps)):
+        version = path.pop(version)
+    assert store.read(KEY).version == version
+    assert store.read(KEY).data.split()[0] == b"120"
+
+
+@pytest.mark.slow
+def test_many_updates_of_one_key_all_survive(store: Store) -> None:
+    race(store, add_lines, [(who, 10) for who in range(12)])
+    lines = store.read(KEY).data.decode().split()
+    assert sorted(lines) == sorted(f"{who}-{number}" for who in range(12) for number in range(10))
+
+
+@pytest.mark.slow
+def test_a_deleted_key_stays_away_whoever_was_replacing_it(store: Store) -> None:
+    for number in range(150):
+        store.create(f"memory/{number}.md", b"1")
+    race(store, replace_or_delete, [(who, 150) for who in range(4)])
+    assert keys(store) == []
+
+
+@pytest.mark.slow
+def test_a_reader_sees_whole_writes_only(store: Store) -> None:
+    store.create(KEY, b"0" * 200_000)
+    assert all(race(store, write_or_read, [(who, 40) for who in range(4)]))
+
+
+@pytest.mark.slow
+def test_of_many_holders_of_a_lease_none_writes_over_another(store: Store) -> None:
+    store.create(KEY, b"0")
+    generations = [g for found in race(store, increment_under_lease, [(5,)] * 6) for g in found]
+    assert store.read(KEY).data == b"30"
+    assert sorted(generations) == sorted(set(generations))
+
+
+def increment_in_mutex(store: Store, times: int) -> None:
+    """Reads, then writes by force: only the mutex keeps the count right."""
+    for _ in range(times):
+        with store.mutex("counter"):
+            number = int(store.read(KEY).data)
+            store.delete(KEY)
+            store.create(KEY, str(number + 1).encode())
+
+
+def create_many(store: Store, who: int, count: int) -> set[int]:
+    won = set()
+    for number in range(count):
+        try:
+            store.create(f"memory/{number}.md", f"{who} {number}".encode() * 1000)
+            won.add(number)
+        except ExistsError:
+            pass
+    return won
+
+
+def commit_same(store: Store, count: int) -> list[bool]:
+    return [commit(store, f"memory/{number}.md", b"same" * 1000) for number in range(count)]
+
+
+def swap_many(store: Store, who: int, count: int) -> list[tuple[str, str]]:
+    """(version before, version after) of every swap that succeeded; each writes a number and its name."""
+    swaps: list[tuple[str, str]] = []
+    while len(swaps) < count:
+        blob = store.read(KEY)
+        number = int(blob.data.split()[0])
+        try:
+            swaps.append((blob.version, store.replace(KEY, f"{number + 1} {who}".encode(), blob.version)))
+        except ConflictError:
+            continue
+    return swaps
+
+
+def add_lines(store: Store, who: int, count: int) -> None:
+    for number in range(count):
+        line = f"{who}-{number}\n".encode()
+        assert update(store, KEY, lambda data, line=line: (data or b"") + line)  # type: ignore[misc]
+
+
+def replace_or_delete(store: Store, who: int, count: int) -> None:
+    for number in range(count):
+        key = f"memory/{number}.md"
+        if who == 0:
+            store.delete(key)
+            continue
+        blob = read_or_none(store, key)
+        try:
+            if blob:
+                store.replace(key, f"{who}".encode(), blob.version)
+        except ConflictError:
+            pass
+
+
+def write_or_read(store: Store, who: int, count: int) -> bool:
+    if who == 0:
+        return all(update(store, KEY, lambda _, n=n: str(n % 10).encode() * 200_000) for n in range(1, count))  # type: ignore[misc]
+    return all(len(data) == 200_000 and len(set(data)) == 1 for data in (store.read(KEY).data for _ in range(count)))
+
+
+def increment_under_lease(store: Store, count: int) -> list[int]:
+    generations: list[int] = []
+    while len(generations) < count:
+        with lease(store, "counter") as held:
+            number = int(store.read(KEY).data)
+            try:
+                held.guarded(lambda number=number: update(store, KEY, lambda _: str(number + 1).encode()))  # type: ignore[misc]
+                generations.append(held.generation)
+            except LineageError:
+                continue
+    return generations

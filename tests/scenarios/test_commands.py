@@ -1,0 +1,177 @@
+"""Each command as a person or a script uses it: its output, its JSON keys, and that help and README tell the truth."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from lineage.cli.main import COMMANDS, cli
+from tests.support.commands import SAMPLE, SAMPLE_ID, Lineage, process
+
+README = Path(__file__).parents[2] / "README.md"
+OUTCOME_KEYS = {
+    "status", "session_token", "manifest_path", "transcript_path", "summary_path", "compaction_path", "captured_at",
+    "memory_sentence", "memory_sentence_quality", "redactions", "reason",
+}  # fmt: skip
+
+
+def command_of(name: str) -> click.Command:
+    with click.Context(cli) as context:
+        command = cli.get_command(context, name)
+    assert command is not None
+    return command
+
+
+def examples(name: str) -> list[str]:
+    """The command lines under `Example:` in a command's help."""
+    text = command_of(name).help or ""
+    return [line.strip() for line in text.partition("Example:")[2].split("\n") if line.strip()]
+
+
+def test_a_session_end_prints_the_documented_object(lineage: Lineage) -> None:
+    done = lineage.end("--json")
+    assert done.code == 0
+    assert set(done.json) >= OUTCOME_KEYS
+    assert done.json["status"] == "captured"
+    assert done.json["redactions"] == {"github-token": 1}
+    for key in ("manifest_path", "transcript_path", "summary_path"):
+        assert (lineage.root / done.json[key]).is_file()
+    again = lineage.end("--json").json
+    assert (again["status"], again["reason"]) == ("unchanged", "nothing new")
+
+
+def test_the_payload_comes_by_stdin_too_and_options_win(tmp_path: Path) -> None:
+    payload = {
+        "harness": "generic",
+        "session_id": "s-1",
+        "agent_id": "ann",
+        "transcript": [{"role": "user", "text": "hi"}],
+    }
+    done = process(
+        tmp_path, "session-end", "--stdin", "--json", "--session-id", "s-2", stdin=json.dumps(payload).encode()
+    )
+    assert done.code == 0
+    listed = process(tmp_path, "sessions", "--agent", "ann", "--json").json["sessions"]
+    assert [row["session_id"] for row in listed] == ["s-2"]
+
+
+def test_a_compaction_prints_the_documented_object(lineage: Lineage) -> None:
+    arguments = ["--harness", "claude-code", "--session-id", SAMPLE_ID, "--summary", "Goal: the reader.", "--json"]
+    done = lineage("compaction", *arguments)
+    assert set(done.json) >= OUTCOME_KEYS
+    assert (lineage.root / done.json["compaction_path"]).is_file()
+    assert lineage("compaction", *arguments).json["status"] == "unchanged"
+    missing = lineage("compaction", "--harness", "claude-code", "--session-id", SAMPLE_ID)
+    assert (missing.code, "summary" in missing.err) == (2, True)
+
+
+def test_a_removed_session_is_refused_with_the_object_on_stdout(lineage: Lineage) -> None:
+    token = lineage.end("--json").json["session_token"]
+    tombstone = lineage.root / "memory" / "tombstones" / f"{token}.md"
+    tombstone.parent.mkdir()
+    tombstone.write_text("a tombstone in doubt still counts")
+    done = lineage.end("--json")
+    assert done.code == 1
+    assert (done.json["status"], done.json["reason"]) == ("refused", "removed")
+
+
+def test_init_keeps_what_is_there(lineage: Lineage) -> None:
+    lineage.root.mkdir()
+    (lineage.root / "AGENT_MEMORY.md").write_text("mine")
+    done = lineage("init", "--json")
+    assert done.json["kept"] == ["AGENT_MEMORY.md"]
+    assert "lineage.toml" in done.json["made"]
+    assert (lineage.root / "AGENT_MEMORY.md").read_text() == "mine"
+    assert lineage("init", "--json").json["made"] == []
+
+
+def test_the_template_documents_every_setting_with_its_default() -> None:
+    from lineage.app import template
+    from lineage.config import Settings, parsed
+
+    text = (template() / "lineage.toml").read_text()
+    uncommented = re.sub(r"^# (?=\w+ = )", "", text, flags=re.MULTILINE)
+    assert parsed(text) == parsed(uncommented) == Settings()
+    for section in (Settings().ledger, Settings().transcript):
+        for key in section.__dataclass_fields__:
+            assert re.search(rf"^# {key} = ", text, re.MULTILINE), key
+
+
+def test_show_prints_turns_by_number_across_captures(lineage: Lineage) -> None:
+    lineage.end()
+    shown = lineage("show", SAMPLE_ID[:8], "--turns", "3-4", "--json").json
+    assert [turn["number"] for turn in shown["turns"]] == [3, 4]
+    assert [turn["name"] for turn in shown["turns"]] == ["Read", "Read"]
+    assert "## 3 · assistant" in lineage("show", SAMPLE_ID, "--turns", "3").out
+    assert lineage("show", SAMPLE_ID, "--turns", "x").code == 2
+
+
+def test_search_finds_by_any_word_and_by_no_word_finds_nothing(lineage: Lineage) -> None:
+    lineage.end()
+    hits = lineage("search", "newline", "zebra", "--json").json
+    assert hits["query"] == "newline zebra"
+    assert [hit["session_id"] for hit in hits["results"]] == [SAMPLE_ID]
+    keys = ["session_id", "session_token", "agent_id", "kind", "path", "turns", "score", "snippet", "project"]
+    assert list(hits["results"][0]) == [*keys, "membership_ts", "memory_sentence"]
+    assert lineage("search", "???", "--json").json["results"] == []
+    assert lineage("search", "newline", "--agent", "other", "--json").json["results"] == []
+
+
+def test_status_counts_and_render_is_idle_when_nothing_changed(lineage: Lineage) -> None:
+    lineage.end("--ended-at", "2099-01-01T00:00:00Z")
+    state = lineage("status", "--json").json
+    assert state["artifacts"] == {"manifest": 1, "summary": 1, "transcript": 1}
+    assert state["counters"]["captures"] == 1
+    (rendered,) = lineage("render", "--json").json["memory_md"]
+    assert (rendered["written"], rendered["rows"], rendered["future"]) == (False, 0, 1)
+
+
+def test_named_agents_have_a_memory_of_their_own(lineage: Lineage) -> None:
+    lineage.end("--agent", "ann", "--ended-at", "2026-01-01T00:00:00Z", "--captured-at", "2026-01-01T00:00:00Z")
+    assert (lineage.root / "agents" / "ann" / "MEMORY.md").is_file()
+    assert lineage("sessions", "--json").json["sessions"] == []
+    assert len(lineage("sessions", "--agent", "all", "--json").json["sessions"]) == 1
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_the_examples_in_help_run(lineage: Lineage, home: Path, name: str) -> None:
+    (home / ".claude" / "projects" / "demo").mkdir(parents=True)
+    (home / ".claude" / "projects" / "demo" / "ID.jsonl").write_bytes(SAMPLE.read_bytes())
+    lineage.end(session="2489c83d-fca2-5674-a85a-9f9be83b8d4e")
+    assert examples(name), f"the help of {name} shows no example"
+    for line in examples(name):
+        words = [str(SAMPLE) if word == "FILE" else word.replace("~", str(home)) for word in shlex.split(line)]
+        assert words[0] == "lineage"
+        done = lineage(*words[1:])
+        assert done.code == 0, (line, done.err)
+
+
+def test_the_readme_names_every_command() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert [name for name in COMMANDS if f"`lineage {name}" not in text] == []
+
+
+def test_every_link_of_the_readme_leads_somewhere() -> None:
+    text = README.read_text(encoding="utf-8")
+    targets = [target for target in re.findall(r"\]\(([^)#]+)", text) if "://" not in target]
+    assert targets
+    assert [target for target in targets if not (README.parent / target).exists()] == []
+
+
+def test_the_readme_s_console_runs_as_shown(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every `$` line of the console blocks, in order; `…` in what is shown stands for anything."""
+    monkeypatch.chdir(README.parent)
+    blocks = re.findall(r"```console\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    steps = [step for block in blocks for step in re.split(r"^\$ ", block, flags=re.MULTILINE) if step.strip()]
+    assert steps
+    for step in steps:
+        line, _, shown = step.partition("\n")
+        words = [word.replace("./vault", str(tmp_path / "vault")) for word in shlex.split(line)]
+        assert words[0] == "lineage"
+        done = process(tmp_path / "vault", *words[1:])
+        assert done.code == 0, (line, done.err)
+        pattern = ".*".join(re.escape(part.strip()) for part in shown.strip().split("…"))
+        assert re.search(pattern, done.out.replace(str(tmp_path), "."), re.DOTALL), f"{line}\n{done.out}"

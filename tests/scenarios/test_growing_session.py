@@ -1,0 +1,285 @@
+"""A session that is ended, resumed and ended again: its captures, put together, are what one capture of the end holds.
+
+The transcripts are synthetic Claude Code files that grow as the harness writes them: split messages, tool calls, a cut
+between call and result, compactions. (format: Captures)
+
+Fails without `first_new` in core/turns.py or any branch of it, without the chain in `captured_ids` and the `max` in
+`_moment` (pipeline), without the loop that moves a taken stem on, and, of two processes, without the session's mutex.
+"""
+
+import itertools
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.core import naming, transcript
+from lineage.core.times import shifted
+from lineage.core.turns import Turn
+from lineage.pipeline import session_end as flow
+from lineage.pipeline.house import House, Outcome
+from lineage.store import LocalStore, MemoryStore
+from tests.support.houses import NOW, at, compact, contents, end, house_at, memory_house, turns
+
+
+class Writer:
+    """Writes records as Claude Code does: chained by uuid, a second apart."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.records: list[dict[str, Any]] = []
+
+    def chained(self, kind: str, **fields: Any) -> None:
+        number = len(self.records)
+        parent = f"uuid-{number - 1}" if number else None
+        at_ = shifted("2026-11-20T10:00:00.000Z", milliseconds=1000 * number)
+        common = {"uuid": f"uuid-{number}", "parentUuid": parent, "sessionId": "s-1", "cwd": "/home/ada/demo"}
+        self.records.append({"type": kind, "timestamp": at_, **common, **fields})
+
+    def prompt(self) -> None:
+        self.chained("user", message={"role": "user", "content": f"Please do step {len(self.records)}."})
+
+    def split_message(self) -> None:
+        """One API message over several lines, each with one block."""
+        message = {"id": f"msg-{len(self.records)}", "role": "assistant", "model": "a-model"}
+        for block in (
+            {"type": "thinking", "thinking": "hmm"},
+            {"type": "text", "text": f"I'll look at it.\n\n~~~\n## {len(self.records)} · user · x\n~~~"},
+            {"type": "text", "text": "And at this."},
+        ):
+            self.chained("assistant", message={**message, "content": [block]})
+
+    def tool_call(self) -> None:
+        call = f"call-{len(self.records)}"
+        block = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": f"pytest -k {call}"}}
+        self.chained("assistant", message={"role": "assistant", "content": [block]})
+        result = {"type": "tool_result", "tool_use_id": call, "content": f"{call} passed", "is_error": False}
+        self.chained("user", message={"role": "user", "content": [result]})
+
+    def two_blocks(self) -> None:
+        blocks = [{"type": "text", "text": "First."}, {"type": "text", "text": "Second."}]
+        self.chained("assistant", message={"role": "assistant", "content": blocks})
+
+    def compaction(self) -> None:
+        self.chained("system", subtype="compact_boundary", compactMetadata={"trigger": "auto"})
+        summary = f"Goal: all steps. Done: {len(self.records)}."
+        self.chained("user", isCompactSummary=True, message={"role": "user", "content": summary})
+
+    def note(self) -> None:
+        self.records.append({"type": "custom-title", "customTitle": "Steps", "sessionId": "s-1"})
+
+
+def session(seed: int, steps: int = 12) -> list[dict[str, Any]]:
+    writer = Writer(seed)
+    kinds = (writer.prompt, writer.split_message, writer.tool_call, writer.two_blocks, writer.compaction, writer.note)
+    writer.prompt()
+    for _ in range(steps):
+        writer.random.choice(kinds)()
+    return writer.records
+
+
+def write(folder: Path, records: list[dict[str, Any]]) -> dict[str, str]:
+    """The payload for a transcript file of these records."""
+    path = folder / "s-1.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return {"harness": "claude-code", "transcript_path": str(path)}
+
+
+def later(minutes: int) -> str:
+    return shifted(NOW, milliseconds=60_000 * minutes)
+
+
+def captured(house: House) -> list[list[Turn]]:
+    """The turns of each capture, oldest first, as its file shows them."""
+    bodies = []
+    for path in contents(house.canon.store, "memory/"):
+        artifact = house.canon.artifacts.get(path) if path.endswith("--transcript.md") else None
+        if artifact:
+            bodies.append(list(transcript.parsed(artifact.body)))
+    return bodies
+
+
+def one_shot(folder: Path, payload: dict[str, Any]) -> list[Turn]:
+    with memory_house(folder / "one-shot") as house:
+        end(house, **payload)
+        return list(itertools.chain(*captured(house)))
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    with memory_house(tmp_path) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_captures_of_growing_prefixes_together_equal_a_one_shot_capture(
+    tmp_path: Path, house: House, seed: int
+) -> None:
+    """Cut after every record, also between a call and its result and inside a split message."""
+    records = session(seed)
+    outcomes = [end(at(house, later(n)), **write(tmp_path, records[:n])) for n in range(1, len(records) + 1)]
+    together = list(itertools.chain(*captured(house)))
+    assert together == one_shot(tmp_path, write(tmp_path, records))
+    assert [turn.number for turn in together] == list(range(1, len(together) + 1))
+    assert sum(outcome.status == "captured" for outcome in outcomes) == len(captured(house)) > 3
+    assert sum(outcome.turns for outcome in outcomes) == len(together)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_compactions_in_between_change_nothing_about_the_captures(tmp_path: Path, house: House, seed: int) -> None:
+    records = session(seed)
+    for n in range(2, len(records) + 1, 3):
+        compact(at(house, later(n)), summary=f"Goal {n}.", **write(tmp_path, records[:n]))
+        end(at(house, later(n)), **write(tmp_path, records[:n]))
+    end(at(house, later(99)), **write(tmp_path, records))
+    assert list(itertools.chain(*captured(house))) == one_shot(tmp_path, write(tmp_path, records))
+
+
+def test_a_torn_last_line_is_captured_when_it_is_whole(tmp_path: Path, house: House) -> None:
+    records = session(1)
+    payload = write(tmp_path, records)
+    path = Path(payload["transcript_path"])
+    whole = path.read_bytes()
+    for size in range(len(whole) // 3, len(whole), 997):
+        path.write_bytes(whole[:size])
+        end(at(house, later(size)), **payload)
+    path.write_bytes(whole)
+    end(at(house, later(len(whole))), **payload)
+    assert list(itertools.chain(*captured(house))) == one_shot(tmp_path, payload)
+
+
+TALK = turns("one", "two", "three", "four", "five", "six")
+WITHOUT_IDS = [{key: value for key, value in turn.items() if key != "id"} for turn in TALK]
+
+
+def texts(house: House) -> list[list[str]]:
+    return [[turn.text for turn in capture] for capture in captured(house)]
+
+
+@pytest.mark.parametrize("talk", [TALK, WITHOUT_IDS], ids=["with-ids", "without-ids"])
+class TestPrefixes:
+    def test_the_same_end_again_is_nothing_new(self, house: House, talk: list[Any]) -> None:
+        end(house, transcript=talk)
+        before = contents(house.canon.store)
+        assert end(at(house, later(1)), transcript=talk).status == "unchanged"
+        assert contents(house.canon.store) == before
+
+    def test_a_shorter_prefix_is_nothing_new(self, house: House, talk: list[Any]) -> None:
+        end(house, transcript=talk[:3])
+        end(at(house, later(1)), transcript=talk)
+        before = contents(house.canon.store)
+        for length in range(1, 6):
+            outcome = end(at(house, later(1 + length)), transcript=talk[:length])
+            assert (outcome.status, outcome.reason) == ("unchanged", "nothing new")
+        assert contents(house.canon.store) == before
+
+    def test_an_empty_source_is_nothing_new(self, house: House, talk: list[Any]) -> None:
+        assert end(house, transcript=[]).reason == "empty"
+        assert contents(house.canon.store) == {}
+        end(house, transcript=talk)
+        assert end(house, transcript=[]).reason == "empty"
+
+    def test_what_follows_the_common_prefix_of_a_rewritten_source_is_captured(
+        self, house: House, talk: list[Any]
+    ) -> None:
+        other = [turn | {"text": turn["text"].upper()} for turn in talk[3:5]]
+        rewritten = [*talk[:3], *(turn | {"id": f"new-{turn['id']}"} if "id" in turn else turn for turn in other)]
+        end(house, transcript=talk)
+        assert end(at(house, later(1)), transcript=rewritten).turns == 2
+        assert texts(house)[1] == ["FOUR", "FIVE"]
+        assert [turn.number for turn in captured(house)[1]] == [4, 5]
+        before = contents(house.canon.store)
+        for length in range(1, 6):
+            assert end(at(house, later(1 + length)), transcript=rewritten[:length]).status == "unchanged"
+        assert contents(house.canon.store) == before, "a shorter prefix of the rewritten source is nothing new either"
+
+    def test_a_source_that_was_rolled_back_and_went_on_is_captured_from_there(
+        self, house: House, talk: list[Any]
+    ) -> None:
+        end(house, transcript=talk)
+        other = {"role": "user", "text": "another way", "id": "other" if "id" in talk[0] else None}
+        assert end(at(house, later(1)), transcript=[*talk[:2], other]).turns == 1
+        assert end(at(house, later(2)), transcript=[*talk[:2], other, {"role": "assistant", "text": "yes"}]).turns == 1
+        assert [turn.number for turn in itertools.chain(*captured(house)[1:])] == [3, 4]
+
+    def test_a_new_sanitizer_version_alone_makes_nothing_new(
+        self, house: House, talk: list[Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Not even where it redacts differently, so that ids made from text are other ones."""
+        from lineage.core.sanitizer import Sanitizer
+
+        end(house, transcript=talk)
+        before = contents(house.canon.store)
+        monkeypatch.setattr(flow, "VERSION", "sanitize_transcript_v2+00000000")
+        monkeypatch.setattr(Sanitizer, "text", lambda _, text: text.replace("six", "[REDACTED:six]"))
+        assert end(at(house, later(1)), transcript=talk).status == "unchanged"
+        assert contents(house.canon.store) == before
+        assert end(at(house, later(2)), transcript=[*talk, {"role": "user", "text": "seven"}]).turns == 1
+
+    def test_a_clock_that_went_back_captures_nothing_twice(self, house: House, talk: list[Any]) -> None:
+        first = end(house, transcript=talk[:3])
+        second = end(at(house, later(-60)), transcript=talk)
+        assert second.captured_at == shifted(first.captured_at or "", milliseconds=1)
+        assert texts(house) == [["one", "two", "three"], ["four", "five", "six"]]
+        assert end(at(house, later(-30)), transcript=talk).status == "unchanged"
+
+
+def test_a_second_end_in_the_same_moment_moves_on_by_a_millisecond(house: House) -> None:
+    first, second, third = (end(house, transcript=TALK[:length]) for length in (2, 4, 6))
+    assert first.captured_at == NOW
+    assert second.captured_at == shifted(NOW, milliseconds=1)
+    assert third.captured_at == shifted(NOW, milliseconds=2)
+    assert {outcome.manifest_path for outcome in (first, second, third)} == {first.manifest_path}
+
+
+def test_an_end_after_the_loss_of_a_claim_finds_its_manifest(house: House) -> None:
+    first = end(house, transcript=TALK[:2])
+    house.canon.store.delete(naming.claim_path(first.session_token))
+    second = end(at(house, later(1)), transcript=TALK)
+    assert (second.manifest_path, second.turns) == (first.manifest_path, 4)
+    assert house.canon.claims.stem_of(first.session_token) == naming.stem(NOW, first.session_token)
+
+
+def test_rows_of_one_session_share_its_id_and_its_manifest(house: House) -> None:
+    outcomes: list[Outcome] = []
+    for length in (2, 4):
+        outcomes.append(end(at(house, later(length)), transcript=TALK[:length]))
+    rows = [line for line in house.canon.store.read("MEMORY.md").data.decode().split("\n") if line.startswith("- 2026")]
+    assert len(rows) == 2
+    assert all("session=s-1" in row and f"[[{outcomes[0].manifest_path}|manifest]]" in row for row in rows)
+
+
+@pytest.mark.slow
+def test_processes_that_end_one_session_at_once_make_one_capture(tmp_path: Path) -> None:
+    payload = write(tmp_path, session(4))
+    command = [
+        sys.executable, "-m", "lineage", "session-end", "--workspace", str(tmp_path / "workspace"), "--json",
+        "--harness", "claude-code", "--session-id", "s-1", "--transcript-path", payload["transcript_path"],
+    ]  # fmt: skip
+    (tmp_path / "workspace").mkdir()
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(6)]
+    ended = [(*process.communicate(), process.returncode) for process in running]
+    assert [(code, error) for _, error, code in ended if code or error] == []
+    answers = [json.loads(out) for out, _, _ in ended]
+    assert sorted(answer["status"] for answer in answers) == ["captured", *["unchanged"] * 5]
+    assert len({answer["transcript_path"] for answer in answers}) == 1
+    names = sorted(path.name.rpartition("--")[2] for path in (tmp_path / "workspace" / "memory").glob("*.md"))
+    assert names == ["manifest.md", "summary.md", "transcript.md"]
+    manifest = next(iter((tmp_path / "workspace" / "memory").glob("*--manifest.md"))).read_text(encoding="utf-8")
+    assert "\nrevision: 1\n" in manifest
+
+
+def test_a_growing_session_in_a_folder_is_the_same_as_in_a_dictionary(tmp_path: Path) -> None:
+    found = []
+    for store in (LocalStore(tmp_path / "workspace"), MemoryStore()):
+        state = tmp_path / type(store).__name__
+        with house_at(state, store=store, private=MemoryStore()) as house:
+            for length in (2, 4, 6):
+                end(at(house, later(length)), transcript=TALK[:length])
+            found.append(contents(house.canon.store))
+    assert found[0] == found[1]

@@ -1,0 +1,157 @@
+"""Spec, test 7: the sanitizer gives the same output for the same input, and no secret of a payload reaches a file.
+
+Fails when any `sanitizer.text` or `sanitizer.optional` in pipeline/source.py is left out, and without the refusal of
+ids that look like a credential there.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.core.sanitizer import VERSION, Sanitizer
+from lineage.errors import InvalidInput
+from tests.support.houses import compact, contents, end, house_at, memory_house, turns
+
+SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
+OTHER = "AKIA" + "QWERTYUIOPASDFGH"
+TEXTS = [
+    f"the token is {SECRET}, and {OTHER}.",
+    f"password = 'correct-horse-{1234567890}' # {SECRET}",
+    f"Authorization: Bearer {SECRET}\r\nx\rCookie\x00\x1b[31m{OTHER}\x1b[0m",
+    f"https://user:{SECRET}@example.com/{OTHER}?a=[REDACTED:github-token]",
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA7\n-----END RSA PRIVATE KEY-----",
+    "nothing secret, ünïcode 🙂 \ud800 \u2028",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_output_is_the_same_every_time(text: str) -> None:
+    assert len({Sanitizer().text(text) for _ in range(5)}) == 1
+    used = Sanitizer()
+    assert [used.text(text) for _ in range(3)] == [Sanitizer().text(text)] * 3, "nothing is remembered between texts"
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_sanitizing_twice_is_sanitizing_once(text: str) -> None:
+    once = Sanitizer().text(text)
+    again = Sanitizer()
+    assert again.text(once) == once
+    assert again.redactions == {}
+
+
+def test_the_version_names_function_and_rules_and_stands_in_the_frontmatter(tmp_path: Path) -> None:
+    assert re.fullmatch(r"sanitize_transcript_v1\+[0-9a-f]{8}", VERSION)
+    with memory_house(tmp_path) as house:
+        end(house)
+        compact(house)
+        for path, data in contents(house.canon.store, "memory/").items():
+            if path.endswith(("--transcript.md", "--summary.md", "--compaction.md")):
+                assert f'\nsanitizer_version: "{VERSION}"\n'.encode() in data
+
+
+def test_one_payload_gives_the_same_files_on_two_machines(tmp_path: Path) -> None:
+    found = []
+    for machine in ("one", "two"):
+        with memory_house(tmp_path / machine) as house:
+            end(
+                house, transcript=[{"role": "user", "text": text} for text in TEXTS], captured_at="2026-11-20T10:00:00Z"
+            )
+            found.append(contents(house.canon.store, "memory/"))
+    assert found[0] == found[1]
+
+
+def turn(**fields: Any) -> dict[str, Any]:
+    return {"transcript": [{"role": "assistant", "text": "fine", **fields}, *turns("And then?", "Done.")]}
+
+
+def claude_code(**fields: Any) -> Callable[[Path], dict[str, Any]]:
+    """A Claude Code transcript whose records have these fields too."""
+
+    def written(folder: Path) -> dict[str, Any]:
+        path = folder / "session.jsonl"
+        records = [
+            {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Why?"}},
+            {"type": "assistant", "uuid": "a1", "message": {"role": "assistant", "content": "Because.", "model": "m"}},
+        ]
+        for record in records:
+            at = {"timestamp": "2026-11-20T10:00:00.000Z", "cwd": "/home/ada/demo", **fields}
+            message = record["message"] | fields.get("message", {})  # type: ignore[operator]
+            record.update({**at, "message": message})
+        title = {"type": "custom-title", "customTitle": fields.get("title", "A title")}
+        path.write_text("\n".join(json.dumps(record) for record in [*records, title]), encoding="utf-8")
+        return {"harness": "claude-code", "transcript_path": str(path), "project": None}
+
+    return written
+
+
+PLACES: dict[str, dict[str, Any] | Callable[[Path], dict[str, Any]]] = {
+    "a user's text": {"transcript": turns(f"my key is {SECRET}", "ok")},
+    "an assistant's text": {"transcript": turns("hi", f"your key is {SECRET}")},
+    "a transcript given as text": {"transcript": f"User: my key is {SECRET}\nAssistant: ok"},
+    "a tool's name": turn(name=f"tool-{SECRET}"),
+    "a tool's input": turn(name="Bash", input=f"curl -H 'X: {SECRET}'"),
+    "a tool's structured input": turn(name="Bash", input={"command": f"export A={SECRET}"}),
+    "an unknown argument of a tool": turn(name="x", input={"anything": {"deep": [SECRET]}}),
+    "a dictionary key of a tool's input": turn(name="x", input={SECRET: 1}),
+    "a file name that was edited": turn(name="Edit", input={"file_path": f"/x/{SECRET}.py"}),
+    "a tool's result": {
+        "transcript": [{"role": "tool", "name": "Bash", "text": f"{'x' * 1490} {SECRET} {'y' * 9000}"}]
+    },
+    "the id of a turn": turn(id=f"turn {SECRET}"),
+    "the project": {"project": f"/home/ada/{SECRET}"},
+    "the working directory": {"project": None, "cwd": f"/home/ada/{SECRET}"},
+    "the summary": {"summary": f"We used {SECRET}."},
+    "the reason": {"reason": f"because {SECRET}"},
+    "the branch": claude_code(gitBranch=f"fix/{SECRET}"),
+    "the model": claude_code(message={"model": f"model {SECRET}"}),
+    "the title": claude_code(title=f"About {SECRET}"),
+    "the transcript's own directory": claude_code(cwd=f"/home/ada/{SECRET}"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_a_secret_in_a_payload_is_nowhere_in_the_workspace(tmp_path: Path, place: Any) -> None:
+    payload = place(tmp_path) if callable(place) else place
+    root = tmp_path / "workspace"
+    with house_at(root) as house:
+        assert end(house, **payload).status == "captured"
+        compact(house, **{"summary": "Goal: the reader.", **payload, "reason": None})
+    assert holding(root) == []
+
+
+@pytest.mark.parametrize("field", ["summary", "trigger"])
+def test_a_secret_in_a_compaction_is_nowhere_in_the_workspace(tmp_path: Path, field: str) -> None:
+    with house_at(tmp_path) as house:
+        assert compact(house, **{field: f"it is {SECRET}"}).status == "captured"
+    assert holding(tmp_path) == []
+
+
+@pytest.mark.parametrize("field", ["session_id", "session_key", "agent_id", "lane", "harness"])
+def test_an_id_that_holds_a_secret_is_refused_before_anything_is_written(tmp_path: Path, field: str) -> None:
+    """An id can't be redacted without becoming another session's."""
+    with house_at(tmp_path) as house:
+        with pytest.raises(InvalidInput):
+            end(house, **{field: SECRET})
+        with pytest.raises(InvalidInput):
+            compact(house, **{field: SECRET})
+    assert holding(tmp_path) == []
+    assert not (tmp_path / "memory").exists()
+
+
+def test_redactions_are_counted_and_shown_where_they_were(tmp_path: Path) -> None:
+    with house_at(tmp_path) as house:
+        outcome = end(house, transcript=turns(f"my key is {SECRET}, yes", "ok"))
+        assert outcome.redactions == {"github-token": 1}
+        text = house.canon.store.read(outcome.transcript_path or "").data.decode()
+        assert "my key is [REDACTED:github-token], yes" in text
+        assert house.telemetry.counters()["redactions"] == 1
+
+
+def holding(root: Path) -> list[Path]:
+    """The files below a folder, databases included, that hold the secret, or whose name does."""
+    found = [path for path in root.rglob("*") if path.is_file()]
+    return [path for path in found if SECRET.encode() in path.read_bytes() or SECRET in path.name]

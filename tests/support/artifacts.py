@@ -1,0 +1,63 @@
+"""Valid artifacts for tests below the pipeline: what is not named has a plain value."""
+
+from typing import Any
+
+from lineage.core import naming
+from lineage.core.body import HASH_SCOPE, body_sha256
+from lineage.core.documents import Artifact
+from lineage.core.identity import Identity
+
+AT = "2026-11-20T10:30:00.000Z"
+PROJECT = "/home/ada/demo"
+
+
+def identity(session: str = "s-1", agent: str = "default") -> Identity:
+    return Identity(agent, session)
+
+
+def stem(session: str = "s-1", at: str = AT, agent: str = "default") -> str:
+    return naming.stem(at, identity(session, agent).token)
+
+
+def artifact(kind: str = naming.SUMMARY, session: str = "s-1", at: str = AT, **changes: Any) -> Artifact:
+    """An artifact of `session`, captured at `at`; `changes` are fields of it."""
+    agent = changes.get("agent_id", "default")
+    owner = Identity(agent, session, changes.get("session_key"))
+    body = changes.get("body", f"[[links]]\n\nThe {kind} of {session}.\n")
+    values: dict[str, Any] = {
+        "kind": kind,
+        "agent_id": agent,
+        "session_id": session,
+        "session_key": None,
+        "project": PROJECT,
+        "harness": "generic",
+        "captured_at": at,
+        "started_at": at,
+        "ended_at": at,
+        "manifest_path": naming.artifact_path(naming.stem(at, owner.token), naming.MANIFEST),
+        "source_node_id": None,
+        "content_sha256": body_sha256(body),
+        "hash_scope": HASH_SCOPE,
+        "sanitizer_version": "sanitize_transcript_v1+test",
+        "memory_sentence": f"What happened in {session}, in a sentence that says it.",
+        "memory_sentence_version": "memory_sentence_v1",
+        "memory_sentence_quality": "ok",
+        "memory_sentence_generated_at": at,
+        "lane": None,
+        "private": False,
+        "forked_from": None,
+        "parent_session": None,
+        "watermark": [2, "t-0123456789", "sanitize_transcript_v1+test"],
+        "models": [],
+        "branches": [],
+        "title": f"Session {session}",
+        "aliases": [],
+        "tags": ["lineage"],
+        "body": body,
+    }
+    return Artifact(**{**values, **changes})
+
+
+def capture(session: str = "s-1", at: str = AT, **changes: Any) -> tuple[Artifact, Artifact]:
+    """Transcript and summary of one capture."""
+    return artifact(naming.TRANSCRIPT, session, at, **changes), artifact(naming.SUMMARY, session, at, **changes)

@@ -1,0 +1,57 @@
+"""Running the command line in tests: in process for speed, as real processes where it matters."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lineage.cli.main import run
+
+SAMPLE = Path(__file__).parents[2] / "scripts" / "sample" / "claude-code.jsonl"
+SAMPLE_ID = "5f0c2f7e-1d7a-5b7e-9c55-7a1d6e0c9b11"
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended: exit code, stdout, stderr."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Lineage:
+    """The command line on one workspace, in this process; `capture` is pytest's capsys."""
+
+    def __init__(self, root: Path, capture: Any) -> None:
+        self.root = root
+        self._capture = capture
+
+    def __call__(self, *arguments: str) -> Done:
+        self._capture.readouterr()
+        code = run(["--workspace", str(self.root), *arguments])
+        printed = self._capture.readouterr()
+        return Done(code, printed.out, printed.err)
+
+    def end(self, *more: str, path: Path = SAMPLE, session: str = SAMPLE_ID) -> Done:
+        arguments = ("--harness", "claude-code", "--session-id", session, "--transcript-path", str(path))
+        return self("session-end", *arguments, *more)
+
+
+def process(root: Path, *arguments: str, stdin: bytes = b"", **environment: str) -> Done:
+    """The command line as a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "lineage", "--workspace", str(root), *arguments],
+        input=stdin,
+        capture_output=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())

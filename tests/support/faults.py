@@ -1,0 +1,115 @@
+"""Processes that die: a fuse that burns at the k-th mutating call, across stores, index and telemetry."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any
+from unittest.mock import patch
+
+from lineage.canon import Canon
+from lineage.pipeline.house import House
+from lineage.store import Store
+
+_STORE = frozenset({"create", "replace", "delete"})
+_INDEX = frozenset({"upsert", "restamp", "remove", "complete"})
+_TELEMETRY = frozenset({"count_capture", "count_access", "mark"})
+_NO_PROCESS = 2**22 + 1  # above the highest process id that Linux gives out
+
+
+class Crash(BaseException):
+    """The process died here. Nothing in the house may catch it."""
+
+
+@dataclass
+class Fuse:
+    """Dies at mutating call number `at` (from 1): before it takes effect or, with `after`, when it has.
+
+    `calls` names every call that was made; `effects` counts those that took effect. What a dead process does on its way
+    out (finally blocks, context managers) has no effect either.
+    """
+
+    at: int | None = None
+    after: bool = False
+    calls: list[str] = field(default_factory=list)
+    effects: int = 0
+    dead: bool = False
+
+    def burn(self, name: str, call: Callable[[], Any]) -> Any:
+        if self.dead:
+            raise Crash(f"dead already, at {name}")
+        self.calls.append(name)
+        last = len(self.calls) == self.at
+        if last and not self.after:
+            self._die(name)
+        result = call()
+        self.effects += 1
+        if last:
+            self._die(name)
+        return result
+
+    def _die(self, name: str) -> None:
+        self.dead = True
+        raise Crash(f"{'after' if self.after else 'before'} call {self.at}, {name}")
+
+
+class Mortal:
+    """Anything whose methods named in `mutating` go through a fuse; the others are those of `inner`."""
+
+    def __init__(self, inner: Any, fuse: Fuse, mutating: Iterable[str], label: str) -> None:
+        self._inner, self._fuse, self._mutating, self._label = inner, fuse, frozenset(mutating), label
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._inner, name)
+        if name not in self._mutating:
+            return method
+
+        def mortal(*args: Any, **kwargs: Any) -> Any:
+            what = f"{self._label}.{name}({args[0] if args and isinstance(args[0], str) else ''})"
+            return self._fuse.burn(what, lambda: method(*args, **kwargs))
+
+        return mortal
+
+
+def mortal(house: House, store: Store, private: Store, fuse: Fuse) -> House:
+    """The house of a process that dies when the fuse burns. `store` and `private` are the ones it was opened over."""
+    canon = Canon.over(Mortal(store, fuse, _STORE, "store"), Mortal(private, fuse, _STORE, "private"))
+    return replace(
+        house,
+        canon=canon,
+        index=Mortal(house.index, fuse, _INDEX, "index"),
+        telemetry=Mortal(house.telemetry, fuse, _TELEMETRY, "telemetry"),
+    )
+
+
+@contextmanager
+def another_process() -> Iterator[None]:
+    """Leases taken inside belong to a process that no longer runs: the next one need not wait for them."""
+    lease: Any = import_module("lineage.store.lease")  # the package's own name `lease` is the function
+    with patch.object(lease, "_myself", lambda: f"{lease._machine()} {_NO_PROCESS} 0"):
+        yield
+
+
+def dies(run: Callable[[], object]) -> bool:
+    """Runs it as a process of its own. Whether it died."""
+    with another_process():
+        try:
+            run()
+        except Crash:
+            return True
+    return False
+
+
+class CountingStore:
+    """A store that counts what is read. Listings are no reads."""
+
+    def __init__(self, inner: Store) -> None:
+        self._inner = inner
+        self.reads: list[str] = []
+
+    def read(self, key: str) -> Any:
+        self.reads.append(key)
+        return self._inner.read(key)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)

@@ -1,0 +1,40 @@
+"""Every implementation of the store, opened for a test, and a clock that the test moves."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from lineage.store import LocalStore, MemoryStore, Store
+from lineage.store import lease as lease_function
+
+OPENERS: dict[str, Callable[[Path], Store]] = {
+    "local": LocalStore,
+    "private": lambda folder: LocalStore(folder / "state", locks=folder / "state" / "locks", private=True),
+    "memory": lambda folder: MemoryStore(),
+}
+
+
+class Clock:
+    """Stands in for `time` in the lease's module: sleeping moves it, and calls `on_sleep`, at no cost."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, on_sleep: Callable[[], None] = lambda: None) -> None:
+        self.now = 0.0
+        self._on_sleep = on_sleep
+        stand_in = SimpleNamespace(monotonic=lambda: self.now, sleep=self._sleep)
+        monkeypatch.setitem(lease_function.__wrapped__.__globals__, "time", stand_in)  # type: ignore[attr-defined]
+
+    def _sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self._on_sleep()
+
+
+def no_waiting() -> None:
+    """An `on_sleep` for leases that must be had at once."""
+    raise AssertionError("waited for a lease that was to be had at once")
+
+
+def temporaries(folder: Path) -> list[Path]:
+    """Temporary files that somebody left anywhere below a folder."""
+    return sorted(folder.rglob(".lineage-tmp-*"))

@@ -1,0 +1,71 @@
+"""`lineage.toml`: every key known, every mistake answered with what was meant."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from lineage.config import Ledger, Settings, Transcript, parsed
+from lineage.errors import InvalidInput
+
+TEMPLATE = Path(__file__).parents[3] / "workspace_template" / "lineage.toml"
+
+
+def test_an_empty_file_gives_the_defaults() -> None:
+    assert parsed("") == Settings()
+    assert parsed("[ledger]\n") == Settings()
+
+
+def test_the_template_documents_every_setting_with_its_default() -> None:
+    text = TEMPLATE.read_text(encoding="utf-8")
+    assert parsed(text) == Settings()
+    active = re.sub(r"^# (\w+ = )", r"\1", text, flags=re.MULTILINE)
+    assert parsed(active) == Settings()
+    for section in (Ledger, Transcript):
+        assert all(re.search(rf"^{key} = ", active, re.MULTILINE) for key in section.__dataclass_fields__)
+
+
+def test_what_is_set_is_taken() -> None:
+    text = '[ledger]\nmax_bytes = 4096\nrow_style = "compact"\n[transcript]\nthinking = true\nmax_result_chars = 0\n'
+    assert parsed(text) == Settings(Ledger(4096, "compact"), Transcript(True, 0))
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("[ledgr]\n", "'ledger'"),
+        ("[ledger]\nmax_byte = 5000\n", "'ledger.max_bytes'"),
+        ("[transcript]\nthinkin = true\n", "'transcript.thinking'"),
+        ("zzz = 1\n", "known: ledger, transcript"),
+        ('[index]\nurl = "x"\n', "~/.config/lineage/config.toml"),
+        ('command = "rm"\n', "~/.config/lineage/config.toml"),
+    ],
+)
+def test_an_unknown_setting_is_answered_with_the_nearest_known_one(text: str, hint: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parsed(text)
+    assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[ledger]\nmax_bytes = 4095\n",
+        "[ledger]\nmax_bytes = true\n",
+        "[ledger]\nmax_bytes = 5000.0\n",
+        '[ledger]\nmax_bytes = "5000"\n',
+        '[ledger]\nrow_style = "wide"\n',
+        "[transcript]\nthinking = 1\n",
+        "[transcript]\nmax_result_chars = -1\n",
+        "ledger = 5\n",
+        "[[ledger]]\n",
+        "[ledger\n",
+        "[ledger]\nmax_bytes = 1\nmax_bytes = 2\n",
+        "a = " + "[" * 5000,
+        "a = 1" + "0" * 5000,
+    ],
+    ids=lambda text: text[:40],
+)
+def test_a_value_of_another_type_or_range_and_broken_toml_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match=r"lineage\.toml"):
+        parsed(text)

@@ -1,0 +1,32 @@
+"""The body hash: what `body-normalized-v1` forgives, and what it does not."""
+
+import pytest
+from hypothesis import given
+
+from lineage.core.body import body_sha256, cleaned, normalized
+from tests.support.materials import texts
+
+
+@given(texts("  \r\n", "\t\n\n", "\f", "\x1c"))
+def test_normalizing_twice_changes_nothing_and_keeps_the_hash(body: str) -> None:
+    once = normalized(body)
+    assert normalized(once) == once
+    assert body_sha256(once) == body_sha256(body)
+
+
+@given(texts())
+def test_line_ends_and_trailing_space_do_not_count(body: str) -> None:
+    unix = body.replace("\r\n", "\n").replace("\r", "\n")
+    assert body_sha256(unix.replace("\n", "\r\n")) == body_sha256(unix)
+    assert body_sha256(unix.replace("\n", " \t\n") + "\n\n") == body_sha256(unix)
+
+
+@pytest.mark.parametrize("other", [" one", "\none", "one\xa0", "one\u0085", "one\u2028", "one\f", "onе", "\ufeffone"])
+def test_everything_else_counts(other: str) -> None:
+    assert body_sha256(other) != body_sha256("one")
+
+
+@given(texts())
+def test_a_lone_surrogate_counts_as_the_replacement_character(body: str) -> None:
+    assert len(cleaned(body).encode()) >= len(body)
+    assert body_sha256(cleaned(body)) == body_sha256(body)

@@ -1,0 +1,38 @@
+"""The one escaping function: nothing that it lets through can leave its place in a line."""
+
+import re
+
+from hypothesis import given
+
+from lineage.core.links import escaped, escaped_line, one_line, unescaped, wikilink
+from tests.support.materials import INVISIBLE, texts
+
+
+@given(texts())
+def test_one_line_is_one_printable_line_and_stays_it(text: str) -> None:
+    line = one_line(text)
+    assert len(line.splitlines()) <= 1
+    assert not INVISIBLE.search(line)
+    assert one_line(line) == line
+
+
+@given(texts())
+def test_nothing_escaped_can_open_or_close_a_link_cell_span_or_tag(text: str) -> None:
+    line = escaped(text)
+    assert not re.search(r"[<`]", line)
+    assert not INVISIBLE.search(line)
+    left = re.sub(r"\\.", "", line)
+    assert not re.search(r"[\[\]|^\\]", left)
+    assert not re.search(r"#[^\s\d#]", left)
+
+
+@given(texts())
+def test_unescaping_gives_the_line_back(text: str) -> None:
+    line = one_line(text)
+    assert unescaped(escaped(line)) == line
+    assert unescaped(escaped_line(f" {line} ")) == f" {line} "
+
+
+def test_a_link_is_relative_to_the_workspace() -> None:
+    assert wikilink("memory/x--summary.md") == "[[memory/x--summary.md]]"
+    assert wikilink("memory/x--summary.md", "summary") == "[[memory/x--summary.md|summary]]"

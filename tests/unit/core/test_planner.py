@@ -1,0 +1,116 @@
+"""The planner's table, for every combination of what may lie there already."""
+
+from dataclasses import replace
+from itertools import chain, combinations, product
+
+import pytest
+
+from lineage.core import naming
+from lineage.core.job import Job
+from lineage.core.planner import Intent, Seen, Step, plan
+from tests.support.materials import STEM, TIME, artifact
+
+JOB = Job(flow="f", token="t", captured_at=TIME, sentence="s", quality="ok", payload={})
+CAPTURE = Intent(JOB, STEM, (artifact(naming.TRANSCRIPT), artifact(naming.SUMMARY)))
+COMPACTED = Intent(JOB, STEM, (artifact(naming.COMPACTION),))
+ORDER = list(Step)
+FLAGS = {
+    Step.CLAIM: "claimed",
+    Step.MANIFEST: "listed",
+    Step.PROJECTION: "projected",
+    Step.ROWS: "indexed",
+    Step.TELEMETRY: "counted",
+}
+CANONICAL = {Step.CLAIM, Step.TRANSCRIPT, Step.SUMMARY, Step.COMPACTION, Step.MANIFEST}
+
+
+def kinds(intent: Intent) -> list[str]:
+    return [item.kind for item in intent.artifacts]
+
+
+def every_seen(intent: Intent) -> list[Seen]:
+    subsets = chain.from_iterable(combinations(kinds(intent), size) for size in range(len(intent.artifacts) + 1))
+    return [
+        Seen(spooled, claimed, frozenset(present), listed, projected, indexed, counted)
+        for present in subsets
+        for spooled, claimed, listed, projected, indexed, counted in product((False, True), repeat=6)
+    ]
+
+
+def missing(intent: Intent, seen: Seen) -> set[Step]:
+    """The effects that are not there."""
+    flags = {step for step, flag in FLAGS.items() if not getattr(seen, flag)}
+    return flags | {Step(kind) for kind in kinds(intent) if kind not in seen.present}
+
+
+def after(seen: Seen, step: Step) -> Seen:
+    """What is seen when a step has been made."""
+    if step in FLAGS:
+        return replace(seen, **{FLAGS[step]: True})
+    if step in (Step.SPOOL, Step.CLEAR):
+        return replace(seen, spooled=step is Step.SPOOL)
+    return replace(seen, present=seen.present | {step.value})
+
+
+CASES = [(intent, seen) for intent in (CAPTURE, COMPACTED) for seen in every_seen(intent)]
+
+
+def test_every_combination_is_there() -> None:
+    assert len(CASES) == 2**8 + 2**7
+    assert len(set(every_seen(CAPTURE))) == 2**8
+
+
+def test_the_steps_stand_in_the_order_of_the_spec_and_each_once() -> None:
+    for intent, seen in CASES:
+        steps = plan(intent, seen)
+        assert list(steps) == [step for step in ORDER if step in steps], seen
+
+
+def test_source_of_truth_comes_first() -> None:
+    assert [step.value for step in ORDER] == [
+        "spool", "claim", "transcript", "summary", "compaction", "manifest", "projection", "rows", "telemetry", "clear",
+    ]  # fmt: skip
+
+
+def test_nothing_is_planned_exactly_where_nothing_is_missing_and_no_job_waits() -> None:
+    for intent, seen in CASES:
+        assert (plan(intent, seen) == ()) == (not missing(intent, seen) and not seen.spooled), seen
+
+
+def test_whatever_is_missing_is_planned_and_nothing_canonical_twice() -> None:
+    for intent, seen in CASES:
+        steps = set(plan(intent, seen))
+        assert missing(intent, seen) <= steps
+        assert steps & CANONICAL == missing(intent, seen) & CANONICAL
+
+
+def test_the_projections_follow_a_canonical_write_and_a_job_that_was_left_behind() -> None:
+    for intent, seen in CASES:
+        steps, gone = set(plan(intent, seen)), missing(intent, seen)
+        stale = bool(gone & CANONICAL) or seen.spooled
+        assert (Step.PROJECTION in steps) == (stale or Step.PROJECTION in gone), seen
+        assert (Step.ROWS in steps) == (stale or Step.ROWS in gone), seen
+        assert (Step.TELEMETRY in steps) == (Step.TELEMETRY in gone), seen
+
+
+def test_the_job_is_spooled_before_the_first_write_and_cleared_after_the_last() -> None:
+    for intent, seen in CASES:
+        steps = plan(intent, seen)
+        assert (Step.SPOOL in steps) == (bool(missing(intent, seen)) and not seen.spooled), seen
+        assert Step.SPOOL not in steps[1:]
+        assert (Step.CLEAR in steps) == bool(steps)
+        assert Step.CLEAR not in steps[:-1]
+
+
+@pytest.mark.parametrize("intent", [CAPTURE, COMPACTED], ids=["capture", "compaction"])
+def test_a_run_that_stops_anywhere_is_finished_by_the_next_one(intent: Intent) -> None:
+    for start in every_seen(intent):
+        steps = plan(intent, start)
+        for made in range(len(steps) + 1):
+            seen = start
+            for step in steps[:made]:
+                seen = after(seen, step)
+            for step in plan(intent, seen):
+                seen = after(seen, step)
+            assert missing(intent, seen) == set()
+            assert plan(intent, seen) == ()

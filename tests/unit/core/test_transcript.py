@@ -1,0 +1,97 @@
+"""The transcript's body: what is written is read back, whatever the turns say."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineage.core.sanitizer import Sanitizer
+from lineage.core.transcript import Limits, clipped, parsed, rendered, turn_ids
+from lineage.core.turns import ASSISTANT, ROLES, TOOL, USER, Turn, identified
+from tests.support.materials import INVISIBLE, texts
+
+SIBLINGS = "[[memory/x--summary.md|summary]] [[memory/x--manifest.md|manifest]]"
+FORGED = ("## 9 · user · x ^t-0000000000\n", "\n~~~\n", "\n~~~~~~\n", "**Bash** [error] x", "~~~thinking\n", "\n\n")
+SECONDS = st.datetimes().map(lambda at: f"{at:%Y-%m-%dT%H:%M:%S}.000Z".rjust(24, "0"))
+RAW = st.builds(
+    Turn,
+    role=st.sampled_from(ROLES),
+    text=texts(*FORGED),
+    at=st.none() | SECONDS,
+    name=st.just("") | texts(*FORGED),
+    input=texts(*FORGED),
+    error=st.booleans(),
+)
+
+
+def as_kept(turn: Turn, limits: Limits) -> Turn:
+    """A turn as the pipeline keeps it: sanitized first, then clipped."""
+    clean = Sanitizer().text
+    return clipped(replace(turn, text=clean(turn.text), name=clean(turn.name), input=clean(turn.input)), limits)
+
+
+@given(st.lists(RAW, max_size=8), st.integers(0, 40))
+def test_what_is_rendered_reads_back_equal(raw: list[Turn], limit: int) -> None:
+    turns = identified([as_kept(turn, Limits(result=limit, input=max(limit, 1))) for turn in raw], "token")
+    body = rendered(SIBLINGS, turns)
+    assert parsed(body) == turns
+    assert turn_ids(body) == [turn.id for turn in turns]
+
+
+@given(RAW)
+def test_nothing_of_a_call_leaves_its_line_or_links(turn: Turn) -> None:
+    kept = as_kept(replace(turn, text=""), Limits())
+    body = rendered(SIBLINGS, identified([kept], "token")).removeprefix(SIBLINGS)
+    assert not INVISIBLE.search(body.replace("\n", ""))
+    assert "[[" not in body
+    assert "`" not in body
+    assert body.count("\n## ") == 1
+
+
+@given(texts(), st.booleans())
+def test_input_and_error_without_a_name_are_kept_under_a_name(text: str, error: bool) -> None:
+    kept = clipped(Turn(TOOL, "", name="*", input=text, error=error), Limits())
+    assert bool(kept.name) == bool(text.strip() or error)
+
+
+def test_times_have_seconds_and_the_day_shows_where_it_changes() -> None:
+    times = ["2026-03-28T22:31:07.999Z", "2026-03-28T23:00:00.000Z", None, "2026-03-29T00:00:01.000Z"]
+    body = rendered(SIBLINGS, identified([Turn(USER, "x", at) for at in times], "token"))
+    headings = [line.split(" ^")[0] for line in body.split("\n") if line.startswith("##")]
+    assert headings == [
+        "## 1 · user · 2026-03-28 22:31:07Z",
+        "## 2 · user · 23:00:00Z",
+        "## 3 · user · –",
+        "## 4 · user · 2026-03-29 00:00:01Z",
+    ]
+    assert [turn.at for turn in parsed(body)] == [
+        "2026-03-28T22:31:07.000Z", "2026-03-28T23:00:00.000Z", None, "2026-03-29T00:00:01.000Z",
+    ]  # fmt: skip
+
+
+def test_thinking_is_told_apart() -> None:
+    turns = identified([Turn(ASSISTANT, "hm", thinking=True), Turn(ASSISTANT, "so")], "token")
+    assert parsed(rendered(SIBLINGS, turns)) == turns
+
+
+def test_the_siblings_come_first() -> None:
+    assert rendered(SIBLINGS, ()) == f"{SIBLINGS}\n"
+    assert parsed(f"{SIBLINGS}\n") == ()
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3, 40])
+def test_a_result_is_cut_in_the_middle_with_a_note_of_what_is_missing(limit: int) -> None:
+    text = "".join(chr(ord("a") + number % 26) for number in range(3000))
+    head, note, tail = clipped(Turn(TOOL, text), Limits(result=limit)).text.split("\n") if limit else (
+        *clipped(Turn(TOOL, text), Limits(result=0)).text.split("\n"), "",
+    )  # fmt: skip
+    assert len(head + tail) == limit
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert note == f"… {3000 - limit:,} characters left out …"
+
+
+def test_what_people_and_the_agent_said_is_never_cut() -> None:
+    for role in (USER, ASSISTANT):
+        assert clipped(Turn(role, "x" * 9999), Limits(result=10)).text == "x" * 9999

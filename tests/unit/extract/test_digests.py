@@ -1,0 +1,99 @@
+"""Digests: what was asked, touched, run, decided, learnt and left open."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineage.core.transcript import Limits, clipped, parsed, rendered
+from lineage.core.turns import ASSISTANT, ROLES, SYSTEM, TOOL, USER, Turn, identified
+from lineage.extract import digest
+from tests.support.materials import well_formed
+
+TURNS = st.lists(
+    st.builds(
+        Turn,
+        role=st.sampled_from(ROLES),
+        text=well_formed("We decided to keep it as it is here.\n", "TODO: write the other half of it.\n"),
+        name=st.sampled_from(["", "Bash", "Edit", "Read"]),
+        input=well_formed("src/app.py"),
+        error=st.booleans(),
+    ),
+    max_size=6,
+)
+
+
+def said(role: str, text: str) -> Turn:
+    return Turn(role, text)
+
+
+def test_a_session_is_condensed_to_what_happened() -> None:
+    found = digest(
+        [
+            said(USER, "Why does reader.py\nfail?"),
+            Turn(ASSISTANT, "", name="Bash", input="pytest -q"),
+            Turn(TOOL, "1 failed", name="Bash", error=True),
+            Turn(ASSISTANT, "", name="Edit", input="src/reader.py"),
+            Turn(ASSISTANT, "", name="Edit", input="src/reader.py"),
+            Turn(ASSISTANT, "", name="Read", input="src/other.py"),
+            said(
+                ASSISTANT,
+                "The root cause is that it splits.\n\nWe decided to keep the newline. Next steps: release it.",
+            ),
+        ]
+    )
+    assert (found.turns, found.replies, found.errors) == (7, 1, 1)
+    assert found.requests == ("Why does reader.py fail?",)
+    assert (found.edited, found.read, found.commands) == (("src/reader.py",), ("src/other.py",), ("pytest -q",))
+    assert found.tools == (("Edit", 2), ("Bash", 1), ("Read", 1))
+    assert found.last_reply.startswith("The root cause is that it splits. We decided")
+    assert found.lessons == ("The root cause is that it splits.",)
+    assert found.decisions == ("We decided to keep the newline.",)
+    assert found.open == ("Next steps: release it.",)
+    assert found.names == ("reader.py",)
+
+
+@given(TURNS)
+def test_a_digest_of_the_written_transcript_is_the_digest_of_the_turns(raw: list[Turn]) -> None:
+    turns = identified([clipped(turn, Limits()) for turn in raw], "token")
+    assert digest(parsed(rendered("[[x]]", turns))) == digest(turns)
+
+
+@given(TURNS)
+def test_whatever_is_extracted_is_one_line(turns: list[Turn]) -> None:
+    found = digest([clipped(turn, Limits()) for turn in turns])
+    lines = (*found.requests, found.last_reply, *found.edited, *found.commands, *found.decisions, *found.open)
+    assert all(len(line.splitlines()) <= 1 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("last", "ending"),
+    [
+        (said(ASSISTANT, "done"), "reply"),
+        (said(USER, "and?"), "request"),
+        (Turn(ASSISTANT, "", name="Bash", input="ls"), "call"),
+        (Turn(TOOL, "x", name="Bash"), "result"),
+        (said(SYSTEM, "x"), "reply"),
+    ],
+)
+def test_the_last_turn_says_how_it_ended(last: Turn, ending: str) -> None:
+    assert digest([said(USER, "x"), last]).ending == ending
+
+
+def test_an_empty_session_has_a_digest() -> None:
+    assert (digest([]).turns, digest([]).ending) == (0, "reply")
+
+
+def test_thinking_and_code_are_no_source_of_decisions() -> None:
+    text = "We decided to keep the newline."
+    assert digest([Turn(ASSISTANT, text, thinking=True)]).decisions == ()
+    assert digest([Turn(ASSISTANT, f"```\n{text}\n```\nok")]).decisions == ()
+
+
+def test_lesson_11_words_are_no_names_and_identifiers_are() -> None:
+    text = "The issue was, e.g. in the session, i.e. there: #12 ABC-7 snake_case camelCase PascalCase src/app.py."
+    assert digest([said(USER, text)]).names == ("#12", "ABC-7", "snake_case", "camelCase", "PascalCase", "app.py")
+
+
+@pytest.mark.parametrize("unit", ["a-", "a_", "aB", "A1", "a.", "```\n", "- "])
+def test_a_long_hostile_text_has_a_digest(unit: str) -> None:
+    assert digest([said(USER, unit * 50_000)]).turns == 1

@@ -1,0 +1,619 @@
+"""Claude Code's transcripts: which records are turns, and what else a session's file says. (harnesses.md 1.7–1.9)"""
+
+import base64
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.core.capture import Capture, Compacted
+from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.errors import TranscriptError
+from lineage.harness.claude_code import read
+
+DATA = Path(__file__).parents[2] / "data/claude-code"
+MAIN = DATA / "projects/-home-ada-demo/aa765e29-162b-5be6-8e53-f03014531e0e.jsonl"
+FORK = MAIN.with_name("2489c83d-fca2-5674-a85a-9f9be83b8d4e.jsonl")
+PNG = base64.b64encode(bytes(700)).decode()
+SIGNATURE = "c2lnLXBsYWNlaG9sZGVy" * 6
+
+Record = dict[str, Any]
+Reading = Callable[..., Capture]
+
+
+@pytest.fixture
+def reading(tmp_path: Path) -> Reading:
+    """Reads records as a transcript; those of a chain get a uuid and a time, a minute apart, where they have none."""
+
+    def complete(records: tuple[Record, ...]) -> Iterator[Record]:
+        for number, record in enumerate(records, 1):
+            chained = record.get("type") in ("user", "assistant", "attachment", "system", "progress")
+            base = {"uuid": f"u{number}", "timestamp": f"2026-10-02T09:{number:02d}:00.000Z", "isSidechain": False}
+            yield (base if chained else {}) | record
+
+    def read_records(*records: Record) -> Capture:
+        path = tmp_path / "session.jsonl"
+        lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in complete(records))
+        path.write_bytes("".join(lines).encode())
+        return read(path)
+
+    return read_records
+
+
+def user(content: Any, **envelope: Any) -> Record:
+    return {"type": "user", "message": {"role": "user", "content": content}, **envelope}
+
+
+def assistant(*blocks: Any, model: str = "claude-opus-5", **envelope: Any) -> Record:
+    return {"type": "assistant", "message": {"role": "assistant", "model": model, "content": list(blocks)}, **envelope}
+
+
+def text(words: str) -> Record:
+    return {"type": "text", "text": words}
+
+
+def call(name: str, call_id: str = "toolu_1", **arguments: Any) -> Record:
+    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+
+
+def result(content: Any, call_id: str = "toolu_1", **more: Any) -> Record:
+    return {"type": "tool_result", "tool_use_id": call_id, "content": content, **more}
+
+
+def image() -> Record:
+    return blob("image", "image/png", 700)
+
+
+def blob(kind: str, media_type: str, size: int) -> Record:
+    data = base64.b64encode(bytes(size)).decode()
+    return {"type": kind, "source": {"type": "base64", "media_type": media_type, "data": data}}
+
+
+def queued(prompt: Any, **more: Any) -> Record:
+    return {"type": "attachment", "attachment": {"type": "queued_command", "prompt": prompt, **more}}
+
+
+def boundary(**details: Any) -> Record:
+    return {"type": "system", "subtype": "compact_boundary", "compactMetadata": {"trigger": "auto", **details}}
+
+
+def summary_record(words: str) -> Record:
+    return user(words, isCompactSummary=True, isVisibleInTranscriptOnly=True)
+
+
+def spoken(capture: Capture) -> list[tuple[str, str]]:
+    """Role and text, or the tool's name where a turn has no text."""
+    return [(turn.role, turn.text or turn.name) for turn in capture.turns]
+
+
+# The sample as a whole
+
+
+def test_the_sample_session_reads_as_it_went() -> None:
+    assert [(turn.role, turn.name, turn.input or turn.text.split("\n")[0]) for turn in read(MAIN).turns] == [
+        (USER, "", "Please find why the parser drops the last line — and keep the naïve path. 日本語もOK 🧵"),
+        (ASSISTANT, "", "I will look at the reader first."),
+        (ASSISTANT, "Read", "/home/ada/demo/reader.py"),
+        (TOOL, "Read", "1\tdef read(p):"),
+        (USER, "", "also check CRLF please"),
+        (ASSISTANT, "Bash", "cat .env; false"),
+        (TOOL, "Bash", "Error: Exit code 1"),
+        (ASSISTANT, "Agent", "scan"),
+        (TOOL, "Agent", "Found 2 call sites."),
+        (USER, "", "screenshot"),
+        (SYSTEM, "compaction", "This session is being continued from a previous conversation that ran out of context."),
+        (ASSISTANT, "", "Continuing: patching the reader."),
+    ]
+
+
+def test_the_sample_session_says_what_it_was() -> None:
+    capture = read(MAIN)
+    assert capture.title == "reader bug"
+    assert capture.project == "/home/ada/demo"
+    assert capture.models == ("claude-opus-5",)
+    assert capture.branches == ("main", "fix/reader")
+    assert capture.started_at == "2026-10-02T09:00:01.037Z"
+    assert capture.ended_at == "2026-10-02T09:00:24.888Z"
+    assert [(c.turns_before, c.trigger) for c in capture.compactions] == [(10, "auto")]
+    assert capture.skipped == {"bookkeeping": 14, "harness notes": 6, "unknown": 1}
+
+
+def test_a_fork_has_the_ids_of_its_parent() -> None:
+    assert read(FORK).turns == read(MAIN).turns
+
+
+# Turns of the agent
+
+
+def test_a_message_that_is_split_over_lines_gives_a_turn_a_block_in_order(reading: Reading) -> None:
+    capture = reading(
+        assistant({"type": "thinking", "thinking": "Look first.", "signature": SIGNATURE}),
+        assistant(text("I look.")),
+        assistant(call("Read", file_path="a.py")),
+    )
+    assert capture.turns == (
+        Turn(ASSISTANT, "Look first.", "2026-10-02T09:01:00.000Z", thinking=True, source_id="u1"),
+        Turn(ASSISTANT, "I look.", "2026-10-02T09:02:00.000Z", source_id="u2"),
+        Turn(ASSISTANT, "", "2026-10-02T09:03:00.000Z", name="Read", input="a.py", source_id="u3"),
+    )
+    assert capture.models == ("claude-opus-5",)
+
+
+def test_several_blocks_of_one_record_have_ids_of_their_own(reading: Reading) -> None:
+    capture = reading(assistant(text("One."), text("Two."), call("Bash", command="ls")))
+    assert [turn.source_id for turn in capture.turns] == ["u1", "u1#1", "u1#2"]
+
+
+def test_records_without_an_id_give_turns_without_one(reading: Reading) -> None:
+    capture = reading(assistant(text("One."), text("Two."), uuid=None), assistant(text("Three."), uuid=None))
+    assert [(turn.text, turn.source_id) for turn in capture.turns] == [("One.", None), ("Two.", None), ("Three.", None)]
+
+
+def test_a_message_whose_content_is_a_string_is_its_text(reading: Reading) -> None:
+    record = {"type": "assistant", "message": {"role": "assistant", "content": "Done."}}
+    assert spoken(reading(record)) == [(ASSISTANT, "Done.")]
+
+
+def test_blank_blocks_are_counted_and_blank_lines_around_text_go(reading: Reading) -> None:
+    capture = reading(assistant(text("\n\n"), {"type": "thinking", "thinking": ""}), assistant(text("\n\n  Done.\n")))
+    assert spoken(capture) == [(ASSISTANT, "  Done.")]
+    assert capture.skipped == {"bookkeeping": 2}
+
+
+def test_signatures_and_redacted_thinking_are_never_in_a_text(reading: Reading) -> None:
+    capture = reading(
+        assistant({"type": "redacted_thinking", "data": SIGNATURE}),
+        assistant({"type": "thinking", "thinking": "Hm.", "signature": SIGNATURE}),
+        assistant(text("Done."), {"type": "thinking", "thinking": "", "signature": SIGNATURE}),
+    )
+    assert SIGNATURE not in repr(capture)
+    assert spoken(capture) == [(ASSISTANT, "Hm."), (ASSISTANT, "Done.")]
+    assert capture.skipped == {"bookkeeping": 2}
+
+
+def test_unknown_blocks_are_counted(reading: Reading) -> None:
+    capture = reading(assistant({"type": "hologram"}, "loose", text("Done.")), user([{"type": "odour"}, text("Hi")]))
+    assert spoken(capture) == [(ASSISTANT, "Done."), (USER, "Hi")]
+    assert capture.skipped == {"unknown": 3}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        pytest.param(assistant(text("API Error"), isApiErrorMessage=True), id="an API error"),
+        pytest.param(assistant(text("No response requested."), model="<synthetic>"), id="a synthetic message"),
+    ],
+)
+def test_what_the_harness_says_in_the_agents_name_is_a_note(record: Record, reading: Reading) -> None:
+    capture = reading(record, assistant(text("Done.")))
+    assert spoken(capture) == [(ASSISTANT, "Done.")]
+    assert capture.skipped == {"harness notes": 1}
+    assert capture.models == ("claude-opus-5",)
+
+
+# Tools
+
+
+def test_a_result_is_named_after_its_call(reading: Reading) -> None:
+    capture = reading(
+        assistant(call("Read", "t1", file_path="a.py"), call("Bash", "t2", command="ls")),
+        user([result("a.py\n", "t2"), result("import os", "t1")]),
+    )
+    assert [(turn.name, turn.text) for turn in capture.turns[2:]] == [("Bash", "a.py"), ("Read", "import os")]
+
+
+def test_calls_without_result_and_results_without_call_are_kept(reading: Reading) -> None:
+    capture = reading(assistant(call("Read")), user([result("lost", "toolu_9"), {"type": "tool_result"}]))
+    assert [(turn.role, turn.name, turn.text) for turn in capture.turns] == [
+        (ASSISTANT, "Read", ""),
+        (TOOL, "tool", "lost"),
+        (TOOL, "tool", ""),
+    ]
+    assert capture.skipped == {}
+
+
+def test_a_call_may_have_no_name_id_or_input(reading: Reading) -> None:
+    assert spoken(reading(assistant({"type": "tool_use"}))) == [(ASSISTANT, "tool")]
+
+
+@pytest.mark.parametrize(("flag", "expected"), [(True, True), (False, False), (None, False), ("false", False)])
+def test_a_result_is_an_error_where_it_says_so(flag: object, expected: bool, reading: Reading) -> None:
+    capture = reading(assistant(call("Bash")), user([result("Exit code 1", is_error=flag)]))
+    assert capture.turns[1].error is expected
+
+
+def test_a_result_of_several_blocks_is_one_text(reading: Reading) -> None:
+    content = [text("one"), image(), text("two"), {"type": "tool_reference", "tool_name": "Read"}]
+    capture = reading(assistant(call("Read")), user([result(content)]))
+    assert capture.turns[1].text == "one\n[image image/png, 700 bytes left out]\ntwo"
+    assert capture.skipped == {"unknown": 1}
+
+
+def test_a_result_keeps_the_indentation_of_its_first_line(reading: Reading) -> None:
+    content = "     1→import os\n     2→\n\n<system-reminder>\nBe brief.\n</system-reminder>\n"
+    capture = reading(assistant(call("Read")), user([result(content)]))
+    assert capture.turns[1].text == "     1→import os\n     2→"
+
+
+def test_text_beside_a_result_is_no_prompt(reading: Reading) -> None:
+    capture = reading(assistant(call("Read")), user([result("x"), text("Tool loaded.")]))
+    assert spoken(capture) == [(ASSISTANT, "Read"), (TOOL, "x")]
+    assert capture.skipped == {"harness notes": 1}
+
+
+def test_the_structured_twin_of_a_result_is_not_read(reading: Reading) -> None:
+    capture = reading(user([result("short")], toolUseResult={"file": {"base64": PNG}}))
+    assert PNG not in repr(capture)
+    assert spoken(capture) == [(TOOL, "short")]
+
+
+# Prompts
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "<local-command-caveat>Below: a local command.</local-command-caveat>",
+        "<command-name>/model</command-name>\n<command-args>opus</command-args>",
+        "<command-message>model</command-message>",
+        "<local-command-stdout>Set model</local-command-stdout>",
+        "<local-command-stderr>no</local-command-stderr>",
+        "<bash-input>ls</bash-input>",
+        "<bash-stdout>a.py</bash-stdout>",
+        "<bash-stderr></bash-stderr>",
+        "<task-notification><task-id>b1</task-id></task-notification>",
+        "[Request interrupted by user]",
+        "[Request interrupted by user for tool use]",
+        "  \n <command-name>/clear</command-name>",
+    ],
+)
+@pytest.mark.parametrize("as_blocks", [False, True])
+def test_what_a_harness_wraps_is_no_prompt(words: str, as_blocks: bool, reading: Reading) -> None:
+    capture = reading(user([text(words)] if as_blocks else words))
+    assert capture.turns == ()
+    assert capture.skipped == {"harness notes": 1}
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [{"isMeta": True}, {"origin": {"kind": "task-notification"}}, {"origin": {"kind": "peer"}}],
+    ids=str,
+)
+def test_a_record_that_no_person_caused_is_no_prompt(envelope: Record, reading: Reading) -> None:
+    capture = reading(user("Base directory for this skill: …", **envelope))
+    assert capture.turns == ()
+    assert capture.skipped == {"harness notes": 1}
+
+
+@pytest.mark.parametrize("envelope", [{}, {"origin": {"kind": "human"}}, {"origin": None}, {"isMeta": False}], ids=str)
+def test_what_a_person_typed_is_a_prompt(envelope: Record, reading: Reading) -> None:
+    capture = reading(user("Fix <command-name> parsing", **envelope))
+    assert spoken(capture) == [(USER, "Fix <command-name> parsing")]
+    assert capture.skipped == {}
+
+
+@pytest.mark.parametrize("content", ["", "  \n", [], None, [text("<system-reminder>x</system-reminder>")]])
+def test_a_prompt_without_words_is_counted(content: Any, reading: Reading) -> None:
+    capture = reading(user(content))
+    assert capture.turns == ()
+    assert capture.skipped == {"harness notes": 1}
+
+
+def test_reminders_the_editors_notes_and_our_own_block_are_stripped_from_prompts(reading: Reading) -> None:
+    capture = reading(
+        user("<lineage-context>\nolder sessions\n</lineage-context>\n\nFix it"),
+        user([text("<ide_opened_file>The user opened a.py.</ide_opened_file>"), text("Now test it")]),
+        user("Thanks\n<system-reminder>Be brief.</system-reminder>"),
+    )
+    assert spoken(capture) == [(USER, "Fix it"), (USER, "Now test it"), (USER, "Thanks")]
+
+
+def test_images_and_documents_leave_a_note_of_their_size(reading: Reading) -> None:
+    capture = reading(user([text("See"), image(), blob("document", "application/pdf", 2102)]), user([image()]))
+    assert [turn.text for turn in capture.turns] == [
+        "See\n[image image/png, 700 bytes left out]\n[document application/pdf, 2,102 bytes left out]",
+        "[image image/png, 700 bytes left out]",
+    ]
+
+
+def test_a_prompt_typed_while_the_agent_worked_counts_once(reading: Reading) -> None:
+    capture = reading(
+        assistant(call("Bash")),
+        {"type": "queue-operation", "operation": "enqueue", "content": "also check CRLF"},
+        queued("also check CRLF", commandMode="prompt"),
+        {"type": "queue-operation", "operation": "dequeue"},
+        queued([text("and"), image()]),
+    )
+    assert spoken(capture)[1:] == [(USER, "also check CRLF"), (USER, "and\n[image image/png, 700 bytes left out]")]
+    assert capture.skipped == {"bookkeeping": 2}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        queued("<task-notification>done</task-notification>", commandMode="task-notification"),
+        queued("done", commandMode="task-notification"),
+        queued("done", origin={"kind": "task-notification"}),
+        queued("done", isMeta=True),
+        queued(None),
+        {"type": "attachment", "attachment": {"type": "file", "prompt": "def read(): ..."}},
+        {"type": "attachment"},
+    ],
+)
+def test_an_attachment_that_nobody_typed_is_bookkeeping(record: Record, reading: Reading) -> None:
+    capture = reading(record)
+    assert capture.turns == ()
+    assert capture.skipped == {"bookkeeping": 1}
+
+
+# What is not a turn
+
+
+def test_sub_agents_are_counted_and_leave_no_trace(reading: Reading) -> None:
+    capture = reading(
+        user("Scan"),
+        user("Scan the repository", isSidechain=True, gitBranch="other"),
+        assistant(text("Found 2."), model="claude-haiku-5", isSidechain=True),
+    )
+    assert spoken(capture) == [(USER, "Scan")]
+    assert capture.skipped == {"sub-agent": 2}
+    assert (capture.models, capture.branches) == ((), ())
+    assert capture.ended_at == "2026-10-02T09:01:00.000Z"
+
+
+def test_a_sub_agents_own_file_has_no_turns() -> None:
+    for path in (MAIN.with_suffix("") / "subagents").iterdir():
+        capture = read(path)
+        assert (capture.turns, set(capture.skipped)) == ((), {"sub-agent"})
+
+
+@pytest.mark.parametrize("subtype", ["turn_duration", "stop_hook_summary", "api_error", "local_command", "tomorrow"])
+def test_system_and_progress_records_are_bookkeeping(subtype: str, reading: Reading) -> None:
+    capture = reading({"type": "system", "subtype": subtype, "content": "words"}, {"type": "progress", "data": {}})
+    assert capture.turns == ()
+    assert capture.skipped == {"bookkeeping": 2}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"type": "some-future-record", "payload": {"x": 1}},
+        {"type": None},
+        {"type": ["user"]},
+        {"no": "type"},
+        {"type": "user"},
+        {"type": "user", "message": "Fix it"},
+        {"type": "assistant", "message": {"role": "assistant"}},
+    ],
+)
+def test_unknown_records_are_counted_and_the_others_read(record: Record, reading: Reading) -> None:
+    capture = reading(user("Fix it"), record, assistant(text("Done.")))
+    assert spoken(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
+    assert capture.skipped == {"unknown": 1}
+
+
+# Compactions
+
+
+def test_a_compaction_is_known_by_its_flag_and_knows_what_came_before(reading: Reading) -> None:
+    capture = reading(
+        user("Fix it"),
+        assistant(text("Done.")),
+        boundary(),
+        summary_record("In any wording: 1. Goal."),
+        user("This session is being continued from a previous conversation, I read. Why?"),
+        boundary(trigger="manual"),
+        user([text("2. Goal.")], isCompactSummary=True),
+    )
+    assert capture.compactions == (
+        Compacted("In any wording: 1. Goal.", 2, "2026-10-02T09:04:00.000Z", "auto"),
+        Compacted("2. Goal.", 4, "2026-10-02T09:07:00.000Z", "manual"),
+    )
+    assert [turn.role for turn in capture.turns] == [USER, ASSISTANT, SYSTEM, USER, SYSTEM]
+    assert capture.turns[2].name == "compaction"
+
+
+def test_a_summary_without_a_boundary_has_no_trigger(reading: Reading) -> None:
+    capture = reading(boundary(), summary_record("One."), summary_record("Two."))
+    assert [compacted.trigger for compacted in capture.compactions] == ["auto", None]
+
+
+@pytest.mark.parametrize("details", [None, "auto", {"trigger": 3}])
+def test_a_boundary_without_details_is_one_all_the_same(details: object, reading: Reading) -> None:
+    capture = reading({**boundary(), "compactMetadata": details}, summary_record("One."))
+    assert [compacted.trigger for compacted in capture.compactions] == [None]
+
+
+def test_a_microcompaction_is_not_a_compaction(reading: Reading) -> None:
+    micro = {**boundary(trigger="micro"), "subtype": "microcompact_boundary"}
+    assert reading(user("Fix it"), micro).compactions == ()
+    capture = reading(user("Fix it"), boundary(), micro, summary_record("1. Goal."))
+    assert [compacted.trigger for compacted in capture.compactions] == ["auto"]
+    assert capture.skipped == {"bookkeeping": 2}
+
+
+@pytest.mark.parametrize("preserved", ["preservedSegment", "preservedMessages"])
+def test_preserved_records_that_are_replayed_do_not_count_again(preserved: str, reading: Reading) -> None:
+    times = [{"timestamp": f"2026-10-02T08:0{number}:00Z"} for number in range(3)]
+    old = [user("Fix it", **times[0]), assistant(call("Bash"), **times[1]), user([result("ok")], **times[2])]
+    capture = reading(*old, boundary(**{preserved: {"headUuid": "u1"}}), summary_record("1. Goal."), *old, user("Go"))
+    assert spoken(capture) == [
+        (USER, "Fix it"), (ASSISTANT, "Bash"), (TOOL, "ok"), (SYSTEM, "1. Goal."), (USER, "Go"),
+    ]  # fmt: skip
+    assert capture.skipped == {"bookkeeping": 1, "replayed": 3}
+
+
+def test_only_what_stood_before_the_boundary_can_be_a_replay(reading: Reading) -> None:
+    """Two parallel calls, and their two empty results, share a record's time."""
+    capture = reading(
+        user("Fix it"),
+        boundary(preservedSegment={}),
+        assistant(call("Glob", "t1", pattern="a"), call("Glob", "t2", pattern="a")),
+        user([result("", "t1"), result("", "t2")]),
+    )
+    assert spoken(capture)[1:] == [(ASSISTANT, "Glob")] * 2 + [(TOOL, "Glob")] * 2
+
+
+def test_the_same_words_at_another_time_are_no_replay(reading: Reading) -> None:
+    capture = reading(user("Go on"), boundary(preservedSegment={}), summary_record("1."), user("Go on"))
+    assert spoken(capture)[-1] == (USER, "Go on")
+
+
+def test_without_preserved_records_nothing_is_taken_for_a_replay(reading: Reading) -> None:
+    time = {"timestamp": "2026-10-02T08:00:00Z"}
+    capture = reading(user("Go", **time), boundary(preservedSegment={}), boundary(), user("Go", **time))
+    assert spoken(capture) == [(USER, "Go"), (USER, "Go")]
+
+
+def test_a_record_whose_id_was_seen_counts_once(reading: Reading) -> None:
+    capture = reading(user("Fix it", uuid="same"), user("Fix it", uuid="same"))
+    assert [turn.source_id for turn in capture.turns] == ["same"]
+    assert capture.skipped == {"replayed": 1}
+
+
+# Title, branches, times
+
+CUSTOM = {"type": "custom-title", "customTitle": "Mine"}
+AI = {"type": "ai-title", "aiTitle": "Made up"}
+OWN = {"type": "summary", "summary": "Own summary", "leafUuid": "u9"}
+OTHERS = {"type": "summary", "summary": "Another session's", "leafUuid": "elsewhere"}
+
+
+@pytest.mark.parametrize(
+    ("records", "title"),
+    [
+        ((CUSTOM, AI, OWN, OTHERS), "Mine"),
+        ((AI, OWN, OTHERS), "Made up"),
+        ((OWN, OTHERS), "Own summary"),
+        ((OTHERS,), None),
+        ((), None),
+        (({**CUSTOM, "customTitle": " "}, {**AI, "aiTitle": 3}, {**OWN, "leafUuid": ["u9"]}), None),
+    ],
+    ids=["custom", "ai", "own summary", "another's summary", "none", "blank"],
+)
+def test_the_best_title_wins_wherever_it_stands(
+    records: tuple[Record, ...], title: str | None, reading: Reading
+) -> None:
+    for order in itertools.permutations((*records, user("Fix it", uuid="u9"))):
+        assert reading(*order).title == title
+
+
+def test_of_two_titles_of_a_kind_the_last_wins(reading: Reading) -> None:
+    leaf = user("Fix it", uuid="u9")
+    assert reading(leaf, CUSTOM, {**CUSTOM, "customTitle": "Renamed"}).title == "Renamed"
+    assert reading(leaf, OWN, {**OWN, "summary": "Later"}).title == "Later"
+
+
+def test_branches_and_models_are_sets_in_the_order_of_their_first_mention(reading: Reading) -> None:
+    capture = reading(
+        user("a", gitBranch="main", cwd="/home/ada/demo"),
+        assistant(text("b"), gitBranch="fix", cwd="/home/ada/demo/sub"),
+        assistant(text("c"), gitBranch="main", model="claude-haiku-5"),
+        assistant(text("d"), gitBranch=""),
+    )
+    assert capture.branches == ("main", "fix")
+    assert capture.models == ("claude-opus-5", "claude-haiku-5")
+    assert capture.project == "/home/ada/demo"
+
+
+def test_first_and_last_time_are_those_of_the_files_order(reading: Reading) -> None:
+    capture = reading(
+        user("a", timestamp="2026-10-02T11:00:00+02:00"),
+        user("b", timestamp="2026-10-02T07:00:00Z"),
+        {"type": "system", "subtype": "turn_duration", "timestamp": "2026-10-02T08:00:00Z"},
+        user("c", timestamp="no time"),
+    )
+    assert (capture.started_at, capture.ended_at) == ("2026-10-02T09:00:00.000Z", "2026-10-02T08:00:00.000Z")
+    assert [turn.at for turn in capture.turns] == ["2026-10-02T09:00:00.000Z", "2026-10-02T07:00:00.000Z", None]
+
+
+# Damage and foreign files
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "damaged"),
+    [
+        ("empty", [], 0),
+        ("only-bookkeeping", [], 0),
+        ("lone-surrogate", ["bad \ud83d end"], 0),
+        ("nul-bytes", ["Please find", "I will look"], 0),
+        ("two-records-one-line", ["Please find", "I will look"], 0),
+        ("torn-inside-utf8", [], 1),
+    ],
+)
+def test_a_damaged_sample_gives_what_is_whole(name: str, texts: list[str], damaged: int) -> None:
+    capture = read(DATA / f"damaged/{name}.jsonl")
+    assert [turn.text[: len(begin)] for turn, begin in zip(capture.turns, texts, strict=True)] == texts
+    assert capture.skipped.get("damaged", 0) == damaged
+
+
+def test_line_ends_and_a_byte_order_mark_change_nothing() -> None:
+    assert read(DATA / "damaged/crlf-bom.jsonl") == read(MAIN)
+
+
+def test_a_torn_last_line_costs_that_line() -> None:
+    whole, torn = read(MAIN), read(DATA / "damaged/torn-last-line.jsonl")
+    assert torn.turns == whole.turns
+    assert dict(torn.skipped) == {"bookkeeping": 14, "damaged": 1, "harness notes": 6}
+
+
+def test_a_file_of_values_that_are_no_records_is_an_error() -> None:
+    with pytest.raises(TranscriptError, match="no Claude Code record"):
+        read(DATA / "damaged/not-objects.jsonl")
+
+
+def test_unicode_arrives_as_it_was(reading: Reading) -> None:
+    words = "日本語 עברית a\u2028b\u0085c 👩‍👩‍👧 é\u0301 \ufeff end"
+    assert reading(user(words)).turns[0].text == words
+
+
+def test_a_session_may_begin_with_any_record(reading: Reading) -> None:
+    assert reading({"type": "system", "subtype": "local_command"}).turns == ()
+    assert reading({"type": "progress"}).turns == ()
+
+
+SESSION_ID = "019f9000-0000-7000-8000-00000000000a"
+OTHER_HARNESSES: dict[str, list[Record]] = {
+    "codex": [
+        {"type": "session_meta", "payload": {"id": SESSION_ID, "cwd": "/home/ada/demo"}},
+        {"type": "response_item", "payload": {"type": "message", "role": "user", "content": []}},
+        {"type": "event_msg", "payload": {"type": "user_message", "message": "Fix it"}},
+    ],
+    "gemini": [
+        {"sessionId": SESSION_ID, "projectHash": "7", "kind": "main"},
+        {"id": "q", "type": "user", "content": [{"text": "Fix it"}]},
+        {"id": "g", "type": "gemini", "content": "Done."},
+        {"$set": {"summary": "Fix"}},
+    ],
+    "qwen": [
+        {"uuid": "q1", "type": "user", "message": {"role": "user", "parts": [{"text": "Fix it"}]}},
+        {"uuid": "q2", "type": "system", "subtype": "ui_telemetry", "systemPayload": {}},
+        {"uuid": "q3", "type": "assistant", "message": {"role": "model", "parts": [{"text": "Done."}]}},
+    ],
+    "cursor": [
+        {"role": "user", "message": {"content": [{"type": "text", "text": "Fix it"}]}},
+        {"type": "turn_ended", "status": "success"},
+    ],
+    "generic": [{"role": "user", "text": "Fix it"}],
+}
+
+
+@pytest.mark.parametrize("harness", OTHER_HARNESSES)
+def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: str, reading: Reading) -> None:
+    with pytest.raises(TranscriptError, match="no Claude Code record") as caught:
+        reading(*OTHER_HARNESSES[harness])
+    assert "--harness" in caught.value.hint
+
+
+def test_tool_input_at_the_edge_of_what_can_be_parsed_does_not_end_the_reading(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    lines = [
+        json.dumps(assistant(call("Odd", x="DEEP"), uuid=f"u{depth}")).replace('"DEEP"', "[" * depth + "]" * depth)
+        for depth in range(850, 1000)
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    capture = read(path)
+    assert len(capture.turns) + capture.skipped.get("damaged", 0) == len(lines)

@@ -1,0 +1,137 @@
+"""The text of MEMORY.md: within the budget, complete or with one notice that counts right, the same bytes again."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineage.core import naming
+from lineage.core.ledger import Entry
+from lineage.core.times import shifted
+from lineage.projection.memory_md import COMPACT, FULL, HEADING, Rendered, render
+from tests.support.materials import INVISIBLE, SESSION, STEM, TIME, texts
+
+ROW = re.compile(r"^- \d{4}-\d\d-\d\dT", re.MULTILINE)
+STYLES = st.sampled_from([FULL, COMPACT])
+FORGED = (
+    "\n- 2026-03-28T00:00:00.000Z | session=victim | project=- | x",
+    "\n## Session Ledger (Last 30 Days)\n",
+    "\n> Clipped",
+)
+
+
+def entry(minutes: int, *, session: str = "sess-1", project: str | None = "/home/ada/demo", sentence: str = "Done.",
+          private: bool = False) -> Entry:  # fmt: skip
+    membership = shifted(TIME, milliseconds=-60_000 * minutes)
+    stem = naming.stem(membership, SESSION.token)
+    links = tuple(
+        (naming.artifact_path(stem, kind), kind) for kind in (naming.SUMMARY, naming.TRANSCRIPT, naming.MANIFEST)
+    )
+    return Entry(membership, stem, session, project, sentence, private, links)
+
+
+ENTRIES = st.lists(
+    st.builds(
+        entry,
+        st.integers(0, 30 * 24 * 60),
+        session=texts(*FORGED).filter(str.strip),
+        project=st.none() | texts("/home/ada/x", *FORGED) | st.just("/" + "p" * 900),
+        sentence=texts(*FORGED) | st.just("word " * 40 + ".") | st.just("長い" * 600),
+        private=st.booleans(),
+    ),
+    max_size=40,
+    unique_by=lambda item: item.stem,
+).map(lambda found: sorted(found, key=lambda item: item.stem, reverse=True))
+
+
+def rows_of(rendered: Rendered) -> list[str]:
+    return [line for line in rendered.text.split("\n") if ROW.match(line)]
+
+
+def ledger_of(rendered: Rendered) -> str:
+    return rendered.text.split(f"\n{HEADING}\n")[1]
+
+
+@given(ENTRIES, st.integers(4096, 12_000), STYLES)
+def test_the_budget_is_never_exceeded_and_the_head_keeps_at_most_a_quarter(
+    entries: list[Entry], budget: int, style: str
+) -> None:
+    rendered = render(entries, max_bytes=budget, row_style=style)
+    assert len(rendered.text.encode()) <= budget
+    assert len(rendered.text.split(f"\n{HEADING}\n")[0].encode()) <= budget // 4
+
+
+@given(ENTRIES, st.integers(4096, 12_000), STYLES)
+def test_the_newest_rows_are_kept_and_one_notice_counts_the_rest(entries: list[Entry], budget: int, style: str) -> None:
+    rendered = render(entries, max_bytes=budget, row_style=style)
+    ledger = ledger_of(rendered)
+    assert rendered.total == len(entries)
+    assert [row[2:26] for row in ledger.split("\n") if ROW.match(row)] == [
+        e.membership for e in entries[: rendered.kept]
+    ]
+    notices = re.findall(r"^> Clipped .*$", ledger, re.MULTILINE)
+    assert len(notices) == (rendered.kept < rendered.total)
+    for notice in notices:
+        assert f" {rendered.kept} of {rendered.total} rows " in notice
+        assert sum(map(int, re.findall(r"\d{4}-\d\d-\d\d \((\d+)\)", notice))) == rendered.total - rendered.kept
+        if rendered.kept:
+            assert entries[rendered.kept - 1].membership in notice
+
+
+@given(ENTRIES, STYLES)
+def test_the_same_entries_give_the_same_bytes(entries: list[Entry], style: str) -> None:
+    first = render(entries, max_bytes=8192, row_style=style)
+    assert render(list(entries), max_bytes=8192, row_style=style) == first
+
+
+@given(texts(*FORGED), texts(*FORGED), texts(*FORGED), STYLES)
+def test_lesson_9_no_value_leaves_its_place_in_a_row(session: str, project: str, sentence: str, style: str) -> None:
+    item = entry(0, session=session, project=project, sentence=sentence)
+    rendered = render([item], max_bytes=262_144, row_style=style)
+    assert not INVISIBLE.search(rendered.text.replace("\n", ""))
+    assert rendered.text.split("\n").count(HEADING) == 1
+    (row,) = [line for line in ledger_of(rendered).split("\n") if line.startswith("- ")]
+    links = 3 if style == FULL else 1
+    assert len(re.findall(r"(?<!\\)\[\[", row)) == len(re.findall(r"(?<!\\)\]\]", row)) == links
+    unescaped = re.sub(r"\\.|\[\[.*?\]\]", "", row)
+    assert unescaped.count("|") == (3 if style == FULL else 2)
+    assert not re.search(r"[<`]", row)
+    headings = [line for line in rendered.text.split("\n") if line.startswith("#")]
+    assert [line for line in headings if line not in ("# Memory", "## Active Projects", HEADING)] == ["### 2026-03-28"]
+
+
+def test_a_row_has_the_shape_of_the_spec() -> None:
+    (row,) = rows_of(render([entry(0)], max_bytes=4096))
+    assert row == (
+        "- 2026-03-28T22:34:06.792Z | session=sess-1 | project=/home/ada/demo | Done."
+        f" [[memory/{STEM}--summary.md|summary]] [[memory/{STEM}--transcript.md|transcript]]"
+        f" [[memory/{STEM}--manifest.md|manifest]]"
+    )
+
+
+def test_a_compact_row_has_one_link_a_short_id_and_no_project() -> None:
+    (row,) = rows_of(render([entry(0, session="0123456789")], max_bytes=4096, row_style=COMPACT))
+    assert row == f"- 2026-03-28T22:34:06.792Z | 01234567 | Done. [[memory/{STEM}--summary.md|summary]]"
+
+
+@pytest.mark.parametrize("style", [FULL, COMPACT])
+def test_a_private_session_shows_no_sentence(style: str) -> None:
+    text = render([entry(0, sentence="Secret plan.", private=True)], max_bytes=4096, row_style=style).text
+    assert "(private session)" in text
+    assert "Secret" not in text
+    assert "Active Projects" not in text
+
+
+def test_days_and_projects_are_headed_newest_first() -> None:
+    found = [entry(0), entry(1), entry(60 * 24, project="/home/ada/other")]
+    text = render(found, max_bytes=8192).text
+    assert re.findall(r"^### (.*)$", text, re.MULTILINE) == ["2026-03-28", "2026-03-27"]
+    assert "- demo · 2 captures · last 2026-03-28\n- other · 1 capture · last 2026-03-27\n" in text
+    assert "as of 2026-03-28T22:34:06.792Z" in text
+
+
+def test_an_empty_window_says_so() -> None:
+    rendered = render([], max_bytes=4096)
+    assert (rendered.kept, rendered.total) == (0, 0)
+    assert rendered.text.endswith(f"{HEADING}\n\nNo session ended in the last 30 days.\n")

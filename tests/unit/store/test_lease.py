@@ -1,0 +1,80 @@
+"""Whose lease may be taken over: by what its record says of the holder.
+
+What each guard rests on: `_is_dead` and each of its conditions (machine, running, start of the process).
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from lineage.store import LocalStore, lease
+from tests.support.stores import Clock, no_waiting
+
+KEY = ".lineage/locks/x.lease"
+
+
+def record_of_mine(store: LocalStore) -> dict[str, object]:
+    """The record of a lease that this process holds."""
+    with lease(store, "x"):
+        record: dict[str, object] = json.loads(store.read(KEY).data)
+    return record
+
+
+def held_by(store: LocalStore, holder: str) -> None:
+    record = {"generation": 5, "holder": holder, "free": False}
+    store.replace(KEY, json.dumps(record).encode(), store.read(KEY).version)
+
+
+def test_a_holder_is_known_by_machine_process_and_start(tmp_path: Path) -> None:
+    machine, pid, start = str(record_of_mine(LocalStore(tmp_path))["holder"]).split(" ")
+    assert machine
+    assert int(pid) == os.getpid()
+    assert start.isdigit()
+
+
+def test_a_process_id_that_was_given_to_another_process_does_not_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = LocalStore(tmp_path)
+    machine, pid, start = str(record_of_mine(store)["holder"]).split(" ")
+    held_by(store, f"{machine} {pid} {int(start) - 1}")
+    Clock(monkeypatch, on_sleep=no_waiting)
+    with lease(store, "x") as held:
+        assert held.generation == 6
+
+
+@pytest.mark.parametrize("foreign", ["elsewhere 1 1", "elsewhere 999999999 1", "", "x", "a b c d", "elsewhere -1 1"])
+def test_a_holder_that_cannot_be_judged_from_here_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, foreign: str
+) -> None:
+    store = LocalStore(tmp_path)
+    record_of_mine(store)
+    held_by(store, foreign)
+    clock = Clock(monkeypatch)
+    with lease(store, "x", ttl=3.0) as held:
+        assert held.generation == 6
+        assert clock.now >= 3.0
+
+
+def test_a_running_holder_of_another_user_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = LocalStore(tmp_path)
+    machine, pid, start = str(record_of_mine(store)["holder"]).split(" ")
+    held_by(store, f"{machine} {pid} {start}")
+
+    def kill(_: int, __: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", kill)
+    clock = Clock(monkeypatch)
+    with lease(store, "x", ttl=3.0):
+        assert clock.now >= 3.0
+
+
+def test_another_process_namespace_of_this_machine_is_another_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = LocalStore(tmp_path)
+    machine, _, _ = str(record_of_mine(store)["holder"]).split(" ")
+    assert machine.endswith(str(Path("/proc/self/ns/pid").readlink()))

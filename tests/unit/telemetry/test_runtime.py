@@ -1,0 +1,129 @@
+"""Telemetry on a real database: counted once, kept through every reindex, and never in a capture's way.
+
+What each guard rests on: `or ignore` and the primary key of `captures`; `set_aside` in `_begin_anew`; the second
+attempt in `_execute`.
+"""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from lineage.errors import WorkspaceError
+from lineage.index import Index
+from lineage.store import LocalStore, Store, databases
+from lineage.telemetry import Telemetry
+from tests.support.races import race
+
+NOW = "2026-11-21T12:00:00.000Z"
+ZERO = {"captures": 0, "compactions": 0, "turns": 0, "redactions": 0, "shown": 0}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "runtime.db"
+
+
+def count(telemetry: Telemetry, stem: str = "stem", kind: str = "session-end", turns: int = 4) -> None:
+    telemetry.count_capture(stem, kind, "token", at=NOW, turns=turns, redactions=1)
+
+
+def test_a_capture_counts_once_however_often_it_is_repeated(path: Path) -> None:
+    telemetry = Telemetry(path)
+    assert telemetry.counters() == ZERO
+    assert not telemetry.has_counted("stem", "session-end")
+    for _ in range(3):
+        count(telemetry)
+        count(Telemetry(path), turns=99)
+    assert telemetry.has_counted("stem", "session-end")
+    assert telemetry.counters() == ZERO | {"captures": 1, "turns": 4, "redactions": 1}
+
+
+def test_captures_and_compactions_of_one_stem_are_counted_apart(path: Path) -> None:
+    telemetry = Telemetry(path)
+    count(telemetry)
+    count(telemetry, kind="compaction")
+    count(telemetry, stem="other")
+    assert telemetry.counters() == ZERO | {"captures": 2, "compactions": 1, "turns": 12, "redactions": 3}
+
+
+def test_every_look_at_a_session_counts(path: Path) -> None:
+    telemetry = Telemetry(path)
+    for token in ("a", "b", "a"):
+        telemetry.count_access(token, NOW)
+    assert telemetry.counters() == ZERO | {"shown": 3}
+
+
+def test_a_mark_is_the_last_one_set(path: Path) -> None:
+    telemetry = Telemetry(path)
+    for name, value in (("b", "1"), ("a", "1"), ("b", "2")):
+        telemetry.mark(name, value)
+    assert list(telemetry.marks().items()) == [("a", "1"), ("b", "2")]
+
+
+def test_the_loss_of_the_index_does_not_touch_what_was_counted(path: Path) -> None:
+    with closing(Index(path.with_name("index.db"))) as index:
+        count(Telemetry(path))
+        index.reset()
+    assert Telemetry(path).counters()["captures"] == 1
+
+
+@pytest.mark.parametrize("data", [b"no database " * 1000, b"SQLite format 3\0" + b"\xff" * 9000])
+def test_a_damaged_database_is_set_aside_and_kept(path: Path, data: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(data)
+    telemetry = Telemetry(path)
+    assert telemetry.was_damaged
+    assert path.with_name("runtime.db.damaged").read_bytes() == data
+    count(telemetry)
+    assert telemetry.counters()["captures"] == 1
+    assert not Telemetry(path).was_damaged
+
+
+def test_damage_that_shows_only_in_use_does_not_stop_a_capture(path: Path) -> None:
+    Telemetry(path)
+    with closing(sqlite3.connect(path)) as database, database:
+        rows = [(f"stem-{number:04}", "session-end", "token", NOW, 1, 0) for number in range(300)]
+        database.executemany("insert into captures values (?, ?, ?, ?, ?, ?)", rows)
+    data = path.read_bytes()
+    path.write_bytes(data[:8192] + b"\x5a" * (len(data) - 8192))
+    telemetry = Telemetry(path)
+    assert not telemetry.was_damaged
+    count(telemetry, stem="stem-0150")
+    assert telemetry.was_damaged
+    assert telemetry.counters()["captures"] == 1
+    assert path.with_name("runtime.db.damaged").exists()
+
+
+def test_a_locked_database_is_an_error_and_is_not_set_aside(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(databases, "_TIMEOUT_SECONDS", 0.01)
+    telemetry = Telemetry(path)
+    count(telemetry)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("begin immediate")
+        with pytest.raises(WorkspaceError, match="locked"):
+            count(telemetry, stem="other")
+        other.execute("rollback")
+    count(telemetry, stem="other")
+    assert telemetry.counters()["captures"] == 2
+    assert not telemetry.was_damaged
+
+
+def test_a_folder_in_its_place_is_an_error_and_is_kept(path: Path) -> None:
+    path.mkdir(parents=True)
+    with pytest.raises(WorkspaceError):
+        Telemetry(path)
+    assert path.is_dir()
+
+
+def test_many_processes_that_begin_at_once_count_everything(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path)
+    race(store, count_many, [(tmp_path, who) for who in range(6)])
+    assert Telemetry(tmp_path / "runtime.db").counters()["captures"] == 30
+
+
+def count_many(_: Store, folder: Path, who: int) -> None:
+    for number in range(5):
+        count(Telemetry(folder / "runtime.db"), stem=f"{who}-{number}")
+        count(Telemetry(folder / "runtime.db"), stem=f"{who}-{number}")
