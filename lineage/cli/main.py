@@ -2,8 +2,6 @@
 
 import os
 import sys
-import tempfile
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -90,6 +88,9 @@ def _complain(message: str, hint: str) -> None:
 
 def _report() -> str:
     """Where the traceback was written, without the values of messages: they may hold what nobody has sanitized."""
+    import tempfile
+    import traceback
+
     kind, _, trace = sys.exc_info()
     with tempfile.NamedTemporaryFile(
         "w", prefix="lineage-report-", suffix=".txt", delete=False, encoding="utf-8"

@@ -53,6 +53,7 @@ def _as_json(report: "Report") -> dict[str, Any]:
     return {
         **{name: getattr(report, name) for name in counts},
         "problems": [{"path": path, "problem": what} for path, what in report.problems],
+        "broken_links": [{"manifest": manifest, "missing": path} for manifest, path in report.broken],
         "strays": report.strays,
         "buried": report.buried,
         "memory_md": [
@@ -71,9 +72,11 @@ def _say(report: "Report") -> None:
         say(f"{report.claims_rebuilt} lost claims rebuilt")
     for path, what in report.problems:
         say(f"no row for {path}: {what.removeprefix(path + ': ')}")
+    for manifest, path in report.broken:
+        say(f"{manifest} names {path}, which is not there")
     for path in report.strays:
         say(f"not ours, left alone: {path}")
     for path in report.buried:
         say(f"of a removed session, ignored: {path}")
-    if report.problems:
+    if report.problems or report.broken:
         say("`lineage verify` names the command that mends each")

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from lineage.core import frontmatter, naming
 from lineage.core.body import HASH_SCOPE, body_sha256, cleaned
 from lineage.core.identity import Identity, checked_agent
+from lineage.core.links import wikilink
 from lineage.core.times import utc_or_none
 from lineage.errors import FormatError, InvalidInput
 
@@ -173,7 +174,8 @@ _CLASS_OF = {
 
 
 def claim(identity: Identity, stem: str) -> Claim:
-    return Claim(kind="claim", agent_id=identity.agent_id, session_token=identity.token, stem=stem)
+    body = wikilink(naming.artifact_path(stem, naming.MANIFEST), "manifest") + "\n"
+    return Claim(kind="claim", agent_id=identity.agent_id, session_token=identity.token, stem=stem, body=body)
 
 
 def serialized(document: Document) -> bytes:

@@ -9,52 +9,22 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from frontmatter.default_handlers import BaseHandler
-
 from lineage.core.body import cleaned
 from lineage.errors import FormatError
 
 Value = str | int | bool | None | list[str] | list[Any]
 
-_BOUNDARY = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+BOUNDARY = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 _LINE = re.compile(r"([a-z_][a-z0-9_]*): (.+)")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
 _JSON_STRING_END = re.compile(r'[\\"]')
 _MAX_BYTES = 1_000_000
-_MAX_DEPTH = 8
 _MAX_INT = 10**18 - 1
-
-
-class Handler(BaseHandler):
-    """python-frontmatter's port, without its habits: nothing is stripped, sorted or turned into other types."""
-
-    FM_BOUNDARY = _BOUNDARY
-    START_DELIMITER = END_DELIMITER = "---"
-
-    def split(self, text: str) -> tuple[str, str]:
-        """The block between the first two `---` lines, and everything after the second one's newline."""
-        opening = _BOUNDARY.match(text)
-        closing = _BOUNDARY.search(text, opening.end()) if opening else None
-        if opening is None or closing is None:
-            raise FormatError("no frontmatter: the file does not begin with a block between two `---` lines")
-        return text[opening.end() : closing.start()], text[closing.end() :]
-
-    def load(self, fm: str) -> dict[str, Any]:
-        if len(fm) > _MAX_BYTES:
-            raise FormatError("the frontmatter is larger than 1 MB")
-        own = _read_own(fm)
-        return own if own is not None else _read_yaml(fm)
-
-    def export(self, metadata: Mapping[str, object], **_: object) -> str:
-        return "".join(f"{key}: {_written(value)}\n" for key, value in metadata.items())
-
-
-_HANDLER = Handler()
 
 
 def dump(meta: Mapping[str, Value], body: str) -> str:
     """A whole file: frontmatter in the order of `meta`, then `body` untouched."""
-    return f"---\n{_HANDLER.export(meta)}---\n{body}"
+    return f"---\n{exported(meta)}---\n{body}"
 
 
 def load(text: str) -> tuple[dict[str, Any], str]:
@@ -62,8 +32,25 @@ def load(text: str) -> tuple[dict[str, Any], str]:
 
     Raises FormatError for a missing block, duplicate keys, tags, anchors and values of other types.
     """
-    block, body = _HANDLER.split(text)
-    return _HANDLER.load(block), body
+    block, body = split(text)
+    if len(block) > _MAX_BYTES:
+        raise FormatError("the frontmatter is larger than 1 MB")
+    own = _read_own(block)
+    return (own if own is not None else _read_foreign(block)), body
+
+
+def split(text: str) -> tuple[str, str]:
+    """The block between the first two `---` lines, and everything after the second one's newline."""
+    opening = BOUNDARY.match(text)
+    closing = BOUNDARY.search(text, opening.end()) if opening else None
+    if opening is None or closing is None:
+        raise FormatError("no frontmatter: the file does not begin with a block between two `---` lines")
+    return text[opening.end() : closing.start()], text[closing.end() :]
+
+
+def exported(meta: Mapping[str, object]) -> str:
+    """The block as it is written: one key a line."""
+    return "".join(f"{key}: {_written(value)}\n" for key, value in meta.items())
 
 
 def _written(value: object) -> str:
@@ -112,7 +99,7 @@ def _scalar(value: object) -> bool:
     return value is None or (isinstance(value, int) and abs(value) <= _MAX_INT)
 
 
-def _read_yaml(block: str) -> dict[str, Any]:
-    from lineage.core.yaml_strict import read  # noqa: PLC0415  (yaml costs more than the rest of a start)
+def _read_foreign(block: str) -> dict[str, Any]:
+    from lineage.core.handler import Handler  # noqa: PLC0415  (yaml costs more than the rest of a start)
 
-    return read(block, max_depth=_MAX_DEPTH)
+    return Handler().load(block)

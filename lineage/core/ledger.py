@@ -59,7 +59,7 @@ def is_visible(document: Artifact | Manifest) -> bool:
 
 
 def entries(heads: Iterable[Head]) -> list[Entry]:
-    """One entry for each capture, newest first; a session only compacted so far has its compaction's."""
+    """One entry for each capture, newest first; a session without one has its newest compaction's."""
     captures: dict[str, dict[str, Head]] = {}
     compactions: dict[str, Head] = {}
     captured = set()

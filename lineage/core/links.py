@@ -6,13 +6,15 @@ _GONE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
 _SPACE = re.compile(r"[\s\u0085\u2028\u2029]+")
-_SPECIAL = re.compile(r"[\\\[\]|^`<]|#(?=[^\s\d#])|&(?=lt;|amp;|#96;)")
+_SPECIAL = re.compile(r"(?<!\[)\[REDACTED:[\w.-]+\](?![\](\[:])|[\\\[\]|^`<]|#(?=[^\s\d#])|&(?=lt;|amp;|#96;)")
 _ENTITIES = {"<": "&lt;", "`": "&#96;", "&": "&amp;"}
 _ESCAPED = re.compile(r"\\([\\\[\]|^#])|&(lt|amp|#96);")
 
 
 def one_line(text: str) -> str:
     """Text folded to one line: white space runs become one space, control and bidi characters go."""
+    if text.isprintable() and "  " not in text:
+        return text.strip()
     return _SPACE.sub(" ", _GONE.sub("", text)).strip()
 
 
@@ -27,7 +29,13 @@ def escaped(value: str) -> str:
 
 def escaped_line(line: str) -> str:
     """`escaped` for a piece of text that is one line already: its outer spaces stay."""
-    return _SPECIAL.sub(lambda match: _ENTITIES.get(match[0], "\\" + match[0]), line)
+    return _SPECIAL.sub(_safe, line)
+
+
+def _safe(match: re.Match[str]) -> str:
+    """What stands for a special character; a redaction's mark stays as it is, to be found by searching for it."""
+    text = match[0]
+    return text if len(text) > 1 else _ENTITIES.get(text, "\\" + text)
 
 
 def unescaped(line: str) -> str:

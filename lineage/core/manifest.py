@@ -66,7 +66,7 @@ def _new(artifact: Artifact, stem: str) -> Manifest:
         forked_from=artifact.forked_from,
         parent_session=artifact.parent_session,
         title=artifact.title,
-        aliases=list(artifact.aliases),
+        aliases=[naming.alias(artifact.title, naming.MANIFEST)],
         tags=["lineage", "lineage/manifest"],
         body="",
     )
@@ -90,7 +90,7 @@ def _with_capture(manifest: Manifest, artifacts: Sequence[Artifact]) -> Manifest
         ended_at=transcript.ended_at if is_newest else manifest.ended_at,
         project=manifest.project or transcript.project,
         title=transcript.title if is_newest else manifest.title,
-        aliases=list(transcript.aliases) if is_newest else manifest.aliases,
+        aliases=[naming.alias(transcript.title, naming.MANIFEST)] if is_newest else manifest.aliases,
     )
 
 
@@ -128,7 +128,7 @@ def _links(manifest: Manifest) -> list[str]:
         (manifest.compaction_path, "compaction"),
     )
     return [wikilink(path, label) for path, label in newest if path] + [
-        wikilink(ref) for ref in manifest.memory_md_refs
+        wikilink(ref, "ledger") for ref in manifest.memory_md_refs
     ]
 
 

@@ -49,6 +49,11 @@ def captured_at_of(stem: str) -> str:
     return from_file_name(stem[:24])
 
 
+def alias(title: str, kind: str) -> str:
+    """What Obsidian offers a session's file under: the title for the summary, the kind with it for the others."""
+    return title if kind == SUMMARY else f"{title} ({kind})"
+
+
 def artifact_path(stem: str, kind: str) -> str:
     return f"{MEMORY}{stem}--{kind}.md"
 

@@ -85,6 +85,6 @@ def plan(intent: Intent, seen: Seen) -> tuple[Step, ...]:
     steps = canonical + [step for step, missing in _DERIVED if missing(intent, seen) or step in stale]
     if steps and not seen.spooled:
         steps.insert(0, Step.SPOOL)
-    if steps or seen.spooled:
+    if steps:
         steps.append(Step.CLEAR)
     return tuple(steps)

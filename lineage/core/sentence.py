@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from lineage.core.digest import Digest
 from lineage.core.links import one_line
+from lineage.core.wording import counted
 
 MIN_WORDS = 12
 MAX_WORDS = 48
@@ -28,7 +29,7 @@ _TERMINAL = re.compile(r"[.!?]$")
 
 _URL = re.compile(r"[a-z0-9+.-]{0,32}://\S*|\bwww\.\S+", re.IGNORECASE)
 _CODE = re.compile(r"`{3,}.*?(?:`{3,}|$)", re.DOTALL)
-_MARKUP = re.compile(r"[`*~#<>|{}\[\]\\“”\"^$=]+|(?<![^\W_])_+|_+(?![^\W_])")
+_MARKUP = re.compile(r"[`*~<>|{}\[\]\\“”\"^$=]+|(?<![^\W_])_+|_+(?![^\W_])|#(?!\d)")
 _INNER_STOP = re.compile(r"[.!?…;:]+(?=['’)»]*(?:\s|$))|[。！？]+")
 _SAFE_NAME = re.compile(r"[\w@+-][\w.@+-]{0,47}")
 
@@ -112,7 +113,12 @@ def base_name(path: str) -> str:
 
 def plain(text: str) -> str:
     """Text without links, code, markup and inner sentence ends, on one line."""
-    return _INNER_STOP.sub(",", without_markup(text)).strip(" ,.!?-")
+    return one_line(_INNER_STOP.sub(_joint, without_markup(text))).strip(" ,.!?-–")
+
+
+def _joint(stop: re.Match[str]) -> str:
+    """What joins two sentences into one: a dash for the end of a sentence, a comma for lesser stops."""
+    return "," if set(stop[0]) <= set(";:") else " – "
 
 
 def without_markup(text: str) -> str:
@@ -122,9 +128,10 @@ def without_markup(text: str) -> str:
 
 def _composed(digest: Digest, setting: Setting, ending: str, quoted: int, named: int) -> str:
     """The sentence with so many words of the request and so many file names at most."""
-    count = "1 turn" if digest.turns == 1 else f"{digest.turns} turns"
     asked = _asked(digest, quoted, named)
-    return f"{_place(setting)}, {asked}, and the {setting.harness} session {ending} after {count}."
+    return (
+        f"{_place(setting)}, {asked}, and the {setting.harness} session {ending} after {counted(digest.turns, 'turn')}."
+    )
 
 
 def _place(setting: Setting) -> str:
@@ -156,7 +163,7 @@ def _quote(request: str, room: int) -> str:
         kept = longer
     if not kept and room:
         kept = plain(request)[: room * 2]
-    return kept.strip(" ,")
+    return kept.strip(" ,–")
 
 
 def _did(digest: Digest, named: int) -> str:
@@ -169,17 +176,13 @@ def _did(digest: Digest, named: int) -> str:
     elif digest.edited:
         done.append("edited files")
     if digest.commands:
-        done.append(f"ran {_counted(len(digest.commands), 'command')}")
+        done.append(f"ran {counted(len(digest.commands), 'command')}")
     calls = sum(count for _, count in digest.tools)
     if calls and not done:
-        done.append(f"made {_counted(calls, 'tool call')}")
+        done.append(f"made {counted(calls, 'tool call')}")
     if not done:
         return "answered" if digest.replies else "did not answer"
     return " and ".join(done)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _contains(sentence: str, anchor: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from lineage.core.digest import Digest
 from lineage.core.fences import defused
 from lineage.core.links import escaped, escaped_line
+from lineage.core.wording import counted
 
 _MOST = 12
 _LONGEST = 400
@@ -71,16 +72,14 @@ def _span(code: str) -> str:
 
 
 def _done(digest: Digest) -> Sequence[str]:
-    done = [f"{digest.turns} turns, {digest.replies} of them the agent's replies"]
+    done = [f"{counted(digest.turns, 'turn')}, of which the agent's replies: {digest.replies}"]
     if digest.tools:
         done.append("Tools: " + ", ".join(f"{name} ×{count}" for name, count in digest.tools[:_MOST]))
     if digest.errors:
-        done.append("1 tool result was an error" if digest.errors == 1 else f"{digest.errors} tool results were errors")
+        done.append(counted(digest.errors, "tool error"))
     return done
 
 
 def _ended(digest: Digest) -> Sequence[str]:
-    ended = [_ENDINGS[digest.ending]]
-    if digest.last_reply:
-        ended.append(digest.last_reply)
-    return ended
+    reply = [f"The agent's last words: {digest.last_reply}"] if digest.last_reply else []
+    return reply if reply and digest.ending == "reply" else [_ENDINGS[digest.ending], *reply]

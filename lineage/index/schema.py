@@ -43,6 +43,7 @@ def create(connection: sqlite3.Connection) -> None:
             "create virtual table if not exists search"
             " using fts5(title, sentence, body, tokenize = 'unicode61 remove_diacritics 2')"
         )
+        connection.execute("insert into search (search, rank) values ('hashsize', 33554432)")
         connection.execute(f"pragma application_id = {VERSION}")
 
 

@@ -48,13 +48,14 @@ _SESSIONS = """
 """
 _REFERENCE = "(m.session_id like ? escape '!' or m.session_key like ? escape '!' or m.session_token like ? escape '!')"
 _SEARCH = f"""
-    select a.session_id, a.session_token, a.agent_id, a.source_kind, a.source_path,
-           -bm25(search, {_WEIGHTS}) as score, snippet(search, -1, ?, ?, ' … ', 24),
-           a.project, a.membership_ts, a.memory_sentence
-    from search join artifacts a on a.id = search.rowid
-    where search match ? and a.visible = 1 and a.private = 0 and (?4 is null or a.agent_id = ?4)
-    order by score desc, a.membership_ts desc, a.source_path
+    with found as materialized (select rowid as id, bm25(search, {_WEIGHTS}) as rank from search where search match ?1)
+    select a.id, -found.rank, a.session_id, a.session_token, a.agent_id, a.source_kind, a.source_path, a.project,
+           a.membership_ts, a.memory_sentence
+    from found join artifacts a on a.id = found.id
+    where a.visible = 1 and a.private = 0 and (?2 is null or a.agent_id = ?2)
+    order by found.rank, a.membership_ts desc, a.source_path
 """
+_SNIPPET = "select snippet(search, -1, ?, ?, ' … ', 24) from search where search match ? and rowid = ?"
 
 
 class Known(NamedTuple):
@@ -163,6 +164,11 @@ class Index:
         sql = f"select count(*) from artifacts where source_path in ({marks})"
         return self._count(sql, tuple(paths)) == len(set(paths))
 
+    def oldest_manifests(self) -> list[str]:
+        """The path of each session's oldest manifest."""
+        sql = "select min(source_path) from artifacts where source_kind = 'manifest' group by session_token order by 1"
+        return [row[0] for row in self._read(sql, ())]
+
     def agents(self) -> list[str]:
         return [row[0] for row in self._read("select distinct agent_id from artifacts order by agent_id", ())]
 
@@ -210,13 +216,18 @@ class Index:
         expression = match_expression(query)
         if expression is None:
             return []
-        found = self._read(_SEARCH, (*MARK, expression, agent_id))
-        best: dict[str, Hit] = {}
-        for row in found:
-            best.setdefault(row[1], Hit(*row))
+        best: dict[str, Sequence[Any]] = {}
+        for row in self._read(_SEARCH, (expression, agent_id)):
+            best.setdefault(row[3], row)
             if len(best) == limit:
                 break
-        return list(best.values())
+        return [self._hit(row, expression) for row in best.values()]
+
+    def _hit(self, row: Sequence[Any], expression: str) -> Hit:
+        """The hit of a ranked row; its snippet is made here, for the few that are shown."""
+        identifier, score, session_id, token, agent_id, kind, path, project, membership, sentence = row
+        snippet = next(self._read(_SNIPPET, (*MARK, expression, identifier)))[0]
+        return Hit(session_id, token, agent_id, kind, path, score, snippet, project, membership, sentence)
 
     def counts(self) -> dict[str, int]:
         """How many rows of each kind there are."""

@@ -7,19 +7,19 @@ from typing import Any
 from lineage.core import naming, sentence, transcript
 from lineage.core import summary as summaries
 from lineage.core.body import HASH_SCOPE, body_sha256
+from lineage.core.digest import Digest
 from lineage.core.documents import FALLBACK, SENTENCE_VERSION, Artifact, with_body
 from lineage.core.links import wikilink
 from lineage.core.request import Request
 from lineage.core.sanitizer import VERSION, Sanitizer
 from lineage.core.turns import Turn, Watermark
-from lineage.extract import digest
 from lineage.pipeline.source import Source
 
 
-def memory_sentence(request: Request, source: Source, turns: Sequence[Turn], ending: str) -> tuple[str, str]:
+def memory_sentence(request: Request, source: Source, happened: Digest, ending: str) -> tuple[str, str]:
     """The one sentence of a capture, and its quality. (spec: memory_sentence_v1)"""
     setting = sentence.Setting(request.harness, request.identity.session_id, source.project)
-    text = Sanitizer().text(sentence.fallback(digest(turns), setting, ending))
+    text = Sanitizer().text(sentence.fallback(happened, setting, ending))
     return text, FALLBACK
 
 
@@ -47,7 +47,7 @@ def transcript_of(
     )
 
 
-def summary_of(transcript_artifact: Artifact, turns: Sequence[Turn], narrative: str | None) -> Artifact:
+def summary_of(transcript_artifact: Artifact, happened: Digest, narrative: str | None) -> Artifact:
     """The summary of a capture, from its transcript alone and the narrative that came with the signal, if any.
 
     After a crash the same summary is made again from the transcript's file.
@@ -56,9 +56,14 @@ def summary_of(transcript_artifact: Artifact, turns: Sequence[Turn], narrative: 
         (naming.artifact_path(transcript_artifact.stem, naming.TRANSCRIPT), "transcript"),
         (transcript_artifact.manifest_path, "manifest"),
     )
-    body = summaries.summary(siblings, transcript_artifact.title, digest(turns), narrative)
-    tags = _tags(naming.SUMMARY)
-    return with_body(replace(transcript_artifact, kind=naming.SUMMARY, tags=tags), body)
+    body = summaries.summary(siblings, transcript_artifact.title, happened, narrative)
+    summary = replace(
+        transcript_artifact,
+        kind=naming.SUMMARY,
+        aliases=[naming.alias(transcript_artifact.title, naming.SUMMARY)],
+        tags=_tags(naming.SUMMARY),
+    )
+    return with_body(summary, body)
 
 
 def compaction_of(request: Request, source: Source, mark: Watermark, stem: str, sentenced: tuple[str, str]) -> Artifact:
@@ -115,7 +120,7 @@ def _artifact(
         models=source.models,
         branches=source.branches,
         title=source.title,
-        aliases=[source.title],
+        aliases=[naming.alias(source.title, kind)],
         tags=_tags(kind),
         body=body,
         **own,

@@ -9,6 +9,7 @@ from lineage.core.request import COMPACTION, Request
 from lineage.core.sanitizer import VERSION
 from lineage.core.times import shifted
 from lineage.core.turns import Watermark
+from lineage.extract import digest
 from lineage.pipeline import session as sessions
 from lineage.pipeline import source as sources
 from lineage.pipeline.building import compaction_body, compaction_of, memory_sentence
@@ -74,7 +75,7 @@ def _intent(house: House, session: Session, request: Request, source: Source, ma
     sentenced = (
         (job.sentence, job.quality)
         if job
-        else memory_sentence(request, source, source.turns[: mark.count], "was compacted")
+        else memory_sentence(request, source, digest(source.turns[: mark.count]), "was compacted")
     )
     while True:
         stem = session.stem or naming.stem(request.captured_at, request.token)

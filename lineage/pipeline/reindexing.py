@@ -4,9 +4,8 @@ Disk wins: rows are added, changed and dropped until they are those of the files
 Cut off at any point, the next run goes on where this one ended.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import NamedTuple
 
 from lineage.core import naming
@@ -18,7 +17,7 @@ from lineage.pipeline.publishing import Published, publish_all
 from lineage.pipeline.reading import named_by
 from lineage.store import read_or_none
 
-_BATCH = 200
+_BATCH = 1000
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) files."""
@@ -90,7 +89,7 @@ def synchronize(house: House, *, confirmed: bool = False, progress: Progress | N
             progress(min(start + _BATCH, len(diff.fresh)), len(diff.fresh))
     house.index.remove(diff.gone)
     report.dropped += len(diff.gone)
-    report.claims_rebuilt = _rebuild_claims(house)
+    report.claims_rebuilt = _rebuild_claims(house, diff.present)
     report.broken = [link for link in report.broken if link[1] not in diff.present]
     house.index.complete()
     return report
@@ -158,23 +157,14 @@ def _row(house: House, change: _Change, report: Report) -> Row | None:
     return row_of(document, blob.data, blob.stamp)
 
 
-def _rebuild_claims(house: House) -> int:
+def _rebuild_claims(house: House, present: Collection[str]) -> int:
     """A lost claim is rebuilt from the session's oldest manifest. (format: Identity)"""
-    claimed = {entry.key for entry in house.canon.store.list(naming.CLAIMS)}
     rebuilt = 0
-    for session in _oldest_manifests(house):
-        if naming.claim_path(session.token) not in claimed:
-            manifest = house.canon.manifests.get(session.stem)
+    for path in house.index.oldest_manifests():
+        name = naming.parse_path(path)
+        if name and naming.claim_path(name.token) not in present:
+            manifest = house.canon.manifests.get(name.stem)
             if manifest:
-                house.canon.claims.claim(manifest.identity, session.stem)
+                house.canon.claims.claim(manifest.identity, name.stem)
                 rebuilt += 1
     return rebuilt
-
-
-def _oldest_manifests(house: House) -> Iterator[naming.Name]:
-    names = (naming.parse_path(item.path) for item in house.index.known())
-    manifests = sorted(
-        (name for name in names if name and name.kind == naming.MANIFEST), key=lambda n: (n.token, n.stem)
-    )
-    for _, group in groupby(manifests, key=lambda name: name.token):
-        yield next(group)

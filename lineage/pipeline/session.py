@@ -10,6 +10,7 @@ from lineage.core.planner import Intent
 from lineage.core.request import COMPACTION, SESSION_END, Request
 from lineage.core.sanitizer import Sanitizer
 from lineage.core.turns import Watermark
+from lineage.extract import digest
 from lineage.pipeline.building import summary_of
 from lineage.pipeline.carrying_out import carry_out
 from lineage.pipeline.house import House
@@ -91,7 +92,9 @@ def intent_of(artifact: Artifact, session: Session, source: Source | None = None
     made = job_for(artifact, SESSION_END)
     job = next((known for known in session.jobs if known.name == made.name), None)
     narrative = Sanitizer().optional(job.payload.get("summary")) if job else _narrative(artifact, source)
-    return Intent(job or made, stem, (artifact, summary_of(artifact, transcript.parsed(artifact.body), narrative)))
+    return Intent(
+        job or made, stem, (artifact, summary_of(artifact, digest(transcript.parsed(artifact.body)), narrative))
+    )
 
 
 def _narrative(artifact: Artifact, source: Source | None) -> str | None:

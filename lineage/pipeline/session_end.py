@@ -11,6 +11,7 @@ from lineage.core.request import SESSION_END, Request
 from lineage.core.sanitizer import VERSION
 from lineage.core.times import shifted
 from lineage.core.turns import Turn, first_new
+from lineage.extract import digest
 from lineage.pipeline import session as sessions
 from lineage.pipeline import source as sources
 from lineage.pipeline.building import memory_sentence, summary_of, transcript_of
@@ -72,11 +73,13 @@ def _intent(house: House, session: Session, request: Request, source: Source, tu
     """The capture to be written: under the time and sentence of an unfinished signal where there is one."""
     job = next((job for job in session.jobs if job.flow == SESSION_END), None)
     request = replace(request, captured_at=_moment(session, request, job))
-    sentenced = (job.sentence, job.quality) if job else memory_sentence(request, source, turns, "ended")
+    happened = digest(turns)
+    ending = "ended" if turns[0].number == 1 else "was resumed and ended"
+    sentenced = (job.sentence, job.quality) if job else memory_sentence(request, source, happened, ending)
     while True:
         stem = session.stem or naming.stem(request.captured_at, request.token)
         transcript = transcript_of(request, source, turns, stem, sentenced)
-        artifacts = (transcript, summary_of(transcript, turns, source.summary))
+        artifacts = (transcript, summary_of(transcript, happened, source.summary))
         if all(house.canon.artifacts.holds(artifact) is not False for artifact in artifacts):
             return Intent(sessions.job_of(request, sentenced), stem, artifacts)
         request = replace(request, captured_at=shifted(request.captured_at, milliseconds=1))

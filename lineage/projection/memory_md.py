@@ -13,6 +13,7 @@ from lineage.core.links import escaped, wikilink
 from lineage.core.naming import SUMMARY
 from lineage.core.sentence import base_name
 from lineage.core.times import day
+from lineage.core.wording import counted
 
 FULL = "full"
 COMPACT = "compact"
@@ -38,17 +39,16 @@ def render(entries: Sequence[Entry], *, max_bytes: int, row_style: str = FULL) -
     The head keeps at most a quarter of the budget. Where rows don't fit, the oldest are clipped and one notice says so.
     """
     head = clipped(_head(entries), max_bytes // _HEAD_SHARE, "…")
-    rows = [_row(entry, row_style) for entry in entries]
     room = max_bytes - len(f"{head}\n{HEADING}\n\n".encode())
-    kept = _fitting(entries, rows, room)
+    rows = _fitting(entries, row_style, room)
     parts = [head, HEADING, ""]
-    if kept < len(entries):
-        parts += [_notice(entries, kept), ""]
-    for date, group in groupby(range(kept), key=lambda index: day(entries[index].membership)):
+    if len(rows) < len(entries):
+        parts += [_notice(entries, len(rows)), ""]
+    for date, group in groupby(range(len(rows)), key=lambda index: day(entries[index].membership)):
         parts += [f"### {date}", "", *(rows[index] for index in group), ""]
     if not entries:
         parts += ["No session ended in the last 30 days.", ""]
-    return Rendered("\n".join(parts), kept, len(entries))
+    return Rendered("\n".join(parts), len(rows), len(entries))
 
 
 def _head(entries: Sequence[Entry]) -> str:
@@ -75,12 +75,11 @@ def _projects(entries: Iterable[Entry]) -> list[str]:
             counts[entry.project] = counts.get(entry.project, 0) + 1
             last.setdefault(entry.project, day(entry.membership))
     shown = list(counts)[:_MOST_PROJECTS]
-    lines = [f"- {escaped(base_name(path) or path)} · {_captures(counts[path])} · last {last[path]}" for path in shown]
+    lines = [
+        f"- {escaped(base_name(path) or path)} · {counted(counts[path], 'capture')} · last {last[path]}"
+        for path in shown
+    ]
     return lines + ([f"- … and {len(counts) - len(shown)} more"] if len(counts) > len(shown) else [])
-
-
-def _captures(count: int) -> str:
-    return "1 capture" if count == 1 else f"{count} captures"
 
 
 def _row(entry: Entry, style: str) -> str:
@@ -94,22 +93,32 @@ def _row(entry: Entry, style: str) -> str:
     return f"- {entry.membership} | session={escaped(entry.session_id)} | project={project} | {sentence} {links}"
 
 
-def _fitting(entries: Sequence[Entry], rows: Sequence[str], room: int) -> int:
-    """How many rows fit, the notice about the clipped ones included."""
-    costs, previous = [], ""
-    for entry, row in zip(entries, rows, strict=True):
-        date = day(entry.membership)
-        heading = 0 if date == previous else len(f"\n### {date}\n\n")
-        costs.append(len(row.encode()) + 1 + heading)
-        previous = date
-    kept = fitting(costs, room)
-    if kept == len(rows):
-        return kept
-    longest_notice = len(_notice(entries, 0).encode()) + len(_OLDEST) + 32
-    return fitting(costs, room - longest_notice)
+def _fitting(entries: Sequence[Entry], style: str, room: int) -> list[str]:
+    """The rows that fit, newest first; where not all do, the notice about the others fits too."""
+    rows, costs = _rows_within(entries, style, room)
+    if len(rows) == len(entries):
+        return rows
+    longest_notice = len(_notice(entries, 0).encode()) + len(_OLDEST)
+    return rows[: fitting(costs, room - longest_notice)]
 
 
-_OLDEST = " The oldest row kept is of 2026-03-28T22:34:06.792Z."
+def _rows_within(entries: Sequence[Entry], style: str, room: int) -> tuple[list[str], list[int]]:
+    """Rows with their costs in bytes, day headings included, until `room` is spent."""
+    rows: list[str] = []
+    costs: list[int] = []
+    left, previous = room, ""
+    for entry in entries:
+        row, date = _row(entry, style), day(entry.membership)
+        cost = len(row.encode()) + 1 + (0 if date == previous else len(f"\n### {date}\n\n"))
+        left, previous = left - cost, date
+        if left < 0:
+            break
+        rows.append(row)
+        costs.append(cost)
+    return rows, costs
+
+
+_OLDEST = " The oldest row kept is of 2026-03-28T22:34:06.792Z." + " " * 32
 
 
 def _notice(entries: Sequence[Entry], kept: int) -> str:

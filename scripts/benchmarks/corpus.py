@@ -14,6 +14,7 @@ from lineage.core.documents import Document, claim, serialized
 from lineage.core.request import SESSION_END, Request, request
 from lineage.core.times import shifted
 from lineage.core.turns import ASSISTANT, TOOL, USER, Turn, identified
+from lineage.extract import digest
 from lineage.pipeline.building import memory_sentence, summary_of, transcript_of
 from lineage.pipeline.house import House
 from lineage.pipeline.publishing import publish_all
@@ -106,9 +107,10 @@ def _session(prose: Prose, ended_at: str) -> Iterator[Document]:
     turns = identified(list(_turns(prose, ended_at)), asked.token)
     source = _source(asked, turns, prose.sentence()[:80])
     stem = naming.stem(ended_at, asked.token)
-    sentenced = memory_sentence(asked, source, turns, "ended")
+    happened = digest(turns)
+    sentenced = memory_sentence(asked, source, happened, "ended")
     transcript = transcript_of(asked, source, turns, stem, sentenced)
-    capture = (transcript, summary_of(transcript, turns, None))
+    capture = (transcript, summary_of(transcript, happened, None))
     yield from capture
     yield claim(asked.identity, stem)
     manifest = revisions.linked(None, stem, capture, prose.identifier(), ended_at)

@@ -14,6 +14,7 @@ from lineage.config import Settings
 from lineage.core import naming
 from lineage.core.documents import Artifact
 from lineage.core.request import COMPACTION, SESSION_END, Request, request
+from lineage.extract import digest
 from lineage.index import Index
 from lineage.pipeline.building import summary_of, transcript_of
 from lineage.pipeline.compaction import compaction
@@ -102,7 +103,7 @@ def write_capture(
     source = observed(asked, house.settings)
     stem = house.canon.claims.claim(asked.identity, naming.stem(asked.captured_at, asked.token))
     transcript = transcript_of(asked, source, source.turns, stem, (sentence, "ok"))
-    artifacts = (transcript, summary_of(transcript, source.turns, source.summary))
+    artifacts = (transcript, summary_of(transcript, digest(source.turns), source.summary))
     for artifact in artifacts:
         house.canon.artifacts.write(artifact)
     house.canon.manifests.link(stem, artifacts, house.new_id(), house.now)

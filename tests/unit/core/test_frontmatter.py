@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from lineage.core import yaml_strict
 from lineage.core.body import cleaned
-from lineage.core.frontmatter import Handler, dump, load
+from lineage.core.frontmatter import dump, load, split
+from lineage.core.handler import Handler
 from lineage.errors import FormatError
 from tests.support.materials import INVISIBLE, texts
 
@@ -34,7 +35,7 @@ def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def block_of(text: str) -> str:
-    return Handler().split(text)[0]
+    return split(text)[0]
 
 
 @given(METAS, texts())

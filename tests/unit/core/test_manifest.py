@@ -73,7 +73,7 @@ def test_the_body_links_to_everything_of_the_session() -> None:
     for stem in (STEM, LATER_STEM):
         for kind in naming.IMMUTABLE:
             assert f"[[{naming.artifact_path(stem, kind)}|{kind}]]" in result.body
-    assert "[[MEMORY.md#2026-03-29]]" in result.body
+    assert "[[MEMORY.md#2026-03-29|ledger]]" in result.body
 
 
 def test_a_title_stays_in_its_line() -> None:
