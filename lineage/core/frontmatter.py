@@ -4,22 +4,15 @@ What is written reads back equal. What a person or Obsidian rewrote is read by a
 str, int, bool, null and lists, and nothing else. (format: Frontmatter)
 """
 
-import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from lineage.core.body import cleaned
+from lineage.core.block import exported, read_own, split
 from lineage.errors import FormatError
 
 Value = str | int | bool | None | list[str] | list[Any]
 
-BOUNDARY = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
-_LINE = re.compile(r"([a-z_][a-z0-9_]*): (.+)")
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
-_JSON_STRING_END = re.compile(r'[\\"]')
 _MAX_BYTES = 1_000_000
-_MAX_INT = 10**18 - 1
 
 
 def dump(meta: Mapping[str, Value], body: str) -> str:
@@ -35,68 +28,8 @@ def load(text: str) -> tuple[dict[str, Any], str]:
     block, body = split(text)
     if len(block) > _MAX_BYTES:
         raise FormatError("the frontmatter is larger than 1 MB")
-    own = _read_own(block)
+    own = read_own(block)
     return (own if own is not None else _read_foreign(block)), body
-
-
-def split(text: str) -> tuple[str, str]:
-    """The block between the first two `---` lines, and everything after the second one's newline."""
-    opening = BOUNDARY.match(text)
-    closing = BOUNDARY.search(text, opening.end()) if opening else None
-    if opening is None or closing is None:
-        raise FormatError("no frontmatter: the file does not begin with a block between two `---` lines")
-    return text[opening.end() : closing.start()], text[closing.end() :]
-
-
-def exported(meta: Mapping[str, object]) -> str:
-    """The block as it is written: one key a line."""
-    return "".join(f"{key}: {_written(value)}\n" for key, value in meta.items())
-
-
-def _written(value: object) -> str:
-    if isinstance(value, bool) or value is None:
-        return {True: "true", False: "false", None: "null"}[value]
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, str):
-        return _quoted(value)
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(_written(item) for item in value)}]"
-    raise TypeError(f"frontmatter holds no {type(value).__name__}")
-
-
-def _quoted(text: str) -> str:
-    escaped = _JSON_STRING_END.sub(lambda m: "\\" + m[0], cleaned(text))
-    return '"' + _UNPRINTABLE.sub(lambda m: f"\\u{ord(m[0]):04x}", escaped) + '"'
-
-
-def _read_own(block: str) -> dict[str, Any] | None:
-    """The block as this module writes it; None as soon as a line has another form."""
-    meta: dict[str, Any] = {}
-    for line in block.removesuffix("\n").split("\n"):
-        match = _LINE.fullmatch(line)
-        if match is None or match[1] in meta or match[2][0] not in '"[0123456789ntf-':
-            return None
-        try:
-            meta[match[1]] = json.loads(match[2])
-        except (ValueError, RecursionError):
-            return None
-        if not _plain(meta[match[1]]):
-            return None
-    return meta
-
-
-def _plain(value: object) -> bool:
-    if isinstance(value, list):
-        return all(_scalar(item) for item in value)
-    return _scalar(value)
-
-
-def _scalar(value: object) -> bool:
-    """Whether the value is one that the strict YAML would read too; an escape may name a lone surrogate."""
-    if isinstance(value, str):
-        return cleaned(value) == value
-    return value is None or (isinstance(value, int) and abs(value) <= _MAX_INT)
 
 
 def _read_foreign(block: str) -> dict[str, Any]:

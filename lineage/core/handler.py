@@ -5,7 +5,7 @@ from typing import Any
 
 from frontmatter.default_handlers import BaseHandler
 
-from lineage.core import frontmatter, yaml_strict
+from lineage.core import block, yaml_strict
 
 MAX_DEPTH = 8
 
@@ -13,15 +13,15 @@ MAX_DEPTH = 8
 class Handler(BaseHandler):
     """The library without its habits: nothing is stripped, sorted or turned into other types."""
 
-    FM_BOUNDARY = frontmatter.BOUNDARY
+    FM_BOUNDARY = block.BOUNDARY
     START_DELIMITER = END_DELIMITER = "---"
 
     def split(self, text: str) -> tuple[str, str]:
-        return frontmatter.split(text)
+        return block.split(text)
 
     def load(self, fm: str) -> dict[str, Any]:
         """What a person or another program wrote, by the strict YAML. Raises FormatError."""
         return yaml_strict.read(fm, max_depth=MAX_DEPTH)
 
     def export(self, metadata: Mapping[str, object], **_: object) -> str:
-        return frontmatter.exported(metadata)
+        return block.exported(metadata)

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core import yaml_strict
+from lineage.core.block import split
 from lineage.core.body import cleaned
-from lineage.core.frontmatter import dump, load, split
+from lineage.core.frontmatter import dump, load
 from lineage.core.handler import Handler
 from lineage.errors import FormatError
 from tests.support.materials import INVISIBLE, texts
