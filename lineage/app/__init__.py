@@ -34,25 +34,35 @@ def now() -> str:
     return canonical(datetime.now(UTC))
 
 
-def with_house(root: Path, use_case: Callable[["House"], Result], *, create: bool = False) -> Result:
+def with_house(
+    root: Path, use_case: Callable[["House"], Result], *, create: bool = False, writes: bool = False
+) -> Result:
     """Opens the workspace, fills an index that is missing, and runs a use case in it.
 
     An index that turns out to be damaged on the way is begun anew and the use case run again: every one of them may be.
-    `create` makes a workspace that does not exist yet. Raises WorkspaceError where there is none.
+    `create` makes a workspace that does not exist yet; a use case that `writes` first finishes what the spool says is
+    unfinished. Raises WorkspaceError where there is no workspace.
     """
-    from lineage.pipeline.reindexing import ensure_indexed
 
     house = open_house(root, create=create)
     try:
         try:
-            ensure_indexed(house)
-            return use_case(house)
+            return _run(house, use_case, writes=writes)
         except DamagedIndex:
             house.index.reset()
-            ensure_indexed(house)
-            return use_case(house)
+            return _run(house, use_case, writes=writes)
     finally:
         house.index.close()
+
+
+def _run(house: "House", use_case: Callable[["House"], Result], *, writes: bool) -> Result:
+    from lineage.pipeline.recovery import resume
+    from lineage.pipeline.reindexing import ensure_indexed
+
+    ensure_indexed(house)
+    if writes:
+        resume(house)
+    return use_case(house)
 
 
 def open_house(root: Path, *, create: bool = False) -> "House":

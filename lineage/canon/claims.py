@@ -6,7 +6,7 @@ from lineage.core import naming
 from lineage.core.documents import Claim, parsed_as, serialized
 from lineage.core.documents import claim as claim_of
 from lineage.core.identity import Identity
-from lineage.store import ExistsError, Store, read_or_none
+from lineage.store import ExistsError, Store, read_or_none, update
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +27,8 @@ class Claims:
         except ExistsError:
             return self.stem_of(identity.token) or self.claim(identity, stem)
         return stem
+
+    def move(self, identity: Identity, stem: str) -> None:
+        """Claims an older stem: a sync brought a second manifest of the session, and the older one wins."""
+        claim = claim_of(identity, stem)
+        update(self.store, claim.path, lambda _: serialized(claim))

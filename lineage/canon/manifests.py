@@ -32,3 +32,14 @@ class Manifests:
             return serialized(changed) if changed else None
 
         return update(self.store, path, change)
+
+    def retire(self, stem: str, successor: str, write_id: str, now: str) -> bool:
+        """Empties a second manifest of a session, whose captures the one at `successor` names by now."""
+        path = naming.artifact_path(stem, naming.MANIFEST)
+
+        def change(data: bytes | None) -> bytes | None:
+            current = parsed_as(Manifest, data, path) if data is not None else None
+            is_due = current is not None and bool(current.captures or current.compactions)
+            return serialized(revisions.retired(current, successor, write_id, now)) if current and is_due else None
+
+        return update(self.store, path, change)

@@ -25,6 +25,14 @@ class Spool:
         """Unfinished jobs, oldest first: all, or those of one session. Damaged files are left alone, see `damaged`."""
         return self._jobs(token)[0]
 
+    def discard(self, token: str) -> list[str]:
+        """Deletes every spool file of a session, readable or not; which ones. Its own removal's job stays."""
+        keys = [entry.key for entry in self.store.list(_PREFIX) if f"--{token}--" in entry.key]
+        gone = [key for key in keys if not key.endswith("--remove.json")]
+        for key in gone:
+            self.store.delete(key)
+        return gone
+
     def damaged(self) -> list[str]:
         """Spool files that hold no job that this version can read."""
         return self._jobs(None)[1]

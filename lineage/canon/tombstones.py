@@ -1,11 +1,12 @@
 """Tombstones: removed sessions, read by every writer. (spec: deletion/removal)"""
 
+import contextlib
 from dataclasses import dataclass
 
 from lineage.core import naming
-from lineage.core.documents import Tombstone, parsed_as
+from lineage.core.documents import Tombstone, parsed_as, serialized
 from lineage.errors import FormatError, RemovedError
-from lineage.store import Store, read_or_none
+from lineage.store import ExistsError, Store, read_or_none
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,23 @@ class Tombstones:
         """Raises RemovedError where the session was removed."""
         if self.has(token):
             raise RemovedError(f"session {token} was removed{self._when(token)}; it is not captured again")
+
+    def put(self, tombstone: Tombstone) -> bool:
+        """Buries a session, durably; False where it is buried already: the first tombstone stays."""
+        try:
+            self.store.create(tombstone.path, serialized(tombstone), frozen=True)
+        except ExistsError:
+            return False
+        return True
+
+    def removed_turns(self) -> frozenset[str]:
+        """The ids of all removed turns: a fork that was not captured yet must not bring them back."""
+        turns: set[str] = set()
+        for token in self.tokens():
+            with contextlib.suppress(FormatError):
+                tombstone = self.get(token)
+                turns.update(tombstone.removed_turns if tombstone else ())
+        return frozenset(turns)
 
     def tokens(self) -> frozenset[str]:
         """The tokens of all removed sessions."""

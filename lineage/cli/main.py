@@ -26,6 +26,8 @@ COMMANDS = {
     "show": "lineage.cli.show",
     "search": "lineage.cli.search",
     "verify": "lineage.cli.verify",
+    "recover": "lineage.cli.recover",
+    "remove": "lineage.cli.remove",
 }
 
 

@@ -27,7 +27,7 @@ def command(root: Path, yes: bool, as_json: bool) -> int:
     """
     from lineage.app import with_house
 
-    report = with_house(root, lambda house: _reindexed(house, yes=yes))
+    report = with_house(root, lambda house: _reindexed(house, yes=yes), writes=True)
     if as_json:
         say_json(_as_json(report))
     else:

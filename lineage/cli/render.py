@@ -26,7 +26,7 @@ def command(root: Path, as_json: bool) -> int:
     from lineage.app import with_house
     from lineage.core.naming import memory_md_path
 
-    published = with_house(root, _rendered)
+    published = with_house(root, _rendered, writes=True)
     if as_json:
         rows = [
             {

@@ -25,10 +25,12 @@ def command(root: Path, as_json: bool, from_stdin: bool, **given: Any) -> int:
     from lineage.app import with_house
     from lineage.cli.outcome import report
     from lineage.core.request import SESSION_END, request
-    from lineage.pipeline.session_end import session_end
+    from lineage.pipeline.recovery import run
 
     payload = options.read_payload(given, from_stdin=from_stdin)
     outcome = with_house(
-        root, lambda house: session_end(house, request(SESSION_END, payload, agent_id=None, now=house.now)), create=True
+        root,
+        lambda house: run(house, request(SESSION_END, payload, agent_id=None, now=house.now)),
+        create=True,
     )
     return report(outcome, as_json=as_json)

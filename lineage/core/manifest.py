@@ -39,6 +39,25 @@ def linked(
     )
 
 
+def retired(manifest: Manifest, successor: str, write_id: str, now: str) -> Manifest:
+    """A manifest whose captures another one of the session took over: it names nothing but its successor's stem."""
+    body = wikilink(naming.artifact_path(successor, naming.MANIFEST), "manifest") + "\n"
+    return replace(
+        manifest,
+        summary_path=None,
+        transcript_path=None,
+        compaction_path=None,
+        memory_md_refs=[],
+        captures=[],
+        compactions=[],
+        body=body,
+        content_sha256=body_sha256(body),
+        revision=manifest.revision + 1,
+        write_id=write_id,
+        updated_at=now,
+    )
+
+
 def _new(artifact: Artifact, stem: str) -> Manifest:
     return Manifest(
         kind=naming.MANIFEST,

@@ -1,7 +1,7 @@
 """Turns of a session: their stable ids, the watermark of a capture, and what is new after it. (format: Captures)"""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,6 +56,11 @@ def identified(turns: Sequence[Turn], token: str) -> tuple[Turn, ...]:
         replace(turn, number=number, id=turn_id(turn.source_id or f"{token}\n{number}\n{turn.text}"))
         for number, turn in enumerate(turns, 1)
     )
+
+
+def renumbered(turns: Iterable[Turn]) -> tuple[Turn, ...]:
+    """The turns numbered from 1, their ids kept: some were taken out."""
+    return tuple(replace(turn, number=number) for number, turn in enumerate(turns, 1))
 
 
 def turn_id(record: str) -> str:

@@ -15,7 +15,7 @@ from lineage.errors import DamagedIndex, LineageError
 from lineage.index import schema
 from lineage.index.query import match_expression
 from lineage.index.rows import Row
-from lineage.store.databases import connect, discard, guarded
+from lineage.store.databases import connect, discard, guarded, vacuumed
 
 MARK = ("\x02", "\x03")  # around the words of a snippet that matched
 
@@ -47,6 +47,10 @@ _SESSIONS = """
     group by m.id order by newest desc, m.session_token limit ?
 """
 _REFERENCE = "(m.session_id like ? escape '!' or m.session_key like ? escape '!' or m.session_token like ? escape '!')"
+_OLDEST_MANIFEST = """
+    m.source_kind = 'manifest' and m.source_path = (select min(o.source_path) from artifacts o
+    where o.session_token = m.session_token and o.source_kind = 'manifest')
+"""
 _SEARCH = f"""
     with found as materialized (select rowid as id, bm25(search, {_WEIGHTS}) as rank from search where search match ?1)
     select a.id, -found.rank, a.session_id, a.session_token, a.agent_id, a.source_kind, a.source_path, a.project,
@@ -191,7 +195,7 @@ class Index:
     ) -> list[SessionRow]:
         """Sessions, newest first: all agents' where `agent_id` is None; those whose id, key, token or a prefix of one
         is `reference`; those whose project's path is or ends in `project`."""
-        where = ["m.source_kind = 'manifest'"]
+        where = [_OLDEST_MANIFEST]
         values: list[object] = []
         if agent_id is not None:
             where.append("m.agent_id = ?")
@@ -228,6 +232,19 @@ class Index:
         identifier, score, session_id, token, agent_id, kind, path, project, membership, sentence = row
         snippet = next(self._read(_SNIPPET, (*MARK, expression, identifier)))[0]
         return Hit(session_id, token, agent_id, kind, path, score, snippet, project, membership, sentence)
+
+    def forget(self, token: str) -> int:
+        """Drops every row of a session and its text; how many rows. The bytes are gone after `scrub`."""
+        paths = [path for path, _ in self.paths_of(token)]
+        self.remove(paths)
+        return len(paths)
+
+    def scrub(self) -> None:
+        """Leaves no copy of what was dropped: not in free pages, full-text segments or the write-ahead log."""
+        with guarded(self.path):
+            with self._connection as connection:
+                connection.execute("insert into search (search) values ('optimize')")
+            vacuumed(self._connection)
 
     def counts(self) -> dict[str, int]:
         """How many rows of each kind there are."""

@@ -27,7 +27,7 @@ def compaction(house: House, request: Request) -> Outcome:
     """
     if house.canon.tombstones.has(request.token):
         return Outcome(status=REFUSED, session_token=request.token, reason=REMOVED)
-    source = sources.observed(request, house.settings)
+    source = sources.observed(request, house.settings, house.canon.tombstones.removed_turns())
     with sessions.exclusively(house, request.token):
         house.canon.tombstones.refuse(request.token)
         session = sessions.observed(house, request.token)

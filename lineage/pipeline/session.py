@@ -41,9 +41,12 @@ class Session:
         return self.stem is not None and self.manifest is None and not self.jobs
 
 
-def exclusively(house: House, token: str) -> AbstractContextManager[None]:
-    """The session's mutex, shared by about a thousand others. (format: a stem moves on under the session's lock)"""
-    return house.canon.store.mutex(f"session-{token[:2]}")
+def exclusively(house: House, token: str, *, wait: bool = True) -> AbstractContextManager[None]:
+    """The session's mutex, shared by about a thousand others. (format: a stem moves on under the session's lock)
+
+    Raises BusyError where somebody holds it and `wait` is False.
+    """
+    return house.canon.store.mutex(f"session-{token[:2]}", wait=wait)
 
 
 def observed(house: House, token: str) -> Session:

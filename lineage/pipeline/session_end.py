@@ -33,7 +33,7 @@ def session_end(house: House, request: Request) -> Outcome:
     """
     if house.canon.tombstones.has(request.token):
         return Outcome(status=REFUSED, session_token=request.token, reason=REMOVED)
-    source = sources.observed(request, house.settings)
+    source = sources.observed(request, house.settings, house.canon.tombstones.removed_turns())
     with sessions.exclusively(house, request.token):
         house.canon.tombstones.refuse(request.token)
         session = sessions.observed(house, request.token)
@@ -56,6 +56,9 @@ def _new_turns(house: House, session: Session, source: Source) -> Sequence[Turn]
 def _nothing_new(house: House, session: Session, source: Source, finished: Sequence[Artifact]) -> Outcome:
     """Nothing is written but what the newest capture may lack: a summary, a row, MEMORY.md."""
     reason = NOTHING_NEW if source.turns else EMPTY
+    for job in session.jobs:
+        if job.flow == SESSION_END:  # it signalled an end that another run has captured, or one without a turn
+            house.canon.spool.clear(job)
     if not session.captures:
         return Outcome(status=UNCHANGED, session_token=session.token, reason=reason, skipped=source.skipped)
     newest = house.canon.artifacts.get(naming.artifact_path(session.captures[-1], naming.TRANSCRIPT))

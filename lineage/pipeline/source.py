@@ -1,5 +1,6 @@
 """Observing the source: the harness's transcript, sanitized. From here on there is no raw text. (law 4)"""
 
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from lineage.core.links import one_line
 from lineage.core.request import Request
 from lineage.core.sanitizer import Sanitizer
 from lineage.core.sentence import without_markup
-from lineage.core.turns import USER, Turn, identified
+from lineage.core.turns import USER, Turn, identified, renumbered
 from lineage.errors import InvalidInput
 from lineage.harness import checked_name, generic, reader_of
 
@@ -35,12 +36,17 @@ class Source:
     skipped: dict[str, int]
 
 
-def observed(request: Request, settings: Settings) -> Source:
-    """Reads and sanitizes the request's transcript. Raises TranscriptError, InvalidInput and EngineMissing."""
+def observed(request: Request, settings: Settings, removed: Set[str] = frozenset()) -> Source:
+    """Reads and sanitizes the request's transcript, without the turns whose ids are in `removed`.
+
+    Raises TranscriptError, InvalidInput and EngineMissing.
+    """
     sanitizer = Sanitizer()
     _refuse_secret_ids(request, sanitizer)
     capture = _read(request)
     turns = _turns(capture.turns, sanitizer, settings, request.token)
+    if removed:
+        turns = renumbered(turn for turn in turns if turn.id not in removed)
     project = request.project or capture.project
     return Source(
         turns=turns,

@@ -4,6 +4,7 @@ MUST, else data is lost or leaked; SHOULD, else a rebuild is due. Everything is 
 """
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,7 +25,10 @@ SHOULD = "SHOULD"
 
 _REINDEX = "lineage reindex"
 _RENDER = "lineage render"
-_SESSION_END = "lineage session-end (again, for this session)"
+_RECOVER = "lineage recover"
+
+
+_SIBLING = re.compile(r"\[\[(memory/[^|\]#]+)")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -54,6 +58,8 @@ def verify(house: House) -> list[Finding]:
         *survey.findings,
         *_manifests(house, survey),
         *_unnamed(survey),
+        *_links(house, survey),
+        *_spool(house),
         *_sanitized(survey),
         *_rows(house, survey),
         *_ledgers(house, survey),
@@ -72,7 +78,8 @@ def _surveyed(house: House) -> Survey:
                     Finding(SHOULD, entry.key, "not a name of ours: a sync's leftover?", "move it away")
                 )
         elif name.token in removed:
-            survey.findings.append(Finding(MUST, entry.key, "a removed session's file came back", "delete the file"))
+            mend = f"lineage remove {name.token} --again"
+            survey.findings.append(Finding(MUST, entry.key, "a removed session's file came back", mend))
         else:
             _survey_file(house, entry.key, survey)
     return survey
@@ -106,17 +113,38 @@ def _manifests(house: House, survey: Survey) -> Iterator[Finding]:
         claimed = house.canon.claims.stem_of(manifest.identity.token)
         if claimed is None:
             yield Finding(SHOULD, path, "the session's claim is missing", _REINDEX)
-        elif claimed != manifest.stem:
-            yield Finding(SHOULD, path, "a second manifest of a claimed session", _REINDEX)
+        elif claimed != manifest.stem and named_by(manifest):
+            yield Finding(SHOULD, path, "a second manifest of the session", _RECOVER)
 
 
 def _unnamed(survey: Survey) -> Iterator[Finding]:
     named = {path for manifest in survey.manifests.values() for path in named_by(manifest)}
     for path, artifact in survey.artifacts.items():
         if path not in named:
-            yield Finding(SHOULD, path, "in no manifest", _SESSION_END)
+            yield Finding(SHOULD, path, "in no manifest", _RECOVER)
         if artifact.manifest_path not in survey.manifests:
-            yield Finding(SHOULD, path, f"its manifest {artifact.manifest_path} is not there", _SESSION_END)
+            yield Finding(SHOULD, path, f"its manifest {artifact.manifest_path} is not there", _RECOVER)
+
+
+def _links(house: House, survey: Survey) -> Iterator[Finding]:
+    """The siblings that a file opens with are there; a link to a removed session is no finding."""
+    removed = house.canon.tombstones.tokens()
+    documents: dict[str, Artifact | Manifest] = {**survey.artifacts, **survey.manifests}
+    for path, document in documents.items():
+        for target in _SIBLING.findall(document.body.partition("\n")[0]):
+            name = naming.parse_path(target)
+            if target not in survey.hashes and not (name and name.token in removed):
+                yield Finding(SHOULD, path, f"links to {target}, which is not there", _RECOVER)
+
+
+def _spool(house: House) -> Iterator[Finding]:
+    """The spool is private, and empty but for flows that are under way."""
+    for key in house.canon.spool.store.exposed():
+        yield Finding(MUST, f".lineage/{key}", "raw text that others can read", "chmod 700 .lineage/spool")
+    for job in house.canon.spool.pending():
+        yield Finding(SHOULD, f".lineage/spool/{job.name}", f"an unfinished {job.flow}", _RECOVER)
+    for key in house.canon.spool.damaged():
+        yield Finding(SHOULD, f".lineage/{key}", "no job that can be read", "look at it, then delete it")
 
 
 def _sanitized(survey: Survey) -> Iterator[Finding]:

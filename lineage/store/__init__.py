@@ -3,7 +3,7 @@
 Nothing above this package may assume that a store is a folder: an object store with conditional writes joins later.
 """
 
-from lineage.store.base import Blob, ConflictError, Entry, ExistsError, MissingError, Store, checked_key
+from lineage.store.base import Blob, BusyError, ConflictError, Entry, ExistsError, MissingError, Store, checked_key
 from lineage.store.lease import Lease, LeaseLost, lease
 from lineage.store.local import LocalStore
 from lineage.store.memory import MemoryStore
@@ -11,6 +11,7 @@ from lineage.store.operations import commit, read_or_none, update
 
 __all__ = [
     "Blob",
+    "BusyError",
     "ConflictError",
     "Entry",
     "ExistsError",

@@ -34,6 +34,10 @@ class MissingError(LineageError):
     """The key holds nothing."""
 
 
+class BusyError(LineageError):
+    """A mutex is held by somebody else, and waiting was not wanted."""
+
+
 class ConflictError(LineageError):
     """`replace` found another version than the one it was given, or nothing."""
 
@@ -72,11 +76,20 @@ class Store(Protocol):
         """Removes a key; nothing happens where there is none. Durable on return."""
         ...
 
-    def mutex(self, name: str) -> AbstractContextManager[None]:
+    def mutex(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
         """Mutual exclusion between all users of this store, released when its holder dies.
 
-        It saves work and makes sequences of calls safe from each other; what keeps a single key safe is `replace`.
+        Raises BusyError where somebody holds it and `wait` is False. It saves work and makes sequences of calls safe
+        from each other; what keeps a single key safe is `replace`.
         """
+        ...
+
+    def exposed(self) -> tuple[str, ...]:
+        """The keys of a private store that others on this machine can read."""
+        ...
+
+    def tidy(self) -> int:
+        """Collects what writers that died left behind and nobody will use; how much it was."""
         ...
 
 

@@ -25,6 +25,7 @@ def connect(path: Path) -> sqlite3.Connection:
         try:
             _use_wal(connection)
             connection.execute("pragma synchronous = normal")
+            connection.execute("pragma secure_delete = on")
         except sqlite3.Error:
             connection.close()
             raise
@@ -60,6 +61,12 @@ def guarded(path: Path) -> Iterator[None]:
 
 def _code(error: sqlite3.Error) -> int:
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
+
+
+def vacuumed(connection: sqlite3.Connection) -> None:
+    """Rewrites a database without its free pages and empties its write-ahead log."""
+    connection.execute("vacuum")
+    connection.execute("pragma wal_checkpoint(truncate)")
 
 
 def discard(path: Path) -> None:

@@ -10,11 +10,20 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from lineage.errors import WorkspaceError
-from lineage.store.base import Blob, ConflictError, Entry, ExistsError, MissingError, checked_key, checked_prefix
-from lineage.store.platform import hold, publish_new, sync
+from lineage.store.base import (
+    Blob,
+    BusyError,
+    ConflictError,
+    Entry,
+    ExistsError,
+    MissingError,
+    checked_key,
+    checked_prefix,
+)
+from lineage.store.platform import can_rename_open_files, hold, is_free, publish_new, sync
 
 TEMP_PREFIX = ".lineage-tmp-"
 _LOCK_SHARDS = 64
@@ -80,15 +89,27 @@ class LocalStore:
             path.unlink()
             _sync_directory(path.parent)
 
-    def mutex(self, name: str) -> AbstractContextManager[None]:
-        return self._mutex(name)
+    def mutex(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
+        return self._mutex(name, wait)
+
+    def exposed(self) -> tuple[str, ...]:
+        with _world(str(self.root)):
+            keys = (entry.key for entry in sorted(_scan(self.root, "spool")))
+            return tuple(key for key in keys if _is_open(self._path(key)))
+
+    def tidy(self) -> int:
+        with _world(str(self.root)):
+            return sum(map(_collected, _temporaries(self.root)))
 
     @contextmanager
-    def _mutex(self, name: str) -> Iterator[None]:
+    def _mutex(self, name: str, wait: bool) -> Iterator[None]:
         with _world(name):
             _make_directories(self._locks, 0o700)
             lock = FileLock(str(self._locks / f"{name}.lock"), mode=0o600, thread_local=False)
-            lock.acquire()
+            try:
+                lock.acquire(blocking=wait)
+            except Timeout as error:
+                raise BusyError(f"{name} is held by somebody else") from error
         try:
             yield
         finally:
@@ -99,24 +120,46 @@ class LocalStore:
 
     @contextmanager
     def _temporary(self, path: Path, data: bytes, *, frozen: bool) -> Iterator[Path]:
-        """A durable temporary file beside `path`; gone afterwards. Its writer holds a lock on it."""
+        """A durable temporary file beside `path`; gone afterwards. Its writer holds a lock on it until then."""
         _make_directories(path.parent, 0o700 if self._private else 0o777)
-        temporary = path.parent / f"{TEMP_PREFIX}{secrets.token_hex(8)}"
-        mode = 0o600 if self._private else 0o666
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY, mode)
+        descriptor, temporary = self._opened_temporary(path.parent)
         try:
-            try:
-                hold(descriptor)
-                _write_all(descriptor, data)
-                if frozen:
-                    os.chmod(temporary, 0o400 if self._private else 0o444)
-                sync(descriptor)
-            finally:
-                os.close(descriptor)
-            yield temporary
+            with _kept_held(descriptor):
+                try:
+                    _write_all(descriptor, data)
+                    if frozen:
+                        os.chmod(temporary, 0o400 if self._private else 0o444)
+                    sync(descriptor)
+                finally:
+                    os.close(descriptor)
+                yield temporary
         finally:
             with contextlib.suppress(FileNotFoundError):
                 temporary.unlink()
+
+    def _opened_temporary(self, folder: Path) -> tuple[int, Path]:
+        """A new file that this process holds. One that a collector took before it was held is given up."""
+        mode = 0o600 if self._private else 0o666
+        while True:
+            temporary = folder / f"{TEMP_PREFIX}{secrets.token_hex(8)}"
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY, mode)
+            hold(descriptor)
+            if os.fstat(descriptor).st_nlink:
+                return descriptor, temporary
+            os.close(descriptor)
+
+
+@contextmanager
+def _kept_held(descriptor: int) -> Iterator[None]:
+    """Keeps a held file held after its descriptor was closed, and its errors seen; Windows renames no open file."""
+    if not can_rename_open_files:
+        yield
+        return
+    twin = os.dup(descriptor)
+    try:
+        yield
+    finally:
+        os.close(twin)
 
 
 @contextmanager
@@ -192,6 +235,32 @@ def _scan(root: Path, prefix: str) -> Iterator[Entry]:
         elif entry.is_file(follow_symlinks=False) and not entry.name.startswith(TEMP_PREFIX):
             with contextlib.suppress(FileNotFoundError):
                 yield Entry(key, _stamp(entry.stat(follow_symlinks=False)))
+
+
+def _is_open(path: Path) -> bool:
+    """Whether others may read a file: its own mode, or that of its folder, lets them. Windows has no such modes."""
+    return can_rename_open_files and bool(path.stat().st_mode & 0o077 and path.parent.stat().st_mode & 0o077)
+
+
+def _temporaries(root: Path) -> Iterator[Path]:
+    """Temporary files anywhere below the root."""
+    for folder, _, names in os.walk(root):
+        yield from (Path(folder, name) for name in names if name.startswith(TEMP_PREFIX))
+
+
+def _collected(temporary: Path) -> bool:
+    """Removes a temporary file whose writer died: nobody holds it. False where somebody does, or it is gone."""
+    try:
+        descriptor = os.open(temporary, os.O_RDWR | _NO_FOLLOW | _NO_BLOCK | _BINARY)
+    except (FileNotFoundError, PermissionError):
+        return False
+    try:
+        free = is_free(descriptor)
+        if free:
+            temporary.unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)
+    return free
 
 
 def _stamp(status: os.stat_result) -> str:

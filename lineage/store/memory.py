@@ -6,7 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
-from lineage.store.base import Blob, ConflictError, Entry, ExistsError, MissingError, checked_key, checked_prefix
+from lineage.store.base import (
+    Blob,
+    BusyError,
+    ConflictError,
+    Entry,
+    ExistsError,
+    MissingError,
+    checked_key,
+    checked_prefix,
+)
 
 
 class MemoryStore:
@@ -47,9 +56,15 @@ class MemoryStore:
         with self._lock:
             self._blobs.pop(checked_key(key), None)
 
-    def mutex(self, name: str) -> AbstractContextManager[None]:
+    def mutex(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
         with self._lock:
-            return _Held(self._mutexes[name])
+            return _Held(name, self._mutexes[name], wait)
+
+    def exposed(self) -> tuple[str, ...]:
+        return ()
+
+    def tidy(self) -> int:
+        return 0
 
     def _put(self, key: str, data: bytes) -> str:
         version = hashlib.sha256(data).hexdigest()
@@ -58,11 +73,12 @@ class MemoryStore:
 
 
 class _Held(AbstractContextManager[None]):
-    def __init__(self, lock: threading.Lock) -> None:
-        self._lock = lock
+    def __init__(self, name: str, lock: threading.Lock, wait: bool) -> None:
+        self._name, self._lock, self._wait = name, lock, wait
 
     def __enter__(self) -> None:
-        self._lock.acquire()
+        if not self._lock.acquire(blocking=self._wait):
+            raise BusyError(f"{self._name} is held by somebody else")
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()

@@ -12,6 +12,7 @@ except ImportError:  # Windows has neither; its own semantics keep an open file 
     fcntl = None  # type: ignore[assignment]
 
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+can_rename_open_files = os.name != "nt"
 _AT_FDCWD = -100
 _RENAME_NOREPLACE = 1
 
@@ -29,6 +30,17 @@ def hold(descriptor: int) -> None:
     """Locks a file for as long as its descriptor is open: what nobody holds may be collected as left behind."""
     if fcntl is not None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def is_free(descriptor: int) -> bool:
+    """Whether nobody holds an open file; it is held afterwards. False where that cannot be told."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def publish_new(temporary: Path, path: Path) -> None:

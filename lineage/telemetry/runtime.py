@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage.errors import DamagedIndex
-from lineage.store.databases import connect, guarded, set_aside
+from lineage.store.databases import connect, guarded, set_aside, vacuumed
 
 _SCHEMA = """
 create table if not exists captures (
@@ -64,6 +64,17 @@ class Telemetry:
         )
         (shown,) = self._execute("select coalesce(sum(shown), 0) from access")
         return dict(zip(("captures", "compactions", "turns", "redactions", "shown"), (*captures, *shown), strict=True))
+
+    def forget(self, token: str) -> int:
+        """Drops what was counted of a session; how many rows. The bytes are gone after `scrub`."""
+        captures = self._execute("delete from captures where session_token = ? returning 1", (token,))
+        access = self._execute("delete from access where session_token = ? returning 1", (token,))
+        return len(captures) + len(access)
+
+    def scrub(self) -> None:
+        """Leaves no copy of what was dropped."""
+        with contextlib.closing(connect(self.path)) as database, guarded(self.path):
+            vacuumed(database)
 
     def _prepare(self) -> None:
         with contextlib.closing(connect(self.path)) as database, guarded(self.path):

@@ -1,0 +1,160 @@
+"""Recovery: what is unfinished is finished, from files alone. (spec: partial-failure states)
+
+A second run changes nothing. No second sentence is ever made: the spool and the artifacts hold the first.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from lineage.core import naming
+from lineage.core.documents import Artifact
+from lineage.core.job import Job
+from lineage.core.request import COMPACTION, Request, request
+from lineage.errors import LineageError
+from lineage.pipeline import session as sessions
+from lineage.pipeline.carrying_out import carry_out
+from lineage.pipeline.compaction import compaction
+from lineage.pipeline.house import House, Outcome
+from lineage.pipeline.reading import document_at
+from lineage.pipeline.reindexing import Report, reindex
+from lineage.pipeline.removal import REMOVAL, finish_removal
+from lineage.pipeline.session import Session
+from lineage.pipeline.session_end import session_end
+from lineage.store import BusyError
+
+
+@dataclass(slots=True)
+class Recovered:
+    """What a recovery finished: artifacts by path; `waiting` are jobs whose source cannot be read, with the reason;
+    `collected` counts files that dead writers left behind."""
+
+    finished: list[str] = field(default_factory=list)
+    removals: list[str] = field(default_factory=list)
+    waiting: list[tuple[str, str]] = field(default_factory=list)
+    collected: int = 0
+    merged: list[str] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
+
+
+def recover(house: House) -> Recovered:
+    """Finishes everything: spooled jobs, artifacts that no manifest names, second manifests that a sync brought, lost
+    claims, rows and MEMORY.md. It works after every database was deleted."""
+    done = Recovered(collected=house.canon.store.tidy() + house.canon.spool.store.tidy())
+    resume(house, done, wait=True)
+    for token, names in _by_token(house):
+        with sessions.exclusively(house, token):
+            _finish_session(house, token, names, done)
+    done.report = reindex(house, confirmed=True)
+    return done
+
+
+def run(house: House, asked: Request) -> Outcome:
+    """One of the spec's two flows as commands run it: first what others left unfinished, then what is asked."""
+    resume(house, spare=asked.token)
+    return _flow(house, asked)
+
+
+def resume(house: House, done: Recovered | None = None, *, wait: bool = False, spare: str | None = None) -> Recovered:
+    """Finishes what the spool says is unfinished: cheap where it is empty. Sessions that somebody works on right now
+    are left to them, unless `wait` says otherwise; so is the session whose token is `spare`."""
+    done = done or Recovered()
+    for job in house.canon.spool.pending():
+        if job.token == spare:
+            continue
+        try:
+            with sessions.exclusively(house, job.token, wait=wait):
+                _finish_job(house, job, done)
+        except BusyError:
+            continue
+        _replay(house, job, done)
+    return done
+
+
+def _finish_job(house: House, job: Job, done: Recovered) -> None:
+    """What a job has written already is completed from the files."""
+    if job.flow == REMOVAL:
+        finish_removal(house, job)
+        done.removals.append(job.token)
+        return
+    session = sessions.observed(house, job.token)
+    if house.canon.tombstones.has(job.token):
+        house.canon.spool.clear(job)
+        return
+    done.finished += [artifact.path for artifact in sessions.finish_interrupted(house, session)]
+
+
+def _replay(house: House, job: Job, done: Recovered) -> None:
+    """A job that had written nothing yet is run again from its payload. Where its source is gone, it waits."""
+    if job.name not in {known.name for known in house.canon.spool.pending(job.token)}:
+        return
+    try:
+        asked = request(job.flow, job.payload, agent_id=None, now=job.captured_at)
+        outcome = _flow(house, asked)
+    except LineageError as error:
+        done.waiting.append((job.name, error.message))
+        return
+    done.finished += [path for path in (outcome.transcript_path, outcome.compaction_path) if path]
+
+
+def _flow(house: House, asked: Request) -> Outcome:
+    return compaction(house, asked) if asked.flow == COMPACTION else session_end(house, asked)
+
+
+def _by_token(house: House) -> Iterable[tuple[str, list[naming.Name]]]:
+    """The files of each session that was not removed, by token."""
+    removed = house.canon.tombstones.tokens()
+    parsed = (naming.parse_path(entry.key) for entry in house.canon.store.list(naming.MEMORY))
+    names = sorted(
+        (name for name in parsed if name and name.token not in removed), key=lambda n: (n.token, n.stem, n.kind)
+    )
+    return [(token, list(group)) for token, group in groupby(names, key=lambda name: name.token)]
+
+
+def _finish_session(house: House, token: str, names: list[naming.Name], done: Recovered) -> None:
+    """Claims the session, merges a second manifest, and names what no manifest names."""
+    session = _claimed(house, token, names)
+    if session.stem is None:
+        return
+    for name in names:
+        if name.kind == naming.MANIFEST and name.stem != session.stem and _merged(house, session.stem, name.stem):
+            done.merged.append(naming.artifact_path(name.stem, naming.MANIFEST))
+    session = sessions.observed(house, token)
+    named = {naming.TRANSCRIPT: session.captures, naming.COMPACTION: session.compactions}
+    summaries = {name.stem for name in names if name.kind == naming.SUMMARY}
+    for name in names:
+        if name.kind in named and (name.stem not in named[name.kind] or _lacks_summary(name, summaries)):
+            artifact = document_at(house, naming.artifact_path(name.stem, name.kind))
+            if isinstance(artifact, Artifact) and carry_out(house, sessions.intent_of(artifact, session)):
+                done.finished.append(artifact.path)
+
+
+def _lacks_summary(name: naming.Name, summaries: set[str]) -> bool:
+    return name.kind == naming.TRANSCRIPT and name.stem not in summaries
+
+
+def _claimed(house: House, token: str, names: list[naming.Name]) -> Session:
+    """The session with its claim: a lost one is made again, from the oldest manifest or from what an artifact says; one
+    that names a younger manifest than the oldest moves to that."""
+    claimed = house.canon.claims.stem_of(token)
+    oldest = min(names, key=lambda name: (name.kind != naming.MANIFEST, name.stem))
+    document = document_at(house, naming.artifact_path(oldest.stem, oldest.kind))
+    if document is not None and (claimed is None or (oldest.kind == naming.MANIFEST and oldest.stem < claimed)):
+        said = naming.parse_path(document.manifest_path) if isinstance(document, Artifact) else None
+        house.canon.claims.move(document.identity, said.stem if said else document.stem)
+    return sessions.observed(house, token)
+
+
+def _merged(house: House, stem: str, other: str) -> bool:
+    """The claimed manifest takes over the captures of another one, which is retired. (format: Identity)"""
+    manifest = house.canon.manifests.get(other)
+    if manifest is None or not (manifest.captures or manifest.compactions):
+        return False
+    captures = [naming.artifact_path(captured, naming.TRANSCRIPT) for captured in manifest.captures]
+    compactions = [naming.artifact_path(compacted, naming.COMPACTION) for compacted in manifest.compactions]
+    for path in captures + compactions:
+        artifact = document_at(house, path)
+        if isinstance(artifact, Artifact):
+            house.canon.manifests.link(stem, (artifact,), house.new_id(), house.now)
+    house.canon.manifests.retire(other, stem, house.new_id(), house.now)
+    return True

@@ -1,0 +1,218 @@
+"""Privacy removal: tombstone first, then files, rows and projections, then the scrub. (format: Removal)
+
+A removal that was cut off is finished by the next run: its job lies in the spool until the last step.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from lineage.core import naming, transcript
+from lineage.core.documents import Artifact, Manifest, Tombstone, parsed
+from lineage.core.identity import DEFAULT_AGENT, TOKEN, session_token
+from lineage.core.job import Job
+from lineage.core.links import one_line
+from lineage.core.sanitizer import Sanitizer
+from lineage.errors import FormatError, NotFoundError
+from lineage.pipeline import session as sessions
+from lineage.pipeline.house import House
+from lineage.pipeline.lookup import resolve
+from lineage.pipeline.publishing import publish_all
+from lineage.store import read_or_none
+
+REMOVAL = "remove"
+
+_AGAIN = "what came back goes with `lineage remove {} --again`"
+
+_SHORTEST_PROBE = 24
+_MOST_PROBES = 400
+_PLACES = (naming.MEMORY, "agents/", "books/")
+_FILES = ("MEMORY.md", "AGENT_MEMORY.md")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What a removal removed, checked and could not reach. With `dry_run` it says what would be removed.
+
+    `elsewhere` are files of others, another session's or a hand-written note, that hold a line of the session too:
+    theirs, named and not removed.
+    """
+
+    session_token: str
+    session_id: str | None
+    agent_id: str
+    harness: str | None
+    reason: str
+    removed_at: str
+    dry_run: bool
+    removed_paths: list[str]
+    spool_files: list[str]
+    rows: int
+    turns: int
+    checked_files: int
+    elsewhere: list[str]
+    out_of_reach: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The session to be removed, as its files show it."""
+
+    token: str
+    agent_id: str
+    session_id: str | None
+    harness: str | None
+    paths: list[str]
+    turns: list[str]
+    probes: frozenset[str]
+
+
+def remove(house: House, reference: str, *, reason: str, dry_run: bool = False, again: bool = False) -> Receipt:
+    """Removes a session for good. `again` deletes what came back of one that was removed before.
+
+    Raises NotFoundError where no session, or more than one, answers to the reference, and where it was removed already
+    and `again` is not set.
+    """
+    token = _token(house, reference, again=again)
+    with sessions.exclusively(house, token):
+        target = _target(house, token)
+        job = _job(house, target, one_line(Sanitizer().text(reason)))
+        if dry_run:
+            return _receipt(house, target, job, spooled=[], rows=0, dry_run=True)
+        house.canon.spool.put(job)
+        spooled, rows = finish_removal(house, job)
+        return _receipt(house, target, job, spooled=spooled, rows=rows, dry_run=False)
+
+
+def finish_removal(house: House, job: Job) -> tuple[list[str], int]:
+    """The steps of a removal, from its job alone, however far it had come. The caller holds the session's mutex.
+
+    Gives back the spool files and the number of rows that went.
+    """
+    house.canon.tombstones.put(_tombstone(job))
+    for path in _paths(house, job.token):
+        house.canon.store.delete(path)
+    spooled = house.canon.spool.discard(job.token)
+    rows = house.index.forget(job.token) + house.telemetry.forget(job.token)
+    publish_all(house)
+    house.index.scrub()
+    house.telemetry.scrub()
+    house.canon.store.tidy()
+    house.canon.spool.store.tidy()
+    house.canon.spool.clear(job)
+    return spooled, rows
+
+
+def _token(house: House, reference: str, *, again: bool) -> str:
+    """The token of a session that is there, or of one that was removed."""
+    buried = [reference] if TOKEN.fullmatch(reference) else []
+    buried.append(session_token(DEFAULT_AGENT, reference))
+    for token in buried:
+        if house.canon.tombstones.has(token):
+            if not again:
+                raise NotFoundError(f"{reference!r} was removed already", hint=_AGAIN.format(reference))
+            return token
+    return resolve(house, reference).session_token
+
+
+def _target(house: House, token: str) -> _Target:
+    paths = _paths(house, token)
+    documents = [document for path in paths if (document := _readable(house, path))]
+    transcripts = [d for d in documents if isinstance(d, Artifact) and d.kind == naming.TRANSCRIPT]
+    turns = [turn for artifact in transcripts for turn in transcript.parsed(artifact.body)]
+    first = documents[0] if documents else None
+    tombstone = house.canon.tombstones.get(token)
+    return _Target(
+        token=token,
+        agent_id=first.agent_id if first else tombstone.agent_id if tombstone else DEFAULT_AGENT,
+        session_id=first.session_id if first else None,
+        harness=first.harness if first else None,
+        paths=paths,
+        turns=list(dict.fromkeys(turn.id for turn in turns)),
+        probes=_probes(turn.text for turn in turns),
+    )
+
+
+def _paths(house: House, token: str) -> list[str]:
+    """Every file of the session but its tombstone: a sync client's copies with other names too."""
+    keys = (entry.key for entry in house.canon.store.list(naming.MEMORY))
+    return [key for key in keys if token in key and not key.startswith(naming.TOMBSTONES)]
+
+
+def _readable(house: House, path: str) -> Artifact | Manifest | None:
+    blob = read_or_none(house.canon.store, path)
+    try:
+        document = parsed(blob.data, path) if blob else None
+    except FormatError:
+        return None  # a damaged file, or a sync's copy: it goes all the same
+    return document if isinstance(document, Artifact | Manifest) else None
+
+
+def _probes(texts: Iterable[str]) -> frozenset[str]:
+    """Lines that are long enough to tell the session's text from anybody else's."""
+    lines = (line.strip() for text in texts for line in text.split("\n"))
+    return frozenset(sorted({line for line in lines if len(line) >= _SHORTEST_PROBE})[:_MOST_PROBES])
+
+
+def _job(house: House, target: _Target, reason: str) -> Job:
+    payload = {
+        "agent_id": target.agent_id,
+        "reason": reason,
+        "removed_paths": target.paths,
+        "removed_turns": target.turns,
+    }
+    return Job(flow=REMOVAL, token=target.token, captured_at=house.now, sentence="", quality="", payload=payload)
+
+
+def _tombstone(job: Job) -> Tombstone:
+    return Tombstone(
+        kind="tombstone",
+        agent_id=job.payload["agent_id"],
+        session_token=job.token,
+        removed_at=job.captured_at,
+        reason=job.payload["reason"],
+        removed_paths=job.payload["removed_paths"],
+        removed_turns=job.payload["removed_turns"],
+    )
+
+
+def _receipt(house: House, target: _Target, job: Job, *, spooled: list[str], rows: int, dry_run: bool) -> Receipt:
+    others = [key for key in _others(house) if key not in target.paths]
+    return Receipt(
+        session_token=target.token,
+        session_id=target.session_id,
+        agent_id=target.agent_id,
+        harness=target.harness,
+        reason=job.payload["reason"],
+        removed_at=job.captured_at,
+        dry_run=dry_run,
+        removed_paths=target.paths,
+        spool_files=spooled,
+        rows=rows,
+        turns=len(target.turns),
+        checked_files=len(others),
+        elsewhere=[key for key in others if _holds(house, key, target.probes)],
+        out_of_reach=_out_of_reach(target),
+    )
+
+
+def _others(house: House) -> Iterator[str]:
+    for place in _PLACES:
+        yield from (entry.key for entry in house.canon.store.list(place))
+    yield from (key for key in _FILES if read_or_none(house.canon.store, key))
+
+
+def _holds(house: House, key: str, probes: frozenset[str]) -> bool:
+    blob = read_or_none(house.canon.store, key)
+    text = blob.data.decode("utf-8", errors="replace") if blob else ""
+    return any(probe in text for probe in probes)
+
+
+def _out_of_reach(target: _Target) -> list[str]:
+    """What holds the session's text and is not lineage's."""
+    where = f": ~/.claude/projects/*/{target.session_id}.jsonl" if target.harness == "claude-code" else ""
+    return [
+        f"the transcript that {target.harness or 'the harness'} keeps itself{where}",
+        "the workspace's git history",
+        "copies that a sync client or a backup made",
+        "Obsidian's trash (.trash/)",
+    ]
