@@ -35,32 +35,38 @@ def now() -> str:
 
 
 def with_house(
-    root: Path, use_case: Callable[["House"], Result], *, create: bool = False, writes: bool = False
+    root: Path,
+    use_case: Callable[["House"], Result],
+    *,
+    create: bool = False,
+    writes: bool = False,
+    needs_index: bool = True,
 ) -> Result:
-    """Opens the workspace, fills an index that is missing, and runs a use case in it.
+    """Opens the workspace and runs a use case in it.
 
-    An index that turns out to be damaged on the way is begun anew and the use case run again: every one of them may be.
-    `create` makes a workspace that does not exist yet; a use case that `writes` first finishes what the spool says is
-    unfinished. Raises WorkspaceError where there is no workspace.
+    `create` makes a workspace that does not exist yet; `needs_index` fills an index that is missing; a use case that
+    `writes` first finishes what the spool says is unfinished. An index that turns out to be damaged on the way is begun
+    anew and the use case run again: every one of them may be. Raises WorkspaceError where there is no workspace.
     """
-
     house = open_house(root, create=create)
     try:
         try:
-            return _run(house, use_case, writes=writes)
+            return _run(house, use_case, writes=writes, needs_index=needs_index)
         except DamagedIndex:
             house.index.reset()
-            return _run(house, use_case, writes=writes)
+            return _run(house, use_case, writes=writes, needs_index=needs_index)
     finally:
         house.index.close()
 
 
-def _run(house: "House", use_case: Callable[["House"], Result], *, writes: bool) -> Result:
-    from lineage.pipeline.recovery import resume
-    from lineage.pipeline.reindexing import ensure_indexed
+def _run(house: "House", use_case: Callable[["House"], Result], *, writes: bool, needs_index: bool) -> Result:
+    if needs_index:
+        from lineage.pipeline.reindexing import ensure_indexed
 
-    ensure_indexed(house)
+        ensure_indexed(house)
     if writes:
+        from lineage.pipeline.recovery import resume
+
         resume(house)
     return use_case(house)
 

@@ -27,7 +27,7 @@ def command(root: Path, yes: bool, as_json: bool) -> int:
     """
     from lineage.app import with_house
 
-    report = with_house(root, lambda house: _reindexed(house, yes=yes), writes=True)
+    report = with_house(root, lambda house: _reindexed(house, yes=yes), needs_index=False)
     if as_json:
         say_json(_as_json(report))
     else:
@@ -36,16 +36,23 @@ def command(root: Path, yes: bool, as_json: bool) -> int:
 
 
 def _reindexed(house: "House", *, yes: bool) -> "Report":
+    """Reindexes with a bar on a terminal; what the spool says is unfinished is finished on rows that are complete."""
+    from lineage.pipeline.recovery import resume
     from lineage.pipeline.reindexing import reindex
 
     if not sys.stderr.isatty():
-        return reindex(house, confirmed=yes)
-    from rich.console import Console
-    from rich.progress import Progress
+        report = reindex(house, confirmed=yes)
+    else:
+        from rich.console import Console
+        from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reindex", total=None)
-        return reindex(house, confirmed=yes, progress=lambda done, total: bar.update(task, completed=done, total=total))
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("reindex", total=None)
+            report = reindex(
+                house, confirmed=yes, progress=lambda done, total: bar.update(task, completed=done, total=total)
+            )
+    resume(house)
+    return report
 
 
 def _as_json(report: "Report") -> dict[str, Any]:

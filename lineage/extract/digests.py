@@ -105,7 +105,7 @@ def _names(texts: Iterable[str]) -> tuple[str, ...]:
 
 def _beginning(text: str) -> str:
     """The beginning of a reply on one line, code left out."""
-    line = one_line(_FENCE.sub("", text))
+    line = one_line(_FENCE.sub("", text)) or one_line(text)
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 

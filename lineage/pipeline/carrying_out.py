@@ -74,8 +74,8 @@ class _Run:
 
     def index(self) -> None:
         self._leased()
-        rows = (row_at(self.house, path) for path in _paths(self.intent))
-        self.house.index.upsert(row for row in rows if row)
+        found = (row_at(self.house, path) for path in _paths(self.intent))
+        self.house.index.upsert(row for row, _ in filter(None, found))
 
     def count(self) -> None:
         """Counts what the file itself shows, so that a run that finishes another one's work counts the same."""

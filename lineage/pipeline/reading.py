@@ -5,29 +5,32 @@ from lineage.core.documents import Artifact, Manifest, parsed
 from lineage.errors import FormatError
 from lineage.index import Row, row_of
 from lineage.pipeline.house import House
-from lineage.store import read_or_none
+from lineage.store import Blob, read_or_none
 
 
 def document_at(house: House, path: str) -> Artifact | Manifest | None:
     """The artifact or manifest at a path, None where there is none. Raises FormatError where it is damaged."""
+    found = _read(house, path)
+    return found[0] if found else None
+
+
+def row_at(house: House, path: str) -> tuple[Row, Artifact | Manifest] | None:
+    """The row of what lies at a path now, and the document itself. Raises FormatError where it is damaged."""
+    found = _read(house, path)
+    if found is None:
+        return None
+    document, blob = found
+    return row_of(document, blob.data, blob.stamp), document
+
+
+def _read(house: House, path: str) -> tuple[Artifact | Manifest, Blob] | None:
     blob = read_or_none(house.canon.store, path)
     if blob is None:
         return None
     document = parsed(blob.data, path)
     if not isinstance(document, Artifact | Manifest):
         raise FormatError(f"{path}: holds a {document.kind}")
-    return document
-
-
-def row_at(house: House, path: str) -> Row | None:
-    """The row of what lies at a path now, None where nothing does."""
-    blob = read_or_none(house.canon.store, path)
-    if blob is None:
-        return None
-    document = parsed(blob.data, path)
-    if not isinstance(document, Artifact | Manifest):
-        raise FormatError(f"{path}: holds a {document.kind}")
-    return row_of(document, blob.data, blob.stamp)
+    return document, blob
 
 
 def named_by(manifest: Manifest) -> list[str]:

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage.core import naming
-from lineage.core.documents import Artifact, Manifest, parsed
+from lineage.core.documents import Manifest
 from lineage.errors import FormatError, LineageError
-from lineage.index import Row, row_of
+from lineage.index import Row
 from lineage.pipeline.house import House
 from lineage.pipeline.publishing import Published, publish_all
-from lineage.pipeline.reading import named_by
-from lineage.store import read_or_none
+from lineage.pipeline.reading import named_by, row_at
 
 _BATCH = 1000
 
@@ -141,20 +140,17 @@ def _take_in(house: House, changes: Iterable[_Change], report: Report) -> None:
 
 
 def _row(house: House, change: _Change, report: Report) -> Row | None:
-    blob = read_or_none(house.canon.store, change.path)
-    if blob is None:
-        return None
     try:
-        document = parsed(blob.data, change.path)
+        found = row_at(house, change.path)
     except FormatError as error:
         report.problems.append((change.path, error.message))
         return None
-    if not isinstance(document, Artifact | Manifest):
-        report.problems.append((change.path, f"{change.path}: holds a {document.kind}"))
+    if found is None:
         return None
+    row, document = found
     if isinstance(document, Manifest):
         report.broken += [(change.path, path) for path in named_by(document)]
-    return row_of(document, blob.data, blob.stamp)
+    return row
 
 
 def _rebuild_claims(house: House, present: Collection[str]) -> int:
