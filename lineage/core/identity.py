@@ -48,9 +48,13 @@ def session_token(agent_id: str, identity: str) -> str:
     return base64.b32encode(hashlib.sha256(seed).digest()).decode("ascii").lower()[:16]
 
 
+def is_agent(text: str) -> bool:
+    return _AGENT.fullmatch(text) is not None
+
+
 def checked_agent(agent_id: str) -> str:
     """The agent id itself, or InvalidInput: a colon would let two identities share one token."""
-    if not _AGENT.fullmatch(agent_id):
+    if not is_agent(agent_id):
         raise InvalidInput(
             f"not an agent id: {agent_id[:80]!r}",
             hint="use 1–64 letters, digits, dots, dashes or underscores, for example --agent default",

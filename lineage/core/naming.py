@@ -3,10 +3,11 @@
 import re
 from typing import NamedTuple
 
-from lineage.core.identity import DEFAULT_AGENT, TOKEN
+from lineage.core.identity import DEFAULT_AGENT, TOKEN, is_agent
 from lineage.core.times import for_file_name, from_file_name
 
 MEMORY = "memory/"
+AGENTS = "agents/"
 CLAIMS = "memory/claims/"
 TOMBSTONES = "memory/tombstones/"
 
@@ -19,7 +20,12 @@ IMMUTABLE_SHOWN = (SUMMARY, TRANSCRIPT, COMPACTION)
 
 _TIME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z"
 _STEM = re.compile(rf"({_TIME})--({TOKEN.pattern})")
+_REGISTER = re.compile(rf"(?:{CLAIMS}|{TOMBSTONES}){TOKEN.pattern}\.md")
+_TOKEN_WITHIN = re.compile(rf"(?<![a-z2-7]){TOKEN.pattern}(?![a-z2-7])")
+_MEMORY_MD = re.compile(rf"{AGENTS}([^/]+)/MEMORY\.md")
 _PATH = re.compile(rf"memory/({_STEM.pattern})--({'|'.join((*IMMUTABLE, MANIFEST))})\.md")
+_UNPORTABLE = re.compile(r"[A-Z]|\.(?=\.*$)|^(?=(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))")
+_ESCAPED = re.compile(r"~(.)")
 
 
 class Name(NamedTuple):
@@ -67,6 +73,20 @@ def parse_path(path: str) -> Name | None:
     return Name(whole, from_file_name(time), token, kind)
 
 
+def is_register(path: str) -> bool:
+    """Whether a path is that of a claim or a tombstone."""
+    return _REGISTER.fullmatch(path) is not None
+
+
+def tokens_in(path: str) -> list[str]:
+    """What may be a session's token in a path of any form: a sync client's copies keep it.
+
+    >>> tokens_in("memory/claims/h7k3n4p2m2x6q3r5.sync-conflict-20260328.md")
+    ['h7k3n4p2m2x6q3r5']
+    """
+    return _TOKEN_WITHIN.findall(path)
+
+
 def claim_path(token: str) -> str:
     return f"{CLAIMS}{token}.md"
 
@@ -77,4 +97,21 @@ def tombstone_path(token: str) -> str:
 
 def memory_md_path(agent_id: str) -> str:
     """`MEMORY.md`, or `agents/<agent_id>/MEMORY.md` for every agent but the default one."""
-    return "MEMORY.md" if agent_id == DEFAULT_AGENT else f"agents/{agent_id}/MEMORY.md"
+    return "MEMORY.md" if agent_id == DEFAULT_AGENT else f"agents/{_agent_folder(agent_id)}/MEMORY.md"
+
+
+def _agent_folder(agent_id: str) -> str:
+    """The agent's id, escaped where it is no folder of its own on every file system: one that ignores case has a single
+    folder for `Ann` and `ann`, and Windows has none for `con` or `ann.`.
+
+    >>> [_agent_folder(name) for name in ("ann", "Ann", "ann.", "con.x")]
+    ['ann', '~ann', 'ann~_', '~-con.x']
+    """
+    return _UNPORTABLE.sub(lambda m: "~" + {".": "_", "": "-"}.get(m[0], m[0].lower()), agent_id)
+
+
+def agent_of(path: str) -> str | None:
+    """The agent whose MEMORY.md lies at a path below `agents/`; None for any other file."""
+    match = _MEMORY_MD.fullmatch(path)
+    agent = _ESCAPED.sub(lambda m: {"_": ".", "-": ""}.get(m[1], m[1].upper()), match[1]) if match else ""
+    return agent if is_agent(agent) and memory_md_path(agent) == path else None

@@ -50,12 +50,16 @@ def from_epoch(seconds: float) -> str:
 
 
 def shifted(time: str, *, milliseconds: int = 0, days: int = 0) -> str:
-    """A canonical time moved by a duration.
+    """A canonical time moved by a duration. Raises InvalidInput outside years 1–9999.
 
     >>> shifted("2026-03-28T22:34:06.999Z", milliseconds=1)
     '2026-03-28T22:34:07.000Z'
     """
-    return canonical(datetime.fromisoformat(time) + timedelta(milliseconds=milliseconds, days=days))
+    try:
+        moment = datetime.fromisoformat(time) + timedelta(milliseconds=milliseconds, days=days)
+    except OverflowError as error:
+        raise InvalidInput(f"a time out of range: {time} moved on", hint=_HINT) from error
+    return canonical(moment)
 
 
 def for_file_name(time: str) -> str:

@@ -45,8 +45,8 @@ def seen_of(house: House, intent: Intent) -> Seen:
 
 @dataclass(slots=True)
 class _Run:
-    """One application of a plan. The projection's lease is taken with the first step that needs it and held to the end:
-    nobody renders between this run's MEMORY.md and its rows."""
+    """One application of a plan. The projection's lease is taken with the first step that needs it and held until the
+    rows are written: nobody renders between this run's MEMORY.md and its rows."""
 
     house: House
     intent: Intent
@@ -76,6 +76,7 @@ class _Run:
         self._leased()
         found = (row_at(self.house, path) for path in _paths(self.intent))
         self.house.index.upsert(row for row, _ in filter(None, found))
+        self.stack.close()
 
     def count(self) -> None:
         """Counts what the file itself shows, so that a run that finishes another one's work counts the same."""

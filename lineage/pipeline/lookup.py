@@ -43,6 +43,8 @@ def show(house: House, reference: str, kind: str) -> Shown:
     """The newest file of a kind of a session; its access is counted."""
     session = resolve(house, reference)
     paths = [path for path, of_kind in house.index.paths_of(session.session_token) if of_kind == kind]
+    if kind == naming.MANIFEST:
+        paths = [session.manifest_path]  # a retired one, if there is any, is younger
     document = document_at(house, paths[-1]) if paths else None
     if document is None:
         raise NotFoundError(f"session {session.session_id} has no {kind}", hint=f"run `lineage show {reference}`")

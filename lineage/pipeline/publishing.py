@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 
+from lineage.core import naming
 from lineage.core.documents import Artifact
+from lineage.core.identity import DEFAULT_AGENT
 from lineage.core.ledger import entries, head, is_visible
 from lineage.core.window import Window
 from lineage.pipeline.house import House
 from lineage.projection import Rendered, publish, render
-from lineage.store import LeaseLost, lease
+from lineage.store import LeaseLost, lease, read_or_none
 
 _MOST_ATTEMPTS = 20
 
@@ -68,9 +70,17 @@ class Publication(AbstractContextManager["Publication"]):
 
 
 def publish_all(house: House) -> list[Published]:
-    """MEMORY.md of every agent that the index knows, and of the default one."""
+    """MEMORY.md of every agent that the index knows or that has one already, and of the default one."""
     published = []
-    for agent in sorted({*house.index.agents(), "default"}):
+    for agent in sorted({*house.index.agents(), *projected_agents(house), DEFAULT_AGENT}):
         with Publication(house, agent) as publication:
             published.append(publication.publish())
     return published
+
+
+def projected_agents(house: House) -> set[str]:
+    """The agents that have a MEMORY.md: one whose last session went has one still."""
+    agents = {name for entry in house.canon.store.list(naming.AGENTS) if (name := naming.agent_of(entry.key))}
+    if read_or_none(house.canon.store, naming.memory_md_path(DEFAULT_AGENT)):
+        agents.add(DEFAULT_AGENT)
+    return agents

@@ -3,15 +3,16 @@
 A second run changes nothing. No second sentence is ever made: the spool and the artifacts hold the first.
 """
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from lineage.core import naming
-from lineage.core.documents import Artifact
+from lineage.core.documents import Artifact, Manifest
 from lineage.core.job import Job
 from lineage.core.request import COMPACTION, Request, request
-from lineage.errors import LineageError
+from lineage.errors import FormatError, LineageError
 from lineage.pipeline import session as sessions
 from lineage.pipeline.carrying_out import carry_out
 from lineage.pipeline.compaction import compaction
@@ -40,10 +41,11 @@ class Recovered:
 def recover(house: House) -> Recovered:
     """Finishes everything: spooled jobs, artifacts that no manifest names, second manifests that a sync brought, lost
     claims, rows and MEMORY.md. It works after every database was deleted."""
-    done = Recovered(collected=house.canon.store.tidy() + house.canon.spool.store.tidy())
+    done = Recovered(collected=house.canon.store.tidy())
     resume(house, done, wait=True)
     for token, names in _by_token(house):
-        with sessions.exclusively(house, token):
+        # what a damaged file keeps from being finished waits for it; the reindex reports the file
+        with sessions.exclusively(house, token), contextlib.suppress(FormatError):
             _finish_session(house, token, names, done)
     done.report = reindex(house, confirmed=True)
     return done
@@ -60,14 +62,16 @@ def resume(house: House, done: Recovered | None = None, *, wait: bool = False, s
     are left to them, unless `wait` says otherwise; so is the session whose token is `spare`."""
     done = done or Recovered()
     for job in house.canon.spool.pending():
-        if job.token == spare:
+        if job.token == spare and job.flow != REMOVAL:
             continue
         try:
             with sessions.exclusively(house, job.token, wait=wait):
                 _finish_job(house, job, done)
+            _replay(house, job, done)
         except BusyError:
             continue
-        _replay(house, job, done)
+        except FormatError as error:
+            done.waiting.append((job.name, error.message))
     return done
 
 
@@ -124,7 +128,7 @@ def _finish_session(house: House, token: str, names: list[naming.Name], done: Re
     summaries = {name.stem for name in names if name.kind == naming.SUMMARY}
     for name in names:
         if name.kind in named and (name.stem not in named[name.kind] or _lacks_summary(name, summaries)):
-            artifact = document_at(house, naming.artifact_path(name.stem, name.kind))
+            artifact = _readable(house, naming.artifact_path(name.stem, name.kind))
             if isinstance(artifact, Artifact) and carry_out(house, sessions.intent_of(artifact, session)):
                 done.finished.append(artifact.path)
 
@@ -134,15 +138,29 @@ def _lacks_summary(name: naming.Name, summaries: set[str]) -> bool:
 
 
 def _claimed(house: House, token: str, names: list[naming.Name]) -> Session:
-    """The session with its claim: a lost one is made again, from the oldest manifest or from what an artifact says; one
-    that names a younger manifest than the oldest moves to that."""
-    claimed = house.canon.claims.stem_of(token)
-    oldest = min(names, key=lambda name: (name.kind != naming.MANIFEST, name.stem))
-    document = document_at(house, naming.artifact_path(oldest.stem, oldest.kind))
-    if document is not None and (claimed is None or (oldest.kind == naming.MANIFEST and oldest.stem < claimed)):
-        said = naming.parse_path(document.manifest_path) if isinstance(document, Artifact) else None
-        house.canon.claims.move(document.identity, said.stem if said else document.stem)
+    """The session with its claim: a lost or damaged one is made again, from the oldest manifest or from what an
+    artifact says; one that names a younger manifest than the oldest moves to that."""
+    claimed = _stem_claimed(house, token)
+    oldest_first = sorted(names, key=lambda name: (name.kind != naming.MANIFEST, name.stem))
+    documents = (_readable(house, naming.artifact_path(name.stem, name.kind)) for name in oldest_first)
+    oldest = next((document for document in documents if document), None)
+    if oldest and (claimed is None or (isinstance(oldest, Manifest) and oldest.stem < claimed)):
+        said = naming.parse_path(oldest.manifest_path) if isinstance(oldest, Artifact) else None
+        house.canon.claims.move(oldest.identity, said.stem if said else oldest.stem)
     return sessions.observed(house, token)
+
+
+def _stem_claimed(house: House, token: str) -> str | None:
+    with contextlib.suppress(FormatError):
+        return house.canon.claims.stem_of(token)
+    return None
+
+
+def _readable(house: House, path: str) -> Artifact | Manifest | None:
+    """The document at a path, None where it is damaged: it is kept, and reported by the reindex."""
+    with contextlib.suppress(FormatError):
+        return document_at(house, path)
+    return None
 
 
 def _merged(house: House, stem: str, other: str) -> bool:
@@ -153,7 +171,7 @@ def _merged(house: House, stem: str, other: str) -> bool:
     captures = [naming.artifact_path(captured, naming.TRANSCRIPT) for captured in manifest.captures]
     compactions = [naming.artifact_path(compacted, naming.COMPACTION) for compacted in manifest.compactions]
     for path in captures + compactions:
-        artifact = document_at(house, path)
+        artifact = _readable(house, path)
         if isinstance(artifact, Artifact):
             house.canon.manifests.link(stem, (artifact,), house.new_id(), house.now)
     house.canon.manifests.retire(other, stem, house.new_id(), house.now)

@@ -137,6 +137,16 @@ def _take_in(house: House, changes: Iterable[_Change], report: Report) -> None:
     house.index.upsert(rows)
     house.index.restamp(stamps)
     house.index.remove(gone)
+    _forget_buried(house, rows)
+
+
+def _forget_buried(house: House, rows: Iterable[Row]) -> None:
+    """Drops rows of sessions that were removed while their files were read: the removal dropped its rows before."""
+    buried = house.canon.tombstones.tokens() & {row.session_token for row in rows}
+    for token in buried:
+        house.index.forget(token)
+    if buried:
+        house.index.scrub()
 
 
 def _row(house: House, change: _Change, report: Report) -> Row | None:

@@ -3,6 +3,7 @@
 A removal that was cut off is finished by the next run: its job lies in the spool until the last step.
 """
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from lineage.errors import FormatError, NotFoundError
 from lineage.pipeline import session as sessions
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import resolve
-from lineage.pipeline.publishing import publish_all
+from lineage.pipeline.publishing import projected_agents, publish_all
 from lineage.store import read_or_none
 
 REMOVAL = "remove"
@@ -97,21 +98,27 @@ def finish_removal(house: House, job: Job) -> tuple[list[str], int]:
     house.index.scrub()
     house.telemetry.scrub()
     house.canon.store.tidy()
-    house.canon.spool.store.tidy()
     house.canon.spool.clear(job)
     return spooled, rows
 
 
 def _token(house: House, reference: str, *, again: bool) -> str:
-    """The token of a session that is there, or of one that was removed."""
-    buried = [reference] if TOKEN.fullmatch(reference) else []
-    buried.append(session_token(DEFAULT_AGENT, reference))
-    for token in buried:
-        if house.canon.tombstones.has(token):
-            if not again:
-                raise NotFoundError(f"{reference!r} was removed already", hint=_AGAIN.format(reference))
-            return token
-    return resolve(house, reference).session_token
+    """The token of a session that is there, of one that only the spool holds, or of one that was removed."""
+    named = [reference] if TOKEN.fullmatch(reference) else []
+    agents = sorted({DEFAULT_AGENT, *house.index.agents(), *projected_agents(house)})
+    named += [session_token(agent, reference) for agent in agents]
+    buried = next(filter(house.canon.tombstones.has, named), None)
+    if buried and again:
+        return buried
+    try:
+        return resolve(house, reference).session_token
+    except NotFoundError:
+        if buried:
+            raise NotFoundError(f"{reference!r} was removed already", hint=_AGAIN.format(reference)) from None
+        spooled = next(filter(house.canon.spool.pending, named), None)
+        if spooled is None:
+            raise
+        return spooled
 
 
 def _target(house: House, token: str) -> _Target:
@@ -120,16 +127,24 @@ def _target(house: House, token: str) -> _Target:
     transcripts = [d for d in documents if isinstance(d, Artifact) and d.kind == naming.TRANSCRIPT]
     turns = [turn for artifact in transcripts for turn in transcript.parsed(artifact.body)]
     first = documents[0] if documents else None
-    tombstone = house.canon.tombstones.get(token)
     return _Target(
         token=token,
-        agent_id=first.agent_id if first else tombstone.agent_id if tombstone else DEFAULT_AGENT,
+        agent_id=first.agent_id if first else _agent_of(house, token),
         session_id=first.session_id if first else None,
         harness=first.harness if first else None,
         paths=paths,
         turns=list(dict.fromkeys(turn.id for turn in turns)),
         probes=_probes(turn.text for turn in turns),
     )
+
+
+def _agent_of(house: House, token: str) -> str:
+    """The agent of a session without a readable file, as its tombstone or a spooled job says."""
+    with contextlib.suppress(FormatError):
+        if tombstone := house.canon.tombstones.get(token):
+            return tombstone.agent_id
+    said = (job.payload.get("agent_id") for job in house.canon.spool.pending(token))
+    return next(filter(None, said), DEFAULT_AGENT)
 
 
 def _paths(house: House, token: str) -> list[str]:

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from lineage.core import naming
-from lineage.core.documents import Artifact, Manifest, parsed, unknown_keys
+from lineage.core.documents import Artifact, Claim, Manifest, parsed, unknown_keys
 from lineage.core.ledger import Entry, entries, head, is_visible
 from lineage.core.sanitizer import Sanitizer
 from lineage.core.window import Window
 from lineage.errors import FormatError
 from lineage.pipeline.house import House
+from lineage.pipeline.publishing import projected_agents
 from lineage.pipeline.reading import named_by
 from lineage.projection import render
 from lineage.store import read_or_none
@@ -26,7 +27,7 @@ SHOULD = "SHOULD"
 _REINDEX = "lineage reindex"
 _RENDER = "lineage render"
 _RECOVER = "lineage recover"
-
+_RESTORE = "restore the file from a backup or git"
 
 _SIBLING = re.compile(r"\[\[(memory/[^|\]#]+)")
 
@@ -43,8 +44,10 @@ class Finding:
 
 @dataclass(slots=True)
 class Survey:
-    """Everything canonical that the workspace holds, read once."""
+    """Everything canonical that the workspace holds, read once. `claims` are stems by token, None where damaged."""
 
+    removed: frozenset[str]
+    claims: dict[str, str | None] = field(default_factory=dict)
     artifacts: dict[str, Artifact] = field(default_factory=dict)
     manifests: dict[str, Manifest] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
@@ -56,9 +59,9 @@ def verify(house: House) -> list[Finding]:
     survey = _surveyed(house)
     found = [
         *survey.findings,
-        *_manifests(house, survey),
+        *_manifests(survey),
         *_unnamed(survey),
-        *_links(house, survey),
+        *_links(survey),
         *_spool(house),
         *_sanitized(survey),
         *_rows(house, survey),
@@ -68,21 +71,22 @@ def verify(house: House) -> list[Finding]:
 
 
 def _surveyed(house: House) -> Survey:
-    survey = Survey()
-    removed = house.canon.tombstones.tokens()
+    survey = Survey(house.canon.tombstones.tokens())
     for entry in house.canon.store.list(naming.MEMORY):
-        name = naming.parse_path(entry.key)
-        if name is None:
-            if not entry.key.startswith((naming.CLAIMS, naming.TOMBSTONES)):
-                survey.findings.append(
-                    Finding(SHOULD, entry.key, "not a name of ours: a sync's leftover?", "move it away")
-                )
-        elif name.token in removed:
-            mend = f"lineage remove {name.token} --again"
-            survey.findings.append(Finding(MUST, entry.key, "a removed session's file came back", mend))
-        else:
-            _survey_file(house, entry.key, survey)
+        _survey_key(house, entry.key, survey)
     return survey
+
+
+def _survey_key(house: House, path: str, survey: Survey) -> None:
+    is_tombstone = path.startswith(naming.TOMBSTONES)
+    buried = next((token for token in naming.tokens_in(path) if token in survey.removed), None)
+    if buried and not is_tombstone:
+        mend = f"lineage remove {buried} --again"
+        survey.findings.append(Finding(MUST, path, "a removed session's file came back", mend))
+    elif naming.parse_path(path) or naming.is_register(path):
+        _survey_file(house, path, survey)
+    else:
+        survey.findings.append(Finding(SHOULD, path, "not a name of ours: a sync's leftover?", "move it away"))
 
 
 def _survey_file(house: House, path: str, survey: Survey) -> None:
@@ -92,28 +96,38 @@ def _survey_file(house: House, path: str, survey: Survey) -> None:
     try:
         document = parsed(blob.data, path)
     except FormatError as error:
-        what = error.message.removeprefix(f"{path}: ")
-        survey.findings.append(Finding(MUST, path, what, "restore the file from a backup or git"))
+        survey.findings.append(_damaged(path, error.message.removeprefix(f"{path}: "), survey))
         return
-    survey.hashes[path] = hashlib.sha256(blob.data).hexdigest()
-    if isinstance(document, Artifact):
+    if isinstance(document, Claim):
+        survey.claims[document.session_token] = document.stem
+    elif isinstance(document, Artifact):
         survey.artifacts[path] = document
+        survey.hashes[path] = hashlib.sha256(blob.data).hexdigest()
         for key in unknown_keys(blob.data):
             survey.findings.append(Finding(SHOULD, path, f"a key of no artifact: {key!r}", "remove the key"))
     elif isinstance(document, Manifest):
         survey.manifests[path] = document
+        survey.hashes[path] = hashlib.sha256(blob.data).hexdigest()
 
 
-def _manifests(house: House, survey: Survey) -> Iterator[Finding]:
+def _damaged(path: str, what: str, survey: Survey) -> Finding:
+    """A file that breaks its contract. Of all of them only a claim can be made again."""
+    if path.startswith(naming.CLAIMS):
+        survey.claims.update(dict.fromkeys(naming.tokens_in(path)))
+        return Finding(SHOULD, path, what, _RECOVER)
+    return Finding(MUST, path, what, _RESTORE)
+
+
+def _manifests(survey: Survey) -> Iterator[Finding]:
     """A manifest names only artifacts that exist; a session has one manifest, the claimed one."""
     for path, manifest in survey.manifests.items():
         for named in named_by(manifest):
             if named not in survey.artifacts:
-                yield Finding(MUST, path, f"names {named}, which is not there", "restore the file from a backup or git")
-        claimed = house.canon.claims.stem_of(manifest.identity.token)
-        if claimed is None:
+                yield Finding(MUST, path, f"names {named}, which is not there", _RESTORE)
+        token = manifest.identity.token
+        if token not in survey.claims:
             yield Finding(SHOULD, path, "the session's claim is missing", _REINDEX)
-        elif claimed != manifest.stem and named_by(manifest):
+        elif survey.claims[token] not in (None, manifest.stem) and named_by(manifest):
             yield Finding(SHOULD, path, "a second manifest of the session", _RECOVER)
 
 
@@ -126,14 +140,13 @@ def _unnamed(survey: Survey) -> Iterator[Finding]:
             yield Finding(SHOULD, path, f"its manifest {artifact.manifest_path} is not there", _RECOVER)
 
 
-def _links(house: House, survey: Survey) -> Iterator[Finding]:
+def _links(survey: Survey) -> Iterator[Finding]:
     """The siblings that a file opens with are there; a link to a removed session is no finding."""
-    removed = house.canon.tombstones.tokens()
     documents: dict[str, Artifact | Manifest] = {**survey.artifacts, **survey.manifests}
     for path, document in documents.items():
         for target in _SIBLING.findall(document.body.partition("\n")[0]):
             name = naming.parse_path(target)
-            if target not in survey.hashes and not (name and name.token in removed):
+            if target not in survey.hashes and not (name and name.token in survey.removed):
                 yield Finding(SHOULD, path, f"links to {target}, which is not there", _RECOVER)
 
 
@@ -154,7 +167,7 @@ def _sanitized(survey: Survey) -> Iterator[Finding]:
         before = Counter(sanitizer.redactions)
         sanitizer.text(f"{artifact.title}\n{artifact.memory_sentence}\n{artifact.body}")
         for rule in sorted(sanitizer.redactions - before):
-            yield Finding(MUST, path, f"holds what the rule {rule!r} redacts", "lineage resanitize")
+            yield Finding(MUST, path, f"holds what the rule {rule!r} redacts", _RESTORE)
 
 
 def _rows(house: House, survey: Survey) -> Iterator[Finding]:
@@ -164,16 +177,16 @@ def _rows(house: House, survey: Survey) -> Iterator[Finding]:
             yield Finding(SHOULD, path, "has no row in the index", _REINDEX)
         elif known[path].sha256 != digest:
             level = MUST if path in survey.artifacts else SHOULD
-            mend = "restore the file from a backup or git" if level == MUST else _REINDEX
+            mend = _RESTORE if level == MUST else _REINDEX
             yield Finding(level, path, "changed since it was indexed", mend)
     for path in known.keys() - survey.hashes.keys():
-        yield Finding(SHOULD, path, "has a row but no file", _REINDEX)
+        yield Finding(SHOULD, path, "has a row but no readable file", _REINDEX)
 
 
 def _ledgers(house: House, survey: Survey) -> Iterator[Finding]:
     """MEMORY.md of each agent is what the files say, judged as of its last render."""
     marks = house.telemetry.marks()
-    for agent in sorted({artifact.agent_id for artifact in survey.artifacts.values()}):
+    for agent in sorted({artifact.agent_id for artifact in survey.artifacts.values()} | projected_agents(house)):
         path = naming.memory_md_path(agent)
         blob = read_or_none(house.canon.store, path)
         window = Window.ending(marks.get(f"rendered {agent}", house.now))

@@ -3,6 +3,7 @@
 Never `open()` such a file directly: closing it drops SQLite's locks.
 """
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lineage.errors import DamagedIndex, WorkspaceError
+from lineage.store.platform import make_directories
 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SIDECARS = ("", "-wal", "-shm")
@@ -19,8 +21,9 @@ _POLL_SECONDS = 0.01
 
 def connect(path: Path) -> sqlite3.Connection:
     """A connection in WAL mode, its folder made where it is missing (0700). Raises what `guarded` raises."""
+    _refuse_links(path)
     with guarded(path):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(path.parent, 0o700)
         connection = sqlite3.connect(path, timeout=_TIMEOUT_SECONDS)
         try:
             _use_wal(connection)
@@ -30,6 +33,13 @@ def connect(path: Path) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
+
+
+def _refuse_links(path: Path) -> None:
+    """SQLite would follow a link and write where it leads to; so would whatever else lies in the folder."""
+    for place in (path, path.parent):
+        if os.path.islink(place):  # noqa: PTH114  (False where it cannot be told: the opening says why)
+            raise WorkspaceError(f"{place} is a symbolic link", hint="remove it: it is made anew from the files")
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

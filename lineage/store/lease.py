@@ -17,7 +17,7 @@ from functools import cache
 from typing import NamedTuple
 
 from lineage.errors import LineageError
-from lineage.store.base import Blob, ConflictError, ExistsError, Store
+from lineage.store.base import Blob, BusyError, ConflictError, ExistsError, Store
 from lineage.store.operations import read_or_none
 
 _PREFIX = ".lineage/locks/"
@@ -68,6 +68,8 @@ def lease(store: Store, name: str, ttl: float = 10.0) -> Iterator[Lease]:
 
 
 def _acquired(store: Store, name: str, ttl: float) -> int:
+    """The generation that is this process's own. Who finds the guard taken looks again later: a queue of losers there
+    would keep the winner from its own write."""
     watched, since = "", time.monotonic()
     while True:
         blob = read_or_none(store, _key(name))
@@ -75,7 +77,7 @@ def _acquired(store: Store, name: str, ttl: float) -> int:
         if blob and blob.version != watched:
             watched, since = blob.version, time.monotonic()
         if record.free or _is_dead(record.holder) or time.monotonic() - since >= ttl:
-            with contextlib.suppress(ConflictError, ExistsError), store.mutex(f"guard-{name}"):
+            with contextlib.suppress(BusyError, ConflictError, ExistsError), store.mutex(f"guard-{name}", wait=False):
                 _write(store, name, blob, _Record(record.generation + 1, _myself(), free=False))
                 return record.generation + 1
         time.sleep(_POLL_SECONDS)

@@ -6,7 +6,7 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -23,13 +23,22 @@ from lineage.store.base import (
     checked_key,
     checked_prefix,
 )
-from lineage.store.platform import can_rename_open_files, hold, is_free, publish_new, sync
+from lineage.store.platform import (
+    can_rename_open_files,
+    hold,
+    is_free,
+    make_directories,
+    publish_new,
+    sync,
+    sync_directory,
+)
 
 TEMP_PREFIX = ".lineage-tmp-"
 _LOCK_SHARDS = 64
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
+_NO_LINKS = "no link is followed out of a workspace: put in its place what it leads to"
 
 
 class LocalStore:
@@ -56,7 +65,7 @@ class LocalStore:
             except FileExistsError as error:
                 raise ExistsError(f"{key} exists already") from error
             finally:
-                _sync_directory(path.parent)
+                sync_directory(path.parent)
         return _version(data)
 
     def read(self, key: str) -> Blob:
@@ -74,12 +83,14 @@ class LocalStore:
                 raise ConflictError(f"{key} was removed by somebody else") from error
             with self._temporary(path, data, frozen=False) as temporary:
                 temporary.replace(path)
-                _sync_directory(path.parent)
+                sync_directory(path.parent)
         return _version(data)
 
     def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+        folder = checked_prefix(prefix)[:-1]
         with _world(prefix):
-            found = sorted(_scan(self.root, checked_prefix(prefix)[:-1]))
+            self._folder(folder.split("/"))
+            found = sorted(_scan(self.root, folder))
         return (entry for entry in found if entry.key > after)
 
     def delete(self, key: str) -> None:
@@ -87,13 +98,14 @@ class LocalStore:
         # under the swap's lock: a swap that has just compared would bring the key back
         with self.mutex(f"swap-{_shard(key)}"), _world(key), contextlib.suppress(FileNotFoundError, NotADirectoryError):
             path.unlink()
-            _sync_directory(path.parent)
+            sync_directory(path.parent)
 
     def mutex(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
         return self._mutex(name, wait)
 
     def exposed(self) -> tuple[str, ...]:
         with _world(str(self.root)):
+            self._folder(["spool"])
             keys = (entry.key for entry in sorted(_scan(self.root, "spool")))
             return tuple(key for key in keys if _is_open(self._path(key)))
 
@@ -104,7 +116,8 @@ class LocalStore:
     @contextmanager
     def _mutex(self, name: str, wait: bool) -> Iterator[None]:
         with _world(name):
-            _make_directories(self._locks, 0o700)
+            _refuse_link(self._locks)
+            make_directories(self._locks, 0o700)
             lock = FileLock(str(self._locks / f"{name}.lock"), mode=0o600, thread_local=False)
             try:
                 lock.acquire(blocking=wait)
@@ -116,12 +129,21 @@ class LocalStore:
             lock.release()
 
     def _path(self, key: str) -> Path:
-        return self.root.joinpath(*checked_key(key).split("/"))
+        *folders, name = checked_key(key).split("/")
+        return self._folder(folders) / name
+
+    def _folder(self, names: Sequence[str]) -> Path:
+        """A folder below the root. Raises WorkspaceError for one that is a link: what it leads to is not ours."""
+        folder = self.root
+        for name in names:
+            folder /= name
+            _refuse_link(folder)
+        return folder
 
     @contextmanager
     def _temporary(self, path: Path, data: bytes, *, frozen: bool) -> Iterator[Path]:
         """A durable temporary file beside `path`; gone afterwards. Its writer holds a lock on it until then."""
-        _make_directories(path.parent, 0o700 if self._private else 0o777)
+        make_directories(path.parent, 0o700 if self._private else 0o777)
         descriptor, temporary = self._opened_temporary(path.parent)
         try:
             with _kept_held(descriptor):
@@ -176,7 +198,14 @@ def _hint(error: OSError) -> str:
         return "the disk is full: free some space and run the command again; nothing was half-written"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return "the workspace is not writable: check its owner and mode, or name another with `--workspace`"
+    if error.errno == errno.ELOOP:
+        return _NO_LINKS
     return "run `lineage status`, then the command again"
+
+
+def _refuse_link(folder: Path) -> None:
+    if os.path.islink(folder):
+        raise WorkspaceError(f"{folder} is a symbolic link, not a folder", hint=_NO_LINKS)
 
 
 def _read(path: Path, key: str) -> tuple[bytes, os.stat_result]:
@@ -202,26 +231,6 @@ def _write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _make_directories(path: Path, mode: int) -> None:
-    """Makes the folder and its missing parents; each new one is made durable in its parent."""
-    if path.is_dir():
-        return
-    _make_directories(path.parent, mode)
-    with contextlib.suppress(FileExistsError):
-        path.mkdir(mode)
-    _sync_directory(path.parent)
-
-
-def _sync_directory(path: Path) -> None:
-    if os.name == "nt":
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        sync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _scan(root: Path, prefix: str) -> Iterator[Entry]:
     """Regular files below `prefix`, in no order; temporary files and links are not keys."""
     try:
@@ -243,21 +252,23 @@ def _is_open(path: Path) -> bool:
 
 
 def _temporaries(root: Path) -> Iterator[Path]:
-    """Temporary files anywhere below the root."""
+    """Temporary files anywhere below the root; links and pipes of such a name are nobody's."""
     for folder, _, names in os.walk(root):
-        yield from (Path(folder, name) for name in names if name.startswith(TEMP_PREFIX))
+        paths = (Path(folder, name) for name in names if name.startswith(TEMP_PREFIX))
+        yield from (path for path in paths if path.is_file() and not path.is_symlink())
 
 
 def _collected(temporary: Path) -> bool:
     """Removes a temporary file whose writer died: nobody holds it. False where somebody does, or it is gone."""
     try:
-        descriptor = os.open(temporary, os.O_RDWR | _NO_FOLLOW | _NO_BLOCK | _BINARY)
+        descriptor = os.open(temporary, os.O_RDONLY | _NO_FOLLOW | _NO_BLOCK | _BINARY)
     except (FileNotFoundError, PermissionError):
         return False
     try:
         free = is_free(descriptor)
         if free:
             temporary.unlink(missing_ok=True)
+            sync_directory(temporary.parent)  # it may hold text of a removed session
     finally:
         os.close(descriptor)
     return free

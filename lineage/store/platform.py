@@ -1,6 +1,7 @@
 """What differs between operating systems: flushing to the disk itself, holding a file while it is written, and giving
 a finished file a name that must be free."""
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -24,6 +25,27 @@ def sync(descriptor: int) -> None:
         fcntl.fcntl(descriptor, full)
     else:
         os.fsync(descriptor)
+
+
+def make_directories(path: Path, mode: int) -> None:
+    """Makes the folder and its missing parents; each new one is made durable in its parent."""
+    if path.is_dir():
+        return
+    make_directories(path.parent, mode)
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode)
+    sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Makes the names in a folder durable; Windows has no such call."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        sync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def hold(descriptor: int) -> None:

@@ -2,7 +2,7 @@
 
 What each guard rests on:
 - no temporary file is left or listed: the `finally` of `_temporary`, the prefix in `_scan`.
-- durable before visible: `sync` before `publish_new` and `replace`, `_sync_directory` after them.
+- durable before visible: `sync` before `publish_new` and `replace`, `sync_directory` after them.
 - links, pipes and folders in place of files: `O_NOFOLLOW`, `O_NONBLOCK`, `S_ISREG` in `_read`.
 - short writes: the loop in `_write_all`.
 - failures of the system are errors with a hint: `_world`.
@@ -264,11 +264,14 @@ def test_a_link_to_nowhere_is_a_taken_key(store: LocalStore, tmp_path: Path) -> 
 
 
 def test_a_folder_that_is_a_link_to_nowhere_is_an_error_of_the_workspace(store: LocalStore, tmp_path: Path) -> None:
+    """Not an empty one either: a folder that is not mounted is no sign that everything was removed."""
     (tmp_path / "memory").symlink_to(tmp_path / "unmounted")
     with pytest.raises(WorkspaceError):
         store.create(KEY, b"new")
-    with pytest.raises(MissingError):
+    with pytest.raises(WorkspaceError):
         store.read(KEY)
+    with pytest.raises(WorkspaceError):
+        store.list("memory/")
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])

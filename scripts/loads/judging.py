@@ -1,0 +1,100 @@
+"""What lies in a workspace after a load, compared with what should: read from the files alone."""
+
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from lineage.app import open_house
+from lineage.core import naming, transcript
+from lineage.core.documents import Artifact, parsed
+from lineage.errors import FormatError
+from lineage.pipeline.house import CAPTURED, House
+from lineage.pipeline.reindexing import reindex
+from lineage.pipeline.verification import verify
+from lineage.store import read_or_none
+from loads.sessions import NOON, Load, texts_of, token_of
+from loads.working import Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Counts that have to be 0. `doubled` counts files, answers and turns that exist once too often."""
+
+    lost: int
+    torn: int
+    doubled: int
+    errors: int
+    findings: int
+    stale: int
+
+    @property
+    def is_clean(self) -> bool:
+        return not any((self.lost, self.torn, self.doubled, self.errors, self.findings, self.stale))
+
+
+def judged(root: Path, load: Load, tally: Tally) -> Verdict:
+    house = open_house(root)
+    try:
+        artifacts, torn = _read(house)
+        texts = _texts(artifacts)
+        wanted = {token_of(session): texts_of(session) for session in load.ids}
+        kinds = Counter((artifact.identity.token, artifact.kind) for artifact in artifacts)
+        return Verdict(
+            lost=sum(not set(lines) <= set(texts[token]) for token, lines in wanted.items()),
+            torn=torn + len(list(root.rglob(".lineage-tmp-*"))),
+            doubled=_surplus(kinds.values())
+            + sum(_surplus(Counter(lines).values()) for lines in texts.values())
+            + max(tally.outcomes[CAPTURED] - len(load.ids), 0),
+            errors=tally.errors.total(),
+            findings=len(verify(replace(house, now=NOON))),
+            stale=_memory_md(house) != _from_scratch(root),
+        )
+    finally:
+        house.index.close()
+
+
+def _read(house: House) -> tuple[list[Artifact], int]:
+    """Every artifact, and how many files hold no whole document."""
+    artifacts, torn = [], 0
+    for entry in house.canon.store.list(naming.MEMORY):
+        try:
+            document = parsed(house.canon.store.read(entry.key).data, entry.key)
+        except FormatError:
+            torn += 1
+            continue
+        if isinstance(document, Artifact):
+            artifacts.append(document)
+    return artifacts, torn
+
+
+def _texts(artifacts: Iterable[Artifact]) -> dict[str, list[str]]:
+    """The text of every captured turn, by session."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for artifact in artifacts:
+        if artifact.kind == naming.TRANSCRIPT:
+            found[artifact.identity.token] += [turn.text for turn in transcript.parsed(artifact.body)]
+    return found
+
+
+def _surplus(counts: Iterable[int]) -> int:
+    return sum(count - 1 for count in counts)
+
+
+def _memory_md(house: House) -> bytes | None:
+    blob = read_or_none(house.canon.store, naming.memory_md_path("default"))
+    return blob.data if blob else None
+
+
+def _from_scratch(root: Path) -> bytes | None:
+    """MEMORY.md as it comes out of the canonical files alone, in a workspace that has nothing else."""
+    with TemporaryDirectory(prefix="lineage-load-") as folder:
+        shutil.copytree(root / naming.MEMORY, Path(folder, naming.MEMORY))
+        house = replace(open_house(Path(folder)), now=NOON)
+        try:
+            reindex(house)
+            return _memory_md(house)
+        finally:
+            house.index.close()

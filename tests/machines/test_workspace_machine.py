@@ -1,0 +1,463 @@
+"""A whole workspace against a dictionary, in any order of commands, crashes and losses. (law 1; law 3)
+
+Two agents have sessions with the same ids. They grow, are ended, ended twice, compacted and removed; commands die at
+any of their mutating calls; databases are lost, files vanish and come back, removed ones too; the clock jumps. After
+every step:
+
+- **nothing is lost**: the turns of a session that a command reported captured lie in its transcripts, each once and in
+  the order of the conversation, and every compaction that was reported lies there once;
+- **nothing is resurrected**: of a removed session there is no row, no search hit, no ledger row, and captures of it are
+  refused;
+- **nothing bleeds**: no agent's MEMORY.md or search shows what is another's.
+
+After a recovery, everything that vanished being back, `verify` finds nothing but files of removed sessions that the
+machine itself put there, a second recovery changes no byte, no byte of a removed session is left in any other file, and
+MEMORY.md is that of a workspace which holds the canonical files alone.
+
+Where a sync took a file away and the session went on without it, or the whole of `.lineage/` was lost while a capture
+was under way, a turn may be captured twice: `disturbed`. It is never captured less than once.
+
+Tried, each makes it fail: without the tombstone asked first in `session_end`, without `tombstones.put`,
+`index.forget` or `index.scrub` in pipeline/removal.py, without the agent in the index's queries of the ledger and of
+search, without the manifest's line in core/planner.py, without `max` in `_moment`, and with a capture that begins at
+the first turn again.
+"""
+
+import itertools
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from lineage.core import naming, transcript
+from lineage.core.documents import Artifact
+from lineage.core.identity import Identity
+from lineage.core.request import COMPACTION, SESSION_END, Request, request
+from lineage.core.times import shifted
+from lineage.pipeline.house import CAPTURED, REFUSED, UNCHANGED, House
+from lineage.pipeline.reading import document_at
+from lineage.pipeline.recovery import recover, resume, run
+from lineage.pipeline.reindexing import ensure_indexed, reindex
+from lineage.pipeline.removal import REMOVAL, remove
+from lineage.pipeline.session_end import session_end
+from lineage.pipeline.verification import verify
+from lineage.store import LocalStore, MemoryStore, Store
+from tests.support.faults import Fuse, dies, mortal
+from tests.support.houses import NOW, at, contents, house_at
+
+AGENTS = ("default", "reviewer")
+MINUTE = 60_000
+JUMPS = (MINUTE, 60 * MINUTE, 26 * 60 * MINUTE, 0, -61 * MINUTE, -50 * 60 * MINUTE)
+CAME_BACK = "a removed session's file came back"
+
+Flow = Callable[[House], object]
+
+
+class Who(NamedTuple):
+    """A session of an agent. `word` is in each of its texts and in nobody else's."""
+
+    agent: str
+    session: str
+    word: str
+
+    @property
+    def token(self) -> str:
+        return Identity(self.agent, self.session).token
+
+
+EVERYBODY = (
+    Who("default", "s-1", "kestrel"),
+    Who("default", "s-2", "plover"),
+    Who("reviewer", "s-1", "curlew"),
+)
+anybody = st.sampled_from(EVERYBODY)
+deaths = st.tuples(st.integers(1, 30), st.booleans())
+
+
+class WorkspaceMachine(RuleBasedStateMachine):
+    """Commands as the command line runs them, on a workspace that is opened anew after every loss."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="workspace-machine-"))
+        self.store, self.private = self.stores()
+        self.now = NOW
+        self.said: dict[Who, list[str]] = {who: [] for who in EVERYBODY}
+        self.captured: dict[Who, int] = dict.fromkeys(EVERYBODY, 0)
+        self.compacted: dict[Who, list[str]] = {who: [] for who in EVERYBODY}
+        self.removed: set[Who] = set()
+        self.disturbed: set[Who] = set()
+        self.vanished: dict[str, bytes] = {}
+        self.buried: dict[str, bytes] = {}
+        self.brought_back: set[str] = set()
+        self.writes, self.numbers = itertools.count(1), itertools.count(1)
+        self.open()
+
+    def stores(self) -> tuple[Store, Store]:
+        raise NotImplementedError
+
+    def open(self) -> None:
+        self.opened = ExitStack()
+        house = self.opened.enter_context(house_at(self.folder, store=self.store, private=self.private))
+        self.house = replace(house, new_id=lambda: f"write-{next(self.writes)}")
+
+    def teardown(self) -> None:
+        if hasattr(self, "opened"):
+            self.opened.close()
+            shutil.rmtree(self.folder)
+
+    # commands
+
+    @rule(who=anybody, turns=st.integers(0, 3))
+    def converse_and_end(self, who: Who, turns: int) -> None:
+        self.converse(who, turns)
+        self.signal_the_end(who, self.now)
+
+    @rule(who=anybody, turns=st.integers(0, 3), jump=st.sampled_from(JUMPS))
+    def converse_and_end_twice(self, who: Who, turns: int, jump: int) -> None:
+        self.converse(who, turns)
+        self.signal_the_end(who, self.now)
+        assert self.signal_the_end(who, shifted(self.now, milliseconds=jump)) != CAPTURED
+
+    @rule(who=anybody, shorter=st.integers(1, 3))
+    def end_with_less_than_is_captured(self, who: Who, shorter: int) -> None:
+        less = max(self.captured[who] - shorter, 0)
+        if less and who not in self.disturbed and not self.files_are_missing(who):
+            assert run(self.ready(), self.end_request(who, self.now, less)).status in (UNCHANGED, REFUSED)
+
+    @rule(who=anybody)
+    def compact(self, who: Who) -> None:
+        summary = f"Goal {next(self.numbers)}: look at {who.word}.py."
+        asked = self.compaction_request(who, summary)
+        statuses = [run(self.ready(), asked).status for _ in range(2)]
+        self.note_removals()
+        if who in self.removed:
+            assert statuses[1] == REFUSED
+        elif not self.is_being_removed(who):
+            assert statuses == [CAPTURED, UNCHANGED]
+            self.compacted[who].append(summary)
+
+    @precondition(lambda self: self.removable())
+    @rule(data=st.data())
+    def remove(self, data: st.DataObject) -> None:
+        who = data.draw(st.sampled_from(self.removable()))
+        self.buried |= self.files_of(who)
+        self.removal(self.ready(), who)
+        self.note_success("remove", who)
+        self.no_byte_is_left_of(who)
+
+    @rule()
+    def reindex(self) -> None:
+        house = self.ready()
+        resume(house)
+        reindex(house, confirmed=True)
+        self.note_removals()
+
+    @rule()
+    def recover_meanwhile(self) -> None:
+        recover(self.ready())
+        self.note_removals()
+
+    @rule()
+    def recover(self) -> None:
+        self.bring_everything_back()
+        house = self.ready()
+        recover(house)
+        self.note_removals()
+        before = contents(self.store)
+        assert self.findings(house) == []
+        recover(house)
+        assert contents(self.store) == before
+        scratch = self.memory_mds_from_scratch(before)
+        for path, shown in memory_mds(before).items():
+            assert shown == scratch[path] if path in scratch else b"session=" not in shown
+        for who in self.removed:
+            self.no_byte_is_left_of(who)
+
+    # the world
+
+    @rule(who=anybody, turns=st.integers(1, 3), flow=st.sampled_from(["end", "compact"]), death=deaths)
+    def die_in_a_capture(self, who: Who, turns: int, flow: str, death: tuple[int, bool]) -> None:
+        self.converse(who, turns)
+        self.die_in(flow, who, death)
+
+    @rule(flow=st.sampled_from(["reindex", "recover"]), death=deaths)
+    def die_in_a_repair(self, flow: str, death: tuple[int, bool]) -> None:
+        self.die_in(flow, EVERYBODY[0], death)
+
+    @precondition(lambda self: self.removable())
+    @rule(data=st.data(), death=deaths)
+    def die_in_a_removal(self, data: st.DataObject, death: tuple[int, bool]) -> None:
+        who = data.draw(st.sampled_from(self.removable()))
+        self.buried |= self.files_of(who)
+        self.die_in("remove", who, death)
+
+    @rule(jump=st.sampled_from(JUMPS))
+    def the_clock_jumps(self, jump: int) -> None:
+        self.now = shifted(self.now, milliseconds=jump)
+
+    @rule(what=st.sampled_from(["index.db", "runtime.db"]))
+    def lose_a_database(self, what: str) -> None:
+        self.opened.close()
+        for file in (self.folder / ".lineage").glob(f"{what}*"):
+            file.unlink()
+        self.open()
+
+    @rule()
+    def lose_all_of_this_machine(self) -> None:
+        self.opened.close()
+        for job in self.house.canon.spool.pending():
+            who = next(who for who in EVERYBODY if who.token == job.token)
+            self.disturbed.add(who)
+            if job.flow == REMOVAL and self.house.canon.tombstones.has(job.token):
+                self.brought_back |= self.files_of(who).keys()
+        self.forget_this_machine()
+        self.open()
+
+    def forget_this_machine(self) -> None:
+        shutil.rmtree(self.folder / ".lineage")
+
+    @rule(data=st.data())
+    def a_file_vanishes(self, data: st.DataObject) -> None:
+        living = {path: bytes_ for who in self.living() for path, bytes_ in self.files_of(who).items()}
+        if living:
+            path = data.draw(st.sampled_from(sorted(living)))
+            self.vanished[path] = living[path]
+            self.disturbed.add(owner_of(path))
+            self.store.delete(path)
+
+    @rule(agent=st.sampled_from(AGENTS))
+    def a_memory_md_vanishes(self, agent: str) -> None:
+        self.store.delete(naming.memory_md_path(agent))
+
+    @precondition(lambda self: self.vanished)
+    @rule()
+    def bring_everything_back(self) -> None:
+        for path, data in self.vanished.items():
+            self.put_back(path, data)
+        self.vanished.clear()
+
+    @precondition(lambda self: self.buried)
+    @rule(data=st.data())
+    def a_sync_brings_a_removed_file_back(self, data: st.DataObject) -> None:
+        path = data.draw(st.sampled_from(sorted(self.buried)))
+        if owner_of(path) in self.removed:
+            self.put_back(path, self.buried[path])
+
+    # what must be true
+
+    @invariant()
+    def nothing_is_lost(self) -> None:
+        for who in self.living():
+            if self.files_are_missing(who):
+                continue
+            texts, summaries = self.kept(who)
+            said = self.said[who]
+            if who in self.disturbed:
+                assert set(said[: self.captured[who]]) <= set(texts) <= set(said)
+                assert set(self.compacted[who]) <= set(summaries)
+            else:
+                assert texts == said[: len(texts)]
+                assert len(texts) >= self.captured[who]
+                counts = Counter(summaries)
+                assert all(counts[summary] == 1 for summary in self.compacted[who])
+
+    @invariant()
+    def nothing_is_resurrected(self) -> None:
+        for who in self.removed:
+            assert session_end(self.house_now(), self.end_request(who, self.now)).status == REFUSED
+            assert self.house.index.paths_of(who.token) == []
+            assert self.house.index.search(who.word, None, limit=10) == []
+            assert all(who.word.encode() not in data for data in memory_mds(contents(self.store)).values())
+
+    @invariant()
+    def nothing_bleeds(self) -> None:
+        shown = memory_mds(contents(self.store))
+        for who in EVERYBODY:
+            assert {hit.session_token for hit in self.house.index.search(who.word, None, limit=10)} <= {who.token}
+            for other in set(AGENTS) - {who.agent}:
+                assert self.house.index.search(who.word, other, limit=10) == []
+                assert who.word.encode() not in shown.get(naming.memory_md_path(other), b"")
+
+    # how
+
+    def converse(self, who: Who, turns: int) -> None:
+        said = self.said[who]
+        said += [f"Turn {len(said) + n} is about {who.word}.py and {who.word}." for n in range(1, turns + 1)]
+
+    def die_in(self, flow: str, who: Who, death: tuple[int, bool]) -> None:
+        """Runs a command that dies at a mutating call, or gets through where it makes fewer of them."""
+        house = mortal(self.house_now(), self.store, self.private, Fuse(at=death[0], after=death[1]))
+        steps = self.flow(flow, who)
+
+        def command() -> None:
+            ensure_indexed(house)
+            steps(house)
+
+        if not dies(command):
+            self.note_success(flow, who)
+
+    def removable(self) -> list[Who]:
+        """The sessions that a command can name: there is a manifest of them, or they were removed before."""
+        named = [who for who in EVERYBODY if any(naming.MANIFEST in path for path in self.files_of(who))]
+        return [who for who in EVERYBODY if who in named or who in self.removed]
+
+    def house_now(self) -> House:
+        return at(self.house, self.now)
+
+    def ready(self) -> House:
+        """The house as a command finds it: its index filled."""
+        ensure_indexed(self.house_now())
+        return self.house_now()
+
+    def living(self) -> Iterator[Who]:
+        return (who for who in EVERYBODY if not self.house.canon.tombstones.has(who.token))
+
+    def end_request(self, who: Who, now: str, count: int | None = None) -> Request:
+        payload = {**self.payload(who), "transcript": self.transcript(who, count)}
+        return request(SESSION_END, payload, agent_id=None, now=now)
+
+    def compaction_request(self, who: Who, summary: str) -> Request:
+        payload = {**self.payload(who), "transcript": self.transcript(who), "summary": summary}
+        return request(COMPACTION, payload, agent_id=None, now=self.now)
+
+    def payload(self, who: Who) -> dict[str, Any]:
+        return {
+            "harness": "generic",
+            "session_id": who.session,
+            "agent_id": who.agent,
+            "project": "/home/ada/demo",
+        }
+
+    def transcript(self, who: Who, count: int | None = None) -> list[dict[str, Any]]:
+        return [
+            {"role": "user", "text": text, "id": f"{who.word}-{number}"}
+            for number, text in enumerate(self.said[who][:count], 1)
+        ]
+
+    def signal_the_end(self, who: Who, now: str) -> str:
+        status = run(at(self.ready(), now), self.end_request(who, now)).status
+        assert status == REFUSED if who in self.removed else status in (CAPTURED, UNCHANGED, REFUSED)
+        assert status != REFUSED or self.house.canon.tombstones.has(who.token)
+        self.note_success("end", who)
+        self.note_removals()
+        return status
+
+    def flow(self, name: str, who: Who) -> Flow:
+        if name == "end":
+            return lambda house: run(house, self.end_request(who, self.now))
+        if name == "compact":
+            return lambda house: run(house, self.compaction_request(who, f"Goal 0: {who.word}.py."))
+        if name == "remove":
+            return lambda house: self.removal(house, who)
+        return lambda house: reindex(house, confirmed=True) if name == "reindex" else recover(house)
+
+    def removal(self, house: House, who: Who) -> None:
+        resume(house)
+        remove(house, who.token, reason="asked", again=self.house.canon.tombstones.has(who.token))
+
+    def note_success(self, flow: str, who: Who) -> None:
+        """A command came back: what it reports is true from now on."""
+        if flow == "end" and not self.house.canon.tombstones.has(who.token):
+            self.captured[who] = len(self.said[who])
+        if flow == "remove":
+            self.brought_back -= {path for path in self.brought_back if owner_of(path) == who}
+            self.removed.add(who)
+        self.note_removals()
+
+    def note_removals(self) -> None:
+        """Removals that were cut off count from when a later command has finished them."""
+        self.removed |= {
+            who for who in EVERYBODY if self.house.canon.tombstones.has(who.token) and not self.is_being_removed(who)
+        }
+
+    def is_being_removed(self, who: Who) -> bool:
+        return any(job.flow == REMOVAL for job in self.house.canon.spool.pending(who.token))
+
+    def files_of(self, who: Who) -> dict[str, bytes]:
+        files = contents(self.store, naming.MEMORY)
+        return {p: data for p, data in files.items() if who.token in p and not p.startswith(naming.TOMBSTONES)}
+
+    def files_are_missing(self, who: Who) -> bool:
+        return any(owner_of(path) == who for path in self.vanished)
+
+    def put_back(self, path: str, data: bytes) -> None:
+        if path not in contents(self.store, naming.MEMORY):
+            self.store.create(path, data)
+            if self.house.canon.tombstones.has(owner_of(path).token):
+                self.brought_back.add(path)
+
+    def kept(self, who: Who) -> tuple[list[str], list[str]]:
+        """The texts of a session's turns and of its compactions, as its files tell them, oldest first."""
+        texts, summaries = [], []
+        for path in sorted(self.files_of(who)):
+            document = None if path.startswith(naming.CLAIMS) else document_at(self.house, path)
+            if isinstance(document, Artifact) and document.kind == naming.TRANSCRIPT:
+                texts += [turn.text for turn in transcript.parsed(document.body)]
+            elif isinstance(document, Artifact) and document.kind == naming.COMPACTION:
+                summaries += [line for line in document.body.split("\n") if line.startswith("Goal ")]
+        return texts, summaries
+
+    def findings(self, house: House) -> list[Any]:
+        found = verify(house)
+        return [f for f in found if not (f.what == CAME_BACK and f.path in self.brought_back)]
+
+    def no_byte_is_left_of(self, who: Who) -> None:
+        """The session's word is in no file, but for those that the machine put there itself."""
+        files = contents(self.store) | contents(self.private, "spool/")
+        files |= {str(path): path.read_bytes() for path in (self.folder / ".lineage").glob("*.db*")}
+        assert [p for p, data in files.items() if who.word.encode() in data and p not in self.brought_back] == []
+
+    def memory_mds_from_scratch(self, files: dict[str, bytes]) -> dict[str, bytes]:
+        with tempfile.TemporaryDirectory(prefix="workspace-machine-") as folder:
+            store = MemoryStore()
+            for path, data in files.items():
+                if path.startswith(naming.MEMORY):
+                    store.create(path, data)
+            with house_at(Path(folder), now=self.now, store=store, private=MemoryStore()) as house:
+                reindex(house)
+            return memory_mds(contents(store))
+
+
+def memory_mds(files: dict[str, bytes]) -> dict[str, bytes]:
+    return {path: data for path, data in files.items() if path.endswith("MEMORY.md")}
+
+
+def owner_of(path: str) -> Who:
+    return next(who for who in EVERYBODY if who.token in path)
+
+
+class OverMemory(WorkspaceMachine):
+    def stores(self) -> tuple[Store, Store]:
+        return MemoryStore(), MemoryStore()
+
+    def forget_this_machine(self) -> None:
+        super().forget_this_machine()
+        self.private = MemoryStore()
+        for entry in list(self.store.list(".lineage/")):
+            self.store.delete(entry.key)
+
+
+class OverFolder(WorkspaceMachine):
+    def stores(self) -> tuple[Store, Store]:
+        state = self.folder / ".lineage"
+        return LocalStore(self.folder), LocalStore(state, locks=state / "locks", private=True)
+
+
+def smaller(share: int) -> settings:
+    """The loaded profile with a part of its examples: one of them is many steps, each of them a command."""
+    return settings(max_examples=max(settings().max_examples // share, 5), stateful_step_count=25)
+
+
+TestOverMemory = OverMemory.TestCase
+TestOverMemory.settings = smaller(5)
+TestOverFolder = OverFolder.TestCase
+TestOverFolder.settings = smaller(10)

@@ -1,0 +1,305 @@
+"""Verify: each finding can be provoked, names path, level and the command that mends it, and that command does.
+
+Fails without the line of pipeline/verification.py that makes the finding (each case of FINDINGS has one), when a
+command that a finding names does not mend it, when modes are looked at outside the spool, and without
+`survey.removed` in `_links`.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from lineage.core import naming
+from lineage.core.body import body_sha256
+from tests.support.commands import Lineage
+from tests.support.houses import at, compact, end, house_at, turns, write_capture
+from tests.support.wrecks import canonical, lose_databases, wreck
+
+MOMENT = "2026-11-21T16:00:00.000Z"
+TALK = turns("Why does reader.py drop the last line?", "It splits on newline.", "And now?", "Fixed in reader.py.")
+SENTENCE = "In demo the reader lost a line in reader.py, and the session told its first sentence about it."
+SECRET = "AKIA" + "QWERTYUIOPASDFGH"
+RESTORE = "restore the file from a backup or git"
+
+
+@pytest.fixture
+def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Lineage:
+    """A workspace with a session of two captures and a compaction, another one, and one of another agent."""
+    monkeypatch.setattr("lineage.app.now", lambda: MOMENT)
+    with house_at(tmp_path / "vault") as house:
+        end(house, transcript=TALK[:2])
+        compact(house, transcript=TALK[:2])
+        end(at(house, "2026-11-21T13:00:00.000Z"), transcript=TALK)
+        end(house, "s-2")
+        end(house, "s-1", agent_id="reviewer")
+    lineage = Lineage(tmp_path / "vault", capsys)
+    assert lineage("reindex").code == 0
+    return lineage
+
+
+def own(root: Path, kind: str) -> Path:
+    """The first file of a kind of the session with two captures."""
+    (compaction,) = (root / "memory").glob("*--compaction.md")
+    name = naming.parse_path(f"memory/{compaction.name}")
+    assert name
+    return min((root / "memory").glob(f"*--{name.token}--{kind}.md"))
+
+
+def changed(path: Path, change: Callable[[str], str]) -> Path:
+    path.chmod(0o644)
+    text = path.read_text()
+    assert change(text) != text
+    path.write_text(change(text))
+    return path
+
+
+def deleted(path: Path) -> Path:
+    path.unlink()
+    return path
+
+
+def stray(root: Path) -> Path:
+    path = root / "memory" / "notes.sync-conflict-1.md"
+    path.write_text("mine")
+    return path
+
+
+def with_a_secret(root: Path) -> Path:
+    """A summary that somebody wrote without the sanitizer, its hash right."""
+    path = own(root, "summary")
+    head, _, body = path.read_text().partition("\n---\n")
+    told = f"{body}\n{SECRET}\n"
+    return changed(path, lambda _: head.replace(body_sha256(body), body_sha256(told)) + "\n---\n" + told)
+
+
+def without_a_row(root: Path) -> Path:
+    with house_at(root) as house:
+        path = own(root, "summary")
+        house.index.remove([path.relative_to(root).as_posix()])
+    return path
+
+
+def unlinked(root: Path) -> Path:
+    """An artifact that no manifest names."""
+    with house_at(root, now=MOMENT) as house:
+        first, _ = write_capture(house, "s-3", sentence=SENTENCE, captured_at=MOMENT)
+    deleted(root / first.manifest_path)
+    return root / first.path
+
+
+def second_manifest(root: Path) -> Path:
+    with house_at(root.parent / "other", now=MOMENT) as house:
+        first, _ = write_capture(house, sentence=SENTENCE, captured_at=MOMENT, transcript=TALK)
+    for path in (root.parent / "other" / "memory").glob("*.md"):
+        path.rename(root / "memory" / path.name)
+    return root / first.manifest_path
+
+
+def unfinished(root: Path) -> Path:
+    wreck(root, lambda house: end(house, "s-7"), dies_at="--summary.md")
+    (job,) = (root / ".lineage" / "spool").iterdir()
+    return job
+
+
+def damaged_job(root: Path) -> Path:
+    path = root / ".lineage" / "spool" / "half.json"
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    path.write_text("{")
+    path.chmod(0o600)
+    return path
+
+
+def exposed(root: Path) -> Path:
+    path = damaged_job(root)
+    path.chmod(0o644)
+    path.parent.chmod(0o755)
+    return path
+
+
+def back_again(root: Path) -> Path:
+    from lineage.pipeline.removal import remove
+
+    path = own(root, "summary")
+    data = path.read_bytes()
+    with house_at(root) as house:
+        token = next(r.session_token for r in house.index.sessions("default") if r.session_token in path.name)
+        remove(house, token, reason="asked for")
+    path.write_bytes(data)
+    return path
+
+
+def damaged_tombstone(root: Path) -> Path:
+    deleted(back_again(root))
+    (path,) = (root / "memory" / "tombstones").iterdir()
+    return changed(path, lambda text: text[:20])
+
+
+def claim(root: Path) -> Path:
+    return root / naming.claim_path(own(root, "manifest").name.split("--")[1])
+
+
+@dataclass(frozen=True)
+class Case:
+    """How to provoke a finding (gives back its path), and what it says."""
+
+    provoke: Callable[[Path], Path]
+    level: str
+    what: str
+    mend: str
+
+
+FINDINGS = {
+    "a changed body": Case(
+        lambda root: changed(own(root, "transcript"), lambda text: text + "more\n"), "MUST", "content_sha256", RESTORE
+    ),
+    "half a file": Case(
+        lambda root: changed(own(root, "summary"), lambda text: text[:99]), "MUST", "frontmatter", RESTORE
+    ),
+    "another identity": Case(
+        lambda root: changed(own(root, "summary"), lambda text: text.replace('session_id: "s-1"', 'session_id: "s-4"')),
+        "MUST", "belong", RESTORE,
+    ),
+    "a forged sentence": Case(
+        lambda root: changed(own(root, "summary"), lambda text: text.replace('sentence: "In', 'sentence: "Not in')),
+        "MUST", "changed since it was indexed", RESTORE,
+    ),
+    "a key that somebody added": Case(
+        lambda root: changed(own(root, "manifest"), lambda text: text.replace("---\n", "---\nmine: 1\n", 1)),
+        "SHOULD", "changed since it was indexed", "lineage reindex",
+    ),
+    "an artifact that is gone": Case(
+        lambda root: (deleted(own(root, "compaction")), compacted(root))[1], "MUST", "names memory/", RESTORE
+    ),
+    "a row without a file": Case(
+        lambda root: deleted(own(root, "compaction")), "SHOULD", "has a row but no readable file", "lineage reindex"
+    ),
+    "a file without a row": Case(without_a_row, "SHOULD", "has no row", "lineage reindex"),
+    "a lost claim": Case(
+        lambda root: (deleted(claim(root)), own(root, "manifest"))[1], "SHOULD", "claim is missing", "lineage reindex"
+    ),
+    "a damaged claim": Case(
+        lambda root: changed(claim(root), lambda text: text[:20]), "SHOULD", "", "lineage recover"
+    ),
+    "an artifact that no manifest names": Case(unlinked, "SHOULD", "in no manifest", "lineage recover"),
+    "a lost manifest": Case(
+        lambda root: (deleted(own(root, "manifest")), own(root, "summary"))[1],
+        "SHOULD", "its manifest", "lineage recover",
+    ),
+    "a lost summary": Case(
+        lambda root: (deleted(own(root, "summary")), own(root, "transcript"))[1],
+        "SHOULD", "links to", "lineage recover",
+    ),
+    "a second manifest": Case(second_manifest, "SHOULD", "second manifest", "lineage recover"),
+    "an unfinished flow": Case(unfinished, "SHOULD", "an unfinished session-end", "lineage recover"),
+    "a job that cannot be read": Case(damaged_job, "SHOULD", "no job", "look at it"),
+    "a spool that others can read": Case(exposed, "MUST", "others can read", "chmod 700 .lineage/spool"),
+    "what the sanitizer would redact": Case(with_a_secret, "MUST", "redacts", "restore the file from a backup or git"),
+    "a sync's leftover": Case(stray, "SHOULD", "not a name of ours", "move it away"),
+    "a removed session's file": Case(back_again, "MUST", "came back", "lineage remove {token} --again"),
+    "a damaged tombstone": Case(damaged_tombstone, "MUST", "", RESTORE),
+    "a MEMORY.md that somebody edited": Case(
+        lambda root: changed(root / "MEMORY.md", lambda text: text + "mine\n"),
+        "SHOULD", "is not what the files say", "lineage render",
+    ),
+    "a lost MEMORY.md": Case(
+        lambda root: deleted(root / "agents" / "reviewer" / "MEMORY.md"), "SHOULD", "is missing", "lineage render"
+    ),
+}  # fmt: skip
+
+
+def compacted(root: Path) -> Path:
+    """The manifest of the session with two captures, where its compaction is gone."""
+    return next(p for p in (root / "memory").glob("*--manifest.md") if "compaction" in p.read_text().split("---")[2])
+
+
+def findings(lineage: Lineage) -> list[dict[str, str]]:
+    done = lineage("verify", "--json")
+    found: list[dict[str, str]] = done.json["findings"]
+    assert done.code == (4 if found else 0)
+    assert all(set(finding) == {"level", "path", "what", "mend"} for finding in found)
+    return found
+
+
+def test_a_clean_workspace_has_no_finding(lineage: Lineage) -> None:
+    assert findings(lineage) == []
+    assert lineage("verify").out == "every promise holds\n"
+
+
+@pytest.mark.parametrize("case", FINDINGS.values(), ids=FINDINGS)
+def test_what_is_wrong_is_found_and_what_it_names_mends_it(lineage: Lineage, case: Case) -> None:
+    path = case.provoke(lineage.root).relative_to(lineage.root).as_posix()
+    mend = case.mend.format(token=path.split("--")[1]) if "{token}" in case.mend else case.mend
+
+    def of_the_case() -> list[dict[str, str]]:
+        return [f for f in findings(lineage) if f["path"] == path and case.what in f["what"]]
+
+    (found,) = of_the_case()
+    assert found["level"] == case.level
+    assert found["mend"].startswith(mend)
+    if mend.startswith("lineage "):
+        arguments = mend.split()[1:]
+        assert lineage(*arguments, *(["--yes"] if "remove" in arguments else [])).code == 0
+        assert of_the_case() == []
+
+
+def test_findings_are_listed_for_people_with_path_level_and_command(lineage: Lineage) -> None:
+    (lineage.root / "MEMORY.md").unlink()
+    done = lineage("verify")
+    assert done.code == 4
+    assert "SHOULD MEMORY.md\n       is missing\n       → lineage render\n1 findings\n" in done.out
+
+
+def test_verify_changes_no_canonical_byte(lineage: Lineage) -> None:
+    for case in ("a lost claim", "a MEMORY.md that somebody edited", "an artifact that no manifest names"):
+        FINDINGS[case].provoke(lineage.root)
+    before = canonical(lineage.root)
+    assert findings(lineage)
+    assert canonical(lineage.root) == before
+
+
+def test_a_mode_that_git_or_a_sync_changed_is_no_finding(lineage: Lineage) -> None:
+    for path in (lineage.root / "memory").rglob("*.md"):
+        path.chmod(0o664)
+    assert findings(lineage) == []
+    assert lineage("reindex").code == 0
+    assert findings(lineage) == []
+
+
+def test_a_link_to_a_removed_session_is_no_finding(lineage: Lineage) -> None:
+    """The other session's first line names a file of the one that is removed."""
+    removed = own(lineage.root, "summary")
+    (other,) = {p for p in (lineage.root / "memory").glob("*--summary.md") if '"s-2"' in p.read_text()}
+    link = f"[[memory/{removed.name}|parent]] "
+    head, _, body = other.read_text().partition("\n---\n")
+    told = link + body
+    changed(other, lambda _: head.replace(body_sha256(body), body_sha256(told)) + "\n---\n" + told)
+    lose_databases(lineage.root)
+    assert findings(lineage) == []
+    removed_token = removed.name.split("--")[1]
+    assert lineage("remove", removed_token, "--yes").code == 0
+    assert findings(lineage) == []
+    (lineage.root / "memory" / "tombstones" / f"{removed_token}.md").unlink()
+    assert [f["what"] for f in findings(lineage)] == [f"links to memory/{removed.name}, which is not there"]
+
+
+def test_verify_works_offline_and_after_the_loss_of_every_database(lineage: Lineage) -> None:
+    lose_databases(lineage.root)
+    assert findings(lineage) == []
+
+
+def test_a_memory_md_of_an_agent_whose_files_are_gone_is_found(lineage: Lineage) -> None:
+    """What it still tells of is in no file any more."""
+    for path in (lineage.root / "memory").rglob("*.md"):
+        if '"reviewer"' in path.read_text():
+            path.unlink()
+    assert lineage("reindex", "--json").json["dropped"] == 3
+    assert findings(lineage) == []
+    path = lineage.root / "agents" / "reviewer" / "MEMORY.md"
+    changed(path, lambda text: text + "- a row of nobody\n")
+    (finding,) = findings(lineage)
+    assert (finding["path"], finding["mend"]) == ("agents/reviewer/MEMORY.md", "lineage render")
+    assert json.loads(lineage("render", "--json").out)["memory_md"][1]["written"] is True
+    assert findings(lineage) == []
