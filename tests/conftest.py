@@ -1,6 +1,7 @@
 """What every test gets: a home of its own, and no way to the real one.
 
-Hypothesis takes seconds (profile `dev`), or minutes (`ci`) where CI is set; HYPOTHESIS_PROFILE names one.
+Hypothesis takes seconds (profile `dev`, other examples each time), or minutes (`ci`, the same examples each time) where
+CI is set; HYPOTHESIS_PROFILE names one.
 """
 
 import os
@@ -10,7 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("ci", max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "ci", max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 _REAL_HOME = Path.home()

@@ -33,6 +33,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -456,6 +457,8 @@ def smaller(share: int) -> settings:
     """The loaded profile with a part of its examples: one of them is many steps, each of them a command."""
     return settings(max_examples=max(settings().max_examples // share, 5), stateful_step_count=25)
 
+
+pytestmark = pytest.mark.slow
 
 TestOverMemory = OverMemory.TestCase
 TestOverMemory.settings = smaller(5)
