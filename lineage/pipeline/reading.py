@@ -1,5 +1,7 @@
 """Reading canonical files back as typed documents and rows."""
 
+import contextlib
+
 from lineage.core import naming
 from lineage.core.documents import Artifact, Manifest, parsed
 from lineage.errors import FormatError
@@ -12,6 +14,13 @@ def document_at(house: House, path: str) -> Artifact | Manifest | None:
     """The artifact or manifest at a path, None where there is none. Raises FormatError where it is damaged."""
     found = _read(house, path)
     return found[0] if found else None
+
+
+def readable_at(house: House, path: str) -> Artifact | Manifest | None:
+    """`document_at`, None where the file is damaged or holds something else too: who asks goes on without it."""
+    with contextlib.suppress(FormatError):
+        return document_at(house, path)
+    return None
 
 
 def row_at(house: House, path: str) -> tuple[Row, Artifact | Manifest] | None:

@@ -17,7 +17,7 @@ from lineage.pipeline import session as sessions
 from lineage.pipeline.carrying_out import carry_out
 from lineage.pipeline.compaction import compaction
 from lineage.pipeline.house import House, Outcome
-from lineage.pipeline.reading import document_at
+from lineage.pipeline.reading import readable_at
 from lineage.pipeline.reindexing import Report, reindex
 from lineage.pipeline.removal import REMOVAL, finish_removal
 from lineage.pipeline.session import Session
@@ -128,7 +128,7 @@ def _finish_session(house: House, token: str, names: list[naming.Name], done: Re
     summaries = {name.stem for name in names if name.kind == naming.SUMMARY}
     for name in names:
         if name.kind in named and (name.stem not in named[name.kind] or _lacks_summary(name, summaries)):
-            artifact = _readable(house, naming.artifact_path(name.stem, name.kind))
+            artifact = readable_at(house, naming.artifact_path(name.stem, name.kind))
             if isinstance(artifact, Artifact) and carry_out(house, sessions.intent_of(artifact, session)):
                 done.finished.append(artifact.path)
 
@@ -142,7 +142,7 @@ def _claimed(house: House, token: str, names: list[naming.Name]) -> Session:
     artifact says; one that names a younger manifest than the oldest moves to that."""
     claimed = _stem_claimed(house, token)
     oldest_first = sorted(names, key=lambda name: (name.kind != naming.MANIFEST, name.stem))
-    documents = (_readable(house, naming.artifact_path(name.stem, name.kind)) for name in oldest_first)
+    documents = (readable_at(house, naming.artifact_path(name.stem, name.kind)) for name in oldest_first)
     oldest = next((document for document in documents if document), None)
     if oldest and (claimed is None or (isinstance(oldest, Manifest) and oldest.stem < claimed)):
         said = naming.parse_path(oldest.manifest_path) if isinstance(oldest, Artifact) else None
@@ -156,13 +156,6 @@ def _stem_claimed(house: House, token: str) -> str | None:
     return None
 
 
-def _readable(house: House, path: str) -> Artifact | Manifest | None:
-    """The document at a path, None where it is damaged: it is kept, and reported by the reindex."""
-    with contextlib.suppress(FormatError):
-        return document_at(house, path)
-    return None
-
-
 def _merged(house: House, stem: str, other: str) -> bool:
     """The claimed manifest takes over the captures of another one, which is retired. (format: Identity)"""
     manifest = house.canon.manifests.get(other)
@@ -171,7 +164,7 @@ def _merged(house: House, stem: str, other: str) -> bool:
     captures = [naming.artifact_path(captured, naming.TRANSCRIPT) for captured in manifest.captures]
     compactions = [naming.artifact_path(compacted, naming.COMPACTION) for compacted in manifest.compactions]
     for path in captures + compactions:
-        artifact = _readable(house, path)
+        artifact = readable_at(house, path)
         if isinstance(artifact, Artifact):
             house.canon.manifests.link(stem, (artifact,), house.new_id(), house.now)
     house.canon.manifests.retire(other, stem, house.new_id(), house.now)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lineage.core import naming, transcript
-from lineage.core.documents import Artifact, Manifest, Tombstone, parsed
+from lineage.core.documents import Artifact, Tombstone
 from lineage.core.identity import DEFAULT_AGENT, TOKEN, session_token
 from lineage.core.job import Job
 from lineage.core.links import one_line
@@ -18,6 +18,7 @@ from lineage.pipeline import session as sessions
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import resolve
 from lineage.pipeline.publishing import projected_agents, publish_all
+from lineage.pipeline.reading import readable_at
 from lineage.store import read_or_none
 
 REMOVAL = "remove"
@@ -26,7 +27,7 @@ _AGAIN = "what came back goes with `lineage remove {} --again`"
 
 _SHORTEST_PROBE = 24
 _MOST_PROBES = 400
-_PLACES = (naming.MEMORY, "agents/", "books/")
+_PLACES = (naming.MEMORY, naming.AGENTS, "books/")
 _FILES = ("MEMORY.md", "AGENT_MEMORY.md")
 
 
@@ -123,7 +124,7 @@ def _token(house: House, reference: str, *, again: bool) -> str:
 
 def _target(house: House, token: str) -> _Target:
     paths = _paths(house, token)
-    documents = [document for path in paths if (document := _readable(house, path))]
+    documents = [document for path in paths if (document := readable_at(house, path))]
     transcripts = [d for d in documents if isinstance(d, Artifact) and d.kind == naming.TRANSCRIPT]
     turns = [turn for artifact in transcripts for turn in transcript.parsed(artifact.body)]
     first = documents[0] if documents else None
@@ -151,15 +152,6 @@ def _paths(house: House, token: str) -> list[str]:
     """Every file of the session but its tombstone: a sync client's copies with other names too."""
     keys = (entry.key for entry in house.canon.store.list(naming.MEMORY))
     return [key for key in keys if token in key and not key.startswith(naming.TOMBSTONES)]
-
-
-def _readable(house: House, path: str) -> Artifact | Manifest | None:
-    blob = read_or_none(house.canon.store, path)
-    try:
-        document = parsed(blob.data, path) if blob else None
-    except FormatError:
-        return None  # a damaged file, or a sync's copy: it goes all the same
-    return document if isinstance(document, Artifact | Manifest) else None
 
 
 def _probes(texts: Iterable[str]) -> frozenset[str]:
