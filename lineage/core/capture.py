@@ -8,9 +8,10 @@ from lineage.core.turns import Turn
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """A compaction that the transcript records: its summary, and how many turns came before it."""
+    """A compaction that the transcript records: its summary, and how many turns came before it. `summary` is None where
+    the harness kept none, or kept it where it cannot be read: a state of its own."""
 
-    summary: str
+    summary: str | None
     turns_before: int
     at: str | None = None
     trigger: str | None = None
@@ -20,12 +21,16 @@ class Compacted:
 class Capture:
     """A session as its source shows it. Times are canonical UTC strings, `turns` in the source's order.
 
-    `skipped` counts, by reason, the records that are not turns: unknown, damaged, bookkeeping, sub-agents.
+    `session_id`, `parent_session` (of a sub-agent) and `forked_from` are the harness's own ids, where the source names
+    them. `skipped` counts, by reason, the records that are not turns: unknown, damaged, bookkeeping, sub-agents.
     """
 
     turns: tuple[Turn, ...]
     started_at: str | None = None
     ended_at: str | None = None
+    session_id: str | None = None
+    parent_session: str | None = None
+    forked_from: str | None = None
     project: str | None = None
     title: str | None = None
     models: tuple[str, ...] = ()

@@ -1,22 +1,19 @@
 """Adapters: a harness's transcript → `Capture`. One module per harness, an explicit registry, no scanning."""
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
-from lineage.core.capture import Capture
 from lineage.errors import InvalidInput
 from lineage.harness import claude_code, generic
-
-Reader = Callable[[Path], Capture]
+from lineage.harness.port import Adapter, Found
 
 NAMES = (
     "claude-code", "codex", "gemini", "qwen", "copilot", "cursor", "opencode", "pi", "openclaw", "goose", "aider",
     "generic",
 )  # fmt: skip
 
-READERS: Mapping[str, Reader] = {
-    "claude-code": claude_code.read,
-    "generic": generic.read,
+ADAPTERS: Mapping[str, Adapter] = {
+    "claude-code": claude_code,
+    "generic": generic,
 }
 
 
@@ -27,14 +24,14 @@ def checked_name(harness: str) -> str:
     return harness
 
 
-def reader_of(harness: str) -> Reader:
-    """The function that reads a transcript file of `harness`. Raises InvalidInput for a harness that has none."""
-    if checked_name(harness) not in READERS:
+def adapter_of(harness: str) -> Adapter:
+    """The adapter of `harness`. Raises InvalidInput for a harness that has none."""
+    if checked_name(harness) not in ADAPTERS:
         raise InvalidInput(
             f"transcript files of {harness} cannot be read yet",
             hint="give the transcript inline, as a list of turns: `lineage session-end --help`",
         )
-    return READERS[harness]
+    return ADAPTERS[harness]
 
 
-__all__ = ["NAMES", "READERS", "checked_name", "generic", "reader_of"]
+__all__ = ["ADAPTERS", "NAMES", "Adapter", "Found", "adapter_of", "checked_name", "generic"]

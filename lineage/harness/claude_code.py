@@ -5,7 +5,7 @@ split over several lines gives a turn for each, a tool call and its result give 
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from lineage.core.times import utc_or_none
 from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
 from lineage.harness.jsonl import DAMAGED, records
+from lineage.harness.listing import files
+from lineage.harness.port import Found
 from lineage.harness.text import left_out, salient, without_injected
 
 _CHAINED = frozenset({"user", "assistant", "attachment", "system", "progress"})
@@ -32,6 +34,7 @@ _WRAPPERS = (
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 _PRESERVED = frozenset({"preservedSegment", "preservedMessages"})
 _SYNTHETIC = "<synthetic>"
+_SUB_AGENTS = "subagents"
 
 UNKNOWN = "unknown"
 BOOKKEEPING = "bookkeeping"
@@ -42,7 +45,7 @@ REPLAYED = "replayed"
 _Shown = tuple[str | None, str, str, str, str]
 
 
-def read(path: Path) -> Capture:
+def read(path: Path, session: str | None = None) -> Capture:
     """The session that a transcript file holds. Raises TranscriptError for unreadable and foreign files."""
     reader = _Reader()
     for record in records(path, reader.skipped):
@@ -52,6 +55,16 @@ def read(path: Path) -> Capture:
             f"no Claude Code record in {path}", hint="is it another harness's? name it with `--harness`"
         )
     return reader.capture()
+
+
+def roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
+    """`projects/` of the configuration folder."""
+    return [Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude", "projects")]
+
+
+def found(root: Path) -> Iterator[Found]:
+    """Every main transcript; sub-agents' files lie in folders of their own and are passed over."""
+    return (item for item in files(root, (".jsonl",)) if _SUB_AGENTS not in item.path.parts)
 
 
 class _Reader:

@@ -6,7 +6,7 @@ What a payload gives inline has this form whatever the harness. (format: Command
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,17 @@ from lineage.core.times import utc
 from lineage.core.turns import ROLES, USER, Turn
 from lineage.errors import InvalidInput, TranscriptError
 from lineage.harness.jsonl import read_bytes, records
+from lineage.harness.listing import files
+from lineage.harness.port import Found
 from lineage.harness.text import salient, without_injected
 
 _HINT = 'a turn is {"role": "user" | "assistant" | "tool" | "system", "text": "…", "at": "2026-03-28T22:34:06Z"}'
 _SPEAKER = re.compile(r"^(user|human|assistant|ai|agent|tool|system):[ \t]*", re.IGNORECASE | re.MULTILINE)
+_SUFFIXES = (".json", ".jsonl", ".md", ".txt")
 _ROLE_OF = {"human": USER, "ai": "assistant", "agent": "assistant"}
 
 
-def read(path: Path) -> Capture:
+def read(path: Path, session: str | None = None) -> Capture:
     """A `.json` list, `.jsonl` objects, or any other file as plain text.
 
     Raises TranscriptError for unreadable and foreign files, InvalidInput for turns that break the form.
@@ -41,6 +44,16 @@ def read(path: Path) -> Capture:
         return inline(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise TranscriptError(f"not valid JSON: {path}", hint=_HINT) from error
+
+
+def roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
+    """Nowhere: generic transcripts lie where somebody put them."""
+    return []
+
+
+def found(root: Path) -> Iterator[Found]:
+    """Every `.json`, `.jsonl`, `.md` and `.txt` file."""
+    return files(root, _SUFFIXES)
 
 
 def _text(path: Path) -> str:

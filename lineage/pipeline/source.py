@@ -13,7 +13,7 @@ from lineage.core.sanitizer import Sanitizer
 from lineage.core.sentence import without_markup
 from lineage.core.turns import USER, Turn, identified, renumbered
 from lineage.errors import InvalidInput
-from lineage.harness import checked_name, generic, reader_of
+from lineage.harness import adapter_of, checked_name, generic
 
 _LONGEST_TITLE = 80
 
@@ -60,6 +60,7 @@ def observed(request: Request, settings: Settings, removed: Set[str] = frozenset
         compactions=tuple(
             (sanitizer.text(c.summary.strip()), _kept(capture.turns[: c.turns_before], settings))
             for c in capture.compactions
+            if c.summary
         ),
         redactions=dict(sorted(sanitizer.redactions.items())),
         skipped=dict(capture.skipped),
@@ -71,7 +72,7 @@ def _read(request: Request) -> Capture:
     if request.transcript is not None:
         return generic.inline(request.transcript)
     if request.transcript_path:
-        return reader_of(request.harness)(_expanded(request.transcript_path))
+        return adapter_of(request.harness).read(_expanded(request.transcript_path), request.identity.session_id)
     return Capture(turns=())
 
 

@@ -19,7 +19,7 @@ from lineage.core.capture import Capture
 from lineage.core.times import utc
 from lineage.core.turns import ROLES
 from lineage.errors import LineageError, TranscriptError
-from lineage.harness import READERS, reader_of
+from lineage.harness import ADAPTERS, adapter_of
 from tests.support.houses import end, memory_house
 
 DATA = Path(__file__).parents[1] / "data"
@@ -40,7 +40,7 @@ class Case:
     def read(self, data: bytes, folder: Path) -> Capture:
         path = folder / f"given{self.sample.suffix}"
         path.write_bytes(data)
-        return READERS[self.harness](path)
+        return ADAPTERS[self.harness].read(path)
 
 
 CASES = [
@@ -80,37 +80,37 @@ def refused(read: Callable[[], object]) -> LineageError:
 
 
 def test_every_adapter_is_held_to_the_contract() -> None:
-    assert [case.harness for case in CASES] == sorted(READERS)
+    assert [case.harness for case in CASES] == sorted(ADAPTERS)
 
 
 def test_a_harness_without_an_adapter_is_refused_with_the_names_of_those_that_have_one() -> None:
     with pytest.raises(LineageError) as caught:
-        reader_of("typewriter")
-    assert all(name in caught.value.hint for name in READERS)
+        adapter_of("typewriter")
+    assert all(name in caught.value.hint for name in ADAPTERS)
 
 
 @each_adapter
 def test_the_sample_says_something_of_everyone(case: Case) -> None:
-    roles = {turn.role for turn in READERS[case.harness](case.sample).turns}
+    roles = {turn.role for turn in ADAPTERS[case.harness].read(case.sample).turns}
     assert roles == set(ROLES)
 
 
 @each_adapter
 def test_a_missing_file_is_an_error_that_names_it(case: Case, folder: Path) -> None:
     missing = folder / "no-such-file.jsonl"
-    assert str(missing) in refused(lambda: READERS[case.harness](missing)).message
+    assert str(missing) in refused(lambda: ADAPTERS[case.harness].read(missing)).message
 
 
 @each_adapter
 def test_a_directory_is_an_error(case: Case, folder: Path) -> None:
-    refused(lambda: READERS[case.harness](folder))
+    refused(lambda: ADAPTERS[case.harness].read(folder))
 
 
 @each_adapter
 def test_a_pipe_is_an_error_and_not_waited_for(case: Case, tmp_path: Path) -> None:
     pipe = tmp_path / f"pipe{case.sample.suffix}"
     os.mkfifo(pipe)
-    refused(lambda: READERS[case.harness](pipe))
+    refused(lambda: ADAPTERS[case.harness].read(pipe))
 
 
 @each_adapter
@@ -119,12 +119,12 @@ def test_an_unreadable_file_is_an_error(case: Case, monkeypatch: pytest.MonkeyPa
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", denied)
-    assert "Permission denied" in refused(lambda: READERS[case.harness](case.sample)).message
+    assert "Permission denied" in refused(lambda: ADAPTERS[case.harness].read(case.sample)).message
 
 
 @each_adapter
 def test_a_path_that_cannot_exist_is_an_error(case: Case) -> None:
-    refused(lambda: READERS[case.harness](Path("a\0b.jsonl")))
+    refused(lambda: ADAPTERS[case.harness].read(Path("a\0b.jsonl")))
 
 
 @each_adapter
@@ -142,12 +142,12 @@ def test_what_is_no_transcript_is_an_error(case: Case, kind: str, folder: Path) 
 
 @each_adapter
 def test_reading_twice_gives_the_same_capture(case: Case) -> None:
-    assert READERS[case.harness](case.sample) == READERS[case.harness](case.sample)
+    assert ADAPTERS[case.harness].read(case.sample) == ADAPTERS[case.harness].read(case.sample)
 
 
 @each_adapter
 def test_a_growing_file_only_ever_adds_turns(case: Case, folder: Path) -> None:
-    whole = READERS[case.harness](case.sample).turns
+    whole = ADAPTERS[case.harness].read(case.sample).turns
     seen = 0
     for count in range(len(case.lines) + 1):
         turns = case.read(b"".join(case.lines[:count]), folder).turns
@@ -171,21 +171,21 @@ def test_a_torn_last_line_waits_for_the_next_reading(case: Case, where: float, f
 
 @each_adapter
 def test_turns_have_the_ids_of_their_records_and_no_two_the_same(case: Case) -> None:
-    ids = [turn.source_id for turn in READERS[case.harness](case.sample).turns]
+    ids = [turn.source_id for turn in ADAPTERS[case.harness].read(case.sample).turns]
     assert all(ids)
     assert len(set(ids)) == len(ids)
 
 
 @each_adapter
 def test_roles_are_known_and_every_turn_says_something(case: Case) -> None:
-    for turn in READERS[case.harness](case.sample).turns:
+    for turn in ADAPTERS[case.harness].read(case.sample).turns:
         assert turn.role in ROLES
         assert turn.text or turn.name
 
 
 @each_adapter
 def test_times_are_canonical_utc(case: Case) -> None:
-    capture = READERS[case.harness](case.sample)
+    capture = ADAPTERS[case.harness].read(case.sample)
     times = [turn.at for turn in capture.turns] + [capture.started_at, capture.ended_at]
     times += [compacted.at for compacted in capture.compactions]
     assert all(time and time == utc(time) for time in times)
@@ -193,7 +193,7 @@ def test_times_are_canonical_utc(case: Case) -> None:
 
 @each_adapter
 def test_no_text_holds_an_encoded_blob(case: Case) -> None:
-    capture = READERS[case.harness](case.sample)
+    capture = ADAPTERS[case.harness].read(case.sample)
     texts = [text for turn in capture.turns for text in (turn.text, turn.input)]
     assert [text for text in texts if re.search(r"[A-Za-z0-9+/]{40}", text)] == []
 
