@@ -10,7 +10,8 @@ from functools import cache
 from typing import Any
 
 from lineage.core.body import cleaned
-from lineage.core.sanitizer.rules import DIGEST, RULES, Rule
+from lineage.core.sanitizer.rule import Rule
+from lineage.core.sanitizer.rules import DIGEST, RULES
 from lineage.errors import EngineMissing
 
 VERSION = f"sanitize_transcript_v1+{DIGEST}"
