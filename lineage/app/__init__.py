@@ -56,7 +56,7 @@ def with_house(
             house.index.reset()
             return _run(house, use_case, writes=writes, needs_index=needs_index)
     finally:
-        house.index.close()
+        house.close()
 
 
 def _run(house: "House", use_case: Callable[["House"], Result], *, writes: bool, needs_index: bool) -> Result:
@@ -72,7 +72,7 @@ def _run(house: "House", use_case: Callable[["House"], Result], *, writes: bool,
 
 
 def open_house(root: Path, *, create: bool = False) -> "House":
-    """The object graph of one workspace. The caller closes its index."""
+    """The object graph of one workspace. The caller closes it."""
     from lineage.canon import Canon
     from lineage.index import Index
     from lineage.pipeline.house import House

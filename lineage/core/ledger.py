@@ -1,11 +1,14 @@
 """The ledger's entries: one for each capture of the window, made of its artifacts' frontmatter. (format: MEMORY.md)"""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from lineage.core import naming
 from lineage.core.documents import Artifact, Manifest
 from lineage.core.identity import is_trial
+from lineage.core.times import day
 from lineage.core.window import membership
 
 
@@ -38,6 +41,24 @@ class Entry:
     links: tuple[tuple[str, str], ...]
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Tally:
+    """How many entries a project has on a day; "" stands for those that are private or name none."""
+
+    day: str
+    project: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """A window's entries, newest first, and the tallies of all of them: who renders takes as many entries as it shows
+    and counts the others without looking at them."""
+
+    entries: Iterable[Entry]
+    tallies: Sequence[Tally]
+
+
 def head(artifact: Artifact) -> Head:
     return Head(
         path=artifact.path,
@@ -58,21 +79,27 @@ def is_visible(document: Artifact | Manifest) -> bool:
     return not is_trial(document.identity, document.project)
 
 
+def ledger(found: Sequence[Entry]) -> Ledger:
+    """The ledger of entries that are all at hand, newest first."""
+    counts = Counter((day(entry.membership), _public_project(entry)) for entry in found)
+    return Ledger(found, [Tally(*key, count) for key, count in sorted(counts.items())])
+
+
 def entries(heads: Iterable[Head]) -> list[Entry]:
     """One entry for each capture, newest first; a session without one has its newest compaction's."""
-    captures: dict[str, dict[str, Head]] = {}
-    compactions: dict[str, Head] = {}
-    captured = set()
-    for item in heads:
-        if item.kind == naming.COMPACTION:
-            if item.token not in compactions or compactions[item.token].stem < item.stem:
-                compactions[item.token] = item
-        else:
-            captures.setdefault(item.stem, {})[item.kind] = item
-            captured.add(item.token)
-    found = [_entry(parts) for parts in captures.values()]
-    found += [_entry({naming.COMPACTION: item}) for token, item in compactions.items() if token not in captured]
-    return sorted(found, key=lambda entry: (entry.membership, entry.stem), reverse=True)
+    ordered = sorted(heads, key=lambda item: (item.token, item.stem))
+    shown: list[Head] = []
+    for _, group in groupby(ordered, key=lambda item: item.token):
+        session = list(group)
+        captures = [item for item in session if item.kind != naming.COMPACTION]
+        shown += captures or [item for item in session if item.stem == session[-1].stem]
+    return list(grouped(sorted(shown, key=lambda item: (item.membership, item.stem), reverse=True)))
+
+
+def grouped(heads: Iterable[Head]) -> Iterator[Entry]:
+    """The entries of heads that come sorted by stem: each stem's are one entry."""
+    for _, group in groupby(heads, key=lambda item: item.stem):
+        yield _entry({item.kind: item for item in group})
 
 
 def _entry(parts: dict[str, Head]) -> Entry:
@@ -80,3 +107,7 @@ def _entry(parts: dict[str, Head]) -> Entry:
     first = shown[0]
     links = (*((item.path, item.kind) for item in shown), (first.manifest_path, naming.MANIFEST))
     return Entry(first.membership, first.stem, first.session_id, first.project, first.sentence, first.private, links)
+
+
+def _public_project(entry: Entry) -> str:
+    return "" if entry.private else entry.project or ""

@@ -5,17 +5,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from lineage.core import naming
 from lineage.core.body import cleaned
-from lineage.core.ledger import Head
+from lineage.core.ledger import Ledger, grouped
 from lineage.core.window import Window
 from lineage.errors import DamagedIndex, LineageError
-from lineage.index import schema
+from lineage.index import ledger, schema
 from lineage.index.query import match_expression
 from lineage.index.rows import Row
 from lineage.store.databases import connect, discard, guarded, vacuumed
+
+T = TypeVar("T")
 
 MARK = ("\x02", "\x03")  # around the words of a snippet that matched
 
@@ -24,16 +26,7 @@ _INSERT = (
     f"insert into artifacts ({', '.join(schema.COLUMNS)}) values ({', '.join(':' + c for c in schema.COLUMNS)})"
     f" on conflict (source_path) do update set {', '.join(f'{c} = excluded.{c}' for c in schema.COLUMNS)}"
 )
-_LEDGER = """
-    select source_path, source_kind, stem, session_token, session_id, project, memory_sentence, membership_ts, private,
-           manifest_path
-    from artifacts
-    where agent_id = ? and visible = 1 and source_kind != 'manifest' and membership_ts between ? and ?
-"""
-_FUTURE = """
-    select count(distinct stem) from artifacts
-    where agent_id = ? and visible = 1 and membership_ts > ? and source_kind in ('summary', 'transcript')
-"""
+_FUTURE = "select count(*) from entries where agent_id = ? and membership_ts > ?"
 _SESSIONS = """
     select m.session_id, m.session_key, m.session_token, m.agent_id, m.project, m.harness, m.title,
            m.started_at, m.ended_at, coalesce(max(a.membership_ts), m.membership_ts) as newest,
@@ -132,15 +125,30 @@ class Index:
 
     def upsert(self, rows: Iterable[Row]) -> None:
         """Writes rows and their text in one transaction; a row of the same path is replaced."""
-        with self._writing() as connection:
-            for row in rows:
-                connection.execute(_INSERT, {name: getattr(row, name) for name in schema.COLUMNS})
-                found = connection.execute("select id from artifacts where source_path = ?", (row.source_path,))
-                identifier = found.fetchone()[0]
-                connection.execute("delete from search where rowid = ?", (identifier,))
-                if row.source_kind != naming.MANIFEST:
-                    values = (identifier, row.title, row.memory_sentence, row.text)
-                    connection.execute("insert into search (rowid, title, sentence, body) values (?, ?, ?, ?)", values)
+        with self._writing():
+            self._upsert(rows)
+
+    @contextmanager
+    def staged(self, rows: Iterable[Row]) -> Iterator[None]:
+        """`upsert`, with the rows to be read by this index at once, and by everybody else when the block is left."""
+        with self._writing():
+            self._upsert(rows)
+            yield
+
+    def _upsert(self, rows: Iterable[Row]) -> None:
+        tokens = set()
+        for row in rows:
+            tokens.add(row.session_token)
+            self._connection.execute(_INSERT, {name: getattr(row, name) for name in schema.COLUMNS})
+            found = self._connection.execute("select id from artifacts where source_path = ?", (row.source_path,))
+            identifier = found.fetchone()[0]
+            self._connection.execute("delete from search where rowid = ?", (identifier,))
+            if row.source_kind != naming.MANIFEST:
+                values = (identifier, row.title, row.memory_sentence, row.text)
+                self._connection.execute(
+                    "insert into search (rowid, title, sentence, body) values (?, ?, ?, ?)", values
+                )
+        ledger.kept_up(self._connection, sorted(tokens))
 
     def restamp(self, stamps: Iterable[tuple[str, str]]) -> None:
         """Notes (path, stamp) of files that were touched and did not change."""
@@ -150,12 +158,16 @@ class Index:
     def remove(self, paths: Iterable[str]) -> None:
         """Drops the rows and the text of files that are gone."""
         with self._writing() as connection:
+            tokens = set()
             for path in paths:
                 connection.execute(
-                    "delete from search where rowid = (select id from artifacts where source_path = ?)",
-                    (path,),
+                    "delete from search where rowid = (select id from artifacts where source_path = ?)", (path,)
                 )
-                connection.execute("delete from artifacts where source_path = ?", (path,))
+                gone = connection.execute(
+                    "delete from artifacts where source_path = ? returning session_token", (path,)
+                )
+                tokens |= {row[0] for row in gone.fetchall()}
+            ledger.kept_up(connection, sorted(tokens))
 
     def known(self) -> Iterator[Known]:
         """What is indexed, in path order."""
@@ -176,10 +188,11 @@ class Index:
     def agents(self) -> list[str]:
         return [row[0] for row in self._read("select distinct agent_id from artifacts order by agent_id", ())]
 
-    def ledger(self, agent_id: str, window: Window) -> list[Head]:
-        """The heads of the agent's visible artifacts in the window."""
-        found = self._read(_LEDGER, (agent_id, window.since, window.until))
-        return [_head(row) for row in found]
+    def ledger(self, agent_id: str, window: Window) -> Ledger:
+        """The agent's ledger in the window; its entries are read as they are asked for."""
+        with guarded(self.path):
+            counted = ledger.tallies(self._connection, agent_id, window)
+        return Ledger(grouped(self._guarded(ledger.heads(self._connection, agent_id, window))), counted)
 
     def future(self, agent_id: str, window: Window) -> int:
         """How many captures claim a time after the window's end: they are left out and counted."""
@@ -284,13 +297,12 @@ class Index:
         with guarded(self.path):
             yield from self._connection.execute(sql, asked)
 
+    def _guarded(self, found: Iterator[T]) -> Iterator[T]:
+        with guarded(self.path):
+            yield from found
+
     def _count(self, sql: str, values: Sequence[object]) -> int:
         return int(next(self._read(sql, values))[0])
-
-
-def _head(row: Sequence[Any]) -> Head:
-    values: Any = (*row[:8], bool(row[8]), row[9])
-    return Head(*values)
 
 
 def _session(row: Sequence[Any]) -> SessionRow:

@@ -1,6 +1,6 @@
 """Observe what lies there, apply what is missing: the loop under both flows. (architecture: one idea)"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ def carry_out(house: House, intent: Intent) -> bool:
     """Makes the intent true, step by step. False where it was true already. The caller holds the session's mutex."""
     steps = plan(intent, seen_of(house, intent))
     with ExitStack() as stack:
-        run = _Run(house, intent, stack)
+        run = _Run(house, intent, steps, stack)
         for step in steps:
             _ACTIONS[step](run)
     return bool(steps)
@@ -50,6 +50,7 @@ class _Run:
 
     house: House
     intent: Intent
+    steps: Sequence[Step]
     stack: ExitStack
     publication: Publication | None = None
 
@@ -70,13 +71,21 @@ class _Run:
         self.house.canon.manifests.link(self.intent.stem, self.intent.artifacts, self.house.new_id(), self.house.now)
 
     def project(self) -> None:
-        self._leased().publish(self.intent.artifacts)
+        """MEMORY.md shows this run's rows; nobody else sees them before it is there."""
+        self._leased()
+        if Step.ROWS in self.steps:
+            self._stage()
+        self._leased().publish()
 
     def index(self) -> None:
         self._leased()
-        found = (row_at(self.house, path) for path in _paths(self.intent))
-        self.house.index.upsert(row for row, _ in filter(None, found))
+        if Step.PROJECTION not in self.steps:
+            self._stage()
         self.stack.close()
+
+    def _stage(self) -> None:
+        found = (row_at(self.house, path) for path in _paths(self.intent))
+        self.stack.enter_context(self.house.index.staged([row for row, _ in filter(None, found)]))
 
     def count(self) -> None:
         """Counts what the file itself shows, so that a run that finishes another one's work counts the same."""

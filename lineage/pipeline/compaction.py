@@ -7,7 +7,6 @@ from lineage.core.documents import Artifact
 from lineage.core.planner import Intent
 from lineage.core.request import COMPACTION, Request
 from lineage.core.sanitizer import VERSION
-from lineage.core.times import shifted
 from lineage.core.turns import Watermark
 from lineage.extract import digest
 from lineage.pipeline import session as sessions
@@ -28,12 +27,7 @@ def compaction(house: House, request: Request) -> Outcome:
     if house.canon.tombstones.has(request.token):
         return Outcome(status=REFUSED, session_token=request.token, reason=REMOVED)
     source = sources.observed(request, house.settings, house.canon.tombstones.removed_turns())
-    with sessions.exclusively(house, request.token):
-        house.canon.tombstones.refuse(request.token)
-        session = sessions.observed(house, request.token)
-        finished = sessions.finish_interrupted(house, session)
-        if finished:
-            session = sessions.observed(house, request.token)
+    with sessions.taken_up(house, request.token) as (session, finished):
         mark = _mark(source)
         known = _known(house, session, source, mark)
         if known:
@@ -77,12 +71,13 @@ def _intent(house: House, session: Session, request: Request, source: Source, ma
         if job
         else memory_sentence(request, source, digest(source.turns[: mark.count]), "was compacted")
     )
-    while True:
-        stem = session.stem or naming.stem(request.captured_at, request.token)
-        artifact = compaction_of(request, source, mark, stem, sentenced)
-        if house.canon.artifacts.holds(artifact) is not False:
-            return Intent(sessions.job_of(request, sentenced), stem, (artifact,))
-        request = replace(request, captured_at=shifted(request.captured_at, milliseconds=1))
+    return sessions.intent_at(
+        house,
+        session,
+        request,
+        sentenced,
+        lambda asked, stem: (compaction_of(asked, source, mark, stem, sentenced),),
+    )
 
 
 def _outcome(house: House, intent: Intent, source: Source) -> Outcome:

@@ -25,6 +25,11 @@ class House:
     now: str
     new_id: Callable[[], str]
 
+    def close(self) -> None:
+        """Closes the databases."""
+        self.index.close()
+        self.telemetry.close()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:

@@ -1,13 +1,10 @@
-"""MEMORY.md from rows and what was just written, under the lease. (spec: write ordering 7, concurrency 1)"""
+"""MEMORY.md from the rows, under the lease. (spec: write ordering 7, concurrency 1)"""
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 
 from lineage.core import naming
-from lineage.core.documents import Artifact
 from lineage.core.identity import DEFAULT_AGENT
-from lineage.core.ledger import entries, head, is_visible
 from lineage.core.window import Window
 from lineage.pipeline.house import House
 from lineage.projection import Rendered, publish, render
@@ -42,10 +39,10 @@ class Publication(AbstractContextManager["Publication"]):
     def __exit__(self, *_: object) -> None:
         self._leases.close()
 
-    def publish(self, fresh: Sequence[Artifact] = ()) -> Published:
-        """Renders the window from the rows and `fresh` (their rows are still to come), and replaces the file."""
+    def publish(self) -> Published:
+        """Renders the window from the rows, this run's staged ones too, and replaces the file."""
         for _ in range(_MOST_ATTEMPTS):
-            rendered = self._rendered(fresh)
+            rendered = self._rendered()
             try:
                 written = publish(self._house.canon.store, self._lease, self._agent_id, rendered.text)
             except LeaseLost:
@@ -57,13 +54,10 @@ class Publication(AbstractContextManager["Publication"]):
             return Published(self._agent_id, written, rendered.kept, rendered.total, future)
         raise LeaseLost(f"the lease of MEMORY.md was lost {_MOST_ATTEMPTS} times", hint="run `lineage render`")
 
-    def _rendered(self, fresh: Sequence[Artifact]) -> Rendered:
-        window, settings = self._window(), self._house.settings.ledger
-        heads = {item.path: item for item in self._house.index.ledger(self._agent_id, window)}
-        for item in map(head, filter(is_visible, fresh)):
-            if window.holds(item.membership):
-                heads[item.path] = item
-        return render(entries(heads.values()), max_bytes=settings.max_bytes, row_style=settings.row_style)
+    def _rendered(self) -> Rendered:
+        settings = self._house.settings.ledger
+        ledger = self._house.index.ledger(self._agent_id, self._window())
+        return render(ledger, max_bytes=settings.max_bytes, row_style=settings.row_style)
 
     def _window(self) -> Window:
         return Window.ending(self._house.now)

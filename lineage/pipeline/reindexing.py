@@ -66,13 +66,25 @@ def reindex(house: House, *, confirmed: bool = False, progress: Progress | None 
 
     Raises SuddenLoss, having changed nothing, where more than half of the rows would go and `confirmed` is False.
     """
-    report = synchronize(house, confirmed=confirmed, progress=progress)
+    report, present = _synchronized(house, confirmed=confirmed, progress=progress)
+    report.claims_rebuilt = _rebuild_claims(house, present)
     report.published = publish_all(house)
     return report
 
 
 def synchronize(house: House, *, confirmed: bool = False, progress: Progress | None = None) -> Report:
-    """`reindex` without the rendering."""
+    """The rows alone: nothing outside the index is written."""
+    return _synchronized(house, confirmed=confirmed, progress=progress)[0]
+
+
+def ensure_indexed(house: House) -> None:
+    """Fills an index that is missing, of another version or was damaged: rebuilt, not an error."""
+    if house.index.is_new:
+        synchronize(house, confirmed=True)
+
+
+def _synchronized(house: House, *, confirmed: bool, progress: Progress | None) -> tuple[Report, frozenset[str]]:
+    """What was done, and the keys that are there."""
     report = Report()
     diff = _diff(house, report)
     known = diff.unchanged + len(diff.gone) + sum(change.sha256 is not None for change in diff.fresh)
@@ -88,16 +100,9 @@ def synchronize(house: House, *, confirmed: bool = False, progress: Progress | N
             progress(min(start + _BATCH, len(diff.fresh)), len(diff.fresh))
     house.index.remove(diff.gone)
     report.dropped += len(diff.gone)
-    report.claims_rebuilt = _rebuild_claims(house, diff.present)
     report.broken = [link for link in report.broken if link[1] not in diff.present]
     house.index.complete()
-    return report
-
-
-def ensure_indexed(house: House) -> None:
-    """Fills an index that is missing, of another version or was damaged: rebuilt, not an error."""
-    if house.index.is_new:
-        synchronize(house, confirmed=True)
+    return report, diff.present
 
 
 def _diff(house: House, report: Report) -> _Diff:

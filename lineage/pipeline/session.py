@@ -1,7 +1,8 @@
 """One session as it stands in the workspace: what both flows look at before they decide."""
 
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 
 from lineage.core import naming, transcript
 from lineage.core.documents import Artifact, Manifest
@@ -9,6 +10,7 @@ from lineage.core.job import Job
 from lineage.core.planner import Intent
 from lineage.core.request import COMPACTION, SESSION_END, Request
 from lineage.core.sanitizer import Sanitizer
+from lineage.core.times import shifted
 from lineage.core.turns import Watermark
 from lineage.extract import digest
 from lineage.pipeline.building import summary_of
@@ -47,6 +49,17 @@ def exclusively(house: House, token: str, *, wait: bool = True) -> AbstractConte
     Raises BusyError where somebody holds it and `wait` is False.
     """
     return house.canon.store.mutex(f"session-{token[:2]}", wait=wait)
+
+
+@contextmanager
+def taken_up(house: House, token: str, source: Source | None = None) -> Iterator[tuple[Session, Sequence[Artifact]]]:
+    """A session under its mutex, what a crash left of it being finished, and which artifacts needed that. `source` is
+    its end as it is signalled now, if it is. Raises RemovedError where it was removed."""
+    with exclusively(house, token):
+        house.canon.tombstones.refuse(token)
+        session = observed(house, token)
+        finished = finish_interrupted(house, session, source)
+        yield (observed(house, token) if finished else session), finished
 
 
 def observed(house: House, token: str) -> Session:
@@ -104,6 +117,23 @@ def _narrative(artifact: Artifact, source: Source | None) -> str | None:
     """The summary that comes with a signal, where it is the end of this very capture that is signalled again."""
     is_same = source is not None and source.turns and source.turns[-1].id == artifact.watermark[1]
     return source.summary if source and is_same else None
+
+
+def intent_at(
+    house: House,
+    session: Session,
+    request: Request,
+    sentenced: tuple[str, str],
+    build: Callable[[Request, str], tuple[Artifact, ...]],
+) -> Intent:
+    """The intent to write what `build` makes of the request and the claimed stem, at the first millisecond from the
+    request's time whose paths are free, or hold this very content already. (format: Times)"""
+    while True:
+        stem = session.stem or naming.stem(request.captured_at, request.token)
+        artifacts = build(request, stem)
+        if all(house.canon.artifacts.holds(artifact) is not False for artifact in artifacts):
+            return Intent(job_of(request, sentenced), stem, artifacts)
+        request = replace(request, captured_at=shifted(request.captured_at, milliseconds=1))
 
 
 def job_of(request: Request, sentenced: tuple[str, str]) -> Job:

@@ -9,7 +9,6 @@ from lineage.core.job import Job
 from lineage.core.planner import Intent
 from lineage.core.request import SESSION_END, Request
 from lineage.core.sanitizer import VERSION
-from lineage.core.times import shifted
 from lineage.core.turns import Turn, first_new
 from lineage.extract import digest
 from lineage.pipeline import session as sessions
@@ -34,12 +33,7 @@ def session_end(house: House, request: Request) -> Outcome:
     if house.canon.tombstones.has(request.token):
         return Outcome(status=REFUSED, session_token=request.token, reason=REMOVED)
     source = sources.observed(request, house.settings, house.canon.tombstones.removed_turns())
-    with sessions.exclusively(house, request.token):
-        house.canon.tombstones.refuse(request.token)
-        session = sessions.observed(house, request.token)
-        finished = sessions.finish_interrupted(house, session, source)
-        if finished:
-            session = sessions.observed(house, request.token)
+    with sessions.taken_up(house, request.token, source) as (session, finished):
         turns = _new_turns(house, session, source)
         if not turns:
             return _nothing_new(house, session, source, finished)
@@ -79,13 +73,12 @@ def _intent(house: House, session: Session, request: Request, source: Source, tu
     happened = digest(turns)
     ending = "ended" if turns[0].number == 1 else "was resumed and ended"
     sentenced = (job.sentence, job.quality) if job else memory_sentence(request, source, happened, ending)
-    while True:
-        stem = session.stem or naming.stem(request.captured_at, request.token)
-        transcript = transcript_of(request, source, turns, stem, sentenced)
-        artifacts = (transcript, summary_of(transcript, happened, source.summary))
-        if all(house.canon.artifacts.holds(artifact) is not False for artifact in artifacts):
-            return Intent(sessions.job_of(request, sentenced), stem, artifacts)
-        request = replace(request, captured_at=shifted(request.captured_at, milliseconds=1))
+
+    def build(asked: Request, stem: str) -> tuple[Artifact, ...]:
+        transcript = transcript_of(asked, source, turns, stem, sentenced)
+        return transcript, summary_of(transcript, happened, source.summary)
+
+    return sessions.intent_at(house, session, request, sentenced, build)
 
 
 def _moment(session: Session, request: Request, job: Job | None) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from lineage.core import naming
 from lineage.core.documents import Artifact, Claim, Manifest, parsed, unknown_keys
-from lineage.core.ledger import Entry, entries, head, is_visible
+from lineage.core.ledger import Ledger, entries, head, is_visible, ledger
 from lineage.core.sanitizer import Sanitizer
 from lineage.core.window import Window
 from lineage.errors import FormatError
@@ -191,7 +191,7 @@ def _ledgers(house: House, survey: Survey) -> Iterator[Finding]:
         blob = read_or_none(house.canon.store, path)
         window = Window.ending(marks.get(f"rendered {agent}", house.now))
         text = render(
-            _entries(survey, agent, window),
+            _ledger(survey, agent, window),
             max_bytes=house.settings.ledger.max_bytes,
             row_style=house.settings.ledger.row_style,
         ).text
@@ -199,6 +199,6 @@ def _ledgers(house: House, survey: Survey) -> Iterator[Finding]:
             yield Finding(SHOULD, path, "is not what the files say" if blob else "is missing", _RENDER)
 
 
-def _entries(survey: Survey, agent: str, window: Window) -> list[Entry]:
+def _ledger(survey: Survey, agent: str, window: Window) -> Ledger:
     heads = (head(a) for a in survey.artifacts.values() if a.agent_id == agent and is_visible(a))
-    return entries(item for item in heads if window.holds(item.membership))
+    return ledger([entry for entry in entries(heads) if window.holds(entry.membership)])

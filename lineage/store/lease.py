@@ -11,17 +11,17 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
 from lineage.errors import LineageError
-from lineage.store.base import Blob, BusyError, ConflictError, ExistsError, Store
+from lineage.store.base import Blob, BusyError, ConflictError, ExistsError, Store, checked_key
 from lineage.store.operations import read_or_none
 
 _PREFIX = ".lineage/locks/"
-_POLL_SECONDS = 0.02
+_POLL_SECONDS = 0.005
 
 
 class _Record(NamedTuple):
@@ -49,7 +49,7 @@ class Lease:
 
         Raises LeaseLost where the lease was taken over, given back or is gone: the caller renders again.
         """
-        with self.store.mutex(f"guard-{self.name}"):
+        with _guard(self.store, self.name):
             if _record(read_or_none(self.store, _key(self.name))) != _Record(self.generation, _myself(), free=False):
                 raise LeaseLost(f"the lease of {self.name} passed on", hint="run the command again")
             return write()
@@ -59,6 +59,7 @@ class Lease:
 def lease(store: Store, name: str, ttl: float = 10.0) -> Iterator[Lease]:
     """Holds the lease `name` (letters, digits, dashes). Waits for its holder, at most `ttl` seconds after its last
     move; the lease of a holder on this machine that no longer runs is taken over at once."""
+    checked_key(_key(name))
     held = Lease(store, name, _acquired(store, name, ttl))
     try:
         yield held
@@ -68,19 +69,25 @@ def lease(store: Store, name: str, ttl: float = 10.0) -> Iterator[Lease]:
 
 
 def _acquired(store: Store, name: str, ttl: float) -> int:
-    """The generation that is this process's own. Who finds the guard taken looks again later: a queue of losers there
-    would keep the winner from its own write."""
-    watched, since = "", time.monotonic()
-    while True:
-        blob = read_or_none(store, _key(name))
-        record = _record(blob)
-        if blob and blob.version != watched:
-            watched, since = blob.version, time.monotonic()
-        if record.free or _is_dead(record.holder) or time.monotonic() - since >= ttl:
-            with contextlib.suppress(BusyError, ConflictError, ExistsError), store.mutex(f"guard-{name}", wait=False):
-                _write(store, name, blob, _Record(record.generation + 1, _myself(), free=False))
-                return record.generation + 1
-        time.sleep(_POLL_SECONDS)
+    """The generation that is this process's own. The others queue: one watches the lease, so that a crowd of losers
+    does not keep the winner from its own write."""
+    with store.mutex(f"turn-{name}"):
+        watched, since = "", time.monotonic()
+        while True:
+            blob = read_or_none(store, _key(name))
+            record = _record(blob)
+            if blob and blob.version != watched:
+                watched, since = blob.version, time.monotonic()
+            if record.free or _is_dead(record.holder) or time.monotonic() - since >= ttl:
+                with contextlib.suppress(BusyError, ConflictError, ExistsError), _guard(store, name, wait=False):
+                    _write(store, name, blob, _Record(record.generation + 1, _myself(), free=False))
+                    return record.generation + 1
+            time.sleep(_POLL_SECONDS)
+
+
+def _guard(store: Store, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
+    """The critical section in which the lease moves and its holder writes."""
+    return store.mutex(f"guard-{name}", wait=wait)
 
 
 def _give_back(held: Lease) -> bool:

@@ -1,11 +1,11 @@
 """`.lineage/runtime.db`: counters of captures, access and the last render."""
 
-import contextlib
+import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lineage.errors import DamagedIndex
+from lineage.errors import DamagedIndex, LineageError
 from lineage.store.databases import connect, guarded, set_aside, vacuumed
 
 _SCHEMA = """
@@ -30,9 +30,12 @@ class Telemetry:
         self.path = path
         self.was_damaged = False
         try:
-            self._prepare()
+            self._connection = self._open()
         except DamagedIndex:
             self._begin_anew()
+
+    def close(self) -> None:
+        self._connection.close()
 
     def count_capture(self, stem: str, kind: str, token: str, *, at: str, turns: int, redactions: int) -> None:
         """Counts a capture or compaction once, however often its flow is repeated."""
@@ -73,17 +76,23 @@ class Telemetry:
 
     def scrub(self) -> None:
         """Leaves no copy of what was dropped."""
-        with contextlib.closing(connect(self.path)) as database, guarded(self.path):
-            vacuumed(database)
+        with guarded(self.path):
+            vacuumed(self._connection)
 
-    def _prepare(self) -> None:
-        with contextlib.closing(connect(self.path)) as database, guarded(self.path):
-            database.executescript(_SCHEMA)
+    def _open(self) -> sqlite3.Connection:
+        connection = connect(self.path)
+        try:
+            with guarded(self.path):
+                connection.executescript(_SCHEMA)
+        except LineageError:
+            connection.close()
+            raise
+        return connection
 
     def _begin_anew(self) -> None:
         self.was_damaged = True
         set_aside(self.path)
-        self._prepare()
+        self._connection = self._open()
 
     def _execute(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         """One statement in a transaction of its own, and all its rows. Damage may show only now: pages that opening
@@ -91,9 +100,10 @@ class Telemetry:
         try:
             return self._attempt(sql, values)
         except DamagedIndex:
+            self._connection.close()
             self._begin_anew()
             return self._attempt(sql, values)
 
     def _attempt(self, sql: str, values: Sequence[object]) -> list[Any]:
-        with contextlib.closing(connect(self.path)) as database, guarded(self.path), database:
-            return database.execute(sql, values).fetchall()
+        with guarded(self.path), self._connection:
+            return self._connection.execute(sql, values).fetchall()

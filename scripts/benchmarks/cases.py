@@ -11,7 +11,7 @@ from benchmarks.launched import SanitizerClock
 from benchmarks.pairing import Pair
 from benchmarks.recording import capture_plan, recorded
 from benchmarks.words import Prose
-from lineage.core.ledger import Entry, entries
+from lineage.core.ledger import Ledger
 from lineage.core.naming import MEMORY
 from lineage.core.window import Window
 from lineage.index import match_expression
@@ -86,7 +86,7 @@ def render_clipped(corpus: Corpus) -> Iterator[Pair]:
     with corpus.opened() as house:
         watched, log = recorded(house, corpus)
         publish_all(watched)
-        rows = floors.ledger_rows(_ledger(house))
+        rows = floors.ledger_rows(_ledger(house).entries)
         limit = house.settings.ledger.max_bytes
         kept = render(_ledger(house), max_bytes=limit).kept
         yield Pair(
@@ -100,7 +100,7 @@ def render_clipped(corpus: Corpus) -> Iterator[Pair]:
 @contextmanager
 def render_full(corpus: Corpus) -> Iterator[Pair]:
     with corpus.opened() as house:
-        rows = floors.ledger_rows(_ledger(house))
+        rows = floors.ledger_rows(_ledger(house).entries)
         yield Pair(
             what=f"MEMORY.md of {len(rows):,} sessions in the window, all kept",
             floor=partial(floors.ledger, rows),
@@ -112,8 +112,8 @@ def _render(house: House, limit: int) -> None:
     render(_ledger(house), max_bytes=limit)
 
 
-def _ledger(house: House) -> list[Entry]:
-    return entries(house.index.ledger(_AGENT, Window.ending(house.now)))
+def _ledger(house: House) -> Ledger:
+    return house.index.ledger(_AGENT, Window.ending(house.now))
 
 
 @contextmanager

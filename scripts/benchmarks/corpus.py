@@ -61,7 +61,7 @@ class Corpus:
         try:
             yield house
         finally:
-            house.index.close()
+            house.close()
 
     def end_request(self, house: House) -> Request:
         """The end of a session that has never been captured, with the transcript of 2 MB."""

@@ -53,7 +53,7 @@ def judged(root: Path, load: Load, tally: Tally) -> Verdict:
             stale=_memory_md(house) != _from_scratch(root),
         )
     finally:
-        house.index.close()
+        house.close()
 
 
 def _read(house: House) -> tuple[list[Artifact], int]:
@@ -97,4 +97,4 @@ def _from_scratch(root: Path) -> bytes | None:
             reindex(house)
             return _memory_md(house)
         finally:
-            house.index.close()
+            house.close()

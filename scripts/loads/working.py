@@ -57,7 +57,7 @@ def _share(root: Path, load: Load, process: int) -> Tally:
         for end in ends_of(load, process):
             _signalled(house, end, tally)
     finally:
-        house.index.close()
+        house.close()
     return tally
 
 

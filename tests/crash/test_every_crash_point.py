@@ -201,7 +201,7 @@ def test_a_run_makes_its_effects_in_the_order_of_the_spec(tmp_path: Path) -> Non
         "store.create(manifest.md)",
         "store.create(MEMORY.md)",
         "telemetry.mark(rendered default)",
-        "index.upsert()",
+        "index.staged()",
         "telemetry.count_capture(iy4tnccamls7nnv6)",
         "private.delete(session-end.json)",
     ]

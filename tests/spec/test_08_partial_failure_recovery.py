@@ -69,7 +69,7 @@ STATES = {
     "transcript written, summary failed": "--summary.md",
     "summary and transcript written, manifest failed": "--manifest.md",
     "artifacts and manifest written, MEMORY.md update failed": "MEMORY.md",
-    "canonical writes done, index update failed": "index.upsert",
+    "canonical writes done, index update failed": "index.staged",
     "everything written, telemetry failed": "telemetry.count_capture",
     "everything done, the job is still there": "private.delete",
 }
@@ -129,7 +129,7 @@ COMPACTIONS = {
     "sentence generated, artifact write failed": "--compaction.md",
     "compaction written, manifest failed": "--manifest.md",
     "artifact and manifest written, MEMORY.md update failed": "MEMORY.md",
-    "canonical writes done, index update failed": "index.upsert",
+    "canonical writes done, index update failed": "index.staged",
 }
 
 

@@ -71,13 +71,32 @@ class Mortal:
         return mortal
 
 
+class MortalIndex(Mortal):
+    """An index that goes through a fuse: what it stages takes effect where the block is left, in one transaction."""
+
+    def __init__(self, inner: Any, fuse: Fuse) -> None:
+        super().__init__(inner, fuse, _INDEX, "index")
+
+    @contextmanager
+    def staged(self, rows: Iterable[Any]) -> Iterator[None]:
+        block = self._inner.staged(rows)
+        block.__enter__()
+        try:
+            yield
+            self._fuse.burn("index.staged()", lambda: block.__exit__(None, None, None))
+        except BaseException as error:
+            if self._fuse.calls[-1:] != ["index.staged()"] or not self._fuse.after:
+                block.__exit__(type(error), error, error.__traceback__)
+            raise
+
+
 def mortal(house: House, store: Store, private: Store, fuse: Fuse) -> House:
     """The house of a process that dies when the fuse burns. `store` and `private` are the ones it was opened over."""
     canon = Canon.over(Mortal(store, fuse, _STORE, "store"), Mortal(private, fuse, _STORE, "private"))
     return replace(
         house,
         canon=canon,
-        index=Mortal(house.index, fuse, _INDEX, "index"),
+        index=MortalIndex(house.index, fuse),
         telemetry=Mortal(house.telemetry, fuse, _TELEMETRY, "telemetry"),
     )
 

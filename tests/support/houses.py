@@ -51,7 +51,7 @@ def house_at(
     try:
         yield house
     finally:
-        house.index.close()
+        house.close()
 
 
 @contextmanager

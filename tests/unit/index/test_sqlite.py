@@ -8,6 +8,7 @@ What each guard rests on:
 - damage is begun anew, a lock or a missing permission is not: `guarded`, and `except DamagedIndex` in `Index`.
 """
 
+import contextlib
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,7 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core import naming
-from lineage.core.ledger import head
+from lineage.core.documents import Artifact
+from lineage.core.ledger import Entry, entries, head, is_visible, ledger
 from lineage.core.window import Window
 from lineage.errors import DamagedIndex, WorkspaceError
 from lineage.index import MARK, Index, Known, Row, row_of, schema
@@ -149,7 +151,15 @@ def test_an_index_that_was_reset_is_empty_and_due(index: Index) -> None:
 # ledger
 
 
-def test_the_ledger_holds_the_window_s_visible_artifacts_of_one_agent(index: Index) -> None:
+def in_ledger(index: Index, agent: str = "default") -> list[Entry]:
+    """The agent's entries; their tallies count exactly them."""
+    found = index.ledger(agent, WINDOW)
+    entries = list(found.entries)
+    assert list(found.tallies) == list(ledger(entries).tallies)
+    return entries
+
+
+def test_the_ledger_holds_the_window_s_visible_captures_of_one_agent(index: Index) -> None:
     inside = [artifact(naming.SUMMARY), artifact(naming.TRANSCRIPT), artifact(session="s-2", private=True)]
     outside = [
         artifact(session="s-3", ended_at="2026-10-31T23:59:59.999Z"),
@@ -159,15 +169,63 @@ def test_the_ledger_holds_the_window_s_visible_artifacts_of_one_agent(index: Ind
     ]
     index.upsert(row_of(document, b"", "") for document in (*inside, *outside))
     index.upsert([manifest_row()])
-    in_ledger = {item.path: item for item in index.ledger("default", WINDOW)}
-    assert in_ledger == {document.path: head(document) for document in inside}
+    assert in_ledger(index) == entries(map(head, inside))
     assert index.agents() == ["default", "other"]
 
 
 @pytest.mark.parametrize("ended_at", [WINDOW.since, WINDOW.until])
 def test_both_ends_of_the_window_belong_to_it(index: Index, ended_at: str) -> None:
     index.upsert([row_of(artifact(ended_at=ended_at), b"", "")])
-    assert len(index.ledger("default", WINDOW)) == 1
+    assert len(in_ledger(index)) == 1
+
+
+MOMENTS = st.sampled_from(
+    [WINDOW.since, "2026-11-01T10:00:00.000Z", "2026-11-02T10:00:00.000Z", AT, LATER, WINDOW.until]
+)
+DOCUMENTS = st.builds(
+    artifact,
+    st.sampled_from([naming.SUMMARY, naming.TRANSCRIPT, naming.COMPACTION]),
+    st.sampled_from(["s-1", "s-2", "s-3"]),
+    MOMENTS,
+    ended_at=st.none(),
+    project=st.sampled_from([None, "/home/ada/demo", "/home/ada/other", "/tmp/scratch"]),
+    private=st.booleans(),
+)
+
+
+@given(steps=st.lists(st.tuples(st.booleans(), DOCUMENTS), max_size=20))
+def test_the_ledger_is_that_of_the_artifacts_after_any_writes_and_drops(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[bool, Artifact]]
+) -> None:
+    index = Index(tmp_path_factory.mktemp("ledger") / "index.db")
+    there: dict[str, Artifact] = {}
+    with closing(index):
+        for is_written, document in steps:
+            if is_written:
+                there[document.path] = document
+                index.upsert([row_of(document, b"", "")])
+            else:
+                there.pop(document.path, None)
+                index.remove([document.path])
+        heads = (head(document) for document in there.values() if is_visible(document))
+        kinds_agree = {d.stem: (d.project, d.private) for d in there.values()}
+        if all(kinds_agree[d.stem] == (d.project, d.private) for d in there.values()):
+            assert in_ledger(index) == [entry for entry in entries(heads) if WINDOW.holds(entry.membership)]
+
+
+def test_staged_rows_are_read_by_their_writer_alone_until_the_block_is_left(index: Index) -> None:
+    with closing(Index(index.path)) as other:
+        with index.staged([row()]):
+            assert len(in_ledger(index)) == 1
+            assert in_ledger(other) == []
+        assert len(in_ledger(other)) == 1
+
+
+def test_staged_rows_are_gone_where_the_block_fails(index: Index) -> None:
+    with contextlib.suppress(KeyError), index.staged([row()]):
+        raise KeyError
+    assert in_ledger(index) == []
+    assert all_known(index) == []
 
 
 def test_captures_of_the_future_are_counted_once_each(index: Index) -> None:
@@ -328,7 +386,7 @@ def test_a_file_that_is_no_database_is_begun_anew(tmp_path: Path, data: bytes) -
         assert found(index, "apples") == ["s-1"]
 
 
-@pytest.mark.parametrize("version", [2, 99, -1])
+@pytest.mark.parametrize("version", [schema.VERSION + 1, 99, -1])
 def test_a_database_of_another_version_is_begun_anew(tmp_path: Path, version: int) -> None:
     complete_index(tmp_path / "index.db")
     with closing(sqlite3.connect(tmp_path / "index.db")) as database:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core import naming
-from lineage.core.ledger import Entry
+from lineage.core.ledger import Entry, Ledger, ledger
 from lineage.core.times import shifted
 from lineage.projection.memory_md import COMPACT, FULL, HEADING, Rendered, render
 from tests.support.materials import INVISIBLE, SESSION, STEM, TIME, texts
@@ -57,20 +57,20 @@ def ledger_of(rendered: Rendered) -> str:
 def test_the_budget_is_never_exceeded_and_the_head_keeps_at_most_a_quarter(
     entries: list[Entry], budget: int, style: str
 ) -> None:
-    rendered = render(entries, max_bytes=budget, row_style=style)
+    rendered = render(ledger(entries), max_bytes=budget, row_style=style)
     assert len(rendered.text.encode()) <= budget
     assert len(rendered.text.split(f"\n{HEADING}\n")[0].encode()) <= budget // 4
 
 
 @given(ENTRIES, st.integers(4096, 12_000), STYLES)
 def test_the_newest_rows_are_kept_and_one_notice_counts_the_rest(entries: list[Entry], budget: int, style: str) -> None:
-    rendered = render(entries, max_bytes=budget, row_style=style)
-    ledger = ledger_of(rendered)
+    rendered = render(ledger(entries), max_bytes=budget, row_style=style)
+    shown = ledger_of(rendered)
     assert rendered.total == len(entries)
-    assert [row[2:26] for row in ledger.split("\n") if ROW.match(row)] == [
+    assert [row[2:26] for row in shown.split("\n") if ROW.match(row)] == [
         e.membership for e in entries[: rendered.kept]
     ]
-    notices = re.findall(r"^> Clipped .*$", ledger, re.MULTILINE)
+    notices = re.findall(r"^> Clipped .*$", shown, re.MULTILINE)
     assert len(notices) == (rendered.kept < rendered.total)
     for notice in notices:
         assert f" {rendered.kept} of {rendered.total} rows " in notice
@@ -81,14 +81,23 @@ def test_the_newest_rows_are_kept_and_one_notice_counts_the_rest(entries: list[E
 
 @given(ENTRIES, STYLES)
 def test_the_same_entries_give_the_same_bytes(entries: list[Entry], style: str) -> None:
-    first = render(entries, max_bytes=8192, row_style=style)
-    assert render(list(entries), max_bytes=8192, row_style=style) == first
+    first = render(ledger(entries), max_bytes=8192, row_style=style)
+    assert render(ledger(list(entries)), max_bytes=8192, row_style=style) == first
+
+
+@given(ENTRIES, st.integers(4096, 12_000))
+def test_no_more_entries_are_read_than_the_budget_can_pay(entries: list[Entry], budget: int) -> None:
+    whole = ledger(entries)
+    read: list[Entry] = []
+    rendered = render(Ledger((read.append(item) or item for item in entries), whole.tallies), max_bytes=budget)  # type: ignore[func-returns-value]
+    assert rendered == render(whole, max_bytes=budget)
+    assert (len(read) - 1) * 100 <= budget  # the shortest row is longer
 
 
 @given(texts(*FORGED), texts(*FORGED), texts(*FORGED), STYLES)
 def test_lesson_9_no_value_leaves_its_place_in_a_row(session: str, project: str, sentence: str, style: str) -> None:
     item = entry(0, session=session, project=project, sentence=sentence)
-    rendered = render([item], max_bytes=262_144, row_style=style)
+    rendered = render(ledger([item]), max_bytes=262_144, row_style=style)
     assert not INVISIBLE.search(rendered.text.replace("\n", ""))
     assert rendered.text.split("\n").count(HEADING) == 1
     (row,) = [line for line in ledger_of(rendered).split("\n") if line.startswith("- ")]
@@ -102,7 +111,7 @@ def test_lesson_9_no_value_leaves_its_place_in_a_row(session: str, project: str,
 
 
 def test_a_row_has_the_shape_of_the_spec() -> None:
-    (row,) = rows_of(render([entry(0)], max_bytes=4096))
+    (row,) = rows_of(render(ledger([entry(0)]), max_bytes=4096))
     assert row == (
         "- 2026-03-28T22:34:06.792Z | session=sess-1 | project=/home/ada/demo | Done."
         f" [[memory/{STEM}--summary.md|summary]] [[memory/{STEM}--transcript.md|transcript]]"
@@ -111,13 +120,13 @@ def test_a_row_has_the_shape_of_the_spec() -> None:
 
 
 def test_a_compact_row_has_one_link_a_short_id_and_no_project() -> None:
-    (row,) = rows_of(render([entry(0, session="0123456789")], max_bytes=4096, row_style=COMPACT))
+    (row,) = rows_of(render(ledger([entry(0, session="0123456789")]), max_bytes=4096, row_style=COMPACT))
     assert row == f"- 2026-03-28T22:34:06.792Z | 01234567 | Done. [[memory/{STEM}--summary.md|summary]]"
 
 
 @pytest.mark.parametrize("style", [FULL, COMPACT])
 def test_a_private_session_shows_no_sentence(style: str) -> None:
-    text = render([entry(0, sentence="Secret plan.", private=True)], max_bytes=4096, row_style=style).text
+    text = render(ledger([entry(0, sentence="Secret plan.", private=True)]), max_bytes=4096, row_style=style).text
     assert "(private session)" in text
     assert "Secret" not in text
     assert "Active Projects" not in text
@@ -125,13 +134,13 @@ def test_a_private_session_shows_no_sentence(style: str) -> None:
 
 def test_days_and_projects_are_headed_newest_first() -> None:
     found = [entry(0), entry(1), entry(60 * 24, project="/home/ada/other")]
-    text = render(found, max_bytes=8192).text
+    text = render(ledger(found), max_bytes=8192).text
     assert re.findall(r"^### (.*)$", text, re.MULTILINE) == ["2026-03-28", "2026-03-27"]
     assert "- demo · 2 captures · last 2026-03-28\n- other · 1 capture · last 2026-03-27\n" in text
     assert "as of 2026-03-28T22:34:06.792Z" in text
 
 
 def test_an_empty_window_says_so() -> None:
-    rendered = render([], max_bytes=4096)
+    rendered = render(ledger([]), max_bytes=4096)
     assert (rendered.kept, rendered.total) == (0, 0)
     assert rendered.text.endswith(f"{HEADING}\n\nNo session ended in the last 30 days.\n")

@@ -82,7 +82,7 @@ def test_a_damaged_database_is_set_aside_and_kept(path: Path, data: bytes) -> No
 
 
 def test_damage_that_shows_only_in_use_does_not_stop_a_capture(path: Path) -> None:
-    Telemetry(path)
+    Telemetry(path).close()
     with closing(sqlite3.connect(path)) as database, database:
         rows = [(f"stem-{number:04}", "session-end", "token", NOW, 1, 0) for number in range(300)]
         database.executemany("insert into captures values (?, ?, ?, ?, ?, ?)", rows)

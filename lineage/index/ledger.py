@@ -1,0 +1,81 @@
+"""The ledger in the index: one row of `entries` for each entry, counted by day and project.
+
+Kept up with every write, so that a render reads the rows that it shows and adds up a month of counts, however many
+sessions there are inside the window and outside.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from lineage.core.ledger import Head, Tally
+from lineage.core.window import Window
+
+TABLES = (
+    "create table if not exists entries (stem text primary key, agent_id text, session_token text, membership_ts text,"
+    " project text, is_compaction integer) without rowid",
+    "create index if not exists entries_agent on entries (agent_id, membership_ts, stem, project)",
+    "create index if not exists entries_session on entries (session_token)",
+    "create table if not exists days (agent_id text, day text, project text, count integer,"
+    " primary key (agent_id, day, project)) without rowid",
+    "create trigger if not exists entries_added after insert on entries begin"
+    " insert into days values (new.agent_id, substr(new.membership_ts, 1, 10), new.project, 1)"
+    " on conflict do update set count = count + 1; end",
+    "create trigger if not exists entries_dropped after delete on entries begin"
+    " update days set count = count - 1 where agent_id = old.agent_id and day = substr(old.membership_ts, 1, 10)"
+    " and project = old.project;"
+    " delete from days where agent_id = old.agent_id and day = substr(old.membership_ts, 1, 10)"
+    " and project = old.project and count = 0; end",
+)
+
+_FORGET = "delete from entries where session_token = ?"
+_CAPTURES = """
+    insert into entries select stem, agent_id, session_token, membership_ts, iif(private, '', coalesce(project, '')), 0
+    from (select *, min(source_kind) from artifacts
+          where session_token = ? and visible = 1 and source_kind in ('summary', 'transcript') group by stem)
+"""
+_COMPACTION = """
+    insert into entries select stem, agent_id, session_token, membership_ts, iif(private, '', coalesce(project, '')), 1
+    from artifacts where session_token = ?1 and visible = 1 and source_kind = 'compaction'
+    and not exists (select 1 from entries where session_token = ?1) order by stem desc limit 1
+"""
+_HEADS = """
+    select a.source_path, a.source_kind, a.stem, a.session_token, a.session_id, a.project, a.memory_sentence,
+           a.membership_ts, a.private, a.manifest_path
+    from entries e join artifacts a on a.stem = e.stem and a.visible = 1 and a.source_kind != 'manifest'
+                                   and (a.source_kind = 'compaction') = e.is_compaction
+    where e.agent_id = ? and e.membership_ts between ? and ?
+    order by e.membership_ts desc, e.stem desc
+"""
+_WHOLE_DAYS = "select day, project, count from days where agent_id = ?1 and day > ?2 and day < ?3"
+_CUT_DAYS = """
+    select substr(membership_ts, 1, 10), project, count(*) from entries
+    where agent_id = ?1 and membership_ts between ?2 and ?3 group by 1, 2
+"""
+_DAY = 10
+_ENDLESS = "T99"  # after every time of a day
+
+
+def kept_up(connection: sqlite3.Connection, tokens: Iterable[str]) -> None:
+    """Makes the entries of sessions those of their artifacts: one for each capture, or the newest compaction's."""
+    for token in tokens:
+        for statement in (_FORGET, _CAPTURES, _COMPACTION):
+            connection.execute(statement, (token,))
+
+
+def heads(connection: sqlite3.Connection, agent_id: str, window: Window) -> Iterator[Head]:
+    """The heads of an agent's entries in the window, newest first, an entry's together; read as they are asked for."""
+    for row in connection.execute(_HEADS, (agent_id, window.since, window.until)):
+        values: Any = (*row[:8], bool(row[8]), row[9])
+        yield Head(*values)
+
+
+def tallies(connection: sqlite3.Connection, agent_id: str, window: Window) -> list[Tally]:
+    """How many entries the window has by day and project. Days that it cuts are counted entry by entry."""
+    first, last = window.since[:_DAY], window.until[:_DAY]
+    rows = [
+        *connection.execute(_WHOLE_DAYS, (agent_id, first, last)),
+        *connection.execute(_CUT_DAYS, (agent_id, window.since, first + _ENDLESS)),
+        *connection.execute(_CUT_DAYS, (agent_id, last, window.until)),
+    ]
+    return sorted(Tally(*row) for row in rows)
