@@ -5,10 +5,15 @@ CI is set; HYPOTHESIS_PROFILE names one.
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from lineage.app import open_house
+from lineage.pipeline.reindexing import ensure_indexed
+from lineage.pipeline.verification import Finding, verify
 
 settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
@@ -37,3 +42,23 @@ def _real_home_stays_untouched() -> object:
     yield
     after = agents.stat().st_mtime_ns if agents.exists() else None
     assert before == after, "a test touched the real home"
+
+
+@pytest.fixture(autouse=True)
+def _verified(request: pytest.FixtureRequest, home: Path, tmp_path: Path) -> Iterator[None]:
+    """Whatever workspace a test leaves behind, `verify` finds nothing in it, unless it is marked to leave findings."""
+    yield
+    if request.node.get_closest_marker("leaves_findings"):
+        return
+    states = [index.parent for place in (home, tmp_path) for index in sorted(place.rglob(".lineage/index.db"))]
+    found = {str(state.parent): findings for state in states if (findings := _findings(state.parent))}
+    assert found == {}
+
+
+def _findings(root: Path) -> list[Finding]:
+    house = open_house(root)
+    try:
+        ensure_indexed(house)
+        return verify(house)
+    finally:
+        house.close()

@@ -19,6 +19,10 @@ class Claims:
         blob = read_or_none(self.store, path)
         return parsed_as(Claim, blob.data, path).stem if blob else None
 
+    def has(self, token: str) -> bool:
+        """Whether the session is claimed, by a damaged claim too."""
+        return read_or_none(self.store, naming.claim_path(token)) is not None
+
     def claim(self, identity: Identity, stem: str) -> str:
         """Claims a stem for a session. Returns the stem in force: of many claimants exactly one wins."""
         claim = claim_of(identity, stem)

@@ -4,7 +4,7 @@ A removal that was cut off is finished by the next run: its job lies in the spoo
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lineage.core import naming, transcript
@@ -13,7 +13,7 @@ from lineage.core.identity import DEFAULT_AGENT, TOKEN, session_token
 from lineage.core.job import Job
 from lineage.core.links import one_line
 from lineage.core.sanitizer import Sanitizer
-from lineage.errors import FormatError, NotFoundError
+from lineage.errors import FormatError, NotFoundError, WorkspaceError
 from lineage.pipeline import session as sessions
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import resolve
@@ -27,8 +27,7 @@ _AGAIN = "what came back goes with `lineage remove {} --again`"
 
 _SHORTEST_PROBE = 24
 _MOST_PROBES = 400
-_PLACES = (naming.MEMORY, naming.AGENTS, "books/")
-_FILES = ("MEMORY.md", "AGENT_MEMORY.md")
+_NOTE = ".md"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +103,7 @@ def finish_removal(house: House, job: Job) -> tuple[list[str], int]:
 
 
 def _token(house: House, reference: str, *, again: bool) -> str:
-    """The token of a session that is there, of one that only the spool holds, or of one that was removed."""
+    """The token of a session that is there, of one that only the spool or a claim knows, or of one that was removed."""
     named = [reference] if TOKEN.fullmatch(reference) else []
     agents = sorted({DEFAULT_AGENT, *house.index.agents(), *projected_agents(house)})
     named += [session_token(agent, reference) for agent in agents]
@@ -116,10 +115,11 @@ def _token(house: House, reference: str, *, again: bool) -> str:
     except NotFoundError:
         if buried:
             raise NotFoundError(f"{reference!r} was removed already", hint=_AGAIN.format(reference)) from None
-        spooled = next(filter(house.canon.spool.pending, named), None)
-        if spooled is None:
+        known = (token for token in named if house.canon.spool.pending(token) or house.canon.claims.has(token))
+        token = next(known, None)
+        if token is None:
             raise
-        return spooled
+        return token
 
 
 def _target(house: House, token: str) -> _Target:
@@ -183,7 +183,7 @@ def _tombstone(job: Job) -> Tombstone:
 
 
 def _receipt(house: House, target: _Target, job: Job, *, spooled: list[str], rows: int, dry_run: bool) -> Receipt:
-    others = [key for key in _others(house) if key not in target.paths]
+    others = [entry.key for entry in house.canon.store.list("") if _is_others(entry.key, target)]
     return Receipt(
         session_token=target.token,
         session_id=target.session_id,
@@ -202,16 +202,17 @@ def _receipt(house: House, target: _Target, job: Job, *, spooled: list[str], row
     )
 
 
-def _others(house: House) -> Iterator[str]:
-    for place in _PLACES:
-        yield from (entry.key for entry in house.canon.store.list(place))
-    yield from (key for key in _FILES if read_or_none(house.canon.store, key))
+def _is_others(key: str, target: _Target) -> bool:
+    """Whether a file is a note of somebody else's: another session's, a book, a page of the vault's owner."""
+    return key.endswith(_NOTE) and key not in target.paths
 
 
 def _holds(house: House, key: str, probes: frozenset[str]) -> bool:
-    blob = read_or_none(house.canon.store, key)
-    text = blob.data.decode("utf-8", errors="replace") if blob else ""
-    return any(probe in text for probe in probes)
+    with contextlib.suppress(WorkspaceError):  # a name or a file that cannot be read here is nobody's to compare
+        blob = read_or_none(house.canon.store, key)
+        text = blob.data.decode("utf-8", errors="replace") if blob else ""
+        return any(probe in text for probe in probes)
+    return False
 
 
 def _out_of_reach(target: _Target) -> list[str]:

@@ -69,7 +69,8 @@ class Store(Protocol):
         ...
 
     def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
-        """The keys that begin with `prefix` (which ends in `/`) and sort behind `after`, in order."""
+        """The keys that begin with `prefix` (which ends in `/`) and sort behind `after`, in order. An empty one
+        means all but what is hidden, as `.lineage/` and `.git/` are."""
         ...
 
     def delete(self, key: str) -> None:
@@ -104,11 +105,18 @@ def checked_key(key: str) -> str:
 
 
 def checked_prefix(prefix: str) -> str:
-    """The prefix itself, or WorkspaceError: a key's folders, ending in `/`."""
+    """The prefix itself, or WorkspaceError: empty, or a key's folders, ending in `/`."""
+    if not prefix:
+        return prefix
     if not prefix.endswith("/"):
         raise WorkspaceError(f"not a folder of keys: {prefix[:120]!r}", hint="a prefix ends in `/`")
     checked_key(prefix[:-1])
     return prefix
+
+
+def is_listed(key: str, prefix: str) -> bool:
+    """Whether a listing of `prefix` shows a key: hidden folders and files only where they are asked for."""
+    return key.startswith(prefix) and (bool(prefix) or not key.startswith("."))
 
 
 def _is_part(part: str) -> bool:

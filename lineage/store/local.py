@@ -22,6 +22,7 @@ from lineage.store.base import (
     MissingError,
     checked_key,
     checked_prefix,
+    is_listed,
 )
 from lineage.store.platform import (
     can_rename_open_files,
@@ -87,10 +88,10 @@ class LocalStore:
         return _version(data)
 
     def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
-        folder = checked_prefix(prefix)[:-1]
+        checked_prefix(prefix)
         with _world(prefix):
-            self._folder(folder.split("/"))
-            found = sorted(_scan(self.root, folder))
+            self._folder(prefix.split("/")[:-1])
+            found = sorted(_scan(self.root, prefix))
         return (entry for entry in found if entry.key > after)
 
     def delete(self, key: str) -> None:
@@ -106,7 +107,7 @@ class LocalStore:
     def exposed(self) -> tuple[str, ...]:
         with _world(str(self.root)):
             self._folder(["spool"])
-            keys = (entry.key for entry in sorted(_scan(self.root, "spool")))
+            keys = (entry.key for entry in sorted(_scan(self.root, "spool/")))
             return tuple(key for key in keys if _is_open(self._path(key)))
 
     def tidy(self) -> int:
@@ -232,16 +233,18 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 def _scan(root: Path, prefix: str) -> Iterator[Entry]:
-    """Regular files below `prefix`, in no order; temporary files and links are not keys."""
+    """Regular files below `prefix`, in no order; temporary files, links and names that are no keys are left out."""
     try:
         entries = list(os.scandir(root / prefix))
     except (FileNotFoundError, NotADirectoryError):
         return
     for entry in entries:
-        key = f"{prefix}/{entry.name}"
+        key = prefix + entry.name
+        if not is_listed(key, prefix) or entry.name.startswith(TEMP_PREFIX):
+            continue
         if entry.is_dir(follow_symlinks=False):
-            yield from _scan(root, key)
-        elif entry.is_file(follow_symlinks=False) and not entry.name.startswith(TEMP_PREFIX):
+            yield from _scan(root, f"{key}/")
+        elif entry.is_file(follow_symlinks=False):
             with contextlib.suppress(FileNotFoundError):
                 yield Entry(key, _stamp(entry.stat(follow_symlinks=False)))
 

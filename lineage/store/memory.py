@@ -15,6 +15,7 @@ from lineage.store.base import (
     MissingError,
     checked_key,
     checked_prefix,
+    is_listed,
 )
 
 
@@ -49,7 +50,7 @@ class MemoryStore:
         checked_prefix(prefix)
         with self._lock:
             blobs = list(self._blobs.items())
-        found = sorted((key, blob.stamp) for key, blob in blobs if key.startswith(prefix) and key > after)
+        found = sorted((key, blob.stamp) for key, blob in blobs if is_listed(key, prefix) and key > after)
         return (Entry(key, stamp) for key, stamp in found)
 
     def delete(self, key: str) -> None:

@@ -204,7 +204,15 @@ def test_a_hostile_key_is_refused_by_every_method(store: Store, key: str, tmp_pa
     assert sorted(tmp_path.parent.rglob("*")) == before
 
 
-@pytest.mark.parametrize("prefix", ["", "memory", "memory/a"])
+def test_an_empty_prefix_lists_everything_that_is_not_hidden(store: Store) -> None:
+    for key in ("MEMORY.md", "memory/a.md", "notes/deep/er/b.md", ".hidden/c.md", ".d.md"):
+        store.create(key, b"")
+    assert keys(store, "") == ["MEMORY.md", "memory/a.md", "notes/deep/er/b.md"]
+    assert keys(store, ".hidden/") == [".hidden/c.md"]
+    assert keys(store, "", "memory/a.md") == ["notes/deep/er/b.md"]
+
+
+@pytest.mark.parametrize("prefix", ["memory", "memory/a"])
 def test_a_prefix_is_a_folder(store: Store, prefix: str) -> None:
     with pytest.raises(WorkspaceError, match="not a folder of keys"):
         list(store.list(prefix))

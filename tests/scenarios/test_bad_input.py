@@ -232,6 +232,7 @@ def test_a_corrupt_telemetry_database_is_set_aside_and_said(lineage: Lineage) ->
     assert (lineage.root / ".lineage" / "runtime.db.damaged").read_bytes().startswith(b"no database")
 
 
+@pytest.mark.leaves_findings
 def test_a_bad_setting_names_the_nearest_known_one(lineage: Lineage) -> None:
     lineage("init")
     (lineage.root / "lineage.toml").write_text("[ledger]\nmax_byte = 10000\n")
@@ -263,6 +264,7 @@ def test_a_sudden_loss_stops_the_reindex_until_confirmed(lineage: Lineage) -> No
     assert lineage("reindex", "--yes", "--json").json["dropped"] == 3
 
 
+@pytest.mark.leaves_findings
 def test_a_damaged_artifact_is_reported_and_the_rest_is_indexed(lineage: Lineage) -> None:
     lineage.end()
     summary = next((lineage.root / "memory").glob("*--summary.md"))

@@ -68,6 +68,7 @@ def test_a_compaction_prints_the_documented_object(lineage: Lineage) -> None:
     assert (missing.code, "summary" in missing.err) == (2, True)
 
 
+@pytest.mark.leaves_findings
 def test_a_removed_session_is_refused_with_the_object_on_stdout(lineage: Lineage) -> None:
     token = lineage.end("--json").json["session_token"]
     tombstone = lineage.root / "memory" / "tombstones" / f"{token}.md"

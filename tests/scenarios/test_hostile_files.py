@@ -91,6 +91,7 @@ def test_15_a_manifest_path_that_leads_away_is_a_finding(
     assert {name: found for name, found in tree(tmp_path).items() if not name.startswith("vault/")} == before
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize("field", ["summary_path", "transcript_path", "memory_md_refs", "captures"])
 @pytest.mark.parametrize("path", ["../../x", "/etc/passwd", "memory/../../x--summary.md", "MEMORY.md#2026-01-01]] [[x"])
 def test_15_a_manifest_that_names_what_is_not_its_own_is_a_finding(lineage: Lineage, field: str, path: str) -> None:
@@ -105,6 +106,7 @@ def test_15_a_manifest_that_names_what_is_not_its_own_is_a_finding(lineage: Line
     assert file.read_bytes() == edited
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize("path", ["../../x", "/etc/x", "x"])
 def test_15_a_claim_that_leads_away_is_refused(lineage: Lineage, tmp_path: Path, path: str) -> None:
     captured(lineage, spoken("hello"))
@@ -155,6 +157,7 @@ def test_16_sessions_that_differ_in_case_or_composition_are_different_sessions(l
 # 17, 29: files edited by hand
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize(
     ("old", "new"),
     [('session_id: "s-1"', 'session_id: "s-9"'), ('agent_id: "default"', 'agent_id: "ann"'),
@@ -175,6 +178,7 @@ def test_17_an_identity_that_does_not_recompute_is_a_finding_and_no_row(
     assert [row.session for row in ledger(lineage.root)].count("s-9") == 1
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize(
     ("kind", "old", "new"),
     [
@@ -214,6 +218,7 @@ LINKED = [
 ]  # fmt: skip
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize("target", ["full", "empty", "nowhere"])
 @pytest.mark.parametrize("place", LINKED)
 def test_19_nothing_is_written_or_deleted_behind_a_link(
@@ -246,6 +251,7 @@ def test_19_nothing_is_written_or_deleted_behind_a_link(
         assert tree(outside) == before, command
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize("kind", ["transcript", "summary", "manifest"])
 def test_19_an_artifact_that_is_a_link_is_none(lineage: Lineage, tmp_path: Path, kind: str) -> None:
     captured(lineage, spoken("hello"))
@@ -260,6 +266,7 @@ def test_19_an_artifact_that_is_a_link_is_none(lineage: Lineage, tmp_path: Path,
         assert outside.read_bytes() == before
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize("place", PIPES)
 def test_19_a_pipe_is_waited_for_by_nobody(tmp_path: Path, place: str) -> None:
     root = tmp_path / "vault"
@@ -294,6 +301,7 @@ def test_19_what_is_hard_linked_outside_stays_there(lineage: Lineage, tmp_path: 
 # 20: modes
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize("mask", [0, 0o022, 0o077])
 def test_20_the_machine_s_own_is_its_owner_s_alone_whatever_the_umask(tmp_path: Path, mask: int) -> None:
     before = os.umask(mask)
@@ -310,6 +318,7 @@ def test_20_the_machine_s_own_is_its_owner_s_alone_whatever_the_umask(tmp_path: 
     assert stat.S_IMODE((state / "spool" / "x.json").stat().st_mode) == 0o600
 
 
+@pytest.mark.leaves_findings
 def test_20_a_spool_that_others_can_read_is_a_finding(lineage: Lineage) -> None:
     captured(lineage, spoken("hello"))
     job = lineage.root / ".lineage" / "spool" / "x.json"

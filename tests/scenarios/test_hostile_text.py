@@ -60,6 +60,7 @@ def test_02_a_delimiter_stays_in_its_field(lineage: Lineage, text: str) -> None:
     assert not re.search(r"^---[ \t]*$", summary.body, re.MULTILINE)
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -194,6 +195,7 @@ def test_11_and_12_what_a_plug_in_would_run_is_defused(lineage: Lineage, text: s
     assert "<%" not in (lineage.root / "MEMORY.md").read_text()
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize("text", SEQUENCES.values(), ids=SEQUENCES)
 def test_14_no_terminal_sequence_reaches_a_terminal_from_content(lineage: Lineage, text: str) -> None:
     captured(lineage, filled(f"csv {text}"), "--summary", f"csv {text}", project=f"/home/ada/{text}")

@@ -133,6 +133,7 @@ def two_machines(tmp_path: Path) -> tuple[Path, str, str]:
     return root, stems[0], stems[1]
 
 
+@pytest.mark.leaves_findings
 def test_of_two_manifests_the_older_wins_and_takes_over_the_others_captures(tmp_path: Path) -> None:
     root, older, younger = two_machines(tmp_path)
     done = recovered(root)
@@ -146,6 +147,7 @@ def test_of_two_manifests_the_older_wins_and_takes_over_the_others_captures(tmp_
     nothing_more(root)
 
 
+@pytest.mark.leaves_findings
 def test_links_to_a_retired_manifest_still_resolve(tmp_path: Path) -> None:
     root, older, younger = two_machines(tmp_path)
     recovered(root)
@@ -154,6 +156,7 @@ def test_links_to_a_retired_manifest_still_resolve(tmp_path: Path) -> None:
     assert f"[[memory/{older}--manifest.md|manifest]]" in retired
 
 
+@pytest.mark.leaves_findings
 def test_a_merged_session_shows_the_manifest_that_won(tmp_path: Path) -> None:
     root, older, _ = two_machines(tmp_path)
     recovered(root)
@@ -161,6 +164,7 @@ def test_a_merged_session_shows_the_manifest_that_won(tmp_path: Path) -> None:
         assert show(house, "s-1", "manifest").path == naming.artifact_path(older, naming.MANIFEST)
 
 
+@pytest.mark.leaves_findings
 def test_a_merged_session_goes_on_under_the_manifest_that_won(tmp_path: Path) -> None:
     root, older, _ = two_machines(tmp_path)
     recovered(root)
@@ -226,6 +230,7 @@ def test_a_job_whose_source_is_gone_waits_is_reported_and_blocks_nobody(
     nothing_more(root)
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"version": 9}', b"\xff\xfe"])
 def test_a_damaged_job_is_kept_and_reported(root: Path, data: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     path = root / ".lineage" / "spool" / "2026-11-21T10-00-00.000Z--iy4tnccamls7nnv6--session-end.json"
@@ -248,6 +253,7 @@ DAMAGED: dict[str, Callable[[Path], Path]] = {
 }
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize("which", DAMAGED.values(), ids=DAMAGED)
 def test_a_damaged_file_is_kept_and_reported_and_the_other_sessions_are_finished(
     root: Path, which: Callable[[Path], Path]
@@ -283,6 +289,7 @@ def test_a_damaged_claim_is_made_again(root: Path) -> None:
     nothing_more(root)
 
 
+@pytest.mark.leaves_findings
 def test_a_job_of_a_session_with_a_damaged_manifest_blocks_no_other_command(root: Path) -> None:
     (manifest,) = files(root, "manifest")
     with house_at(root) as house:

@@ -120,6 +120,25 @@ def test_a_session_that_only_the_spool_holds_can_be_removed(root: Path, tmp_path
         assert end(house, "s-9").status == "refused"
 
 
+def test_a_session_that_a_sync_brought_since_the_last_reindex_can_be_removed(root: Path) -> None:
+    with house_at(root) as house:
+        manifest = root / house.index.sessions(None, reference="s-1")[0].manifest_path
+        data = manifest.read_bytes()
+        manifest.unlink()
+        reindex(house, confirmed=True)
+        manifest.write_bytes(data)
+    removed(root)
+    assert holders(root, *DISTINCTIVE) == []
+
+
+def test_a_note_of_the_owner_s_that_quotes_the_session_is_named_wherever_it_lies(root: Path) -> None:
+    note = root / "Daily" / "2026-11-21.md"
+    note.parent.mkdir()
+    note.write_text(f"It said: {TALK[0]['text']}\n")
+    assert removed(root).elsewhere == ["Daily/2026-11-21.md"]
+    assert note.is_file()
+
+
 def test_a_removed_session_cannot_be_resolved_shown_or_found(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     token = removed(root).session_token
     lineage = Lineage(root, capsys)

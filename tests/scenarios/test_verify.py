@@ -228,6 +228,7 @@ def test_a_clean_workspace_has_no_finding(lineage: Lineage) -> None:
     assert lineage("verify").out == "every promise holds\n"
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize("case", FINDINGS.values(), ids=FINDINGS)
 def test_what_is_wrong_is_found_and_what_it_names_mends_it(lineage: Lineage, case: Case) -> None:
     path = case.provoke(lineage.root).relative_to(lineage.root).as_posix()
@@ -245,6 +246,7 @@ def test_what_is_wrong_is_found_and_what_it_names_mends_it(lineage: Lineage, cas
         assert of_the_case() == []
 
 
+@pytest.mark.leaves_findings
 def test_findings_are_listed_for_people_with_path_level_and_command(lineage: Lineage) -> None:
     (lineage.root / "MEMORY.md").unlink()
     done = lineage("verify")
@@ -252,6 +254,7 @@ def test_findings_are_listed_for_people_with_path_level_and_command(lineage: Lin
     assert "SHOULD MEMORY.md\n       is missing\n       → lineage render\n1 findings\n" in done.out
 
 
+@pytest.mark.leaves_findings
 def test_verify_changes_no_canonical_byte(lineage: Lineage) -> None:
     for case in ("a lost claim", "a MEMORY.md that somebody edited", "an artifact that no manifest names"):
         FINDINGS[case].provoke(lineage.root)
@@ -268,6 +271,7 @@ def test_a_mode_that_git_or_a_sync_changed_is_no_finding(lineage: Lineage) -> No
     assert findings(lineage) == []
 
 
+@pytest.mark.leaves_findings
 def test_a_link_to_a_removed_session_is_no_finding(lineage: Lineage) -> None:
     """The other session's first line names a file of the one that is removed."""
     removed = own(lineage.root, "summary")

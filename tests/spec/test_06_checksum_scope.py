@@ -87,6 +87,7 @@ def test_the_frontmatter_is_outside_of_the_hash(summary: Artifact) -> None:
     assert parsed(serialized(changed), summary.path) == changed
 
 
+@pytest.mark.leaves_findings
 def test_a_changed_body_is_reported_and_gets_no_row(tmp_path: Path) -> None:
     with house_at(tmp_path) as house:
         path = end(house).summary_path or ""

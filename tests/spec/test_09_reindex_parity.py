@@ -131,6 +131,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_damaged_file_is_reported_and_has_no_row(workspace: Path, damage: Callable[[bytes], bytes]) -> None:
     path = sorted(workspace.glob("memory/2026-11-21T12-00-00.000Z--*--summary.md"))
@@ -147,6 +148,7 @@ def test_a_damaged_file_is_reported_and_has_no_row(workspace: Path, damage: Call
         assert len(rows(house)) == 19
 
 
+@pytest.mark.leaves_findings
 def test_a_manifest_that_names_a_missing_file_is_reported(workspace: Path) -> None:
     gone = next(iter(workspace.glob("memory/*--compaction.md")))
     gone.unlink()

@@ -74,6 +74,7 @@ def test_it_stays_removed_after_a_reindex(lineage: Lineage) -> None:
     assert holders(lineage.root, SECRETIVE) == []
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize("lose", [lose_databases, lose_machine])
 def test_it_stays_removed_after_the_loss_of_every_database(lineage: Lineage, lose: Callable[[Path], None]) -> None:
     """Lesson 7: deleting the database lost the tombstones, and the session came back."""
@@ -86,6 +87,7 @@ def test_it_stays_removed_after_the_loss_of_every_database(lineage: Lineage, los
     stays_removed(lineage)
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize("command", ["reindex", "recover", "render"])
 def test_files_that_a_sync_brings_back_are_ignored(lineage: Lineage, command: str) -> None:
     brought_back(lineage)
@@ -93,6 +95,7 @@ def test_files_that_a_sync_brings_back_are_ignored(lineage: Lineage, command: st
     stays_removed(lineage)
 
 
+@pytest.mark.leaves_findings
 def test_recovery_makes_nothing_anew_of_a_part_that_came_back(lineage: Lineage) -> None:
     """A transcript alone would be an unfinished capture, were it not for the tombstone."""
     for path in brought_back(lineage):
@@ -129,6 +132,7 @@ def test_files_that_come_back_are_reported_and_deleted_on_demand(
     assert lineage("verify").code == 0
 
 
+@pytest.mark.leaves_findings
 def test_reindex_names_the_files_that_came_back(lineage: Lineage) -> None:
     back = [path for path in brought_back(lineage) if "claims" not in path]
     assert lineage("reindex", "--json").json["buried"] == back
