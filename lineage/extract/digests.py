@@ -11,21 +11,18 @@ from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
 
 _EDITS = frozenset(
     {
-        "edit",
-        "write",
-        "multiedit",
-        "notebookedit",
-        "apply_patch",
-        "write_file",
-        "replace",
-        "edit_file",
-        "create_file",
+        "edit", "write", "multiedit", "notebookedit", "apply_patch", "write_file", "replace", "edit_file",
+        "create_file", "text_editor", "search_replace",
     }
-)
+)  # fmt: skip
 _READS = frozenset({"read", "read_file", "view", "open_file"})
 _RUNS = frozenset(
-    {"bash", "shell", "exec_command", "run_shell_command", "local_shell", "run_command", "execute_command"}
-)
+    {
+        "bash", "shell", "exec_command", "run_shell_command", "local_shell", "run_command", "execute_command",
+        "shell_command", "run_terminal_cmd",
+    }
+)  # fmt: skip
+_MANY = "apply_patch"  # the one tool that names several files in its input
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _DECISION = re.compile(
@@ -78,7 +75,13 @@ def digest(turns: Sequence[Turn]) -> Digest:
 
 
 def _inputs(calls: Iterable[Turn], names: frozenset[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(turn.input for turn in calls if turn.name.lower() in names))
+    """What calls of certain tools were about; an extension puts its name before the tool's (`developer__shell`)."""
+    found: dict[str, None] = {}
+    for turn in calls:
+        name = turn.name.lower().rpartition("__")[2]
+        if name in names:
+            found |= dict.fromkeys(turn.input.split(", ") if name == _MANY else [turn.input])
+    return tuple(found)
 
 
 def _cued(texts: Iterable[str], cue: Callable[[str], object]) -> tuple[str, ...]:

@@ -3,7 +3,20 @@
 from collections.abc import Mapping
 
 from lineage.errors import InvalidInput
-from lineage.harness import claude_code, generic
+from lineage.harness import (
+    aider,
+    claude_code,
+    codex,
+    copilot,
+    cursor,
+    gemini,
+    generic,
+    goose,
+    openclaw,
+    opencode,
+    pi,
+    qwen,
+)
 from lineage.harness.port import Adapter, Found
 
 NAMES = (
@@ -12,8 +25,18 @@ NAMES = (
 )  # fmt: skip
 
 ADAPTERS: Mapping[str, Adapter] = {
+    "aider": aider,
     "claude-code": claude_code,
+    "codex": codex,
+    "copilot": copilot,
+    "cursor": cursor,
+    "gemini": gemini,
     "generic": generic,
+    "goose": goose,
+    "openclaw": openclaw,
+    "opencode": opencode,
+    "pi": pi,
+    "qwen": qwen,
 }
 
 

@@ -4,8 +4,9 @@ A turn is one block of a chained record, so that growing prefixes of a file only
 split over several lines gives a turn for each, a tool call and its result give one each.
 """
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,40 +15,39 @@ from lineage.core.capture import Capture, Compacted
 from lineage.core.times import utc_or_none
 from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
+from lineage.harness.claude_files import Spilled, found, moved, roots, spilled_name
+from lineage.harness.claude_records import (
+    API_ERROR,
+    BOOKKEEPING,
+    BOOKKEEPING_KINDS,
+    CHAINED,
+    MISSING_RESULT,
+    NOTES,
+    REPLAYED,
+    SUB_AGENT,
+    SYNTHETIC,
+    TITLES,
+    UNKNOWN,
+    Origin,
+    block_text,
+    is_prompt,
+    kind_of,
+    reason_of,
+    string,
+)
 from lineage.harness.jsonl import DAMAGED, records
-from lineage.harness.listing import files
-from lineage.harness.port import Found
-from lineage.harness.text import left_out, salient, without_injected
+from lineage.harness.text import salient, without_injected
 
-_CHAINED = frozenset({"user", "assistant", "attachment", "system", "progress"})
-_BOOKKEEPING = frozenset(
-    {
-        "summary", "ai-title", "custom-title", "agent-name", "agent-setting", "agent-color", "mode", "permission-mode",
-        "last-prompt", "queue-operation", "file-history-snapshot", "file-history-delta", "cost-state", "pr-link",
-        "bridge-session", "tag", "worktree-state", "content-replacement", "speculation-accept",
-    }
-)  # fmt: skip
-_WRAPPERS = (
-    "<local-command-caveat>", "<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>",
-    "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification>", "[Request interrupted by user",
-)  # fmt: skip
-_TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
+__all__ = ["found", "moved", "read", "roots"]
+
 _PRESERVED = frozenset({"preservedSegment", "preservedMessages"})
-_SYNTHETIC = "<synthetic>"
-_SUB_AGENTS = "subagents"
-
-UNKNOWN = "unknown"
-BOOKKEEPING = "bookkeeping"
-NOTES = "harness notes"
-SUB_AGENT = "sub-agent"
-REPLAYED = "replayed"
 
 _Shown = tuple[str | None, str, str, str, str]
 
 
 def read(path: Path, session: str | None = None) -> Capture:
     """The session that a transcript file holds. Raises TranscriptError for unreadable and foreign files."""
-    reader = _Reader()
+    reader = _Reader(path)
     for record in records(path, reader.skipped):
         reader.add(record)
     if not reader.known and reader.skipped.keys() & {UNKNOWN, DAMAGED}:
@@ -57,20 +57,12 @@ def read(path: Path, session: str | None = None) -> Capture:
     return reader.capture()
 
 
-def roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """`projects/` of the configuration folder."""
-    return [Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude", "projects")]
-
-
-def found(root: Path) -> Iterator[Found]:
-    """Every main transcript; sub-agents' files lie in folders of their own and are passed over."""
-    return (item for item in files(root, (".jsonl",)) if _SUB_AGENTS not in item.path.parts)
-
-
 class _Reader:
     """Collects what the records say, in file order: timestamps are not a safe order."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
+        self.origin = Origin(path)
+        self.spilled = Spilled(path)
         self.skipped: Counter[str] = Counter()
         self.known = 0
         self.turns: list[Turn] = []
@@ -92,6 +84,9 @@ class _Reader:
             turns=tuple(self.turns),
             started_at=self.times[0] if self.times else None,
             ended_at=self.times[-1] if self.times else None,
+            session_id=self.origin.session_id,
+            parent_session=self.origin.parent_session,
+            forked_from=self.origin.forked_from,
             project=self.cwd,
             title=self._title(),
             models=tuple(self.models),
@@ -101,20 +96,21 @@ class _Reader:
         )
 
     def add(self, record: dict[str, Any]) -> None:
-        kind = _kind(record)
-        if kind in _BOOKKEEPING:
+        kind = kind_of(record)
+        if kind in BOOKKEEPING_KINDS:
             self.known += 1
             self.skipped[BOOKKEEPING] += 1
+            self.origin.note(record)
             self._note_title(kind, record)
-        elif kind in _CHAINED:
+        elif kind in CHAINED:
             self.known += kind != "system"  # other harnesses write records of that name too
             self._add_chained(kind, record)
         else:
             self.skipped[UNKNOWN] += 1
 
     def _add_chained(self, kind: str, record: dict[str, Any]) -> None:
-        uuid = _string(record.get("uuid"))
-        if record.get("isSidechain"):
+        uuid = string(record.get("uuid"))
+        if not self.origin.is_sub_agents(record) and record.get("isSidechain"):
             self.skipped[SUB_AGENT] += 1
             return
         if uuid in self.uuids:
@@ -123,12 +119,13 @@ class _Reader:
         if uuid:
             self.uuids.add(uuid)
         self._note_envelope(record)
+        self.origin.note(record)
         turns = list(self._turns_of(kind, record))
         for index, turn in enumerate(turns):
             source_id = f"{uuid}#{index}" if uuid and index else uuid or None
             self._append(turn, utc_or_none(record.get("timestamp")), source_id)
         if not turns and kind in ("system", "progress", "attachment"):
-            self.skipped[BOOKKEEPING] += 1
+            self.skipped[reason_of(kind, record)] += 1
 
     def _append(self, turn: Turn, at: str | None, source_id: str | None) -> None:
         key = (at, turn.role, turn.name, turn.input, turn.text)
@@ -157,17 +154,17 @@ class _Reader:
         results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
         yield from map(self._result, results)
         text = "" if results else without_injected(self._text(content))
-        if text and _is_prompt(record, text):
+        if text and is_prompt(record, text):
             yield Turn(USER, text)
         elif not results or len(results) < len(blocks):
             self.skipped[NOTES] += 1
 
     def _assistant(self, record: dict[str, Any]) -> Iterator[Turn]:
         message = record["message"]
-        if record.get("isApiErrorMessage") or message.get("model") == _SYNTHETIC:
-            self.skipped[NOTES] += 1
+        if record.get("isApiErrorMessage") or message.get("model") == SYNTHETIC:
+            self.skipped[API_ERROR if record.get("isApiErrorMessage") else NOTES] += 1
             return
-        if _string(message.get("model")):
+        if string(message.get("model")):
             self.models[message["model"]] = None
         content = message["content"]
         for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
@@ -178,11 +175,11 @@ class _Reader:
 
     def _block(self, block: dict[str, Any]) -> Iterator[Turn]:
         match block.get("type"):
-            case ("text" | "thinking") as kind if _string(block.get(kind)).strip():
+            case ("text" | "thinking") as kind if string(block.get(kind)).strip():
                 yield Turn(ASSISTANT, block[kind].strip("\n"), thinking=kind == "thinking")
             case "tool_use" | "server_tool_use":
-                name = _string(block.get("name")) or "tool"
-                self.calls[_string(block.get("id"))] = name
+                name = string(block.get("name")) or "tool"
+                self.calls[string(block.get("id"))] = name
                 yield Turn(ASSISTANT, "", name=name, input=salient(block.get("input")))
             case "text" | "thinking" | "redacted_thinking":
                 self.skipped[BOOKKEEPING] += 1
@@ -190,22 +187,33 @@ class _Reader:
                 self.skipped[UNKNOWN] += 1
 
     def _result(self, block: dict[str, Any]) -> Turn:
-        name = self.calls.get(_string(block.get("tool_use_id")), "tool")
-        text = without_injected(self._text(block.get("content")))
-        return Turn(TOOL, text, name=name, error=block.get("is_error") is True)
+        name = self.calls.get(string(block.get("tool_use_id")), "tool")
+        text = self._text(block.get("content"))
+        if spilled_name(text):
+            text = self._whole(text)
+        return Turn(TOOL, without_injected(text), name=name, error=block.get("is_error") is True)
+
+    def _whole(self, preview: str) -> str:
+        """The result that was too big for the transcript; what its preview says where the file isn't there."""
+        text = self.spilled.text(preview)
+        if text is None:
+            self.skipped[MISSING_RESULT] += 1
+            return preview
+        blocks = _blocks(text)
+        return self._text(blocks) if blocks else text
 
     def _queued(self, attachment: Any) -> Iterator[Turn]:
         """A prompt typed while the agent worked; the queue's own bookkeeping line repeats it."""
         if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
             return
         text = without_injected(self._text(attachment.get("prompt")))
-        if text and attachment.get("commandMode") in (None, "prompt") and _is_prompt(attachment, text):
+        if text and attachment.get("commandMode") in (None, "prompt") and is_prompt(attachment, text):
             yield Turn(USER, text)
 
     def _begin_window(self, details: Any) -> None:
         """A compaction's boundary. What it preserves may be replayed after it, under new ids with the old times."""
         details = details if isinstance(details, dict) else {}
-        self.trigger = _string(details.get("trigger")) or None
+        self.trigger = string(details.get("trigger")) or None
         self.replayable = set(self.shown) if details.keys() & _PRESERVED else set()
 
     def _compacted(self, record: dict[str, Any]) -> Turn:
@@ -218,7 +226,7 @@ class _Reader:
         """The text of a record's or a result's content; images and documents leave a note of their size."""
         parts = []
         for block in content if isinstance(content, list) else [content or ""]:
-            text = _block_text(block)
+            text = block_text(block)
             if text is None:
                 self.skipped[UNKNOWN] += 1
             else:
@@ -229,14 +237,14 @@ class _Reader:
         at = utc_or_none(record.get("timestamp"))
         if at:
             self.times.append(at)
-        self.cwd = self.cwd or _string(record.get("cwd")) or None
-        if _string(record.get("gitBranch")):
+        self.cwd = self.cwd or string(record.get("cwd")) or None
+        if string(record.get("gitBranch")):
             self.branches[record["gitBranch"]] = None
 
     def _note_title(self, kind: str, record: dict[str, Any]) -> None:
-        text = _string(record.get(_TITLES.get(kind, "")))
+        text = string(record.get(TITLES.get(kind, "")))
         if kind == "summary":
-            self.summaries.append((_string(record.get("leafUuid")), text))
+            self.summaries.append((string(record.get("leafUuid")), text))
         elif text.strip():
             self.titles[kind] = text
 
@@ -246,32 +254,10 @@ class _Reader:
         return self.titles.get("custom-title") or self.titles.get("ai-title") or (own[-1] if own else None)
 
 
-def _kind(record: dict[str, Any]) -> str:
-    """The record's type, "" where it has none or not the shape that Claude Code gives it."""
-    kind = _string(record.get("type"))
-    message = record.get("message")
-    if kind in ("user", "assistant") and not (isinstance(message, dict) and "content" in message):
-        return ""
-    return kind
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _is_prompt(record: dict[str, Any], text: str) -> bool:
-    """Whether a person typed it. (harnesses.md 1.7, human prompt rule)"""
-    origin = record.get("origin")
-    kind = origin.get("kind") if isinstance(origin, dict) else None
-    return not record.get("isMeta") and kind in (None, "human") and not text.lstrip().startswith(_WRAPPERS)
-
-
-def _block_text(block: Any) -> str | None:
-    if isinstance(block, str):
-        return block
-    if not isinstance(block, dict):
-        return None
-    if isinstance(block.get("source"), dict):
-        size = len(_string(block["source"].get("data")).rstrip("=")) * 3 // 4
-        return left_out(f"{_string(block.get('type'))} {_string(block['source'].get('media_type'))}".strip(), size)
-    return block["text"] if isinstance(block.get("text"), str) else None
+def _blocks(text: str) -> list[Any]:
+    """The content blocks that a spilled result is a JSON list of; none where it is plain text."""
+    try:
+        value = json.loads(text) if text.startswith("[") else []
+    except (ValueError, RecursionError):
+        return []
+    return value if all(isinstance(item, dict) and block_text(item) is not None for item in value) else []

@@ -4,8 +4,7 @@ import json
 import re
 from typing import Any
 
-CONTEXT_OPENING = "<lineage-context>"
-CONTEXT_CLOSING = "</lineage-context>"
+from lineage.core.injection import CONTEXT_CLOSING, CONTEXT_OPENING
 
 _GAP = re.compile(r"(?:[ \t]*\n)+|[ \t]*")
 _INJECTED = (
@@ -16,6 +15,8 @@ _INJECTED = (
 )
 _SALIENT = (
     "file_path",
+    "filePath",
+    "absolute_path",
     "notebook_path",
     "pattern",
     "query",

@@ -1,6 +1,7 @@
 """What every adapter promises, whatever its harness: errors, emptiness, growth, canonical values, no crash.
 
-A later adapter joins with one line in `CASES`. Samples are files of one JSON record a line. (harnesses.md 0.3, 15)
+A later adapter joins with one line: in `CASES`, where a sample is a file of one JSON record a line, else in `FILES`, to
+which the laws apply that make sense for any file. (harnesses.md 0.3, 15)
 """
 
 import json
@@ -17,9 +18,9 @@ from hypothesis import strategies as st
 
 from lineage.core.capture import Capture
 from lineage.core.times import utc
-from lineage.core.turns import ROLES
+from lineage.core.turns import ROLES, identified
 from lineage.errors import LineageError, TranscriptError
-from lineage.harness import ADAPTERS, adapter_of
+from lineage.harness import ADAPTERS, Found, adapter_of
 from tests.support.houses import end, memory_house
 
 DATA = Path(__file__).parents[1] / "data"
@@ -40,12 +41,36 @@ class Case:
     def read(self, data: bytes, folder: Path) -> Capture:
         path = folder / f"given{self.sample.suffix}"
         path.write_bytes(data)
-        return ADAPTERS[self.harness].read(path)
+        return self.open(path)
+
+    def open(self, path: Path) -> Capture:
+        """The first session that is found in a file."""
+        adapter = ADAPTERS[self.harness]
+        item = next(iter(adapter.found(path)), Found(path))
+        return adapter.read(item.path, item.session)
 
 
 CASES = [
     Case("claude-code", DATA / "claude-code/projects/-home-ada-demo/aa765e29-162b-5be6-8e53-f03014531e0e.jsonl"),
+    Case("codex", next(DATA.glob("codex/sessions/2026/10/03/rollout-*.jsonl"))),
+    Case("copilot", DATA / "copilot/session-state/ee99248c-46ed-55c0-a61a-8a778fbf68fe/events.jsonl"),
+    Case("gemini", DATA / "gemini/tmp/demo/chats/session-2026-10-04T09-00-071ea8f7.jsonl"),
     Case("generic", DATA / "generic/session.jsonl"),
+    Case("goose", DATA / "goose/20261002_2.jsonl"),
+    Case("openclaw", DATA / "openclaw/agents/main/sessions/3c1e9f60-2b7d-5a48-b6a0-9e5d4c3b2a19.jsonl"),
+    Case(
+        "pi",
+        DATA / "pi/sessions/--home-ada-demo--/2026-10-02T09-00-00-000Z_5d0c1a52-7f0e-5f3a-9d51-0c7a35b1c0de.jsonl",
+    ),
+    Case("qwen", DATA / "qwen/projects/-home-ada-demo/chats/1a46b76c-3b4d-5460-9668-518f120efcef.jsonl"),
+]
+
+FILES = [
+    Case("aider", DATA / "aider/.aider.chat.history.md"),
+    Case("cursor", next(DATA.glob("cursor/projects/home-ada-demo/agent-transcripts/*/*613ea.jsonl"))),
+    Case("opencode", DATA / "opencode/opencode-v1.db"),
+    Case("opencode", DATA / "opencode/opencode-v2.db"),
+    Case("opencode", DATA / "opencode/export-v1.json"),
 ]
 
 FOREIGN = {
@@ -65,6 +90,7 @@ JSON = st.recursive(
 )
 
 each_adapter = pytest.mark.parametrize("case", CASES, ids=lambda case: case.harness)
+each_file = pytest.mark.parametrize("case", CASES + FILES, ids=lambda case: f"{case.harness} {case.sample.name[:24]}")
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +106,8 @@ def refused(read: Callable[[], object]) -> LineageError:
 
 
 def test_every_adapter_is_held_to_the_contract() -> None:
-    assert [case.harness for case in CASES] == sorted(ADAPTERS)
+    assert [case.harness for case in CASES] == sorted({case.harness for case in CASES})
+    assert {case.harness for case in CASES + FILES} == set(ADAPTERS)
 
 
 def test_a_harness_without_an_adapter_is_refused_with_the_names_of_those_that_have_one() -> None:
@@ -95,34 +122,35 @@ def test_the_sample_says_something_of_everyone(case: Case) -> None:
     assert roles == set(ROLES)
 
 
-@each_adapter
+@each_file
 def test_a_missing_file_is_an_error_that_names_it(case: Case, folder: Path) -> None:
     missing = folder / "no-such-file.jsonl"
     assert str(missing) in refused(lambda: ADAPTERS[case.harness].read(missing)).message
 
 
-@each_adapter
+@each_file
 def test_a_directory_is_an_error(case: Case, folder: Path) -> None:
     refused(lambda: ADAPTERS[case.harness].read(folder))
 
 
-@each_adapter
+@each_file
 def test_a_pipe_is_an_error_and_not_waited_for(case: Case, tmp_path: Path) -> None:
     pipe = tmp_path / f"pipe{case.sample.suffix}"
     os.mkfifo(pipe)
     refused(lambda: ADAPTERS[case.harness].read(pipe))
 
 
-@each_adapter
+@each_file
 def test_an_unreadable_file_is_an_error(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     def denied(*_: object, **__: object) -> object:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", denied)
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
     assert "Permission denied" in refused(lambda: ADAPTERS[case.harness].read(case.sample)).message
 
 
-@each_adapter
+@each_file
 def test_a_path_that_cannot_exist_is_an_error(case: Case) -> None:
     refused(lambda: ADAPTERS[case.harness].read(Path("a\0b.jsonl")))
 
@@ -134,15 +162,15 @@ def test_a_file_that_holds_nothing_has_no_turns(case: Case, data: bytes, folder:
     assert case.read(data, folder).skipped == {}
 
 
-@each_adapter
+@each_file
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_what_is_no_transcript_is_an_error(case: Case, kind: str, folder: Path) -> None:
     refused(lambda: case.read(FOREIGN[kind], folder))
 
 
-@each_adapter
+@each_file
 def test_reading_twice_gives_the_same_capture(case: Case) -> None:
-    assert ADAPTERS[case.harness].read(case.sample) == ADAPTERS[case.harness].read(case.sample)
+    assert case.open(case.sample) == case.open(case.sample)
 
 
 @each_adapter
@@ -176,24 +204,40 @@ def test_turns_have_the_ids_of_their_records_and_no_two_the_same(case: Case) -> 
     assert len(set(ids)) == len(ids)
 
 
-@each_adapter
+@each_file
+def test_no_two_turns_have_the_same_id(case: Case) -> None:
+    ids = [turn.id for turn in identified(case.open(case.sample).turns, "token")]
+    assert ids
+    assert len(set(ids)) == len(ids)
+
+
+@each_file
 def test_roles_are_known_and_every_turn_says_something(case: Case) -> None:
-    for turn in ADAPTERS[case.harness].read(case.sample).turns:
+    for turn in case.open(case.sample).turns:
         assert turn.role in ROLES
         assert turn.text or turn.name
 
 
-@each_adapter
+@each_file
 def test_times_are_canonical_utc(case: Case) -> None:
-    capture = ADAPTERS[case.harness].read(case.sample)
+    capture = case.open(case.sample)
     times = [turn.at for turn in capture.turns] + [capture.started_at, capture.ended_at]
     times += [compacted.at for compacted in capture.compactions]
-    assert all(time and time == utc(time) for time in times)
+    assert all(time is None or time == utc(time) for time in times)
 
 
 @each_adapter
-def test_no_text_holds_an_encoded_blob(case: Case) -> None:
+def test_every_turn_has_the_time_of_its_record(case: Case) -> None:
     capture = ADAPTERS[case.harness].read(case.sample)
+    assert all(turn.at for turn in capture.turns)
+    assert all(compacted.at for compacted in capture.compactions)
+    assert capture.started_at
+    assert capture.ended_at
+
+
+@each_file
+def test_no_text_holds_an_encoded_blob(case: Case) -> None:
+    capture = case.open(case.sample)
     texts = [text for turn in capture.turns for text in (turn.text, turn.input)]
     assert [text for text in texts if re.search(r"[A-Za-z0-9+/]{40}", text)] == []
 
@@ -215,7 +259,7 @@ def test_a_lone_surrogate_reaches_memory_as_a_replacement_character(case: Case, 
         assert "\ufffd" in house.canon.store.read(outcome.transcript_path or "").data.decode()
 
 
-@each_adapter
+@each_file
 @given(data=st.binary(max_size=400))
 def test_any_bytes_are_read_or_refused(case: Case, data: bytes, folder: Path) -> None:
     try:

@@ -118,7 +118,7 @@ def test_the_sample_session_says_what_it_was() -> None:
     assert capture.started_at == "2026-10-02T09:00:01.037Z"
     assert capture.ended_at == "2026-10-02T09:00:24.888Z"
     assert [(c.turns_before, c.trigger) for c in capture.compactions] == [(10, "auto")]
-    assert capture.skipped == {"bookkeeping": 14, "harness notes": 6, "unknown": 1}
+    assert capture.skipped == {"API errors": 2, "bookkeeping": 12, "harness notes": 5, "hooks": 1, "unknown": 1}
 
 
 def test_a_fork_has_the_ids_of_its_parent() -> None:
@@ -181,16 +181,17 @@ def test_unknown_blocks_are_counted(reading: Reading) -> None:
 
 
 @pytest.mark.parametrize(
-    "record",
+    ("record", "reason"),
     [
-        pytest.param(assistant(text("API Error"), isApiErrorMessage=True), id="an API error"),
-        pytest.param(assistant(text("No response requested."), model="<synthetic>"), id="a synthetic message"),
+        (assistant(text("API Error"), model="<synthetic>", isApiErrorMessage=True), "API errors"),
+        (assistant(text("No response requested."), model="<synthetic>"), "harness notes"),
     ],
+    ids=["an API error", "a synthetic message"],
 )
-def test_what_the_harness_says_in_the_agents_name_is_a_note(record: Record, reading: Reading) -> None:
+def test_what_the_harness_says_in_the_agents_name_is_no_turn(record: Record, reason: str, reading: Reading) -> None:
     capture = reading(record, assistant(text("Done.")))
     assert spoken(capture) == [(ASSISTANT, "Done.")]
-    assert capture.skipped == {"harness notes": 1}
+    assert capture.skipped == {reason: 1}
     assert capture.models == ("claude-opus-5",)
 
 
@@ -364,17 +365,27 @@ def test_sub_agents_are_counted_and_leave_no_trace(reading: Reading) -> None:
     assert capture.ended_at == "2026-10-02T09:01:00.000Z"
 
 
-def test_a_sub_agents_own_file_has_no_turns() -> None:
-    for path in (MAIN.with_suffix("") / "subagents").iterdir():
-        capture = read(path)
-        assert (capture.turns, set(capture.skipped)) == ((), {"sub-agent"})
+@pytest.mark.parametrize(
+    ("subtype", "reason"),
+    [
+        ("turn_duration", "bookkeeping"),
+        ("local_command", "bookkeeping"),
+        ("compact_boundary", "bookkeeping"),
+        ("api_error", "API errors"),
+        ("stop_hook_summary", "hooks"),
+        ("tomorrow", "unknown"),
+        (None, "unknown"),
+    ],
+)
+def test_system_records_are_counted_by_what_they_are(subtype: object, reason: str, reading: Reading) -> None:
+    capture = reading(user("Hi"), {"type": "system", "subtype": subtype, "content": "words"})
+    assert spoken(capture) == [(USER, "Hi")]
+    assert capture.skipped == {reason: 1}
 
 
-@pytest.mark.parametrize("subtype", ["turn_duration", "stop_hook_summary", "api_error", "local_command", "tomorrow"])
-def test_system_and_progress_records_are_bookkeeping(subtype: str, reading: Reading) -> None:
-    capture = reading({"type": "system", "subtype": subtype, "content": "words"}, {"type": "progress", "data": {}})
-    assert capture.turns == ()
-    assert capture.skipped == {"bookkeeping": 2}
+def test_progress_is_bookkeeping(reading: Reading) -> None:
+    capture = reading({"type": "progress", "data": {"type": "hook_progress"}})
+    assert (capture.turns, capture.skipped) == ((), {"bookkeeping": 1})
 
 
 @pytest.mark.parametrize(
@@ -557,7 +568,7 @@ def test_line_ends_and_a_byte_order_mark_change_nothing() -> None:
 def test_a_torn_last_line_costs_that_line() -> None:
     whole, torn = read(MAIN), read(DATA / "damaged/torn-last-line.jsonl")
     assert torn.turns == whole.turns
-    assert dict(torn.skipped) == {"bookkeeping": 14, "damaged": 1, "harness notes": 6}
+    assert torn.skipped == {"API errors": 2, "bookkeeping": 12, "damaged": 1, "harness notes": 5, "hooks": 1}
 
 
 def test_a_file_of_values_that_are_no_records_is_an_error() -> None:

@@ -1,0 +1,181 @@
+"""aider's chat history: one markdown file, many sessions. (harnesses.md, section 13)
+
+A session begins at its heading. `#### ` lines are the user's, `> ` lines aider's own, the rest is the agent's answer.
+The times are local, of a zone that isn't said: none is given. What ends the file may still be growing: a block counts
+once something follows it.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lineage.core.capture import Capture
+from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
+from lineage.errors import TranscriptError
+from lineage.harness.collector import BOOKKEEPING, NOTES, UNKNOWN, Collector
+from lineage.harness.jsonl import read_bytes
+from lineage.harness.listing import files
+from lineage.harness.port import Found
+from lineage.harness.text import without_injected
+
+_SPACE = b" \t\r\n\x00\xef\xbb\xbf"
+_NAME = ".aider.chat.history.md"
+_HEADING = re.compile(rb"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[ \t\r]*\n", re.MULTILINE)
+_PROMPT, _STATUS, _HARD_BREAK = "####", ">", "  "
+_FENCE = re.compile(r"(`{3,}|~{3,})")
+_EDIT = re.compile(r"Applied edit to (.+)")
+_MODEL = re.compile(r"(?:Main model|Models?): (\S+)")
+_BOOKKEEPING = re.compile(
+    r"(?:\S*aider(?: |$)|Aider v|Main model: |Models?: |Weak model: |Editor model: |Git repo: |Repo-map: |Tokens: |"
+    r"Cost: |Use /help )"
+)
+_HINT = f"name an aider history, `{_NAME}`; `lineage import aider PATH` finds its sessions"
+
+UNFINISHED = "unfinished"
+
+
+def read(path: Path, session: str | None = None) -> Capture:
+    """One session of a history; `session` is the id that `found` gives, and may be left out where there is only one.
+
+    Raises TranscriptError for files that are unreadable or foreign, and histories that lack the session.
+    """
+    data = read_bytes(path)
+    sections = {section.session: section for section in _sections(path, data)}
+    if not sections and data.strip(_SPACE):
+        raise TranscriptError(f"no aider session in {path}", hint=_HINT)
+    if not sections and session is None:
+        return Capture(turns=())
+    name = session or (next(iter(sections)) if len(sections) == 1 else "")
+    if name not in sections:
+        what = f"session {session}" if session else f"one session but {len(sections)}"
+        raise TranscriptError(f"the history {path} does not hold {what}", hint=_HINT)
+    reader = _Reader()
+    reader.read(sections[name])
+    return reader.capture(session_id=name, project=str(path.resolve().parent), models=tuple(reader.models))
+
+
+def roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
+    """The file that `AIDER_CHAT_HISTORY_FILE` names: aider keeps each history in its project."""
+    named = environment.get("AIDER_CHAT_HISTORY_FILE")
+    return [Path(named)] if named else []
+
+
+def found(root: Path) -> Iterator[Found]:
+    """The sessions of every `.aider.chat.history.md`, in the file's order; one without a heading is named."""
+    for item in files(root, (_NAME,)):
+        try:
+            names = [section.session for section in _sections(item.path, read_bytes(item.path))]
+        except TranscriptError:
+            names = []
+        yield from [Found(item.path, name) for name in names] or [item]
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """What follows a session's heading; the last one of a file may still grow."""
+
+    session: str
+    text: bytes
+    is_last: bool
+    has_preamble: bool
+
+
+def _sections(path: Path, data: bytes) -> Iterator[_Section]:
+    """aider has no ids: one is made from the file's path, the heading and, where two sessions began in one second,
+    which of them it is."""
+    headings = list(_HEADING.finditer(data))
+    starts = [heading.start() for heading in headings] + [len(data)]
+    times: Counter[str] = Counter()
+    for heading, end in zip(headings, starts[1:], strict=True):
+        time = heading[1].decode()
+        times[time] += 1
+        identity = f"{path.resolve()}\n{time}\n{times[time]}".encode("utf-8", "surrogateescape")
+        stamp = time.replace(" ", "-").replace(":", "-")
+        session = f"aider-{stamp}-{hashlib.sha256(identity).hexdigest()[:10]}"
+        has_preamble = heading is headings[0] and bool(data[: starts[0]].strip(_SPACE))
+        yield _Section(session, data[heading.end() : end], end == len(data), has_preamble)
+
+
+@dataclass(slots=True)
+class _Reader(Collector):
+    """Collects blocks: prompts, answers, and each of aider's own lines."""
+
+    models: dict[str, None] = field(default_factory=dict)
+    role: str = ""
+    lines: list[str] = field(default_factory=list)
+    fence: str = ""
+    has_breaks: bool | None = None
+
+    def read(self, section: _Section) -> None:
+        if section.has_preamble:
+            self.skip(UNKNOWN)
+        *lines, torn = section.text.split(b"\n")
+        for line in lines:
+            self._add(line.decode("utf-8", errors="replace").rstrip("\r"))
+        if not section.is_last:
+            self._end_block()
+        elif any(line.strip() for line in self.lines) or torn.strip():
+            self.skip(UNFINISHED)
+
+    def _add(self, line: str) -> None:
+        role = self._role_of(line)
+        if role == TOOL:
+            self._end_block()
+            self._note(line.removeprefix(_STATUS).strip())
+        elif role == USER:
+            self._begin(USER)
+            self.lines.append(line.removeprefix(_PROMPT).removeprefix(" ").removesuffix(_HARD_BREAK))
+        elif line.strip() or self.role == ASSISTANT:
+            self._begin(ASSISTANT)
+            self.lines.append(line)
+            self._note_fence(line.strip())
+        else:
+            self._end_block()
+
+    def _role_of(self, line: str) -> str:
+        """Whose line it is. aider ends its lines and the user's with a hard break, which tells them from headings and
+        quotations in an answer; a history that lost its breaks has lost the first one."""
+        marked = line.startswith((_PROMPT + " ", _STATUS + " ")) or line.rstrip() in (_PROMPT, _STATUS)
+        if not marked:
+            return ASSISTANT
+        has_break = line.endswith(_HARD_BREAK)
+        if self.has_breaks is None:
+            self.has_breaks = has_break
+        if line.startswith(_PROMPT):
+            return ASSISTANT if self.has_breaks and (self.fence or not has_break) else USER
+        return ASSISTANT if self.has_breaks and self.fence and not has_break else TOOL
+
+    def _note_fence(self, line: str) -> None:
+        if self.fence:
+            if line.startswith(self.fence) and not line.strip(self.fence[0]):
+                self.fence = ""
+        elif opening := _FENCE.match(line):
+            self.fence = opening[1]
+
+    def _begin(self, role: str) -> None:
+        if role != self.role:
+            self._end_block()
+            self.role = role
+
+    def _end_block(self) -> None:
+        text = "\n".join(self.lines)
+        text = without_injected(text) if self.role == USER else text.strip("\n").rstrip()
+        if text.strip():
+            self.turns.append(Turn(self.role, text))
+        elif self.lines:
+            self.skip(NOTES)
+        self.role, self.lines, self.fence = "", [], ""
+
+    def _note(self, text: str) -> None:
+        """One of aider's own lines: what it did, said or asked; what it is set to is bookkeeping."""
+        if model := _MODEL.match(text):
+            self.models[model[1].rstrip(",")] = None
+        if not text or _BOOKKEEPING.match(text):
+            self.skip(BOOKKEEPING)
+        elif edit := _EDIT.fullmatch(text):
+            self.turns.append(Turn(TOOL, text, name="edit", input=edit[1]))
+        else:
+            self.turns.append(Turn(TOOL, text, name="aider"))

@@ -1,0 +1,196 @@
+"""Cursor's agent transcripts, of the editor and of its command line. (harnesses.md 5.3)
+
+The file is rewritten as a whole when a session is resumed, and has neither ids nor results of tools; times stand in
+prompts alone. So turns have no id of their own: session, place and text say which one it is. (format: Captures)
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lineage.core.capture import Capture
+from lineage.core.turns import ASSISTANT, USER, Turn
+from lineage.errors import TranscriptError
+from lineage.harness.collector import BOOKKEEPING, NOTES, UNKNOWN, Collector
+from lineage.harness.jsonl import records
+from lineage.harness.listing import files
+from lineage.harness.port import Found
+from lineage.harness.text import salient, without_injected
+from lineage.harness.values import mapping, medium, string
+
+_TRANSCRIPTS = "agent-transcripts"
+_SUB_AGENTS = "subagents"
+_REDACTED = "[REDACTED]"
+_QUERY = ("<user_query>", "</user_query>")
+
+_ATTACHED = re.compile(
+    r"\s*<(timestamp|system_notification|system_reminder|open_and_recently_viewed_files|attached_files|image_files"
+    r"|git_status|user_info|rules|agent_transcripts|agent_skills|manually_attached_skills|mcp_file_system"
+    r"|cursor_commands|external_links|additional_data)>"
+)
+_STAMP = re.compile(
+    r"[A-Za-z]+, ([A-Z][a-z]{2}) (\d{1,2}), (\d{4}), (0?[1-9]|1[0-2]):([0-5]\d)\s?([AP]M)"
+    r" \(UTC(?:([+-])(\d{1,2})(?::(\d{2}))?)?\)"
+)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_ALPHANUMERIC = re.compile(r"[A-Za-z0-9]+")
+_ABSOLUTE = re.compile(r"(?:[A-Za-z]:)?[/\\]")
+_PATH_KEYS = ("working_directory", "path", "file_path", "target_directory", "target_file")
+
+
+def read(path: Path, session: str | None = None) -> Capture:
+    """The session, or sub-agent's, that a transcript holds. Raises TranscriptError for unreadable and foreign files."""
+    where = _Place.of(path)
+    reader = _Reader(folder=where.project)
+    for record in records(path, reader.skipped):
+        reader.add(record)
+    if reader.foreign:
+        raise TranscriptError(
+            f"no Cursor record in {path}", hint="is it another harness's? name it with `--harness`; .txt is `generic`"
+        )
+    return reader.capture(session_id=where.session, parent_session=where.parent, project=reader.workspace or None)
+
+
+def roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
+    """`projects/` of Cursor's folder."""
+    return [home / ".cursor/projects"]
+
+
+def found(root: Path) -> Iterator[Found]:
+    """Every main transcript and every sub-agent's."""
+    return files(root, (".jsonl",))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What a path says: `<project>/agent-transcripts/<session>/<session>.jsonl`, with `subagents/` beside the file;
+    older versions kept it flat, `agent-transcripts/<session>.jsonl`."""
+
+    project: str = ""
+    session: str | None = None
+    parent: str | None = None
+
+    @staticmethod
+    def of(path: Path) -> "_Place":
+        parts = path.parts
+        if _TRANSCRIPTS not in parts:
+            return _Place()
+        at = len(parts) - 1 - parts[::-1].index(_TRANSCRIPTS)
+        project = parts[at - 1] if at else ""
+        match parts[at + 1 :]:
+            case [session, _]:
+                return _Place(project, session)
+            case [parent, folder, _] if folder == _SUB_AGENTS:
+                return _Place(project, path.stem, parent)
+            case _:
+                return _Place(project, path.stem)
+
+
+@dataclass(slots=True)
+class _Reader(Collector):
+    folder: str = ""
+    workspace: str = ""
+
+    def add(self, record: dict[str, Any]) -> None:
+        role, content = record.get("role"), mapping(record.get("message")).get("content")
+        if record.get("type") == "turn_ended":
+            self.known += 1
+            self.skip(BOOKKEEPING)
+        elif role not in ("user", "assistant") or not isinstance(content, list | str):
+            self.skip(UNKNOWN)
+        else:
+            self.known += 1
+            blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+            if role == "user":
+                self._prompt(blocks)
+            else:
+                self.append([turn for block in blocks for turn in self._block(mapping(block))], None, None)
+
+    def _prompt(self, blocks: list[Any]) -> None:
+        words, stamp = [], ""
+        for block in map(mapping, blocks):
+            match block.get("type"):
+                case "text" if isinstance(block.get("text"), str):
+                    text, found_stamp = _unwrapped(block["text"])
+                    stamp = stamp or found_stamp
+                    words.append(without_injected(text))
+                case "image":
+                    words.append(_image(block))
+                case _:
+                    self.skip(UNKNOWN)
+        text = "\n".join(part for part in words if part)
+        if text:
+            self.append([Turn(USER, text)], self.dated(_iso(stamp)), None)
+        else:
+            self.skip(NOTES)
+
+    def _block(self, block: dict[str, Any]) -> Iterator[Turn]:
+        match block.get("type"):
+            case ("text" | "thinking") as kind if string(block.get(kind)).strip() not in ("", _REDACTED):
+                yield Turn(ASSISTANT, block[kind].strip("\n"), thinking=kind == "thinking")
+            case "text" | "thinking":
+                self.skip(BOOKKEEPING)
+            case "tool_use":
+                self.workspace = self.workspace or _workspace(self.folder, mapping(block.get("input")))
+                name = string(block.get("name")) or "tool"
+                yield Turn(ASSISTANT, "", name=name, input=salient(block.get("input")))
+            case "image":
+                yield Turn(ASSISTANT, _image(block))
+            case _:
+                self.skip(UNKNOWN)
+
+
+def _unwrapped(text: str) -> tuple[str, str]:
+    """What the person typed, and the time in the prompt. Cursor escapes nothing: from the first opening tag to the last
+    closing one. A notice that a task has ended is followed by a query of Cursor's own: nobody typed it."""
+    rest, attached = _without_attached(text)
+    stamp = attached.get("timestamp", "")
+    if "system_notification" in attached:
+        return "", stamp
+    begin, end = rest.find(_QUERY[0]), rest.rfind(_QUERY[1])
+    if not 0 <= begin < end:
+        return rest, stamp
+    inner, within = _without_attached(rest[begin + len(_QUERY[0]) : end])
+    return inner, stamp or within.get("timestamp", "")
+
+
+def _without_attached(text: str) -> tuple[str, dict[str, str]]:
+    """Text without the blocks that Cursor puts before it, and those blocks by tag."""
+    attached: dict[str, str] = {}
+    position = 0
+    while match := _ATTACHED.match(text, position):
+        end = text.find(f"</{match[1]}>", match.end())
+        if end < 0:
+            break
+        attached[match[1]] = text[match.end() : end].strip()
+        position = end + len(match[1]) + 3
+    return text[position:], attached
+
+
+def _iso(stamp: str) -> str | None:
+    """`Friday, Oct 2, 2026, 9:00 AM (UTC-7)` in ISO form; None where it has another form."""
+    match = _STAMP.fullmatch(stamp)
+    if not match or match[1] not in _MONTHS:
+        return None
+    month, hour = _MONTHS.index(match[1]) + 1, int(match[4]) % 12 + 12 * (match[6] == "PM")
+    zone = f"{match[7] or '+'}{int(match[8] or 0):02d}:{match[9] or '00'}"
+    return f"{match[3]}-{month:02d}-{int(match[2]):02d}T{hour:02d}:{match[5]}:00{zone}"
+
+
+def _workspace(folder: str, arguments: dict[str, Any]) -> str:
+    """The working directory, "" where a call doesn't tell. The transcript's folder is named after it, but not
+    reversibly: a path in a call's input that begins with a directory of that name is below it."""
+    words = _ALPHANUMERIC.findall(folder)
+    directory = re.compile(r"[/\\]?" + r"[^A-Za-z0-9]+".join(words) + r"[^A-Za-z0-9/\\]*(?=[/\\]|$)")
+    for key in _PATH_KEYS:
+        value = string(arguments.get(key))
+        if words and _ABSOLUTE.match(value) and (match := directory.match(value)):
+            return match[0]
+    return ""
+
+
+def _image(block: dict[str, Any]) -> str:
+    source = mapping(block.get("source"))
+    return medium(string(source.get("media_type")), string(source.get("data")))

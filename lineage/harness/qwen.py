@@ -1,0 +1,196 @@
+"""Qwen Code's transcripts: Claude Code's envelope around the Gemini API's messages. (harnesses.md, section 10)
+
+A turn is a part of a chained record; one record is written once, so its uuid and the part's place are the turn's id.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from lineage.core.capture import Capture
+from lineage.core.turns import ASSISTANT, USER, Turn
+from lineage.errors import TranscriptError
+from lineage.harness import genai
+from lineage.harness.collector import BOOKKEEPING, NOTES, SUB_AGENT, UNKNOWN, Collector
+from lineage.harness.genai import REWOUND, member, parts, text_of
+from lineage.harness.jsonl import records
+from lineage.harness.listing import files
+from lineage.harness.port import Found
+from lineage.harness.values import mapping, string
+
+_MESSAGES = frozenset({"user", "assistant", "tool_result"})
+_TYPED = frozenset({"", "mid_turn_user_message", "realtime_message"})
+_HUMAN = frozenset({"", "real_user"})
+_TRIGGERS = {"manual": "manual", "token_limit": "auto", "image_overflow": "auto"}
+_ACKNOWLEDGED = "Got it. Thanks for the additional context"
+_TRAILER = "\n\nResume the prior task using the summary above."
+_SUB_AGENTS = "subagents"
+
+
+def read(path: Path, session: str | None = None) -> Capture:
+    """The session that a transcript file holds. Raises TranscriptError for unreadable and foreign files."""
+    reader = _Reader()
+    for record in records(path, reader.skipped):
+        reader.add(record)
+    if reader.foreign:
+        raise TranscriptError(
+            f"no Qwen Code record in {path}", hint="is it another harness's? name it with `--harness`"
+        )
+    return reader.session()
+
+
+def roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
+    """`projects/` of the folder for what a run leaves, which is the configuration folder unless it is moved."""
+    moved = environment.get("QWEN_RUNTIME_DIR") or environment.get("QWEN_HOME")
+    return [Path(moved or home / ".qwen", "projects")]
+
+
+def found(root: Path) -> Iterator[Found]:
+    """Every main transcript; sub-agents' files lie in folders of their own and are passed over."""
+    return (item for item in files(root, (".jsonl",)) if _SUB_AGENTS not in item.path.relative_to(root).parts)
+
+
+@dataclass(slots=True)
+class _Reader(Collector):
+    first: dict[str, str] = field(default_factory=dict)
+    is_sub_agents: bool | None = None
+    title: str | None = None
+    models: dict[str, None] = field(default_factory=dict)
+    branches: dict[str, None] = field(default_factory=dict)
+    calls: dict[str, str] = field(default_factory=dict)
+    live: dict[str, int] = field(default_factory=dict)
+
+    def session(self) -> Capture:
+        return self.capture(
+            session_id=self.first.get("agentId" if self.is_sub_agents else "sessionId"),
+            parent_session=self.first.get("sessionId" if self.is_sub_agents else "parentSessionId"),
+            forked_from=self.first.get("forkedFrom"),
+            project=self.first.get("cwd"),
+            title=self.title,
+            models=tuple(self.models),
+            branches=tuple(self.branches),
+        )
+
+    def add(self, record: dict[str, Any]) -> None:
+        """A file whose first record is a sub-agent's is that sub-agent's; in others such records are passed over."""
+        kind = _kind(record)
+        if not kind:
+            self.skip(UNKNOWN)
+            return
+        self.known += kind in _MESSAGES or "systemPayload" in record  # others write records of the type "system" too
+        if self.is_sub_agents is None:
+            self.is_sub_agents = bool(record.get("isSidechain"))
+        uuid = string(record.get("uuid")) or None
+        if record.get("isSidechain") and not self.is_sub_agents:
+            self.skip(SUB_AGENT)
+        elif not self.is_replay(uuid):
+            self._note_envelope(record)
+            at = self.dated(record.get("timestamp"))
+            turns = list(self._turns_of(kind, record, at))
+            self.append(turns, at, uuid)
+            if kind == "assistant" and not turns:
+                self.skip(BOOKKEEPING)
+            if uuid:
+                self.live[uuid] = len(turns)
+
+    def _turns_of(self, kind: str, record: dict[str, Any], at: str | None) -> Iterator[Turn]:
+        content = parts(member(record, "message").get("parts"))
+        match kind:
+            case "user" if _is_prompt(record):
+                yield from self._user(record, content)
+            case "user":
+                self.skip(NOTES)
+            case "assistant":
+                yield from self._assistant(record, content)
+            case "tool_result":
+                yield from self._results(record, content)
+            case "system" if record.get("subtype") == "chat_compression":
+                yield from self._compressed(member(record, "systemPayload"), at)
+            case "system":
+                self._note(record, member(record, "systemPayload"))
+                self.skip(BOOKKEEPING)
+
+    def _user(self, record: dict[str, Any], content: list[Any]) -> Iterator[Turn]:
+        """What was typed; the record says so where a hook, a file or the harness added to it."""
+        payload = member(record, "systemPayload")
+        typed = string(payload.get("displayText"))
+        if typed.strip() and (isinstance(payload.get("hookContext"), str) or record.get("subtype")):
+            content = [typed, *genai.notes_of(content)]
+        text = text_of(content, self.skipped)
+        if text.strip():
+            yield Turn(USER, text)
+        else:
+            self.skip(NOTES)
+
+    def _assistant(self, record: dict[str, Any], content: list[Any]) -> Iterator[Turn]:
+        if string(record.get("model")):
+            self.models[record["model"]] = None
+        for part in content:
+            call = member(part, "functionCall")
+            if call:
+                turn = genai.call_turn(call.get("name"), call.get("args"))
+                self.calls[string(call.get("id"))] = turn.name
+                yield turn
+            elif (text := text_of([part], self.skipped)).strip():
+                yield Turn(ASSISTANT, text, thinking=genai.is_thought(part))
+
+    def _results(self, record: dict[str, Any], content: list[Any]) -> Iterator[Turn]:
+        error = member(record, "toolCallResult").get("status") == "error"
+        for answer, given in genai.answered(content):
+            name = self.calls.get(string(answer.get("id"))) or string(answer.get("name"))
+            yield genai.result_turn(name, given, self.skipped, error=error)
+
+    def _compressed(self, payload: dict[str, Any], at: str | None) -> Iterator[Turn]:
+        """A compression keeps the history that replaces the older one; a summary, where there is one, opens it."""
+        trigger = _TRIGGERS.get(string(member(payload, "info").get("triggerReason")))
+        yield from self.compacted(_summary(parts(payload.get("compressedHistory"))), at, trigger)
+
+    def _note(self, record: dict[str, Any], payload: dict[str, Any]) -> None:
+        match record.get("subtype"):
+            case "custom_title":
+                self.title = string(payload.get("customTitle")).strip() or self.title
+            case "parent_session":
+                self._note_first(payload, "parentSessionId")
+            case "rewind":
+                self._rewind(record.get("parentUuid"))
+
+    def _rewind(self, parent: Any) -> None:
+        """The chain goes on after an earlier record; what came in between stays, as it was said."""
+        ids = list(self.live)
+        dropped = ids[ids.index(parent) + 1 if string(parent) in self.live else 0 :]
+        if rewound := sum(self.live.pop(each) for each in dropped):
+            self.skipped[REWOUND] += rewound
+
+    def _note_envelope(self, record: dict[str, Any]) -> None:
+        for name in ("sessionId", "agentId", "cwd"):
+            self._note_first(record, name)
+        self._note_first({"forkedFrom": member(record, "forkedFrom").get("sessionId")}, "forkedFrom")
+        if string(record.get("gitBranch")):
+            self.branches[record["gitBranch"]] = None
+
+    def _note_first(self, values: dict[str, Any], name: str) -> None:
+        if string(values.get(name)):
+            self.first.setdefault(name, values[name])
+
+
+def _summary(history: list[Any]) -> str | None:
+    """What the user's side says right before the model's acknowledgement, without the request to go on."""
+    texts = [text_of(parts(mapping(message).get("parts")), Counter()) for message in history]
+    text = next((text for text, answer in pairwise(texts) if answer.startswith(_ACKNOWLEDGED)), "")
+    return genai.snapshot(text) or text.partition(_TRAILER)[0].strip() or None
+
+
+def _kind(record: dict[str, Any]) -> str:
+    """The record's type, "" where it has none or not the shape that Qwen Code gives it."""
+    kind = string(record.get("type"))
+    if kind in _MESSAGES and not isinstance(member(record, "message").get("parts"), list):
+        return ""
+    return kind if kind in _MESSAGES or kind == "system" else ""
+
+
+def _is_prompt(record: dict[str, Any]) -> bool:
+    """Whether a person typed it: notifications, timers and goals speak in the user's name too."""
+    return string(record.get("subtype")) in _TYPED and string(record.get("provenance")) in _HUMAN

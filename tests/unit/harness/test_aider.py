@@ -1,0 +1,270 @@
+"""aider's chat histories: many sessions in one file, told apart line by line. (harnesses.md, section 13)"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lineage.core.capture import Capture
+from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
+from lineage.errors import TranscriptError
+from lineage.harness.aider import found, read, roots
+from lineage.harness.port import Found
+
+SAMPLE = Path(__file__).parents[2] / "data/aider/.aider.chat.history.md"
+HEADING = "\n# aider chat started at 2026-10-02 09:00:00\n\n"
+NEXT = "\n# aider chat started at 2026-10-02 11:00:00\n\n"
+
+Reading = Callable[..., Capture]
+
+
+@pytest.fixture
+def reading(tmp_path: Path) -> Reading:
+    """Reads the one session of a history that goes on with another, empty one; with `last` it is the last."""
+
+    def read_text(words: str, last: bool = False) -> Capture:
+        path = tmp_path / ".aider.chat.history.md"
+        path.write_bytes((HEADING + words + ("" if last else NEXT)).encode())
+        return read(path, next(found(path)).session)
+
+    return read_text
+
+
+def spoken(capture: Capture) -> list[tuple[str, str]]:
+    return [(turn.role, turn.text) for turn in capture.turns]
+
+
+def sessions(path: Path) -> dict[str | None, Capture]:
+    return {item.session: read(item.path, item.session) for item in found(path) if item.session}
+
+
+# The sample as a whole
+
+
+def test_the_sample_history_holds_two_sessions() -> None:
+    first, second = (read(item.path, item.session) for item in found(SAMPLE))
+    assert first.turns == (Turn(USER, "Fix the reader\nand keep CRLF"), Turn(ASSISTANT, "Here is the fix."))
+    assert first.models == ("sonnet",)
+    assert first.skipped == {"bookkeeping": 3}
+    assert (second.turns, second.skipped) == ((), {"unfinished": 1})
+
+
+def test_times_are_of_no_known_zone_and_so_none() -> None:
+    first, _ = sessions(SAMPLE).values()
+    assert (first.started_at, first.ended_at) == (None, None)
+    assert [turn.at for turn in first.turns] == [None, None]
+    assert (first.compactions, first.parent_session, first.forked_from) == ((), None, None)
+
+
+def test_the_project_is_the_folder_of_the_history(reading: Reading, tmp_path: Path) -> None:
+    assert reading("#### Fix it  \n").project == str(tmp_path.resolve())
+
+
+# Which session
+
+
+def test_an_id_says_when_the_session_began_and_differs_from_file_to_file(tmp_path: Path) -> None:
+    ids = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        history = tmp_path / name / ".aider.chat.history.md"
+        history.write_text(HEADING + "#### Fix it  \n" + HEADING + NEXT)
+        ids += [item.session or "" for item in found(history)]
+    assert len(set(ids)) == 6
+    assert all(re.fullmatch(r"aider-2026-10-02-(09|11)-00-00-[0-9a-f]{10}", name) for name in ids)
+
+
+def test_an_id_stays_when_the_history_grows_and_however_its_file_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = tmp_path / ".aider.chat.history.md"
+    history.write_text(HEADING)
+    (before,) = sessions(history)
+    history.write_text(HEADING + "#### Fix it  \n" + NEXT)
+    assert next(iter(sessions(history))) == before
+    monkeypatch.chdir(tmp_path)
+    assert next(iter(sessions(Path(".aider.chat.history.md")))) == before
+    (tmp_path / "link.md").symlink_to(history)
+    assert read(tmp_path / "link.md", before).session_id == before
+
+
+def test_a_session_must_be_named_where_there_are_several(reading: Reading) -> None:
+    for name in (None, "aider-2026-10-02-09-00-00-0000000000"):
+        with pytest.raises(TranscriptError, match="does not hold") as caught:
+            read(SAMPLE, name)
+        assert "lineage import aider" in caught.value.hint
+
+
+def test_a_session_that_is_alone_needs_no_name(tmp_path: Path) -> None:
+    (tmp_path / "history.md").write_text(HEADING + "#### Fix it  \n\n")
+    assert spoken(read(tmp_path / "history.md")) == [(USER, "Fix it")]
+
+
+def test_text_without_a_heading_is_no_history_and_nothing_is_an_empty_one(tmp_path: Path) -> None:
+    path = tmp_path / "given.md"
+    path.write_text("# Notes\n\n#### Fix it\n")
+    with pytest.raises(TranscriptError, match="no aider session"):
+        read(path)
+    for nothing in ("", "\ufeff \r\n\0"):
+        path.write_text(nothing)
+        assert read(path) == Capture(turns=())
+
+
+def test_what_stands_before_the_first_heading_is_counted_once(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("cut off here\n" + HEADING + "#### Fix it  \n" + NEXT + "#### Test it  \n\n")
+    first, second = sessions(tmp_path / "a.md").values()
+    assert (first.skipped, second.skipped) == ({"unknown": 1}, {})
+
+
+# Whose line it is
+
+
+def test_prompts_answers_and_notes_are_told_apart(reading: Reading) -> None:
+    capture = reading(
+        "> /usr/bin/aider --model sonnet  \n> Aider v0.90.0  \n> Main model: sonnet with diff edit format  \n"
+        "> Weak model: haiku  \n> Git repo: .git with 12 files  \n> Repo-map: using 1024 tokens  \n\n"
+        "#### Fix the reader  \n####   \n#### and keep CRLF  \n\n"
+        "Here is the fix.\n\n```python\ndef read(p): ...\n```\n\n\n"
+        "> Tokens: 1k sent, 20 received.  \n> Applied edit to src/reader.py  \n"
+        "> Commit 1a2b3c4 fix: the reader  \n\n#### /exit  \n"
+    )
+    assert capture.turns == (
+        Turn(USER, "Fix the reader\n\nand keep CRLF"),
+        Turn(ASSISTANT, "Here is the fix.\n\n```python\ndef read(p): ...\n```"),
+        Turn(TOOL, "Applied edit to src/reader.py", name="edit", input="src/reader.py"),
+        Turn(TOOL, "Commit 1a2b3c4 fix: the reader", name="aider"),
+        Turn(USER, "/exit"),
+    )
+    assert capture.models == ("sonnet",)
+    assert capture.skipped == {"bookkeeping": 7}
+
+
+def test_prompts_with_a_blank_line_between_them_are_two(reading: Reading) -> None:
+    assert spoken(reading("#### One  \n\n#### Two  \n#### lines  \n")) == [(USER, "One"), (USER, "Two\nlines")]
+
+
+def test_headings_of_an_answer_are_no_prompts(reading: Reading) -> None:
+    """aider ends what the user typed with a hard break; a heading of an answer has none."""
+    words = "Plan:\n\n#### Delete everything\n\nDone."
+    assert spoken(reading(f"#### Plan  \n\n{words}\n\n")) == [(USER, "Plan"), (ASSISTANT, words)]
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~", "`````"])
+def test_what_an_answer_fences_is_its_own(fence: str, reading: Reading) -> None:
+    words = f"Write:\n{fence}md\n#### Title  \n> quoted\n```\n~~\n{fence}\nand\n{fence}\n> more\n{fence}"
+    if fence == "```":
+        words = words.replace("```\n~~\n", "")
+    capture = reading(f"#### Write it  \n\n{words}\n\n> Tokens: 9 sent.  \n\n#### Thanks  \n")
+    assert spoken(capture) == [(USER, "Write it"), (ASSISTANT, words), (USER, "Thanks")]
+
+
+def test_a_fence_within_a_fence_does_not_close_it(reading: Reading) -> None:
+    words = "```md\n```python\n#### Title  \n```\nDone."
+    assert spoken(reading(f"#### Write it  \n\n{words}\n\n")) == [(USER, "Write it"), (ASSISTANT, words)]
+
+
+def test_a_fence_that_was_never_closed_ends_with_the_answer(reading: Reading) -> None:
+    capture = reading("#### Write it  \n\n```md\n> quo\n> ^C KeyboardInterrupt  \n\n#### Again  \n\n> note\n")
+    assert [role for role, _ in spoken(capture)] == [USER, ASSISTANT, TOOL, USER, TOOL]
+    assert capture.turns[1].text == "```md\n> quo"
+
+
+def test_a_history_that_lost_its_hard_breaks_is_read_by_its_marks(reading: Reading) -> None:
+    capture = reading("> Aider v0.90.0\n\n#### Fix it\n#### now\n\nDone.\n\n```\n> Tokens: 9 sent.\n\n#### Thanks\n")
+    assert spoken(capture) == [(USER, "Fix it\nnow"), (ASSISTANT, "Done.\n\n```"), (USER, "Thanks")]
+
+
+@pytest.mark.parametrize("line", ["####", "####  ", ">", "> "])
+def test_a_mark_without_words_is_counted(line: str, reading: Reading) -> None:
+    capture = reading(f"{line}\n\nDone.\n")
+    assert spoken(capture) == [(ASSISTANT, "Done.")]
+    assert sum(capture.skipped.values()) == 1
+
+
+@pytest.mark.parametrize("line", ["#####  five  ", "####no space  ", ">no space  ", " > indented  ", "# aider chat"])
+def test_what_only_resembles_a_mark_is_an_answer(line: str, reading: Reading) -> None:
+    assert spoken(reading(f"#### Hi  \n\nSo:\n{line}\nDone.\n"))[1:] == [(ASSISTANT, f"So:\n{line}\nDone.")]
+
+
+def test_our_own_block_is_stripped_from_prompts(reading: Reading) -> None:
+    words = "#### <lineage-context>  \n#### old  \n#### </lineage-context>  \n#### Fix it  \n"
+    assert spoken(reading(words)) == [(USER, "Fix it")]
+
+
+def test_line_ends_and_damage_are_taken_as_they_come(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    data = (HEADING + "#### Fix it  \n\n#### So:\nDone.\u2028Really.\n" + NEXT).replace("\n", "\r\n").encode()
+    path.write_bytes(b"\xef\xbb\xbf" + data.replace(b"Done", b"D\xffne"))
+    first, _ = sessions(path).values()
+    assert spoken(first) == [(USER, "Fix it"), (ASSISTANT, "#### So:\nD\ufffdne.\u2028Really.")]
+
+
+# Growth
+
+
+@pytest.mark.parametrize(
+    ("words", "shown", "unfinished"),
+    [
+        ("#### Fix it  \n", [], 1),
+        ("#### Fix it  \n\n", [USER], 0),
+        ("#### Fix it  \n\nDone.\n\n", [USER], 1),
+        ("#### Fix it  \n\nDone.\n\n> Commit 1a2b3c4  \n", [USER, ASSISTANT, TOOL], 0),
+        ("#### Fix it  \n\nDone.\n\n> Commit 1a2", [USER], 1),
+        ("", [], 0),
+    ],
+)
+def test_what_may_still_grow_waits(words: str, shown: list[str], unfinished: int, reading: Reading) -> None:
+    capture = reading(words, last=True)
+    assert [turn.role for turn in capture.turns] == shown
+    assert capture.skipped.get("unfinished", 0) == unfinished
+
+
+LINES = st.sampled_from(
+    [
+        "", "#### Fix it  ", "#### now", "####", "> Aider v0.90  ", "> quoted", "> Applied edit to a.py  ", ">",
+        "Done.", "```", "~~~", "  ", "# aider chat started at 2026-10-02 09:00:00",
+        "# aider chat started at 2026-10-02 09:00:0",
+        "# aider chat started at 2026-10-02 11:00:00 or so", "\u2028ü\r",
+    ]
+)  # fmt: skip
+
+
+@given(lines=st.lists(LINES, max_size=12))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_history_that_grows_byte_by_byte_only_ever_adds_turns(lines: list[str], tmp_path: Path) -> None:
+    path = tmp_path / ".aider.chat.history.md"
+    data = (HEADING + "\n".join(lines)).encode()
+    earlier: dict[str | None, Capture] = {}
+    for end in range(len(HEADING), len(data) + 1):
+        path.write_bytes(data[:end])
+        now = sessions(path)
+        assert list(now)[: len(earlier)] == list(earlier)
+        for name, capture in earlier.items():
+            assert now[name].turns[: len(capture.turns)] == capture.turns
+        earlier = now
+
+
+# Finding
+
+
+def test_the_history_is_where_the_environment_says() -> None:
+    home = Path("/home/ada")
+    assert roots(home, {}) == []
+    assert roots(home, {"AIDER_CHAT_HISTORY_FILE": "/home/ada/history.md"}) == [home / "history.md"]
+
+
+def test_found_lists_the_sessions_of_every_history_in_order(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ".aider.chat.history.md").write_bytes(SAMPLE.read_bytes())
+        (tmp_path / name / "README.md").write_text("# aider chat started at 2026-10-02 09:00:00\n")
+    (tmp_path / "b/.aider.chat.history.md").write_text("not one")
+    (tmp_path / "link.aider.chat.history.md").symlink_to(SAMPLE)
+    listed = list(found(tmp_path))
+    assert [item.path.parent.name for item in listed] == ["a", "a", "b"]
+    assert [(item.session or "none")[:19] for item in listed] == ["aider-2026-10-02-09", "aider-2026-10-02-11", "none"]
+    assert listed[2] == Found(tmp_path / "b/.aider.chat.history.md")
+    assert list(found(tmp_path / "nowhere")) == []

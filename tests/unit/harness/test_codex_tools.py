@@ -1,0 +1,191 @@
+"""Codex's rollouts: tools, their results, and the turn items of paginated files. (harnesses.md 2.5)"""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.core.turns import ASSISTANT, TOOL
+from tests.support.codex import (
+    NOTE,
+    PNG,
+    Reading,
+    Record,
+    call,
+    capture_of,
+    event,
+    item,
+    message,
+    meta,
+    part,
+    result,
+    spoken,
+)
+
+
+@pytest.fixture
+def reading(tmp_path: Path) -> Reading:
+    return partial(capture_of, tmp_path / "rollout-test.jsonl")
+
+
+# Paginated files
+
+
+def paginated() -> Record:
+    return meta(history_mode="paginated")
+
+
+@pytest.mark.parametrize("event_first", [True, False])
+@pytest.mark.parametrize("item_id", ["m1", None])
+def test_a_completed_message_and_its_item_are_one_turn(
+    event_first: bool, item_id: str | None, reading: Reading
+) -> None:
+    twins = [
+        part("AgentMessage", id="m1", content=[{"type": "Text", "text": "Done."}]),
+        message("assistant", "Done.\n", id=item_id),
+    ]
+    capture = reading(paginated(), *(twins if event_first else reversed(twins)))
+    assert spoken(capture) == [(ASSISTANT, "Done.")]
+    assert capture.skipped == {"bookkeeping": 1, "repeated": 1}
+
+
+def test_twins_of_one_id_may_differ_and_the_plan_that_was_cut_out_is_kept(reading: Reading) -> None:
+    capture = reading(
+        paginated(),
+        part("AgentMessage", id="m1", content=[{"type": "Text", "text": "My plan:"}]),
+        part("Plan", id="p1", text="1. Read"),
+        message("assistant", "My plan:\n<proposed_plan>\n1. Read\n</proposed_plan>", id="m1"),
+    )
+    assert spoken(capture) == [(ASSISTANT, "My plan:"), (ASSISTANT, "1. Read")]
+
+
+def test_a_legacy_plan_repeats_the_message(reading: Reading) -> None:
+    capture = reading(message("assistant", "<proposed_plan>1. Read</proposed_plan>"), part("Plan", text="1. Read"))
+    assert spoken(capture) == [(ASSISTANT, "<proposed_plan>1. Read</proposed_plan>")]
+
+
+def test_the_same_reply_twice_is_two_turns(reading: Reading) -> None:
+    twins = [part("AgentMessage", content=[{"type": "Text", "text": "Done."}]), message("assistant", "Done.")]
+    assert spoken(reading(paginated(), *twins, *twins)) == [(ASSISTANT, "Done.")] * 2
+    assert spoken(reading(paginated(), *sorted(twins * 2, key=str))) == [(ASSISTANT, "Done.")] * 2
+    assert spoken(reading(paginated(), *twins, twins[1])) == [(ASSISTANT, "Done.")] * 2
+
+
+def test_a_tool_that_ran_inside_a_call_is_told_by_its_completed_item(reading: Reading) -> None:
+    capture = reading(
+        paginated(),
+        item("custom_tool_call", name="exec", input="await tools.run()", call_id="c1"),
+        part("CommandExecution", id="n1", command=["/bin/sh", "-c", "ls a"], aggregated_output="no a", exit_code=2),
+        part("McpToolCall", id="n2", server="docs", tool="get", arguments={"url": "x"},
+             result={"content": [{"type": "text", "text": "X"}]}, status="completed"),
+        part("FileChange", id="n3", changes={"b.py": {}, "a.py": {}}, status="declined", stdout=""),
+        item("custom_tool_call_output", call_id="c1", output="ran"),
+        part("CommandExecution", id="c1", command=["ls"], aggregated_output="ran"),
+    )  # fmt: skip
+    assert [(turn.role, turn.name, turn.input or turn.text, turn.error) for turn in capture.turns] == [
+        (ASSISTANT, "exec", "await tools.run()", False),
+        (ASSISTANT, "exec_command", "ls a", False),
+        (TOOL, "exec_command", "no a", True),
+        (ASSISTANT, "docs.get", "x", False),
+        (TOOL, "docs.get", "X", False),
+        (ASSISTANT, "apply_patch", "a.py, b.py", False),
+        (TOOL, "apply_patch", "", True),
+        (TOOL, "exec", "ran", False),
+    ]
+    assert capture.skipped == {"bookkeeping": 1, "repeated": 1}
+
+
+def test_a_command_that_the_user_ran_is_a_note(reading: Reading) -> None:
+    capture = reading(part("CommandExecution", id="n1", command=["ls"], source="user_shell"), part("HookPrompt"))
+    assert capture.skipped == {"bookkeeping": 1, "harness notes": 2}
+
+
+# Tools
+
+
+@pytest.mark.parametrize(
+    ("record", "name", "argument"),
+    [
+        (call("exec_command", cmd="ls", workdir="/x"), "exec_command", "ls"),
+        (call("shell", command=["bash", "-lc", "ls | wc"]), "shell", "ls | wc"),
+        (call("shell", command=["git", "commit", "-m", "a b"]), "shell", "git commit -m 'a b'"),
+        (call("shell", command=["apply_patch", "*** Begin Patch\n*** Delete File: a b.py\n"]), "apply_patch", "a b.py"),
+        (call("write_stdin", session_id=3, chars="y"), "write_stdin", '{"session_id":3,"chars":"y"}'),
+        (call("shell", command=[1, 2]), "shell", '{"command":[1,2]}'),
+        (call("mcp__docs__get", url="u"), "mcp__docs__get", "u"),
+        (item("function_call", namespace="docs", name="get", arguments="not JSON"), "docs.get", "not JSON"),
+        (item("function_call"), "tool", ""),
+        (item("custom_tool_call", name="apply_patch", input="*** Begin Patch\n*** Move"), "apply_patch",
+         "*** Begin Patch\n*** Move"),
+        (item("local_shell_call", action={"type": "exec", "command": ["sh", "-c", "ls"]}), "local_shell", "ls"),
+        (item("web_search_call", action={"type": "search", "query": "q"}), "web_search", "q"),
+        (item("web_search_call", action={"type": "open_page", "url": "u"}), "web_search", "u"),
+        (item("web_search_call", status="completed"), "web_search", ""),
+        (item("tool_search_call", arguments={"query": "q"}), "tool_search", "q"),
+        (item("image_generation_call", revised_prompt="a cat", result=PNG), "image_generation", "a cat"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_a_call_shows_what_it_was_about(record: Record, name: str, argument: str, reading: Reading) -> None:
+    (turn,) = reading(record).turns
+    assert (turn.role, turn.name, turn.input) == (ASSISTANT, name, argument)
+    assert turn.text == (NOTE if "result" in record["payload"] else "")
+
+
+@pytest.mark.parametrize(
+    ("output", "text", "error"),
+    [
+        ("plain", "plain", False),
+        ("Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\nok\n", "ok", False),
+        ("Chunk ID: 1\nProcess exited with code 2\nOriginal token count: 8\nOutput:\nno", "no", True),
+        ("Exit code: 1\nWall time: 0.1 seconds\nOutput:\nno", "no", True),
+        ("Exit code: 127\nOutput:", "", True),
+        ("Process running with session ID 7\nOutput:\n...", "...", False),
+        ("The output:\nExit code: 1", "The output:\nExit code: 1", False),
+        ('{"output":"ok","metadata":{"exit_code":0,"duration_seconds":0.1}}', "ok", False),
+        ('{"output":"no","metadata":{"exit_code":1}}', "no", True),
+        ({"content": "no", "success": False}, "no", True),
+        ({"content": "ok", "success": True}, "ok", False),
+        ({"body": [{"type": "input_text", "text": "ok"}]}, "ok", False),
+        ('{"rows": 3}', '{"rows": 3}', False),
+        ("[1, 2]", "[1, 2]", False),
+        ('Wall time: 0.5 seconds\nOutput:\n[{"type":"text","text":"ok"}]', "ok", False),
+        ([{"type": "input_text", "text": "Exit code: 1\nOutput:\nno"}], "no", True),
+        (None, "", False),
+    ],
+)
+@pytest.mark.parametrize("kind", ["function_call_output", "custom_tool_call_output", "local_shell_call_output"])
+def test_a_result_is_its_text_and_failed_where_it_says_so(
+    kind: str, output: Any, text: str, error: bool, reading: Reading
+) -> None:
+    capture = reading(call("exec_command"), item(kind, call_id="c1", output=output))
+    assert (capture.turns[1].role, capture.turns[1].name) == (TOOL, "exec_command")
+    assert (capture.turns[1].text, capture.turns[1].error) == (text, error)
+
+
+@pytest.mark.parametrize(
+    ("ending", "error"),
+    [
+        (event("exec_command_end", call_id="c1", exit_code=1), True),
+        (event("exec_command_end", call_id="c1", exit_code=0), False),
+        (event("mcp_tool_call_end", call_id="c1", result={"Err": "no"}), True),
+        (event("mcp_tool_call_end", call_id="c1", result={"Ok": {"content": [], "isError": True}}), True),
+        (event("mcp_tool_call_end", call_id="c1", result={"Ok": {"content": [], "isError": False}}), False),
+        (event("patch_apply_end", call_id="c1", success=False), True),
+        (part("CommandExecution", id="c1", status="failed"), True),
+        (part("McpToolCall", id="c1", status="completed"), False),
+        (event("exec_command_end", call_id="c2", exit_code=1), False),
+    ],
+)
+def test_the_end_of_a_tools_work_may_tell_of_a_failure(ending: Record, error: bool, reading: Reading) -> None:
+    capture = reading(call("tool"), call("tool", "c2"), ending, result("plain"))
+    assert (capture.turns[-1].role, capture.turns[-1].error) == (TOOL, error)
+    assert capture.skipped == {"bookkeeping": 1, "repeated": 1}
+
+
+def test_results_are_named_after_their_calls_and_kept_without(reading: Reading) -> None:
+    capture = reading(
+        call("a", "c1"), call("b", "c2"), result("of b", "c2"), result("of a", "c1"), result("lost", "c9")
+    )
+    assert [(turn.name, turn.text) for turn in capture.turns[2:]] == [("b", "of b"), ("a", "of a"), ("tool", "lost")]

@@ -1,0 +1,385 @@
+"""Goose's sessions: a database, an export, lines; tools, thinking and compactions. (harnesses.md, section 9)"""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.core.capture import Capture, Compacted
+from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.errors import TranscriptError
+from lineage.harness.goose import found, read, roots
+from lineage.harness.port import Found
+from tests.support.goose import (
+    AT,
+    NOTE,
+    PNG,
+    Record,
+    T,
+    assistant,
+    call,
+    database,
+    export,
+    image,
+    result,
+    seen_by,
+    text,
+    user,
+)
+
+DATA = Path(__file__).parents[2] / "data/goose"
+EXPORT, LINES = DATA / "export.json", DATA / "20261002_2.jsonl"
+Reading = Callable[..., Capture]
+
+
+@pytest.fixture
+def reading(tmp_path: Path) -> Reading:
+    """Reads messages as an export; they get ids, and times a minute apart, where they have none."""
+
+    def read_messages(*messages: Record, **header: Any) -> Capture:
+        path = tmp_path / "export.json"
+        path.write_text(json.dumps(export(*messages, **header)))
+        return read(path)
+
+    return read_messages
+
+
+SUMMARY = seen_by(people=False, agent=True)
+GO_ON = assistant(text("Your context was compacted. Go on."), **SUMMARY)
+
+
+def spoken(capture: Capture) -> list[tuple[str, str]]:
+    """Role and text, or the tool's name where a turn has no text."""
+    return [(turn.role, turn.text or turn.name) for turn in capture.turns]
+
+
+# The samples as a whole
+
+
+def test_the_sample_export_reads_as_it_went() -> None:
+    capture = read(EXPORT)
+    assert [(turn.role, turn.name, turn.input or turn.text, turn.source_id) for turn in capture.turns] == [
+        (USER, "", "Fix the reader", "msg_1"),
+        (ASSISTANT, "", "hm", "msg_2"),
+        (ASSISTANT, "developer__shell", "cat reader.py", "msg_2#1"),
+        (TOOL, "developer__shell", "def read", "msg_3"),
+        (SYSTEM, "compaction", "Summary of the earlier conversation ...", "msg_4"),
+    ]
+    assert [turn.thinking for turn in capture.turns] == [False, True, False, False, False]
+    assert capture.compactions == (Compacted("Summary of the earlier conversation ...", 4, "2026-10-02T09:00:03.000Z"),)
+    assert (capture.session_id, capture.title, capture.project) == ("20261002_1", "Fix reader", "/home/ada/demo")
+    assert (capture.started_at, capture.ended_at) == (AT, "2026-10-02T09:00:03.000Z")
+    assert capture.parent_session is None
+
+
+@pytest.mark.parametrize(
+    ("path", "turns", "skipped"), [(EXPORT, 5, {}), (LINES, 8, {"harness notes": 1})], ids=["export", "lines"]
+)
+def test_what_each_sample_holds(path: Path, turns: int, skipped: Record) -> None:
+    capture = read(path)
+    assert (len(capture.turns), capture.skipped) == (turns, skipped)
+    assert PNG[:20] not in repr(capture)
+
+
+def test_lines_are_named_after_their_file() -> None:
+    capture = read(LINES)
+    assert (capture.session_id, capture.title, capture.project) == ("20261002_2", "Fix reader", "/home/ada/demo")
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_export_and_a_database_read_the_same(indent: int | None, tmp_path: Path) -> None:
+    session = json.loads(EXPORT.read_bytes())
+    (tmp_path / "export.json").write_text(json.dumps(session, indent=indent))
+    capture = read(database(tmp_path / "sessions.db", session), "20261002_1")
+    assert capture.models == ("claude-opus-5",)
+    assert capture.turns == read(tmp_path / "export.json").turns == read(EXPORT).turns
+    assert capture.compactions == read(EXPORT).compactions
+
+
+# Sessions of a database
+
+
+def test_a_session_must_be_named_where_there_are_several(tmp_path: Path) -> None:
+    path = database(tmp_path / "sessions.db", export(user(text("one"))))
+    assert spoken(read(path)) == [(USER, "one")]
+    path = database(tmp_path / "two.db", export(user(text("one"))), export(user(text("two")), id="20261002_2"))
+    assert spoken(read(path, "20261002_2")) == [(USER, "two")]
+    for name in (None, "20261002_9"):
+        with pytest.raises(TranscriptError, match="does not hold"):
+            read(path, name)
+
+
+def test_a_sub_agents_session_names_its_parent(tmp_path: Path) -> None:
+    path = database(tmp_path / "sessions.db", export(user(text("scan")), parent_session_id="20261002_9"))
+    assert read(path).parent_session == "20261002_9"
+
+
+def test_an_older_database_has_fewer_columns(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("""
+            CREATE TABLE sessions(id TEXT, description TEXT, working_dir TEXT);
+            CREATE TABLE messages(id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content_json TEXT,
+                created_timestamp INTEGER);
+            INSERT INTO sessions VALUES ('20251002_1', 'Fix reader', '/home/ada/demo');
+            INSERT INTO messages VALUES (1, '20251002_1', 'user', '[{"type": "text", "text": "Fix it"}]', 1790931600);
+        """)
+    capture = read(path)
+    assert capture.turns == (Turn(USER, "Fix it", AT),)
+    assert (capture.title, capture.models) == ("Fix reader", ())
+
+
+def test_rows_that_hold_no_contents_are_counted(tmp_path: Path) -> None:
+    path = database(tmp_path / "sessions.db", export(user(text("one")), user(text("two")), user(text("three"))))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE messages SET content_json = '{torn' WHERE id = 1")
+        connection.execute("UPDATE messages SET role = 'critic' WHERE id = 2")
+        connection.commit()
+    capture = read(path)
+    assert spoken(capture) == [(USER, "three")]
+    assert capture.skipped == {"damaged": 1, "unknown": 1}
+
+
+def test_a_live_database_is_read_and_keeps_its_files(tmp_path: Path) -> None:
+    path = database(tmp_path / "sessions.db", export(user(text("one"))))
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("PRAGMA journal_mode = wal")
+        row = ("m9", "20261002_1", json.dumps([text("Done.")]), T)
+        writer.execute("INSERT INTO messages VALUES (NULL, ?, ?, 'assistant', ?, ?, NULL)", row)
+        writer.commit()
+        before = sorted(tmp_path.iterdir())
+        assert spoken(read(path)) == [(USER, "one"), (ASSISTANT, "Done.")]
+        assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_database_of_something_else_holds_no_session(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
+        connection.execute("CREATE TABLE sessions(id)")
+    with pytest.raises(TranscriptError, match="does not hold"):
+        read(tmp_path / "other.db", "20261002_1")
+
+
+# Turns
+
+
+def test_a_content_is_a_turn_with_the_messages_time(reading: Reading) -> None:
+    capture = reading(
+        assistant(
+            {"type": "thinking", "thinking": "\nHm.\n", "signature": PNG}, text("I look."), call("read", path="a")
+        ),
+        user(result({"content": [text("import os")], "isError": False})),
+    )
+    later = "2026-10-02T09:01:00.000Z"
+    assert capture.turns == (
+        Turn(ASSISTANT, "Hm.", AT, thinking=True, source_id="m0"),
+        Turn(ASSISTANT, "I look.", AT, source_id="m0#1"),
+        Turn(ASSISTANT, "", AT, name="read", input="a", source_id="m0#2"),
+        Turn(TOOL, "import os", later, name="read", source_id="m1"),
+    )
+
+
+def test_an_answer_that_was_streamed_lies_in_messages_of_one_id(reading: Reading) -> None:
+    capture = reading(assistant(text("One."), id="chat"), assistant(text("Two."), id="chat"))
+    assert [(turn.text, turn.source_id) for turn in capture.turns] == [("One.", "chat"), ("Two.", "chat#1")]
+
+
+def test_messages_without_an_id_or_a_time_give_turns_without_one(reading: Reading) -> None:
+    capture = reading(user(text("One."), text("Two."), id=None, created=None))
+    assert [(turn.source_id, turn.at) for turn in capture.turns] == [(None, None)] * 2
+    assert (capture.started_at, capture.ended_at) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("response", "expected", "error"),
+    [
+        (result({"content": [text("one"), image(), text("two")]}), f"one\n{NOTE}\ntwo", False),
+        (result([text("as a list")]), "as a list", False),
+        (result({"content": [text("exit 1")], "isError": True}), "exit 1", True),
+        (result(None, status="error", error="no such tool"), "no such tool", True),
+        (result({"content": [{"type": "resource", "resource": {"text": "words"}}]}), "words", False),
+        (
+            result({"content": [{"type": "resource", "resource": {"blob": PNG, "mimeType": "application/pdf"}}]}),
+            "[file application/pdf, 247 bytes left out]",
+            False,
+        ),
+        (result({"content": [{"type": "resource_link", "uri": "file:///a.py"}]}), "[file:///a.py]", False),
+        (result({"content": [text("x\n<system-reminder>y</system-reminder>")]}), "x", False),
+        (result("words"), "", False),
+    ],
+)  # fmt: skip
+def test_a_result_has_the_name_of_its_call(response: Record, expected: str, error: bool, reading: Reading) -> None:
+    capture = reading(assistant(call("shell", command="ls")), user(response))
+    assert [(turn.role, turn.name, turn.text, turn.error) for turn in capture.turns] == [
+        (ASSISTANT, "shell", "", False),
+        (TOOL, "shell", expected, error),
+    ]
+
+
+def test_a_call_that_could_not_be_read_and_a_result_without_a_call_are_kept(reading: Reading) -> None:
+    broken = {"type": "toolRequest", "id": "t1", "toolCall": {"status": "error", "error": "invalid arguments"}}
+    capture = reading(assistant(broken), user(result([text("lost")], "t9")))
+    assert [(turn.name, turn.text, turn.error) for turn in capture.turns] == [
+        ("tool", "invalid arguments", True),
+        ("tool", "lost", False),
+    ]
+
+
+def test_what_nobody_said_is_counted(reading: Reading) -> None:
+    notes = [{"type": "systemNotification", "msg": "words"}, {"type": "conversationCompacted", "msg": "words"}]
+    asking = [
+        {"type": "toolConfirmationRequest"},
+        {"type": "actionRequired"},
+        {"type": "redactedThinking", "data": PNG},
+    ]
+    capture = reading(
+        assistant(*notes, *asking, {"type": "hologram"}, "loose", text(" ")),
+        user(text("<lineage-context>\nold\n</lineage-context>")),
+        user(text("<lineage-context>\nold\n</lineage-context>\nFix it"), image()),
+        {"role": "critic", "content": []},
+        {"role": "user", "content": "Fix it"},
+    )
+    assert spoken(capture) == [(USER, "Fix it"), (USER, NOTE)]
+    assert capture.skipped == {"bookkeeping": 4, "harness notes": 3, "unknown": 4}
+
+
+# Compactions
+
+
+def test_a_flagged_prompt_is_a_summary_and_what_it_replaced_stays(reading: Reading) -> None:
+    old = seen_by(people=True, agent=False)
+    capture = reading(
+        user(text("Fix it"), **old), assistant(text("Done."), **old), user(text("1. Goal."), **SUMMARY), GO_ON,
+        user(text("Test it")),
+    )  # fmt: skip
+    assert spoken(capture) == [(USER, "Fix it"), (ASSISTANT, "Done."), (SYSTEM, "1. Goal."), (USER, "Test it")]
+    assert capture.compactions == (Compacted("1. Goal.", 2, "2026-10-02T09:02:00.000Z"),)
+    assert capture.skipped == {"harness notes": 1}
+
+
+def test_a_flagged_message_without_words_is_a_note(reading: Reading) -> None:
+    capture = reading(user(**SUMMARY), user(result([text("x")]), **SUMMARY))
+    assert (capture.turns, capture.compactions, capture.skipped) == ((), (), {"harness notes": 2})
+
+
+COPY = user(text("Fix it"), created=T + 121)
+HIDDEN = seen_by(people=False, agent=False)
+BEFORE = [user(text("Fix it")), assistant(call("shell")), user(text("Test it"))]
+COMPACTED = [
+    [*BEFORE[:2], user(text("1. Goal."), **SUMMARY, created=T + 120), GO_ON | {"created": T + 120}, COPY],
+    [
+        user(text("Fix it"), **HIDDEN), user(text("1. Goal."), **SUMMARY, created=T + 120),
+        GO_ON | {"created": T + 120}, COPY,
+    ],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("messages", COMPACTED, ids=["amid a task", "right after the prompt"])
+def test_the_copy_of_a_prompt_after_a_compaction_counts_once(messages: list[Record], reading: Reading) -> None:
+    capture = reading(*messages, assistant(text("Done.")))
+    assert [words for role, words in spoken(capture) if role != ASSISTANT] == ["Fix it", "1. Goal."]
+    assert spoken(capture)[-1] == (ASSISTANT, "Done.")
+    assert capture.skipped == {"harness notes": 1, "replayed": 1}
+
+
+def test_a_prompt_that_was_taken_from_sight_stays_a_prompt(reading: Reading) -> None:
+    capture = reading(user(text("Fix it"), **HIDDEN), assistant(text("Done.")))
+    assert (spoken(capture), capture.compactions) == ([(USER, "Fix it"), (ASSISTANT, "Done.")], ())
+
+
+@pytest.mark.parametrize(
+    "later", [user(text("Fix it"), created=T + 500), user(text("Fix it"), created="soon"), user(text("Fix them"))]
+)
+def test_what_is_typed_after_a_compaction_is_no_copy(later: Record, reading: Reading) -> None:
+    capture = reading(*COMPACTED[0][:4], later)
+    assert spoken(capture)[-1] == (USER, later["content"][0]["text"])
+    assert capture.skipped == {"harness notes": 1}
+
+
+def test_a_session_that_is_compacted_twice_only_ever_adds_turns(reading: Reading) -> None:
+    """Each compaction takes what came before it from the agent's sight, and the last prompt from people's as well."""
+    first = [user(text("1. Goal."), **SUMMARY, created=T + 120, id="s1"), GO_ON | {"created": T + 120, "id": "g1"}]
+    second = [user(text("2. Goal."), **SUMMARY, created=T + 300, id="s2"), GO_ON | {"created": T + 300, "id": "g2"}]
+    start = [user(text("Fix it"), id="p1")]
+    copied = [user(text("Fix it"), created=T + 120, id="p2")]
+    more = [assistant(text("Done."), id="a1"), user(text("Test it"), id="p3")]
+    last = [user(text("Test it"), created=T + 300, id="p4"), assistant(text("Tested."), id="a2")]
+    unseen = [message | HIDDEN for message in first]
+    states = [
+        start,
+        [*start, *first, *copied],
+        [*start, *first, *copied, *more],
+        [start[0] | HIDDEN, *unseen, *copied, more[0], more[1] | HIDDEN, *second, *last],
+    ]
+    whole = reading(*states[-1])
+    assert [words for _, words in spoken(whole)] == ["Fix it", "1. Goal.", "Done.", "Test it", "2. Goal.", "Tested."]
+    for state in states:
+        turns = [(turn.role, turn.text, turn.source_id) for turn in reading(*state).turns]
+        assert turns == [(turn.role, turn.text, turn.source_id) for turn in whole.turns[: len(turns)]]
+
+
+# Files
+
+
+@pytest.mark.parametrize("content", ['{"role": "user", "message": {}}', '{"conversation": []}', "[1]", "{torn"])
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+def test_json_that_is_no_session_is_an_error(content: str, suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"given{suffix}"
+    path.write_text(content)
+    with pytest.raises(TranscriptError) as caught:
+        read(path)
+    assert "goose session export" in caught.value.hint
+
+
+def test_values_that_are_no_messages_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(export(user(text("Fix it"))) | {"conversation": [3, user(text("x"))]}))
+    assert read(tmp_path / "a.json").skipped == {"damaged": 1}
+
+
+# Finding
+
+
+def test_roots_are_where_the_environment_says() -> None:
+    home = Path("/home/ada")
+    assert roots(home, {}) == [home / ".local/share/goose/sessions"]
+    assert roots(home, {"XDG_DATA_HOME": "/data"}) == [Path("/data/goose/sessions")]
+    assert roots(home, {"XDG_DATA_HOME": "/data", "GOOSE_PATH_ROOT": "/g"}) == [Path("/g/data/sessions")]
+
+
+def test_found_lists_main_sessions_then_files_that_no_database_holds(tmp_path: Path) -> None:
+    sessions = [
+        export(id="20261002_2"),
+        export(id="20261002_1", session_type="user"),
+        export(id="20261002_3", parent_session_id="20261002_1"),
+        export(id="20261002_4", session_type="sub_agent"),
+        export(id="20261002_5", session_type="hidden"),
+        export(id="20261002_6", session_type="scheduled"),
+    ]
+    path = database(tmp_path / "sessions.db", *sessions)
+    shutil.copy(LINES, tmp_path / "20261002_2.jsonl")
+    shutil.copy(LINES, tmp_path / "20251002_1.jsonl")
+    shutil.copy(EXPORT, tmp_path / "an export.json")
+    (tmp_path / "config.json").write_text('{"provider": "anthropic"}')
+    assert list(found(tmp_path)) == [
+        *(Found(path, f"20261002_{number}") for number in (1, 2, 6)),
+        Found(tmp_path / "20251002_1.jsonl"),
+        Found(tmp_path / "an export.json"),
+    ]
+    assert list(found(EXPORT)) == [Found(EXPORT)]
+    assert [item.session for item in found(path)] == ["20261002_1", "20261002_2", "20261002_6"]
+
+
+def test_a_damaged_database_is_found_so_that_reading_it_says_why(tmp_path: Path) -> None:
+    (tmp_path / "sessions.db").write_bytes(b"SQLite format 3\0" * 99)
+    (item,) = found(tmp_path)
+    with pytest.raises(TranscriptError):
+        read(item.path, item.session)
+
+
+def test_an_empty_folder_has_no_sessions(tmp_path: Path) -> None:
+    assert list(found(tmp_path)) == []
+    assert list(found(tmp_path / "nowhere")) == []
