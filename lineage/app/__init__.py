@@ -11,6 +11,7 @@ from lineage.core.times import canonical
 from lineage.errors import DamagedIndex, WorkspaceError
 
 if TYPE_CHECKING:
+    from lineage.app.redaction import Rules
     from lineage.config import Settings
     from lineage.pipeline.house import House
     from lineage.store import Store
@@ -73,6 +74,7 @@ def _run(house: "House", use_case: Callable[["House"], Result], *, writes: bool,
 
 def open_house(root: Path, *, create: bool = False) -> "House":
     """The object graph of one workspace. The caller closes it."""
+    from lineage.app.redaction import rules_of
     from lineage.canon import Canon
     from lineage.index import Index
     from lineage.pipeline.house import House
@@ -84,15 +86,27 @@ def open_house(root: Path, *, create: bool = False) -> "House":
         raise WorkspaceError(
             f"no workspace at {root}", hint=f"run `lineage init {root}`, or name another with `--workspace`"
         )
+    settings = _settings(store)
     private = LocalStore(root / STATE, locks=root / STATE / "locks", private=True)
     return House(
         canon=Canon.over(store, private),
         index=Index(root / STATE / "index.db"),
         telemetry=Telemetry(root / STATE / "runtime.db"),
-        settings=_settings(store),
+        settings=settings,
         now=now(),
         new_id=lambda: uuid.uuid4().hex,
+        rules=rules_of(store, settings).ruleset,
     )
+
+
+def rules_at(root: Path) -> "Rules":
+    """The redaction rules of the workspace, ours where there is none."""
+    from lineage.app.redaction import Rules, rules_of
+    from lineage.core.sanitizer import BUILTIN
+    from lineage.store import LocalStore
+
+    store = LocalStore(root)
+    return rules_of(store, _settings(store)) if store.is_there() else Rules(BUILTIN)
 
 
 def template() -> Path:

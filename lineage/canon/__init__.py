@@ -1,10 +1,12 @@
-"""What is canonical, typed, over a store: artifacts, manifests, claims, tombstones and the spool."""
+"""What is canonical, typed, over a store: artifacts, manifests, claims, tombstones, the spool and its signals."""
 
 from dataclasses import dataclass
 
 from lineage.canon.artifacts import Artifacts
+from lineage.canon.blocks import Blocks
 from lineage.canon.claims import Claims
 from lineage.canon.manifests import Manifests
+from lineage.canon.signals import Rung, Signals
 from lineage.canon.spool import Spool
 from lineage.canon.tombstones import Tombstones
 from lineage.store import Store
@@ -12,7 +14,7 @@ from lineage.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Canon:
-    """The canonical layer of one workspace. `spool` lies on this machine only, apart from the rest."""
+    """The canonical layer of one workspace. `spool`, `signals` and `blocks` lie on this machine only."""
 
     store: Store
     artifacts: Artifacts
@@ -20,11 +22,22 @@ class Canon:
     claims: Claims
     tombstones: Tombstones
     spool: Spool
+    signals: Signals
+    blocks: Blocks
 
     @staticmethod
     def over(store: Store, private: Store) -> "Canon":
         """The canon over a workspace's store and the machine's private one."""
-        return Canon(store, Artifacts(store), Manifests(store), Claims(store), Tombstones(store), Spool(private))
+        return Canon(
+            store=store,
+            artifacts=Artifacts(store),
+            manifests=Manifests(store),
+            claims=Claims(store),
+            tombstones=Tombstones(store),
+            spool=Spool(private),
+            signals=Signals(private),
+            blocks=Blocks(private),
+        )
 
 
-__all__ = ["Artifacts", "Canon", "Claims", "Manifests", "Spool", "Tombstones"]
+__all__ = ["Artifacts", "Blocks", "Canon", "Claims", "Manifests", "Rung", "Signals", "Spool", "Tombstones"]

@@ -16,6 +16,11 @@ class Artifacts:
         """True when written, False when it lay there already. Raises ImmutableError where other content does."""
         return commit(self.store, artifact.path, serialized(artifact))
 
+    def replace(self, artifact: Artifact, version: str) -> None:
+        """The one lawful change: the artifact under new redaction rules, where the file is still the one that was read
+        as `version`. Raises ConflictError where it is not."""
+        self.store.replace(artifact.path, serialized(artifact), version, frozen=True)
+
     def get(self, path: str) -> Artifact | None:
         """The artifact at a path, None where there is none. Raises FormatError where it breaks its contract."""
         blob = read_or_none(self.store, path)

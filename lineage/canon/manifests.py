@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from lineage.core import manifest as revisions
 from lineage.core import naming
 from lineage.core.documents import Artifact, Manifest, parsed_as, serialized
+from lineage.core.replacement import Replacement
+from lineage.core.sanitizer import Sanitizer
 from lineage.store import Store, read_or_none, update
 
 
@@ -30,6 +32,18 @@ class Manifests:
             current = parsed_as(Manifest, data, path) if data is not None else None
             changed = revisions.linked(current, stem, artifacts, write_id, now)
             return serialized(changed) if changed else None
+
+        return update(self.store, path, change)
+
+    def record(self, stem: str, records: Sequence[Replacement], sanitizer: Sanitizer, write_id: str, now: str) -> bool:
+        """Records that artifacts are replaced under new redaction rules. False where that is recorded already."""
+        path = naming.artifact_path(stem, naming.MANIFEST)
+
+        def change(data: bytes | None) -> bytes | None:
+            current = parsed_as(Manifest, data, path) if data is not None else None
+            if current is None or {record.as_text() for record in records} <= set(current.resanitized):
+                return None
+            return serialized(revisions.resanitized(current, records, sanitizer, write_id, now))
 
         return update(self.store, path, change)
 

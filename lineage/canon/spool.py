@@ -40,7 +40,7 @@ class Spool:
     def _jobs(self, token: str | None) -> tuple[list[Job], list[str]]:
         jobs, damaged = [], []
         for entry in self.store.list(_PREFIX):
-            if token and f"--{token}--" not in entry.key:
+            if "/" in entry.key.removeprefix(_PREFIX) or (token and f"--{token}--" not in entry.key):
                 continue
             blob = read_or_none(self.store, entry.key)
             try:

@@ -28,6 +28,8 @@ COMMANDS = {
     "verify": "lineage.cli.verify",
     "recover": "lineage.cli.recover",
     "remove": "lineage.cli.remove",
+    "sanitize": "lineage.cli.sanitize",
+    "resanitize": "lineage.cli.resanitize",
 }
 
 

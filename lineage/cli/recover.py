@@ -30,6 +30,8 @@ def command(root: Path, as_json: bool) -> int:
         say(f"finished {path}")
     for token in done.removals:
         say(f"finished the removal of {token}")
+    for token in done.resanitized:
+        say(f"finished the redaction of {token}")
     for path in done.merged:
         say(f"merged {path} into the session's older manifest")
     for name, why in done.waiting:
@@ -38,6 +40,16 @@ def command(root: Path, as_json: bool) -> int:
         say(f"collected {done.collected} files that dead writers left behind")
     for path, what in done.report.problems:
         say(f"damaged: {what if what.startswith(path) else f'{path}: {what}'}")
-    if not (done.finished or done.removals or done.merged or done.waiting or done.collected or done.report.problems):
+    if not any(
+        (
+            done.finished,
+            done.removals,
+            done.resanitized,
+            done.merged,
+            done.waiting,
+            done.collected,
+            done.report.problems,
+        )
+    ):
         say("nothing was unfinished")
     return 0

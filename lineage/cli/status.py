@@ -19,11 +19,10 @@ def command(root: Path, as_json: bool) -> int:
     Example:
       lineage status --json
     """
-    from lineage.app import with_house
-    from lineage.core.sanitizer import VERSION
+    from lineage.app import rules_at, with_house
     from lineage.pipeline.lookup import status
 
-    state = {"workspace": str(root), "sanitizer": VERSION, **with_house(root, status)}
+    state = {"workspace": str(root), **with_house(root, status), "unusable_rules": list(rules_at(root).unusable)}
     if as_json:
         say_json(state)
     else:
@@ -33,6 +32,9 @@ def command(root: Path, as_json: bool) -> int:
 
 def _say(state: dict[str, Any]) -> None:
     say(f"workspace  {state['workspace']}")
+    say(f"redaction  {state['rules']} rules, {state['sanitizer']}")
+    for name in state["unusable_rules"]:
+        say(f"  not used: {name}: it goes by a path or a commit, not by a text")
     say(f"artifacts  {_counts(state['artifacts']) or 'none yet'}")
     say(f"agents     {', '.join(state['agents']) or 'none yet'}")
     say(f"counted    {_counts(state['counters'])}")

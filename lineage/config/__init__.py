@@ -7,9 +7,11 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal
 
 from lineage.errors import InvalidInput
+
+Mode = Literal["mask", "drop"]
 
 FILE = "lineage.toml"
 
@@ -31,13 +33,37 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
+class Redaction:
+    """`rules_path`: a file of the user's own rules in gitleaks' format, relative to the workspace; none where empty.
+    What is done with e-mail addresses, user names in home directories and IP addresses: `off`, `mask` or `drop`."""
+
+    rules_path: str = ""
+    emails: str = "off"
+    user_names: str = "off"
+    ip_addresses: str = "off"
+
+    @property
+    def personal(self) -> dict[str, Mode]:
+        """The rules for personal data that are on, by id, with what they do."""
+        modes: dict[str, str] = {"email": self.emails, "user-name": self.user_names, "ip-address": self.ip_addresses}
+        return {name: "drop" if mode == "drop" else "mask" for name, mode in modes.items() if mode != "off"}
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     ledger: Ledger = Ledger()
     transcript: Transcript = Transcript()
+    sanitizer: Redaction = Redaction()
 
 
-_SECTIONS: Mapping[str, type] = {"ledger": Ledger, "transcript": Transcript}
-_CHOICES = {"ledger.row_style": ("full", "compact")}
+_SECTIONS: Mapping[str, type] = {"ledger": Ledger, "transcript": Transcript, "sanitizer": Redaction}
+_PERSONAL = ("off", "mask", "drop")
+_CHOICES = {
+    "ledger.row_style": ("full", "compact"),
+    "sanitizer.emails": _PERSONAL,
+    "sanitizer.user_names": _PERSONAL,
+    "sanitizer.ip_addresses": _PERSONAL,
+}
 _LEAST = {"ledger.max_bytes": 4096, "transcript.max_result_chars": 0}
 _MACHINE_ONLY = ("workspace", "index", "command", "url", "credentials", "model", "endpoint")
 

@@ -15,6 +15,7 @@ from lineage.core import frontmatter, naming
 from lineage.core.body import HASH_SCOPE, body_sha256, cleaned
 from lineage.core.identity import Identity, checked_agent
 from lineage.core.links import wikilink
+from lineage.core.replacement import Replacement
 from lineage.core.times import utc_or_none
 from lineage.errors import FormatError, InvalidInput
 
@@ -83,7 +84,8 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """The one mutable file of a session: it names every capture and compaction, oldest first, by stem."""
+    """The one mutable file of a session: it names every capture and compaction, oldest first, by stem. `resanitized`
+    holds a record of each artifact that was replaced under new redaction rules."""
 
     kind: str
     agent_id: str
@@ -103,6 +105,7 @@ class Manifest:
     ended_at: str | None
     captures: list[str]
     compactions: list[str]
+    resanitized: list[str]
     content_sha256: str
     hash_scope: str
     lane: str | None
@@ -125,6 +128,10 @@ class Manifest:
     @property
     def path(self) -> str:
         return naming.artifact_path(self.stem, naming.MANIFEST)
+
+    def replacements(self) -> list[Replacement]:
+        """The records of `resanitized`, oldest first. Raises FormatError for one that is none."""
+        return [Replacement.from_text(text) for text in self.resanitized]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,6 +285,7 @@ def _check_links(document: Document) -> None:
         if name is None or (name.token, name.kind) != (token, kind):
             raise FormatError(f"{path[:120]!r} is no {kind} of this session")
     if isinstance(document, Manifest):
+        document.replacements()
         prefix = f"{naming.memory_md_path(document.agent_id)}#"
         for ref in document.memory_md_refs:
             if not (ref.startswith(prefix) and _DAY.fullmatch(ref.removeprefix(prefix))):
@@ -295,6 +303,9 @@ def _linked(document: Document) -> Iterator[tuple[str, str, str]]:
         newest = (document.summary_path, document.transcript_path, document.compaction_path)
         kinds = (naming.SUMMARY, naming.TRANSCRIPT, naming.COMPACTION)
         yield from ((path, token, kind) for path, kind in zip(newest, kinds, strict=True) if path)
+        for record in document.replacements():
+            name = naming.parse_path(record.path)
+            yield record.path, token, name.kind if name else ""
         for stems, kind in ((document.captures, naming.TRANSCRIPT), (document.compactions, naming.COMPACTION)):
             yield from ((naming.artifact_path(stem, kind), token, kind) for stem in stems)
 

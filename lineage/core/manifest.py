@@ -9,7 +9,9 @@ from dataclasses import replace
 from lineage.core import naming, times
 from lineage.core.body import HASH_SCOPE, body_sha256
 from lineage.core.documents import Artifact, Manifest
-from lineage.core.links import escaped, wikilink
+from lineage.core.links import escaped, one_line, wikilink
+from lineage.core.replacement import Replacement
+from lineage.core.sanitizer import Sanitizer
 
 
 def linked(
@@ -28,21 +30,13 @@ def linked(
     )
     if changed == manifest and manifest.revision > 0:
         return None
-    body = _body(changed)
-    return replace(
-        changed,
-        body=body,
-        content_sha256=body_sha256(body),
-        revision=manifest.revision + 1,
-        write_id=write_id,
-        updated_at=now,
-    )
+    return _revised(changed, manifest.revision, _body(changed), write_id, now)
 
 
 def retired(manifest: Manifest, successor: str, write_id: str, now: str) -> Manifest:
     """A manifest whose captures another one of the session took over: it names nothing but its successor's stem."""
     body = wikilink(naming.artifact_path(successor, naming.MANIFEST), "manifest") + "\n"
-    return replace(
+    emptied = replace(
         manifest,
         summary_path=None,
         transcript_path=None,
@@ -50,9 +44,36 @@ def retired(manifest: Manifest, successor: str, write_id: str, now: str) -> Mani
         memory_md_refs=[],
         captures=[],
         compactions=[],
+    )
+    return _revised(emptied, manifest.revision, body, write_id, now)
+
+
+def resanitized(
+    manifest: Manifest, records: Sequence[Replacement], sanitizer: Sanitizer, write_id: str, now: str
+) -> Manifest:
+    """The manifest that records the replacement of artifacts under new redaction rules, its own values under them too.
+
+    A record that was never fulfilled, for the file is still what it was before, gives way to the new one.
+    """
+    replaced = {(record.path, record.old) for record in records}
+    kept = [record for record in manifest.replacements() if (record.path, record.old) not in replaced]
+    title = one_line(sanitizer.text(manifest.title))
+    changed = replace(
+        manifest,
+        resanitized=[record.as_text() for record in (*kept, *records)],
+        project=one_line(sanitizer.text(manifest.project)) if manifest.project else None,
+        title=title,
+        aliases=manifest.aliases if title == manifest.title else [naming.alias(title, naming.MANIFEST)],
+    )
+    return _revised(changed, manifest.revision, _body(changed), write_id, now)
+
+
+def _revised(changed: Manifest, revision: int, body: str, write_id: str, now: str) -> Manifest:
+    return replace(
+        changed,
         body=body,
         content_sha256=body_sha256(body),
-        revision=manifest.revision + 1,
+        revision=revision + 1,
         write_id=write_id,
         updated_at=now,
     )
@@ -78,6 +99,7 @@ def _new(artifact: Artifact, stem: str) -> Manifest:
         ended_at=None,
         captures=[],
         compactions=[],
+        resanitized=[],
         content_sha256="",
         hash_scope=HASH_SCOPE,
         lane=artifact.lane,

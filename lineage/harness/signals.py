@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lineage.core.identity import Identity
 from lineage.core.times import from_epoch, utc_or_none
 from lineage.errors import InvalidInput
 from lineage.harness.dialects import (
@@ -54,6 +55,11 @@ class Signal:
     summary: str | None = None
     last_message: str | None = None
     at: str | None = None
+
+    def identity(self, agent: str) -> Identity:
+        """The session's identity, as `core.request` makes it of these ids."""
+        key = f"{self.lane}#{self.session_id}" if self.lane else self.session_key
+        return Identity(agent, self.session_id, key)
 
 
 def signal(harness: str, payload: Mapping[str, Any]) -> Signal | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from lineage.core import naming, sentence, transcript
 from lineage.core import summary as summaries
@@ -11,29 +10,32 @@ from lineage.core.digest import Digest
 from lineage.core.documents import FALLBACK, SENTENCE_VERSION, Artifact, with_body
 from lineage.core.links import wikilink
 from lineage.core.request import Request
-from lineage.core.sanitizer import VERSION, Sanitizer
+from lineage.core.sanitizer import Sanitizer
 from lineage.core.turns import Turn, Watermark
 from lineage.pipeline.source import Source
 
 
-def memory_sentence(request: Request, source: Source, happened: Digest, ending: str) -> tuple[str, str]:
+def memory_sentence(
+    request: Request, source: Source, happened: Digest, ending: str, sanitizer: Sanitizer
+) -> tuple[str, str]:
     """The one sentence of a capture, and its quality. (spec: memory_sentence_v1)"""
     setting = sentence.Setting(request.harness, request.identity.session_id, source.project)
-    text = Sanitizer().text(sentence.fallback(happened, setting, ending))
+    text = sanitizer.text(sentence.fallback(happened, setting, ending))
     return text, FALLBACK
 
 
 def transcript_of(
-    request: Request, source: Source, turns: Sequence[Turn], stem: str, sentenced: tuple[str, str]
+    request: Request, source: Source, turns: Sequence[Turn], stem: str, sentenced: tuple[str, str], sanitizer: str
 ) -> Artifact:
-    """The transcript of a capture: `turns` are those that no earlier capture holds. `stem` names the claimed one."""
+    """The transcript of a capture: `turns` are those that no earlier capture holds. `stem` names the claimed one,
+    `sanitizer` is the version that the turns went through."""
     captured_at = request.captured_at
     own = naming.stem(captured_at, request.token)
     siblings = _links(
         (naming.artifact_path(own, naming.SUMMARY), "summary"),
         (naming.artifact_path(stem, naming.MANIFEST), "manifest"),
     )
-    mark = Watermark(turns[-1].number, turns[-1].id, VERSION)
+    mark = Watermark(turns[-1].number, turns[-1].id, sanitizer)
     is_first = turns[0].number == 1
     return _artifact(
         naming.TRANSCRIPT,
@@ -41,8 +43,8 @@ def transcript_of(
         source,
         stem,
         sentenced,
+        mark,
         started_at=request.started_at or (source.started_at if is_first else turns[0].at),
-        watermark=mark.as_list(),
         body=transcript.rendered(siblings, turns),
     )
 
@@ -74,8 +76,8 @@ def compaction_of(request: Request, source: Source, mark: Watermark, stem: str, 
         source,
         stem,
         sentenced,
+        mark,
         started_at=request.started_at or source.started_at,
-        watermark=mark.as_list(),
         body=compaction_body(source.summary or "", source.title, naming.artifact_path(stem, naming.MANIFEST)),
     )
 
@@ -90,9 +92,10 @@ def _artifact(
     source: Source,
     stem: str,
     sentenced: tuple[str, str],
+    mark: Watermark,
     *,
+    started_at: str | None,
     body: str,
-    **own: Any,
 ) -> Artifact:
     identity = request.identity
     return Artifact(
@@ -103,27 +106,28 @@ def _artifact(
         project=source.project,
         harness=request.harness,
         captured_at=request.captured_at,
+        started_at=started_at,
         ended_at=request.ended_at or source.ended_at,
         manifest_path=naming.artifact_path(stem, naming.MANIFEST),
         source_node_id=None,
         content_sha256=body_sha256(body),
         hash_scope=HASH_SCOPE,
-        sanitizer_version=VERSION,
+        sanitizer_version=mark.sanitizer,
         memory_sentence=sentenced[0],
         memory_sentence_version=SENTENCE_VERSION,
         memory_sentence_quality=sentenced[1],
         memory_sentence_generated_at=request.captured_at,
         lane=request.lane,
         private=request.private,
-        forked_from=None,
-        parent_session=None,
+        forked_from=source.forked_from,
+        parent_session=source.parent_session,
         models=source.models,
         branches=source.branches,
         title=source.title,
         aliases=[naming.alias(source.title, kind)],
         tags=_tags(kind),
+        watermark=mark.as_list(),
         body=body,
-        **own,
     )
 
 

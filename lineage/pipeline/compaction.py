@@ -6,7 +6,6 @@ from lineage.core import naming
 from lineage.core.documents import Artifact
 from lineage.core.planner import Intent
 from lineage.core.request import COMPACTION, Request
-from lineage.core.sanitizer import VERSION
 from lineage.core.turns import Watermark
 from lineage.extract import digest
 from lineage.pipeline import session as sessions
@@ -26,12 +25,12 @@ def compaction(house: House, request: Request) -> Outcome:
     """
     if house.canon.tombstones.has(request.token):
         return Outcome(status=REFUSED, session_token=request.token, reason=REMOVED)
-    source = sources.observed(request, house.settings, house.canon.tombstones.removed_turns())
+    source = sources.observed(request, house.rules, house.settings, house.canon.tombstones.removed_turns())
     with sessions.taken_up(house, request.token) as (session, finished):
-        mark = _mark(source)
+        mark = _mark(source, house.rules.version)
         known = _known(house, session, source, mark)
         if known:
-            intent = sessions.intent_of(known, session)
+            intent = sessions.intent_of(house, known, session)
             carry_out(house, intent)
             status = CAPTURED if known in finished else UNCHANGED
             reason = None if known in finished else NOTHING_NEW
@@ -41,10 +40,10 @@ def compaction(house: House, request: Request) -> Outcome:
         return _outcome(house, intent, source)
 
 
-def _mark(source: Source) -> Watermark:
+def _mark(source: Source, sanitizer: str) -> Watermark:
     """The turns that were compacted: those before the transcript's own record of it, else all that there are."""
     count = next((turns for summary, turns in source.compactions if summary == source.summary), len(source.turns))
-    return Watermark(count, source.turns[count - 1].id if count else None, VERSION)
+    return Watermark(count, source.turns[count - 1].id if count else None, sanitizer)
 
 
 def _known(house: House, session: Session, source: Source, mark: Watermark) -> Artifact | None:
@@ -68,8 +67,8 @@ def _intent(house: House, session: Session, request: Request, source: Source, ma
         request = replace(request, captured_at=naming.captured_at_of(session.stem))
     sentenced = (
         (job.sentence, job.quality)
-        if job
-        else memory_sentence(request, source, digest(source.turns[: mark.count]), "was compacted")
+        if job and job.sentence
+        else memory_sentence(request, source, digest(source.turns[: mark.count]), "was compacted", house.sanitizer())
     )
     return sessions.intent_at(
         house,

@@ -6,6 +6,7 @@ from typing import Any
 
 from lineage.canon import Canon
 from lineage.config import Settings
+from lineage.core.sanitizer import BUILTIN, Ruleset, Sanitizer
 from lineage.index import Index
 from lineage.telemetry import Telemetry
 
@@ -24,6 +25,11 @@ class House:
     settings: Settings
     now: str
     new_id: Callable[[], str]
+    rules: Ruleset = BUILTIN
+
+    def sanitizer(self) -> Sanitizer:
+        """A sanitizer under the workspace's rules. Raises EngineMissing."""
+        return Sanitizer(self.rules)
 
     def close(self) -> None:
         """Closes the databases."""

@@ -76,6 +76,8 @@ def status(house: House) -> dict[str, Any]:
     """What `lineage status` shows: counts, unfinished flows, counters, the last render."""
     spool = house.canon.spool
     return {
+        "sanitizer": house.rules.version,
+        "rules": len(house.rules.rules),
         "artifacts": house.index.counts(),
         "agents": house.index.agents(),
         "tombstones": len(house.canon.tombstones.tokens()),

@@ -12,7 +12,7 @@ from lineage.core import naming
 from lineage.core.documents import Artifact, Manifest
 from lineage.core.job import Job
 from lineage.core.request import COMPACTION, Request, request
-from lineage.errors import FormatError, LineageError
+from lineage.errors import EngineMissing, FormatError, LineageError
 from lineage.pipeline import session as sessions
 from lineage.pipeline.carrying_out import carry_out
 from lineage.pipeline.compaction import compaction
@@ -20,9 +20,15 @@ from lineage.pipeline.house import House, Outcome
 from lineage.pipeline.reading import readable_at
 from lineage.pipeline.reindexing import Report, reindex
 from lineage.pipeline.removal import REMOVAL, finish_removal
+from lineage.pipeline.resanitizing import RESANITIZE, finish_resanitizing
 from lineage.pipeline.session import Session
 from lineage.pipeline.session_end import session_end
 from lineage.store import BusyError
+
+UNSENTENCED = ("", "")
+"""The sentence of a job that nobody has looked into yet."""
+
+_WITHOUT_ENGINE = "run `pip install google-re2`, then `lineage recover`"
 
 
 @dataclass(slots=True)
@@ -32,6 +38,7 @@ class Recovered:
 
     finished: list[str] = field(default_factory=list)
     removals: list[str] = field(default_factory=list)
+    resanitized: list[str] = field(default_factory=list)
     waiting: list[tuple[str, str]] = field(default_factory=list)
     collected: int = 0
     merged: list[str] = field(default_factory=list)
@@ -52,9 +59,16 @@ def recover(house: House) -> Recovered:
 
 
 def run(house: House, asked: Request) -> Outcome:
-    """One of the spec's two flows as commands run it: first what others left unfinished, then what is asked."""
-    resume(house, spare=asked.token)
-    return _flow(house, asked)
+    """One of the spec's two flows as commands run it: first what others left unfinished, then what is asked.
+
+    Where the redaction engine is missing nothing is captured and nothing is lost: what was asked waits in the spool.
+    """
+    try:
+        resume(house, spare=asked.token)
+        return _flow(house, asked)
+    except EngineMissing as error:
+        house.canon.spool.put(sessions.job_of(asked, UNSENTENCED))
+        raise EngineMissing(f"{error.message}; the session waits in the spool", hint=_WITHOUT_ENGINE) from error
 
 
 def resume(house: House, done: Recovered | None = None, *, wait: bool = False, spare: str | None = None) -> Recovered:
@@ -62,7 +76,7 @@ def resume(house: House, done: Recovered | None = None, *, wait: bool = False, s
     are left to them, unless `wait` says otherwise; so is the session whose token is `spare`."""
     done = done or Recovered()
     for job in house.canon.spool.pending():
-        if job.token == spare and job.flow != REMOVAL:
+        if job.token == spare and job.flow not in (REMOVAL, RESANITIZE):
             continue
         try:
             with sessions.exclusively(house, job.token, wait=wait):
@@ -81,10 +95,14 @@ def _finish_job(house: House, job: Job, done: Recovered) -> None:
         finish_removal(house, job)
         done.removals.append(job.token)
         return
-    session = sessions.observed(house, job.token)
     if house.canon.tombstones.has(job.token):
         house.canon.spool.clear(job)
         return
+    if job.flow == RESANITIZE:
+        finish_resanitizing(house, job)
+        done.resanitized.append(job.token)
+        return
+    session = sessions.observed(house, job.token)
     done.finished += [artifact.path for artifact in sessions.finish_interrupted(house, session)]
 
 
@@ -129,7 +147,7 @@ def _finish_session(house: House, token: str, names: list[naming.Name], done: Re
     for name in names:
         if name.kind in named and (name.stem not in named[name.kind] or _lacks_summary(name, summaries)):
             artifact = readable_at(house, naming.artifact_path(name.stem, name.kind))
-            if isinstance(artifact, Artifact) and carry_out(house, sessions.intent_of(artifact, session)):
+            if isinstance(artifact, Artifact) and carry_out(house, sessions.intent_of(house, artifact, session)):
                 done.finished.append(artifact.path)
 
 

@@ -7,13 +7,14 @@ import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from lineage.canon import Rung
 from lineage.core import naming, transcript
 from lineage.core.documents import Artifact, Tombstone
 from lineage.core.identity import DEFAULT_AGENT, TOKEN, session_token
 from lineage.core.job import Job
 from lineage.core.links import one_line
-from lineage.core.sanitizer import Sanitizer
 from lineage.errors import FormatError, NotFoundError, WorkspaceError
+from lineage.harness.signals import signal
 from lineage.pipeline import session as sessions
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import resolve
@@ -76,7 +77,7 @@ def remove(house: House, reference: str, *, reason: str, dry_run: bool = False, 
     token = _token(house, reference, again=again)
     with sessions.exclusively(house, token):
         target = _target(house, token)
-        job = _job(house, target, one_line(Sanitizer().text(reason)))
+        job = _job(house, target, one_line(house.sanitizer().text(reason)))
         if dry_run:
             return _receipt(house, target, job, spooled=[], rows=0, dry_run=True)
         house.canon.spool.put(job)
@@ -92,7 +93,8 @@ def finish_removal(house: House, job: Job) -> tuple[list[str], int]:
     house.canon.tombstones.put(_tombstone(job))
     for path in _paths(house, job.token):
         house.canon.store.delete(path)
-    spooled = house.canon.spool.discard(job.token)
+    spooled = house.canon.spool.discard(job.token) + _discarded_signals(house, job.token)
+    house.canon.blocks.clear()
     rows = house.index.forget(job.token) + house.telemetry.forget(job.token)
     publish_all(house)
     house.index.scrub()
@@ -100,6 +102,17 @@ def finish_removal(house: House, job: Job) -> tuple[list[str], int]:
     house.canon.store.tidy()
     house.canon.spool.clear(job)
     return spooled, rows
+
+
+def _discarded_signals(house: House, token: str) -> list[str]:
+    """Hooks' payloads of the session go too, whatever became of them."""
+    rungs = [*house.canon.signals.pending(), *house.canon.signals.dead()]
+    return house.canon.signals.discard([rung.key for rung in rungs if _token_of(rung) == token])
+
+
+def _token_of(rung: Rung) -> str | None:
+    found = signal(rung.harness, rung.payload)
+    return found.identity(rung.agent).token if found else None
 
 
 def _token(house: House, reference: str, *, again: bool) -> str:

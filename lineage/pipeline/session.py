@@ -9,7 +9,6 @@ from lineage.core.documents import Artifact, Manifest
 from lineage.core.job import Job
 from lineage.core.planner import Intent
 from lineage.core.request import COMPACTION, SESSION_END, Request
-from lineage.core.sanitizer import Sanitizer
 from lineage.core.times import shifted
 from lineage.core.turns import Watermark
 from lineage.extract import digest
@@ -85,7 +84,7 @@ def finish_interrupted(house: House, session: Session, source: Source | None = N
     for flow, stem in _left_behind(session):
         kind = naming.COMPACTION if flow == COMPACTION else naming.TRANSCRIPT
         artifact = house.canon.artifacts.get(naming.artifact_path(stem, kind))
-        if artifact and session.stem and carry_out(house, intent_of(artifact, session, source)):
+        if artifact and session.stem and carry_out(house, intent_of(house, artifact, session, source)):
             finished.append(artifact)
     return finished
 
@@ -100,14 +99,14 @@ def _left_behind(session: Session) -> list[tuple[str, str]]:
     return list(dict.fromkeys(found))
 
 
-def intent_of(artifact: Artifact, session: Session, source: Source | None = None) -> Intent:
+def intent_of(house: House, artifact: Artifact, session: Session, source: Source | None = None) -> Intent:
     """The intent that an artifact on disk belongs to: its compaction, or its capture with the summary made again."""
     stem = session.stem or artifact.stem
     if artifact.kind == naming.COMPACTION:
         return Intent(job_for(artifact, COMPACTION), stem, (artifact,))
     made = job_for(artifact, SESSION_END)
     job = next((known for known in session.jobs if known.name == made.name), None)
-    narrative = Sanitizer().optional(job.payload.get("summary")) if job else _narrative(artifact, source)
+    narrative = house.sanitizer().optional(job.payload.get("summary")) if job else _narrative(artifact, source)
     return Intent(
         job or made, stem, (artifact, summary_of(artifact, digest(transcript.parsed(artifact.body)), narrative))
     )

@@ -8,7 +8,6 @@ from lineage.core.documents import Artifact
 from lineage.core.job import Job
 from lineage.core.planner import Intent
 from lineage.core.request import SESSION_END, Request
-from lineage.core.sanitizer import VERSION
 from lineage.core.turns import Turn, first_new
 from lineage.extract import digest
 from lineage.pipeline import session as sessions
@@ -32,7 +31,7 @@ def session_end(house: House, request: Request) -> Outcome:
     """
     if house.canon.tombstones.has(request.token):
         return Outcome(status=REFUSED, session_token=request.token, reason=REMOVED)
-    source = sources.observed(request, house.settings, house.canon.tombstones.removed_turns())
+    source = sources.observed(request, house.rules, house.settings, house.canon.tombstones.removed_turns())
     with sessions.taken_up(house, request.token, source) as (session, finished):
         turns = _new_turns(house, session, source)
         if not turns:
@@ -44,7 +43,8 @@ def session_end(house: House, request: Request) -> Outcome:
 
 def _new_turns(house: House, session: Session, source: Source) -> Sequence[Turn]:
     mark = sessions.watermark(house, session)
-    return source.turns[first_new(source.turns, mark, VERSION, lambda: sessions.captured_ids(house, session)) :]
+    known = first_new(source.turns, mark, house.rules.version, lambda: sessions.captured_ids(house, session))
+    return source.turns[known:]
 
 
 def _nothing_new(house: House, session: Session, source: Source, finished: Sequence[Artifact]) -> Outcome:
@@ -58,7 +58,7 @@ def _nothing_new(house: House, session: Session, source: Source, finished: Seque
     newest = house.canon.artifacts.get(naming.artifact_path(session.captures[-1], naming.TRANSCRIPT))
     if newest is None:
         return Outcome(status=UNCHANGED, session_token=session.token, reason=reason, skipped=source.skipped)
-    intent = sessions.intent_of(newest, session, source)
+    intent = sessions.intent_of(house, newest, session, source)
     carry_out(house, intent)
     outcome = _captured(intent, source, ())
     if any(artifact.kind == naming.TRANSCRIPT for artifact in finished):
@@ -72,10 +72,14 @@ def _intent(house: House, session: Session, request: Request, source: Source, tu
     request = replace(request, captured_at=_moment(session, request, job))
     happened = digest(turns)
     ending = "ended" if turns[0].number == 1 else "was resumed and ended"
-    sentenced = (job.sentence, job.quality) if job else memory_sentence(request, source, happened, ending)
+    sentenced = (
+        (job.sentence, job.quality)
+        if job and job.sentence
+        else memory_sentence(request, source, happened, ending, house.sanitizer())
+    )
 
     def build(asked: Request, stem: str) -> tuple[Artifact, ...]:
-        transcript = transcript_of(asked, source, turns, stem, sentenced)
+        transcript = transcript_of(asked, source, turns, stem, sentenced, house.rules.version)
         return transcript, summary_of(transcript, happened, source.summary)
 
     return sessions.intent_at(house, session, request, sentenced, build)

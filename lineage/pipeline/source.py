@@ -9,7 +9,7 @@ from lineage.core import transcript
 from lineage.core.capture import Capture
 from lineage.core.links import one_line
 from lineage.core.request import Request
-from lineage.core.sanitizer import Sanitizer
+from lineage.core.sanitizer import Ruleset, Sanitizer
 from lineage.core.sentence import without_markup
 from lineage.core.turns import USER, Turn, identified, renumbered
 from lineage.errors import InvalidInput
@@ -34,14 +34,16 @@ class Source:
     compactions: tuple[tuple[str, int], ...]
     redactions: dict[str, int]
     skipped: dict[str, int]
+    parent_session: str | None = None
+    forked_from: str | None = None
 
 
-def observed(request: Request, settings: Settings, removed: Set[str] = frozenset()) -> Source:
+def observed(request: Request, rules: Ruleset, settings: Settings, removed: Set[str] = frozenset()) -> Source:
     """Reads and sanitizes the request's transcript, without the turns whose ids are in `removed`.
 
     Raises TranscriptError, InvalidInput and EngineMissing.
     """
-    sanitizer = Sanitizer()
+    sanitizer = Sanitizer(rules)
     _refuse_secret_ids(request, sanitizer)
     capture = _read(request)
     turns = _turns(capture.turns, sanitizer, settings, request.token)
@@ -64,6 +66,8 @@ def observed(request: Request, settings: Settings, removed: Set[str] = frozenset
         ),
         redactions=dict(sorted(sanitizer.redactions.items())),
         skipped=dict(capture.skipped),
+        parent_session=sanitizer.optional(capture.parent_session),
+        forked_from=sanitizer.optional(capture.forked_from),
     )
 
 
@@ -84,20 +88,16 @@ def _expanded(path: str) -> Path:
 
 
 def _turns(raw: tuple[Turn, ...], sanitizer: Sanitizer, settings: Settings, token: str) -> tuple[Turn, ...]:
-    """Sanitized first, then clipped: a cut must not hide half a secret from the rules."""
+    """Sanitized first, then clipped: a cut must not hide half a secret from the rules. A secret that is split over two
+    turns is found too."""
     limits = transcript.Limits(result=settings.transcript.max_result_chars)
+    kept = [turn for turn in raw if settings.transcript.thinking or not turn.thinking]
+    texts = sanitizer.texts([turn.text for turn in kept])
     clean = (
         transcript.clipped(
-            replace(
-                turn,
-                text=sanitizer.text(turn.text),
-                name=sanitizer.text(turn.name),
-                input=sanitizer.text(turn.input),
-            ),
-            limits,
+            replace(turn, text=text, name=sanitizer.text(turn.name), input=sanitizer.text(turn.input)), limits
         )
-        for turn in raw
-        if settings.transcript.thinking or not turn.thinking
+        for turn, text in zip(kept, texts, strict=True)
     )
     return identified([turn for turn in clean if turn.text or turn.name], token)
 

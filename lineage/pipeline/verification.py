@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from lineage.core import naming
 from lineage.core.documents import Artifact, Claim, Manifest, parsed, unknown_keys
 from lineage.core.ledger import Ledger, entries, head, is_visible, ledger
-from lineage.core.sanitizer import Sanitizer
+from lineage.core.replacement import Replacement, leads
 from lineage.core.window import Window
 from lineage.errors import FormatError
 from lineage.pipeline.house import House
@@ -27,6 +27,7 @@ SHOULD = "SHOULD"
 _REINDEX = "lineage reindex"
 _RENDER = "lineage render"
 _RECOVER = "lineage recover"
+_RESANITIZE = "lineage resanitize"
 _RESTORE = "restore the file from a backup or git"
 
 _SIBLING = re.compile(r"\[\[(memory/[^|\]#]+)")
@@ -52,6 +53,7 @@ class Survey:
     manifests: dict[str, Manifest] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    records: list[Replacement] = field(default_factory=list)
 
 
 def verify(house: House) -> list[Finding]:
@@ -63,7 +65,8 @@ def verify(house: House) -> list[Finding]:
         *_unnamed(survey),
         *_links(survey),
         *_spool(house),
-        *_sanitized(survey),
+        *_sanitized(house, survey),
+        *_replaced(survey),
         *_rows(house, survey),
         *_ledgers(house, survey),
     ]
@@ -107,6 +110,7 @@ def _survey_file(house: House, path: str, survey: Survey) -> None:
             survey.findings.append(Finding(SHOULD, path, f"a key of no artifact: {key!r}", "remove the key"))
     elif isinstance(document, Manifest):
         survey.manifests[path] = document
+        survey.records += document.replacements()
         survey.hashes[path] = hashlib.sha256(blob.data).hexdigest()
 
 
@@ -156,18 +160,32 @@ def _spool(house: House) -> Iterator[Finding]:
         yield Finding(MUST, f".lineage/{key}", "raw text that others can read", "chmod 700 .lineage/spool")
     for job in house.canon.spool.pending():
         yield Finding(SHOULD, f".lineage/spool/{job.name}", f"an unfinished {job.flow}", _RECOVER)
-    for key in house.canon.spool.damaged():
+    for rung in house.canon.signals.pending():
+        yield Finding(SHOULD, f".lineage/{rung.key}", f"a signal of {rung.harness} that waits", "lineage work")
+    for rung in house.canon.signals.dead():
+        yield Finding(SHOULD, f".lineage/{rung.key}", f"given up: {rung.why}", "look at it, then delete it")
+    for key in [*house.canon.spool.damaged(), *house.canon.signals.damaged()]:
         yield Finding(SHOULD, f".lineage/{key}", "no job that can be read", "look at it, then delete it")
 
 
-def _sanitized(survey: Survey) -> Iterator[Finding]:
+def _sanitized(house: House, survey: Survey) -> Iterator[Finding]:
     """Nothing unsanitized outside the spool: the rules of today find nothing in what is committed."""
-    sanitizer = Sanitizer()
+    sanitizer = house.sanitizer()
     for path, artifact in survey.artifacts.items():
         before = Counter(sanitizer.redactions)
         sanitizer.text(f"{artifact.title}\n{artifact.memory_sentence}\n{artifact.body}")
         for rule in sorted(sanitizer.redactions - before):
-            yield Finding(MUST, path, f"holds what the rule {rule!r} redacts", _RESTORE)
+            yield Finding(MUST, path, f"holds what the rule {rule!r} redacts", _RESANITIZE)
+
+
+def _replaced(survey: Survey) -> Iterator[Finding]:
+    """An artifact that was replaced under new redaction rules is what the newest record of it says."""
+    for record in {record.path: record for record in survey.records}.values():
+        digest = survey.hashes.get(record.path)
+        if digest == record.old:
+            yield Finding(SHOULD, record.path, "its redaction under new rules was cut off", _RESANITIZE)
+        elif digest not in (record.new, None):
+            yield Finding(MUST, record.path, "changed since it was redacted under new rules", _RESTORE)
 
 
 def _rows(house: House, survey: Survey) -> Iterator[Finding]:
@@ -176,8 +194,8 @@ def _rows(house: House, survey: Survey) -> Iterator[Finding]:
         if path not in known:
             yield Finding(SHOULD, path, "has no row in the index", _REINDEX)
         elif known[path].sha256 != digest:
-            level = MUST if path in survey.artifacts else SHOULD
-            mend = _RESTORE if level == MUST else _REINDEX
+            is_lawful = path in survey.manifests or leads(survey.records, path, known[path].sha256, digest)
+            level, mend = (SHOULD, _REINDEX) if is_lawful else (MUST, _RESTORE)
             yield Finding(level, path, "changed since it was indexed", mend)
     for path in known.keys() - survey.hashes.keys():
         yield Finding(SHOULD, path, "has a row but no readable file", _REINDEX)

@@ -61,8 +61,8 @@ class Store(Protocol):
         """What the key holds, always one whole write. Raises MissingError."""
         ...
 
-    def replace(self, key: str, data: bytes, version: str) -> str:
-        """Compare-and-swap: writes where the key still has `version`; durable on return.
+    def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
+        """Compare-and-swap: writes where the key still has `version`; durable on return. `frozen` as in `create`.
 
         Returns the new version. Raises ConflictError where the key changed or is gone.
         """

@@ -74,7 +74,7 @@ class LocalStore:
             data, status = _read(self._path(key), key)
         return Blob(data, _version(data), _stamp(status))
 
-    def replace(self, key: str, data: bytes, version: str) -> str:
+    def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         path = self._path(key)
         with self.mutex(f"swap-{_shard(key)}"), _world(key):
             try:
@@ -82,7 +82,7 @@ class LocalStore:
                     raise ConflictError(f"{key} was changed by somebody else")
             except MissingError as error:
                 raise ConflictError(f"{key} was removed by somebody else") from error
-            with self._temporary(path, data, frozen=False) as temporary:
+            with self._temporary(path, data, frozen=frozen) as temporary:
                 temporary.replace(path)
                 sync_directory(path.parent)
         return _version(data)

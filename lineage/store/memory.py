@@ -40,7 +40,8 @@ class MemoryStore:
                 raise MissingError(f"{key} does not exist")
             return self._blobs[key]
 
-    def replace(self, key: str, data: bytes, version: str) -> str:
+    def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
+        del frozen
         with self._lock:
             if checked_key(key) not in self._blobs or self._blobs[key].version != version:
                 raise ConflictError(f"{key} was changed by somebody else")

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lineage.errors import DamagedIndex, LineageError
 from lineage.store.databases import connect, guarded, set_aside, vacuumed
@@ -16,8 +16,31 @@ create table if not exists captures (
 create table if not exists access (
   session_token text primary key, shown integer not null default 0, last_shown_at text, rank real not null default 0
 );
+create table if not exists seen (
+  harness text not null, agent_id text not null, session_id text not null, session_token text not null,
+  transcript_path text, cwd text, event text not null, at text not null, captured_size integer,
+  primary key (harness, agent_id, session_id)
+);
+create table if not exists imported (
+  agent_id text not null, harness text not null, path text not null, session text not null, stamp text not null,
+  session_token text not null, primary key (agent_id, harness, path, session)
+);
 create table if not exists marks (name text primary key, value text not null);
 """
+
+
+class Seen(NamedTuple):
+    """A session that a hook told of: its last event, and how many bytes of its transcript are captured."""
+
+    harness: str
+    agent_id: str
+    session_id: str
+    session_token: str
+    transcript_path: str | None
+    cwd: str | None
+    event: str
+    at: str
+    captured_size: int | None
 
 
 class Telemetry:
@@ -53,6 +76,35 @@ class Telemetry:
             (token, at),
         )
 
+    def saw(self, seen: Seen) -> None:
+        """Notes what a hook told of a session; what it did not tell stays as it was."""
+        self._execute(
+            "insert into seen values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (harness, agent_id, session_id) do update"
+            " set event = excluded.event, at = max(at, excluded.at), session_token = excluded.session_token,"
+            " transcript_path = coalesce(excluded.transcript_path, transcript_path),"
+            " cwd = coalesce(excluded.cwd, cwd), captured_size = coalesce(excluded.captured_size, captured_size)",
+            seen,
+        )
+
+    def captured_up_to(self, seen: Seen, size: int) -> None:
+        sql = "update seen set captured_size = ? where harness = ? and agent_id = ? and session_id = ?"
+        self._execute(sql, (size, *seen[:3]))
+
+    def seen(self) -> list[Seen]:
+        """Every session that a hook told of."""
+        return [Seen(*row) for row in self._execute("select * from seen order by at, harness, agent_id, session_id")]
+
+    def note_imported(self, agent_id: str, source: tuple[str, str, str], stamp: str, token: str) -> None:
+        """Notes that a source was imported as it was at `stamp`. `source` is its harness, its path and, where a file
+        holds many sessions, which of them."""
+        row = (agent_id, *source, stamp, token)
+        self._execute("insert or replace into imported values (?, ?, ?, ?, ?, ?)", row)
+
+    def imported(self, agent_id: str) -> Mapping[tuple[str, str, str], tuple[str, str]]:
+        """The sources that an agent's sessions were imported from, each with its stamp and the session's token."""
+        sql = "select harness, path, session, stamp, session_token from imported where agent_id = ?"
+        return {tuple(row[:3]): tuple(row[3:]) for row in self._execute(sql, (agent_id,))}
+
     def mark(self, name: str, value: str) -> None:
         self._execute("insert or replace into marks values (?, ?)", (name, value))
 
@@ -72,7 +124,9 @@ class Telemetry:
         """Drops what was counted of a session; how many rows. The bytes are gone after `scrub`."""
         captures = self._execute("delete from captures where session_token = ? returning 1", (token,))
         access = self._execute("delete from access where session_token = ? returning 1", (token,))
-        return len(captures) + len(access)
+        seen = self._execute("delete from seen where session_token = ? returning 1", (token,))
+        imported = self._execute("delete from imported where session_token = ? returning 1", (token,))
+        return len(captures) + len(access) + len(seen) + len(imported)
 
     def scrub(self) -> None:
         """Leaves no copy of what was dropped."""

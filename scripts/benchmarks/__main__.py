@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks import table
+from benchmarks import sanitize, table
 from benchmarks.cases import CASES
 from benchmarks.commands import peak_alone
 from benchmarks.corpus import Corpus, generate
@@ -17,6 +17,10 @@ _ONCE = frozenset({"help"})  # the same whatever the corpus
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["sanitize"]:
+        sanitize.main(arguments[1:])
+        return
     options = _options(arguments)
     print(table.machine(options.runs), end="\n\n")
     print(table.HEAD, flush=True)

@@ -12,6 +12,7 @@ from lineage.core import manifest as revisions
 from lineage.core import naming
 from lineage.core.documents import Document, claim, serialized
 from lineage.core.request import SESSION_END, Request, request
+from lineage.core.sanitizer import VERSION, Sanitizer
 from lineage.core.times import shifted
 from lineage.core.turns import ASSISTANT, TOOL, USER, Turn, identified
 from lineage.extract import digest
@@ -108,8 +109,8 @@ def _session(prose: Prose, ended_at: str) -> Iterator[Document]:
     source = _source(asked, turns, prose.sentence()[:80])
     stem = naming.stem(ended_at, asked.token)
     happened = digest(turns)
-    sentenced = memory_sentence(asked, source, happened, "ended")
-    transcript = transcript_of(asked, source, turns, stem, sentenced)
+    sentenced = memory_sentence(asked, source, happened, "ended", Sanitizer())
+    transcript = transcript_of(asked, source, turns, stem, sentenced, VERSION)
     capture = (transcript, summary_of(transcript, happened, None))
     yield from capture
     yield claim(asked.identity, stem)

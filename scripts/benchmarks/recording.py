@@ -48,8 +48,8 @@ class RecordingStore(LocalStore):
         self._log.steps.append(("read", str(self.root / key)))
         return blob
 
-    def replace(self, key: str, data: bytes, version: str) -> str:
-        replaced = super().replace(key, data, version)
+    def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
+        replaced = super().replace(key, data, version, frozen=frozen)
         self._log.steps.append(("write", str(len(data))))
         return replaced
 

@@ -431,7 +431,8 @@ def test_33_too_few_descriptors_are_a_clear_error_and_the_next_run_finishes(tmp_
         "import resource, sys\nfrom lineage.cli.main import run, COMMANDS\n"
         "from importlib import import_module\n[import_module(name) for name in COMMANDS.values()]\n"
         "import lineage.pipeline.recovery, lineage.pipeline.verification, lineage.index, lineage.telemetry, re2\n"
-        "import lineage.cli.outcome, lineage.config, json, encodings.idna, tempfile, traceback, lineage.core.handler\n"
+        "import lineage.app.redaction, lineage.cli.outcome, lineage.config\n"
+        "import json, encodings.idna, tempfile, traceback, lineage.core.handler\n"
         "limit = int(sys.argv[1])\nresource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))\n"
         "sys.exit(run(sys.argv[2:]))"
     )

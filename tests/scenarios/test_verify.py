@@ -196,7 +196,7 @@ FINDINGS = {
     "an unfinished flow": Case(unfinished, "SHOULD", "an unfinished session-end", "lineage recover"),
     "a job that cannot be read": Case(damaged_job, "SHOULD", "no job", "look at it"),
     "a spool that others can read": Case(exposed, "MUST", "others can read", "chmod 700 .lineage/spool"),
-    "what the sanitizer would redact": Case(with_a_secret, "MUST", "redacts", "restore the file from a backup or git"),
+    "what the sanitizer would redact": Case(with_a_secret, "MUST", "redacts", "lineage resanitize"),
     "a sync's leftover": Case(stray, "SHOULD", "not a name of ours", "move it away"),
     "a removed session's file": Case(back_again, "MUST", "came back", "lineage remove {token} --again"),
     "a damaged tombstone": Case(damaged_tombstone, "MUST", "", RESTORE),

@@ -96,7 +96,7 @@ def test_what_is_stored_where_no_sentence_passes_is_a_fallback_that_does(
     with memory_house(tmp_path) as house:
         request = end_request(house, **payload)
         transcript, summary = stored(house, end(house, **payload))
-        source = observed(request, house.settings)
+        source = observed(request, house.rules, house.settings)
         known = anchors(Setting("generic", "s-1", source.project), digest(source.turns))
         assert faults(transcript.memory_sentence, known) == []
         assert transcript.memory_sentence_quality == "fallback"

@@ -14,6 +14,7 @@ from lineage.config import Settings
 from lineage.core import naming
 from lineage.core.documents import Artifact
 from lineage.core.request import COMPACTION, SESSION_END, Request, request
+from lineage.core.sanitizer import BUILTIN, Ruleset
 from lineage.extract import digest
 from lineage.index import Index
 from lineage.pipeline.building import summary_of, transcript_of
@@ -36,6 +37,7 @@ def house_at(
     store: Store | None = None,
     private: Store | None = None,
     settings: Settings | None = None,
+    rules: Ruleset = BUILTIN,
 ) -> Iterator[House]:
     """A house whose workspace is the folder `root`, unless stores are given; its databases lie in `root/.lineage`."""
     counter = itertools.count(1)
@@ -47,6 +49,7 @@ def house_at(
         settings=settings or Settings(),
         now=now,
         new_id=lambda: f"write-{next(counter)}",
+        rules=rules,
     )
     try:
         yield house
@@ -100,9 +103,9 @@ def write_capture(
 ) -> tuple[Artifact, Artifact]:
     """A session's files, and nothing but the files: claim, transcript, summary and manifest, written straight away."""
     asked = end_request(house, session, captured_at=captured_at, **payload)
-    source = observed(asked, house.settings)
+    source = observed(asked, house.rules, house.settings)
     stem = house.canon.claims.claim(asked.identity, naming.stem(asked.captured_at, asked.token))
-    transcript = transcript_of(asked, source, source.turns, stem, (sentence, "ok"))
+    transcript = transcript_of(asked, source, source.turns, stem, (sentence, "ok"), house.rules.version)
     artifacts = (transcript, summary_of(transcript, digest(source.turns), source.summary))
     for artifact in artifacts:
         house.canon.artifacts.write(artifact)

@@ -96,6 +96,7 @@ def manifest(**values: Any) -> Manifest:
         "write_id": "write-1",
         "captures": [STEM],
         "compactions": [],
+        "resanitized": [],
     }
     return Manifest(**{**whole, **values})
 

@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 from lineage.core import naming
 from lineage.core.documents import Artifact, parsed
+from lineage.core.sanitizer import BUILTIN, Ruleset
 from lineage.pipeline import compaction as compaction_flow
 from lineage.pipeline import session_end as session_end_flow
 from lineage.pipeline.house import House
@@ -39,11 +40,11 @@ def rehearsed(root: Path, flow: Callable[[House], object], *, now: str = NOW) ->
     return fuse.calls
 
 
-def died(root: Path, flow: Callable[[House], object], fuse: Fuse, *, now: str = NOW) -> bool:
+def died(root: Path, flow: Callable[[House], object], fuse: Fuse, *, now: str = NOW, rules: Ruleset = BUILTIN) -> bool:
     store = LocalStore(root)
     private = LocalStore(root / ".lineage", locks=root / ".lineage" / "locks", private=True)
     with (
-        house_at(root, now=now, store=store, private=private) as house,
+        house_at(root, now=now, store=store, private=private, rules=rules) as house,
         patch.object(session_end_flow, "memory_sentence", _first),
         patch.object(compaction_flow, "memory_sentence", _first),
     ):

@@ -1,25 +1,26 @@
 """`sanitize_transcript_v1`: the one way in for text that reaches a file. (spec: sanitization contract)
 
-Order: normalize (line ends, lone surrogates, terminal control sequences) → rules → merge → `[REDACTED:rule]` →
-again, until nothing changes. The same bytes on every system; the rules' digest is part of the version.
+Order: normalize (line ends, lone surrogates, terminal control sequences) → detection view → rules → encoded spans
+decoded, and the rules again → merge → `[REDACTED:rule]` → again, until nothing changes. The same bytes on every
+system; the digest of the rules is part of the version.
 """
 
-import re
 from collections import Counter
-from functools import cache
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
-from lineage.core.body import cleaned
-from lineage.core.sanitizer.rule import Rule
-from lineage.core.sanitizer.rules import DIGEST, RULES
-from lineage.errors import EngineMissing
+from lineage.core.sanitizer.engine import Span, spans
+from lineage.core.sanitizer.patterns import engine
+from lineage.core.sanitizer.report import Finding, Places
+from lineage.core.sanitizer.rule import MARKER, Allowance, Rule, digest_of
+from lineage.core.sanitizer.rules import RULES
+from lineage.core.sanitizer.ruleset import BUILTIN, DROP, MASK, Ruleset, ruleset
+from lineage.core.sanitizer.seams import split_over
+from lineage.core.sanitizer.stream import BLOCK, OVERLAP, Block, blocks
+from lineage.core.sanitizer.view import normalized, normalizing
 
-VERSION = f"sanitize_transcript_v1+{DIGEST}"
+VERSION = BUILTIN.version
 
-_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_MARK = b"[REDACTED:"
-_MOST_PASSES = 8
+_MOST_DROPS = 8
 
 
 class Sanitizer:
@@ -29,50 +30,56 @@ class Sanitizer:
     'key [REDACTED:aws-access-key-id]'
     """
 
-    def __init__(self) -> None:
-        self._patterns = _compiled()
+    def __init__(self, rules: Ruleset = BUILTIN) -> None:
+        engine()
+        self.rules = rules
         self.redactions: Counter[str] = Counter()
 
     def text(self, text: str) -> str:
         """The text without secrets; sanitizing it again changes nothing."""
         text = normalized(text)
-        data = text.encode()
-        for _ in range(_MOST_PASSES):
-            spans = self._spans(data)
-            if not spans:
-                break
-            data = self._redacted(data, spans)
-        return data.decode()
+        return self._redacted(text, spans(text, self.rules))
 
     def optional(self, text: str | None) -> str | None:
         return None if text is None else self.text(text)
 
-    def _spans(self, data: bytes) -> list[tuple[int, int, str]]:
-        """Where secrets are, in order and without overlap; of two that overlap the first and longest wins."""
-        found = []
-        for rule, pattern in zip(RULES, self._patterns, strict=True):
-            for match in pattern.finditer(data):
-                start, end = match.span(rule.group)
-                if (
-                    start < end
-                    and _MARK not in data[max(0, start - len(_MARK)) : end]
-                    and rule.accepts(data[start:end].decode())
-                ):
-                    found.append((start, end, rule.id))
-        found.sort(key=lambda span: (span[0], -span[1], span[2]))
-        kept: list[tuple[int, int, str]] = []
-        for span in found:
-            if not kept or span[0] >= kept[-1][1]:
-                kept.append(span)
-        return kept
+    def texts(self, texts: Sequence[str]) -> list[str]:
+        """Consecutive texts, each without secrets, nor any part of one that begins in one text and ends in another."""
+        clean = [normalized(text) for text in texts]
+        return [
+            self._redacted(text, spans(text, self.rules, known))
+            for text, known in zip(clean, split_over(clean, self.rules), strict=True)
+        ]
 
-    def _redacted(self, data: bytes, spans: list[tuple[int, int, str]]) -> bytes:
-        parts, position = [], 0
-        for start, end, rule in spans:
-            parts += [data[position:start], _MARK, rule.encode(), b"]"]
-            position = end
-            self.redactions[rule] += 1
-        return b"".join([*parts, data[position:]])
+    def stream(self, chunks: Iterable[str], block: int = BLOCK, overlap: int = OVERLAP) -> Iterator[str]:
+        """A text that comes in chunks, in bounded memory. The same as `text` of the whole for every secret that is,
+        with all that has to be read to know it, shorter than `overlap` characters; a longer one is cut short by its
+        marker, and no part of it comes out."""
+        for part in blocks(chunks, self.rules, block, overlap):
+            yield self._redacted(part.layer.text[: part.end], part.spans)
+
+    def findings(self, text: str) -> list[Finding]:
+        """What `text` would redact, and where in the text as it was given."""
+        layer = normalizing(text)
+        return list(Places().of(Block(layer, len(layer.text), spans(layer.text, self.rules), 0)))
+
+    def findings_in(self, chunks: Iterable[str], block: int = BLOCK, overlap: int = OVERLAP) -> Iterator[Finding]:
+        """What `stream` would redact, and where in the whole."""
+        places = Places()
+        for part in blocks(chunks, self.rules, block, overlap):
+            yield from places.of(part)
+
+    def _redacted(self, text: str, found: Sequence[Span], drops: int = _MOST_DROPS) -> str:
+        parts, position, dropped = [], 0, False
+        for span in found:
+            name = span.rule.id
+            drop = bool(drops) and name in self.rules.dropped
+            dropped = dropped or drop
+            parts += [text[position : span.start], "" if drop else f"[REDACTED:{name}]"]
+            position = span.end
+            self.redactions[name] += 1
+        whole = "".join([*parts, text[position:]])
+        return self._redacted(whole, spans(whole, self.rules), drops - 1) if dropped else whole
 
 
 def redactions_in(text: str) -> int:
@@ -81,24 +88,10 @@ def redactions_in(text: str) -> int:
     >>> redactions_in("key [REDACTED:jwt], key [REDACTED:jwt]")
     2
     """
-    return text.count(_MARK.decode())
+    return len(MARKER.findall(text))
 
 
-def normalized(text: str) -> str:
-    """LF line ends, U+FFFD for lone surrogates, no terminal sequences, no control characters but tab and newline."""
-    text = cleaned(text).replace("\r\n", "\n").replace("\r", "\n")
-    return _CONTROL.sub("", _TERMINAL.sub("", text))
-
-
-@cache
-def _compiled() -> tuple[Any, ...]:
-    try:
-        import re2  # noqa: PLC0415  (fail closed: its absence is an error of capture, not of import)
-    except ImportError as error:
-        raise EngineMissing(
-            "the redaction engine google-re2 is not installed: nothing is captured without it"
-        ) from error
-    return tuple(re2.compile(rule.pattern.encode()) for rule in RULES)
-
-
-__all__ = ["RULES", "VERSION", "Rule", "Sanitizer", "normalized", "redactions_in"]
+__all__ = [
+    "BUILTIN", "DROP", "MARKER", "MASK", "RULES", "VERSION", "Allowance", "Finding", "Rule", "Ruleset", "Sanitizer",
+    "digest_of", "normalized", "redactions_in", "ruleset",
+]  # fmt: skip

@@ -1,0 +1,45 @@
+"""Which redaction rules a workspace has: ours, those of the user's own file, and what is chosen of personal data."""
+
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lineage.core.sanitizer import BUILTIN, Ruleset, ruleset
+from lineage.core.sanitizer.gitleaks import translated
+from lineage.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from lineage.config import Settings
+    from lineage.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules in force; `unusable` are ids in the user's file that go by a path or a commit, not by a text."""
+
+    ruleset: Ruleset
+    unusable: tuple[str, ...] = ()
+
+
+def rules_of(store: "Store", settings: "Settings") -> Rules:
+    """Raises InvalidInput where the user's file is missing, no TOML, or has rules that RE2 does not take, by name."""
+    chosen = settings.sanitizer
+    if not chosen.rules_path:
+        return Rules(ruleset(personal=chosen.personal) if chosen.personal else BUILTIN)
+    own = translated(_parsed(store, chosen.rules_path))
+    return Rules(ruleset(own.rules, chosen.personal, own.disabled), own.unusable)
+
+
+def _parsed(store: "Store", path: str) -> dict[str, object]:
+    from lineage.store import read_or_none
+
+    blob = read_or_none(store, path)
+    if blob is None:
+        raise InvalidInput(
+            f"sanitizer.rules_path names {path!r}, which is not there",
+            hint="put the file into the workspace, or mend lineage.toml",
+        )
+    try:
+        return tomllib.loads(blob.data.decode("utf-8", errors="replace"))
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path} is not valid TOML: {error}", hint="mend it, then run the command again") from error

@@ -1,0 +1,60 @@
+"""`lineage sanitize`."""
+
+import codecs
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from lineage.cli import options
+from lineage.cli.output import say, say_json
+from lineage.core.wording import counted
+
+_CHUNK = 1 << 20
+
+
+@click.command("sanitize")
+@click.argument("file", type=click.File("rb"), default="-")
+@click.option("--report", is_flag=True, help="Print what would be redacted, as rule and place; never the secret.")
+@options.as_json
+@options.workspace
+def command(root: Path, file: BinaryIO, report: bool, as_json: bool) -> int:
+    """Print a text without its secrets: FILE, or what comes on stdin.
+
+    The workspace's rules are used where there is one, else those that lineage comes with. Files of any size go through
+    in bounded memory. With --json the findings are printed as one object, as with --report.
+
+    \b
+    Example:
+      lineage sanitize FILE
+      lineage sanitize --report FILE
+    """
+    from lineage.app import rules_at
+    from lineage.core.sanitizer import Sanitizer
+
+    sanitizer = Sanitizer(rules_at(root).ruleset)
+    if not (report or as_json):
+        for part in sanitizer.stream(_texts(file)):
+            sys.stdout.buffer.write(part.encode())
+        return 0
+    found = [{"rule": f.rule, "line": f.line, "column": f.column} for f in sanitizer.findings_in(_texts(file))]
+    if as_json:
+        say_json({"sanitizer_version": sanitizer.rules.version, "findings": found})
+        return 0
+    for finding in found:
+        say(f"{file.name}:{finding['line']}:{finding['column']}: {finding['rule']}")
+    say(f"{counted(len(found), 'finding')} ({sanitizer.rules.version})")
+    return 0
+
+
+def _texts(file: BinaryIO) -> Iterator[str]:
+    """The text in chunks: UTF-8, or UTF-16 where a byte order mark says so."""
+    data = file.read(_CHUNK)
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    decoder = codecs.getincrementaldecoder("utf-16" if wide else "utf-8-sig")(errors="replace")
+    while data:
+        yield decoder.decode(data)
+        data = file.read(_CHUNK)
+    yield decoder.decode(b"", final=True)

@@ -1,0 +1,50 @@
+"""What the doorbell and the worker agree on: where a hook's payload is left, and which part of it is kept.
+
+Imports nothing, for the doorbell does. Keys are relative to `.lineage/`.
+"""
+
+SIGNALS = "spool/signals/"
+DEAD = "spool/dead/"
+CONTEXT = "context/"
+LOG = "log/hook.log"
+WORKER = "worker"
+
+VERSION = 1
+
+KEPT = frozenset(
+    {
+        "agent_id", "agent_type", "at", "compact_summary", "compactionEntry", "conversation_id", "cursor_version",
+        "cwd",
+        "directory", "error", "event", "generation_id", "hook_event_name", "lane", "last-assistant-message",
+        "last_assistant_message", "last_message", "model", "parentID", "parentToolCallId", "parent_id",
+        "parent_session", "prompt_response", "reason", "sessionFile", "sessionID", "sessionId", "sessionKey",
+        "session_file", "session_id", "session_key", "source", "status", "stopReason", "stop_reason", "summary", "text",
+        "thread-id", "timestamp", "transcriptPath", "transcript_path", "trigger", "turn_id", "type",
+        "workspace_roots", "worktree",
+    }
+)  # fmt: skip
+"""The fields of a payload that say something of a session; the others, people's names among them, are not kept."""
+
+IDS = ("session_id", "conversation_id", "sessionId", "sessionID", "thread-id")
+STARTS = frozenset({"SessionStart", "sessionStart", "session-start", "session_start"})
+TURN_ENDS = frozenset(
+    {
+        "Stop", "StopFailure", "Interrupt", "agent-turn-complete", "AfterAgent", "stop", "afterAgentResponse",
+        "agentStop", "AgentStop", "turn-end",
+    }
+)  # fmt: skip
+"""Events after which nothing is due but a note that the session is there: of each session the last one is kept."""
+
+
+def block_key(agent: str, folder: str, checksum: int) -> str:
+    """Where the block for new sessions of an agent in a folder lies; `checksum` is `zlib.crc32` of both, joined by a
+    newline. The block's first line names both again: a sum may be shared, a project's memory is not.
+
+    >>> block_key("default", "/home/ada/demo", 255)
+    'context/000000ff-15.txt'
+    """
+    return f"{CONTEXT}{checksum:08x}-{len(agent) + len(folder):x}.txt"
+
+
+def block_head(agent: str, folder: str) -> str:
+    return f"{agent} {folder}\n"

@@ -1,0 +1,201 @@
+"""Encoded spans: what the rules could not see in a text as it stands, as further layers of it.
+
+Every decoder is linear: its patterns have no two ways to match one text, or are RE2's.
+"""
+
+import re
+from base64 import b64decode
+from collections.abc import Iterator
+
+from lineage.core.sanitizer.patterns import compiled
+from lineage.core.sanitizer.view import SEPARATOR, Building, Change, Layer, rewritten_lines, visible
+
+_MOST_ESCAPES = 3
+_DEEPEST = 2
+_TOKEN = "A-Za-z0-9_+/=.-"
+TOKEN_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=.-"
+_LONG, _SHORT = 16, 4
+
+_ESCAPE = re.compile(
+    r"%(?:(?P<percent>[0-7][0-9A-Fa-f](?:%[0-7][0-9A-Fa-f])*)|(?P<percents>[89A-Fa-f][0-9A-Fa-f](?:%[89A-Fa-f][0-9A-Fa-f])*))"
+    r"|\\(?:(?P<slashes>\\(?:\\\\)*)|(?P<one>[\"'/nrtbfae`$])|u(?P<u>00[0-7][0-9A-Fa-f](?:\\u00[0-7][0-9A-Fa-f])*)"
+    r"|u(?P<code>[0-9A-Fa-f]{4})|u\{(?P<braced>[0-9A-Fa-f]{1,6})\}|U(?P<wide>[0-9A-Fa-f]{8})|(?P<octal>[01][0-7]{2})"
+    r"|x(?P<x>[0-7][0-9A-Fa-f](?:\\x[0-7][0-9A-Fa-f])*)|x(?P<xs>[89A-Fa-f][0-9A-Fa-f](?:\\x[89A-Fa-f][0-9A-Fa-f])*))"
+    r"|&(?:#(?P<decimal>[0-9]{1,7});?|#[xX](?P<hex>[0-9A-Fa-f]{1,6});?"
+    r"|(?P<named>amp|lt|gt|quot|apos|nbsp|colon|equals|plus|sol|lowbar|period|num|commat|hyphen);)"
+)
+_ONE = dict(zip("\"'/nrtbfae`$", "\"'/\n\n\t\b\f\a\x1b`$", strict=True))
+_NAMED = {
+    "amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'", "nbsp": " ", "colon": ":", "equals": "=", "plus": "+",
+    "sol": "/", "lowbar": "_", "period": ".", "num": "#", "commat": "@", "hyphen": "-",
+}  # fmt: skip
+_STRIDES = {"percent": ("%", 3), "u": (r"\u00", 6), "x": (r"\x", 4)}
+_BYTES = {"percents": "%", "xs": r"\x"}
+_NUMBERS = {"code": 16, "braced": 16, "wide": 16, "octal": 8, "decimal": 10, "hex": 16}
+
+_MARK = re.compile("[\n\"'`]")  # without any of these nothing is to be put together
+_GAP = r"[ \t]{0,40}(?:\\?\n[ \t]{0,40})?"
+_CONCATENATION = re.compile(
+    rf"[\"'`](?<=[{_TOKEN}][\"'`]){_GAP}"
+    rf"(?:(?:\+|\.\.?|&|~|\|\||<>|\+\+|(?:;{_GAP})?[A-Za-z_$][A-Za-z0-9_$.]{{0,40}}[ \t]{{0,8}}[+.]=){_GAP})?"
+    rf"[rbuf@]?[\"'`](?=[{_TOKEN}])"
+)
+_NEXT_LINE = re.compile(rf"\n[ \t]{{0,40}}(?:(?:[>#|*+│]|//)[ \t]{{0,8}}|[0-9]{{1,6}}(?:→|\t|[:|] ))?(?=[{_TOKEN}])")
+_MIXED = re.compile(r"[A-Za-z_+/=.-]*[0-9][0-9_+/=.-]*[A-Za-z]|[0-9A-Z_+/=.-]*[a-z][a-z0-9_+/=.-]*[A-Z]|[A-Za-z]+[0-9]")
+
+_ASSIGNED = re.compile(r"[+-]?[A-Za-z_][A-Za-z0-9_.-]{0,60}(?:[ \t]{0,8}:|[ \t]{1,8}=|=[^=\s])")  # a line of its own
+
+_LETTERS = "[A-Za-z0-9+/_-]"
+_ASCII = rf"(?:[ACDI-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589]{_LETTERS}){{5,}}"
+_BASE64 = rf"{_LETTERS}*?{_ASCII}{_LETTERS}*={{0,2}}"  # a run in which, somewhere, 15 bytes on end are ASCII
+_BYTE = "(?:[2-7][0-9A-Fa-f]|0[09AaDd])"
+_HEX = rf"(?:0[xX])?{_BYTE}(?:(?:[ :,-]|, )?(?:0[xX])?{_BYTE}){{11,}}"
+_NOT_HEX = re.compile(r"0[xX]|[^0-9A-Fa-f]")
+_STRETCH = re.compile(rb"[\t\n\r -~]{8,}")
+_STANDARD = bytes.maketrans(b"-_", b"+/")
+_SHORTEST_RUN = 20
+_SAMPLE = 64
+
+
+def readings(lowest: Layer, depth: int = _DEEPEST) -> Iterator[Layer]:
+    """All the ways to read a text: as it is seen, with escapes decoded, put together, decoded from base64 and hex."""
+    layer: Layer | None = visible(lowest)
+    for _ in range(_MOST_ESCAPES + 1):
+        if layer is None:
+            return
+        for joined in _joinings(layer) if _MARK.search(layer.text) else (layer,):
+            yield joined
+            decoded = _decoded(joined) if depth and len(joined.text) >= _SHORTEST_RUN else None
+            if decoded is not None:
+                yield from readings(decoded, depth - 1)
+        layer = unescaped(layer)
+
+
+def _joinings(layer: Layer) -> Iterator[Layer]:
+    for whole in (layer, concatenated(layer)):
+        if whole is not None:
+            yield whole
+            unbroken = unwrapped(whole)
+            if unbroken is not None:
+                yield unbroken
+
+
+def unescaped(layer: Layer) -> Layer | None:
+    r"""Escapes decoded once: %41, \u0041, \x41, \101, \n and their like, &#65; and the commonest named entities.
+
+    >>> unescaped(Layer(r"%41\u0042\x43\"&#68;")).text
+    'ABC"D'
+    """
+    if not any(mark in layer.text for mark in "%\\&"):
+        return None
+    above = rewritten_lines(layer, ((*match.span(), *_read(match)) for match in _ESCAPE.finditer(layer.text)))
+    return above and visible(above)
+
+
+def _read(match: re.Match[str]) -> tuple[str, int]:
+    """What an escape, or a run of the same kind, stands for, and how many characters stand for one."""
+    kind = str(match.lastgroup)
+    if kind == "slashes":
+        return match[kind][::2], 2
+    if kind in _STRIDES:
+        mark, stride = _STRIDES[kind]
+        return bytes.fromhex(match[0].replace(mark, "")).decode("ascii"), stride
+    if kind in _BYTES:
+        return bytes.fromhex(match[0].replace(_BYTES[kind], "")).decode("utf-8", "replace"), 0
+    if kind in _NUMBERS:
+        return _character(int(match[kind], _NUMBERS[kind])), 0
+    return (_ONE if kind == "one" else _NAMED)[match[kind]], 0
+
+
+def _character(code: int) -> str:
+    return "\ufffd" if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF else chr(code)
+
+
+def concatenated(layer: Layer) -> Layer | None:
+    """String literals put together: `"a" + "b"`, `'a' . 'b'`, `"a" "b"`, `x = "a"; x += "b"`, over line ends too.
+
+    >>> concatenated(Layer('key = "ab" + "cd"')).text
+    'key = "abcd"'
+    """
+    return rewritten_lines(layer, ((*match.span(), "", 0) for match in _CONCATENATION.finditer(layer.text)))
+
+
+def unwrapped(layer: Layer) -> Layer | None:
+    """Tokens put together that a line end breaks: in mail, in a quotation, in a listing with line numbers.
+
+    >>> unwrapped(Layer("the key ghp_AbCd1234\\n  EfGh5678 and more")).text
+    'the key ghp_AbCd1234EfGh5678 and more'
+    """
+    return rewritten_lines(layer, _broken(layer.text), seams=True) if "\n" in layer.text else None
+
+
+def _broken(text: str) -> Iterator[Change]:
+    for match in _NEXT_LINE.finditer(text):
+        left = text[max(0, match.start() - _SAMPLE) : match.start()]
+        kept = left[: len(left) - len(_line_end(left))]
+        if token_goes_on(kept, text[match.end() : match.end() + _SAMPLE]):
+            yield match.start() - len(left) + len(kept), match.end(), "", 0
+
+
+def _line_end(line: str) -> str:
+    r"""The white space that a line ends with, and the mark before it that says it goes on: `=`, `\`."""
+    bare = line.rstrip(" \t")
+    return line[len(bare) - (bare[-1:] in ("=", "\\")) :]
+
+
+def token_goes_on(left: str, right: str) -> bool:
+    """Whether what `left` ends with and what `right` begins with look like the two parts of one random token."""
+    tail = left[len(left.rstrip(TOKEN_CHARACTERS)) :]
+    head = beginning(right)
+    if not tail or not head or _ASSIGNED.match(right) or not (is_random(tail) or "_" in tail or "-" in tail):
+        return False
+    return is_random(head) or (len(tail) >= _LONG and len(head) == len(right.split("\n", 1)[0].rstrip("\"'`,; ")))
+
+
+def beginning(text: str) -> str:
+    """The part of a token that the text begins with."""
+    return text[: len(text) - len(text.lstrip(TOKEN_CHARACTERS))]
+
+
+def is_random(token: str) -> bool:
+    """Whether this looks like a part of a token rather than like a word."""
+    return len(token) >= _LONG or (len(token) >= _SHORT and (token.isupper() or _MIXED.match(token) is not None))
+
+
+def _decoded(layer: Layer) -> Layer | None:
+    """What the spans in base64 and in hex stand for, where that is text; each span one piece."""
+    building, found = Building(layer), False
+    data = layer.text.encode("ascii", "replace")
+    for start, end, decoded in [*_base64_spans(data), *_hex_spans(data)]:
+        building.add(_text(decoded), start, end)
+        building.put(SEPARATOR)
+        found = True
+    return building.layer() if found else None
+
+
+def _base64_spans(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    for match in compiled(_BASE64).finditer(data):
+        run = match[0].rstrip(b"=").translate(_STANDARD)
+        for shift in sorted({stretch.start() % 4 for stretch in compiled(_ASCII).finditer(match[0])}):
+            part = run[shift : len(run) - ((len(run) - shift) % 4 == 1)]
+            yield *match.span(), b64decode(part + b"=" * (-len(part) % 4))
+
+
+def _hex_spans(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    for match in compiled(_HEX).finditer(data):
+        yield *match.span(), bytes.fromhex(_NOT_HEX.sub("", match[0].decode()))
+
+
+def _text(data: bytes) -> str:
+    r"""The bytes as text: UTF-16 shows by its zero bytes, and of what is no text at all the stretches of ASCII count.
+
+    >>> _text("key".encode("utf-16-le"))
+    'key'
+    """
+    if data.count(0) * 4 > len(data):
+        data = data.replace(b"\0", b"")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = " \n".join(stretch.decode() for stretch in _STRETCH.findall(data))
+    return text.replace("\x1e", " ")

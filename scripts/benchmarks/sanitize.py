@@ -1,0 +1,131 @@
+"""`scripts/bench sanitize [PATH …]`: how much the sanitizer finds, how much it takes from text, and how fast it is.
+
+Recall is that of the rules' own examples, plain and in every disguise. What is found in transcripts (files or folders;
+without a path a made-up one) are findings for a person to judge: their number by the megabyte and their share of the
+characters are printed, with what was found by which rule, never the text itself.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+from benchmarks import transcripts
+from benchmarks.disguises import DISGUISES
+from lineage.core.sanitizer import RULES, VERSION, Rule, Sanitizer
+
+_MEGABYTE = 1_000_000
+_MADE_UP = 4 * _MEGABYTE
+_LEFT_OUT = frozenset({"signature", "encrypted_content", "thoughtSignature"})  # as the adapters do
+_HOSTILE = (
+    "a", "eyJ", "password=", "%41", '"a"+', "\u200b", "a\u200b", "\\", "&#65;", "a1\n", "://a:", "\x1b[", "=\n",
+    "é\\n", "-----BEGIN PRIVATE KEY-----\n", "token='q7Zp4vLk9sXw2mBt' ", "Authorization: Bearer ", "[REDACTED:jwt] a",
+    "0x41, ",
+)  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="scripts/bench sanitize", description="What the sanitizer finds.")
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="transcripts: files or folders")
+    options = parser.parse_args(arguments)
+    print(f"{VERSION}, {len(RULES)} rules\n")
+    _print_recall([rule for rule in RULES if rule.example and not rule.personal])
+    _print_hostile()
+    if options.paths:
+        _print_transcripts(_files(options.paths))
+        return
+    with TemporaryDirectory(prefix="lineage-bench-") as folder:
+        path = Path(folder, "session.jsonl")
+        transcripts.write(path, _MADE_UP, seed=1)
+        _print_transcripts([path])
+
+
+def found_in(rule: Rule, disguise: Callable[[str], str]) -> bool:
+    """Whether the rule's example is redacted in the disguise."""
+    return bool(Sanitizer().findings(disguise(rule.example)))
+
+
+def _print_recall(rules: Sequence[Rule]) -> None:
+    plain = [rule.id for rule in rules if not found_in(rule, str)]
+    print(f"own families: {len(rules) - len(plain)} of {len(rules)}{_names(plain)}")
+    hits = 0
+    for name, disguise in DISGUISES.items():
+        missed = [rule.id for rule in rules if not found_in(rule, disguise)]
+        hits += len(rules) - len(missed)
+        print(f"  {name:24} {_percent(len(rules) - len(missed), len(rules))}{_names(missed)}")
+    print(f"disguises: {_percent(hits, len(rules) * len(DISGUISES))}\n")
+
+
+def _print_hostile() -> None:
+    slowest = max((_seconds(unit * (_MEGABYTE // len(unit))), unit) for unit in _HOSTILE)
+    print(f"slowest hostile megabyte: {slowest[0]:.2f} s, {slowest[1]!r} over and over\n")
+
+
+def _seconds(text: str) -> float:
+    start = perf_counter()
+    Sanitizer().text(text)
+    return perf_counter() - start
+
+
+def _print_transcripts(files: Iterable[Path]) -> None:
+    texts = [text for path in files for text in _texts(path)]
+    total = sum(map(len, texts))
+    if not total:
+        sys.exit("no text in there")
+    start = perf_counter()
+    once = [Sanitizer().text(text) for text in texts]
+    seconds = perf_counter() - start
+    found = [finding for text in texts for finding in Sanitizer().findings(text)]
+    replaced = sum(finding.end - finding.start for finding in found)
+    whole = _seconds("\n".join(texts))
+    print(
+        f"{len(texts):,} texts, {total / _MEGABYTE:.2f} MB: {total / seconds / _MEGABYTE:.1f} MB/s one by one,", end=" "
+    )
+    print(f"{total / whole / _MEGABYTE:.1f} MB/s as one")
+    print(f"{len(found) / total * _MEGABYTE:.2f} findings a MB, {replaced / total:.4%} of the characters")
+    print(f"changed by a second run: {sum(Sanitizer().text(text) != text for text in once)}")
+    for rule, count in Counter(finding.rule for finding in found).most_common():
+        print(f"  {rule:32} {count}")
+
+
+def _files(paths: Iterable[Path]) -> list[Path]:
+    return [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path]) if file.is_file()]
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """The strings of a transcript in JSON or JSON lines, decoded; the whole of any other file."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    try:
+        yield from _strings(json.loads(text))
+    except ValueError:
+        for line in text.splitlines(keepends=True):
+            try:
+                yield from _strings(json.loads(line))
+            except ValueError:
+                yield line
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            if key not in _LEFT_OUT:
+                yield from _strings(item)
+
+
+def _percent(count: int, total: int) -> str:
+    return f"{count / total:7.2%}" if total else "no examples"
+
+
+def _names(missed: Sequence[str]) -> str:
+    return f"  without {', '.join(missed)}" if missed else ""

@@ -1,0 +1,83 @@
+"""What looks like a secret and is none stays; a vendor's token among it goes all the same.
+
+Fails when an allow-list is emptied, or when one that is for guesses is asked about a vendor's token.
+"""
+
+import hashlib
+from base64 import b64encode
+
+import pytest
+
+from lineage.core.sanitizer import Rule, Ruleset, Sanitizer
+from tests.unit.core.sanitizer_engine.material import OWN, SECRETS, TOKEN
+
+SHA1, SHA256, SHA512 = (hashlib.new(name, b"x").hexdigest() for name in ("sha1", "sha256", "sha512"))
+SRI = "sha512-" + b64encode(hashlib.sha512(b"x").digest()).decode()
+PNG = b64encode(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(200))).decode()
+
+HARMLESS = {
+    "Amazon's documentation": "aws_access_key_id = " + "AKIA" + "IOSFODNN7EXAMPLE",
+    "Amazon's documentation, secret": "aws_secret_access_key = wJalrXUtnFEMI/" + "K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "Stripe's documentation": "curl -u sk_test_" + "4eC39HqLyjWDarjtT1zdp7dc:",
+    "the example of jwt.io": "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9."
+    "eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ."
+    "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+    "masked by stars": "password = ****************",
+    "masked by x": "GITHUB_TOKEN=ghp_" + "x" * 36,
+    "redacted by another": "secret: <redacted-by-ci>\ntoken = [FILTERED]\npassword=(hidden)",
+    "a variable": "password = ${DB_PASSWORD_2}\nsecret: $SECRET_TOKEN_1\ntoken = {{ vault.token1 }}",
+    "a commit": f"commit {SHA1}\nparent: {SHA1}",
+    "checksums": f'"integrity": "{SRI}"\nchecksum = "{SHA256}"\nsha512:{SHA512}\nEtag: "{SHA1}"',
+    "a digest of an image": f"registry.example.org/app@sha256:{SHA256}",
+    "a UUID": "secret_id: 7b0f1d0e-9c1f-4a8e-8a57-0c7f1f7f0a11",
+    "a lock file": f'{{url = "https://example.org/a.tar.gz", hash = "sha256:{SHA256}", size = 1}}',
+    "an image": f"![x](data:image/png;base64,{PNG})",
+    "a named hash": f"secret_hash: {SHA256}",
+}
+
+
+@pytest.mark.parametrize("text", HARMLESS.values(), ids=HARMLESS)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert Sanitizer().text(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"commit {{}} {SHA1}",
+        f"{SHA256} {{}}",
+        "checksum: {}",
+        "data:image/png;base64,AAAA {}",
+        "<redacted> {}",
+        "uuid={}",
+    ],
+)
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+def test_a_vendors_token_in_harmless_company_goes(text: str, secret: str) -> None:
+    shown = Sanitizer().text(text.format(secret))
+    assert secret not in shown
+    assert all(part in shown for part in text.split("{}"))
+
+
+@pytest.mark.parametrize(
+    "value", ["7b0f1d0e-9c1f-4a8e-8a57-0c7f1f7f0a11", f"sha256:{SHA256}", "[HIDDEN]", "a" * 20, "changeme-1234"]
+)
+def test_a_guess_is_not_made_of_what_is_known_to_be_harmless(value: str) -> None:
+    text = f"secret = '{value}'"
+    assert Sanitizer(OWN).text(text) == text
+
+
+def test_only_guesses_are_not_trusted_with_hashes() -> None:
+    text = f"commit {SHA1}"
+    for guess, shown in ((True, text), (False, "commit [REDACTED:hex]")):
+        assert Sanitizer(Ruleset((Rule(id="hex", pattern=r"\b[0-9a-f]{40}\b", guess=guess),))).text(text) == shown
+
+
+def test_a_plain_hex_secret_without_such_a_name_goes() -> None:
+    assert SHA256 not in Sanitizer(OWN).text(f"secret = '{SHA256}'")
+    assert Sanitizer(OWN).text(f"secret: {SHA256[:30]} x") == "secret: [REDACTED:named-secret] x"
+
+
+def test_a_documented_key_is_allowed_only_as_it_is() -> None:
+    assert "IOSFODNN7" not in Sanitizer().text("AKIA" + "IOSFODNN7QWERTYU")
+    assert TOKEN not in Sanitizer(OWN).text(f"AKIA{'IOSFODNN7EXAMPLE'} {TOKEN}")

@@ -1,0 +1,26 @@
+"""`scripts/bench sanitize` prints recall, findings and speed, and nothing of what it found. No figure is asserted."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.core.sanitizer_engine.material import SECRETS
+
+_SCRIPTS = Path(__file__).parents[4] / "scripts"
+
+
+@pytest.mark.slow
+def test_what_is_in_transcripts_is_counted_and_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "session.jsonl").write_text(
+        f'{{"text": "it is {SECRETS["npm"]}"}}\nno JSON {SECRETS["aws"]}\n', "utf-8"
+    )
+    command = [sys.executable, "-m", "benchmarks", "sanitize", str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(_SCRIPTS)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for said in ("own families: ", "disguises: ", "MB/s", "findings a MB", "changed by a second run: 0"):
+        assert said in done.stdout
+    assert not any(secret in done.stdout for secret in SECRETS.values())

@@ -1,0 +1,100 @@
+"""A hostile megabyte comes through in linear time, in a process of its own: a minute would be a hundred times too long.
+
+Fails with any pattern that backtracks and any loop that looks at the whole text for every match.
+"""
+
+import subprocess
+import sys
+
+import pytest
+
+from lineage.core.sanitizer import RULES
+from scripts.benchmarks.disguises import DISGUISES
+from tests.unit.core.sanitizer_engine.material import TOKEN
+
+_MEGABYTE = 1_000_000
+_LIMIT = 60
+UNITS = {
+    "letters": "a",
+    "jwt": "eyJ",
+    "assignments": "password=",
+    "assigned": "token='q7Zp4vLk9sXw2mBt' ",
+    "percent": "%41",
+    "percent of percent": "%25",
+    "escapes": "\\u0041",
+    "backslashes": "\\",
+    "entities": "&#65;",
+    "concatenations": '"a"+',
+    "quotes": '" ',
+    "gaps": '"a"' + " " * 79 + "\n" + " " * 39,
+    "zero-width": "\u200b",
+    "zero-width between": "a\u200b",
+    "fullwidth": "ａ",
+    "math": "\U0001d4d0",
+    "beginnings of keys": "-----BEGIN PRIVATE KEY-----",
+    "keys without end": "-----BEGIN PRIVATE KEY-----\nMIIE\n",
+    "terminal": "\x1b[",
+    "terminal links": "\x1b]8;;",
+    "parameters": "\x1b[" + "0;" * 400,
+    "urls": "://a:",
+    "addresses": "postgres://a:b@",
+    "headers": "Authorization: Bearer ",
+    "line ends": "aB1\n",
+    "soft breaks": "aB1=\n",
+    "markers": "[REDACTED:jwt] a1",
+    "marker beginnings": "[REDACTED:",
+    "hex": "0x41, ",
+    "tokens": f"{TOKEN} ",
+    "tokens without end": "AKIA",
+    "lone surrogates": "\ud800",
+}
+
+
+def finishes(code: str) -> None:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=_LIMIT, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
+def test_a_hostile_megabyte_comes_through(unit: str) -> None:
+    finishes(
+        "from lineage.core.sanitizer import Sanitizer\n"
+        f"text = {unit!a} * ({_MEGABYTE} // {len(unit)})\n"
+        "once = Sanitizer().text(text)\n"
+        "assert Sanitizer().text(once) == once\n"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["b64encode(data).decode()", "data.hex()", "data.decode('latin-1')", "repr(data)"])
+def test_a_megabyte_of_noise_comes_through(kind: str) -> None:
+    finishes(
+        "from base64 import b64encode\nfrom random import Random\n"
+        "from lineage.core.sanitizer import Sanitizer\n"
+        f"data = Random(1).randbytes({_MEGABYTE})\n"
+        f"once = Sanitizer().text({kind})\n"
+        "assert Sanitizer().text(once) == once\n"
+    )
+
+
+@pytest.mark.slow
+def test_what_every_rule_waits_for_over_and_over_comes_through() -> None:
+    """Every keyword, and the first half of every example: a match that begins everywhere and ends nowhere."""
+    finishes(
+        "from lineage.core.sanitizer import RULES, Sanitizer\n"
+        "units = sorted({w for r in RULES for w in (*r.keywords, r.example[:len(r.example) * 2 // 3]) if w})\n"
+        "for unit in units:\n"
+        "    Sanitizer().text(unit * (50_000 // len(unit)))\n"
+    )
+    assert RULES
+
+
+@pytest.mark.slow
+def test_many_disguised_credentials_come_through() -> None:
+    text = "\n".join(disguise(TOKEN) for disguise in DISGUISES.values())
+    finishes(
+        "from lineage.core.sanitizer import Sanitizer\n"
+        f"text = {text!a} * {200_000 // len(text)}\n"
+        "Sanitizer().text(text)\n"
+    )

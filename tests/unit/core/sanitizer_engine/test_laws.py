@@ -1,0 +1,148 @@
+"""Laws of the engine, for any text: twice is once, the same always, markers stay, findings are what is replaced.
+
+Fails when a piece between two redactions is not searched again, when a marker is searched, or when a layer maps a
+place to another one.
+"""
+
+import hashlib
+import re
+
+import pytest
+from hypothesis import example, given
+
+from lineage.core.sanitizer import MARKER, Rule, Ruleset, Sanitizer, normalized, redactions_in
+from tests.support.materials import texts
+from tests.unit.core.sanitizer_engine.material import EXAMPLES, NOISE, OWN, TOKEN, disguised
+
+ANY = texts(*EXAMPLES, *NOISE) | texts(*NOISE).flatmap(
+    lambda before: disguised().flatmap(lambda hidden: texts(*NOISE).map(lambda after: before + hidden + after))
+)
+
+
+@given(ANY)
+@example("secret='password='secret='a1b2c3d4e5f6'q7Zp4vLk9sXw")
+@example("[REDACTED:" + TOKEN)
+def test_sanitizing_twice_changes_nothing_and_finds_nothing_more(text: str) -> None:
+    once = Sanitizer().text(text)
+    again = Sanitizer()
+    assert again.text(once) == once
+    assert not again.redactions
+    assert again.findings(once) == []
+
+
+@given(ANY)
+def test_the_same_input_gives_the_same_output_and_counts(text: str) -> None:
+    one, other = Sanitizer(), Sanitizer()
+    assert one.text(text) == other.text(text)
+    assert one.redactions == other.redactions
+
+
+@given(ANY)
+def test_markers_survive(text: str) -> None:
+    before = MARKER.findall(normalized(text))
+    after = iter(MARKER.findall(Sanitizer().text(text)))
+    assert all(marker in after for marker in before), "all of them, in their order"
+
+
+@given(ANY)
+def test_findings_are_the_places_that_are_replaced(text: str) -> None:
+    sanitizer = Sanitizer()
+    found = sanitizer.findings(text)
+    parts, position = [], 0
+    for finding in found:
+        parts += [normalized(text[position : finding.start]), f"[REDACTED:{finding.rule}]"]
+        position = finding.end
+    assert not sanitizer.redactions
+    whole = "".join([*parts, normalized(text[position:])])
+    assert _without_terminal(whole) == _without_terminal(sanitizer.text(text))
+    assert len(found) == sanitizer.redactions.total()
+
+
+def _without_terminal(text: str) -> str:
+    """A terminal sequence, or a line end of two characters, that a finding cuts leaves something behind."""
+    return re.sub(r"[^A-Za-z0-9_:]|\bm\b", "", text)
+
+
+@given(ANY)
+def test_lines_and_columns_count_from_one(text: str) -> None:
+    shown = normalized(text)
+    for finding in Sanitizer().findings(text):
+        lines = shown.split("\n")
+        assert 1 <= finding.line <= len(lines)
+        assert 1 <= finding.column <= len(lines[finding.line - 1]) + 1
+
+
+def test_a_finding_says_where_and_never_what() -> None:
+    (finding,) = Sanitizer(OWN).findings(f"one\r\ntwo\x1b[31m é {TOKEN[:9]}\u200b{TOKEN[9:]}.")
+    assert finding == ("probe-token", 16, 16 + len(TOKEN) + 1, 2, 7)
+    assert TOKEN[:9] not in repr(finding)
+
+
+@pytest.mark.parametrize(
+    "marker",
+    ["[REDACTED:jwt]", "[REDACTED:some-old-rule]", "***", "<redacted>", "[FILTERED]", "xxxxxxxxxxxxxxxx", "[REDACTED]"],
+)
+def test_a_marker_is_neither_replaced_nor_extended(marker: str) -> None:
+    for text in (marker, f"password = {marker}", f'"secret": "{marker}"', f"password={marker}{marker}"):
+        assert Sanitizer().text(text) == text
+
+
+def test_a_credential_that_poses_as_a_marker_is_none() -> None:
+    assert Sanitizer(OWN).text(f"[REDACTED:{TOKEN}]") == "[REDACTED:[REDACTED:probe-token]]"
+
+
+def test_redactions_are_counted_by_rule_and_seen_in_the_text() -> None:
+    sanitizer = Sanitizer(OWN)
+    shown = sanitizer.text(f"{TOKEN} {TOKEN}, password='q7Zp4vLk9sXw'")
+    assert sanitizer.redactions == {"probe-token": 2, "named-secret": 1}
+    assert redactions_in(shown) == 3
+
+
+def test_of_overlapping_findings_the_first_and_longest_names_what_covers_all_of_them() -> None:
+    assert Sanitizer(OWN).text(f"secret='abc-{TOKEN}' ok") == "secret='[REDACTED:named-secret]' ok"
+    assert Sanitizer(OWN).text(f"secret='{TOKEN}/and_more' ok") == "secret='[REDACTED:probe-token]/and_more' ok"
+
+
+def test_what_never_comes_to_rest_is_redacted_whole() -> None:
+    """Each pass finds one piece more: in the end the rest goes as a whole, and a second run has nothing to find."""
+    rules = Ruleset((Rule(id="first", pattern=r"\Axx(?:yy)?"),))
+    once = Sanitizer(rules).text("xxyy" * 100)
+    assert "x" not in once
+    assert Sanitizer(rules).text(once) == once
+
+
+def test_a_marker_is_not_searched() -> None:
+    rules = Ruleset((Rule(id="word", pattern="(?i)redacted|jwt"),))
+    assert Sanitizer(rules).text("a jwt, [REDACTED:jwt]") == "a [REDACTED:word], [REDACTED:jwt]"
+
+
+@pytest.mark.parametrize("before", [0, 16_000, 16_384, 40_000])
+def test_a_secret_longer_than_the_parts_a_long_text_is_searched_in_is_one(before: int) -> None:
+    body = "".join(f"{number:064d}\n" for number in range(1200))
+    words = "words " * (before // 6)
+    text = f"{words}\n-----BEGIN PROBE PRIVATE KEY-----\n{body}-----END PROBE PRIVATE KEY-----\n{TOKEN} x"
+    assert Sanitizer(OWN).text(text) == f"{words}\n[REDACTED:probe-block]\n[REDACTED:probe-token] x"
+
+
+@pytest.mark.parametrize("before", range(49_110, 49_200, 6))
+def test_a_secret_is_found_wherever_it_lies_in_a_long_text(before: int) -> None:
+    text = f"{'words ' * (before // 6)}{TOKEN}{' words' * 20_000}"
+    assert Sanitizer(OWN).text(text) == text.replace(TOKEN, "[REDACTED:probe-token]")
+
+
+GOLDEN = {
+    "plain": f"the token is {TOKEN}, and password = 'q7Zp4vLk9sXw'.\r\n",
+    "mixed": f"é 🙂 {TOKEN[:8]}\u200b{TOKEN[8:]} %70robe_{TOKEN[6:]} \ud800 [REDACTED:jwt]\x1b[0m",
+    "block": OWN.rules[1].example.replace("\n", "\\n"),
+}
+DIGESTS = {"plain": "8af55245c199d15f", "mixed": "c69403c1e8b77389", "block": "5dc16eaeeeac1d9c"}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_bytes_are_the_same_on_every_system(name: str) -> None:
+    assert hashlib.sha256(Sanitizer(OWN).text(GOLDEN[name]).encode()).hexdigest()[:16] == DIGESTS[name]
+
+
+def test_the_version_follows_all_that_can_change_a_result() -> None:
+    assert OWN.version == "sanitize_transcript_v1+9ddaed04"
+    assert Ruleset(OWN.rules[:2]).version != OWN.version != Ruleset(OWN.rules[::-1]).version

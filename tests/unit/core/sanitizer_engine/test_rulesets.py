@@ -1,0 +1,155 @@
+"""Rule sets: personal rules are chosen, masked the same for everyone or left out; without the engine nothing runs.
+
+Fails when a personal rule runs unasked, when what is left out is not searched again, when the engine's absence or the
+failure of the search for keywords counts as "nothing found".
+"""
+
+import builtins
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from lineage.core.sanitizer import (
+    BUILTIN,
+    DROP,
+    MARKER,
+    MASK,
+    RULES,
+    VERSION,
+    Allowance,
+    Rule,
+    Ruleset,
+    Sanitizer,
+    digest_of,
+    ruleset,
+)
+from lineage.errors import EngineMissing, InvalidInput
+from tests.support.materials import texts
+from tests.unit.core.sanitizer_engine.material import OWN, PROBE, TOKEN
+
+HOME = Rule(
+    id="probe-user", pattern=r"/(?:home|Users)/([a-z]{2,20})\b", keywords=("/home/", "/users/"), group=1, personal=True
+)
+DROPPING = ruleset([HOME, PROBE], {HOME.id: DROP})
+
+
+def test_personal_rules_are_used_only_where_they_are_chosen() -> None:
+    text = "cd /home/ada/demo"
+    assert Sanitizer(ruleset([HOME])).text(text) == text
+    assert not any(rule.personal for rule in BUILTIN.rules)
+
+
+def test_a_masked_project_stays_one_project_and_a_path() -> None:
+    sanitizer = Sanitizer(ruleset([HOME], {HOME.id: MASK}))
+    assert sanitizer.text("/home/ada/demo, /Users/ada/demo/x") == (
+        "/home/[REDACTED:probe-user]/demo, /Users/[REDACTED:probe-user]/demo/x"
+    )
+    assert sanitizer.text("/home/ada/demo") == sanitizer.text("/home/bob/demo")
+
+
+def test_what_is_dropped_leaves_nothing_and_what_comes_together_then_is_searched_again() -> None:
+    assert Sanitizer(DROPPING).text("cd /home/ada/demo") == "cd /home//demo"
+    apart = Rule(id="apart", pattern="~+", personal=True)
+    sanitizer = Sanitizer(ruleset([apart, PROBE], {"apart": DROP}))
+    assert sanitizer.text(f"{TOKEN[:12]}~~{TOKEN[12:]} x") == "[REDACTED:probe-token] x"
+
+
+@given(texts("/home/", "/home/ada", "ada", "/", TOKEN, "probe_"))
+def test_dropping_twice_is_dropping_once(text: str) -> None:
+    once = Sanitizer(DROPPING).text(text)
+    assert Sanitizer(DROPPING).text(once) == once
+    assert "".join(Sanitizer(DROPPING).stream([once])) == once
+
+
+def test_what_never_stops_coming_together_is_masked_in_the_end() -> None:
+    nested = Rule(id="nested", pattern=r"\(\)", personal=True)
+    sanitizer = Sanitizer(ruleset([nested], {"nested": DROP}))
+    once = sanitizer.text("(" * 50 + ")" * 50)
+    assert "()" not in once
+    assert Sanitizer(ruleset([nested], {"nested": DROP})).text(once) == once
+
+
+def test_a_personal_rule_that_there_is_not_is_an_error_that_names_the_others() -> None:
+    with pytest.raises(InvalidInput) as raised:
+        ruleset([HOME], {"shoe-size": MASK})
+    assert "shoe-size" in raised.value.message
+    assert "probe-user" in raised.value.hint
+
+
+def test_the_version_is_of_the_contract_and_the_rules() -> None:
+    contract, digest = VERSION.split("+")
+    assert contract == "sanitize_transcript_v1"
+    assert len(digest) == 8
+    versions = [BUILTIN.version, ruleset([PROBE]).version, ruleset([HOME], {HOME.id: MASK}).version, DROPPING.version]
+    assert len(set(versions)) == 4
+    assert versions[0] == VERSION == ruleset().version
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"id": "other"}, {"pattern": "x"}, {"keywords": ()}, {"group": 1}, {"entropy": 1.0}, {"guess": True},
+        {"personal": True}, {"allow": (Allowance(words=("x",)),)},
+    ],
+)  # fmt: skip
+def test_everything_that_changes_a_result_changes_the_digest(change: dict[str, Any]) -> None:
+    values = {"id": "a", "pattern": "(a)", "keywords": ("a",)}
+    assert digest_of([Rule(**{**values, **change})]) != digest_of([Rule(**values)])
+    assert digest_of([Rule(**values, example="a", source="s", description="d")]) == digest_of([Rule(**values)])
+
+
+def test_a_rule_can_be_left_out() -> None:
+    assert Sanitizer(ruleset([PROBE], without=[PROBE.id])).text(TOKEN) == TOKEN
+
+
+def test_allowances_entropy_and_groups_decide_what_is_a_secret() -> None:
+    rule = Rule(id="r", pattern=r"k=(\w{4,})", group=1, entropy=1.5, allow=(
+        Allowance(words=("dontcare",)),
+        Allowance(patterns=("^k=zz",), over="match"),
+        Allowance(patterns=("# ok$",), over="line"),
+        Allowance(patterns=("^A",), words=("b",), every=True),
+    ))  # fmt: skip
+    kept = ["k=aaaa", "k=DontCare1", "k=zz12", "k=q1w2e3 # ok", "k=A1b2"]
+    for text in kept:
+        assert Sanitizer(Ruleset((rule,))).text(f"x\n{text}\ny") == f"x\n{text}\ny"
+    assert Sanitizer(Ruleset((rule,))).text("k=A1c2 k=q1w2e3\n# ok") == "k=[REDACTED:r] k=[REDACTED:r]\n# ok"
+
+
+def test_text_that_is_not_ascii_is_matched_as_text() -> None:
+    rule = Rule(id="passwort", pattern="пароль: ([^ ]+)", group=1)
+    assert Sanitizer(Ruleset((rule, PROBE))).text(f"é пароль: тайна1 и {TOKEN}") == (
+        "é пароль: [REDACTED:passwort] и [REDACTED:probe-token]"
+    )
+
+
+def test_every_rule_has_an_id_that_is_a_marker() -> None:
+    assert all(MARKER.fullmatch(f"[REDACTED:{rule.id}]") for rule in RULES)
+
+
+def test_without_the_engine_nothing_is_sanitized(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def missing(name: str, *rest: Any, **more: Any) -> Any:
+        if name == "re2":
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.delitem(sys.modules, "re2")
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(EngineMissing) as raised:
+        Sanitizer()
+    assert "google-re2" in raised.value.hint
+
+
+def test_where_the_search_for_keywords_gives_up_all_rules_are_tried() -> None:
+    """RE2's sets say "none" both for no match and for no memory."""
+
+    class GaveUp:
+        def Match(self, _: bytes) -> None:  # noqa: N802
+            return None
+
+    rules = Ruleset(OWN.rules)
+    vars(rules)["_keywords"] = GaveUp()
+    assert Sanitizer(rules).text(TOKEN) == "[REDACTED:probe-token]"

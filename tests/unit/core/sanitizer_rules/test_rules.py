@@ -1,0 +1,271 @@
+"""The rules one by one: each finds its example wherever it stands, redacts the secret and nothing else, and no rule
+takes ordinary code, prose, placeholders or digests for a secret.
+
+Fails when a rule demands something behind its secret, takes more than the secret, or goes by less than its mark.
+"""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from lineage.core.sanitizer import BUILTIN, MARKER, RULES, Rule, Ruleset, Sanitizer, ruleset
+from lineage.core.sanitizer.patterns import compiled
+from lineage.core.sanitizer.rule import FIRST_GROUP
+from lineage.core.sanitizer.rules import DIGEST
+from tests.unit.core.sanitizer_rules.ordinary import ORDINARY
+
+SURROUNDINGS = {
+    "prose with a comma": "we use {}, and that works",
+    "prose with a full stop": "It is {}.",
+    "double quotes": 'x = "{}"',
+    "single quotes in a list": "['{}', 1]",
+    "the query of an address": "https://a.example.org/?q={}&x=1",
+    "YAML": "a:\n  b: {}\n  c: d\n",
+    "backticks": "run `{}` now",
+    "bold": "- **{}**",
+    "parentheses": "see ({}) there",
+    "the start of a line": "first\n{} is it",
+    "the end of a line": "it is {}\nlast",
+    "a diff": "@@ -1 +1 @@\n-KEY=\n+KEY={}\n",
+    "XML": "<a>{}</a>",
+}
+TO_A_SPACE = {"netrc-password", "pgpass-password"}
+"""Files that end a password with white space alone: in an address there is no telling where it ends."""
+
+
+def match_of(rule: Rule, text: str) -> Any:
+    return compiled(rule.pattern).search(text.encode())
+
+
+def secret_in(rule: Rule, match: Any) -> str:
+    group = rule.group
+    if group == FIRST_GROUP:
+        group = next((number for number, held in enumerate(match.groups(), 1) if held), 0)
+    secret = match.group(group)
+    assert isinstance(secret, bytes)
+    return secret.decode()
+
+
+def secret_of(rule: Rule) -> str:
+    return secret_in(rule, match_of(rule, rule.example))
+
+
+def escaped(text: str, times: int) -> str:
+    return text if not times else escaped(json.dumps(text, ensure_ascii=False)[1:-1], times - 1)
+
+
+def redacted(text: str, rules: Ruleset = BUILTIN) -> str:
+    return MARKER.sub("@", Sanitizer(rules).text(text))
+
+
+CREDENTIALS = [rule for rule in RULES if not rule.personal]
+MARKED = [
+    rule
+    for rule in CREDENTIALS
+    if any(len(word) > 2 and secret_of(rule).lower().startswith(word) for word in rule.keywords) and not rule.guess
+]
+"""Rules whose secrets carry a mark of the vendor at their start."""
+
+each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+each_credential = pytest.mark.parametrize("rule", CREDENTIALS, ids=lambda rule: rule.id)
+each_marked = pytest.mark.parametrize("rule", MARKED, ids=lambda rule: rule.id)
+
+
+def test_ids_are_unique_and_can_stand_in_a_marker() -> None:
+    assert len({rule.id for rule in RULES}) == len(RULES)
+    assert all(MARKER.fullmatch(f"[REDACTED:{rule.id}]") for rule in RULES)
+
+
+def test_there_are_rules_for_far_more_families_than_were_asked_for() -> None:
+    assert len(CREDENTIALS) >= 190
+    assert len(MARKED) >= 150
+
+
+def test_the_digest_is_of_these_rules() -> None:
+    assert re.fullmatch("[0-9a-f]{8}", DIGEST)
+
+
+@each_rule
+def test_a_rule_says_what_it_is_and_where_that_stands(rule: Rule) -> None:
+    assert rule.description
+    assert rule.example
+    assert re.fullmatch(r"https://[a-z0-9.-]+/[^\s]*", rule.source)
+
+
+@each_rule
+def test_a_keyword_is_in_what_the_rule_matches(rule: Rule) -> None:
+    assert all(rule.keywords)
+    assert all(word == word.lower() or not word.isascii() for word in rule.keywords)
+    lowered = match_of(rule, rule.example).group(0).lower()
+    assert not rule.keywords or any(word.encode() in lowered for word in rule.keywords)
+
+
+@each_rule
+def test_a_rule_takes_its_example_for_a_secret(rule: Rule) -> None:
+    start = rule.example.index(secret_of(rule))
+    hits = Ruleset((rule,)).hits(rule.example)
+    assert (start, start + len(secret_of(rule))) in [(hit.start, hit.end) for hit in hits]
+
+
+@each_rule
+def test_the_secret_of_an_example_is_redacted_and_nothing_else(rule: Rule) -> None:
+    rules = ruleset(personal={rule.id: "mask"} if rule.personal else None)
+    assert redacted(rule.example, rules) == rule.example.replace(secret_of(rule), "@")
+
+
+@each_credential
+def test_an_example_is_found_wherever_it_stands(rule: Rule) -> None:
+    places = {name: around for name, around in SURROUNDINGS.items() if "&" not in around or rule.id not in TO_A_SPACE}
+    texts = {name: around.replace("{}", rule.example) for name, around in places.items()}
+    wanted = {name: text.replace(secret_of(rule), "@") for name, text in texts.items()}
+    assert {name: redacted(text) for name, text in texts.items()} == wanted
+
+
+@each_credential
+@pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
+def test_an_example_is_found_in_escaped_text(rule: Rule, times: int) -> None:
+    text = escaped(f"one\n{rule.example}\ntwo", times)
+    assert redacted(text) == text.replace(escaped(secret_of(rule), times), "@")
+
+
+@each_marked
+def test_without_its_mark_the_rule_finds_nothing(rule: Rule) -> None:
+    secret = secret_of(rule)
+    other = "%" if secret[0] in "{$-" else "j" if secret[0] != "j" else "w"
+    assert match_of(rule, rule.example.replace(secret, other + secret[1:])) is None
+
+
+@each_marked
+def test_the_mark_alone_is_no_secret(rule: Rule) -> None:
+    secret = secret_of(rule)
+    word = max((word for word in rule.keywords if secret.lower().startswith(word)), key=len)
+    assert match_of(rule, rule.example.replace(secret, secret[: len(word)])) is None
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_what_is_ordinary_stays(text: str) -> None:
+    assert Sanitizer().text(text) == text
+
+
+PEM = "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----"
+LINES = [f"MIIEowIBAAKCAQEA{number:02}" + "aB3dE5gH7/kL9+nP" * 3 for number in range(1, 9)]
+BLOCK = PEM.format("\n".join([*LINES, "qW3rT5=="]))
+WRITTEN = {
+    "as it is": BLOCK,
+    "with its lines indented": BLOCK.replace("\n", "\n    "),
+    "in quotation": BLOCK.replace("\n", "\n> "),
+    "added in a diff": BLOCK.replace("\n", "\n+"),
+    "taken out in a diff": BLOCK.replace("\n", "\n-"),
+    "with line numbers": "".join(f"\n{number:6}→{line}" for number, line in enumerate(BLOCK.split("\n"), 1))[8:],
+    "with numbers and tabs": "".join(f"\n{number:6}\t{line}" for number, line in enumerate(BLOCK.split("\n"), 1))[8:],
+    "escaped": BLOCK.replace("\n", "\\n"),
+    "escaped twice": BLOCK.replace("\n", "\\\\n"),
+    "as strings put together": BLOCK.replace("\n", '\\n" +\n    "'),
+    "on one line": BLOCK.replace("\n", " "),
+    "encrypted": BLOCK.replace("KEY-----\nM", "KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A1B\n\nM"),
+}
+
+
+@pytest.mark.parametrize("block", WRITTEN.values(), ids=WRITTEN)
+def test_a_private_key_is_redacted_as_a_whole(block: str) -> None:
+    assert redacted(f'a "{block}", b') == 'a "@", b'
+
+
+@pytest.mark.parametrize("block", WRITTEN.values(), ids=WRITTEN)
+def test_of_a_private_key_without_its_end_no_line_is_left(block: str) -> None:
+    shown = redacted(block[: block.index("qW3rT5")])
+    assert "@" in shown
+    assert not re.search(r"[A-Za-z0-9+/]{12}", shown)
+
+
+def test_what_is_only_said_about_private_keys_stays() -> None:
+    text = 'A file that begins with "-----BEGIN PRIVATE KEY-----" and has nothing else is refused.'
+    assert redacted(text) == text
+
+
+PERSONAL = {
+    "email": ("mail ada.byron@example.org, please", "mail @, please"),
+    "user-name": (r"/home/ada/x, /Users/ada, C:\Users\ada\x", r"/home/@/x, /Users/@, C:\Users\@\x"),
+    "ip-address": ("from 203.0.113.77:80 or [2001:db8::17]", "from @:80 or [@]"),
+}
+
+
+@pytest.mark.parametrize("name", PERSONAL)
+def test_personal_data_stays_unless_its_rule_is_chosen(name: str) -> None:
+    given, shown = PERSONAL[name]
+    assert Sanitizer().text(given) == given
+    assert redacted(given, ruleset(personal={name: "mask"})) == shown
+
+
+def test_the_personal_rules_are_these() -> None:
+    assert {rule.id for rule in RULES if rule.personal} == set(PERSONAL)
+
+
+UNSEEN = {
+    "an environment": "export ORBITDB_TOKEN={}",
+    "a Dockerfile": "ENV ORBITDB_API_KEY {}",
+    "Python": "orbit_secret = '{}'",
+    "Python, by environment": 'os.environ["ORBIT_TOKEN"] = "{}"',
+    "a default": 'os.getenv("ORBIT_TOKEN", "{}")',
+    "JavaScript": "const orbitApiKey = '{}';",
+    "TypeScript": 'const token: string = "{}";',
+    "Go": 'orbitKey := "{}"',
+    "Rust": 'let secret_key: &str = "{}";',
+    "Java": 'private static final String API_TOKEN = "{}";',
+    "PHP": "'client_secret' => '{}',",
+    "Ruby": "client = Orbit.new(api_key: '{}')",
+    "C": '#define ORBIT_TOKEN "{}"',
+    "JSON": '{"orbitToken": "{}"}',
+    "JSON in JSON": '{\\"orbitToken\\": \\"{}\\"}',
+    "YAML": "orbit:\n  access_token: {}\n",
+    "TOML": 'auth_token = "{}"',
+    "INI": "[orbit]\nsecret = {}\n",
+    "XML": "<apiToken>{}</apiToken>",
+    "an XML attribute": '<add key="OrbitToken" value="{}" />',
+    "PowerShell": '$env:ORBIT_TOKEN = "{}"',
+    "cmd": "set ORBIT_TOKEN={}",
+    "setx": "setx ORBIT_TOKEN {}",
+    "an option": "orbit --api-key {} push",
+    "an option with a sign": "orbit --token={}",
+    "an address": "https://orbit.example.org/v1?token={}&page=2",
+    "a header": "X-Orbit-Token: {}",
+    "curl": 'curl -H "Authorization: Bearer {}" https://orbit.example.org',
+    "prose": "Our API key for the orbit service is {}, keep it safe.",
+    "a table": "| orbit | API key | `{}` |\n",
+    "Kubernetes": "- name: ORBIT_TOKEN\n  value: {}\n",
+    "Terraform": 'variable "orbit_token" {\n  default = "{}"\n}',
+    "a call": 'client = OrbitClient("{}")',
+    "a comparison": 'if token == "{}":',
+    "an alternative": "process.env.ORBIT_TOKEN || '{}'",
+}
+VALUES = ("q7Zp4vLk9sXwT2mRb8Yc5N", "9f86d081884c7d659a2feaa0c55ad015", "kd3-Xv9_Pq2Lr7Tb5Wn8Zs4Hm6")
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("written", UNSEEN.values(), ids=UNSEEN)
+def test_a_family_that_no_rule_knows_is_found_by_what_stands_beside_it(written: str, value: str) -> None:
+    assert redacted(written.replace("{}", value)) == written.replace("{}", "@")
+
+
+PASSWORDS = {
+    "an environment": "DB_PASSWORD={}",
+    "quotes": 'password = "{}"',
+    "JSON": '"dbPassword": "{}",',
+    "another language": "contraseña: {}",
+    "an option": "backup --password {} now",
+    "MySQL": "mysql -u root -p{} app",
+    "curl": "curl -u ada:{} https://a.example.org",
+    "an address": "amqp://ada:{}@mq.example.org/",
+    "a connection string": "Server=a;User Id=b;Pwd={};Encrypt=true",
+    "a statement": "ALTER USER ada WITH PASSWORD '{}'",
+    "a sentence": "The password is {}.",
+    "a call": 'login("ada", "{}")',
+}
+
+
+@pytest.mark.parametrize("value", ["hunter42x", "Tr0ub4dor!3", "Blue7Otter"])
+@pytest.mark.parametrize("written", PASSWORDS.values(), ids=PASSWORDS)
+def test_a_password_is_found_by_what_stands_beside_it(written: str, value: str) -> None:
+    assert redacted(written.replace("{}", value)) == written.replace("{}", "@")
