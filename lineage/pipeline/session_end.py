@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from lineage.core import naming
 from lineage.core.documents import Artifact
+from lineage.core.identity import session_token
 from lineage.core.job import Job
 from lineage.core.planner import Intent
 from lineage.core.request import SESSION_END, Request
@@ -33,7 +34,7 @@ def session_end(house: House, request: Request) -> Outcome:
         return Outcome(status=REFUSED, session_token=request.token, reason=REMOVED)
     source = sources.observed(request, house.rules, house.settings, house.canon.tombstones.removed_turns())
     with sessions.taken_up(house, request.token, source) as (session, finished):
-        turns = _new_turns(house, session, source)
+        turns = _new_turns(house, session, request, source)
         if not turns:
             return _nothing_new(house, session, source, finished)
         intent = _intent(house, session, request, source, turns)
@@ -41,10 +42,19 @@ def session_end(house: House, request: Request) -> Outcome:
     return _captured(intent, source, turns)
 
 
-def _new_turns(house: House, session: Session, source: Source) -> Sequence[Turn]:
+def _new_turns(house: House, session: Session, request: Request, source: Source) -> Sequence[Turn]:
+    if not session.captures and source.forked_from:
+        return source.turns[_inherited(house, request.identity.agent_id, source) :]
     mark = sessions.watermark(house, session)
     known = first_new(source.turns, mark, house.rules.version, lambda: sessions.captured_ids(house, session))
     return source.turns[known:]
+
+
+def _inherited(house: House, agent_id: str, source: Source) -> int:
+    """How many turns a fork begins with that are its parent's: a turn belongs to the first session that holds it."""
+    parent = sessions.observed(house, session_token(agent_id, source.forked_from or ""))
+    owned = set(sessions.captured_ids(house, parent))
+    return next((n for n, turn in enumerate(source.turns) if turn.id not in owned), len(source.turns))
 
 
 def _nothing_new(house: House, session: Session, source: Source, finished: Sequence[Artifact]) -> Outcome:
@@ -71,7 +81,7 @@ def _intent(house: House, session: Session, request: Request, source: Source, tu
     job = next((job for job in session.jobs if job.flow == SESSION_END), None)
     request = replace(request, captured_at=_moment(session, request, job))
     happened = digest(turns)
-    ending = "ended" if turns[0].number == 1 else "was resumed and ended"
+    ending = "was resumed and ended" if session.captures else "ended"
     sentenced = (
         (job.sentence, job.quality)
         if job and job.sentence

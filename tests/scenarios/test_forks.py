@@ -1,0 +1,78 @@
+"""Forks: what a session inherited belongs to its parent. (format: Captures)
+
+Fails without `_inherited` in pipeline/session_end.py, without the parent's captured ids in it, and, for what was
+removed, without `removed_turns` in pipeline/source.py.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.core import transcript
+from lineage.core.documents import Artifact
+from lineage.pipeline.house import House, Outcome
+from lineage.pipeline.reading import document_at
+from lineage.pipeline.removal import remove
+from tests.support.houses import end, house_at
+
+PROJECTS = Path(__file__).parents[1] / "data/claude-code/projects/-home-ada-demo"
+PARENT = "aa765e29-162b-5be6-8e53-f03014531e0e"
+FORK = "2489c83d-fca2-5674-a85a-9f9be83b8d4e"
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Any:
+    with house_at(tmp_path / "vault") as opened:
+        yield opened
+
+
+@pytest.fixture
+def went_on(tmp_path: Path) -> Path:
+    """The fork of the samples, with something of its own behind what it inherited."""
+    own = {
+        "type": "user", "uuid": "of-the-fork", "parentUuid": None, "sessionId": FORK, "cwd": "/home/ada/demo",
+        "timestamp": "2026-10-02T11:00:00.000Z", "message": {"role": "user", "content": "And now in the fork?"},
+    }  # fmt: skip
+    path = tmp_path / f"{FORK}.jsonl"
+    path.write_text((PROJECTS / path.name).read_text() + json.dumps(own) + "\n")
+    return path
+
+
+def ended(house: House, session: str, path: Path | None = None) -> Outcome:
+    path = path or PROJECTS / f"{session}.jsonl"
+    return end(house, session, harness="claude-code", transcript_path=str(path))
+
+
+def captured(house: House, outcome: Outcome) -> Artifact:
+    document = document_at(house, outcome.transcript_path or "")
+    assert isinstance(document, Artifact)
+    return document
+
+
+def ids(artifact: Artifact) -> set[str]:
+    return set(transcript.turn_ids(artifact.body))
+
+
+def test_a_fork_begins_after_what_it_inherited_and_names_its_parent(house: House, went_on: Path) -> None:
+    parent = captured(house, ended(house, PARENT))
+    assert ended(house, FORK).status == "unchanged", "it has nothing of its own yet"
+    fork = captured(house, ended(house, FORK, went_on))
+    assert fork.forked_from == PARENT
+    assert [turn.text for turn in transcript.parsed(fork.body)] == ["And now in the fork?"]
+    assert transcript.parsed(fork.body)[0].number == len(ids(parent)) + 1
+    assert ended(house, FORK, went_on).status == "unchanged"
+
+
+def test_a_fork_whose_parent_is_not_known_holds_everything(house: House, went_on: Path) -> None:
+    fork = captured(house, ended(house, FORK, went_on))
+    assert transcript.parsed(fork.body)[0].number == 1
+
+
+def test_a_fork_of_a_removed_session_brings_nothing_of_it_back(house: House, went_on: Path) -> None:
+    parent = captured(house, ended(house, PARENT))
+    remove(house, PARENT, reason="asked for")
+    fork = captured(house, ended(house, FORK, went_on))
+    assert not ids(fork) & ids(parent)
+    assert [turn.text for turn in transcript.parsed(fork.body)] == ["And now in the fork?"]
