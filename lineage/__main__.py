@@ -4,10 +4,15 @@ import sys
 
 
 def main() -> None:
-    """Runs the command line and exits with its code."""
+    """Runs the command line and exits with its code. A hook is dispatched before anything heavy is imported."""
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments):
+        from lineage.cli.doorbell import main as ring
+
+        sys.exit(ring(arguments[1:]))
     from lineage.cli.main import run
 
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(run(arguments))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,11 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 _REAL_HOME = Path.home()
+_POINTERS = (
+    "LINEAGE_WORKSPACE", "LINEAGE_SUPPRESS", "LINEAGE_NO_WORKER", "SIGNET_WORKSPACE", "XDG_STATE_HOME",
+    "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "PI_CODING_AGENT_DIR",
+    "OPENCLAW_STATE_DIR",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +34,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     """An empty home; a test that would look into the real one finds this instead."""
     folder = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(folder))
-    for name in ("LINEAGE_WORKSPACE", "SIGNET_WORKSPACE", "CLAUDE_CONFIG_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+    for name in _POINTERS:
         monkeypatch.delenv(name, raising=False)
     return folder
 

@@ -30,6 +30,11 @@ COMMANDS = {
     "remove": "lineage.cli.remove",
     "sanitize": "lineage.cli.sanitize",
     "resanitize": "lineage.cli.resanitize",
+    "doctor": "lineage.cli.doctor",
+    "hook": "lineage.cli.hook",
+    "work": "lineage.cli.work",
+    "sweep": "lineage.cli.sweep",
+    "hooks": "lineage.cli.hooks",
 }
 
 

@@ -43,6 +43,12 @@ def _say(state: dict[str, Any]) -> None:
         say(f"{mark}: {value}")
     for job in state["unfinished"]:
         say(f"unfinished {job['flow']} of {job['session_token']}, signalled {job['captured_at']}")
+    for rung in state["signals"]:
+        say(f"waiting    a signal of {rung['harness']}, {rung['at']}" + (f": {rung['why']}" if rung["why"] else ""))
+    for rung in state["given_up"]:
+        say(f"given up   a signal of {rung['harness']}, {rung['at']}: {rung['why']}")
+    if state["hook_failures"]:
+        say(f"hooks      {len(state['hook_failures'])} failed, the last: {state['hook_failures'][-1]}")
     for path in state["damaged_jobs"]:
         say(f"damaged    .lineage/{path}: left as it is")
     if state["telemetry_was_damaged"]:

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lineage.core import naming, transcript
+from lineage.canon import Rung
+from lineage.core import doorbell, naming, transcript
 from lineage.core.documents import Artifact
 from lineage.core.turns import Turn
 from lineage.errors import NotFoundError
 from lineage.index import Hit, SessionRow
 from lineage.pipeline.house import House
 from lineage.pipeline.reading import document_at
+from lineage.store import read_or_none
 
 _SHOWN_CANDIDATES = 5
 
@@ -72,6 +74,16 @@ def search(house: House, query: str, agent_id: str | None, limit: int) -> list[H
     return house.index.search(query, agent_id, limit=limit)
 
 
+def hook_failures(house: House) -> list[str]:
+    """What the doorbell could not do, oldest first: a hook never tells its harness."""
+    blob = read_or_none(house.canon.signals.store, doorbell.LOG)
+    return blob.data.decode("utf-8", errors="replace").splitlines() if blob else []
+
+
+def _rung(rung: Rung) -> dict[str, Any]:
+    return {"harness": rung.harness, "agent_id": rung.agent, "at": rung.at, "attempts": rung.attempts, "why": rung.why}
+
+
 def status(house: House) -> dict[str, Any]:
     """What `lineage status` shows: counts, unfinished flows, counters, the last render."""
     spool = house.canon.spool
@@ -84,7 +96,10 @@ def status(house: House) -> dict[str, Any]:
         "unfinished": [
             {"flow": job.flow, "session_token": job.token, "captured_at": job.captured_at} for job in spool.pending()
         ],
-        "damaged_jobs": spool.damaged(),
+        "damaged_jobs": [*spool.damaged(), *house.canon.signals.damaged()],
+        "signals": [_rung(rung) for rung in house.canon.signals.pending()],
+        "given_up": [_rung(rung) for rung in house.canon.signals.dead()],
+        "hook_failures": hook_failures(house),
         "counters": house.telemetry.counters(),
         "telemetry_was_damaged": house.telemetry.was_damaged,
         "marks": dict(house.telemetry.marks()),

@@ -1,0 +1,24 @@
+"""`lineage hook`: the help of the doorbell, and the way to it where options stand before the command."""
+
+import click
+
+from lineage.cli import options
+
+
+@click.command("hook", context_settings={"ignore_unknown_options": True})
+@click.argument("harness")
+@click.option("--agent", metavar="ID", default="default", show_default=True, help="The agent the sessions belong to.")
+@options.workspace
+def command(root: object, harness: str, agent: str) -> int:
+    """Take what a harness's hook hands over on stdin; `lineage hooks install` puts this command into its settings.
+
+    It leaves the payload in the spool and starts the worker, prints nothing but a session start's block, and always
+    exits 0; what went wrong shows in `lineage status`.
+
+    \b
+    Example:
+      lineage hook claude-code --agent default
+    """
+    from lineage.cli.doorbell import main
+
+    return main([harness, "--workspace", str(root), "--agent", agent])

@@ -1,0 +1,148 @@
+"""`lineage hooks`: lineage's entries in the settings of the harnesses on this machine."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lineage.cli import options
+from lineage.cli.output import plain, say, say_json
+from lineage.errors import LineageError
+
+if TYPE_CHECKING:
+    from lineage.app.hooks import Outcome
+    from lineage.harness.installing import Status
+
+_agent = click.option(
+    "--agent", metavar="NAME", default="default", show_default=True, help="The agent that the sessions belong to."
+)
+_dry_run = click.option(
+    "--dry-run", is_flag=True, help="Print what would change as a unified diff, and change nothing."
+)
+_harnesses = click.argument("harnesses", nargs=-1, metavar="[HARNESS]...")
+
+
+@click.group("hooks")
+def command() -> None:
+    """Let the harnesses on this machine hand over their sessions by themselves.
+
+    Entries are added behind what a harness's settings hold; every other byte stays as it is, comments too, and
+    uninstalling takes out exactly what was added.
+
+    \b
+    Example:
+      lineage hooks install --dry-run
+      lineage hooks install
+      lineage hooks status
+      lineage hooks uninstall
+    """
+
+
+@command.command("install")
+@_harnesses
+@_agent
+@_dry_run
+@options.as_json
+@options.workspace
+def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_json: bool) -> int:
+    """Add lineage's hooks to each HARNESS, or to every one that is on this machine; again changes nothing.
+
+    The hooks name this workspace and agent. Installing with others replaces them.
+
+    \b
+    Example:
+      lineage hooks install claude-code codex --agent reviewer
+    """
+    from lineage.app import hooks
+
+    outcomes = hooks.install(root, agent, harnesses, dry_run=dry_run)
+    head = {"workspace": str(root), "agent": agent}
+    return _report(outcomes, head, "installed", dry_run=dry_run, as_json=as_json)
+
+
+@command.command("uninstall")
+@_harnesses
+@_dry_run
+@options.as_json
+@options.workspace
+def uninstall(root: Path, harnesses: Sequence[str], dry_run: bool, as_json: bool) -> int:
+    """Take lineage's hooks out of each HARNESS, or of all, whatever workspace and agent they name.
+
+    \b
+    Example:
+      lineage hooks uninstall gemini
+    """
+    from lineage.app import hooks
+
+    outcomes = hooks.uninstall(root, "default", harnesses, dry_run=dry_run)
+    return _report(outcomes, {}, "uninstalled", dry_run=dry_run, as_json=as_json)
+
+
+@command.command("status")
+@_harnesses
+@options.as_json
+@options.workspace
+def status(root: Path, harnesses: Sequence[str], as_json: bool) -> int:
+    """What is installed where, and what keeps it from working or makes it run twice.
+
+    Without HARNESS: all that are on this machine; with --json all that have hooks.
+
+    \b
+    Example:
+      lineage hooks status --json
+    """
+    from lineage.app import hooks
+
+    found = hooks.statuses(root, "default", harnesses)
+    if as_json:
+        say_json({"harnesses": [asdict(one) for one in found]})
+        return 0
+    shown = [one for one in found if harnesses or one.present or one.files or one.findings]
+    for one in shown:
+        _say_status(one)
+    if not shown:
+        say("no harness with hooks on this machine; `lineage hooks install HARNESS` makes its settings")
+    return 0
+
+
+def _say_status(one: "Status") -> None:
+    absent = "" if one.present else " (not on this machine)"
+    say(f"{one.harness:12} {one.state}{absent}")
+    if one.files:
+        say(f"    {', '.join(one.events)} in {', '.join(one.files)}")
+        say(f"    workspace {one.workspace or 'by default'}, agent {one.agent or 'by default'}")
+    for finding in one.findings:
+        say(f"    {finding.kind}: {finding.what}\n        → {finding.mend}")
+
+
+def _report(outcomes: "Sequence[Outcome]", head: dict[str, Any], done: str, *, dry_run: bool, as_json: bool) -> int:
+    """Prints the outcomes; the exit code is that of the first error."""
+    if as_json:
+        say_json({**head, "dry_run": dry_run, "harnesses": [_as_json(one, dry_run=dry_run) for one in outcomes]})
+    else:
+        for one in outcomes:
+            _say_outcome(one, done, dry_run=dry_run)
+        if not any(one.changes or one.error for one in outcomes):
+            say("nothing to change" if outcomes else "no harness with hooks on this machine: name one")
+    return next((one.error.exit_code for one in outcomes if one.error), 0)
+
+
+def _say_outcome(one: "Outcome", done: str, *, dry_run: bool) -> None:
+    if one.error:
+        _complain(one.harness, one.error)
+    for change in one.changes:
+        say(change.diff.rstrip("\n") if dry_run else f"{one.harness:12} {done}: {change.path}")
+    if one.then and not dry_run:
+        say(f"    → {one.then}")
+
+
+def _complain(harness: str, error: LineageError) -> None:
+    click.echo(f"lineage: {harness}: {plain(error.message)}\n  {plain(error.hint)}", err=True)
+
+
+def _as_json(one: "Outcome", *, dry_run: bool) -> dict[str, Any]:
+    changes = [{"path": str(change.path)} | ({"diff": change.diff} if dry_run else {}) for change in one.changes]
+    error = {"message": one.error.message, "hint": one.error.hint} if one.error else None
+    return {"harness": one.harness, "changes": changes, "error": error, "then": one.then}

@@ -1,0 +1,54 @@
+"""`lineage work`."""
+
+import os
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lineage.cli import options
+from lineage.cli.output import say, say_json
+
+if TYPE_CHECKING:
+    from lineage.pipeline.working import Drained
+
+
+@click.command("work")
+@options.as_json
+@options.workspace
+def command(root: Path, as_json: bool) -> int:
+    """Capture what hooks have signalled, and end. A hook starts it by itself; one runs at a time.
+
+    \b
+    Example:
+      lineage work
+    """
+    os.environ["LINEAGE_SUPPRESS"] = "1"  # whatever it starts rings no doorbell
+    from lineage.app.working import work
+
+    rounds = work(root)
+    if as_json:
+        say_json({"rounds": [asdict(done) for done in rounds]})
+    else:
+        _say(rounds)
+    return 0
+
+
+def _say(rounds: "list[Drained]") -> None:
+    outcomes = sum((done.outcomes for done in rounds), Counter[str]())
+    ignored = sum((done.ignored for done in rounds), Counter[str]())
+    if not rounds:
+        say("another worker is at it")
+    for status, count in sorted(outcomes.items()):
+        say(f"{status}: {count}")
+    for why, count in sorted(ignored.items()):
+        say(f"ignored, {why}: {count}")
+    for done in rounds:
+        for key, why in done.put_off:
+            say(f"tried again later: {key}: {why}")
+        for key, why in done.given_up:
+            say(f"given up: {key}: {why}")
+    if rounds and not (outcomes or ignored or any(done.put_off or done.given_up for done in rounds)):
+        say("nothing was waiting")

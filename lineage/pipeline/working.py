@@ -1,0 +1,165 @@
+"""The worker: what hooks have signalled is captured, in the order in which they rang. (harnesses.md 0.1, 0.2)
+
+Turn ends say only that a session is there and how far it got; session ends capture it, compactions keep their summary.
+What fails is tried again, later each time, and set aside in the end, with the reason and all that it holds.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lineage.canon import Rung
+from lineage.core.request import COMPACTION, SESSION_END, request
+from lineage.core.times import shifted
+from lineage.errors import EngineMissing, InvalidInput, LineageError, TranscriptError
+from lineage.extract import digest
+from lineage.harness import ADAPTERS, adapter_of, signals
+from lineage.harness.projects import project_of
+from lineage.harness.signals import Signal
+from lineage.pipeline.house import House, Outcome
+from lineage.pipeline.locating import Machine, belonging, located
+from lineage.pipeline.preparing import prepare
+from lineage.pipeline.recovery import resume, run
+from lineage.pipeline.settling import settled
+from lineage.telemetry import Seen
+
+_MOST_ATTEMPTS = 5
+_FIRST_DELAY = 15_000
+_MADE = "The harness kept no summary of this compaction; lineage made this one from the records."
+
+
+@dataclass(slots=True)
+class Drained:
+    """What the worker did: outcomes by status, payloads that say nothing by reason, and what went wrong. `started` says
+    that a session began: the time to sweep."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    ignored: Counter[str] = field(default_factory=Counter)
+    put_off: list[tuple[str, str]] = field(default_factory=list)
+    given_up: list[tuple[str, str]] = field(default_factory=list)
+    next_due: str | None = None
+    started: bool = False
+
+
+def drain(house: House, machine: Machine) -> Drained:
+    """Works off every signal that is due, then prepares the blocks that new sessions begin with."""
+    done = Drained()
+    resume(house)
+    for rung in house.canon.signals.pending():
+        if rung.not_before > house.now:
+            done.next_due = min(filter(None, (done.next_due, rung.not_before)))
+        else:
+            _work_off(house, machine, rung, done)
+    prepare(house)
+    return done
+
+
+def _work_off(house: House, machine: Machine, rung: Rung, done: Drained) -> None:
+    found = signals.signal(rung.harness, rung.payload)
+    if found is None:
+        done.ignored[signals.ignored(rung.harness, rung.payload) or ""] += 1
+        house.canon.signals.clear(rung)
+        return
+    try:
+        _EVENTS.get(found.event, _noted)(house, machine, rung, found, done)
+    except LineageError as error:
+        _failed(house, rung, error, done)
+    else:
+        house.telemetry.mark(f"event {rung.harness}", f"{rung.at} {found.event}")
+        house.canon.signals.clear(rung)
+
+
+def _failed(house: House, rung: Rung, error: LineageError, done: Drained) -> None:
+    attempts = rung.attempts + (not isinstance(error, EngineMissing))
+    if attempts >= _MOST_ATTEMPTS or isinstance(error, InvalidInput):
+        house.canon.signals.give_up(rung, error.message)
+        done.given_up.append((rung.key, error.message))
+        return
+    until = shifted(house.now, milliseconds=_FIRST_DELAY * 4**attempts)
+    house.canon.signals.put_off(rung, until=until, why=error.message, attempts=attempts)
+    done.put_off.append((rung.key, error.message))
+    done.next_due = min(filter(None, (done.next_due, until)))
+
+
+def _noted(house: House, _: Machine, rung: Rung, found: Signal, done: Drained) -> None:
+    done.started = done.started or found.event == signals.SESSION_START
+    _note(house, rung, found, found.transcript_path, None)
+
+
+def _ended(house: House, machine: Machine, rung: Rung, found: Signal, done: Drained) -> None:
+    path = _transcript(machine, rung, found)
+    size = settled(path)
+    outcome = capture_session(house, {**_payload(rung, found), "transcript_path": str(path)}, rung.at)
+    done.outcomes[outcome.status] += 1
+    _note(house, rung, found, str(path), size)
+
+
+def capture_session(house: House, payload: Mapping[str, Any], at: str) -> Outcome:
+    """Captures a session as it ends, and what its sub-agents said."""
+    outcome = run(house, request(SESSION_END, {**payload, "captured_at": at}, agent_id=None, now=house.now))
+    harness, path = payload["harness"], Path(payload["transcript_path"])
+    for part in belonging(harness, path):
+        session = ADAPTERS[harness].read(part.path, part.session).session_id or part.path.stem
+        own = {"session_id": session, "transcript_path": str(part.path), "captured_at": at}
+        shared = {key: payload[key] for key in ("harness", "agent_id", "cwd", "private") if key in payload}
+        run(house, request(SESSION_END, {**shared, **own}, agent_id=None, now=house.now))
+    return outcome
+
+
+def _compacted(house: House, machine: Machine, rung: Rung, found: Signal, done: Drained) -> None:
+    path = _transcript(machine, rung, found)
+    settled(path)
+    summary = found.summary or _summary(rung.harness, path, found.session_id)
+    payload = {**_payload(rung, found), "transcript_path": str(path), "summary": summary, "trigger": found.trigger}
+    outcome = run(house, request(COMPACTION, {**payload, "captured_at": rung.at}, agent_id=None, now=house.now))
+    done.outcomes[outcome.status] += 1
+    _note(house, rung, found, str(path), None)
+
+
+def _summary(harness: str, path: Path, session: str) -> str:
+    """The summary that the transcript holds of its newest compaction; where it holds none, one made by us."""
+    capture = adapter_of(harness).read(path, session)
+    newest = capture.compactions[-1] if capture.compactions else None
+    if newest and newest.summary:
+        return newest.summary
+    before = digest(capture.turns[: newest.turns_before] if newest else capture.turns)
+    parts = (("Asked", before.requests), ("Files touched", before.edited), ("Commands run", before.commands))
+    lines = [f"## {heading}\n\n" + "\n".join(f"- {item}" for item in items) for heading, items in parts if items]
+    return "\n\n".join([_MADE, *lines])
+
+
+def _transcript(machine: Machine, rung: Rung, found: Signal) -> Path:
+    path = located(machine, rung.harness, found.session_id, found.transcript_path)
+    if path is None:
+        named = found.transcript_path or f"of session {found.session_id}"
+        raise TranscriptError(f"the transcript {named} is not there (any more)")
+    return path
+
+
+def _payload(rung: Rung, found: Signal) -> dict[str, Any]:
+    named = {
+        "harness": rung.harness,
+        "agent_id": rung.agent,
+        "session_id": found.session_id,
+        "session_key": found.session_key,
+        "lane": found.lane,
+        "project": project_of(found.cwd),
+        "reason": found.reason,
+    }
+    return {key: value for key, value in named.items() if value is not None}
+
+
+def _note(house: House, rung: Rung, found: Signal, path: str | None, size: int | None) -> None:
+    """That the session is there, and how much of its transcript is captured."""
+    token = found.identity(rung.agent).token
+    house.telemetry.saw(
+        Seen(rung.harness, rung.agent, found.session_id, token, path, found.cwd, found.event, rung.at, size)
+    )
+
+
+_EVENTS: Mapping[str, Callable[[House, Machine, Rung, Signal, Drained], None]] = {
+    signals.SESSION_END: _ended,
+    signals.COMPACTION: _compacted,
+}

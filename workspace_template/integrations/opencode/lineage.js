@@ -1,0 +1,87 @@
+// Hands over what happens to OpenCode's sessions to lineage. Serves version 1 (named export) and 2 (default export).
+// The next line is the command; `lineage hooks install opencode` writes the full one, with workspace and agent.
+const COMMAND = ["lineage", "hook", "opencode"];
+
+import { spawn } from "node:child_process";
+
+// What OpenCode says, and what lineage calls it.
+const V1 = {
+  "session.created": "session-start",
+  "session.idle": "turn-end",
+  "session.error": "turn-end",
+  "session.compacted": "compaction",
+};
+const V2 = {
+  "session.execution.succeeded": "turn-end",
+  "session.execution.failed": "turn-end",
+  "session.execution.interrupted": "turn-end",
+};
+
+// Rings and forgets: nothing here waits, and nothing that goes wrong reaches OpenCode.
+function ring(payload) {
+  if (process.env.LINEAGE_SUPPRESS) return;
+  try {
+    const child = spawn(COMMAND[0], COMMAND.slice(1), { detached: true, stdio: ["pipe", "ignore", "ignore"] });
+    child.on("error", () => {});
+    child.stdin.on("error", () => {});
+    child.stdin.end(JSON.stringify(payload));
+    child.unref();
+  } catch {}
+}
+
+// Version 2 sets the plugin up once per project, and tells every one of them everything: the first to hear takes it.
+const HEARD = (globalThis[Symbol.for("lineage.opencode.heard")] ??= new Set());
+function isNew(id) {
+  if (!id) return true;
+  if (HEARD.has(id)) return false;
+  if (HEARD.size > 1000) HEARD.clear();
+  HEARD.add(id);
+  return true;
+}
+
+// The sessions that a plugin heard of. A sub-agent's is its parent's affair: it is not rung for.
+function sessions() {
+  const places = new Map();
+  const children = new Set();
+  return {
+    heard(event, data, names, place) {
+      const info = data.info ?? data;
+      const id = data.sessionID ?? info.id;
+      if (event.type === "session.created" && info.parentID) children.add(id);
+      if (!Object.hasOwn(names, event.type) || !id || children.has(id) || !isNew(event.id)) return;
+      places.set(id, place);
+      ring({ event: names[event.type], session_id: id, ...place });
+    },
+    ended() {
+      for (const [id, place] of places) ring({ event: "session-end", reason: "dispose", session_id: id, ...place });
+      places.clear();
+    },
+  };
+}
+
+export const Lineage = async ({ directory, worktree }) => {
+  const here = sessions();
+  return {
+    event: async ({ event }) => here.heard(event, event.properties ?? {}, V1, { directory, worktree }),
+    dispose: async () => here.ended(),
+  };
+};
+
+export default {
+  id: "lineage",
+  async setup(ctx) {
+    const here = sessions();
+    const ended = new AbortController();
+    (async () => {
+      try {
+        for await (const event of ctx.event.subscribe({ signal: ended.signal })) {
+          here.heard(event, event.data ?? {}, V2, { directory: event.location?.directory ?? null });
+        }
+      } catch {}
+    })();
+    return () => {
+      ended.abort();
+      here.ended();
+    };
+  },
+};
