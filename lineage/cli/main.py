@@ -34,6 +34,7 @@ COMMANDS = {
     "hook": "lineage.cli.hook",
     "work": "lineage.cli.work",
     "sweep": "lineage.cli.sweep",
+    "import": "lineage.cli.import_history",
     "hooks": "lineage.cli.hooks",
 }
 

@@ -51,9 +51,15 @@ def _new_turns(house: House, session: Session, request: Request, source: Source)
 
 
 def _inherited(house: House, agent_id: str, source: Source) -> int:
-    """How many turns a fork begins with that are its parent's: a turn belongs to the first session that holds it."""
-    parent = sessions.observed(house, session_token(agent_id, source.forked_from or ""))
-    owned = set(sessions.captured_ids(house, parent))
+    """How many turns a fork begins with that are its parent's, or its parent's parent's: a turn belongs to the first
+    session that holds it."""
+    owned: set[str] = set()
+    parent, seen = source.forked_from, set[str]()
+    while parent and parent not in seen:
+        seen.add(parent)
+        session = sessions.observed(house, session_token(agent_id, parent))
+        owned |= set(sessions.captured_ids(house, session))
+        parent = session.manifest.forked_from if session.manifest else None
     return next((n for n, turn in enumerate(source.turns) if turn.id not in owned), len(source.turns))
 
 

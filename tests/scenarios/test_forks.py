@@ -76,3 +76,20 @@ def test_a_fork_of_a_removed_session_brings_nothing_of_it_back(house: House, wen
     fork = captured(house, ended(house, FORK, went_on))
     assert not ids(fork) & ids(parent)
     assert [turn.text for turn in transcript.parsed(fork.body)] == ["And now in the fork?"]
+
+
+def test_a_fork_of_a_fork_begins_after_what_both_hold(house: House, went_on: Path, tmp_path: Path) -> None:
+    ended(house, PARENT)
+    ended(house, FORK, went_on)
+    own = json.loads(went_on.read_text().splitlines()[-1])
+    again = own | {"uuid": "of-the-second", "message": {"role": "user", "content": "And in the second fork?"}}
+    records = [json.loads(line) for line in went_on.read_text().splitlines()] + [again]
+    second = tmp_path / "second.jsonl"
+    lines = [
+        json.dumps(r | ({"sessionId": "second", "forkedFrom": {"sessionId": FORK}} if "uuid" in r else {}))
+        for r in records
+    ]
+    second.write_text("\n".join(lines) + "\n")
+    fork = captured(house, ended(house, "second", second))
+    assert fork.forked_from == FORK
+    assert [turn.text for turn in transcript.parsed(fork.body)] == ["And in the second fork?"]

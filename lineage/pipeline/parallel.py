@@ -1,0 +1,73 @@
+"""Work that is spread over processes: bounded in number, and gone with the process that started them."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from lineage.errors import LineageError
+
+_CHUNK = 4
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Processes that wait for work; without a pool this process does it itself."""
+
+    pool: ProcessPoolExecutor | None = None
+
+    def each(
+        self,
+        work: Callable[[Sequence[Item]], list[Result]],
+        items: Sequence[Item],
+        progress: Callable[[int, int], None],
+    ) -> list[Result]:
+        """The result of every item, in the items' order. `work` takes a few at a time, and can be pickled, as can what
+        it takes, gives and raises. `progress` is told how many of how many are done."""
+        chunks = [items[start : start + _CHUNK] for start in range(0, len(items), _CHUNK)]
+        found: list[Result] = []
+        for results in self.pool.map(work, chunks) if self.pool and len(chunks) > 1 else map(work, chunks):
+            found += results
+            progress(len(found), len(items))
+        return found
+
+
+@contextmanager
+def workers(jobs: int) -> Iterator[Workers]:
+    """At most `jobs` processes; with one, there is none but this. Raises LineageError where one of them dies."""
+    if jobs == 1:
+        yield Workers()
+        return
+    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_begin)
+    try:
+        yield Workers(pool)
+    except BrokenProcessPool as error:
+        raise LineageError(
+            "a process died in the middle of its work: was there too little memory?",
+            hint="run the command again, with `--jobs 1` if it happens again: it goes on where it was",
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin() -> None:
+    """What a process does first. An interrupt is its parent's to decide on; without the parent it has no work."""
+    os.environ["LINEAGE_SUPPRESS"] = "1"
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent:
+        parent.join()
+    os._exit(1)
