@@ -87,7 +87,7 @@ def _intent(house: House, session: Session, request: Request, source: Source, tu
     job = next((job for job in session.jobs if job.flow == SESSION_END), None)
     request = replace(request, captured_at=_moment(session, request, job))
     happened = digest(turns)
-    ending = "was resumed and ended" if session.captures else "ended"
+    ending = "was resumed and ended" if session.captures and turns[0].number > 1 else "ended"
     sentenced = (
         (job.sentence, job.quality)
         if job and job.sentence

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.slow
 _STEP = 8
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
 def test_a_process_killed_at_any_system_call_leaves_what_recovery_finishes(
     tmp_path: Path, running: Processes, flow: Flow

@@ -23,6 +23,7 @@ from tests.support.tracing import Processes
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.leaves_findings
 @pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
 def test_what_was_not_synced_is_gone_and_nothing_else(tmp_path: Path, running: Processes, flow: Flow) -> None:
     scene = Scene(tmp_path, running, flow)
