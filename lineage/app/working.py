@@ -3,13 +3,14 @@
 import contextlib
 import os
 import time
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 
 from lineage.app import STATE, now, with_house
 from lineage.canon import Signals
 from lineage.core import doorbell
-from lineage.pipeline.house import House
+from lineage.pipeline.house import CAPTURED, House
 from lineage.pipeline.locating import Machine
 from lineage.pipeline.sweeping import IDLE_MINUTES, Swept, sweep
 from lineage.pipeline.working import Drained, drain
@@ -17,6 +18,7 @@ from lineage.store import BusyError, LocalStore
 
 _MOST_SECONDS = 600
 _LONGEST_WAIT = 60.0
+_LOOK_AGAIN = 0.5
 _MOST_MEMORY = 4 << 30
 
 
@@ -30,18 +32,30 @@ def work(root: Path) -> list[Drained]:
     Where another worker runs, it does it: a signal that comes while that one ends is seen by one of the two.
     """
     _bound_memory()
+    handed_over = _handed_over(root)
     private = LocalStore(root / STATE, locks=root / STATE / "locks", private=True)
     deadline = time.monotonic() + _MOST_SECONDS
     done: list[Drained] = []
     while time.monotonic() < deadline:
         try:
-            with private.mutex(doorbell.WORKER, wait=False):
-                done += _rounds(root, deadline)
+            with handed_over or private.mutex(doorbell.WORKER, wait=False):
+                done += _rounds(root, private, deadline)
         except BusyError:
             break
-        if not any(rung.not_before <= now() for rung in Signals(private).pending()):
+        handed_over = None
+        if not _is_due(private):
             break
     return done
+
+
+def _handed_over(root: Path) -> AbstractContextManager[object] | None:
+    """The worker's lock, where the doorbell took it for this process; None where somebody called the command."""
+    with contextlib.suppress(OSError):
+        lock = (root / STATE / "locks" / f"{doorbell.WORKER}.lock").stat()
+        if os.path.samestat(os.fstat(doorbell.LOCK_DESCRIPTOR), lock):
+            os.set_inheritable(doorbell.LOCK_DESCRIPTOR, False)
+            return open(doorbell.LOCK_DESCRIPTOR, "rb")  # noqa: PTH123  (a descriptor, closed where it is used)
+    return None
 
 
 def swept(root: Path, *, idle_minutes: int) -> Swept:
@@ -54,22 +68,29 @@ def swept(root: Path, *, idle_minutes: int) -> Swept:
     return with_house(root, both)
 
 
-def _rounds(root: Path, deadline: float) -> list[Drained]:
+def _rounds(root: Path, private: LocalStore, deadline: float) -> list[Drained]:
     done = []
     while time.monotonic() < deadline:
         done.append(with_house(root, _round, create=True))
         due = done[-1].next_due
-        wait = _seconds_until(due) if due else None
-        if wait is None or wait > _LONGEST_WAIT:
+        if not due or _seconds_until(due) > _LONGEST_WAIT:
             break
-        time.sleep(max(wait, 0))
+        while not _is_due(private) and time.monotonic() < deadline:
+            time.sleep(_LOOK_AGAIN)
     return done
+
+
+def _is_due(private: LocalStore) -> bool:
+    moment = now()
+    return any(rung.not_before <= moment for rung in Signals(private).pending())
 
 
 def _round(house: House) -> Drained:
     done = drain(house, machine())
     if done.started:
-        sweep(house, machine(), idle_minutes=IDLE_MINUTES)
+        swept = sweep(house, machine(), idle_minutes=IDLE_MINUTES)
+        done.outcomes.update({CAPTURED: len(swept.captured)} if swept.captured else {})
+        done.put_off += swept.failed
     return done
 
 

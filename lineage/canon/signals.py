@@ -87,6 +87,8 @@ def _parsed(data: bytes, key: str) -> Rung:
         value = json.loads(data)
         if value.pop("version") != doorbell.VERSION or not isinstance(value["payload"], dict):
             raise FormatError(f"{key}: a signal of another version", hint="upgrade lineage")
+        if not all(isinstance(value.get(name), str) for name in ("harness", "agent", "at")):
+            raise FormatError(f"{key}: a signal without its harness, agent or time")
         return Rung(key, **value)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise FormatError(f"{key}: not a signal", hint="run `lineage status`; the file stays in the spool") from error

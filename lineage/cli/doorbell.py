@@ -5,12 +5,9 @@ The transcript is never read, nothing is waited for, nothing is said but a sessi
 wrong, the harness sees exit 0; `lineage status` shows it. (law 5; harnesses.md 0.1)
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time
-from zlib import crc32
 
 from lineage.core import doorbell
 
@@ -24,45 +21,57 @@ READ_SECONDS = 0.3
 
 _CHUNK = 1 << 16
 _MOST_FOLDERS = 40
+_MOST_LOG_BYTES = 1 << 18
+_OPTIONS = {"--workspace": "--workspace", "-w": "--workspace", "--agent": "--agent"}
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: "Sequence[str]") -> int:
     """Rings for `HARNESS [--workspace DIR] [--agent NAME]` with the payload that is on stdin. Returns 0, always."""
     if os.environ.get("LINEAGE_SUPPRESS"):
         return 0
-    root = None
+    words, options = _parsed(arguments)
+    root = _root(options.get("--workspace"))
     try:
-        harness, workspace, agent = _parsed(arguments)
-        root = _root(workspace)
-        ring(root, harness, agent, _payload())
+        if len(words) != 1:
+            raise ValueError(f"one harness is to be named, there are {len(words)} words")
+        ring(root, words[0], options.get("--agent") or "default", _payload())
     except Exception as error:  # noqa: BLE001  (a hook that fails must not fail its harness)
         _log(root, error)
     return 0
 
 
-def ring(root: str, harness: str, agent: str, payload: dict[str, Any]) -> None:
+def ring(root: str, harness: str, agent: str, payload: "dict[str, Any]") -> None:
     """Leaves the payload in the workspace's spool, durably; answers a session start; starts a worker if one is due."""
-    event = payload.get("hook_event_name") or payload.get("event") or payload.get("type")
-    _leave(root, harness, agent, payload, event in doorbell.TURN_ENDS)
+    event = _event(payload)
+    is_turn_end = event in doorbell.TURN_ENDS
+    _leave(root, harness, agent, payload, is_turn_end)
     if event in doorbell.STARTS:
         _answer(root, harness, agent, payload)
-    if event not in doorbell.TURN_ENDS and not os.environ.get("LINEAGE_NO_WORKER"):
+    if not is_turn_end and not os.environ.get("LINEAGE_NO_WORKER"):
         start_worker(root)
 
 
-def _parsed(arguments: Sequence[str]) -> tuple[str, str | None, str]:
-    harness, values = "", {}
-    words = iter(arguments)
-    for word in words:
-        name, is_joined, value = word.partition("=")
-        if name in ("--workspace", "-w", "--agent"):
-            values[name.replace("-w", "--workspace") if name == "-w" else name] = value if is_joined else next(words)
+def _event(payload: "dict[str, Any]") -> str:
+    """The event's name, "" where nothing tells."""
+    for field in doorbell.EVENT_FIELDS:
+        name = payload.get(field)
+        if isinstance(name, str) and name.strip():
+            return name
+    return next((name for mark, name in doorbell.MARKS if mark in payload), "")
+
+
+def _parsed(arguments: "Sequence[str]") -> "tuple[list[str], dict[str, str]]":
+    """The words and the options of a command line; an option that nobody knows is a word too many."""
+    words, options = [], {}
+    rest = list(arguments)
+    while rest:
+        name, is_joined, value = rest.pop(0).partition("=")
+        if name in _OPTIONS and (is_joined or rest):
+            options[_OPTIONS[name]] = value if is_joined else rest.pop(0)
         else:
-            harness = harness or word
-    if not harness:
-        raise ValueError("no harness is named")
-    return harness, values.get("--workspace"), values.get("--agent") or "default"
+            words.append(name)
+    return words, options
 
 
 def _root(workspace: str | None) -> str:
@@ -70,14 +79,15 @@ def _root(workspace: str | None) -> str:
     return os.path.abspath(os.path.expanduser(named))
 
 
-def _payload() -> dict[str, Any]:
-    """The JSON object on stdin, as soon as it is complete: some harnesses close stdin late, some never."""
-    data, deadline = b"", time.monotonic() + READ_SECONDS
-    for part in _parts(deadline):
+def _payload() -> "dict[str, Any]":
+    """The JSON object that stdin begins with, as soon as it is complete: some harnesses close stdin late, some
+    never."""
+    data, value = bytearray(), None
+    for part in _parts(time.monotonic() + READ_SECONDS):
         data += part
         if len(data) > MOST_BYTES:
             raise ValueError("the payload is too large")
-        if data.rstrip()[-1:] == b"}" and not _is_more():
+        if part.rstrip()[-1:] == b"}" and not _is_more():
             value = _decoded(data)
             if value is not None:
                 return value
@@ -87,13 +97,14 @@ def _payload() -> dict[str, Any]:
     return value
 
 
-def _parts(deadline: float) -> Iterator[bytes]:
+def _parts(deadline: float) -> "Iterator[bytes]":
+    """What is on stdin, until it ends or the time is up."""
     if os.name == "nt":  # pipes cannot be waited for there
         yield sys.stdin.buffer.read(MOST_BYTES + 1)
         return
     from select import select
 
-    while select([0], [], [], max(deadline - time.monotonic(), 0))[0]:
+    while (left := deadline - time.monotonic()) > 0 and select([0], [], [], left)[0]:
         part = os.read(0, _CHUNK)
         if not part:
             return
@@ -108,17 +119,19 @@ def _is_more() -> bool:
     return bool(select([0], [], [], 0)[0])
 
 
-def _decoded(data: bytes) -> dict[str, Any] | None:
-    """The object that the bytes hold, None where they hold none yet."""
-    text = data.decode("utf-8-sig", "replace").strip()
-    try:
-        value, end = _scanner()(text, 0)
-    except (StopIteration, ValueError, RecursionError):
+def _decoded(data: bytearray) -> "dict[str, Any] | None":
+    """The object that the bytes begin with, None where they hold no whole one."""
+    text = data.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    if text[:1] != "{":
         return None
-    return value if isinstance(value, dict) and end == len(text) else None
+    try:
+        value: dict[str, Any] = _scanner()(text, 0)[0]
+    except (StopIteration, ValueError, RecursionError, SystemError):  # the last where json.decoder is not loaded
+        return None
+    return value
 
 
-def _scanner() -> Any:
+def _scanner() -> "Any":
     """json's own scanner, without the package around it, which costs as much as the whole start of Python."""
     try:
         from _json import make_scanner
@@ -133,10 +146,9 @@ class _Context:
     strict = False
     object_hook = object_pairs_hook = None
     parse_float, parse_int, parse_constant = float, int, float
-    memo: dict[str, str] = {}  # noqa: RUF012  (the scanner's own)
 
 
-def _leave(root: str, harness: str, agent: str, payload: dict[str, Any], is_turn_end: bool) -> None:
+def _leave(root: str, harness: str, agent: str, payload: "dict[str, Any]", is_turn_end: bool) -> None:
     now = time.time()
     moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03}Z"
     record = {
@@ -149,7 +161,7 @@ def _leave(root: str, harness: str, agent: str, payload: dict[str, Any], is_turn
     name = f"{moment.replace(':', '-')}--{os.urandom(6).hex()}.json"
     if is_turn_end:
         session = f"{harness} {agent} {[payload.get(key) for key in doorbell.IDS]}"
-        name = f"turn--{crc32(session.encode('utf-8', 'replace')):08x}.json"
+        name = f"turn--{_checksum(session):08x}-{len(session):x}.json"
     folder = _folder(root, doorbell.SIGNALS)
     _write(folder, name, _encoded(record).encode("ascii"))
 
@@ -169,18 +181,39 @@ def _folder(root: str, key: str) -> str:
 
 
 def _write(folder: str, name: str, data: bytes) -> None:
-    """A whole file or none, durable on return."""
+    """A whole file or none, durable on return. It is held until then: what nobody holds may be collected."""
     temporary = os.path.join(folder, f".lineage-tmp-{os.urandom(8).hex()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, 0o600)
     try:
+        _hold(descriptor)
         view = memoryview(data)
         while view:
             view = view[os.write(descriptor, view) :]
         os.fsync(descriptor)
+        if os.name == "nt":
+            os.close(descriptor)
+            descriptor = -1
+        os.replace(temporary, os.path.join(folder, name))
+    except BaseException:
+        os.unlink(temporary)
+        raise
     finally:
-        os.close(descriptor)
-    os.replace(temporary, os.path.join(folder, name))
+        if descriptor >= 0:
+            os.close(descriptor)
     _sync(folder)
+
+
+def _hold(descriptor: int) -> bool:
+    """Locks a file for as long as a descriptor of it is open. False where somebody else holds it."""
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+    except ImportError:
+        return True
+    try:
+        flock(descriptor, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _sync(folder: str) -> None:
@@ -193,7 +226,7 @@ def _sync(folder: str) -> None:
         os.close(descriptor)
 
 
-def _encoded(value: Any) -> str:
+def _encoded(value: "Any") -> str:
     """JSON in ASCII of what the scanner gave."""
     if isinstance(value, str):
         return _quoted(value)
@@ -216,80 +249,103 @@ def _quoted(text: str) -> str:
     return encode_basestring_ascii(text)
 
 
-def _answer(root: str, harness: str, agent: str, payload: dict[str, Any]) -> None:
-    """Prints the block that the last run prepared for the session's folder or one above it."""
+def _answer(root: str, harness: str, agent: str, payload: "dict[str, Any]") -> None:
+    """Prints the block that the last run prepared for the session's folder, or one above it in the same repository."""
     folder = payload.get("cwd") or payload.get("directory") or payload.get("worktree")
     if not isinstance(folder, str):
+        roots = payload.get("workspace_roots")
+        folder = roots[0] if isinstance(roots, list) and roots else None
+    if not isinstance(folder, str):
         return
-    for _ in range(_MOST_FOLDERS):
-        block = _block(root, agent, folder)
+    for place in _places(folder):
+        block = _block(root, agent, place)
         if block:
             from lineage.core.injection import injection
 
-            sys.stdout.write(injection(harness, block))
-            sys.stdout.flush()
+            _print(injection(harness, block))
             return
-        above = os.path.dirname(folder)
-        if above == folder:
-            return
-        folder = above
+
+
+def _places(folder: str) -> "list[str]":
+    """A folder and those above it, up to its repository's; outside of any it stands alone. (format: Identity)"""
+    places = [folder]
+    while len(places) < _MOST_FOLDERS:
+        if os.path.lexists(os.path.join(places[-1], ".git")):
+            return places
+        above = os.path.dirname(places[-1])
+        if above == places[-1]:
+            break
+        places.append(above)
+    return [folder]
+
+
+def _print(text: str) -> None:
+    """Straight to the descriptor: nothing stays in a buffer that could fail when the process ends."""
+    view = memoryview(text.encode("ascii"))
+    while view:
+        view = view[os.write(1, view) :]
 
 
 def _block(root: str, agent: str, folder: str) -> str:
-    checksum = crc32(f"{agent}\n{folder}".encode("utf-8", "replace"))
-    path = os.path.join(root, ".lineage", doorbell.block_key(agent, folder, checksum))
+    key = doorbell.block_key(agent, folder, _checksum(f"{agent}\n{folder}"))
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(os.path.join(root, ".lineage", key), encoding="utf-8", errors="replace") as file:
             return file.read() if file.readline() == doorbell.block_head(agent, folder) else ""
     except OSError:
         return ""
 
 
+def _checksum(text: str) -> int:
+    from zlib import crc32
+
+    return crc32(text.encode("utf-8", "replace"))
+
+
 def start_worker(root: str) -> None:
-    """Starts `lineage work` on its own, unless one runs: that one looks into the spool again before it ends."""
-    if _is_at_work(root):
-        return
+    """Starts `lineage work` on its own, unless one runs: that one looks into the spool again before it ends.
+
+    The lock goes with it: from here until the worker ends there is no moment at which another one could be started.
+    """
     command = [sys.executable, "-P", "-m", "lineage", "work", "--workspace", root]
     if os.name == "nt":
         _start_on_windows(command)
-    elif os.fork() == 0:
-        _become(command, root)
-    else:
-        os.wait()
-
-
-def _is_at_work(root: str) -> bool:
-    try:
-        import fcntl
-    except ImportError:
-        return False
+        return
     path = os.path.join(_folder(root, "locks"), f"{doorbell.WORKER}.lock")
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, 0o600)
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
+        if _hold(lock):
+            child = os.fork()
+            if child == 0:
+                _become(command, root, lock)
+            os.waitpid(child, 0)
     finally:
-        os.close(descriptor)
-    return False
+        os.close(lock)
 
 
-def _become(command: list[str], root: str) -> None:
+def _become(command: "list[str]", root: str, lock: int) -> None:
     """In the child: a session of its own, a grandchild that nobody waits for, nothing of the harness's left open."""
     try:
         os.setsid()
         if os.fork() == 0:
+            lock = _out_of_the_way(lock)
             null = os.open(os.devnull, os.O_RDWR)
             for descriptor in (0, 1, 2):
                 os.dup2(null, descriptor)
-            os.closerange(3, 1024)
+            os.dup2(lock, doorbell.LOCK_DESCRIPTOR)
+            os.closerange(doorbell.LOCK_DESCRIPTOR + 1, 1024)
             os.chdir(root)
             os.execve(command[0], command, {**os.environ, "LINEAGE_SUPPRESS": "1"})
     finally:
         os._exit(0)
 
 
-def _start_on_windows(command: list[str]) -> None:
+def _out_of_the_way(descriptor: int) -> int:
+    from fcntl import F_DUPFD, fcntl
+
+    return fcntl(descriptor, F_DUPFD, doorbell.LOCK_DESCRIPTOR + 1)
+
+
+def _start_on_windows(command: "list[str]") -> None:
     import subprocess
 
     detached, new_group, breakaway = 0x8, 0x200, 0x1000000
@@ -308,15 +364,23 @@ def _start_on_windows(command: list[str]) -> None:
         return
 
 
-def _log(root: str | None, error: BaseException) -> None:
+def _log(root: str, error: BaseException) -> None:
     """A line for `lineage status`: when, and what kind of failure; no value of the payload."""
     try:
-        if root is None:
-            return
         path = os.path.join(_folder(root, "log"), "hook.log")
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_FOLLOW, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        try:
+            if os.fstat(descriptor).st_size > _MOST_LOG_BYTES:
+                os.ftruncate(descriptor, 0)
             moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            file.write(f"{moment} {type(error).__name__}: {str(error)[:200]}\n")
-    except OSError:
+            os.write(descriptor, f"{moment} {type(error).__name__}: {_said(error)}\n".encode("ascii", "replace"))
+        finally:
+            os.close(descriptor)
+    except Exception:  # noqa: BLE001  (a hook that cannot even say so has nobody left to tell)
         return
+
+
+def _said(error: BaseException) -> str:
+    """What an error says without a file's name: that may hold what the payload said."""
+    text = error.strerror if isinstance(error, OSError) else str(error)
+    return str(text)[:200].replace("\n", " ")

@@ -5,11 +5,11 @@ import click
 from lineage.cli import options
 
 
-@click.command("hook", context_settings={"ignore_unknown_options": True})
-@click.argument("harness")
+@click.command("hook", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@click.argument("harness", nargs=-1, type=click.UNPROCESSED, metavar="HARNESS")
 @click.option("--agent", metavar="ID", default="default", show_default=True, help="The agent the sessions belong to.")
 @options.workspace
-def command(root: object, harness: str, agent: str) -> int:
+def command(root: object, harness: tuple[str, ...], agent: str) -> int:
     """Take what a harness's hook hands over on stdin; `lineage hooks install` puts this command into its settings.
 
     It leaves the payload in the spool and starts the worker, prints nothing but a session start's block, and always
@@ -21,4 +21,4 @@ def command(root: object, harness: str, agent: str) -> int:
     """
     from lineage.cli.doorbell import main
 
-    return main([harness, "--workspace", str(root), "--agent", agent])
+    return main([*harness, "--workspace", str(root), "--agent", agent])

@@ -36,6 +36,7 @@ COMMANDS = {
     "sweep": "lineage.cli.sweep",
     "import": "lineage.cli.import_history",
     "hooks": "lineage.cli.hooks",
+    "watch": "lineage.cli.watch",
 }
 
 

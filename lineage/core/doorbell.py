@@ -13,27 +13,37 @@ VERSION = 1
 
 KEPT = frozenset(
     {
-        "agent_id", "agent_type", "at", "compact_summary", "compactionEntry", "conversation_id", "cursor_version",
-        "cwd",
-        "directory", "error", "event", "generation_id", "hook_event_name", "lane", "last-assistant-message",
-        "last_assistant_message", "last_message", "model", "parentID", "parentToolCallId", "parent_id",
-        "parent_session", "prompt_response", "reason", "sessionFile", "sessionID", "sessionId", "sessionKey",
-        "session_file", "session_id", "session_key", "source", "status", "stopReason", "stop_reason", "summary", "text",
-        "thread-id", "timestamp", "transcriptPath", "transcript_path", "trigger", "turn_id", "type",
-        "workspace_roots", "worktree",
+        "agentId", "agent_id", "agent_type", "at", "compact_summary", "compactionEntry", "conversation_id",
+        "cursor_version", "cwd", "directory", "error", "event", "generation_id", "hook_event_name", "lane",
+        "last-assistant-message", "last_assistant_message", "last_message", "model", "parentID", "parentToolCallId",
+        "parent_id", "parent_session", "prompt_response", "reason", "sessionFile", "sessionID", "sessionId",
+        "sessionKey", "session_file", "session_id", "session_key", "source", "status", "stopReason", "stop_reason",
+        "summary", "text", "thread-id", "timestamp", "transcriptPath", "transcript_path", "trigger", "turn_id",
+        "type", "working_dir", "workspace_roots", "worktree",
     }
 )  # fmt: skip
 """The fields of a payload that say something of a session; the others, people's names among them, are not kept."""
 
-IDS = ("session_id", "conversation_id", "sessionId", "sessionID", "thread-id")
-STARTS = frozenset({"SessionStart", "sessionStart", "session-start", "session_start"})
+EVENT_FIELDS = ("hook_event_name", "event", "type")
+MARKS = (
+    ("agentId", "subagentStop"), ("stopReason", "agentStop"), ("trigger", "preCompact"), ("reason", "sessionEnd"),
+    ("source", "sessionStart"),
+)  # fmt: skip
+"""What payloads that name no event are told by: the first of these fields that is there."""
+
+IDS = ("session_id", "conversation_id", "sessionId", "sessionID", "thread-id", "session_key", "lane", "agent_id")
+STARTS = frozenset({"SessionStart", "sessionStart", "session-start", "session_start", "session.created"})
 TURN_ENDS = frozenset(
     {
-        "Stop", "StopFailure", "Interrupt", "agent-turn-complete", "AfterAgent", "stop", "afterAgentResponse",
-        "agentStop", "AgentStop", "turn-end",
+        "AfterAgent", "AgentStop", "Interrupt", "Stop", "StopFailure", "afterAgentResponse", "agent-turn-complete",
+        "agentStop", "agent_end", "session.error", "session.execution.failed", "session.execution.interrupted",
+        "session.execution.succeeded", "session.idle", "stop", "turn-end", "turn_end",
     }
 )  # fmt: skip
 """Events after which nothing is due but a note that the session is there: of each session the last one is kept."""
+
+LOCK_DESCRIPTOR = 3
+"""Where the worker's process finds the lock that the doorbell took for it: nobody starts another one meanwhile."""
 
 
 def block_key(agent: str, folder: str, checksum: int) -> str:

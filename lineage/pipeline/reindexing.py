@@ -53,10 +53,12 @@ class _Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Diff:
-    """`fresh` files have no row or another stamp; `gone` rows have no file."""
+    """`fresh` files have no row or another stamp; `gone` rows have no file, or one of a removed session: `lost` counts
+    those that no removal explains."""
 
     fresh: list[_Change]
     gone: list[str]
+    lost: int
     unchanged: int
     present: frozenset[str]
 
@@ -87,10 +89,10 @@ def _synchronized(house: House, *, confirmed: bool, progress: Progress | None) -
     """What was done, and the keys that are there."""
     report = Report()
     diff = _diff(house, report)
-    known = diff.unchanged + len(diff.gone) + sum(change.sha256 is not None for change in diff.fresh)
-    if not confirmed and len(diff.gone) * 2 > known:
+    known = diff.unchanged + diff.lost + sum(change.sha256 is not None for change in diff.fresh)
+    if not confirmed and diff.lost * 2 > known:
         raise SuddenLoss(
-            f"{len(diff.gone)} of {known} indexed files are gone from the workspace",
+            f"{diff.lost} of {known} indexed files are gone from the workspace",
             hint="if they are meant to be gone: `lineage reindex --yes`; else bring the folder back first",
         )
     report.unchanged = diff.unchanged
@@ -123,7 +125,8 @@ def _diff(house: House, report: Report) -> _Diff:
                 unchanged += 1
             else:
                 fresh.append(_Change(entry.key, entry.stamp, row.sha256 if row else None))
-    return _Diff(fresh, sorted(known), unchanged, frozenset(present))
+    lost = sum(removed.isdisjoint(naming.tokens_in(path)) for path in known)
+    return _Diff(fresh, sorted(known), lost, unchanged, frozenset(present))
 
 
 def _take_in(house: House, changes: Iterable[_Change], report: Report) -> None:

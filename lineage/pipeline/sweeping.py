@@ -5,15 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from lineage.core.times import from_epoch, shifted
-from lineage.errors import LineageError
+from lineage.errors import DamagedIndex
 from lineage.harness.projects import project_of
 from lineage.pipeline.house import CAPTURED, House
 from lineage.pipeline.locating import Machine, located
+from lineage.pipeline.preparing import prepare
 from lineage.pipeline.settling import size_of
-from lineage.pipeline.working import capture_session
+from lineage.pipeline.working import capture_session, reason
 from lineage.telemetry import Seen
 
 IDLE_MINUTES = 10
+_NOT_YET = "9999"
 
 
 @dataclass(slots=True)
@@ -30,7 +32,7 @@ class Swept:
 
 def sweep(house: House, machine: Machine, *, idle_minutes: int = IDLE_MINUTES) -> Swept:
     """Captures every session that a hook once told of and whose transcript grew since, unless it was written to in the
-    last `idle_minutes`."""
+    last `idle_minutes`. Then prepares the blocks that new sessions begin with."""
     done = Swept()
     quiet_since = shifted(house.now, milliseconds=-60_000 * idle_minutes)
     for seen in house.telemetry.seen():
@@ -44,6 +46,8 @@ def sweep(house: House, machine: Machine, *, idle_minutes: int = IDLE_MINUTES) -
             done.waiting += 1
         else:
             _capture(house, seen, path, size, done)
+    if done.captured:
+        prepare(house)
     return done
 
 
@@ -52,14 +56,18 @@ def _capture(house: House, seen: Seen, path: Path, size: int, done: Swept) -> No
         "harness": seen.harness,
         "agent_id": seen.agent_id,
         "session_id": seen.session_id,
+        "session_key": seen.session_key,
+        "lane": seen.lane,
         "transcript_path": str(path),
         "reason": "sweep",
         "project": project_of(seen.cwd),
     }
     try:
         outcome = capture_session(house, payload, house.now)
-    except LineageError as error:
-        done.failed.append((seen.session_id, error.message))
+    except DamagedIndex:
+        raise
+    except Exception as error:  # noqa: BLE001  (one that nobody expected must not keep the others from capture)
+        done.failed.append((seen.session_id, reason(error)))
         return
     house.telemetry.captured_up_to(seen, size)
     if outcome.status == CAPTURED:
@@ -69,4 +77,7 @@ def _capture(house: House, seen: Seen, path: Path, size: int, done: Swept) -> No
 
 
 def _written_at(path: Path) -> str:
-    return from_epoch(path.stat().st_mtime)
+    try:
+        return from_epoch(path.stat().st_mtime)
+    except FileNotFoundError:  # deleted since: the next sweep sees that it is gone
+        return _NOT_YET

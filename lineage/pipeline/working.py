@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from lineage.canon import Rung
+from lineage.core.identity import checked_agent, checked_id
 from lineage.core.request import COMPACTION, SESSION_END, request
 from lineage.core.times import shifted
-from lineage.errors import EngineMissing, InvalidInput, LineageError, TranscriptError
+from lineage.errors import DamagedIndex, EngineMissing, InvalidInput, LineageError, TranscriptError
 from lineage.extract import digest
-from lineage.harness import ADAPTERS, adapter_of, signals
+from lineage.harness import ADAPTERS, adapter_of, checked_name, signals
 from lineage.harness.projects import project_of
 from lineage.harness.signals import Signal
 from lineage.pipeline.house import House, Outcome
@@ -63,24 +64,40 @@ def _work_off(house: House, machine: Machine, rung: Rung, done: Drained) -> None
         house.canon.signals.clear(rung)
         return
     try:
+        _check(rung, found)
         _EVENTS.get(found.event, _noted)(house, machine, rung, found, done)
-    except LineageError as error:
+    except DamagedIndex:
+        raise
+    except Exception as error:  # noqa: BLE001  (one that nobody expected must not keep the others waiting for ever)
         _failed(house, rung, error, done)
     else:
         house.telemetry.mark(f"event {rung.harness}", f"{rung.at} {found.event}")
         house.canon.signals.clear(rung)
 
 
-def _failed(house: House, rung: Rung, error: LineageError, done: Drained) -> None:
+def _check(rung: Rung, found: Signal) -> None:
+    """Raises InvalidInput for what no other attempt will make right."""
+    checked_name(rung.harness)
+    checked_agent(rung.agent)
+    checked_id("session_id", found.session_id)
+
+
+def _failed(house: House, rung: Rung, error: Exception, done: Drained) -> None:
+    why = reason(error)
     attempts = rung.attempts + (not isinstance(error, EngineMissing))
     if attempts >= _MOST_ATTEMPTS or isinstance(error, InvalidInput):
-        house.canon.signals.give_up(rung, error.message)
-        done.given_up.append((rung.key, error.message))
+        house.canon.signals.give_up(rung, why)
+        done.given_up.append((rung.key, why))
         return
-    until = shifted(house.now, milliseconds=_FIRST_DELAY * 4**attempts)
-    house.canon.signals.put_off(rung, until=until, why=error.message, attempts=attempts)
-    done.put_off.append((rung.key, error.message))
+    until = shifted(house.now, milliseconds=_FIRST_DELAY * 4 ** max(attempts - 1, 0))
+    house.canon.signals.put_off(rung, until=until, why=why, attempts=attempts)
+    done.put_off.append((rung.key, why))
     done.next_due = min(filter(None, (done.next_due, until)))
+
+
+def reason(error: Exception) -> str:
+    """What went wrong, in a sentence; of an error that nobody expected its kind alone."""
+    return error.message if isinstance(error, LineageError) else f"an unexpected {type(error).__name__}"
 
 
 def _noted(house: House, _: Machine, rung: Rung, found: Signal, done: Drained) -> None:
@@ -90,7 +107,7 @@ def _noted(house: House, _: Machine, rung: Rung, found: Signal, done: Drained) -
 
 def _ended(house: House, machine: Machine, rung: Rung, found: Signal, done: Drained) -> None:
     path = _transcript(machine, rung, found)
-    size = settled(path)
+    size = settled(path, rung.at)
     outcome = capture_session(house, {**_payload(rung, found), "transcript_path": str(path)}, rung.at)
     done.outcomes[outcome.status] += 1
     _note(house, rung, found, str(path), size)
@@ -110,7 +127,7 @@ def capture_session(house: House, payload: Mapping[str, Any], at: str) -> Outcom
 
 def _compacted(house: House, machine: Machine, rung: Rung, found: Signal, done: Drained) -> None:
     path = _transcript(machine, rung, found)
-    settled(path)
+    settled(path, rung.at)
     summary = found.summary or _summary(rung.harness, path, found.session_id)
     payload = {**_payload(rung, found), "transcript_path": str(path), "summary": summary, "trigger": found.trigger}
     outcome = run(house, request(COMPACTION, {**payload, "captured_at": rung.at}, agent_id=None, now=house.now))
@@ -152,10 +169,24 @@ def _payload(rung: Rung, found: Signal) -> dict[str, Any]:
 
 
 def _note(house: House, rung: Rung, found: Signal, path: str | None, size: int | None) -> None:
-    """That the session is there, and how much of its transcript is captured."""
+    """That the session is there, and how much of its transcript is captured; of a removed one nothing is noted."""
     token = found.identity(rung.agent).token
+    if house.canon.tombstones.has(token):
+        return
     house.telemetry.saw(
-        Seen(rung.harness, rung.agent, found.session_id, token, path, found.cwd, found.event, rung.at, size)
+        Seen(
+            harness=rung.harness,
+            agent_id=rung.agent,
+            session_id=found.session_id,
+            session_token=token,
+            transcript_path=path,
+            cwd=found.cwd,
+            event=found.event,
+            at=rung.at,
+            captured_size=size,
+            session_key=found.session_key,
+            lane=found.lane,
+        )
     )
 
 

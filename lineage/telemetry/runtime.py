@@ -19,6 +19,7 @@ create table if not exists access (
 create table if not exists seen (
   harness text not null, agent_id text not null, session_id text not null, session_token text not null,
   transcript_path text, cwd text, event text not null, at text not null, captured_size integer,
+  session_key text, lane text,
   primary key (harness, agent_id, session_id)
 );
 create table if not exists imported (
@@ -30,7 +31,8 @@ create table if not exists marks (name text primary key, value text not null);
 
 
 class Seen(NamedTuple):
-    """A session that a hook told of: its last event, and how many bytes of its transcript are captured."""
+    """A session that a hook told of: its last event, how many bytes of its transcript are captured, and the key or the
+    lane that the harness gave it."""
 
     harness: str
     agent_id: str
@@ -41,6 +43,8 @@ class Seen(NamedTuple):
     event: str
     at: str
     captured_size: int | None
+    session_key: str | None = None
+    lane: str | None = None
 
 
 class Telemetry:
@@ -79,10 +83,11 @@ class Telemetry:
     def saw(self, seen: Seen) -> None:
         """Notes what a hook told of a session; what it did not tell stays as it was."""
         self._execute(
-            "insert into seen values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (harness, agent_id, session_id) do update"
+            "insert into seen values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (harness, agent_id, session_id) do update"
             " set event = excluded.event, at = max(at, excluded.at), session_token = excluded.session_token,"
             " transcript_path = coalesce(excluded.transcript_path, transcript_path),"
-            " cwd = coalesce(excluded.cwd, cwd), captured_size = coalesce(excluded.captured_size, captured_size)",
+            " cwd = coalesce(excluded.cwd, cwd), session_key = coalesce(excluded.session_key, session_key),"
+            " lane = coalesce(excluded.lane, lane), captured_size = coalesce(excluded.captured_size, captured_size)",
             seen,
         )
 

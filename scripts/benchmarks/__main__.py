@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks import sanitize, table
+from benchmarks import hook, sanitize, table
 from benchmarks.cases import CASES
 from benchmarks.commands import peak_alone
 from benchmarks.corpus import Corpus, generate
@@ -20,6 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] == ["sanitize"]:
         sanitize.main(arguments[1:])
+        return
+    if arguments[:1] == ["hook"]:
+        hook.main(arguments[1:])
         return
     options = _options(arguments)
     print(table.machine(options.runs), end="\n\n")

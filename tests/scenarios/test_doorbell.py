@@ -1,0 +1,389 @@
+"""`lineage hook` as a harness runs it: a process, a payload on stdin, no patience. (law 5; harnesses.md 0.1)"""
+
+import json
+import math
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineage.canon import Blocks
+from lineage.cli import doorbell as bell
+from lineage.core import doorbell
+from lineage.harness import dialects
+from lineage.harness.dialects import DIALECTS, PLAIN, Dialect
+from lineage.store import LocalStore
+from tests.support.doorbells import SPOOLED, command, environment, jobs, logged, payload, ring, spooled
+
+SECRET = "what-nobody-may-read"
+BLOCK = "Earlier sessions in this project:\n- “Mended the reader.”\n"
+POSIX = pytest.mark.skipif(os.name == "nt", reason="pipes, links and descriptors as POSIX has them")
+
+
+@contextmanager
+def ringing(root: Path, *more: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """A doorbell whose stdin the test holds open."""
+    process = subprocess.Popen(
+        command(root, *more), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(**SPOOLED)
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def send(process: "subprocess.Popen[bytes]", data: bytes) -> None:
+    assert process.stdin
+    process.stdin.write(data)
+    process.stdin.flush()
+
+
+def prepare(root: Path, folder: Path | str, text: str = BLOCK, agent: str = "default") -> None:
+    state = root / ".lineage"
+    Blocks(LocalStore(state, locks=state / "locks", private=True)).put(agent, str(folder), text)
+
+
+def repository(folder: Path) -> Path:
+    for part in ("objects", "refs"):
+        (folder / ".git" / part).mkdir(parents=True)
+    (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    return folder
+
+
+# --- stdin -----------------------------------------------------------------------------------------------------------
+
+
+@POSIX
+def test_it_ends_with_the_payload_and_not_with_stdin(tmp_path: Path) -> None:
+    with ringing(tmp_path) as process:
+        send(process, json.dumps(payload()).encode() + b"\n")
+        assert process.wait(60) == 0
+    assert [job["payload"]["session_id"] for job in spooled(tmp_path)] == ["s-1"]
+
+
+@POSIX
+def test_silence_is_waited_out(tmp_path: Path) -> None:
+    with ringing(tmp_path) as process:
+        send(process, b'{"hook_event_name": "SessionEnd", "session_id": "' + SECRET.encode())
+        assert process.wait(60) == 0
+    assert spooled(tmp_path) == []
+    assert "no JSON object on stdin" in logged(tmp_path)
+
+
+@POSIX
+def test_a_payload_in_pieces_is_put_together(tmp_path: Path) -> None:
+    data = json.dumps(payload(compactionEntry={"summary": "} in the middle}"})).encode()
+    with ringing(tmp_path) as process:
+        for place in range(0, len(data), 7):
+            send(process, data[place : place + 7])
+        assert process.wait(60) == 0
+    assert spooled(tmp_path)[0]["payload"]["compactionEntry"] == {"summary": "} in the middle}"}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b" \n",
+        b"no JSON",
+        b"[1, 2]",
+        b'"text"',
+        b"null",
+        b"{",
+        b'{"a": }',
+        b"\xff\xfe",
+        b"[" * 5000,
+        b'{"a":' * 5000,
+    ],
+    ids=lambda data: repr(data[:8]),
+)
+def test_what_is_no_object_is_logged_and_nothing_else(tmp_path: Path, data: bytes) -> None:
+    done = ring(tmp_path, data)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert jobs(tmp_path) == []
+    assert logged(tmp_path).count("no JSON object on stdin") == 1
+
+
+def test_of_two_objects_the_first_counts(tmp_path: Path) -> None:
+    both = json.dumps(payload(session="s-1")) + json.dumps(payload(session="s-2"))
+    assert ring(tmp_path, both.encode()).returncode == 0
+    assert [job["payload"]["session_id"] for job in spooled(tmp_path)] == ["s-1"]
+
+
+def test_a_byte_order_mark_is_no_hindrance(tmp_path: Path) -> None:
+    ring(tmp_path, b"\xef\xbb\xbf" + json.dumps(payload()).encode())
+    assert len(jobs(tmp_path)) == 1
+
+
+def test_five_megabytes_are_taken(tmp_path: Path) -> None:
+    ring(tmp_path, payload(last_assistant_message="x" * 5_000_000))
+    assert len(spooled(tmp_path)[0]["payload"]["last_assistant_message"]) == 5_000_000
+
+
+def test_too_much_is_refused(tmp_path: Path) -> None:
+    with subprocess.Popen(command(tmp_path), stdin=subprocess.PIPE, env=environment(**SPOOLED)) as process:
+        assert process.stdin
+        try:
+            process.stdin.write(b'{"session_id": "' + b"x" * (bell.MOST_BYTES + 70_000) + b'"}')
+            process.stdin.close()
+        except BrokenPipeError:
+            process.stdin = None
+        assert process.wait(60) == 0
+    assert jobs(tmp_path) == []
+    assert "too large" in logged(tmp_path) or "no JSON object" in logged(tmp_path)
+
+
+def test_any_text_is_kept_as_it_came(tmp_path: Path) -> None:
+    text = "\ud800 \udfff é \u2028 \x00 \x1b 👩‍👩‍👧 \u202e שלום"
+    ring(tmp_path, payload(reason=text, cwd=text))
+    assert spooled(tmp_path)[0]["payload"]["reason"] == text
+
+
+# --- What it leaves --------------------------------------------------------------------------------------------------
+
+
+def test_a_job_holds_what_is_kept_and_who_rang(tmp_path: Path) -> None:
+    sent = payload(reason="exit", user_email="ada@example.org", env={"TOKEN": SECRET}, prompt=SECRET)
+    ring(tmp_path, sent, "claude-code", "--agent", "ada", SOME_TOKEN=SECRET)
+    (job,) = spooled(tmp_path)
+    assert job.pop("at").endswith("Z")
+    assert job == {
+        "version": 1,
+        "harness": "claude-code",
+        "agent": "ada",
+        "payload": {key: sent[key] for key in ("hook_event_name", "session_id", "cwd", "reason")},
+    }
+    everything = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert SECRET.encode() not in everything
+    assert b"ada@example.org" not in everything
+
+
+@POSIX
+def test_a_job_is_for_its_owner_alone(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        ring(tmp_path, payload())
+    finally:
+        os.umask(old)
+    (job,) = jobs(tmp_path)
+    assert stat.S_IMODE(job.stat().st_mode) == 0o600
+    for folder in list(job.parents)[:3]:
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700, folder
+    assert job.parents[2].name == ".lineage"
+
+
+def test_turn_ends_of_a_session_are_one_file_and_others_one_each(tmp_path: Path) -> None:
+    for event in ("Stop", "StopFailure", "Stop"):
+        ring(tmp_path, payload(event, reason=event))
+    ring(tmp_path, payload("Stop", "s-2"))
+    assert sorted(job["payload"]["session_id"] for job in spooled(tmp_path)) == ["s-1", "s-2"]
+    for _ in range(2):
+        ring(tmp_path, payload("SessionEnd"))
+    assert len(jobs(tmp_path)) == 4
+
+
+@POSIX
+def test_the_transcript_is_not_opened(tmp_path: Path) -> None:
+    """A pipe that nobody writes to: who opens it, waits for ever."""
+    os.mkfifo(tmp_path / "transcript.jsonl")
+    done = ring(tmp_path / "w", payload(transcript_path=str(tmp_path / "transcript.jsonl")))
+    assert done.returncode == 0
+    assert len(jobs(tmp_path / "w")) == 1
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_no_call_names_the_transcript(tmp_path: Path) -> None:
+    path = tmp_path / "its-transcript.jsonl"
+    path.write_text("{}\n")
+    subprocess.run(
+        ["strace", "-f", "-e", "trace=file", "-o", str(tmp_path / "trace"), *command(tmp_path / "w")],
+        input=json.dumps(payload(transcript_path=str(path))).encode(),
+        env=environment(**SPOOLED),
+        check=True,
+    )
+    trace = (tmp_path / "trace").read_text()
+    if "spool/signals" not in trace:
+        pytest.skip("NO TRACE: strace cannot attach to a process here")
+    assert path.name not in trace
+
+
+def test_suppressed_it_does_nothing(tmp_path: Path) -> None:
+    done = ring(tmp_path / "w", payload("SessionStart"), LINEAGE_SUPPRESS="1")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert not (tmp_path / "w").exists()
+
+
+def test_without_a_worker_it_spools_only(tmp_path: Path) -> None:
+    ring(tmp_path, payload(), LINEAGE_NO_WORKER="1")
+    assert not (tmp_path / ".lineage/locks").exists()
+
+
+# --- What it prints --------------------------------------------------------------------------------------------------
+
+
+def shaped(harness: str, text: str) -> dict[str, Any]:
+    context = f"<lineage-context>\n{text.strip()}\n</lineage-context>"
+    if harness == "cursor":
+        return {"additional_context": context}
+    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}}
+
+
+@pytest.mark.parametrize("harness", ["claude-code", "cursor", "gemini"])
+def test_a_session_start_is_answered_in_the_harnesss_shape(tmp_path: Path, harness: str) -> None:
+    prepare(tmp_path / "w", tmp_path)
+    event = "sessionStart" if harness == "cursor" else "SessionStart"
+    done = ring(tmp_path / "w", payload(event, cwd=str(tmp_path)), harness)
+    assert json.loads(done.stdout) == shaped(harness, BLOCK)
+    assert done.stdout.endswith(b"}\n")
+
+
+def test_the_start_of_a_session_that_names_no_event_is_answered(tmp_path: Path) -> None:
+    prepare(tmp_path / "w", tmp_path)
+    sent = {"sessionId": "s-1", "timestamp": 1_700_000_000_000, "cwd": str(tmp_path), "source": "new"}
+    done = ring(tmp_path / "w", sent, "copilot")
+    assert "Mended the reader" in json.loads(done.stdout)["additionalContext"]
+
+
+def test_cursor_names_its_folder_in_a_list(tmp_path: Path) -> None:
+    prepare(tmp_path / "w", tmp_path)
+    sent = {"hook_event_name": "sessionStart", "conversation_id": "c", "workspace_roots": [str(tmp_path)]}
+    assert json.loads(ring(tmp_path / "w", sent, "cursor").stdout) == shaped("cursor", BLOCK)
+
+
+def test_a_harness_that_takes_nothing_is_told_nothing(tmp_path: Path) -> None:
+    prepare(tmp_path / "w", tmp_path)
+    assert ring(tmp_path / "w", payload("SessionStart", cwd=str(tmp_path)), "goose").stdout == b""
+
+
+@pytest.mark.parametrize("event", ["SessionEnd", "Stop", "PostCompact", "PreCompact", "UserPromptSubmit", "Other"])
+def test_other_events_print_nothing(tmp_path: Path, event: str) -> None:
+    prepare(tmp_path / "w", tmp_path)
+    assert ring(tmp_path / "w", payload(event, cwd=str(tmp_path))).stdout == b""
+
+
+def test_a_folder_below_has_its_repositorys_block(tmp_path: Path) -> None:
+    demo = repository(tmp_path / "demo")
+    prepare(tmp_path / "w", demo)
+    done = ring(tmp_path / "w", payload("SessionStart", cwd=str(demo / "src/deep")))
+    assert json.loads(done.stdout) == shaped("claude-code", BLOCK)
+
+
+def test_no_block_is_another_projects(tmp_path: Path) -> None:
+    demo = repository(tmp_path / "demo")
+    inner = repository(demo / "vendor/other")
+    for folder in (tmp_path, demo, "/", str(demo) + "-2"):
+        prepare(tmp_path / "w", folder)
+    for cwd in (inner, inner / "src", tmp_path / "elsewhere", tmp_path / "demo-3", "relative", "", 7, None, ["/"]):
+        done = ring(tmp_path / "w", payload("SessionStart", cwd=str(cwd) if isinstance(cwd, Path) else cwd))
+        assert (done.returncode, done.stdout) == (0, b""), cwd
+
+
+def test_no_block_is_another_agents(tmp_path: Path) -> None:
+    prepare(tmp_path / "w", tmp_path, agent="ada")
+    sent = payload("SessionStart", cwd=str(tmp_path))
+    assert ring(tmp_path / "w", sent).stdout == b""
+    assert ring(tmp_path / "w", sent, "claude-code", "--agent=ada").stdout != b""
+
+
+def test_a_checksum_that_is_shared_shows_nothing(tmp_path: Path) -> None:
+    """The file of this folder's name holds another's block."""
+    prepare(tmp_path / "w", tmp_path)
+    (path,) = (tmp_path / "w/.lineage/context").iterdir()
+    path.write_text(path.read_text().replace(f"default {tmp_path}", "default /home/eve"))
+    assert ring(tmp_path / "w", payload("SessionStart", cwd=str(tmp_path))).stdout == b""
+
+
+# --- What it costs ---------------------------------------------------------------------------------------------------
+
+LIGHT = {
+    "lineage", "lineage.__main__", "lineage.cli", "lineage.cli.doorbell", "lineage.core", "lineage.core.doorbell",
+    "_json", "fcntl", "select", "zlib",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("event", ["SessionEnd", "Stop", "SessionStart"])
+def test_next_to_nothing_is_imported(tmp_path: Path, event: str) -> None:
+    """What a bare Python has loaded, and a handful."""
+    code = "import sys; bare = set(sys.modules); from lineage.cli.doorbell import main; main(sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; print(*sorted(set(sys.modules) - bare))", "claude-code", "-w", str(tmp_path)],
+        input=json.dumps(payload(event)).encode(),
+        capture_output=True,
+        env=environment(**SPOOLED),
+        check=True,
+    )
+    assert set(done.stdout.decode().split()) <= LIGHT
+    assert len(jobs(tmp_path)) == 1
+
+
+# --- What it knows of the harnesses ----------------------------------------------------------------------------------
+
+EVERY = {"": PLAIN, **DIALECTS}
+
+
+def fields(dialect: Dialect) -> set[str]:
+    names = {name for names in dialect.fields.values() for name in names} | set(dialect.event)
+    names |= {mark for mark, _ in dialect.marks} | {dialect.sub_agent or "event"}
+    return {name.partition(".")[0] for name in names}
+
+
+@pytest.mark.parametrize("harness", EVERY)
+def test_every_field_that_is_read_is_kept(harness: str) -> None:
+    """But what a person typed: that mark tells only of an event that is nothing to us."""
+    assert fields(EVERY[harness]) - {"prompt"} <= doorbell.KEPT
+
+
+def test_what_tells_who_rang_is_kept() -> None:
+    assert {"cursor_version", "generation_id", "turn_id", "model", "timestamp", "transcriptPath"} <= doorbell.KEPT
+
+
+@pytest.mark.parametrize("harness", EVERY)
+def test_the_doorbell_takes_events_for_what_they_are(harness: str) -> None:
+    for name, event in EVERY[harness].events.items():
+        assert (name in doorbell.STARTS) == (event == dialects.SESSION_START), name
+        assert (name in doorbell.TURN_ENDS) == (event == dialects.TURN_END), name
+    assert not doorbell.TURN_ENDS & set(EVERY[harness].ignored)
+
+
+def test_payloads_without_a_name_are_told_by_the_same_marks() -> None:
+    assert DIALECTS["copilot"].marks[: len(doorbell.MARKS)] == doorbell.MARKS
+    assert {name for dialect in EVERY.values() for name in dialect.event} == set(doorbell.EVENT_FIELDS)
+
+
+# --- Its JSON --------------------------------------------------------------------------------------------------------
+
+TEXTS = st.text(st.characters(exclude_categories=())) | st.text()
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(VALUES)
+def test_what_it_writes_is_what_it_read(value: Any) -> None:
+    assert json.loads(bell._encoded(value)) == value
+    assert bell._encoded(value).isascii()
+
+
+@given(st.dictionaries(TEXTS, VALUES, max_size=4), st.booleans())
+def test_it_reads_what_json_reads(value: dict[str, Any], ascii_only: bool) -> None:
+    data = json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "replace")
+    assert bell._decoded(bytearray(data)) == json.loads(data)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_in_json_is_null(number: float) -> None:
+    decoded = bell._decoded(bytearray(json.dumps({"a": number}).encode()))
+    assert decoded is not None
+    assert bell._encoded(decoded) == '{"a":null}'

@@ -1,0 +1,261 @@
+"""Every harness with hooks, from its own configuration file to the captured session.
+
+The harness reads back the command that was installed, runs it as it runs commands, and kills it when its time is over;
+the session is captured after that. What each test rests on:
+- the installed command: its quoting (the workspace's path has a space), its form, timeouts in the harness's own unit;
+- the hook: it ends by itself while stdin is open, prints nothing, and its worker outlives the harness's killing;
+- the transcript: the one that is named, or the one that the harness keeps where none is named;
+- the start: the shape of what is printed, and that it is not remembered when it comes back.
+"""
+
+import json
+import os
+import shlex
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.core.injection import CONTEXT_CLOSING, CONTEXT_OPENING
+from tests.support.commands import Done, Lineage
+from tests.support.harness_cases import AS_CLAUDE_CODE, COMMANDS, PLUGINS
+from tests.support.harnesses import END, START, TURN, Handler, Harness, Machine, Ran, hooks_in, lineage_on
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="these harnesses are played with POSIX shells and signals")
+
+TEMPLATE = Path(__file__).parents[2] / "workspace_template" / "integrations"
+SECOND = "0b7e5a52-91c4-5f0d-8d7a-2f4c6e8a1b3d"
+QUIET = [Ran(0, "", "")]
+PATIENCE = 60.0
+CALM = 0.5
+
+commands = pytest.mark.parametrize("harness", COMMANDS, ids=lambda harness: harness.label)
+talkative = pytest.mark.parametrize(
+    "harness", [one for one in COMMANDS if one.injected], ids=lambda harness: harness.label
+)
+plugins = pytest.mark.parametrize("harness", PLUGINS, ids=lambda harness: harness.label)
+needs_node = pytest.mark.skipif(not shutil.which("node"), reason="NO NODE: OpenCode, pi and OpenClaw go untested")
+
+
+@pytest.fixture
+def machine(home: Path, tmp_path: Path) -> Machine:
+    return Machine(home, tmp_path / "demo", tmp_path / "the vault")
+
+
+@pytest.fixture
+def lineage(machine: Machine, capsys: pytest.CaptureFixture[str]) -> Lineage:
+    return Lineage(machine.workspace, capsys)
+
+
+def install(machine: Machine, harness: str) -> None:
+    done = hooks(machine, "install", harness, "--agent", "default")
+    assert (done.code, done.err) == (0, "")
+
+
+def hooks(machine: Machine, *arguments: str) -> Done:
+    return lineage_on(machine, "hooks", arguments[0], "--workspace", str(machine.workspace), *arguments[1:])
+
+
+def state(folder: Path) -> dict[str, bytes | None]:
+    """Every file and folder below."""
+    paths = sorted(folder.rglob("*"))
+    return {str(path.relative_to(folder)): None if path.is_dir() else path.read_bytes() for path in paths}
+
+
+def wait_for(sessions: int, machine: Machine, *, calm: float = 0.0) -> None:
+    """Until that many sessions are captured, nothing waits in the spool and the worker has ended, for `calm` seconds:
+    nobody waits for the hooks that a plugin starts, and the last may ring late."""
+    deadline, since = time.monotonic() + PATIENCE, None
+    while since is None or time.monotonic() - since < calm:
+        assert time.monotonic() < deadline, told(machine)
+        is_done = captured(machine) >= sessions and is_idle(machine)
+        since = (since or time.monotonic()) if is_done else None
+        time.sleep(0.05)
+
+
+def captured(machine: Machine) -> int:
+    return len(list(machine.workspace.glob("memory/*--manifest.md")))
+
+
+def is_idle(machine: Machine) -> bool:
+    state = machine.workspace / ".lineage"
+    return not any((state / "spool" / "signals").glob("*.json")) and is_free(state / "locks" / "worker.lock")
+
+
+def is_free(lock: Path) -> bool:
+    """Looked at only when the spool is empty: a worker that finds the lock taken has nothing to do then."""
+    import fcntl
+
+    with lock.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True
+
+
+def told(machine: Machine) -> str:
+    """What `lineage status` says, for a test that waited in vain."""
+    return lineage_on(machine, "status", "--workspace", str(machine.workspace)).out
+
+
+def sessions(lineage: Lineage) -> list[tuple[str, str, str | None, int]]:
+    """Harness, session, project and number of captures of what is there; with it goes that all of it is sound."""
+    assert lineage("verify").code == 0
+    rows = lineage("sessions", "--json").json["sessions"]
+    return sorted((row["harness"], row["session_id"], row["project"], row["captures"]) for row in rows)
+
+
+def transcripts(machine: Machine) -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in machine.workspace.glob("memory/*--transcript.md")]
+
+
+def context_of(harness: Harness, printed: str) -> str:
+    """The context in what a start printed: one line, and no key beside those that the harness knows."""
+    assert printed.endswith("\n") and printed.count("\n") == 1
+    *outer, last = harness.injected
+    answer: Any = json.loads(printed)
+    for key in outer:
+        assert answer.keys() == {key}
+        answer = answer[key]
+    assert answer.keys() - {"hookEventName"} == {last}
+    assert answer.get("hookEventName") == ("SessionStart" if outer else None)
+    return str(answer[last])
+
+
+@commands
+def test_a_session_that_ended_is_captured(harness: Harness, machine: Machine, lineage: Lineage) -> None:
+    harness.settle_in(machine)
+    visit = harness.visit(machine)
+    before = state(machine.home)
+    install(machine, harness.name)
+    assert set(harness.tell(visit, TURN)) == set(QUIET)
+    assert set(harness.tell(visit, END, is_late=True)) == set(QUIET)
+    wait_for(1, machine)
+    assert sessions(lineage) == [(harness.name, harness.session, harness.project or visit.cwd, 1)]
+    assert harness.typed in "".join(transcripts(machine))
+    between = state(machine.home)
+    assert "nothing to change" in hooks(machine, "install", harness.name).out
+    assert state(machine.home) == between
+    assert hooks(machine, "uninstall", harness.name).code == 0
+    assert state(machine.home) == before
+
+
+@needs_node
+@plugins
+def test_a_session_is_captured_through_a_plugin(harness: Harness, machine: Machine, lineage: Lineage) -> None:
+    harness.settle_in(machine)
+    visit = harness.visit(machine)
+    before = state(machine.home)
+    install(machine, harness.name)
+    assert harness.play_session(visit) == Ran(0, "", "")
+    wait_for(1, machine, calm=CALM)
+    assert sessions(lineage) == [(harness.name, harness.session, harness.project or visit.cwd, 1)]
+    assert harness.typed in "".join(transcripts(machine))
+    (row,) = lineage("sessions", "--json").json["sessions"]
+    assert row["session_key"] == (f"{harness.lane}#{harness.session}" if harness.lane else None)
+    assert "nothing to change" in hooks(machine, "install", harness.name).out
+    assert hooks(machine, "uninstall", harness.name).code == 0
+    assert state(machine.home) == before
+
+
+@talkative
+def test_a_start_tells_of_earlier_sessions_and_that_is_not_remembered(
+    harness: Harness, machine: Machine, lineage: Lineage
+) -> None:
+    harness.settle_in(machine)
+    install(machine, harness.name)
+    first = harness.visit(machine)
+    assert set(harness.tell(first, START)) == set(QUIET)
+    harness.tell(first, END)
+    wait_for(1, machine)
+    (row,) = lineage("sessions", "--json").json["sessions"]
+
+    second = harness.visit(machine, SECOND)
+    printed = [done.out for done in harness.tell(second, START, is_late=True)]
+    block = context_of(harness, "".join(printed))
+    assert block.startswith(CONTEXT_OPENING) and block.endswith(CONTEXT_CLOSING)
+    assert row["memory_sentence"] in block
+
+    second = harness.visit(machine, SECOND, block)
+    harness.tell(second, END)
+    wait_for(2, machine)
+    assert [session for _, session, *_ in sessions(lineage)] == sorted([harness.session, SECOND])
+    texts = transcripts(machine)
+    assert [harness.typed in text for text in texts] == [True, True]
+    assert not any("lineage-context" in text or "Earlier sessions in this project" in text for text in texts)
+
+
+@commands
+def test_two_hooks_for_one_end_make_one_capture(harness: Harness, machine: Machine, lineage: Lineage) -> None:
+    harness.settle_in(machine)
+    install(machine, harness.name)
+    visit = harness.visit(machine)
+    caller, second, environment = SECONDS.get(harness.name, twice)(harness, machine)
+    harness.tell(visit, END)
+    assert caller.run(visit, END, second, more=environment) == Ran(0, "", "")
+    harness.tell(visit, END)
+    wait_for(1, machine)
+    assert sessions(lineage) == [(harness.name, harness.session, harness.project or visit.cwd, 1)]
+
+
+@needs_node
+@plugins
+def test_a_plugin_that_is_loaded_twice_makes_one_capture(harness: Harness, machine: Machine, lineage: Lineage) -> None:
+    harness.settle_in(machine)
+    visit = harness.visit(machine)
+    install(machine, harness.name)
+    assert harness.play_session(visit, times=2) == Ran(0, "", "")
+    wait_for(1, machine, calm=CALM)
+    assert sessions(lineage) == [(harness.name, harness.session, harness.project or visit.cwd, 1)]
+
+
+Second = tuple[Harness, Handler, dict[str, str]]
+"""Who sends the payload, to which command, and what more is in its environment."""
+
+
+def twice(harness: Harness, machine: Machine) -> Second:
+    """The installed command once more."""
+    *_, last = harness.handlers(machine, *harness.events[END])
+    return harness, last, {}
+
+
+def from_plugin(path: str) -> Callable[[Harness, Machine], Second]:
+    """The command of the template's plugin: it finds lineage on PATH, in login shells too, and the workspace in the
+    environment."""
+
+    def second(harness: Harness, machine: Machine) -> Second:
+        (group,) = hooks_in(TEMPLATE / path)[harness.events[END][0]]
+        (handler,) = group["hooks"]
+        folder = Path(program_of(harness, machine)).parent
+        (machine.home / ".profile").write_text(f"export PATH={shlex.quote(str(folder))}:$PATH\n", encoding="utf-8")
+        searched = os.pathsep.join((str(folder), machine.environment()["PATH"]))
+        return harness, harness.how(handler), {"PATH": searched, "LINEAGE_WORKSPACE": str(machine.workspace)}
+
+    return second
+
+
+def program_of(harness: Harness, machine: Machine) -> str:
+    (status,) = hooks(machine, "status", harness.name, "--json").json["harnesses"]
+    return str(status["command"][0])
+
+
+def from_claude_code(harness: Harness, machine: Machine) -> Second:
+    """Claude Code's hook, which this harness runs too."""
+    claude_code = COMMANDS[0]
+    install(machine, claude_code.name)
+    (handler,) = claude_code.handlers(machine, *claude_code.events[END])
+    return AS_CLAUDE_CODE[harness.name], handler, {}
+
+
+SECONDS: dict[str, Callable[[Harness, Machine], Second]] = {
+    "claude-code": from_plugin("claude-code/hooks/hooks.json"),
+    "codex": from_plugin("claude-code/hooks/codex.json"),
+    "gemini": from_plugin("gemini/hooks/hooks.json"),
+    "goose": from_plugin("goose/hooks/hooks.json"),
+    "cursor": from_claude_code,
+    "copilot": from_claude_code,
+}

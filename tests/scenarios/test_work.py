@@ -1,0 +1,257 @@
+"""The worker on real files and with real processes: what it captures, and from where. (harnesses.md 0.1, 15.10)"""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Timer
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from lineage.app import working as working_process
+from lineage.app.working import work
+from lineage.core import doorbell
+from lineage.pipeline import working
+from lineage.pipeline.locating import located
+from lineage.pipeline.working import Drained
+from lineage.store import LocalStore
+from tests.support.doorbells import (
+    captured,
+    ended,
+    environment,
+    eventually,
+    jobs,
+    leave,
+    machine,
+    payload,
+    ring,
+    say,
+    seen,
+    spooled,
+    workers,
+)
+
+DATA = Path(__file__).parents[1] / "data"
+PROJECT = DATA / "claude-code/projects/-home-ada-demo"
+MAIN = "aa765e29-162b-5be6-8e53-f03014531e0e"
+COMPACTED = "2489c83d-fca2-5674-a85a-9f9be83b8d4e"
+POSIX = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
+
+# --- Captures --------------------------------------------------------------------------------------------------------
+
+
+def test_an_end_is_captured_at_the_time_of_the_ring(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    leave(root, ended(say(tmp_path / "s-1.jsonl", "Mend the reader.")))
+    (job,) = spooled(root)
+    (done,) = work(root)
+    assert done.outcomes == {"captured": 1}
+    assert [artifact.captured_at for artifact in captured(root)] == [job["at"]]
+    assert jobs(root) == []
+    assert seen(root)[0].captured_size == (tmp_path / "s-1.jsonl").stat().st_size
+
+
+def test_the_same_end_twice_is_one_capture(tmp_path: Path) -> None:
+    root, path = tmp_path / "w", say(tmp_path / "s-1.jsonl", "Mend the reader.")
+    leave(root, ended(path))
+    leave(root, ended(path))
+    (done,) = work(root)
+    assert done.outcomes == {"captured": 1, "unchanged": 1}
+    assert len(captured(root)) == 1
+
+
+@POSIX
+def test_many_hooks_at_once_start_one_worker_and_lose_nothing(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    paths = [say(tmp_path / f"s-{number}.jsonl", f"Task {number}.") for number in range(15)]
+    most = 0
+    with ThreadPoolExecutor(30) as pool:
+        rings = [pool.submit(ring, root, ended(path), LINEAGE_NO_WORKER="") for path in paths * 2]
+        while not all(done.done() for done in rings):
+            most = max(most, len(workers(root)))
+    assert {done.result().returncode for done in rings} == {0}
+
+    def is_over() -> bool:
+        nonlocal most
+        running = len(workers(root))
+        most = max(most, running)
+        return not jobs(root) and not running
+
+    eventually(is_over, "the spool is worked off and nobody is at it")
+    assert most == 1
+    assert sorted(artifact.session_id for artifact in captured(root)) == sorted(path.stem for path in paths)
+
+
+@POSIX
+def test_a_signal_that_comes_as_the_worker_ends_is_not_lost(tmp_path: Path) -> None:
+    root, path = tmp_path / "w", say(tmp_path / "s-1.jsonl", "Mend the reader.")
+    for number in range(25):
+        assert ring(root, payload("SessionStart", f"s-{number}"), LINEAGE_NO_WORKER="").returncode == 0
+    ring(root, ended(path), LINEAGE_NO_WORKER="")
+    eventually(lambda: not jobs(root) and not workers(root), "the last signal is worked off")
+    assert len(captured(root)) == 1
+
+
+def test_a_signal_that_comes_after_the_last_look_is_worked_off(tmp_path: Path) -> None:
+    """The doorbell that left it saw this worker's lock and went away."""
+    root, path = tmp_path / "w", say(tmp_path / "s-1.jsonl", "Mend the reader.")
+    rounds = working_process._rounds
+
+    def looked(*arguments: Any) -> list[Drained]:
+        done = rounds(*arguments)
+        if len(captured(root)) == 0:
+            leave(root, ended(path))
+        return done
+
+    with patch.object(working_process, "_rounds", looked):
+        work(root)
+    assert (len(captured(root)), jobs(root)) == (1, [])
+
+
+@POSIX
+def test_a_worker_that_is_killed_leaves_the_rest_to_the_next(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    for number in range(12):
+        leave(root, ended(say(tmp_path / f"s-{number}.jsonl", f"Task {number}.", "It is done.")))
+    for delay in (0.2, 0.35, 0.5, 0.65, 0.8):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "lineage", "work", "--workspace", str(root)],
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+        )
+        timer = Timer(delay, process.send_signal, (signal.SIGKILL,))
+        timer.start()
+        process.wait()
+        timer.cancel()
+    work(root)
+    assert jobs(root) == []
+    assert sorted(artifact.session_id for artifact in captured(root)) == sorted(f"s-{n}" for n in range(12))
+
+
+@POSIX
+def test_a_worker_holds_what_the_doorbell_took_for_it(tmp_path: Path) -> None:
+    """While one is at it, no other can be started, and the command says so."""
+    root = tmp_path / "w"
+    leave(root, payload("SessionStart"))
+    state = root / ".lineage"
+    with LocalStore(state, locks=state / "locks", private=True).mutex(doorbell.WORKER):
+        ring(root, payload("SessionStart", "s-2"), LINEAGE_NO_WORKER="")
+        assert workers(root) == []
+        assert work(root) == []
+    work(root)
+    assert jobs(root) == []
+
+
+def test_a_turn_end_is_noted_and_makes_no_artifact(tmp_path: Path) -> None:
+    root, path = tmp_path / "w", say(tmp_path / "s-1.jsonl", "Mend the reader.")
+    leave(root, payload("Stop", "s-1", transcript_path=str(path)))
+    (done,) = work(root)
+    assert done.outcomes == {}
+    assert captured(root) == []
+    (row,) = seen(root)
+    assert (row.session_id, row.transcript_path, row.event, row.captured_size) == ("s-1", str(path), "turn-end", None)
+
+
+def test_a_transcript_that_still_grows_is_captured_whole(tmp_path: Path) -> None:
+    root, path = tmp_path / "w", say(tmp_path / "s-1.jsonl", "First.")
+    leave(root, ended(path))
+    with path.open("a") as file:
+        timers = [Timer(0.15 * number, _add, (file, number)) for number in range(1, 5)]
+        for timer in timers:
+            timer.start()
+        work(root)
+        for timer in timers:
+            timer.join()
+    assert "Later 4." in captured(root)[0].body
+
+
+def _add(file: Any, number: int) -> None:
+    message = {"role": "user", "content": f"Later {number}."}
+    file.write(json.dumps({"type": "user", "message": message, "uuid": f"l-{number}", "sessionId": "s-1"}) + "\n")
+    file.flush()
+
+
+def test_sub_agents_are_sessions_of_their_own(tmp_path: Path) -> None:
+    root, history = tmp_path / "w", shutil.copytree(PROJECT, tmp_path / "history")
+    leave(root, ended(history / f"{MAIN}.jsonl"))
+    work(root)
+    parents = {artifact.session_id: artifact.parent_session for artifact in captured(root)}
+    assert parents.pop(MAIN) is None
+    assert parents
+    assert set(parents.values()) == {MAIN}
+
+
+def test_a_compaction_keeps_the_summary_of_its_signal(tmp_path: Path) -> None:
+    root, path = tmp_path / "w", say(tmp_path / "s-1.jsonl", "Mend the reader.")
+    leave(root, payload("PostCompact", "s-1", transcript_path=str(path), compact_summary="Goal: the reader."))
+    work(root)
+    assert "Goal: the reader." in captured(root, "compaction")[0].body
+    assert captured(root) == []
+
+
+def test_a_compaction_without_one_has_that_of_the_transcript(tmp_path: Path) -> None:
+    root, history = tmp_path / "w", shutil.copytree(PROJECT, tmp_path / "history")
+    path = next(p for p in sorted(history.glob("*.jsonl")) if working.ADAPTERS["claude-code"].read(p).compactions)
+    newest = working.ADAPTERS["claude-code"].read(path).compactions[-1]
+    leave(root, payload("PostCompact", path.stem, transcript_path=str(path)))
+    work(root)
+    (artifact,) = captured(root, "compaction")
+    assert newest.summary
+    assert newest.summary.strip()[:40] in artifact.body
+
+
+def test_a_compaction_of_which_nobody_kept_one_says_so(tmp_path: Path) -> None:
+    root, path = tmp_path / "w", say(tmp_path / "s-1.jsonl", "Mend the reader.")
+    leave(root, payload("PostCompact", "s-1", transcript_path=str(path)))
+    work(root)
+    (artifact,) = captured(root, "compaction")
+    assert "lineage made this one from the records" in artifact.body
+    assert "Mend the reader." in artifact.body
+
+
+# --- Where transcripts are -------------------------------------------------------------------------------------------
+
+
+def test_a_transcript_that_moved_is_found(tmp_path: Path, home: Path) -> None:
+    moved = home / ".claude/projects/-home-ada-other"
+    moved.mkdir(parents=True)
+    say(moved / "s-1.jsonl", "Mend the reader.")
+    say(moved / "as-1.jsonl", "Somebody else's.")
+    leave(tmp_path / "w", ended(tmp_path / "gone" / "s-1.jsonl"))
+    work(tmp_path / "w")
+    assert [artifact.session_id for artifact in captured(tmp_path / "w")] == ["s-1"]
+    assert "Somebody" not in captured(tmp_path / "w")[0].body
+
+
+@pytest.mark.parametrize(
+    ("harness", "sample", "place", "session"),
+    [
+        ("opencode", "opencode/opencode-v1.db", ".local/share/opencode/opencode.db", "ses_main01"),
+        ("goose", "goose/20261002_2.jsonl", ".local/share/goose/sessions/20261002_2.jsonl", "20261002_2"),
+        ("gemini", "gemini/tmp", ".gemini/tmp", "071ea8f7"),
+        ("copilot", "copilot/session-state", ".copilot/session-state", "ee99248c-46ed-55c0-a61a-8a778fbf68fe"),
+    ],
+)
+def test_a_hook_may_name_no_transcript(
+    tmp_path: Path, home: Path, harness: str, sample: str, place: str, session: str
+) -> None:
+    source, target = DATA / sample, home / place
+    target.parent.mkdir(parents=True)
+    shutil.copytree(source, target) if source.is_dir() else shutil.copyfile(source, target)
+    if harness == "gemini":  # its files are named by the beginning of the id
+        (path,) = target.rglob(f"*{session}.jsonl")
+        session = json.loads(path.read_bytes().splitlines()[0])["sessionId"]
+    leave(tmp_path / "w", {"event": "session-end", "session_id": session}, harness)
+    (done,) = work(tmp_path / "w")
+    assert done.outcomes == {"captured": 1}
+    assert captured(tmp_path / "w")[0].session_id == session
+
+
+@pytest.mark.parametrize("given", ["~nobody-of-that-name/t.jsonl", "x" * 5000, "a\0b", "\ud800", "/", "", None])
+def test_what_names_no_file_is_not_there(home: Path, given: str | None) -> None:
+    assert located(machine(home), "claude-code", "s-1", given) is None
