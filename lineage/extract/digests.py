@@ -3,11 +3,13 @@ can be made again from its transcript after a crash."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from lineage.core.digest import Digest
 from lineage.core.links import one_line
 from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
+from lineage.extract.candidates import Candidate, extract
+from lineage.extract.cues import DECISION, LESSON, TASK
 
 _EDITS = frozenset(
     {
@@ -24,19 +26,6 @@ _RUNS = frozenset(
 )  # fmt: skip
 _MANY = "apply_patch"  # the one tool that names several files in its input
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_DECISION = re.compile(
-    r"\b(?:decided (?:to|on|that|against)|(?:we(?:'ll| will)|let'?s) (?:use|go with|keep)|instead of|chose)\b",
-    re.IGNORECASE,
-)
-_LESSON = re.compile(
-    r"\b(?:root cause|turns out|the (?:bug|problem|issue|cause) (?:is|was) (?:that|in|the)|learn(?:ed|t) that)\b",
-    re.IGNORECASE,
-)
-_OPEN = re.compile(
-    r"\b(?:TODO|FIXME|next steps?|remaining|still (?:need|fail|to do|open)|left to do|follow[- ]?up|not yet)\b",
-    re.IGNORECASE,
-)
 _NAME = re.compile(
     r"#\d{1,6}\b|\b[A-Z][A-Z0-9]{1,9}-\d{1,6}\b|\b\w+_\w+\b|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w+"
     r"|\b(?!e\.g\b|i\.e\b)[\w-]{1,64}\.[a-z]{1,4}\b"
@@ -44,7 +33,7 @@ _NAME = re.compile(
 _FENCE = re.compile(r"^(?:```|~~~).*?^(?:```|~~~)", re.MULTILINE | re.DOTALL)
 
 _MOST_CUED = 8
-_SHORTEST = 20
+_LATELY = 4  # turns in which something that is said to be open still is
 _LONGEST = 300
 _MOST_NAMES = 64
 
@@ -55,7 +44,8 @@ def digest(turns: Sequence[Turn]) -> Digest:
     replies = [turn for turn in turns if turn.role == ASSISTANT and turn.text and not turn.thinking]
     calls = [turn for turn in turns if turn.name and turn.role in (ASSISTANT, TOOL) and turn.input]
     used = Counter(turn.name for turn in turns if turn.role == ASSISTANT and turn.name)
-    spoken = [turn.text for turn in turns if turn.role in (USER, ASSISTANT) and not turn.thinking]
+    spoken = [turn for turn in turns if turn.role in (USER, ASSISTANT) and not turn.thinking]
+    found = extract(turns)
     return Digest(
         turns=len(turns),
         requests=tuple(requests),
@@ -66,10 +56,10 @@ def digest(turns: Sequence[Turn]) -> Digest:
         commands=_inputs(calls, _RUNS),
         tools=tuple(sorted(used.items(), key=lambda item: (-item[1], item[0]))),
         errors=sum(turn.error for turn in turns),
-        decisions=_cued(spoken, _DECISION.search),
-        lessons=_cued(spoken, _LESSON.search),
-        open=_cued(spoken[-4:], _OPEN.search),
-        names=_names(spoken),
+        decisions=_of_kind(found, DECISION),
+        lessons=_of_kind(found, LESSON),
+        open=_of_kind(extract(spoken[-_LATELY:]), TASK),
+        names=_names(turn.text for turn in spoken),
         ending=_ending(turns),
     )
 
@@ -84,15 +74,9 @@ def _inputs(calls: Iterable[Turn], names: frozenset[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _cued(texts: Iterable[str], cue: Callable[[str], object]) -> tuple[str, ...]:
-    """Sentences with a cue, outside code; each once."""
-    found: dict[str, None] = {}
-    for text in texts:
-        for sentence in _SENTENCE.split(_FENCE.sub("", text)):
-            line = one_line(sentence).lstrip("-*#>0123456789. ")
-            if _SHORTEST <= len(line) <= _LONGEST and not line.startswith("|") and cue(line):
-                found[line] = None
-    return tuple(found)[:_MOST_CUED]
+def _of_kind(candidates: Iterable[Candidate], kind: str) -> tuple[str, ...]:
+    """What candidates of a kind say."""
+    return tuple(candidate.text for candidate in candidates if candidate.kind == kind)[:_MOST_CUED]
 
 
 def _names(texts: Iterable[str]) -> tuple[str, ...]:

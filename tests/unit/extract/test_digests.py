@@ -97,3 +97,18 @@ def test_lesson_11_words_are_no_names_and_identifiers_are() -> None:
 @pytest.mark.parametrize("unit", ["a-", "a_", "aB", "A1", "a.", "```\n", "- "])
 def test_a_long_hostile_text_has_a_digest(unit: str) -> None:
     assert digest([said(USER, unit * 50_000)]).turns == 1
+
+
+def test_decisions_lessons_and_open_points_are_found_in_other_languages_and_not_in_tables() -> None:
+    table = "| a | We decided to keep it |"
+    text = f"Decidimos manter o Postgres.\n{table}\nDie Ursache war der Puffer.\n残タスクはテストです。"
+    found = digest([said(ASSISTANT, text)])
+    assert found.decisions == ("Decidimos manter o Postgres.",)
+    assert found.lessons == ("Die Ursache war der Puffer.",)
+    assert found.open == ("残タスクはテストです。",)
+
+
+def test_what_was_open_long_ago_is_not_open() -> None:
+    turns = [said(USER, "TODO: write the reader's tests."), *(said(ASSISTANT, "Fine, go on.") for _ in range(4))]
+    assert digest(turns[:4]).open == ("TODO: write the reader's tests.",)
+    assert digest(turns).open == ()

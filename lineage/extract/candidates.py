@@ -1,0 +1,160 @@
+"""What a conversation may be remembered for, found by cues: preferences, decisions, lessons, tasks, facts, context.
+
+The heuristic reads what user and agent say. Tool results are data, not speech: nothing is taken from them, and what
+repeats them is marked with the tool's name. (format: Books; lessons: 18)
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from lineage.core.links import one_line
+from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
+from lineage.extract import cues
+from lineage.extract.cues import CONTEXT, DECISION, FACT, LESSON, PREFERENCE, TASK
+from lineage.extract.echoes import echoed
+from lineage.extract.folding import is_dense, normalized, width
+from lineage.extract.phrases import Phrases, phrases
+from lineage.extract.prose import Sentence, sentences
+
+KINDS = (PREFERENCE, DECISION, LESSON, TASK, FACT, CONTEXT)
+"""In order of precedence: a sentence with cues of several kinds is of the first."""
+PER_KIND = 16
+IN_ALL = 48
+SHORTEST = 14
+"""In Latin characters; one of a script without spaces counts two."""
+LONGEST = 300
+_OF_THE_USER = frozenset({PREFERENCE, CONTEXT})
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Something that may be worth an entry.
+
+    `text` is one line. `role` is who said it first (user, assistant or tool) and `turn_id` where; `quote` is the
+    sentence as it stands in that turn. `tool` names the tool whose result it repeats or came out of. `confidence` is 1
+    to 3: one, one more for the user's words, one more where the sentence says itself what it is ("Decision: …").
+    """
+
+    kind: str
+    text: str
+    role: str
+    turn_id: str
+    tool: str = ""
+    confidence: int = 1
+    quote: str = ""
+
+
+def extract(turns: Sequence[Turn]) -> list[Candidate]:
+    """The candidates of these turns in the order of the conversation: each text once, the user's own where both said
+    it; at most `PER_KIND` of a kind and `IN_ALL` together, the most confident and then the earliest."""
+    found: dict[str, tuple[int, Candidate]] = {}
+    for position, turn in enumerate(turns):
+        for candidate in _said(turn):
+            key = normalized(candidate.text)
+            known = found.get(key)
+            if known and known[1].role == ASSISTANT and candidate.role == USER:
+                del found[key]
+            found.setdefault(key, (position, candidate))
+    kept = _capped(list(found.values()))
+    tools = echoed([(position, c.quote, c.role == USER) for position, c in kept], turns)
+    return [replace(candidate, tool=tool) for (_, candidate), tool in zip(kept, tools, strict=True)]
+
+
+def attributed(kind: str, text: str, quote: str, turns: Sequence[Turn]) -> Candidate | None:
+    """A statement of somebody who has read the turns, a language model for instance, as a candidate; None where nobody
+    said the quote, or it is too short to tell.
+
+    The first turn that holds the quote says who said it; the model isn't asked. A text that isn't the quote counts as
+    repeating a tool where half of it stands in a result. (lessons: 18)
+    """
+    wanted, line = normalized(quote), one_line(text)
+    if width(wanted) < SHORTEST:
+        return None
+    for turn in turns:
+        if turn.role in (USER, ASSISTANT, TOOL) and not turn.thinking and wanted in normalized(turn.text):
+            typed = turn.role == USER and normalized(line) in wanted
+            tool = turn.name or TOOL if turn.role == TOOL else echoed([(len(turns), line, typed)], turns)[0]
+            return Candidate(kind, line, turn.role, turn.id, tool, 1 + (turn.role == USER), one_line(quote))
+    return None
+
+
+def _said(turn: Turn) -> Iterator[Candidate]:
+    if turn.role not in (USER, ASSISTANT) or turn.thinking:
+        return
+    for sentence in sentences(turn.text, LONGEST):
+        kind, labelled = _kind(sentence, turn.role)
+        text = one_line(sentence.said)
+        if kind and width(text) >= SHORTEST:
+            confidence = 1 + (turn.role == USER) + labelled
+            yield Candidate(kind, text, turn.role, turn.id, "", confidence, sentence.said)
+
+
+def _kind(sentence: Sentence, role: str) -> tuple[str, bool]:
+    """What the sentence is taken for, "" for nothing, and whether it says so itself."""
+    dense = is_dense(sentence.bare)
+    leads_in = sentence.bare.endswith(":")
+    if leads_in or not (sentence.unchecked or _any_cue(sentence.bare, dense)):
+        return "", False
+    if _QUESTION.search(sentence.bare) or _unsure().found(sentence.bare, dense):
+        return "", False
+    if role == ASSISTANT and _musing().found(sentence.bare, dense):
+        return "", False
+    kinds = [kind for kind in KINDS if role == USER or kind not in _OF_THE_USER]
+    for kind in kinds:
+        if _LABELS[kind].match(sentence.bare):
+            return kind, True
+    if sentence.unchecked:
+        return TASK, True
+    return next((kind for kind in kinds if _cues(kind).found(sentence.bare, dense)), ""), False
+
+
+def _capped(found: Sequence[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
+    ranked = sorted(range(len(found)), key=lambda index: (-found[index][1].confidence, index))
+    kinds: Counter[str] = Counter()
+    kept: list[int] = []
+    for index in ranked:
+        kind = found[index][1].kind
+        if kinds[kind] < PER_KIND and len(kept) < IN_ALL:
+            kinds[kind] += 1
+            kept.append(index)
+    return [found[index] for index in sorted(kept)]
+
+
+@cache
+def _cues(kind: str) -> Phrases:
+    return phrases(_tables(kind))
+
+
+@cache
+def _all_cues() -> Phrases:
+    return phrases(table for kind in KINDS for table in _tables(kind))
+
+
+@cache
+def _unsure() -> Phrases:
+    return phrases((cues.HYPOTHETICAL,))
+
+
+@cache
+def _musing() -> Phrases:
+    return phrases((cues.MUSING,))
+
+
+def _tables(kind: str) -> Iterable[Mapping[str, Sequence[str]]]:
+    return ({language: kinds[kind]} for language, kinds in cues.CUES.items())
+
+
+def _any_cue(bare: str, dense: bool) -> bool:
+    return _all_cues().found(bare, dense) or _LABELLED.match(bare) is not None
+
+
+def _label(words: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?:{'|'.join(map(re.escape, words))}) ?:")
+
+
+_LABELS = {kind: _label(words) for kind, words in cues.LABELS.items()}
+_LABELLED = _label(word for words in cues.LABELS.values() for word in words)
+_QUESTION = re.compile(cues.QUESTION)

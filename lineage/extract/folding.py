@@ -1,0 +1,50 @@
+"""Forms of a text that comparisons use: folded for cues, normalized for identity, in tokens for echoes."""
+
+import re
+import unicodedata
+
+from lineage.core.links import one_line
+
+_MARKS = re.compile(r"[\u0300-\u036f]+")
+_WIDE = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
+_DENSE = re.compile(f"[{_WIDE}]")
+_TOKEN = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
+_ENDS = " .!。！\"'“”«»"
+
+
+def folded(text: str) -> str:
+    """Text as cues see it: compatibility forms, case and Latin accents taken away, quotation marks straight.
+
+    >>> folded("Não USE Ｇｉｔ’s Straße が")
+    "nao use git's strasse が"
+    """
+    if text.isascii():
+        return text.lower()
+    plain = unicodedata.normalize("NFKC", text.translate(_QUOTES)).casefold()
+    return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", plain)))
+
+
+def normalized(text: str) -> str:
+    """What makes two texts the same entry: all their words in their order, signs and digits; case, white space and the
+    stop at the end don't count.
+
+    >>> normalized(" User prefers  C++. ") == normalized("user prefers C++"), normalized("C++") == normalized("C#")
+    (True, False)
+    """
+    return unicodedata.normalize("NFC", one_line(text)).casefold().strip(_ENDS)
+
+
+def tokens(text: str) -> list[str]:
+    """Words of a folded text; in scripts without spaces each character is one."""
+    return _TOKEN.findall(folded(text))
+
+
+def is_dense(text: str) -> bool:
+    """Whether some of the text is in a script that writes no spaces between words."""
+    return not text.isascii() and _DENSE.search(text) is not None
+
+
+def width(text: str) -> int:
+    """Length in Latin characters: one of a dense script says as much as two."""
+    return len(text) if text.isascii() else len(text) + len(_DENSE.findall(text))
