@@ -50,12 +50,13 @@ def _real_home_stays_untouched() -> object:
 
 
 @pytest.fixture(autouse=True)
-def _verified(request: pytest.FixtureRequest, home: Path, tmp_path: Path) -> Iterator[None]:
+def _verified(request: pytest.FixtureRequest, home: Path) -> Iterator[None]:
     """Whatever workspace a test leaves behind, `verify` finds nothing in it, unless it is marked to leave findings."""
+    places = [home] + [request.getfixturevalue("tmp_path")] * ("tmp_path" in request.fixturenames)
     yield
     if request.node.get_closest_marker("leaves_findings"):
         return
-    states = [index.parent for place in (home, tmp_path) for index in sorted(place.rglob(".lineage/index.db"))]
+    states = [index.parent for place in places for index in sorted(place.rglob(".lineage/index.db"))]
     found = {str(state.parent): findings for state in states if (findings := _findings(state.parent))}
     assert found == {}
 

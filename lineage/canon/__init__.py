@@ -1,9 +1,10 @@
-"""What is canonical, typed, over a store: artifacts, manifests, claims, tombstones, the spool and its signals."""
+"""What is canonical, typed, over a store: artifacts, manifests, claims, tombstones, books, the spool and signals."""
 
 from dataclasses import dataclass
 
 from lineage.canon.artifacts import Artifacts
 from lineage.canon.blocks import Blocks
+from lineage.canon.books import Books
 from lineage.canon.claims import Claims
 from lineage.canon.manifests import Manifests
 from lineage.canon.signals import Rung, Signals
@@ -21,6 +22,7 @@ class Canon:
     manifests: Manifests
     claims: Claims
     tombstones: Tombstones
+    books: Books
     spool: Spool
     signals: Signals
     blocks: Blocks
@@ -34,10 +36,11 @@ class Canon:
             manifests=Manifests(store),
             claims=Claims(store),
             tombstones=Tombstones(store),
+            books=Books(store),
             spool=Spool(private),
             signals=Signals(private),
             blocks=Blocks(private),
         )
 
 
-__all__ = ["Artifacts", "Blocks", "Canon", "Claims", "Manifests", "Rung", "Signals", "Spool", "Tombstones"]
+__all__ = ["Artifacts", "Blocks", "Books", "Canon", "Claims", "Manifests", "Rung", "Signals", "Spool", "Tombstones"]

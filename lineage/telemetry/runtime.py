@@ -83,8 +83,9 @@ class Telemetry:
     def saw(self, seen: Seen) -> None:
         """Notes what a hook told of a session; what it did not tell stays as it was."""
         self._execute(
-            "insert into seen values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (harness, agent_id, session_id) do update"
-            " set event = excluded.event, at = max(at, excluded.at), session_token = excluded.session_token,"
+            "insert into seen values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            " on conflict (harness, agent_id, session_id) do update set event = excluded.event,"
+            " at = max(at, excluded.at), session_token = excluded.session_token,"
             " transcript_path = coalesce(excluded.transcript_path, transcript_path),"
             " cwd = coalesce(excluded.cwd, cwd), session_key = coalesce(excluded.session_key, session_key),"
             " lane = coalesce(excluded.lane, lane), captured_size = coalesce(excluded.captured_size, captured_size)",

@@ -186,6 +186,7 @@ def test_deleting_twice_is_as_good_as_once(store: Store) -> None:
 # hostile keys
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", HOSTILE, ids=lambda key: ascii(key)[:24])
 def test_a_hostile_key_is_refused_by_every_method(store: Store, key: str, tmp_path: Path) -> None:
     before = sorted(tmp_path.parent.rglob("*"))

@@ -207,6 +207,7 @@ def test_a_run_makes_its_effects_in_the_order_of_the_spec(tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.slow
 @of_a_telling_sentence
 @every_scenario
 @pytest.mark.parametrize("after", [False, True], ids=["before-the-call", "after-the-call"])

@@ -82,6 +82,7 @@ def test_a_truncated_transcript_captures_what_is_whole_and_counts_the_rest(linea
     assert done.json["skipped"]["damaged"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("payload", "named"),
     [
@@ -173,6 +174,7 @@ def test_a_workspace_that_is_not_writable_is_an_error() -> None:
     shutil.rmtree(root.parent)
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_loses_nothing_and_the_next_run_finishes(tmp_path: Path) -> None:
     """A file size limit makes every larger write fail half-way, as a full disk does."""
     root, big = tmp_path / "vault", tmp_path / "big.txt"

@@ -14,6 +14,8 @@ from lineage.store import LocalStore
 from tests.support.doorbells import SPOOLED, command, environment, jobs, logged, payload, ring
 from tests.support.races import unprivileged
 
+pytestmark = pytest.mark.slow
+
 SECRET = "what-nobody-may-read"
 BLOCK = "Earlier sessions in this project:\n- “Mended the reader.”\n"
 POSIX = pytest.mark.skipif(os.name == "nt", reason="pipes, links and descriptors as POSIX has them")

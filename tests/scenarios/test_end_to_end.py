@@ -24,7 +24,10 @@ from tests.support.commands import Done, Lineage
 from tests.support.harness_cases import AS_CLAUDE_CODE, COMMANDS, PLUGINS
 from tests.support.harnesses import END, START, TURN, Handler, Harness, Machine, Ran, hooks_in, lineage_on
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="these harnesses are played with POSIX shells and signals")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name == "nt", reason="these harnesses are played with POSIX shells and signals"),
+]
 
 TEMPLATE = Path(__file__).parents[2] / "workspace_template" / "integrations"
 SECOND = "0b7e5a52-91c4-5f0d-8d7a-2f4c6e8a1b3d"

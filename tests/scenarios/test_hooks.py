@@ -14,6 +14,8 @@ import pytest
 from lineage.cli.hooks import command as group
 from tests.support.commands import Done, process
 
+pytestmark = pytest.mark.slow
+
 FILES = {
     "claude-code": ".claude/settings.json",
     "codex": ".codex/hooks.json",

@@ -25,6 +25,8 @@ from tests.support import houses
 from tests.support.commands import Done, Lineage, process
 from tests.support.hostility import captured, findings, ledger, one, rewritten, signalled, sound, spoken, tree
 
+pytestmark = pytest.mark.slow
+
 PATHS = [
     "../../escape", "/etc/lineage-escape", "C:\\escape", "C:escape", "\\\\server\\share\\escape", "//server/share",
     "CON", "con.md", "NUL", "COM1", "aux", "x.", "x ", "..", ".", "~root", "$HOME/x", "a/b", "a\\b", "a:b", "%2e%2e%2f",

@@ -16,6 +16,8 @@ from lineage.core.documents import parsed
 from tests.support.commands import Lineage
 from tests.support.hostility import captured, filled, findings, one, rewritten, signalled, sound, spoken
 
+pytestmark = pytest.mark.slow
+
 INVISIBLES = {
     "nel": "\u0085", "line separator": "\u2028", "paragraph separator": "\u2029", "bom": "\ufeff", "nul": "\x00",
     "high surrogate": "\ud83d", "low surrogate": "\ude00", "override": "\u202e", "isolate": "\u2066", "c1": "\x9b",

@@ -20,6 +20,8 @@ from lineage.core.transcript import parsed as turns_of
 from tests.support.commands import SAMPLE, Lineage
 from tests.support.hostility import captured, filled, ledger, one, signalled, sound, spoken, tree
 
+pytestmark = pytest.mark.slow
+
 KEY = "AKIA" + "QWERTYUIOPASDFGH"
 TOKEN = "ghp_" + "aB3" * 12
 MEMORY_LIMIT = 3 * 2**30
@@ -56,7 +58,6 @@ BIG: dict[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", BIG)
 def test_21_a_big_transcript_is_captured_in_bounded_memory(lineage: Lineage, tmp_path: Path, name: str) -> None:
     source = tmp_path / "big.jsonl"

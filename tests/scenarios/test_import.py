@@ -29,6 +29,8 @@ from lineage.errors import LineageError
 from lineage.pipeline.parallel import workers
 from tests.support.commands import Lineage
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(__file__).parents[1] / "data"
 SESSION = "aa765e29-162b-5be6-8e53-f03014531e0e"
 FORK = "2489c83d-fca2-5674-a85a-9f9be83b8d4e"

@@ -35,6 +35,8 @@ from tests.support.doorbells import (
 )
 from tests.support.houses import end, house_at, turns
 
+pytestmark = pytest.mark.slow
+
 POSIX = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
 
 

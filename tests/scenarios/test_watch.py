@@ -37,6 +37,8 @@ from lineage.store import BusyError
 from tests.support.commands import Lineage, process
 from tests.support.houses import contents, end, end_request, house_at, memory_house, write_capture
 
+pytestmark = pytest.mark.slow
+
 NEVER = "86400"
 PATIENCE = 90.0
 SENTENCE = "In demo the reader lost a line in reader.py, and the session told its first sentence about it."

@@ -36,6 +36,7 @@ from tests.support.doorbells import (
     workers,
 )
 
+pytestmark = pytest.mark.slow
 DATA = Path(__file__).parents[1] / "data"
 PROJECT = DATA / "claude-code/projects/-home-ada-demo"
 MAIN = "aa765e29-162b-5be6-8e53-f03014531e0e"

@@ -29,6 +29,8 @@ from tests.support.doorbells import (
 from tests.support.houses import house_at
 from tests.support.wrecks import every_byte
 
+pytestmark = pytest.mark.slow
+
 # --- What fails ------------------------------------------------------------------------------------------------------
 
 

@@ -286,6 +286,7 @@ def test_candidates_are_in_the_order_of_the_conversation(said: list[str]) -> Non
     assert ids == sorted(ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     ["a", ".", "a.", ".'", "“", '"', "'a", "`", "```", "_*", "e.g. ", "we decided ", "if ", "<a ", "[ ", "- ", "決",

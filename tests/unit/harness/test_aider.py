@@ -232,6 +232,7 @@ LINES = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(lines=st.lists(LINES, max_size=12))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_history_that_grows_byte_by_byte_only_ever_adds_turns(lines: list[str], tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ Fails when a rule demands something behind its secret, takes more than the secre
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -68,9 +69,25 @@ MARKED = [
 ]
 """Rules whose secrets carry a mark of the vendor at their start."""
 
-each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 each_credential = pytest.mark.parametrize("rule", CREDENTIALS, ids=lambda rule: rule.id)
-each_marked = pytest.mark.parametrize("rule", MARKED, ids=lambda rule: rule.id)
+
+
+def over(rules: Sequence[Rule]) -> Callable[[Callable[[Rule], None]], Callable[[], None]]:
+    """One test for all rules, that names those which fail: a test for each would cost more than it does."""
+
+    def decorated(test: Callable[[Rule], None]) -> Callable[[], None]:
+        def run() -> None:
+            failed = {}
+            for rule in rules:
+                try:
+                    test(rule)
+                except AssertionError as error:
+                    failed[rule.id] = str(error)
+            assert failed == {}
+
+        return run
+
+    return decorated
 
 
 def test_ids_are_unique_and_can_stand_in_a_marker() -> None:
@@ -87,14 +104,14 @@ def test_the_digest_is_of_these_rules() -> None:
     assert re.fullmatch("[0-9a-f]{8}", DIGEST)
 
 
-@each_rule
+@over(RULES)
 def test_a_rule_says_what_it_is_and_where_that_stands(rule: Rule) -> None:
     assert rule.description
     assert rule.example
     assert re.fullmatch(r"https://[a-z0-9.-]+/[^\s]*", rule.source)
 
 
-@each_rule
+@over(RULES)
 def test_a_keyword_is_in_what_the_rule_matches(rule: Rule) -> None:
     assert all(rule.keywords)
     assert all(word == word.lower() or not word.isascii() for word in rule.keywords)
@@ -102,19 +119,20 @@ def test_a_keyword_is_in_what_the_rule_matches(rule: Rule) -> None:
     assert not rule.keywords or any(word.encode() in lowered for word in rule.keywords)
 
 
-@each_rule
+@over(RULES)
 def test_a_rule_takes_its_example_for_a_secret(rule: Rule) -> None:
     start = rule.example.index(secret_of(rule))
     hits = Ruleset((rule,)).hits(rule.example)
     assert (start, start + len(secret_of(rule))) in [(hit.start, hit.end) for hit in hits]
 
 
-@each_rule
+@over(RULES)
 def test_the_secret_of_an_example_is_redacted_and_nothing_else(rule: Rule) -> None:
     rules = ruleset(personal={rule.id: "mask"} if rule.personal else None)
     assert redacted(rule.example, rules) == rule.example.replace(secret_of(rule), "@")
 
 
+@pytest.mark.slow
 @each_credential
 def test_an_example_is_found_wherever_it_stands(rule: Rule) -> None:
     places = {name: around for name, around in SURROUNDINGS.items() if "&" not in around or rule.id not in TO_A_SPACE}
@@ -123,6 +141,7 @@ def test_an_example_is_found_wherever_it_stands(rule: Rule) -> None:
     assert {name: redacted(text) for name, text in texts.items()} == wanted
 
 
+@pytest.mark.slow
 @each_credential
 @pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
 def test_an_example_is_found_in_escaped_text(rule: Rule, times: int) -> None:
@@ -130,14 +149,14 @@ def test_an_example_is_found_in_escaped_text(rule: Rule, times: int) -> None:
     assert redacted(text) == text.replace(escaped(secret_of(rule), times), "@")
 
 
-@each_marked
+@over(MARKED)
 def test_without_its_mark_the_rule_finds_nothing(rule: Rule) -> None:
     secret = secret_of(rule)
     other = "%" if secret[0] in "{$-" else "j" if secret[0] != "j" else "w"
     assert match_of(rule, rule.example.replace(secret, other + secret[1:])) is None
 
 
-@each_marked
+@over(MARKED)
 def test_the_mark_alone_is_no_secret(rule: Rule) -> None:
     secret = secret_of(rule)
     word = max((word for word in rule.keywords if secret.lower().startswith(word)), key=len)

@@ -1,0 +1,250 @@
+"""Books: one hand-editable note per scope and kind, read without ever losing a word of it. (format: Books)
+
+Every file can be read, and writing a book that was read gives the same bytes. What stands between no markers is the
+human's; what lineage cannot make out is kept, and named in `problems`.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from lineage.core import block, frontmatter
+from lineage.core.body import normalized
+from lineage.core.book_paths import CURATED, GLOBAL
+from lineage.core.entry import (
+    DERIVED,
+    HAND,
+    ID,
+    USER_STATED,
+    Entry,
+    entry_id,
+    marker,
+    read_entry,
+    tombstone,
+    with_text,
+    written,
+)
+from lineage.errors import FormatError
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_TRACE = re.compile(r"<!--[ \t]*lineage:(?:entry|end|forgotten)\b")
+_OWN_WORD = re.compile(r"[ \t]*lineage:\w+(?:.*-->)?")
+_HEX = re.compile(rf"(?<![0-9a-f]){ID.pattern}(?![0-9a-f])")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a book, `raw` as it stands in the file: an entry, the mark of a forgotten one, or free text.
+
+    An entry is `sound` where its end was found; one that isn't may hold words of the human's, and is left alone."""
+
+    raw: str
+    entry: Entry | None = None
+    forgotten: str = ""
+    sound: bool = True
+
+    @property
+    def is_free(self) -> bool:
+        return self.entry is None and not self.forgotten
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """`head` is the frontmatter with its delimiters. Texts hold undecodable bytes as lone surrogates."""
+
+    scope: str
+    kind: str
+    head: str = ""
+    parts: tuple[Part, ...] = ()
+    problems: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The marked entries, in the order of the file."""
+        return tuple(part.entry for part in self.parts if part.entry)
+
+    @property
+    def forgotten(self) -> frozenset[str]:
+        return frozenset(part.forgotten for part in self.parts if part.forgotten)
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Every id that the book names, in a marker that may be damaged too: none of them is added again."""
+        return frozenset(identifier for part in self.parts for identifier in _HEX.findall(part.raw))
+
+    @property
+    def hand(self) -> tuple[Entry, ...]:
+        """The human's free text, each stretch of it as an entry; it has no time."""
+        texts = (_without_markers(part.raw) for part in self.parts if part.is_free)
+        return tuple(self._by_hand(text) for text in texts if text)
+
+    @property
+    def standing(self) -> tuple[Entry, ...]:
+        """The marked entries that are in force: neither forgotten nor superseded."""
+        gone = self.forgotten | superseded(self.entries)
+        return tuple(entry for entry in self.entries if entry.id not in gone)
+
+    @property
+    def line_end(self) -> str:
+        match = next(filter(None, map(_LINE_END.search, (self.head, *(part.raw for part in self.parts)))), None)
+        return match[0] if match else "\n"
+
+    def _by_hand(self, text: str) -> Entry:
+        return Entry(id=entry_id(self.scope, self.kind, text, HAND), at="", source=HAND, text=text + "\n")
+
+
+def superseded(entries: Iterable[Entry]) -> frozenset[str]:
+    """The ids that an entry of them takes the place of. An older one never does, nor a derived one where the user has
+    spoken, whatever its comment says."""
+    listed = list(entries)
+    places = {entry.id: (entry.at, number, entry.trust) for number, entry in enumerate(listed)}
+    return frozenset(
+        old
+        for number, entry in enumerate(listed)
+        for old in entry.supersedes
+        if old in places and places[old][:2] < (entry.at, number) and may_supersede(entry.trust, places[old][2])
+    )
+
+
+def may_supersede(new: str, old: str) -> bool:
+    """Whether an entry of one trust may take the place of one of another."""
+    return new == USER_STATED or old == DERIVED
+
+
+def new_book(scope: str, kind: str) -> Book:
+    """A book without a file yet. The curated one is the human's, and gets no frontmatter."""
+    if (scope, kind) == (GLOBAL, CURATED):
+        return Book(scope, kind)
+    return Book(scope, kind, frontmatter.dump({"kind": "book", "scope": scope, "book": kind}, ""))
+
+
+def parsed_book(data: bytes, scope: str, kind: str) -> Book:
+    """The book that a file holds. Never raises: what can't be made out is free text, and a problem."""
+    text = data.decode("utf-8", "surrogateescape")
+    head, problems = _head(text, scope, kind)
+    reader = _Reader(problems)
+    for number, line in enumerate(_LINE.findall(text[len(head) :]), start=len(_LINE.findall(head)) + 1):
+        reader.take(number, line)
+    parts = reader.finished()
+    return Book(scope, kind, head, parts, (*reader.problems, *_doubts(parts)))
+
+
+def serialized_book(book: Book) -> bytes:
+    """The file of a book, byte for byte what it was where nothing changed."""
+    text = book.head + "".join(part.raw for part in book.parts)
+    return text.encode("utf-8", "surrogateescape")
+
+
+def with_parts(book: Book, parts: Iterable[Part]) -> Book:
+    """The book with other parts, as it would be read back."""
+    return parsed_book(serialized_book(replace(book, parts=tuple(parts))), book.scope, book.kind)
+
+
+def entry_part(book: Book, entry: Entry) -> Part:
+    return Part(_in_lines_of(book, written(entry)), entry)
+
+
+def tombstone_part(book: Book, identifier: str) -> Part:
+    return Part(_in_lines_of(book, tombstone(identifier)), forgotten=identifier)
+
+
+def appended(book: Book, *parts: Part) -> Book:
+    """The book with parts at its end, each set apart by an empty line."""
+    end, found = book.line_end, list(book.parts)
+    for part in parts:
+        before = (book.head + "".join(known.raw for known in found))[-4:]
+        lines = len(_LINE_END.findall(before[len(before.rstrip("\r\n")) :]))
+        found += [Part(end * max(0, 2 - lines if before else 0)), part]
+    return with_parts(book, found)
+
+
+def _in_lines_of(book: Book, text: str) -> str:
+    return _LINE_END.sub(book.line_end, text)
+
+
+def _without_markers(text: str) -> str:
+    kept = (line if not _TRACE.search(line) else _unmarked(line) for line in _LINE.findall(text))
+    return normalized("".join(kept)).strip("\n\ufeff \t")
+
+
+def _unmarked(line: str) -> str:
+    """What else stands in a line with a damaged marker; nothing where that is all."""
+    first, *comments = line.split("<!--")
+    for comment in comments:
+        is_own = _TRACE.match("<!--" + comment)
+        first += "<!--" + comment if not is_own else comment.partition("-->")[2] or _OWN_WORD.sub("", comment, count=1)
+    return first if first.strip() else ""
+
+
+def _head(text: str, scope: str, kind: str) -> tuple[str, list[str]]:
+    start = 1 if text.startswith("\ufeff") else 0
+    try:
+        body = block.split(text[start:])[1]
+        head = text[: len(text) - len(body)]
+        meta = frontmatter.load(head[start:])[0]
+    except FormatError as error:
+        is_expected = (scope, kind) != (GLOBAL, CURATED) or text.startswith("---", start)
+        return "", [f"frontmatter: {error.message}"] if is_expected else []
+    if not meta or _TRACE.search(head):
+        return "", ["frontmatter: it holds no properties of this note"]
+    other = {meta.get("scope", scope) != scope, meta.get("book", kind) != kind}
+    return head, ["frontmatter: it is that of another book"] if True in other else []
+
+
+def _doubts(parts: tuple[Part, ...]) -> list[str]:
+    counts = Counter(part.entry.id for part in parts if part.entry)
+    gone = {part.forgotten for part in parts if part.forgotten}
+    twice = [f"entry {identifier} is there {count} times" for identifier, count in counts.items() if count > 1]
+    return twice + [
+        f"entry {identifier} was forgotten, and is there again" for identifier in counts if identifier in gone
+    ]
+
+
+class _Reader:
+    """Takes the lines of a book one by one."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        self._parts: list[Part] = []
+        self._lines: list[str] = []
+        self._entry: Entry | None = None
+
+    def take(self, number: int, line: str) -> None:
+        word, value = marker(line) or ("", "")
+        if word == "entry" and (entry := read_entry(value)):
+            self._leave(number)
+            self._entry = entry
+            self._lines.append(line)
+        elif word == "forgotten" and ID.fullmatch(value):
+            self._leave(number)
+            self._parts.append(Part(line, forgotten=value))
+        elif word == "end" and self._entry and self._entry.id == value:
+            self._lines.append(line)
+            self._close(sound=True)
+        else:
+            if word == "end" and self._entry:
+                self._leave(number)
+            if _TRACE.search(line):
+                self.problems.append(f"line {number}: a damaged marker, or one without its other half")
+            self._lines.append(line)
+
+    def finished(self) -> tuple[Part, ...]:
+        self._leave(0)
+        return tuple(self._parts)
+
+    def _leave(self, number: int) -> None:
+        if self._entry:
+            where = f"before line {number}" if number else "at the end of the file"
+            self.problems.append(f"entry {self._entry.id}: its end is missing {where}")
+        self._close(sound=False)
+
+    def _close(self, *, sound: bool) -> None:
+        raw = "".join(self._lines)
+        if self._entry:
+            text = "".join(self._lines[1:-1] if sound else self._lines[1:])
+            self._parts.append(Part(raw, with_text(self._entry, text), sound=sound))
+        elif raw:
+            self._parts.append(Part(raw))
+        self._entry, self._lines = None, []

@@ -1,0 +1,133 @@
+"""What can be done to a book, as pure functions: each gives another book, the same one where nothing is to be done.
+
+A book that a person edits meanwhile is brought together with the result by `merging`. (format: Books)
+"""
+
+from collections.abc import Callable, Set
+from dataclasses import replace
+
+from lineage.core.book import Book, Part, appended, entry_part, may_supersede, tombstone_part, with_parts
+from lineage.core.entry import CONFIRMED, Entry, entry_id, retitled, ticked
+from lineage.errors import InvalidInput, NotFoundError
+
+Change = Callable[[Book], Book]
+
+
+def found(book: Book, identifier: str) -> Part:
+    """The part that holds an entry. Raises NotFoundError for none, InvalidInput where its end marker is missing."""
+    part = next((part for part in book.parts if part.entry and part.entry.id == identifier), None)
+    if part is None:
+        raise NotFoundError(
+            f"no entry {identifier[:40]!r} in {book.kind} of {book.scope}",
+            hint="run `lineage book show` for the entries and their ids",
+        )
+    if not part.sound:
+        raise InvalidInput(
+            f"entry {identifier} has lost its end: what belongs to it can't be told",
+            hint=f"write `<!-- lineage:end {identifier} -->` below it, or delete it by hand",
+        )
+    return part
+
+
+def entry_of(book: Book, identifier: str) -> Entry:
+    """The entry itself; raises as `found` does."""
+    entry = found(book, identifier).entry
+    assert entry is not None
+    return entry
+
+
+def add(book: Book, entry: Entry, known: Set[str] = frozenset()) -> Book:
+    """Adds an entry at the end, unless its id is in the book already, was forgotten, or is among `known`: those of the
+    archive and the pending book. A text that resembles another is added: it may be a change of mind.
+
+    Raises InvalidInput for a derived entry that would supersede a user-stated one.
+    """
+    if entry.id in book.known or entry.id in known:
+        return book
+    _check_supersession(book, entry)
+    return appended(book, entry_part(book, entry))
+
+
+def supersede(book: Book, old: str, entry: Entry) -> Book:
+    """Adds an entry that takes the place of another one, which stays. Raises as `add` and `found` do."""
+    found(book, old)
+    return add(book, replace(entry, supersedes=tuple(dict.fromkeys((*entry.supersedes, old)))))
+
+
+def edit(book: Book, identifier: str, body: str, now: str) -> Book:
+    """Gives an entry another body in the user's words; all else stays."""
+    return _changed(book, identifier, lambda entry: retitled(entry, body), now)
+
+
+def tag(book: Book, identifier: str, tags: tuple[str, ...], now: str) -> Book:
+    return _changed(book, identifier, lambda entry: replace(entry, tags=tags), now)
+
+
+def done(book: Book, identifier: str, now: str, *, is_done: bool = True) -> Book:
+    """Ticks a task's box, or clears it. Raises InvalidInput for an entry without a box."""
+    return _changed(book, identifier, lambda entry: ticked(entry, is_done), now)
+
+
+def pin(book: Book, identifier: str, now: str, *, pinned: bool = True) -> Book:
+    """A pinned entry never rolls over."""
+    return _changed(book, identifier, lambda entry: replace(entry, pinned=pinned), now)
+
+
+def forget(book: Book, identifier: str) -> Book:
+    """Takes an entry out, with each copy of it, and leaves its id: it can't come back. Nothing happens where it is
+    forgotten already. Raises as `found` does."""
+    is_there = any(entry.id == identifier for entry in book.entries)
+    if not is_there and identifier in book.forgotten:
+        return book
+    found(book, identifier)
+    mark = [] if identifier in book.forgotten else [tombstone_part(book, identifier)]
+    parts: list[Part] = []
+    for part in book.parts:
+        is_it = part.sound and part.entry is not None and part.entry.id == identifier
+        parts += [part] if not is_it else [mark.pop()] if mark else []
+    return with_parts(book, parts)
+
+
+def confirm(pending: Book, book: Book, identifier: str, now: str) -> tuple[Book, Book]:
+    """Moves what waits into the book, as confirmed by the user. Both books, the pending one first."""
+    entry = replace(entry_of(pending, identifier), source=CONFIRMED, updated=now)
+    return without(pending, identifier), add(book, entry)
+
+
+def demote(book: Book, target: Book, identifier: str, now: str) -> tuple[Book, Book]:
+    """Moves an entry into the book of another scope, and keeps it from coming back to this one. Both, this first."""
+    entry = entry_of(book, identifier)
+    fresh = entry_id(target.scope, target.kind, entry.body, entry.origin)
+    moved = replace(entry, id=fresh, pinned=False, updated=now)
+    if fresh == identifier:
+        return book, target
+    return forget(book, identifier), add(target, moved)
+
+
+def without(book: Book, identifier: str) -> Book:
+    """The book without an entry that lies elsewhere by now; the empty lines below it go too."""
+    parts: list[Part] = []
+    is_dropped = False
+    for part in book.parts:
+        is_gap = is_dropped and part.is_free and not part.raw.strip()
+        is_dropped = part.sound and part.entry is not None and part.entry.id == identifier
+        parts += [] if is_dropped or is_gap else [part]
+    return with_parts(book, parts)
+
+
+def _changed(book: Book, identifier: str, change: Callable[[Entry], Entry], now: str) -> Book:
+    part, entry = found(book, identifier), entry_of(book, identifier)
+    changed = change(entry)
+    if changed == entry:
+        return book
+    fresh = entry_part(book, replace(changed, updated=now))
+    return with_parts(book, (fresh if known is part else known for known in book.parts))
+
+
+def _check_supersession(book: Book, entry: Entry) -> None:
+    for old in book.entries:
+        if old.id in entry.supersedes and not may_supersede(entry.trust, old.trust):
+            raise InvalidInput(
+                f"a derived entry can't take the place of {old.id}, which the user stated",
+                hint="add it without `supersedes`; the user can confirm it",
+            )

@@ -1,0 +1,57 @@
+"""Caps: they bound what is active in a book. What is older goes into an archive, word for word. (format: Books)"""
+
+from dataclasses import dataclass
+
+from lineage.core.book import Book, Part, superseded, with_parts
+from lineage.core.book_paths import GLOBAL
+from lineage.core.entry import TASK, USER_STATED, Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """More than `most` entries are brought down to `keep`."""
+
+    most: int
+    keep: int
+
+
+FINDINGS = Cap(100, 100)
+CAPS = {"global": Cap(100, 100), "session": Cap(50, 50), "agent": Cap(30, 20)}
+OTHER = Cap(100, 100)
+
+
+def cap_of(scope: str, kind: str) -> Cap:
+    """The default cap of a book.
+
+    >>> cap_of("agent/ann", "decision"), cap_of("session/x", "finding")
+    (Cap(most=30, keep=20), Cap(most=100, keep=100))
+    """
+    return FINDINGS if kind == "finding" else CAPS.get(scope.partition("/")[0], OTHER)
+
+
+def roll_over(book: Book, cap: Cap) -> tuple[Book, tuple[Part, ...]]:
+    """The book within its cap, and what rolled out of it, oldest first, each as it stood.
+
+    Superseded entries go first, then the oldest. The human's free text, entries that lost their end, and whatever
+    `stays` says never go, even where that leaves more than the cap.
+    """
+    count = len(book.entries)
+    if count <= cap.most:
+        return book, ()
+    gone = superseded(book.entries)
+    able = [part for part in book.parts if part.entry and part.sound and not stays(part.entry, book.scope, book.kind)]
+    able.sort(key=lambda part: (part.entry.id not in gone, part.entry.at) if part.entry else (False, ""))
+    rolled = able[: max(0, count - cap.keep)]
+    leaving = {id(part) for part in rolled}
+    parts: list[Part] = []
+    for part, before in zip(book.parts, (None, *book.parts), strict=False):
+        is_gap = id(before) in leaving and part.is_free and not part.raw.strip()
+        parts += [] if id(part) in leaving or is_gap else [part]
+    oldest_first = sorted(rolled, key=lambda part: part.entry.at if part.entry else "")
+    return (with_parts(book, parts), tuple(oldest_first)) if rolled else (book, ())
+
+
+def stays(entry: Entry, scope: str, kind: str) -> bool:
+    """Whether an entry never rolls over: open tasks, pinned ones, and in global books what the user stated."""
+    is_open = entry.done is False or (kind == TASK and entry.done is None)
+    return is_open or entry.pinned or (scope == GLOBAL and entry.trust == USER_STATED)
