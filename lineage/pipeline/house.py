@@ -39,7 +39,8 @@ class House:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The result of `session-end` and `compaction`. Paths are relative to the workspace. (format: Commands)"""
+    """The result of `session-end` and `compaction`. Paths are relative to the workspace; `compactions` says how many
+    the transcript records. (format: Commands)"""
 
     status: str
     session_token: str
@@ -52,6 +53,7 @@ class Outcome:
     memory_sentence: str | None = None
     memory_sentence_quality: str | None = None
     turns: int = 0
+    compactions: int = 0
     redactions: Mapping[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
 

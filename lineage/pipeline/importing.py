@@ -13,16 +13,15 @@ from typing import Any
 
 from lineage.core import naming, transcript
 from lineage.core.capture import Capture
-from lineage.core.request import COMPACTION, SESSION_END, Request, request
-from lineage.core.turns import turn_id
+from lineage.core.request import SESSION_END, Request, request
 from lineage.errors import FormatError, InvalidInput, RemovedError, TranscriptError
 from lineage.harness.projects import project_of
 from lineage.pipeline import session as sessions
 from lineage.pipeline import source as sources
-from lineage.pipeline.compaction import compaction
 from lineage.pipeline.history import CAPTURING, Group, Origin, Progress, Survey, Wanted, generations, surveyed
 from lineage.pipeline.house import CAPTURED, REFUSED, UNCHANGED, House
 from lineage.pipeline.parallel import workers
+from lineage.pipeline.recorded import keep_recorded
 from lineage.pipeline.session_end import EMPTY, session_end
 
 FAILED = "failed"
@@ -229,8 +228,7 @@ def _payload(agent_id: str, group: Group, reading: _Reading) -> dict[str, Any]:
 
 
 def _capture(house: House, payload: Mapping[str, Any], reading: _Reading, done: _Taken) -> None:
-    """The session's end, then each compaction that its source records and that is its own: those that a fork inherited
-    are its parent's, and the parent may have been removed."""
+    """The session's end, then each compaction that its source records."""
     if not reading.turns:
         return
     ended = request(SESSION_END, payload, agent_id=None, now=house.now)
@@ -240,28 +238,9 @@ def _capture(house: House, payload: Mapping[str, Any], reading: _Reading, done: 
         outcome = session_end(house, ended)
         done.turns += outcome.turns
         done.settle(EMPTY if outcome.reason == EMPTY else outcome.status)
-    first = _first_own(house, ended.token, reading.capture)
-    for compacted in reading.capture.compactions:
-        if compacted.turns_before < first:
-            continue
-        if not (compacted.summary and compacted.summary.strip()):
-            done.unsummarized += 1
-            continue
-        at = compacted.at or reading.at
-        own = {**payload, "summary": compacted.summary, "trigger": compacted.trigger, "captured_at": at}
-        outcome = compaction(house, request(COMPACTION, own, agent_id=None, now=house.now))
-        done.compactions += outcome.status == CAPTURED
-
-
-def _first_own(house: House, token: str, capture: Capture) -> int:
-    """The place of the first turn that is the session's own; behind the last one where it has none."""
-    stem = next(iter(sessions.observed(house, token).captures), None)
-    if stem is None:
-        return len(capture.turns) + 1
-    artifact = house.canon.artifacts.get(naming.artifact_path(stem, naming.TRANSCRIPT))
-    own = transcript.turn_ids(artifact.body)[:1] if artifact and capture.forked_from else []
-    places = (n for n, turn in enumerate(capture.turns) if turn.source_id and turn_id(turn.source_id) in own)
-    return next(places, 0)
+    kept = keep_recorded(house, payload, ended.token, reading.capture, reading.at)
+    done.compactions += kept.captured
+    done.unsummarized += kept.unsummarized
 
 
 def _holds_all_of(house: House, asked: Request) -> bool:

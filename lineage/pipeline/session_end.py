@@ -123,6 +123,7 @@ def _captured(intent: Intent, source: Source, turns: Sequence[Turn]) -> Outcome:
         memory_sentence=transcript.memory_sentence,
         memory_sentence_quality=transcript.memory_sentence_quality,
         turns=len(turns),
+        compactions=len(source.compactions),
         redactions=source.redactions,
         skipped=source.skipped,
     )

@@ -19,9 +19,10 @@ from lineage.extract import digest
 from lineage.harness import ADAPTERS, adapter_of, checked_name, signals
 from lineage.harness.projects import project_of
 from lineage.harness.signals import Signal
-from lineage.pipeline.house import House, Outcome
+from lineage.pipeline.house import CAPTURED, House, Outcome
 from lineage.pipeline.locating import Machine, belonging, located
 from lineage.pipeline.preparing import prepare
+from lineage.pipeline.recorded import keep_recorded
 from lineage.pipeline.recovery import resume, run
 from lineage.pipeline.settling import settled
 from lineage.telemetry import Seen
@@ -114,9 +115,12 @@ def _ended(house: House, machine: Machine, rung: Rung, found: Signal, done: Drai
 
 
 def capture_session(house: House, payload: Mapping[str, Any], at: str) -> Outcome:
-    """Captures a session as it ends, and what its sub-agents said."""
+    """Captures a session as it ends, the compactions that its transcript records, and what its sub-agents said."""
     outcome = run(house, request(SESSION_END, {**payload, "captured_at": at}, agent_id=None, now=house.now))
     harness, path = payload["harness"], Path(payload["transcript_path"])
+    if outcome.status == CAPTURED and outcome.compactions:
+        capture = adapter_of(harness).read(path, payload["session_id"])
+        keep_recorded(house, payload, outcome.session_token, capture, at)
     for part in belonging(harness, path):
         session = ADAPTERS[harness].read(part.path, part.session).session_id or part.path.stem
         own = {"session_id": session, "transcript_path": str(part.path), "captured_at": at}

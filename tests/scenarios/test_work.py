@@ -215,6 +215,24 @@ def test_a_compaction_of_which_nobody_kept_one_says_so(tmp_path: Path) -> None:
     assert "Mend the reader." in artifact.body
 
 
+def test_a_compaction_that_no_hook_told_of_is_kept_at_the_end_and_one_that_was_told_of_once(tmp_path: Path) -> None:
+    root, history = tmp_path / "w", shutil.copytree(PROJECT, tmp_path / "history")
+    read = working.ADAPTERS["claude-code"].read
+    path = next(p for p in sorted(history.glob("*.jsonl")) if read(p).compactions and not read(p).forked_from)
+    leave(root, ended(path))
+    work(root)
+    (artifact,) = captured(root, "compaction")
+    assert artifact.watermark[0] == read(path).compactions[-1].turns_before
+    told, whole = tmp_path / "told", path.read_bytes()
+    path.write_bytes(whole[: whole.rfind(b"\n", 0, whole.find(b"compact_boundary")) + 1])
+    leave(told, payload("PostCompact", path.stem, transcript_path=str(path), compact_summary="Worded otherwise."))
+    work(told)
+    path.write_bytes(whole)
+    leave(told, ended(path))
+    work(told)
+    assert ["Worded otherwise." in artifact.body for artifact in captured(told, "compaction")] == [True]
+
+
 # --- Where transcripts are -------------------------------------------------------------------------------------------
 
 
