@@ -71,7 +71,7 @@ def swept(root: Path, *, idle_minutes: int) -> Swept:
 def _rounds(root: Path, private: LocalStore, deadline: float) -> list[Drained]:
     done = []
     while time.monotonic() < deadline:
-        done.append(with_house(root, _round, create=True))
+        done.append(with_house(root, lambda house: _round(house, deadline), create=True))
         due = done[-1].next_due
         if not due or _seconds_until(due) > _LONGEST_WAIT:
             break
@@ -85,8 +85,8 @@ def _is_due(private: LocalStore) -> bool:
     return any(rung.not_before <= moment for rung in Signals(private).pending())
 
 
-def _round(house: House) -> Drained:
-    done = drain(house, machine())
+def _round(house: House, deadline: float) -> Drained:
+    done = drain(house, machine(), may_go_on=lambda: time.monotonic() < deadline)
     if done.started:
         swept = sweep(house, machine(), idle_minutes=IDLE_MINUTES)
         done.outcomes.update({CAPTURED: len(swept.captured)} if swept.captured else {})

@@ -48,6 +48,8 @@ def _say(rounds: "list[Drained]") -> None:
     for done in rounds:
         for key, why in done.put_off:
             say(f"tried again later: {key}: {why}")
+        if done.left:
+            say(f"left for the next worker: {done.left}")
         for key, why in done.given_up:
             say(f"given up: {key}: {why}")
     if rounds and not (outcomes or ignored or any(done.put_off or done.given_up for done in rounds)):

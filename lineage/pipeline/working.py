@@ -35,7 +35,7 @@ _MADE = "The harness kept no summary of this compaction; lineage made this one f
 @dataclass(slots=True)
 class Drained:
     """What the worker did: outcomes by status, payloads that say nothing by reason, and what went wrong. `started` says
-    that a session began: the time to sweep."""
+    that a session began: the time to sweep. `left` are signals for which no time was left."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     ignored: Counter[str] = field(default_factory=Counter)
@@ -43,17 +43,21 @@ class Drained:
     given_up: list[tuple[str, str]] = field(default_factory=list)
     next_due: str | None = None
     started: bool = False
+    left: int = 0
 
 
-def drain(house: House, machine: Machine) -> Drained:
-    """Works off every signal that is due, then prepares the blocks that new sessions begin with."""
+def drain(house: House, machine: Machine, *, may_go_on: Callable[[], bool] = lambda: True) -> Drained:
+    """Works off every signal that is due, then prepares the blocks that new sessions begin with. `may_go_on` is asked
+    before each; what is left over is the next worker's."""
     done = Drained()
     resume(house)
     for rung in house.canon.signals.pending():
         if rung.not_before > house.now:
             done.next_due = min(filter(None, (done.next_due, rung.not_before)))
-        else:
+        elif may_go_on():
             _work_off(house, machine, rung, done)
+        else:
+            done.left += 1
     prepare(house)
     return done
 

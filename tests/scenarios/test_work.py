@@ -17,8 +17,8 @@ from lineage.app import working as working_process
 from lineage.app.working import work
 from lineage.core import doorbell
 from lineage.pipeline import working
-from lineage.pipeline.locating import located
-from lineage.pipeline.working import Drained
+from lineage.pipeline.locating import Machine, located
+from lineage.pipeline.working import Drained, drain
 from lineage.store import LocalStore
 from tests.support.doorbells import (
     captured,
@@ -35,6 +35,7 @@ from tests.support.doorbells import (
     spooled,
     workers,
 )
+from tests.support.houses import house_at
 
 pytestmark = pytest.mark.slow
 DATA = Path(__file__).parents[1] / "data"
@@ -231,6 +232,18 @@ def test_a_compaction_that_no_hook_told_of_is_kept_at_the_end_and_one_that_was_t
     leave(told, ended(path))
     work(told)
     assert ["Worded otherwise." in artifact.body for artifact in captured(told, "compaction")] == [True]
+
+
+def test_what_no_time_is_left_for_is_the_next_worker_s(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    for number in range(3):
+        leave(root, ended(say(tmp_path / f"s-{number}.jsonl", "Mend the reader.")))
+    times = iter([True, False, False])
+    with house_at(root) as house:
+        done = drain(house, Machine(tmp_path, {}), may_go_on=lambda: next(times))
+    assert (done.left, len(captured(root))) == (2, 1)
+    work(root)
+    assert len(captured(root)) == 3
 
 
 # --- Where transcripts are -------------------------------------------------------------------------------------------
