@@ -1,19 +1,9 @@
-"""What turns hold, by rule: digests of what happened, candidates for memory, and the policy that admits them."""
+"""What turns hold, by rule: digests of what happened, candidates for memory, and the policy that admits them.
 
-from lineage.extract.admission import Admitted, Dropped, Origin, Setting, admit, admit_all, unknown
+Every capture makes a digest; the policy (`lineage.extract.admission`) is imported by those who ask it.
+"""
+
 from lineage.extract.candidates import Candidate, attributed, extract
 from lineage.extract.digests import digest
 
-__all__ = [
-    "Admitted",
-    "Candidate",
-    "Dropped",
-    "Origin",
-    "Setting",
-    "admit",
-    "admit_all",
-    "attributed",
-    "digest",
-    "extract",
-    "unknown",
-]
+__all__ = ["Candidate", "attributed", "digest", "extract"]

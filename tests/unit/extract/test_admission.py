@@ -8,18 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
-from lineage.extract import (
-    Admitted,
-    Candidate,
-    Dropped,
-    Origin,
-    Setting,
-    admit,
-    admit_all,
-    attributed,
-    extract,
-    unknown,
-)
+from lineage.extract import Candidate, attributed, extract
 from lineage.extract.admission import (
     ALLOWED,
     GLOBAL,
@@ -30,8 +19,15 @@ from lineage.extract.admission import (
     MODEL,
     REASONS,
     TERMINAL,
+    Admitted,
+    Dropped,
+    Origin,
+    Setting,
+    admit,
+    admit_all,
     is_permission,
     is_self_referential,
+    unknown,
 )
 from lineage.extract.folding import normalized
 from tests.support.materials import well_formed
