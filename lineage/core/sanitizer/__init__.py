@@ -8,12 +8,12 @@ system; the digest of the rules is part of the version.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from lineage.core.sanitizer.engine import Span, spans
+from lineage.core.sanitizer.engine import spans
 from lineage.core.sanitizer.patterns import engine
 from lineage.core.sanitizer.report import Finding, Places
 from lineage.core.sanitizer.rule import MARKER, Allowance, Rule, digest_of
 from lineage.core.sanitizer.rules import RULES
-from lineage.core.sanitizer.ruleset import BUILTIN, DROP, MASK, Ruleset, ruleset
+from lineage.core.sanitizer.ruleset import BUILTIN, DROP, MASK, Ruleset, Span, ruleset
 from lineage.core.sanitizer.seams import split_over
 from lineage.core.sanitizer.stream import BLOCK, OVERLAP, Block, blocks
 from lineage.core.sanitizer.view import normalized, normalizing

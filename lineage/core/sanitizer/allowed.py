@@ -28,7 +28,7 @@ _MASK = (
 _MASKED = re.compile(rf"[\"'(]?{_MASK}[\"',;)]?")
 _ONE_OVER_AND_OVER = re.compile(r"(?i)^.{0,16}?(?:x{8,}|\*{4,}|•{4,}|0{16,}|\.{6,})[^A-Za-z0-9]*$")
 _UUID = re.compile(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_DIGEST = re.compile(r"(?i)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})")
+_DIGEST = re.compile(rb"(?i)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})")
 _TAGGED_DIGEST = re.compile(r"(?i)(?:sha(?:1|224|256|384|512)|md5|h1|blake[23][bs]?)[-:=$][A-Za-z0-9+/=]{20,}")
 _OF_A_DIGEST = re.compile(
     rb"(?i)(?:sha-?\d{0,3}|md5|integrity|checksum|digest|commit|hash|etag|revision|rev|blake[23][bs]?|fingerprint"
@@ -38,27 +38,25 @@ _OF_AN_IMAGE = re.compile(rb"data:(?:image|font|audio|video)/[A-Za-z0-9.+-]{1,40
 _IMAGE = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "AAABAA", "PHN2Zy", "d09GM", "T1RUTw", "JVBERi")
 _BEFORE = 64
 
-ALLOWED = (*_DOCUMENTED, _MASKED.pattern, _ONE_OVER_AND_OVER.pattern, _UUID.pattern, _DIGEST.pattern,
+ALLOWED = (*_DOCUMENTED, _MASKED.pattern, _ONE_OVER_AND_OVER.pattern, _UUID.pattern, _DIGEST.pattern.decode(),
            _TAGGED_DIGEST.pattern, _OF_A_DIGEST.pattern.decode(), _OF_AN_IMAGE.pattern.decode(), *_IMAGE)  # fmt: skip
 """All that is allowed, as far as it can change a result: part of the version of the rules."""
 
 
-def is_allowed(rule: Rule, secret: str, data: bytes, start: int, end: int) -> bool:
-    """Whether what the rule found at this place of the data is known to be none.
+def is_allowed(rule: Rule, secret: str) -> bool:
+    """Whether what the rule found is known to be none, wherever it stands.
 
     What carries a vendor's mark is a secret unless it is in documentation or masked. Guesses are not trusted with
     hashes, ids and images either.
     """
     if _IN_DOCUMENTATION.search(secret) or _MASKED.fullmatch(secret) or _ONE_OVER_AND_OVER.match(secret):
         return True
-    return rule.guess and (_is_hash(secret, data[max(0, start - _BEFORE) : start]) or _in_image(secret, data, start))
+    return rule.guess and bool(_UUID.fullmatch(secret) or _TAGGED_DIGEST.match(secret) or secret.startswith(_IMAGE))
 
 
-def _is_hash(secret: str, before: bytes) -> bool:
-    if _UUID.fullmatch(secret) or _TAGGED_DIGEST.match(secret):
+def is_allowed_there(data: bytes, start: int, end: int) -> bool:
+    """Whether what a guess found at this place of the data is a hash or an image by what stands before it."""
+    before = max(0, start - _BEFORE)
+    if _DIGEST.fullmatch(data, start, end) and _OF_A_DIGEST.search(data, before, start):
         return True
-    return _DIGEST.fullmatch(secret) is not None and _OF_A_DIGEST.search(before) is not None
-
-
-def _in_image(secret: str, data: bytes, start: int) -> bool:
-    return secret.startswith(_IMAGE) or _OF_AN_IMAGE.search(data, max(0, start - _BEFORE), start) is not None
+    return _OF_AN_IMAGE.search(data, before, start) is not None

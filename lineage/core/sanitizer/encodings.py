@@ -40,7 +40,9 @@ _CONCATENATION = re.compile(
     rf"(?:(?:\+|\.\.?|&|~|\|\||<>|\+\+|(?:;{_GAP})?[A-Za-z_$][A-Za-z0-9_$.]{{0,40}}[ \t]{{0,8}}[+.]=){_GAP})?"
     rf"[rbuf@]?[\"'`](?=[{_TOKEN}])"
 )
-_NEXT_LINE = re.compile(rf"\n[ \t]{{0,40}}(?:(?:[>#|*+│]|//)[ \t]{{0,8}}|[0-9]{{1,6}}(?:→|\t|[:|] ))?(?=[{_TOKEN}])")
+_NEXT_LINE = re.compile(
+    rf"\n(?<=[ \t\\{_TOKEN}]\n)[ \t]{{0,40}}(?:(?:[>#|*+│]|//)[ \t]{{0,8}}|[0-9]{{1,6}}(?:→|\t|[:|] ))?(?=[{_TOKEN}])"
+)
 _MIXED = re.compile(r"[A-Za-z_+/=.-]*[0-9][0-9_+/=.-]*[A-Za-z]|[0-9A-Z_+/=.-]*[a-z][a-z0-9_+/=.-]*[A-Z]|[A-Za-z]+[0-9]")
 
 _ASSIGNED = re.compile(r"[+-]?[A-Za-z_][A-Za-z0-9_.-]{0,60}(?:[ \t]{0,8}:|[ \t]{1,8}=|=[^=\s])")  # a line of its own
@@ -50,6 +52,8 @@ _ASCII = rf"(?:[ACDI-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589]{_L
 _BASE64 = rf"{_LETTERS}*?{_ASCII}{_LETTERS}*={{0,2}}"  # a run in which, somewhere, 15 bytes on end are ASCII
 _BYTE = "(?:[2-7][0-9A-Fa-f]|0[09AaDd])"
 _HEX = rf"(?:0[xX])?{_BYTE}(?:(?:[ :,-]|, )?(?:0[xX])?{_BYTE}){{11,}}"
+_PLAIN = re.compile(r"[ !#$(-Z\]-_a-~]*")  # nothing in it is to be left out, folded, put together or unescaped
+_ENCODED = f"{_ASCII}|{_HEX}"  # found where one of the two before is
 _NOT_HEX = re.compile(r"0[xX]|[^0-9A-Fa-f]")
 _STRETCH = re.compile(rb"[\t\n\r -~]{8,}")
 _STANDARD = bytes.maketrans(b"-_", b"+/")
@@ -71,6 +75,15 @@ def readings(lowest: Layer, depth: int = _DEEPEST) -> Iterator[Layer]:
         layer = unescaped(layer)
 
 
+def is_plain(text: str) -> bool:
+    """Whether there is but one way to read the text, and no marker in it."""
+    return bool(_PLAIN.fullmatch(text)) and (len(text) < _SHORTEST_RUN or not _holds_encoded(text.encode()))
+
+
+def _holds_encoded(data: bytes) -> bool:
+    return compiled(_ENCODED).search(data) is not None
+
+
 def _joinings(layer: Layer) -> Iterator[Layer]:
     for whole in (layer, concatenated(layer)):
         if whole is not None:
@@ -86,7 +99,7 @@ def unescaped(layer: Layer) -> Layer | None:
     >>> unescaped(Layer(r"%41\u0042\x43\"&#68;")).text
     'ABC"D'
     """
-    if not any(mark in layer.text for mark in "%\\&"):
+    if "%" not in layer.text and "\\" not in layer.text and "&" not in layer.text:
         return None
     above = rewritten_lines(layer, ((*match.span(), *_read(match)) for match in _ESCAPE.finditer(layer.text)))
     return above and visible(above)
@@ -131,23 +144,27 @@ def unwrapped(layer: Layer) -> Layer | None:
 
 def _broken(text: str) -> Iterator[Change]:
     for match in _NEXT_LINE.finditer(text):
-        left = text[max(0, match.start() - _SAMPLE) : match.start()]
-        kept = left[: len(left) - len(_line_end(left))]
-        if token_goes_on(kept, text[match.end() : match.end() + _SAMPLE]):
-            yield match.start() - len(left) + len(kept), match.end(), "", 0
+        start, end = match.span()
+        left = text[max(0, start - _SAMPLE) : start]
+        kept = _without_end(left)
+        if token_goes_on(kept, text[end : end + _SAMPLE]):
+            yield start - len(left) + len(kept), end, "", 0
 
 
-def _line_end(line: str) -> str:
-    r"""The white space that a line ends with, and the mark before it that says it goes on: `=`, `\`."""
-    bare = line.rstrip(" \t")
-    return line[len(bare) - (bare[-1:] in ("=", "\\")) :]
+def _without_end(line: str) -> str:
+    r"""The line without the white space that it ends with, and without the mark before it that says it goes on: `=`,
+    `\`."""
+    line = line.rstrip(" \t")
+    return line[:-1] if line.endswith(("=", "\\")) else line
 
 
 def token_goes_on(left: str, right: str) -> bool:
     """Whether what `left` ends with and what `right` begins with look like the two parts of one random token."""
     tail = left[len(left.rstrip(TOKEN_CHARACTERS)) :]
+    if not (is_random(tail) or "_" in tail or "-" in tail):
+        return False
     head = beginning(right)
-    if not tail or not head or _ASSIGNED.match(right) or not (is_random(tail) or "_" in tail or "-" in tail):
+    if not head or _ASSIGNED.match(right):
         return False
     return is_random(head) or (len(tail) >= _LONG and len(head) == len(right.split("\n", 1)[0].rstrip("\"'`,; ")))
 
@@ -164,13 +181,14 @@ def is_random(token: str) -> bool:
 
 def _decoded(layer: Layer) -> Layer | None:
     """What the spans in base64 and in hex stand for, where that is text; each span one piece."""
-    building, found = Building(layer), False
     data = layer.text.encode("ascii", "replace")
+    if not _holds_encoded(data):
+        return None
+    building = Building(layer)
     for start, end, decoded in [*_base64_spans(data), *_hex_spans(data)]:
         building.add(_text(decoded), start, end)
         building.put(SEPARATOR)
-        found = True
-    return building.layer() if found else None
+    return building.layer()
 
 
 def _base64_spans(data: bytes) -> Iterator[tuple[int, int, bytes]]:

@@ -6,11 +6,10 @@ So a text that was sanitized is, piece by piece, what was searched last, and a s
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
-from lineage.core.sanitizer.encodings import beginning, is_random, readings
-from lineage.core.sanitizer.rule import MARKER, Rule
-from lineage.core.sanitizer.ruleset import Ruleset
+from lineage.core.sanitizer.encodings import beginning, is_plain, is_random, readings
+from lineage.core.sanitizer.rule import MARKER
+from lineage.core.sanitizer.ruleset import Judged, Ruleset, Span
 from lineage.core.sanitizer.view import SEPARATOR, Layer
 
 _MOST_PASSES = 8
@@ -18,75 +17,92 @@ _SHORTEST = 4
 _SHORT = 80
 
 
-class Span(NamedTuple):
-    """What is redacted and which rule says so; `first` to `last` is what had to be read to know it."""
-
-    start: int
-    end: int
-    rule: Rule
-    first: int
-    last: int
-
-
-def spans(text: str, rules: Ruleset, known: Iterable[Span] = ()) -> list[Span]:
+def spans(text: str, rules: Ruleset, known: Sequence[Span] = ()) -> list[Span]:
     """What to redact in the normalized text, `known` included: in order and without overlap."""
+    if len(text) < _SHORT and not known and is_plain(text) and not rules.hits(text):
+        return []  # names, ids, times: most texts by far
     found = list(known)
-    taken = [(span.start, span.end) for span in found]
-    gaps = list(_between([*(match.span() for match in MARKER.finditer(text)), *taken], len(text)))
-    clean: set[str] = set()
-    for passes in range(_MOST_PASSES):
-        if not gaps:
+    gaps = _between([match.span() for match in MARKER.finditer(text)] + [span[:2] for span in known], len(text))
+    search = _Search(rules)
+    for passes in range(1, _MOST_PASSES + 1):
+        left = []
+        for start, end in gaps:
+            if new := search.of(text, start, end):
+                new = [Span(start, end, new[0].rule, start, end)] if passes == _MOST_PASSES else new
+                left += _between([span[:2] for span in new], end, start)
+                found += new
+        if not left:
             break
-        searched = [(start, end, _search(text, start, end, rules, clean)) for start, end in gaps]
-        if passes == _MOST_PASSES - 1:
-            searched = [
-                (start, end, [Span(start, end, new[0].rule, start, end)]) for start, end, new in searched if new
-            ]
-        found += [span for _, _, new in searched for span in new]
-        gaps = [gap for start, end, new in searched if new for gap in _between([s[:2] for s in new], end, start)]
+        gaps = left
     found.sort(key=lambda span: span.start)
     return found
 
 
-def _between(taken: Iterable[tuple[int, int]], end: int, position: int = 0) -> Iterator[tuple[int, int]]:
+def _between(taken: Iterable[tuple[int, int]], end: int, position: int = 0) -> list[tuple[int, int]]:
+    gaps = []
     for start, until in sorted(taken):
         if start - position >= _SHORTEST:
-            yield position, start
+            gaps.append((position, start))
         position = max(position, until)
     if end - position >= _SHORTEST:
-        yield position, end
+        gaps.append((position, end))
+    return gaps
 
 
-def _search(whole: str, start: int, end: int, rules: Ruleset, clean: set[str]) -> list[Span]:
-    """What is found in a piece of the whole. `clean` collects short pieces that hold nothing: they come again and
-    again where there is much to redact."""
-    text = whole[start:end]
-    if text in clean:
-        return []
-    sure: list[Span] = []
-    unsure: list[Span] = []
-    for layer in readings(Layer(text)):
-        for span, goes_on in _found(layer, rules):
-            (sure if goes_on else unsure).append(span)
-    found = _merged(sure)
-    if unsure:
-        found = _merged(found + [span for span in unsure if not _overlaps(span, found)])
-    if not found and len(text) < _SHORT:
-        clean.add(text)
-    return [Span(s.start + start, s.end + start, s.rule, s.first + start, s.last + start) for s in found]
+class _Search:
+    """Looks through the pieces of one text, and at nothing twice: the same short pieces come again and again where
+    there is much to redact, the same secrets in every reading of a piece."""
+
+    def __init__(self, rules: Ruleset) -> None:
+        self._rules = rules
+        self._clean: set[str] = set()
+        self._judged: Judged = {}
+
+    def of(self, whole: str, start: int, end: int) -> list[Span]:
+        """What is found in a piece of the whole."""
+        text = whole[start:end]
+        if text in self._clean:
+            return []
+        found = self._found(text)
+        if not found and len(text) < _SHORT:
+            self._clean.add(text)
+        if not start:
+            return found
+        return [Span(s.start + start, s.end + start, s.rule, s.first + start, s.last + start) for s in found]
+
+    def _found(self, text: str) -> list[Span]:
+        sure: list[Span] = []
+        unsure: list[Span] = []
+        for layer in readings(Layer(text)):
+            hits = self._rules.hits(layer.text, self._judged)
+            if layer.below is None:
+                sure += hits
+                continue
+            for span, goes_on in _traced(layer, hits):
+                (sure if goes_on else unsure).append(span)
+        found = _merged(sure)
+        return _merged(found + [span for span in unsure if not _overlaps(span, found)]) if unsure else found
 
 
-def _found(layer: Layer, rules: Ruleset) -> Iterator[tuple[Span, bool]]:
-    """What the rules find in a layer, and whether a token surely goes on over every seam in it. In a layer of seams
-    that is only what lies on one; for a guess the token has to go on with a digit in it."""
-    for hit in rules.hits(layer.text):
-        first = layer.text.rfind(SEPARATOR, hit.first, hit.start) + 1 or hit.first
-        end, last = (_before_separator(layer.text, hit.start, until) for until in (hit.end, hit.last))
-        if hit.start < end:
-            heads = [beginning(text) for text in layer.joints(hit.start, end)]
+def _traced(layer: Layer, hits: Iterable[Span]) -> Iterator[tuple[Span, bool]]:
+    """What the rules find in a layer, as it is in the lowest one, and whether a token surely goes on over every seam
+    in it. In a layer of seams that is only what lies on one; for a guess the token has to go on with a digit in it."""
+    apart, seamed = SEPARATOR in layer.text, layer.seamed
+    for hit in hits:
+        start, end, rule, first, last = _within(layer.text, hit) if apart else hit
+        if start < end:
+            heads = [beginning(text) for text in layer.joints(start, end)] if seamed else []
             goes_on = all(map(is_random, heads))
-            if not layer.seams or (heads and (not hit.rule.guess or (goes_on and all(map(_has_digit, heads))))):
-                yield Span(*layer.origin(hit.start, end), hit.rule, *layer.origin(first, last)), goes_on
+            if not layer.seams or (heads and (not rule.guess or (goes_on and all(map(_has_digit, heads))))):
+                yield Span(*layer.origin(start, end), rule, *layer.origin(first, last)), goes_on
+
+
+def _within(text: str, hit: Span) -> Span:
+    """What of it is between separators."""
+    start, end, rule, first, last = hit
+    first = text.rfind(SEPARATOR, first, start) + 1 or first
+    end, last = (until if (at := text.find(SEPARATOR, start, until)) < 0 else at for until in (end, last))
+    return Span(start, end, rule, first, last)
 
 
 def _has_digit(text: str) -> bool:
@@ -97,11 +113,6 @@ def _overlaps(span: Span, others: Sequence[Span]) -> bool:
     """Whether the span overlaps one of others, which are in order and apart."""
     before = bisect_left(others, span.end, key=lambda other: other.start) - 1
     return before >= 0 and others[before].end > span.start
-
-
-def _before_separator(text: str, start: int, end: int) -> int:
-    at = text.find(SEPARATOR, start, end)
-    return end if at < 0 else at
 
 
 def _merged(found: Sequence[Span]) -> list[Span]:

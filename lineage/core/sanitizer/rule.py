@@ -17,8 +17,8 @@ MARKER = re.compile(rf"\[REDACTED:{WORD}(?:-{WORD}){{0,9}}\]")
 
 _DESCRIBING = frozenset({"description", "example", "source"})
 _PLACEHOLDER = re.compile(
-    r"(?i)example|placeholder|changeme|your[_-]|dummy|xxxx|\*{3}|<.*>|\$\{|\{\{|redacted|not[_-]a[_-]real"
-)
+    r"example|placeholder|changeme|your[_-]|dummy|xxxx|\*\*\*|<.*>|\$\{|\{\{|redacted|not[_-]a[_-]real"
+)  # in lower-cased text
 _DIGIT = re.compile(r"[0-9]")
 _LETTER = re.compile(r"[A-Za-z]")
 
@@ -64,7 +64,7 @@ class Rule:
             return False
         if not self.guess:
             return True
-        return bool(_DIGIT.search(secret) and _LETTER.search(secret)) and not _PLACEHOLDER.search(secret)
+        return bool(_DIGIT.search(secret) and _LETTER.search(secret)) and not _PLACEHOLDER.search(secret.lower())
 
 
 def entropy(text: str) -> float:

@@ -1,11 +1,12 @@
 """Sets of rules: which are used, what is tried on a text, and the version that all of it has."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
 
-from lineage.core.sanitizer.allowed import ALLOWED, is_allowed
+from lineage.core.sanitizer.allowed import ALLOWED, is_allowed, is_allowed_there
 from lineage.core.sanitizer.patterns import compiled, engine, options
 from lineage.core.sanitizer.rule import FIRST_GROUP, Allowance, Rule, digest_of
 from lineage.core.sanitizer.rules import RULES
@@ -18,17 +19,22 @@ DROP: Literal["drop"] = "drop"
 _LONGEST_LINE = 1000
 _LONGEST_KEYWORD = 100
 _BLOCK = 1 << 14
+_DIGIT = re.compile(rb"[0-9]")
 _ENGINE = "engine 1"  # goes up with every change of the code that changes what is redacted
 
 
-class Hit(NamedTuple):
-    """A secret in a text: where it is, which rule says so, and the whole match that it was found in."""
+class Span(NamedTuple):
+    """A secret in a text and which rule says so; `first` to `last` is what had to be read to know it."""
 
     start: int
     end: int
     rule: Rule
     first: int
     last: int
+
+
+Judged = dict[tuple[int, bytes], bool]
+"""By the identity of a rule and what it found: whether that is a secret, as far as can be told wherever it stands."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +50,18 @@ class Ruleset:
         """The contract and the digest of everything that can change a result."""
         return f"{CONTRACT}+{digest_of(self.rules, _ENGINE, *ALLOWED, *sorted(self.dropped))}"
 
-    def hits(self, text: str) -> list[Hit]:
+    def hits(self, text: str, judged: Judged | None = None) -> list[Span]:
         """What the rules say is secret in the text as it stands; they may overlap. Of two rules that say the same the
-        first counts, or the one that does not guess."""
+        first counts, or the one that does not guess. `judged` is for those who ask about several readings of a text:
+        what is judged in one of them is not judged again in the next."""
         data = text.encode("utf-8", "replace")
-        found: dict[tuple[int, int], Hit] = {}
-        for number, first, last in self._tries(data):
-            for hit in _hits(self.rules[number], data, first, last, found):
-                found[hit.start, hit.end] = hit
+        tries = self._tries(data)
+        if tries and not _DIGIT.search(data):
+            tries = [part for part in tries if not self.rules[part[0]].guess]
+        found: dict[tuple[int, int], Span] = {}
+        judged = {} if judged is None else judged
+        for number, first, last in tries:
+            _find(self.rules[number], data, first, last, found, judged)
         hits = list(found.values())
         return hits if len(data) == len(text) else _in_characters(hits, data)
 
@@ -133,31 +143,52 @@ def _group(rule: Rule, match: Any) -> int:
     return next((number for number, held in enumerate(match.groups(), 1) if held), 0)
 
 
-def _hits(rule: Rule, data: bytes, first: int, last: int, found: Mapping[tuple[int, int], Hit]) -> Iterator[Hit]:
-    """What the rule finds in a part of the data that is not known better already."""
+def _find(rule: Rule, data: bytes, first: int, last: int, found: dict[tuple[int, int], Span], judged: Judged) -> None:
+    """Adds what the rule finds in a part of the data and is not known better already."""
     for match in compiled(rule.pattern).finditer(data, first, last):
-        if match.end() == last < len(data):  # it goes on behind the part
-            yield from _hits(rule, data, match.start(), min(len(data), last + max(_BLOCK, last - match.start())), found)
+        begin, until = match.span()
+        if until == last < len(data):  # it goes on behind the part
+            _find(rule, data, begin, min(len(data), last + max(_BLOCK, last - begin)), found, judged)
             return
-        start, end = match.span(_group(rule, match))
+        start, end = match.span(_group(rule, match)) if rule.group else (begin, until)
         if data[end - 1 : end] == b"." and (end == len(data) or data[end : end + 1].isspace()):
             end -= 1  # a full stop
         known = found.get((start, end))
-        if start >= end or (known and (rule.guess or not known.rule.guess)):
-            continue
-        secret = data[start:end].decode("utf-8", "replace")
-        if rule.accepts(secret) and not is_allowed(rule, secret, data, start, end):
-            hit = Hit(start, end, rule, *match.span())
-            if not any(_holds(allowance, data, hit) for allowance in rule.allow):
-                yield hit
+        if start < end and (not known or (known.rule.guess and not rule.guess)):
+            span = Span(start, end, rule, begin, until)
+            if _is_secret(data, span, judged):
+                found[start, end] = span
 
 
-def _holds(allowance: Allowance, data: bytes, hit: Hit) -> bool:
+def _is_secret(data: bytes, span: Span, judged: Judged) -> bool:
+    rule, secret = span.rule, data[span.start : span.end]
+    key = id(rule), secret
+    if key not in judged:
+        judged[key] = _may_be_secret(rule, secret)
+    if not judged[key] or (rule.guess and is_allowed_there(data, span.start, span.end)):
+        return False
+    for allowance in rule.allow:
+        if allowance.over != "secret" and _holds(allowance, secret, _around(allowance, data, span)):
+            return False
+    return True
+
+
+def _may_be_secret(rule: Rule, secret: bytes) -> bool:
+    """Whether what the rule found is a secret, as far as that can be told wherever it stands."""
+    text = secret.decode("utf-8", "replace")
+    return (
+        rule.accepts(text)
+        and not is_allowed(rule, text)
+        and not any(_holds(allowance, secret, secret) for allowance in rule.allow if allowance.over == "secret")
+    )
+
+
+def _holds(allowance: Allowance, secret: bytes, target: bytes) -> bool:
     words, patterns = allowance.words, allowance.patterns
-    worded = bool(words) and any(word.encode() in data[hit.start : hit.end].lower() for word in words)
+    worded = bool(words) and any(word.encode() in secret.lower() for word in words)
     if worded != allowance.every:
         return worded
-    return bool(patterns) and _any_of(patterns).search(_target(allowance, data, hit)) is not None
+    return bool(patterns) and _any_of(patterns).search(target) is not None
 
 
 @cache
@@ -165,21 +196,20 @@ def _any_of(patterns: tuple[str, ...]) -> Any:
     return compiled("|".join(f"(?:{pattern})" for pattern in patterns))
 
 
-def _target(allowance: Allowance, data: bytes, hit: Hit) -> bytes:
-    if allowance.over == "secret":
-        return data[hit.start : hit.end]
+def _around(allowance: Allowance, data: bytes, span: Span) -> bytes:
+    """The whole match, or its line, of which no more than so many characters before and behind it are read."""
     if allowance.over == "match":
-        return data[hit.first : hit.last]
-    end = data.find(b"\n", hit.last, hit.last + _LONGEST_LINE)
-    start = data.rfind(b"\n", max(0, hit.first - _LONGEST_LINE), hit.first) + 1 or max(0, hit.first - _LONGEST_LINE)
-    return data[start : end if end >= 0 else hit.last + _LONGEST_LINE]
+        return data[span.first : span.last]
+    end = data.find(b"\n", span.last, span.last + _LONGEST_LINE)
+    start = data.rfind(b"\n", max(0, span.first - _LONGEST_LINE), span.first) + 1 or max(0, span.first - _LONGEST_LINE)
+    return data[start : end if end >= 0 else span.last + _LONGEST_LINE]
 
 
-def _in_characters(found: list[Hit], data: bytes) -> list[Hit]:
+def _in_characters(found: list[Span], data: bytes) -> list[Span]:
     """Hits with places in characters instead of bytes, in one pass over the data."""
     counts: dict[int, int] = {}
     position = count = 0
     for place in sorted({place for hit in found for place in (hit.start, hit.end, hit.first, hit.last)}):
         count += len(data[position:place].decode("utf-8", "replace"))
         position, counts[place] = place, count
-    return [Hit(counts[h.start], counts[h.end], h.rule, counts[h.first], counts[h.last]) for h in found]
+    return [Span(counts[h.start], counts[h.end], h.rule, counts[h.first], counts[h.last]) for h in found]

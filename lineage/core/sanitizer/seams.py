@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 
 from lineage.core.sanitizer.encodings import TOKEN_CHARACTERS, beginning, is_random
-from lineage.core.sanitizer.engine import Span, spans
-from lineage.core.sanitizer.ruleset import Ruleset
+from lineage.core.sanitizer.engine import spans
+from lineage.core.sanitizer.ruleset import Ruleset, Span
 
 WINDOW = 200
 """Characters on each side of a seam that are read together."""

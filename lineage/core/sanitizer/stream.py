@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from lineage.core.sanitizer.encodings import token_goes_on
-from lineage.core.sanitizer.engine import Span, spans
-from lineage.core.sanitizer.ruleset import Ruleset
+from lineage.core.sanitizer.engine import spans
+from lineage.core.sanitizer.ruleset import Ruleset, Span
 from lineage.core.sanitizer.view import Layer, normalizing, visible
 
 BLOCK = 1 << 18

@@ -28,8 +28,8 @@ _INVISIBLE = (
 _HIDDEN = re.compile(f"{_TERMINAL}|{_INVISIBLE}")
 _SUSPECT = re.compile(_INVISIBLE.rstrip("+"))
 _FOLDED = re.compile(
-    r"[\x85\xa0\xb2\xb3\xb9\u1680\u2000-\u2029\u202f\u2032-\u2033\u205f\u2070-\u2089\u2102-\u2134\u2212\u2460-\u2468"
-    r"\u24b6-\u24e9\u3000\ufe55\ufe63\uff01-\uff5e\U0001d400-\U0001d7ff\U0001f130-\U0001f189]+"
+    r"[\x85\xa0\xb2\xb3\xb9\u1680\u2000-\u200a\u2010\u2011\u2018-\u201f\u2028\u2029\u202f\u2032-\u2033\u205f"
+    r"\u2070-\u2089\u2102-\u2134\u2212\u2460-\u2468\u24b6-\u24e9\u3000\ufe55\ufe63\uff01-\uff5e\U0001d400-\U0001d7ff\U0001f130-\U0001f189]+"
 )
 
 
@@ -50,10 +50,16 @@ class Layer:
     ends: list[int] = field(default_factory=list)
     strides: list[int] = field(default_factory=list)
 
+    @property
+    def seamed(self) -> bool:
+        """Whether this layer, or one below it, has seams."""
+        return self.seams or (self.below is not None and self.below.seamed)
+
     def origin(self, start: int, end: int) -> tuple[int, int]:
         """Where the non-empty span is in the lowest layer: the least that covers all it was made of."""
-        *_, (_, start, end) = self._down(start, end)
-        return start, end
+        if self.starts:
+            start, end = self._begin(start), self._end(end)
+        return (start, end) if self.below is None else self.below.origin(start, end)
 
     def joints(self, start: int, end: int) -> Iterator[str]:
         """What stands behind each seam in the span, or in what it was made of."""
@@ -86,6 +92,7 @@ class Building:
     """A layer in the making: pieces of the layer below, in order, as they are or as something else."""
 
     def __init__(self, below: Layer, *, seams: bool = False) -> None:
+        self._below = below.text
         self._layer = Layer("", below, seams)
         self._parts: list[str] = []
         self._length = 0
@@ -93,9 +100,7 @@ class Building:
     def keep(self, start: int, end: int) -> None:
         """This part of the layer below as it is."""
         if start < end:
-            below = self._layer.below
-            assert below is not None
-            self.add(below.text[start:end], start, end, 1)
+            self.add(self._below[start:end], start, end, 1)
 
     def add(self, text: str, start: int, end: int, stride: int = _OPAQUE) -> None:
         """What was made of this part of the layer below."""
@@ -125,12 +130,12 @@ can be told from the others."""
 
 def rewritten(layer: Layer, changes: Iterable[Change]) -> Layer | None:
     """The layer above, with all changes, which come in order; None where there are none."""
-    building, position = Building(layer), -1
+    building, position, changed = Building(layer), 0, False
     for start, end, text, stride in changes:
-        building.keep(max(0, position), start)
+        building.keep(position, start)
         building.add(text, start, end, stride)
-        position = end
-    if position < 0:
+        position, changed = end, True
+    if not changed:
         return None
     building.keep(position, len(layer.text))
     return building.layer()

@@ -1,14 +1,16 @@
 """What looks like a secret and is none stays; a vendor's token among it goes all the same.
 
-Fails when an allow-list is emptied, or when one that is for guesses is asked about a vendor's token.
+Fails when an allow-list is emptied, when one that is for guesses is asked about a vendor's token, or when what is
+found about a value at one place is taken for true at another.
 """
 
 import hashlib
 from base64 import b64encode
+from typing import Literal
 
 import pytest
 
-from lineage.core.sanitizer import Rule, Ruleset, Sanitizer
+from lineage.core.sanitizer import Allowance, Rule, Ruleset, Sanitizer
 from tests.unit.core.sanitizer_engine.material import OWN, SECRETS, TOKEN
 
 SHA1, SHA256, SHA512 = (hashlib.new(name, b"x").hexdigest() for name in ("sha1", "sha256", "sha512"))
@@ -60,7 +62,7 @@ def test_a_vendors_token_in_harmless_company_goes(text: str, secret: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "value", ["7b0f1d0e-9c1f-4a8e-8a57-0c7f1f7f0a11", f"sha256:{SHA256}", "[HIDDEN]", "a" * 20, "changeme-1234"]
+    "value", ["7b0f1d0e-9c1f-4a8e-8a57-0c7f1f7f0a11", f"sha256:{SHA256}", "[HIDDEN]", "a" * 20, "ChangeMe-1234"]
 )
 def test_a_guess_is_not_made_of_what_is_known_to_be_harmless(value: str) -> None:
     text = f"secret = '{value}'"
@@ -71,6 +73,30 @@ def test_only_guesses_are_not_trusted_with_hashes() -> None:
     text = f"commit {SHA1}"
     for guess, shown in ((True, text), (False, "commit [REDACTED:hex]")):
         assert Sanitizer(Ruleset((Rule(id="hex", pattern=r"\b[0-9a-f]{40}\b", guess=guess),))).text(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"commit {SHA1}, {SHA1}", f"commit {SHA1}, [REDACTED:hex]"),
+        (f"{SHA1}, commit {SHA1}", f"[REDACTED:hex], commit {SHA1}"),
+        (f'say "commit {SHA1}" + "x {SHA1}"', f'say "commit {SHA1}" + "x [REDACTED:hex]"'),
+        (f"data:image/png;base64,{SHA1} {SHA1}", f"data:image/png;base64,{SHA1} [REDACTED:hex]"),
+    ],
+)
+def test_a_guess_is_judged_anew_at_every_place(text: str, shown: str) -> None:
+    rules = Ruleset((Rule(id="hex", pattern=r"\b[0-9a-f]{40}\b", guess=True),))
+    assert Sanitizer(rules).text(text) == shown
+
+
+@pytest.mark.parametrize(("over", "allowed"), [("line", " fine"), ("match", "!")])
+def test_an_allow_list_over_more_than_the_secret_is_asked_at_every_place(
+    over: Literal["line", "match"], allowed: str
+) -> None:
+    allowance = Allowance(patterns=(f"{allowed}$",), over=over)
+    rules = Ruleset((Rule(id="pair", pattern=r"ada:([a-z0-9]{8})!?", group=1, allow=(allowance,)),))
+    left, gone = f"ada:q7zp4vlk{allowed}\n", "ada:q7zp4vlk\n"
+    assert Sanitizer(rules).text(left + gone + left) == f"{left}ada:[REDACTED:pair]\n{left}"
 
 
 def test_a_plain_hex_secret_without_such_a_name_goes() -> None:

@@ -52,11 +52,17 @@ EXACT = {
     "concatenation": (f'f("{TOKEN[:9]}" + "{TOKEN[9:]}", "b" + "c")', 'f("[REDACTED:probe-token]", "b" + "c")'),
     "three parts": (f"x = '{TOKEN[:9]}' + '{TOKEN[9:15]}' + '{TOKEN[15:]}';", "x = '[REDACTED:probe-token]';"),
     "a named secret in parts": ('password = "q7Zp4v" + "Lk9sXw"', 'password = "[REDACTED:named-secret]"'),
+    "line end, escaped": (f"a {TOKEN[:18]}\\\n{TOKEN[18:]} b", "a [REDACTED:probe-token] b"),
+    "line end, behind white space": (f"a {TOKEN[:18]} \t\n{TOKEN[18:]} b", "a [REDACTED:probe-token] b"),
     "listing": (f"     1→{TOKEN[:20]}\n     2→{TOKEN[20:]}\n", "     1→[REDACTED:probe-token]\n"),
     "zero-width around": (f"\u200b{TOKEN}\u200b é", "\u200b[REDACTED:probe-token]\u200b é"),
     "math": ("".join(chr(0x1D5EE + ord(c) - 97) if c.islower() else c for c in TOKEN) + ".", "[REDACTED:probe-token]."),
     "no-break space": (f"\u00a0{TOKEN}\u3000é", "\u00a0[REDACTED:probe-token]\u3000é"),
     "base64": (f"x: {b64encode(TOKEN.encode()).decode()} y", "x: [REDACTED:probe-token] y"),
+    "base64 before a line that is no part of it": (
+        f"{b64encode(f'my {TOKEN} ok'.encode()).decode()}\nAB",
+        "[REDACTED:probe-token]\nAB",
+    ),
     "base64 at the end of a path": (
         f"GET /ab/{b64encode(TOKEN.encode()).decode()} ok",
         "GET [REDACTED:probe-token] ok",

@@ -1,16 +1,20 @@
 """Laws of the engine, for any text: twice is once, the same always, markers stay, findings are what is replaced.
 
-Fails when a piece between two redactions is not searched again, when a marker is searched, or when a layer maps a
-place to another one.
+Fails when a piece between two redactions is not searched again, when a marker is searched, when a layer maps a place
+to another one, or when a short text passes for plain that is not.
 """
 
 import hashlib
 import re
+from base64 import b64encode
 
 import pytest
 from hypothesis import example, given
+from hypothesis import strategies as st
 
 from lineage.core.sanitizer import MARKER, Rule, Ruleset, Sanitizer, normalized, redactions_in
+from lineage.core.sanitizer.encodings import is_plain, readings
+from lineage.core.sanitizer.view import Layer
 from tests.support.materials import texts
 from tests.unit.core.sanitizer_engine.material import EXAMPLES, NOISE, OWN, TOKEN, disguised
 
@@ -109,6 +113,31 @@ def test_what_never_comes_to_rest_is_redacted_whole() -> None:
     once = Sanitizer(rules).text("xxyy" * 100)
     assert "x" not in once
     assert Sanitizer(rules).text(once) == once
+
+
+@given(st.text(st.characters(codec="ascii"), max_size=40) | disguised() | texts(*NOISE))
+@example("[REDACTED:jwt]")
+@example(b64encode(TOKEN.encode()).decode())
+@example(TOKEN.encode().hex())
+def test_what_is_plain_can_be_read_in_one_way_and_holds_no_marker(text: str) -> None:
+    if is_plain(text):
+        assert [layer.text for layer in readings(Layer(text))] == [text]
+        assert not MARKER.search(text)
+
+
+def test_what_one_rule_refuses_another_one_may_take() -> None:
+    guess, sure = (Rule(id=name, pattern=r"k=(\w+)", group=1, guess=name == "guess") for name in ("guess", "sure"))
+    assert Sanitizer(Ruleset((guess, sure))).text("k=example1") == "k=[REDACTED:sure]"
+
+
+def test_a_finding_does_not_go_on_over_lines_that_were_left_out() -> None:
+    rules = Ruleset((Rule(id="pair", pattern="beginA[^!]*Bend"),))
+    assert Sanitizer(rules).text("begi%6eA\nplain\nB%65nd") == "[REDACTED:pair]plain\nB%65nd"
+
+
+def test_what_stands_behind_a_marker_is_a_text_of_its_own() -> None:
+    rules = Ruleset((Rule(id="first", pattern="^zz[0-9]+"),))
+    assert Sanitizer(rules).text("[REDACTED:jwt]zz12 zz12") == "[REDACTED:jwt][REDACTED:first] zz12"
 
 
 def test_a_marker_is_not_searched() -> None:
