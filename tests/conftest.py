@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from lineage.app import open_house
+from lineage.harness.callers import MARKS
 from lineage.pipeline.reindexing import ensure_indexed
 from lineage.pipeline.verification import Finding, verify
 
@@ -23,9 +24,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 
 _REAL_HOME = Path.home()
 _POINTERS = (
-    "LINEAGE_WORKSPACE", "LINEAGE_SUPPRESS", "LINEAGE_NO_WORKER", "SIGNET_WORKSPACE", "XDG_STATE_HOME",
+    "LINEAGE_WORKSPACE", "LINEAGE_SUPPRESS", "LINEAGE_NO_WORKER", "LINEAGE_DEPTH", "SIGNET_WORKSPACE", "XDG_STATE_HOME",
     "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "PI_CODING_AGENT_DIR",
-    "OPENCLAW_STATE_DIR",
+    "OPENCLAW_STATE_DIR", "VISUAL", "EDITOR", *(name for mark in MARKS for name in mark.variables),
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from lineage.errors import DamagedIndex, WorkspaceError
 if TYPE_CHECKING:
     from lineage.app.redaction import Rules
     from lineage.config import Settings
+    from lineage.harness.callers import Caller
     from lineage.pipeline.house import House
     from lineage.store import Store
 
@@ -33,6 +34,13 @@ def workspace_root(option: str | None, environment: Mapping[str, str] | None = N
 def now() -> str:
     """This run's time: the one place where the clock is read."""
     return canonical(datetime.now(UTC))
+
+
+def caller() -> "Caller | None":
+    """The harness whose agent runs this process; None for a person at a terminal. (format: Books)"""
+    from lineage.harness.callers import calling
+
+    return calling(os.environ)
 
 
 def with_house(
@@ -72,8 +80,10 @@ def _run(house: "House", use_case: Callable[["House"], Result], *, writes: bool,
     return use_case(house)
 
 
-def open_house(root: Path, *, create: bool = False) -> "House":
-    """The object graph of one workspace. The caller closes it."""
+def open_house(root: Path, *, create: bool = False, asks_model: bool = True) -> "House":
+    """The object graph of one workspace, with this machine's language model, if it has one and may be asked. The caller
+    closes it."""
+    from lineage.app.model import machine_file, model_of, read_machine_settings
     from lineage.app.redaction import rules_of
     from lineage.canon import Canon
     from lineage.index import Index
@@ -88,14 +98,17 @@ def open_house(root: Path, *, create: bool = False) -> "House":
         )
     settings = _settings(store)
     private = LocalStore(root / STATE, locks=root / STATE / "locks", private=True)
+    machine = read_machine_settings(machine_file(os.environ, Path.home()))
+    telemetry, moment = Telemetry(root / STATE / "runtime.db"), now()
     return House(
         canon=Canon.over(store, private),
         index=Index(root / STATE / "index.db"),
-        telemetry=Telemetry(root / STATE / "runtime.db"),
+        telemetry=telemetry,
         settings=settings,
-        now=now(),
+        now=moment,
         new_id=lambda: uuid.uuid4().hex,
         rules=rules_of(store, settings).ruleset,
+        model=model_of(machine.model, telemetry, moment[:10]) if asks_model else None,
     )
 
 
@@ -120,6 +133,8 @@ def template() -> Path:
 
 def initialize(root: Path) -> tuple[list[str], list[str]]:
     """Makes a workspace out of the template. Gives back (paths made, paths that were there and stay as they are)."""
+    from lineage.core.book_paths import ref_of
+    from lineage.pipeline.shelving import shelve
     from lineage.store import ExistsError, LocalStore
 
     store, source = LocalStore(root), template()
@@ -131,7 +146,7 @@ def initialize(root: Path) -> tuple[list[str], list[str]]:
             made.append(key)
         except ExistsError:
             kept.append(key)
-    with_house(root, lambda house: None)
+    with_house(root, lambda house: shelve(house, filter(None, map(ref_of, made))))
     return made, kept
 
 

@@ -79,4 +79,7 @@ def _workspace(state: dict[str, Any]) -> list[Finding]:
     if state["hook_failures"]:
         what = f"{counted(len(state['hook_failures']), 'failure')}, the last: {state['hook_failures'][-1]}"
         found.append(Finding("hooks", what, "mend it, then delete .lineage/log/hook.log"))
+    for path in state["damaged_jobs"]:
+        what = f".lineage/{path} is damaged and ignored"
+        found.append(Finding("spool", what, f"look into .lineage/{path}, then delete it"))
     return found

@@ -51,7 +51,7 @@ def import_history(root: Path, asked: Wanted, progress: Progress) -> "tuple[Impo
     """Imports into the workspace, which is made where there is none. Raises what the use case raises."""
     from lineage.pipeline import importing
 
-    opened = partial(open_house, root)
+    opened = partial(open_house, root, asks_model=False)  # thousands of sessions, and the same files each time
     return with_house(
         root, lambda house: importing.import_history(house, opened, asked, progress), create=True, writes=True
     )

@@ -87,7 +87,7 @@ class Books:
         """Forgets an entry on every shelf that has it. Raises NotFoundError where none has or had it, InvalidInput
         where it has lost its end."""
         has_it = False
-        for ref in self._shelves(scope, kind):
+        for ref in self.shelves(scope, kind):
             book = self.read(ref)
             if identifier in book.forgotten or any(entry.id == identifier for entry in book.entries):
                 self.settle(ref, book, book_changes.forget(book, identifier))
@@ -110,7 +110,8 @@ class Books:
         for year, group in groupby(found, _year):
             self.update(scope, kind, partial(_archived, parts=tuple(group)), year)
 
-    def _shelves(self, scope: str, kind: str) -> tuple[BookRef, ...]:
+    def shelves(self, scope: str, kind: str) -> tuple[BookRef, ...]:
+        """A book, what waits for it, whether or not there is a file, and its archives."""
         here, waiting = BookRef(scope, kind), BookRef(scope, kind, PENDING)
         folder = BookRef(scope, kind, "0000").path.rpartition("/")[0] + "/"
         refs = {ref for entry in self.store.list(folder) if (ref := ref_of(entry.key))}
@@ -118,7 +119,7 @@ class Books:
         return (here, waiting, *archives)
 
     def _known(self, scope: str, kind: str) -> frozenset[str]:
-        return frozenset[str]().union(*(self.read(ref).known for ref in self._shelves(scope, kind)))
+        return frozenset[str]().union(*(self.read(ref).known for ref in self.shelves(scope, kind)))
 
 
 def _parsed(data: bytes | None, ref: BookRef) -> Book:

@@ -25,6 +25,7 @@ COMMANDS = {
     "sessions": "lineage.cli.sessions",
     "show": "lineage.cli.show",
     "search": "lineage.cli.search",
+    "context": "lineage.cli.context",
     "verify": "lineage.cli.verify",
     "recover": "lineage.cli.recover",
     "remove": "lineage.cli.remove",
@@ -37,6 +38,13 @@ COMMANDS = {
     "import": "lineage.cli.import_history",
     "hooks": "lineage.cli.hooks",
     "watch": "lineage.cli.watch",
+    "resume": "lineage.cli.resume",
+    "send": "lineage.cli.send",
+    "spawn": "lineage.cli.spawn",
+    "remember": "lineage.cli.remember",
+    "book": "lineage.cli.book",
+    "bundle": "lineage.cli.bundle",
+    "archive": "lineage.cli.archive",
 }
 
 

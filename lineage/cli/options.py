@@ -61,6 +61,9 @@ def payload(function: Function) -> Function:
     function = click.option("--private", is_flag=True, default=None, help="Nothing of it crosses the session.")(
         function
     )
+    function = click.option("--data", is_flag=True, default=None, help="It has data attached, and can have findings.")(
+        function
+    )
     return click.option("--stdin", "from_stdin", is_flag=True, help="Read the payload as a JSON object from stdin.")(
         function
     )

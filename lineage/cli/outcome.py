@@ -23,6 +23,11 @@ def _say(outcome: Outcome) -> None:
             if path:
                 say(f"  {path}")
         say(f"  {outcome.memory_sentence}")
+    if outcome.learned["kept"] or outcome.learned["pending"]:
+        kept, pending = outcome.learned["kept"], outcome.learned["pending"]
+        say(f"  learned: {kept} kept, {pending} waiting for `lineage book confirm`")
+    if outcome.learned["dropped"]:
+        say("  not learned: " + _counts(outcome.learned["dropped"]))
     if outcome.redactions:
         say("  redacted: " + _counts(outcome.redactions))
     if outcome.skipped:

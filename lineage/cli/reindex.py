@@ -8,6 +8,7 @@ import click
 
 from lineage.cli import options
 from lineage.cli.output import say, say_json
+from lineage.core.wording import counted
 
 if TYPE_CHECKING:
     from lineage.pipeline.house import House
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 @options.as_json
 @options.workspace
 def command(root: Path, yes: bool, as_json: bool) -> int:
-    """Make index and MEMORY.md what the files say. Unchanged files are not read; it can be cut off at any time.
+    """Make index and MEMORY.md what the files say, hand-edited books too. Unchanged files are not read; it can be cut
+    off at any time.
 
     \b
     Example:
@@ -56,7 +58,7 @@ def _reindexed(house: "House", *, yes: bool) -> "Report":
 
 
 def _as_json(report: "Report") -> dict[str, Any]:
-    counts = ("added", "changed", "touched", "dropped", "unchanged", "claims_rebuilt")
+    counts = ("added", "changed", "touched", "dropped", "unchanged", "books", "claims_rebuilt")
     return {
         **{name: getattr(report, name) for name in counts},
         "problems": [{"path": path, "problem": what} for path, what in report.problems],
@@ -75,6 +77,8 @@ def _say(report: "Report") -> None:
         f"{report.added} added, {report.changed} changed, {report.dropped} dropped, {report.unchanged} unchanged,"
         f" {report.touched} touched but the same"
     )
+    if report.books:
+        say(f"{counted(report.books, 'book')} brought up to date")
     if report.claims_rebuilt:
         say(f"{report.claims_rebuilt} lost claims rebuilt")
     for path, what in report.problems:

@@ -62,6 +62,8 @@ def _say(receipt: "Receipt") -> None:
     say(f"session {receipt.session_id or receipt.session_token} of {receipt.agent_id}: {receipt.turns} turns {would}")
     for path in receipt.removed_paths:
         say(f"  {would}: {path}")
+    if receipt.entries:
+        say(f"  {would}: {receipt.entries} {'entry' if receipt.entries == 1 else 'entries'} in books")
     for path in receipt.spool_files:
         say(f"  removed: .lineage/{path}")
     if not receipt.dry_run:

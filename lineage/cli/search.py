@@ -10,7 +10,7 @@ from lineage.cli import options
 from lineage.cli.output import plain, say, say_json
 
 if TYPE_CHECKING:
-    from lineage.index import Hit
+    from lineage.index import EntryRow, Hit
 
 
 @click.command("search")
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 @options.as_json
 @options.workspace
 def command(root: Path, query: tuple[str, ...], agent: str, limit: int, as_json: bool) -> int:
-    """Find sessions by any word of the query, best first, one result per session.
+    """Find sessions and entries of books by any word of the query, best first, one result per session.
+
+    Archived entries are found too, those that wait for `lineage book confirm` are not. With an agent, its own books and
+    sessions are searched, and what is nobody's own: global books, projects and peers.
 
     \b
     Example:
@@ -35,15 +38,27 @@ def command(root: Path, query: tuple[str, ...], agent: str, limit: int, as_json:
         say_json({"query": text, "results": [_as_json(hit) for hit in hits]})
         return 0
     for hit in hits:
-        say(f"{hit.membership_ts}  {hit.session_id}  {hit.kind}  {hit.project or '-'}")
-        say(f"    {hit.memory_sentence}")
+        for line in _told(hit):
+            say(line)
         click.echo(f"    {_marked(' '.join(hit.snippet.split()), colour=sys.stdout.isatty())}")
     if not hits:
         say("nothing found; `lineage sessions` lists what is there")
     return 0
 
 
+def _told(hit: "Hit") -> list[str]:
+    entry = hit.entry
+    if entry is None:
+        return [
+            f"{hit.membership_ts}  {hit.session_id}  {hit.kind}  {hit.project or '-'}",
+            f"    {hit.memory_sentence}",
+        ]
+    marks = [f"archived {entry.shelf}"] * bool(entry.shelf) + ["superseded"] * (not entry.standing)
+    return ["  ".join([entry.at or "by hand", entry.trust, entry.scope, entry.kind, entry.id, *marks])]
+
+
 def _as_json(hit: "Hit") -> dict[str, Any]:
+    entry = hit.entry
     return {
         "session_id": hit.session_id,
         "session_token": hit.session_token,
@@ -56,6 +71,22 @@ def _as_json(hit: "Hit") -> dict[str, Any]:
         "project": hit.project,
         "membership_ts": hit.membership_ts,
         "memory_sentence": hit.memory_sentence,
+        **({} if entry is None else _entry(entry)),
+    }
+
+
+def _entry(entry: "EntryRow") -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "scope": entry.scope,
+        "book": entry.kind,
+        "shelf": entry.shelf,
+        "trust": entry.trust,
+        "source": entry.source,
+        "from": entry.origin,
+        "tags": list(entry.tags),
+        "standing": entry.standing,
+        "done": entry.done,
     }
 
 

@@ -7,6 +7,7 @@ import click
 
 from lineage.cli import options
 from lineage.cli.output import say, say_json
+from lineage.core.wording import counted
 
 
 @click.command("status")
@@ -21,8 +22,10 @@ def command(root: Path, as_json: bool) -> int:
     """
     from lineage.app import rules_at, with_house
     from lineage.pipeline.lookup import status
+    from lineage.pipeline.metering import usage
 
-    state = {"workspace": str(root), **with_house(root, status), "unusable_rules": list(rules_at(root).unusable)}
+    found = with_house(root, lambda house: {**status(house), "model": usage(house)})
+    state = {"workspace": str(root), **found, "unusable_rules": list(rules_at(root).unusable)}
     if as_json:
         say_json(state)
     else:
@@ -38,7 +41,10 @@ def _say(state: dict[str, Any]) -> None:
     say(f"artifacts  {_counts(state['artifacts']) or 'none yet'}")
     say(f"agents     {', '.join(state['agents']) or 'none yet'}")
     say(f"counted    {_counts(state['counters'])}")
+    if state["not_learned"]:
+        say(f"dropped    {_counts(state['not_learned'])}")
     say(f"removed    {state['tombstones']}")
+    _say_model(state["model"])
     for mark, value in state["marks"].items():
         say(f"{mark}: {value}")
     for job in state["unfinished"]:
@@ -53,6 +59,26 @@ def _say(state: dict[str, Any]) -> None:
         say(f"damaged    .lineage/{path}: left as it is")
     if state["telemetry_was_damaged"]:
         say("damaged    .lineage/runtime.db was set aside as runtime.db.damaged; counting began anew")
+
+
+def _say_model(model: dict[str, Any]) -> None:
+    today, lately = model["today"], model["last_30_days"]
+    name = f"{model['provider']} {model['name']}" if model["name"] else "none"
+    if not (model["name"] or lately["outcomes"] or lately["held_back"]):
+        say(f"model      {name}")
+        return
+    say(f"model      {name}: today {_spent(today)}; last 30 days {_spent(lately)}")
+    for outcome, count in lately["outcomes"].items():
+        say(f"  {outcome}: {count} in 30 days")
+    for why, count in lately["held_back"].items():
+        say(f"  not asked, {why}: {count} in 30 days")
+    if model["limit_reached"]:
+        limits = f"{counted(model['calls_per_day'], 'call')}, {counted(model['tokens_per_day'], 'token')}"
+        say(f"  today's limit is reached ({limits}): until tomorrow (UTC) everything is made by rule")
+
+
+def _spent(spent: dict[str, Any]) -> str:
+    return f"{counted(spent['calls'], 'call')}, {counted(spent['tokens'], 'token')}"
 
 
 def _counts(counts: dict[str, int]) -> str:

@@ -82,7 +82,10 @@ def _say_json_line(report: "Report") -> None:
 
 def _as_json(report: "Report") -> dict[str, Any]:
     return {
-        **{name: getattr(report, name) for name in ("added", "changed", "dropped", "unchanged", "claims_rebuilt")},
+        **{
+            name: getattr(report, name)
+            for name in ("added", "changed", "dropped", "unchanged", "claims_rebuilt", "books")
+        },
         "memory_md": sum(published.written for published in report.published),
         **{name: len(getattr(report, name)) for name in ("problems", "strays", "buried")},
     }
@@ -93,6 +96,7 @@ _WORDS = {
     "changed": "changed",
     "dropped": "dropped",
     "claims_rebuilt": "claims rebuilt",
+    "books": "books brought up to date",
     "memory_md": "MEMORY.md written",
     "problems": "without a row: see `lineage verify`",
     "strays": "not ours, left alone",

@@ -3,9 +3,10 @@
 This package takes text and gives values; who reads the file is the composition root.
 """
 
+import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -50,21 +51,84 @@ class Redaction:
 
 
 @dataclass(frozen=True, slots=True)
+class Knowledge:
+    """`extract`: whether books learn from what is captured."""
+
+    extract: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """`dm_scope`: what tells people's conversations apart, a scope of `core.lanes`. Their sessions are over at
+    `daily_reset`, HH:MM by the clocks of `reset_time_zone`, never where it is empty, and after `idle_minutes` without a
+    message, never where these are 0. `spawn_depth`: how deep agents that lineage starts may start others."""
+
+    dm_scope: str = "main"
+    daily_reset: str = "04:00"
+    reset_time_zone: str = "UTC"
+    idle_minutes: int = 0
+    spawn_depth: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModel:
+    """What the language model of this machine is used for, where its own configuration names one."""
+
+    sentences: bool = True
+    summaries: bool = True
+    memory: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """`budget`: how many tokens the block that a new session starts with may take, its frame and all."""
+
+    budget: int = 2000
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
+    """`identity_links`: who is the same person on several channels, canonical id → ids with their channel in front."""
+
     ledger: Ledger = Ledger()
     transcript: Transcript = Transcript()
     sanitizer: Redaction = Redaction()
+    context: Context = Context()
+    knowledge: Knowledge = Knowledge()
+    sessions: Sessions = Sessions()
+    language_model: LanguageModel = LanguageModel()
+    identity_links: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-_SECTIONS: Mapping[str, type] = {"ledger": Ledger, "transcript": Transcript, "sanitizer": Redaction}
+_SECTIONS: Mapping[str, type] = {
+    "ledger": Ledger,
+    "transcript": Transcript,
+    "sanitizer": Redaction,
+    "context": Context,
+    "knowledge": Knowledge,
+    "sessions": Sessions,
+    "language_model": LanguageModel,
+}
+_LISTS = ("identity_links",)
 _PERSONAL = ("off", "mask", "drop")
 _CHOICES = {
     "ledger.row_style": ("full", "compact"),
     "sanitizer.emails": _PERSONAL,
     "sanitizer.user_names": _PERSONAL,
     "sanitizer.ip_addresses": _PERSONAL,
+    "sessions.dm_scope": ("main", "per-peer", "per-channel-peer", "per-account-channel-peer"),
 }
-_LEAST = {"ledger.max_bytes": 4096, "transcript.max_result_chars": 0}
+_FORMS = {
+    "sessions.daily_reset": (re.compile(r"(?:(?:[01]\d|2[0-3]):[0-5]\d)?"), 'a time of day like "04:00", or ""'),
+    "sessions.reset_time_zone": (re.compile(r"\w[\w+-]*(?:/\w[\w+-]*)*"), 'a time zone like "Europe/Berlin"'),
+}
+_LEAST = {
+    "ledger.max_bytes": 4096,
+    "transcript.max_result_chars": 0,
+    "context.budget": 0,
+    "sessions.idle_minutes": 0,
+    "sessions.spawn_depth": 0,
+}
 _MACHINE_ONLY = ("workspace", "index", "command", "url", "credentials", "model", "endpoint")
 
 
@@ -77,7 +141,8 @@ def parsed(text: str) -> Settings:
             f"{FILE} is not valid TOML: {error}", hint=f"mend {FILE}, then run the command again"
         ) from error
     _check(tables)
-    return Settings(**{name: _SECTIONS[name](**values) for name, values in tables.items()})
+    sections = {name: _SECTIONS[name](**values) for name, values in tables.items() if name in _SECTIONS}
+    return Settings(**sections, **{name: tables[name] for name in _LISTS if name in tables})
 
 
 def _check(tables: Mapping[str, Any]) -> None:
@@ -87,8 +152,11 @@ def _check(tables: Mapping[str, Any]) -> None:
                 f"{FILE}: {name!r} is not read from a workspace",
                 hint="locations, credentials and programs stand in ~/.config/lineage/config.toml only",
             )
-        if name not in _SECTIONS or not isinstance(values, dict):
-            raise _unknown(name, _SECTIONS)
+        if name not in (*_SECTIONS, *_LISTS) or not isinstance(values, dict):
+            raise _unknown(name, [*_SECTIONS, *_LISTS])
+        if name in _LISTS:
+            _check_lists(name, values)
+            continue
         known = {field.name: field for field in fields(_SECTIONS[name])}
         for key, value in values.items():
             if key not in known:
@@ -96,11 +164,19 @@ def _check(tables: Mapping[str, Any]) -> None:
             _check_value(f"{name}.{key}", value, known[key].default)
 
 
+def _check_lists(name: str, values: Mapping[str, Any]) -> None:
+    for key, value in values.items():
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise InvalidInput(f"{FILE}: {name}.{key} is not a list of texts")
+
+
 def _check_value(key: str, value: Any, default: Any) -> None:
     if type(value) is not type(default):
         raise InvalidInput(f"{FILE}: {key} is {type(value).__name__}, not {type(default).__name__}")
     if key in _CHOICES and value not in _CHOICES[key]:
         raise InvalidInput(f"{FILE}: {key} is {value!r}, not one of {', '.join(_CHOICES[key])}")
+    if key in _FORMS and not _FORMS[key][0].fullmatch(value):
+        raise InvalidInput(f"{FILE}: {key} is {value!r}, not {_FORMS[key][1]}")
     if key in _LEAST and value < _LEAST[key]:
         raise InvalidInput(f"{FILE}: {key} is {value}, less than {_LEAST[key]}")
 

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 
 from lineage.core.turns import Turn
 
+DATA = "data"
+"""The tag of a transcript whose session has data attached: only there are findings. (format: Books)"""
+
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
@@ -23,6 +26,7 @@ class Capture:
 
     `session_id`, `parent_session` (of a sub-agent) and `forked_from` are the harness's own ids, where the source names
     them. `skipped` counts, by reason, the records that are not turns: unknown, damaged, bookkeeping, sub-agents.
+    `has_data` declares that data is attached to the session: only then it can have findings.
     """
 
     turns: tuple[Turn, ...]
@@ -37,3 +41,4 @@ class Capture:
     branches: tuple[str, ...] = ()
     compactions: tuple[Compacted, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
+    has_data: bool = False

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from lineage.core import frontmatter, naming
 from lineage.core.body import HASH_SCOPE, body_sha256, cleaned
-from lineage.core.identity import Identity, checked_agent
+from lineage.core.identity import TOKEN, Identity, checked_agent
 from lineage.core.links import wikilink
 from lineage.core.replacement import Replacement
 from lineage.core.times import utc_or_none
@@ -27,6 +27,7 @@ _TIMES = frozenset(
     {"captured_at", "started_at", "ended_at", "updated_at", "memory_sentence_generated_at", "removed_at"}
 )
 
+_OPTIONAL = ("imported_from",)
 _ITEMS: dict[str, type | UnionType] = {"watermark": int | str | NoneType}
 _WATERMARKS = ([int, str, str], [int, NoneType, str])
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -85,7 +86,8 @@ class Artifact:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """The one mutable file of a session: it names every capture and compaction, oldest first, by stem. `resanitized`
-    holds a record of each artifact that was replaced under new redaction rules."""
+    holds a record of each artifact that was replaced under new redaction rules; `imported_from` the tokens that a
+    session had before it came here in a bundle, oldest first."""
 
     kind: str
     agent_id: str
@@ -115,6 +117,7 @@ class Manifest:
     title: str
     aliases: list[str]
     tags: list[str]
+    imported_from: list[str] = field(default_factory=list)
     body: str = field(repr=False)
 
     @property
@@ -151,7 +154,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tombstone:
-    """A removed session: no writer may bring it back. (spec: deletion/removal)"""
+    """A removed session: no writer may bring it back, nor under the tokens of `imported_from`, which it had before it
+    came here in a bundle. (spec: deletion/removal)"""
 
     kind: str
     agent_id: str
@@ -160,6 +164,7 @@ class Tombstone:
     reason: str
     removed_paths: list[str]
     removed_turns: list[str]
+    imported_from: list[str] = field(default_factory=list)
     body: str = ""
 
     @property
@@ -188,6 +193,7 @@ def claim(identity: Identity, stem: str) -> Claim:
 def serialized(document: Document) -> bytes:
     """The file of a document. Raises FormatError when the document breaks its contract."""
     meta = {key: getattr(document, key) for key in keys_of(document.__class__)}
+    meta |= {key: value for key in _optional(type(document)) if (value := getattr(document, key))}
     _check(type(document), meta)
     _check_links(document)
     return cleaned(frontmatter.dump(meta, document.body)).encode()
@@ -205,7 +211,8 @@ def parsed(data: bytes, path: str) -> Document:
         if cls is None:
             raise FormatError(f"unknown kind {meta.get('kind')!r}")
         _check(cls, meta)
-        document: Document = cls(**{key: meta[key] for key in keys_of(cls)}, body=body)
+        kept = {key: meta[key] for key in (*keys_of(cls), *_optional(cls)) if key in meta}
+        document: Document = cls(**kept, body=body)
         _check_place(document, path)
         _check_links(document)
     except UnicodeDecodeError as error:
@@ -227,12 +234,17 @@ def unknown_keys(data: bytes) -> list[str]:
     """Keys of a file's frontmatter that its kind does not have: somebody added them by hand."""
     meta, _ = frontmatter.load(data.decode("utf-8", errors="replace"))
     cls = _CLASS_OF.get(str(meta.get("kind")))
-    return sorted(set(meta) - set(keys_of(cls))) if cls else []
+    return sorted(set(meta) - set(keys_of(cls)) - set(_optional(cls))) if cls else []
 
 
 def keys_of(cls: type) -> tuple[str, ...]:
-    """The frontmatter keys of a kind of document, in the order in which they are written."""
+    """The frontmatter keys that each document of a kind has, in the order in which they are written."""
     return tuple(_TYPES[cls])
+
+
+def _optional(cls: type) -> tuple[str, ...]:
+    """The keys that a document has only where they hold something, written behind the others."""
+    return tuple(key for key in _OPTIONAL if key in {known.name for known in dataclasses.fields(cls)})
 
 
 def _flat(hint: Any) -> tuple[type, ...]:
@@ -242,7 +254,7 @@ def _flat(hint: Any) -> tuple[type, ...]:
 
 
 _TYPES: dict[type, dict[str, tuple[type, ...]]] = {
-    cls: {key: _flat(hint) for key, hint in get_type_hints(cls).items() if key != "body"}
+    cls: {key: _flat(hint) for key, hint in get_type_hints(cls).items() if key not in ("body", *_OPTIONAL)}
     for cls in (Artifact, Manifest, Claim, Tombstone)
 }
 
@@ -259,6 +271,9 @@ def _check(cls: type[Document], meta: dict[str, Any]) -> None:
             raise FormatError(f"{key!r} holds something else than text")
         if key in _TIMES and value is not None and utc_or_none(value) != value:
             raise FormatError(f"{key!r} is not a canonical UTC time: {value!r}")
+    came_from = meta.get("imported_from", [])
+    if not (isinstance(came_from, list) and all(map(_is_token, came_from))):
+        raise FormatError("'imported_from' is not a list of session tokens")
     if "watermark" in _TYPES[cls] and [type(item) for item in meta["watermark"]] not in _WATERMARKS:
         raise FormatError("'watermark' is not [count, last turn id, sanitizer version]")
     if meta.get("hash_scope", HASH_SCOPE) != HASH_SCOPE:
@@ -269,6 +284,10 @@ def _check(cls: type[Document], meta: dict[str, Any]) -> None:
         checked_agent(meta["agent_id"])
     except InvalidInput as error:
         raise FormatError(error.message) from error
+
+
+def _is_token(value: Any) -> bool:
+    return isinstance(value, str) and TOKEN.fullmatch(value) is not None
 
 
 def _check_place(document: Document, path: str) -> None:

@@ -40,7 +40,7 @@ _OWN_COMMENT = re.compile(r"<(?=!--[ \t]*lineage:)")
 _COMMENT = re.compile(r"<(?=!--)")
 _FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)*(`{3,}|~{3,})(.*)")
 _UNSAFE = re.compile(
-    r"[<>]|(?<=-)-|[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]"
+    r"[<>]|(?<=-)-|(?<=!)\[|[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]"
 )  # within JSON, where only strings can hold them
 _KEYS = ("id", "at", "source", "tool", "from", "tags", "supersedes", "updated", "pinned")
 

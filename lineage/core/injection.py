@@ -22,6 +22,9 @@ OUTPUT: dict[str, tuple[str, str, int]] = {
 """By harness: the line of JSON around the text, and the limit of the text as bytes in an encoding. Harnesses without a
 documented limit have Claude Code's; those that are not here take nothing from a hook's stdout."""
 
+TOKENS = 2_400
+"""What every harness takes whole, as `core.budget` counts: never fewer than a fourth of the characters or bytes."""
+
 
 def injection(harness: str, text: str) -> str:
     """What a SessionStart hook prints so that `text` becomes context: one line of ASCII with its end, "" where there is

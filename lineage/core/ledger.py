@@ -8,6 +8,7 @@ from itertools import groupby
 from lineage.core import naming
 from lineage.core.documents import Artifact, Manifest
 from lineage.core.identity import is_trial
+from lineage.core.privacy import GLOBAL, may_reach
 from lineage.core.times import day
 from lineage.core.window import membership
 
@@ -39,6 +40,11 @@ class Entry:
     sentence: str
     private: bool
     links: tuple[tuple[str, str], ...]
+
+    @property
+    def is_public(self) -> bool:
+        """Whether the row may say what the session was about."""
+        return may_reach(GLOBAL, private=self.private, token="")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -110,4 +116,4 @@ def _entry(parts: dict[str, Head]) -> Entry:
 
 
 def _public_project(entry: Entry) -> str:
-    return "" if entry.private else entry.project or ""
+    return (entry.project or "") if entry.is_public else ""

@@ -30,7 +30,14 @@ def linked(
     )
     if changed == manifest and manifest.revision > 0:
         return None
-    return _revised(changed, manifest.revision, _body(changed), write_id, now)
+    return _revised(changed, manifest.revision, body_of(changed), write_id, now)
+
+
+def imported(manifest: Manifest, came_from: Sequence[str], write_id: str, now: str) -> Manifest:
+    """The first revision of the manifest of a session that came in a bundle and got a fresh id; `came_from` are the
+    tokens that it had before, oldest first. What was replaced under older ids is no replacement here."""
+    changed = replace(manifest, resanitized=[], imported_from=list(came_from))
+    return _revised(changed, 0, body_of(changed), write_id, now)
 
 
 def retired(manifest: Manifest, successor: str, write_id: str, now: str) -> Manifest:
@@ -65,7 +72,7 @@ def resanitized(
         title=title,
         aliases=manifest.aliases if title == manifest.title else [naming.alias(title, naming.MANIFEST)],
     )
-    return _revised(changed, manifest.revision, _body(changed), write_id, now)
+    return _revised(changed, manifest.revision, body_of(changed), write_id, now)
 
 
 def _revised(changed: Manifest, revision: int, body: str, write_id: str, now: str) -> Manifest:
@@ -153,7 +160,8 @@ def memory_md_reference(artifact: Artifact) -> str:
     return f"{naming.memory_md_path(artifact.agent_id)}#{times.day(membership)}"
 
 
-def _body(manifest: Manifest) -> str:
+def body_of(manifest: Manifest) -> str:
+    """The body that belongs to what a manifest names."""
     lines = [" ".join(_links(manifest)), f"# {escaped(manifest.title)}"]
     if manifest.captures:
         lines.append("## Captures\n\n" + "\n".join(_capture(stem) for stem in manifest.captures))

@@ -11,6 +11,7 @@ from enum import Enum
 
 from lineage.core.documents import Artifact
 from lineage.core.job import Job
+from lineage.core.naming import TRANSCRIPT
 
 
 class Step(Enum):
@@ -22,6 +23,7 @@ class Step(Enum):
     SUMMARY = "summary"
     COMPACTION = "compaction"
     MANIFEST = "manifest"
+    KNOWLEDGE = "knowledge"
     PROJECTION = "projection"
     ROWS = "rows"
     TELEMETRY = "telemetry"
@@ -62,7 +64,7 @@ def _artifact_missing(kind: str) -> _Missing:
 
 _CANONICAL: tuple[tuple[Step, _Missing], ...] = (
     (Step.CLAIM, lambda _, seen: not seen.claimed),
-    (Step.TRANSCRIPT, _artifact_missing("transcript")),
+    (Step.TRANSCRIPT, _artifact_missing(TRANSCRIPT)),
     (Step.SUMMARY, _artifact_missing("summary")),
     (Step.COMPACTION, _artifact_missing("compaction")),
     (Step.MANIFEST, lambda _, seen: not seen.listed),
@@ -78,11 +80,15 @@ def plan(intent: Intent, seen: Seen) -> tuple[Step, ...]:
     """The steps that are missing, in order; empty where nothing is.
 
     The job is spooled before the first canonical write and cleared after the last step. A canonical write, and a job
-    that was left behind, make the projections doubtful: they follow whatever was seen of them.
+    that was left behind, make the projections doubtful: they follow whatever was seen of them. A capture is learned
+    from by the run that writes its transcript, or by the one that finds its job: never again for what is missing later.
     """
     canonical = [step for step, missing in _CANONICAL if missing(intent, seen)]
     stale = (Step.PROJECTION, Step.ROWS) if canonical or seen.spooled else ()
-    steps = canonical + [step for step, missing in _DERIVED if missing(intent, seen) or step in stale]
+    is_capture = intent.artifacts[0].kind == TRANSCRIPT
+    learned = is_capture and (seen.spooled or Step.TRANSCRIPT in canonical)
+    derived = [step for step, missing in _DERIVED if missing(intent, seen) or step in stale]
+    steps = [*canonical, *[Step.KNOWLEDGE] * learned, *derived]
     if steps and not seen.spooled:
         steps.insert(0, Step.SPOOL)
     if steps:

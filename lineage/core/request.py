@@ -17,14 +17,16 @@ SESSION_END = "session-end"
 COMPACTION = "compaction"
 
 _TEXTS = ("harness", "transcript_path", "project", "cwd", "reason", "summary", "trigger", "lane")
+_FLAGS = ("private", "data")
 _KEYS = (
-    *_TEXTS, "session_id", "session_key", "agent_id", "transcript", "started_at", "ended_at", "captured_at", "private",
+    *_TEXTS, *_FLAGS, "session_id", "session_key", "agent_id", "transcript", "started_at", "ended_at", "captured_at",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A checked payload. `transcript` is an inline one (list of turns or text); `captured_at` is never missing."""
+    """A checked payload. `transcript` is an inline one (list of turns or text); `captured_at` is never missing;
+    `data` says that the session has data attached: findings about it are welcome."""
 
     flow: str
     harness: str
@@ -39,6 +41,7 @@ class Request:
     summary: str | None = None
     trigger: str | None = None
     private: bool = False
+    data: bool = False
     lane: str | None = None
     payload: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
@@ -56,8 +59,9 @@ def request(flow: str, payload: Mapping[str, Any], *, agent_id: str | None, now:
     for key in _TEXTS:
         if not isinstance(payload.get(key), str | None):
             raise InvalidInput(f"{key} is not text")
-    if not isinstance(payload.get("private", False), bool):
-        raise InvalidInput("private is neither true nor false")
+    for key in _FLAGS:
+        if not isinstance(payload.get(key, False), bool):
+            raise InvalidInput(f"{key} is neither true nor false")
     if flow == COMPACTION and not (payload.get("summary") or "").strip():
         raise InvalidInput(
             "summary is missing", hint="give the compaction's summary with --summary, or `summary` on stdin"
@@ -76,6 +80,7 @@ def request(flow: str, payload: Mapping[str, Any], *, agent_id: str | None, now:
         summary=(payload.get("summary") or "").strip() or None,
         trigger=payload.get("trigger"),
         private=payload.get("private", False),
+        data=payload.get("data", False),
         lane=payload.get("lane") or None,
         payload=dict(payload),
     )

@@ -186,12 +186,17 @@ def _did(digest: Digest, named: int) -> str:
 
 
 def _contains(sentence: str, anchor: str) -> bool:
-    """Whether the anchor stands in the sentence as a whole, not inside another word."""
+    """Whether the anchor stands in the sentence as a whole, not inside another word; scripts without spaces between
+    words end any."""
     text, token = sentence.lower(), anchor.lower()
     start = text.find(token)
     while start >= 0:
         end = start + len(token)
-        if not (start and text[start - 1].isalnum()) and not (end < len(text) and text[end].isalnum()):
+        if not _goes_on(text[start - 1 : start]) and not _goes_on(text[end : end + 1]):
             return True
         start = text.find(token, start + 1)
     return False
+
+
+def _goes_on(neighbour: str) -> bool:
+    return neighbour.isalnum() and not _CJK.match(neighbour)

@@ -3,7 +3,7 @@
 Every capture makes a digest; the policy (`lineage.extract.admission`) is imported by those who ask it.
 """
 
-from lineage.extract.candidates import Candidate, attributed, extract
+from lineage.extract.candidates import HEURISTIC, MODEL, Candidate, attributed, extract
 from lineage.extract.digests import digest
 
-__all__ = ["Candidate", "attributed", "digest", "extract"]
+__all__ = ["HEURISTIC", "MODEL", "Candidate", "attributed", "digest", "extract"]

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from functools import cache
 
 from lineage.core.links import one_line
+from lineage.core.privacy import GLOBAL, may_reach, session_scope
 from lineage.core.turns import ASSISTANT, TOOL, USER
 from lineage.extract import policy
-from lineage.extract.candidates import Candidate
+from lineage.extract.candidates import HEURISTIC, MODEL, Candidate
 from lineage.extract.cues import CONTEXT, DECISION, FACT, LESSON, PREFERENCE, TASK
 from lineage.extract.folding import folded, is_dense, normalized, width
 from lineage.extract.phrases import Phrases, phrases
 
-HEURISTIC = "heuristic"
-MODEL = "model"
 TERMINAL = "terminal"
 """`remember`, typed by the user."""
 HARNESS = "harness"
@@ -30,7 +29,6 @@ NOTE = "note"
 _FOUND = frozenset({PREFERENCE, DECISION, FACT, LESSON, TASK, CONTEXT, FINDING})
 ALLOWED = {HEURISTIC: _FOUND, MODEL: _FOUND, TERMINAL: _FOUND | {NOTE}, HARNESS: _FOUND | {NOTE}}
 
-GLOBAL = "global"
 _MANUAL, _USER_TURN, _ASSISTANT_TURN = "manual", "user_turn", "assistant_turn"
 SHORTEST = 6
 """In Latin characters; one of a script without spaces counts two."""
@@ -43,14 +41,16 @@ _NOT_PLAIN = "not plain text"
 _SELF_REFERENCE = "self-reference"
 _PERMISSION = "permission"
 _NO_DATA = "no data attached"
-_PRIVATE = "private session"
+PRIVATE = "private session"
 _TOOL = "tool output"
 _NO_SESSION = "no session"
 _KNOWN = "known"
 _FORGOTTEN = "forgotten"
+REMOVED = "removed session"
+TOO_MANY = "too many wait"
 REASONS = (
-    _BAD_KIND, _BAD_LENGTH, _NOT_PLAIN, _SELF_REFERENCE, _PERMISSION, _NO_DATA, _PRIVATE, _TOOL, _NO_SESSION, _KNOWN,
-    _FORGOTTEN,
+    _BAD_KIND, _BAD_LENGTH, _NOT_PLAIN, _SELF_REFERENCE, _PERMISSION, _NO_DATA, PRIVATE, _TOOL, _NO_SESSION, REMOVED,
+    _KNOWN, _FORGOTTEN, TOO_MANY,
 )  # fmt: skip
 """Why something is dropped; in the order in which it is asked."""
 
@@ -70,7 +70,7 @@ class Setting:
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where an admitted text comes from: through which door, out of which session and turn, who said it first, which
-    tool's result it repeats ("" for none), and the words as they were said."""
+    tool's result it repeats ("" for none), the words as they were said, and whether that session is private."""
 
     via: str
     session: str
@@ -78,6 +78,7 @@ class Origin:
     role: str
     tool: str
     quote: str
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,8 @@ def admit(candidate: Candidate, setting: Setting, via: str = HEURISTIC, scope: s
     reason = _barred(candidate, setting, wanted, asked=scope is not None)
     if reason:
         return Dropped(candidate, reason)
-    origin = Origin(via, setting.token, candidate.turn_id, candidate.role, _tool(candidate), candidate.quote)
+    said = (candidate.turn_id, candidate.role, _tool(candidate), candidate.quote)
+    origin = Origin(via, setting.token, *said, setting.private)
     text = candidate.text.strip() if candidate.kind == NOTE else one_line(candidate.text)
     return Admitted(candidate.kind, text, wanted, wanted == GLOBAL and via != TERMINAL, origin)
 
@@ -147,17 +149,18 @@ def unknown(
 ) -> tuple[list[Admitted], Counter[str]]:
     """What memory doesn't hold yet, and how many were dropped as known or as forgotten.
 
-    `known` are `normalized` texts of entries, `forgotten` ids; `identify` gives the id that an entry would have. Only
-    the same words in the same order are the same: a change of mind is news. (lessons: 21)
+    `known` are ids and `normalized` texts of entries, `forgotten` ids; `identify` gives the id that an entry would
+    have. Only the same words in the same order are the same: a change of mind is news. (lessons: 21)
     """
     seen: set[str] = set()
     dropped: Counter[str] = Counter()
     fresh = []
     for result in admitted:
         text = normalized(result.text)
-        if identify(result) in forgotten:
+        identifier = identify(result)
+        if identifier in forgotten:
             dropped[_FORGOTTEN] += 1
-        elif text in known or text in seen:
+        elif text in known or identifier in known or text in seen:
             dropped[_KNOWN] += 1
         else:
             seen.add(text)
@@ -215,20 +218,20 @@ def _fault(candidate: Candidate, setting: Setting, via: str) -> str:
 
 def _barred(candidate: Candidate, setting: Setting, scope: str, *, asked: bool) -> str:
     """What keeps an acceptable text out of a scope, "" for nothing: what is asked for isn't quietly put elsewhere."""
-    own = _session(setting)
-    if scope == own:
+    if scope == session_scope(setting.token):
         return "" if setting.token else _NO_SESSION
-    if asked and setting.private:
-        return _PRIVATE
+    if not may_reach(scope, private=setting.private, token=setting.token):
+        return PRIVATE
     return _TOOL if asked and _tool(candidate) else ""
 
 
 def _routed(candidate: Candidate, setting: Setting, via: str) -> str:
     """The scope by durability: what the user holds is global, what the work has shown belongs to its project (to the
     agent where there is none), the rest ends with the session."""
-    kind = candidate.kind
-    if setting.private or _tool(candidate) or kind in (FINDING, CONTEXT):
-        return _session(setting)
+    kind, own = candidate.kind, session_scope(setting.token)
+    stays = not may_reach(GLOBAL, private=setting.private, token=setting.token)
+    if stays or _tool(candidate) or kind in (FINDING, CONTEXT):
+        return own
     lasting = kind == NOTE or (kind in (PREFERENCE, DECISION) and candidate.role == USER)
     if lasting:
         return GLOBAL
@@ -236,11 +239,7 @@ def _routed(candidate: Candidate, setting: Setting, via: str) -> str:
         return f"project/{setting.project}" if setting.project else f"agent/{setting.agent_id}"
     if kind == FACT and setting.project:
         return f"project/{setting.project}"
-    return GLOBAL if via == TERMINAL and not setting.token else _session(setting)
-
-
-def _session(setting: Setting) -> str:
-    return f"session/{setting.token}"
+    return GLOBAL if via == TERMINAL and not setting.token else own
 
 
 def _tool(candidate: Candidate) -> str:

@@ -19,6 +19,10 @@ from lineage.extract.folding import is_dense, normalized, width
 from lineage.extract.phrases import Phrases, phrases
 from lineage.extract.prose import Sentence, sentences
 
+HEURISTIC = "heuristic"
+MODEL = "model"
+"""Who finds candidates in a session: rules, or a language model."""
+
 KINDS = (PREFERENCE, DECISION, LESSON, TASK, FACT, CONTEXT)
 """In order of precedence: a sentence with cues of several kinds is of the first."""
 PER_KIND = 16

@@ -3,13 +3,14 @@ can be made again from its transcript after a crash."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from lineage.core.digest import Digest
 from lineage.core.links import one_line
 from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.extract.candidates import Candidate, extract
 from lineage.extract.cues import DECISION, LESSON, TASK
+from lineage.extract.echoes import echoed
 
 _EDITS = frozenset(
     {
@@ -39,26 +40,28 @@ _MOST_NAMES = 64
 
 
 def digest(turns: Sequence[Turn]) -> Digest:
-    """What happened in these turns."""
+    """What happened in these turns. Decisions, lessons, tasks and last words that merely repeat a tool are not in it:
+    summaries are read by later sessions. (reliability: poisoned memory)"""
     requests = [one_line(turn.text) for turn in turns if turn.role == USER and turn.text]
     replies = [turn for turn in turns if turn.role == ASSISTANT and turn.text and not turn.thinking]
     calls = [turn for turn in turns if turn.name and turn.role in (ASSISTANT, TOOL) and turn.input]
     used = Counter(turn.name for turn in turns if turn.role == ASSISTANT and turn.name)
     spoken = [turn for turn in turns if turn.role in (USER, ASSISTANT) and not turn.thinking]
     found = extract(turns)
+    repeated = {candidate.text for candidate in found if candidate.tool}
     return Digest(
         turns=len(turns),
         requests=tuple(requests),
         replies=len(replies),
-        last_reply=_beginning(replies[-1].text) if replies else "",
+        last_reply=_beginning(replies[-1].text) if replies and not _repeats_a_tool(replies[-1], turns) else "",
         edited=_inputs(calls, _EDITS),
         read=_inputs(calls, _READS),
         commands=_inputs(calls, _RUNS),
         tools=tuple(sorted(used.items(), key=lambda item: (-item[1], item[0]))),
         errors=sum(turn.error for turn in turns),
-        decisions=_of_kind(found, DECISION),
-        lessons=_of_kind(found, LESSON),
-        open=_of_kind(extract(spoken[-_LATELY:]), TASK),
+        decisions=_of_kind(found, DECISION, repeated),
+        lessons=_of_kind(found, LESSON, repeated),
+        open=_of_kind(extract(spoken[-_LATELY:]), TASK, repeated),
         names=_names(turn.text for turn in spoken),
         ending=_ending(turns),
     )
@@ -74,9 +77,14 @@ def _inputs(calls: Iterable[Turn], names: frozenset[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _of_kind(candidates: Iterable[Candidate], kind: str) -> tuple[str, ...]:
+def _of_kind(candidates: Iterable[Candidate], kind: str, left_out: Set[str]) -> tuple[str, ...]:
     """What candidates of a kind say."""
-    return tuple(candidate.text for candidate in candidates if candidate.kind == kind)[:_MOST_CUED]
+    said = (candidate.text for candidate in candidates if candidate.kind == kind)
+    return tuple(text for text in said if text not in left_out)[:_MOST_CUED]
+
+
+def _repeats_a_tool(reply: Turn, turns: Sequence[Turn]) -> bool:
+    return echoed([(turns.index(reply), reply.text, False)], turns) != [""]
 
 
 def _names(texts: Iterable[str]) -> tuple[str, ...]:

@@ -1,7 +1,27 @@
 """The derived SQLite index: disposable, rebuilt by reindex, never asked what is true. (spec: derived DB contract)"""
 
+from lineage.index.books import EntryRow, Shelf, Shelved, Shelves, owner_of, shelved
 from lineage.index.query import match_expression
 from lineage.index.rows import Row, row_of
-from lineage.index.sqlite import MARK, Hit, Index, Known, SessionRow
+from lineage.index.searching import ENTRY, MARK, Hit, Recalled, RecalledSession
+from lineage.index.sqlite import Index, Known, SessionRow
 
-__all__ = ["MARK", "Hit", "Index", "Known", "Row", "SessionRow", "match_expression", "row_of"]
+__all__ = [
+    "ENTRY",
+    "MARK",
+    "EntryRow",
+    "Hit",
+    "Index",
+    "Known",
+    "Recalled",
+    "RecalledSession",
+    "Row",
+    "SessionRow",
+    "Shelf",
+    "Shelved",
+    "Shelves",
+    "match_expression",
+    "owner_of",
+    "row_of",
+    "shelved",
+]

@@ -3,10 +3,10 @@
 import sqlite3
 from dataclasses import fields
 
-from lineage.index.ledger import TABLES
+from lineage.index import books, ledger
 from lineage.index.rows import Row
 
-VERSION = 2
+VERSION = 3
 COLUMNS = tuple(field.name for field in fields(Row) if field.name != "text")
 
 _NOT_NULL = {"source_path", "source_sha256", "source_kind"}
@@ -44,7 +44,7 @@ def create(connection: sqlite3.Connection) -> None:
             "create virtual table if not exists search"
             " using fts5(title, sentence, body, tokenize = 'unicode61 remove_diacritics 2')"
         )
-        for statement in TABLES:
+        for statement in (*ledger.TABLES, *books.TABLES):
             connection.execute(statement)
         connection.execute("insert into search (search, rank) values ('hashsize', 33554432)")
         connection.execute(f"pragma application_id = {VERSION}")

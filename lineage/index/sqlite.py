@@ -1,7 +1,7 @@
 """`.lineage/index.db`: rows and full text over the canonical files."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +12,16 @@ from lineage.core.body import cleaned
 from lineage.core.ledger import Ledger, grouped
 from lineage.core.window import Window
 from lineage.errors import DamagedIndex, LineageError
-from lineage.index import ledger, schema
-from lineage.index.query import match_expression
+from lineage.index import books, ledger, schema, searching
+from lineage.index.books import EntryRow, Shelves
 from lineage.index.rows import Row
+from lineage.index.searching import Hit, Recalled
 from lineage.store.databases import connect, discard, guarded, vacuumed
 
 T = TypeVar("T")
 
-MARK = ("\x02", "\x03")  # around the words of a snippet that matched
+_NESTED = "-- "
 
-_WEIGHTS = "4.0, 3.0, 1.0"
 _INSERT = (
     f"insert into artifacts ({', '.join(schema.COLUMNS)}) values ({', '.join(':' + c for c in schema.COLUMNS)})"
     f" on conflict (source_path) do update set {', '.join(f'{c} = excluded.{c}' for c in schema.COLUMNS)}"
@@ -44,15 +44,6 @@ _OLDEST_MANIFEST = """
     m.source_kind = 'manifest' and m.source_path = (select min(o.source_path) from artifacts o
     where o.session_token = m.session_token and o.source_kind = 'manifest')
 """
-_SEARCH = f"""
-    with found as materialized (select rowid as id, bm25(search, {_WEIGHTS}) as rank from search where search match ?1)
-    select a.id, -found.rank, a.session_id, a.session_token, a.agent_id, a.source_kind, a.source_path, a.project,
-           a.membership_ts, a.memory_sentence
-    from found join artifacts a on a.id = found.id
-    where a.visible = 1 and a.private = 0 and (?2 is null or a.agent_id = ?2)
-    order by found.rank, a.membership_ts desc, a.source_path
-"""
-_SNIPPET = "select snippet(search, -1, ?, ?, ' … ', 24) from search where search match ? and rowid = ?"
 
 
 class Known(NamedTuple):
@@ -81,22 +72,6 @@ class SessionRow:
     manifest_path: str
     captures: int
     private: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One search result. `score` grows with relevance; `snippet` carries `MARK` around what matched."""
-
-    session_id: str
-    session_token: str
-    agent_id: str
-    kind: str
-    path: str
-    score: float
-    snippet: str
-    project: str | None
-    membership_ts: str
-    memory_sentence: str
 
 
 class Index:
@@ -229,28 +204,79 @@ class Index:
         return list(self._read(sql, (token,)))
 
     def search(self, query: str, agent_id: str | None, *, limit: int) -> list[Hit]:
-        """The best hit of each session for any word of the query, best first; private and trial sessions stay out."""
-        expression = match_expression(query)
-        if expression is None:
-            return []
-        best: dict[str, Sequence[Any]] = {}
-        for row in self._read(_SEARCH, (expression, agent_id)):
-            best.setdefault(row[3], row)
-            if len(best) == limit:
-                break
-        return [self._hit(row, expression) for row in best.values()]
+        """What any word of the query finds, best first: each session's best artifact, and entries of books.
 
-    def _hit(self, row: Sequence[Any], expression: str) -> Hit:
-        """The hit of a ranked row; its snippet is made here, for the few that are shown."""
-        identifier, score, session_id, token, agent_id, kind, path, project, membership, sentence = row
-        snippet = next(self._read(_SNIPPET, (*MARK, expression, identifier)))[0]
-        return Hit(session_id, token, agent_id, kind, path, score, snippet, project, membership, sentence)
+        Private and trial sessions stay out, and what they said; so does what waits for confirmation. An agent's search
+        leaves out other agents' sessions and books.
+        """
+        with guarded(self.path):
+            return searching.hits(self._connection, query, agent_id, limit)
+
+    def recalled(
+        self,
+        query: str | None,
+        *,
+        agent_id: str,
+        scopes: Sequence[str],
+        kinds: Sequence[str],
+        sessions: int,
+        entries: int,
+        until: str | None = None,
+    ) -> Recalled:
+        """What a new session recalls, in one statement: at most so many standing entries of these scopes and kinds,
+        archived ones too, best match first (none where the query has no word), and the agent's newest sessions that
+        are neither private nor trials, as of the time `until`. The scopes are those that the session may see."""
+        with guarded(self.path):
+            return searching.recalled(
+                self._connection,
+                query,
+                agent_id=agent_id,
+                scopes=scopes,
+                kinds=kinds,
+                sessions=sessions,
+                entries=entries,
+                until=until,
+            )
+
+    def shelve(self, found: Iterable[Shelves]) -> None:
+        """Makes the rows of books those that their files make, in a transaction of its own, each with all its shelves.
+
+        Nobody else writes rows while `found` is asked for the next: who reads the files there reads the newest."""
+        with self._writing() as connection:
+            connection.execute("begin immediate")
+            for book in found:
+                books.keep_up(connection, book)
+
+    def books(self) -> Iterator[Known]:
+        """The files of books that are shelved, in path order."""
+        return (Known(*row) for row in self._read("select path, stamp, sha256 from books order by path", ()))
+
+    def books_of(self, tokens: Collection[str]) -> list[tuple[str, str]]:
+        """(scope, kind) of the books that hold what one of these sessions said."""
+        with guarded(self.path):
+            return list(books.naming_any(self._connection, tokens))
+
+    def entries(self, scope: str, kind: str) -> list[EntryRow]:
+        """The rows of a book, of all its shelves, those that wait too."""
+        with guarded(self.path):
+            return list(books.rows_of(self._connection, scope, kind))
+
+    @contextmanager
+    def traced(self, take: Callable[[str], object]) -> Iterator[None]:
+        """Gives `take` each statement that this index runs within the block; what SQLite runs inside of one is none."""
+        self._connection.set_trace_callback(lambda sql: None if sql.startswith(_NESTED) else take(sql))
+        try:
+            yield
+        finally:
+            self._connection.set_trace_callback(None)
 
     def forget(self, token: str) -> int:
-        """Drops every row of a session and its text; how many rows. The bytes are gone after `scrub`."""
+        """Drops every row of a session and of what it said in books, with their text; how many rows. The bytes are gone
+        after `scrub`."""
         paths = [path for path, _ in self.paths_of(token)]
         self.remove(paths)
-        return len(paths)
+        with self._writing() as connection:
+            return len(paths) + books.forget(connection, token)
 
     def scrub(self) -> None:
         """Leaves no copy of what was dropped: not in free pages, full-text segments or the write-ahead log."""
@@ -273,6 +299,7 @@ class Index:
 
     def _open(self) -> sqlite3.Connection:
         connection = connect(self.path)
+        searching.ask_the_gate(connection)
         try:
             with guarded(self.path):
                 if schema.version_of(connection) == 0:

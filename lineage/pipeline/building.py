@@ -6,6 +6,7 @@ from dataclasses import replace
 from lineage.core import naming, sentence, transcript
 from lineage.core import summary as summaries
 from lineage.core.body import HASH_SCOPE, body_sha256
+from lineage.core.capture import DATA
 from lineage.core.digest import Digest
 from lineage.core.documents import FALLBACK, SENTENCE_VERSION, Artifact, with_body
 from lineage.core.links import wikilink
@@ -18,10 +19,14 @@ from lineage.pipeline.source import Source
 def memory_sentence(
     request: Request, source: Source, happened: Digest, ending: str, sanitizer: Sanitizer
 ) -> tuple[str, str]:
-    """The one sentence of a capture, and its quality. (spec: memory_sentence_v1)"""
-    setting = sentence.Setting(request.harness, request.identity.session_id, source.project)
-    text = sanitizer.text(sentence.fallback(happened, setting, ending))
+    """The one sentence of a capture, put together from what happened, and its quality. (spec: memory_sentence_v1)"""
+    text = sanitizer.text(sentence.fallback(happened, setting_of(request, source), ending))
     return text, FALLBACK
+
+
+def setting_of(request: Request, source: Source) -> sentence.Setting:
+    """Whose session it is: what its sentence may be anchored by."""
+    return sentence.Setting(request.harness, request.identity.session_id, source.project)
 
 
 def transcript_of(
@@ -125,14 +130,14 @@ def _artifact(
         branches=source.branches,
         title=source.title,
         aliases=[naming.alias(source.title, kind)],
-        tags=_tags(kind),
+        tags=_tags(kind, *[DATA] * source.has_data),
         watermark=mark.as_list(),
         body=body,
     )
 
 
-def _tags(kind: str) -> list[str]:
-    return ["lineage", f"lineage/{kind}"]
+def _tags(kind: str, *more: str) -> list[str]:
+    return ["lineage", f"lineage/{kind}", *more]
 
 
 def _links(*links: tuple[str, str]) -> str:

@@ -2,28 +2,40 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lineage.core import naming, transcript
 from lineage.core.documents import Artifact, Manifest
 from lineage.core.ledger import is_visible
 from lineage.core.planner import Intent, Seen, Step, plan
 from lineage.core.sanitizer import redactions_in
+from lineage.core.times import day
 from lineage.core.window import Window, membership
+from lineage.extract.model.port import Proposals
 from lineage.pipeline.house import House
+from lineage.pipeline.learning import Learned, learn
 from lineage.pipeline.publishing import Publication
 from lineage.pipeline.reading import row_at
 from lineage.store import ConflictError, read_or_none
 
 
-def carry_out(house: House, intent: Intent) -> bool:
-    """Makes the intent true, step by step. False where it was true already. The caller holds the session's mutex."""
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """The steps that were made, none where the intent was true already, and what the capture taught in this run."""
+
+    steps: tuple[Step, ...]
+    learned: Learned
+
+
+def carry_out(house: House, intent: Intent, proposals: Proposals | None = None) -> Carried:
+    """Makes the intent true, step by step. The caller holds the session's mutex. `proposals` are what a language model
+    would remember of a capture; whoever finishes one after a crash has none."""
     steps = plan(intent, seen_of(house, intent))
     with ExitStack() as stack:
-        run = _Run(house, intent, steps, stack)
+        run = _Run(house, intent, steps, stack, proposals or Proposals())
         for step in steps:
             _ACTIONS[step](run)
-    return bool(steps)
+    return Carried(steps, run.learned)
 
 
 def seen_of(house: House, intent: Intent) -> Seen:
@@ -52,7 +64,9 @@ class _Run:
     intent: Intent
     steps: Sequence[Step]
     stack: ExitStack
+    proposals: Proposals
     publication: Publication | None = None
+    learned: Learned = field(default_factory=Learned)
 
     def spool(self) -> None:
         self.house.canon.spool.put(self.intent.job)
@@ -69,6 +83,9 @@ class _Run:
 
     def link(self) -> None:
         self.house.canon.manifests.link(self.intent.stem, self.intent.artifacts, self.house.new_id(), self.house.now)
+
+    def learn(self) -> None:
+        self.learned = learn(self.house, self.intent.artifacts[0], self.proposals)
 
     def project(self) -> None:
         """MEMORY.md shows this run's rows; nobody else sees them before it is there."""
@@ -98,6 +115,8 @@ class _Run:
             turns=len(transcript.turn_ids(first.body)) if first.kind == naming.TRANSCRIPT else 0,
             redactions=redactions_in(first.body),
         )
+        if self.learned.dropped:
+            self.house.telemetry.count_drops(day(first.captured_at), self.learned.dropped)
 
     def clear(self) -> None:
         self.house.canon.spool.clear(self.intent.job)
@@ -116,6 +135,7 @@ _ACTIONS: Mapping[Step, Callable[[_Run], None]] = {
     Step.SUMMARY: lambda run: run.write(naming.SUMMARY),
     Step.COMPACTION: lambda run: run.write(naming.COMPACTION),
     Step.MANIFEST: _Run.link,
+    Step.KNOWLEDGE: _Run.learn,
     Step.PROJECTION: _Run.project,
     Step.ROWS: _Run.index,
     Step.TELEMETRY: _Run.count,

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from lineage.core import naming
 from lineage.core.documents import Artifact
+from lineage.core.job import Job
 from lineage.core.planner import Intent
 from lineage.core.request import COMPACTION, Request
 from lineage.core.turns import Watermark
@@ -16,6 +17,7 @@ from lineage.pipeline.house import CAPTURED, REFUSED, UNCHANGED, House, Outcome
 from lineage.pipeline.session import Session
 from lineage.pipeline.session_end import NOTHING_NEW, REMOVED
 from lineage.pipeline.source import Source
+from lineage.pipeline.telling import NOTHING, Told, adopted, told_of_compaction
 
 
 def compaction(house: House, request: Request) -> Outcome:
@@ -26,8 +28,9 @@ def compaction(house: House, request: Request) -> Outcome:
     if house.canon.tombstones.has(request.token):
         return Outcome(status=REFUSED, session_token=request.token, reason=REMOVED)
     source = sources.observed(request, house.rules, house.settings, house.canon.tombstones.removed_turns())
+    mark = _mark(source, house.rules.version)
+    told = _told(house, request, source, mark)
     with sessions.taken_up(house, request.token) as (session, finished):
-        mark = _mark(source, house.rules.version)
         known = _known(house, session, source, mark)
         if known:
             intent = sessions.intent_of(house, known, session)
@@ -35,9 +38,26 @@ def compaction(house: House, request: Request) -> Outcome:
             status = CAPTURED if known in finished else UNCHANGED
             reason = None if known in finished else NOTHING_NEW
             return replace(_outcome(house, intent, source), status=status, reason=reason)
-        intent = _intent(house, session, request, source, mark)
+        intent = _intent(house, session, request, source, mark, told)
         carry_out(house, intent)
         return _outcome(house, intent, source)
+
+
+def _told(house: House, request: Request, source: Source, mark: Watermark) -> Told:
+    """What a language model says of a compaction that is new, asked before the session's mutex is taken."""
+    if house.model is None:
+        return NOTHING
+    session = sessions.observed(house, request.token)
+    if _signalled(session, request) or _known(house, session, source, mark):
+        return NOTHING
+    asked = replace(request, private=session.is_private(request))
+    return told_of_compaction(house, asked, source, source.turns[: mark.count])
+
+
+def _signalled(session: Session, request: Request) -> Job | None:
+    """The unfinished job of the same signal."""
+    same = (job for job in session.jobs if job.flow == COMPACTION and job.payload.get("summary") == request.summary)
+    return next(same, None)
 
 
 def _mark(source: Source, sanitizer: str) -> Watermark:
@@ -57,26 +77,22 @@ def _known(house: House, session: Session, source: Source, mark: Watermark) -> A
     return None
 
 
-def _intent(house: House, session: Session, request: Request, source: Source, mark: Watermark) -> Intent:
+def _intent(house: House, session: Session, request: Request, source: Source, mark: Watermark, told: Told) -> Intent:
     """The compaction to be written: under the time and sentence of the same unfinished signal where there is one."""
-    same = (job for job in session.jobs if job.flow == COMPACTION and job.payload.get("summary") == request.summary)
-    job = next(same, None)
+    job = _signalled(session, request)
     if job:
         request = replace(request, captured_at=job.captured_at)
     elif session.stem and session.is_begun:
         request = replace(request, captured_at=naming.captured_at_of(session.stem))
-    sentenced = (
-        (job.sentence, job.quality)
-        if job and job.sentence
-        else memory_sentence(request, source, digest(source.turns[: mark.count]), "was compacted", house.sanitizer())
-    )
-    return sessions.intent_at(
-        house,
-        session,
-        request,
-        sentenced,
-        lambda asked, stem: (compaction_of(asked, source, mark, stem, sentenced),),
-    )
+    turns = source.turns[: mark.count]
+    told = adopted(job, house.sanitizer()) if job else told.of(turns)
+    sentenced = told.sentenced or memory_sentence(request, source, digest(turns), "was compacted", house.sanitizer())
+
+    def build(asked: Request, stem: str) -> tuple[Artifact, ...]:
+        artifact = compaction_of(asked, source, mark, stem, sentenced)
+        return (replace(artifact, memory_sentence_generated_at=told.at or asked.captured_at),)
+
+    return sessions.intent_at(house, session, request, sentenced, build)
 
 
 def _outcome(house: House, intent: Intent, source: Source) -> Outcome:

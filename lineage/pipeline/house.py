@@ -7,6 +7,7 @@ from typing import Any
 from lineage.canon import Canon
 from lineage.config import Settings
 from lineage.core.sanitizer import BUILTIN, Ruleset, Sanitizer
+from lineage.extract.model.port import Model
 from lineage.index import Index
 from lineage.telemetry import Telemetry
 
@@ -17,7 +18,8 @@ REFUSED = "refused"
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """One workspace, opened. `now` is the canonical UTC time of this run, read once at the top."""
+    """One workspace, opened. `now` is the canonical UTC time of this run, read once at the top. `model` is
+    the language model that this machine is configured for, None without one."""
 
     canon: Canon
     index: Index
@@ -26,6 +28,7 @@ class House:
     now: str
     new_id: Callable[[], str]
     rules: Ruleset = BUILTIN
+    model: Model | None = None
 
     def sanitizer(self) -> Sanitizer:
         """A sanitizer under the workspace's rules. Raises EngineMissing."""
@@ -40,7 +43,7 @@ class House:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The result of `session-end` and `compaction`. Paths are relative to the workspace; `compactions` says how many
-    the transcript records. (format: Commands)"""
+    the transcript records, `learned` what came into books. (format: Commands)"""
 
     status: str
     session_token: str
@@ -56,6 +59,7 @@ class Outcome:
     compactions: int = 0
     redactions: Mapping[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
+    learned: Mapping[str, Any] = field(default_factory=lambda: {"dropped": {}, "kept": 0, "pending": 0})
 
     def as_json(self) -> dict[str, Any]:
         return {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}

@@ -70,7 +70,7 @@ def show_turns(house: House, reference: str, first: int, last: int) -> Shown:
 
 
 def search(house: House, query: str, agent_id: str | None, limit: int) -> list[Hit]:
-    """The best hit of each session for any word of the query, best first."""
+    """What any word of the query finds, best first: each session's best artifact, and entries of books."""
     return house.index.search(query, agent_id, limit=limit)
 
 
@@ -96,11 +96,12 @@ def status(house: House) -> dict[str, Any]:
         "unfinished": [
             {"flow": job.flow, "session_token": job.token, "captured_at": job.captured_at} for job in spool.pending()
         ],
-        "damaged_jobs": [*spool.damaged(), *house.canon.signals.damaged()],
+        "damaged_jobs": [*spool.damaged(), *house.canon.signals.damaged(), *house.canon.checkpoints.damaged()],
         "signals": [_rung(rung) for rung in house.canon.signals.pending()],
         "given_up": [_rung(rung) for rung in house.canon.signals.dead()],
         "hook_failures": hook_failures(house),
         "counters": house.telemetry.counters(),
+        "not_learned": house.telemetry.drops(),
         "telemetry_was_damaged": house.telemetry.was_damaged,
         "marks": dict(house.telemetry.marks()),
     }

@@ -1,16 +1,24 @@
 """MEMORY.md from the rows, under the lease. (spec: write ordering 7, concurrency 1)"""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 
 from lineage.core import naming
+from lineage.core.book_paths import GLOBAL
 from lineage.core.identity import DEFAULT_AGENT
+from lineage.core.ledger import Ledger, Tally
+from lineage.core.times import day
 from lineage.core.window import Window
+from lineage.pipeline.archive_notes import publish_archive
 from lineage.pipeline.house import House
-from lineage.projection import Rendered, publish, render
+from lineage.pipeline.knowledge import Knowledge, Known, ranked, tasks
+from lineage.pipeline.projects import project_folder
+from lineage.projection import Curated, Item, Rendered, active_projects, publish, render
 from lineage.store import LeaseLost, lease, read_or_none
 
 _MOST_ATTEMPTS = 20
+_REMEMBERED = ("preference", "decision", "note")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +63,45 @@ class Publication(AbstractContextManager["Publication"]):
         raise LeaseLost(f"the lease of MEMORY.md was lost {_MOST_ATTEMPTS} times", hint="run `lineage render`")
 
     def _rendered(self) -> Rendered:
-        settings = self._house.settings.ledger
-        ledger = self._house.index.ledger(self._agent_id, self._window())
-        return render(ledger, max_bytes=settings.max_bytes, row_style=settings.row_style)
+        return rendered(self._house, self._agent_id, self._house.index.ledger(self._agent_id, self._window()))
 
     def _window(self) -> Window:
         return Window.ending(self._house.now)
 
 
+def rendered(house: House, agent_id: str, ledger: Ledger) -> Rendered:
+    """MEMORY.md of an agent with this ledger, and the head that its books make now."""
+    settings = house.settings.ledger
+    curated = _curated(house, agent_id, ledger.tallies)
+    return render(ledger, curated, max_bytes=settings.max_bytes, row_style=settings.row_style)
+
+
+def _curated(house: House, agent_id: str, tallies: Sequence[Tally]) -> Curated:
+    """What is remembered for every session and for the agent, and the open tasks, those of active projects too."""
+    knowledge = Knowledge(house, agent_id)
+    scopes = (GLOBAL, f"agent/{agent_id}")
+    remembered = ranked(known for scope in scopes for known in knowledge.said(scope, *_REMEMBERED))
+    folders = {project_folder(house, path) for path in active_projects(tallies)}
+    projects = [f"project/{folder}" for folder in sorted(filter(None, folders))]
+    return Curated(
+        [_item(known, known.text) for known in remembered],
+        [_item(known, text) for known, text in tasks(knowledge, (*scopes, *projects))],
+    )
+
+
+def _item(known: Known, text: str) -> Item:
+    about = ", ".join(filter(None, (known.ref.kind, day(known.at))))
+    return Item(text, known.entry.trust, about, known.ref.path)
+
+
 def publish_all(house: House) -> list[Published]:
-    """MEMORY.md of every agent that the index knows or that has one already, and of the default one."""
+    """MEMORY.md of every agent that the index knows or that has one already, and of the default one; then the notes of
+    the archive."""
     published = []
     for agent in sorted({*house.index.agents(), *projected_agents(house), DEFAULT_AGENT}):
         with Publication(house, agent) as publication:
             published.append(publication.publish())
+    publish_archive(house)
     return published
 
 

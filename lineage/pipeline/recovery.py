@@ -14,6 +14,8 @@ from lineage.core.job import Job
 from lineage.core.request import COMPACTION, Request, request
 from lineage.errors import EngineMissing, FormatError, LineageError
 from lineage.pipeline import session as sessions
+from lineage.pipeline.archiving import ARCHIVING, finish_archiving
+from lineage.pipeline.bundling import finish_import
 from lineage.pipeline.carrying_out import carry_out
 from lineage.pipeline.compaction import compaction
 from lineage.pipeline.house import House, Outcome
@@ -23,6 +25,7 @@ from lineage.pipeline.removal import REMOVAL, finish_removal
 from lineage.pipeline.resanitizing import RESANITIZE, finish_resanitizing
 from lineage.pipeline.session import Session
 from lineage.pipeline.session_end import session_end
+from lineage.pipeline.unspooling import IMPORT
 from lineage.store import BusyError
 
 UNSENTENCED = ("", "")
@@ -76,7 +79,7 @@ def resume(house: House, done: Recovered | None = None, *, wait: bool = False, s
     are left to them, unless `wait` says otherwise; so is the session whose token is `spare`."""
     done = done or Recovered()
     for job in house.canon.spool.pending():
-        if job.token == spare and job.flow not in (REMOVAL, RESANITIZE):
+        if job.token == spare and job.flow not in (REMOVAL, RESANITIZE, IMPORT):
             continue
         try:
             with sessions.exclusively(house, job.token, wait=wait):
@@ -94,6 +97,12 @@ def _finish_job(house: House, job: Job, done: Recovered) -> None:
     if job.flow == REMOVAL:
         finish_removal(house, job)
         done.removals.append(job.token)
+        return
+    if job.flow == IMPORT:
+        done.finished += finish_import(house, job)
+        return
+    if job.flow == ARCHIVING:
+        finish_archiving(house, job)
         return
     if house.canon.tombstones.has(job.token):
         house.canon.spool.clear(job)
@@ -147,7 +156,7 @@ def _finish_session(house: House, token: str, names: list[naming.Name], done: Re
     for name in names:
         if name.kind in named and (name.stem not in named[name.kind] or _lacks_summary(name, summaries)):
             artifact = readable_at(house, naming.artifact_path(name.stem, name.kind))
-            if isinstance(artifact, Artifact) and carry_out(house, sessions.intent_of(house, artifact, session)):
+            if isinstance(artifact, Artifact) and carry_out(house, sessions.intent_of(house, artifact, session)).steps:
                 done.finished.append(artifact.path)
 
 

@@ -15,6 +15,7 @@ from lineage.index import Row
 from lineage.pipeline.house import House
 from lineage.pipeline.publishing import Published, publish_all
 from lineage.pipeline.reading import named_by, row_at
+from lineage.pipeline.shelving import shelve_all
 
 _BATCH = 1000
 
@@ -30,13 +31,15 @@ class SuddenLoss(LineageError):
 class Report:
     """What a reindex found and did. `problems` are (path, what is wrong): those files have no row; `strays` are files
     in `memory/` whose names are not ours, left alone; `buried` are files of removed sessions, ignored; `broken` are
-    (manifest, path that it names and that is not there)."""
+    (manifest, path that it names and that is not there). `books` counts the books' files that came, went or have other
+    rows now; all other counts are of artifacts and manifests."""
 
     added: int = 0
     changed: int = 0
     dropped: int = 0
     unchanged: int = 0
     touched: int = 0
+    books: int = 0
     claims_rebuilt: int = 0
     problems: list[tuple[str, str]] = field(default_factory=list)
     strays: list[str] = field(default_factory=list)
@@ -87,7 +90,7 @@ def ensure_indexed(house: House) -> None:
 
 def _synchronized(house: House, *, confirmed: bool, progress: Progress | None) -> tuple[Report, frozenset[str]]:
     """What was done, and the keys that are there."""
-    report = Report()
+    report = Report(problems=sorted(house.canon.archives.damaged().items()))
     diff = _diff(house, report)
     known = diff.unchanged + diff.lost + sum(change.sha256 is not None for change in diff.fresh)
     if not confirmed and diff.lost * 2 > known:
@@ -102,6 +105,7 @@ def _synchronized(house: House, *, confirmed: bool, progress: Progress | None) -
             progress(min(start + _BATCH, len(diff.fresh)), len(diff.fresh))
     house.index.remove(diff.gone)
     report.dropped += len(diff.gone)
+    _take_in_books(house, report)
     report.broken = [link for link in report.broken if link[1] not in diff.present]
     house.index.complete()
     return report, diff.present
@@ -146,6 +150,13 @@ def _take_in(house: House, changes: Iterable[_Change], report: Report) -> None:
     house.index.restamp(stamps)
     house.index.remove(gone)
     _forget_buried(house, rows)
+
+
+def _take_in_books(house: House, report: Report) -> None:
+    found = shelve_all(house)
+    report.books = found.changed
+    report.buried += found.buried
+    report.problems += sorted(found.problems.items())
 
 
 def _forget_buried(house: House, rows: Iterable[Row]) -> None:

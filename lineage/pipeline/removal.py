@@ -1,4 +1,4 @@
-"""Privacy removal: tombstone first, then files, rows and projections, then the scrub. (format: Removal)
+"""Privacy removal: tombstone first, then files and entries, rows and projections, then the scrub. (format: Removal)
 
 A removal that was cut off is finished by the next run: its job lies in the spool until the last step.
 """
@@ -8,14 +8,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lineage.canon import Rung
+from lineage.canon.bundles import holding
 from lineage.core import naming, transcript
-from lineage.core.documents import Artifact, Tombstone
+from lineage.core.archive import ARCHIVE
+from lineage.core.book_paths import ref_of
+from lineage.core.documents import Artifact, Manifest, Tombstone
 from lineage.core.identity import DEFAULT_AGENT, TOKEN, session_token
 from lineage.core.job import Job
 from lineage.core.links import one_line
 from lineage.errors import FormatError, NotFoundError, WorkspaceError
 from lineage.harness.signals import signal
 from lineage.pipeline import session as sessions
+from lineage.pipeline.forgetting import Taught, forget_taught, own_books, taught, text_without
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import resolve
 from lineage.pipeline.publishing import projected_agents, publish_all
@@ -35,8 +39,9 @@ _NOTE = ".md"
 class Receipt:
     """What a removal removed, checked and could not reach. With `dry_run` it says what would be removed.
 
-    `elsewhere` are files of others, another session's or a hand-written note, that hold a line of the session too:
-    theirs, named and not removed.
+    `entries` counts what the session taught, in its own books and in others. `elsewhere` are files of others, another
+    session's or a hand-written note, that hold a line of the session too: theirs, named and not removed. So are books
+    with an entry of it that has lost its end.
     """
 
     session_token: str
@@ -50,6 +55,7 @@ class Receipt:
     spool_files: list[str]
     rows: int
     turns: int
+    entries: int
     checked_files: int
     elsewhere: list[str]
     out_of_reach: list[str]
@@ -66,6 +72,8 @@ class _Target:
     paths: list[str]
     turns: list[str]
     probes: frozenset[str]
+    came_from: list[str]
+    taught: Taught
 
 
 def remove(house: House, reference: str, *, reason: str, dry_run: bool = False, again: bool = False) -> Receipt:
@@ -91,9 +99,13 @@ def finish_removal(house: House, job: Job) -> tuple[list[str], int]:
     Gives back the spool files and the number of rows that went.
     """
     house.canon.tombstones.put(_tombstone(job))
-    for path in _paths(house, job.token):
+    paths = _paths(house, job.token)
+    house.canon.archives.drop(paths)  # at once: each bundle is written again once
+    for path in paths:
         house.canon.store.delete(path)
+    forget_taught(house, job.token)
     spooled = house.canon.spool.discard(job.token) + _discarded_signals(house, job.token)
+    spooled += house.canon.checkpoints.discard(job.token)
     house.canon.blocks.clear()
     rows = house.index.forget(job.token) + house.telemetry.forget(job.token)
     publish_all(house)
@@ -141,15 +153,29 @@ def _target(house: House, token: str) -> _Target:
     transcripts = [d for d in documents if isinstance(d, Artifact) and d.kind == naming.TRANSCRIPT]
     turns = [turn for artifact in transcripts for turn in transcript.parsed(artifact.body)]
     first = documents[0] if documents else None
+    came_from = next((list(d.imported_from) for d in documents if isinstance(d, Manifest)), [])
+    owned = _of_originals(house, came_from)
     return _Target(
         token=token,
         agent_id=first.agent_id if first else _agent_of(house, token),
         session_id=first.session_id if first else None,
         harness=first.harness if first else None,
         paths=paths,
-        turns=list(dict.fromkeys(turn.id for turn in turns)),
+        turns=[turn for turn in dict.fromkeys(turn.id for turn in turns) if turn not in owned],
         probes=_probes(turn.text for turn in turns),
+        came_from=came_from,
+        taught=taught(house, token),
     )
+
+
+def _of_originals(house: House, came_from: Iterable[str]) -> frozenset[str]:
+    """The turns of the sessions that this one is a copy of and that live here: a turn belongs to the first session that
+    holds it. (format: Captures)"""
+    owned: set[str] = set()
+    for token in came_from:
+        with contextlib.suppress(FormatError):
+            owned.update(sessions.captured_ids(house, sessions.observed(house, token)))
+    return frozenset(owned)
 
 
 def _agent_of(house: House, token: str) -> str:
@@ -162,9 +188,11 @@ def _agent_of(house: House, token: str) -> str:
 
 
 def _paths(house: House, token: str) -> list[str]:
-    """Every file of the session but its tombstone: a sync client's copies with other names too."""
-    keys = (entry.key for entry in house.canon.store.list(naming.MEMORY))
-    return [key for key in keys if token in key and not key.startswith(naming.TOMBSTONES)]
+    """Every file of the session but its tombstone, its own books among them: a sync client's copies with other names
+    too."""
+    keys = (entry.key for place in (naming.MEMORY, ARCHIVE) for entry in house.canon.store.list(place))
+    own = [key for key in keys if token in key and not key.startswith(naming.TOMBSTONES)]
+    return own + own_books(house, token) + list(holding(house.canon.store, token))
 
 
 def _probes(texts: Iterable[str]) -> frozenset[str]:
@@ -179,6 +207,7 @@ def _job(house: House, target: _Target, reason: str) -> Job:
         "reason": reason,
         "removed_paths": target.paths,
         "removed_turns": target.turns,
+        "imported_from": target.came_from,
     }
     return Job(flow=REMOVAL, token=target.token, captured_at=house.now, sentence="", quality="", payload=payload)
 
@@ -192,6 +221,7 @@ def _tombstone(job: Job) -> Tombstone:
         reason=job.payload["reason"],
         removed_paths=job.payload["removed_paths"],
         removed_turns=job.payload["removed_turns"],
+        imported_from=job.payload.get("imported_from", []),
     )
 
 
@@ -209,8 +239,9 @@ def _receipt(house: House, target: _Target, job: Job, *, spooled: list[str], row
         spool_files=spooled,
         rows=rows,
         turns=len(target.turns),
+        entries=target.taught.entries,
         checked_files=len(others),
-        elsewhere=[key for key in others if _holds(house, key, target.probes)],
+        elsewhere=[key for key in others if key in target.taught.damaged or _holds(house, key, target)],
         out_of_reach=_out_of_reach(target),
     )
 
@@ -220,11 +251,13 @@ def _is_others(key: str, target: _Target) -> bool:
     return key.endswith(_NOTE) and key not in target.paths
 
 
-def _holds(house: House, key: str, probes: frozenset[str]) -> bool:
-    with contextlib.suppress(WorkspaceError):  # a name or a file that cannot be read here is nobody's to compare
+def _holds(house: House, key: str, target: _Target) -> bool:
+    """Whether a file holds a line of the session's when the session's entries are out of it."""
+    with contextlib.suppress(WorkspaceError, FormatError):  # what cannot be read is nobody's to compare
         blob = read_or_none(house.canon.store, key)
-        text = blob.data.decode("utf-8", errors="replace") if blob else ""
-        return any(probe in text for probe in probes)
+        data, ref = blob.data if blob else b"", ref_of(key)
+        text = (text_without(data, ref, target.token) if ref else data).decode("utf-8", errors="replace")
+        return any(probe in text for probe in target.probes)
     return False
 
 

@@ -35,6 +35,20 @@ class Session:
     def compactions(self) -> list[str]:
         return self.manifest.compactions if self.manifest else []
 
+    def is_private(self, request: Request) -> bool:
+        """Whether the session is private: as its first capture was, whatever is asked for later; before there is one,
+        as any signal of it says. (format: Captures)"""
+        if self.manifest:
+            return self.manifest.private
+        return request.private or any(job.payload.get("private") is True for job in self.jobs)
+
+    def privacy_note(self, request: Request) -> str | None:
+        """What to tell somebody who asks for another privacy than the session has; None where nobody does."""
+        asked = request.payload.get("private")
+        if self.manifest is None or asked in (None, self.manifest.private):
+            return None
+        return f"it stays {'private' if asked is False else 'as it is, not private'}: the first capture decided"
+
     @property
     def is_begun(self) -> bool:
         """Whether the session was claimed, and neither a manifest nor a job tells by whom: its first writer crashed and
@@ -84,7 +98,7 @@ def finish_interrupted(house: House, session: Session, source: Source | None = N
     for flow, stem in _left_behind(session):
         kind = naming.COMPACTION if flow == COMPACTION else naming.TRANSCRIPT
         artifact = house.canon.artifacts.get(naming.artifact_path(stem, kind))
-        if artifact and session.stem and carry_out(house, intent_of(house, artifact, session, source)):
+        if artifact and session.stem and carry_out(house, intent_of(house, artifact, session, source)).steps:
             finished.append(artifact)
     return finished
 
@@ -126,7 +140,11 @@ def intent_at(
     build: Callable[[Request, str], tuple[Artifact, ...]],
 ) -> Intent:
     """The intent to write what `build` makes of the request and the claimed stem, at the first millisecond from the
-    request's time whose paths are free, or hold this very content already. (format: Times)"""
+    request's time whose paths are free, or hold this very content already. (format: Times)
+
+    The session's privacy is that of its creation, whatever the request says.
+    """
+    request = replace(request, private=session.is_private(request))
     while True:
         stem = session.stem or naming.stem(request.captured_at, request.token)
         artifacts = build(request, stem)

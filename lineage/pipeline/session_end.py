@@ -18,6 +18,7 @@ from lineage.pipeline.carrying_out import carry_out
 from lineage.pipeline.house import CAPTURED, REFUSED, UNCHANGED, House, Outcome
 from lineage.pipeline.session import Session
 from lineage.pipeline.source import Source
+from lineage.pipeline.telling import NOTHING, Told, adopted, told_of_capture
 
 EMPTY = "empty"
 NOTHING_NEW = "nothing new"
@@ -33,13 +34,30 @@ def session_end(house: House, request: Request) -> Outcome:
     if house.canon.tombstones.has(request.token):
         return Outcome(status=REFUSED, session_token=request.token, reason=REMOVED)
     source = sources.observed(request, house.rules, house.settings, house.canon.tombstones.removed_turns())
+    told = _told(house, request, source)
     with sessions.taken_up(house, request.token, source) as (session, finished):
         turns = _new_turns(house, session, request, source)
         if not turns:
-            return _nothing_new(house, session, source, finished)
-        intent = _intent(house, session, request, source, turns)
-        carry_out(house, intent)
-    return _captured(intent, source, turns)
+            outcome = _nothing_new(house, session, source, finished)
+            notes = filter(None, (outcome.reason, session.privacy_note(request)))
+            return replace(outcome, reason="; ".join(notes) or None)
+        told = told.of(turns)
+        intent = _intent(house, session, request, source, turns, told)
+        learned = carry_out(house, intent, told.proposals).learned
+    outcome = _captured(intent, source, turns)
+    return replace(outcome, learned=learned.as_json(), reason=session.privacy_note(request))
+
+
+def _told(house: House, request: Request, source: Source) -> Told:
+    """What a language model says of what is new, asked before the session's mutex is taken; nothing without a model,
+    and of an end that was signalled before."""
+    if house.model is None:
+        return NOTHING
+    session = sessions.observed(house, request.token)
+    if any(job.flow == SESSION_END for job in session.jobs):
+        return NOTHING
+    asked = replace(request, private=session.is_private(request))
+    return told_of_capture(house, asked, source, _new_turns(house, session, request, source))
 
 
 def _new_turns(house: House, session: Session, request: Request, source: Source) -> Sequence[Turn]:
@@ -82,21 +100,23 @@ def _nothing_new(house: House, session: Session, source: Source, finished: Seque
     return replace(outcome, status=UNCHANGED, reason=reason)
 
 
-def _intent(house: House, session: Session, request: Request, source: Source, turns: Sequence[Turn]) -> Intent:
-    """The capture to be written: under the time and sentence of an unfinished signal where there is one."""
+def _intent(
+    house: House, session: Session, request: Request, source: Source, turns: Sequence[Turn], told: Told
+) -> Intent:
+    """The capture to be written: under the time and sentence of an unfinished signal where there is one. A model's
+    narrative goes into the job as the summary of the signal, so that whoever finishes it writes the same."""
     job = next((job for job in session.jobs if job.flow == SESSION_END), None)
-    request = replace(request, captured_at=_moment(session, request, job))
+    told = adopted(job, house.sanitizer()) if job else told
+    narrative = source.summary or told.narrative
+    request = replace(request, captured_at=_moment(session, request, job), summary=request.summary or narrative)
     happened = digest(turns)
     ending = "was resumed and ended" if session.captures and turns[0].number > 1 else "ended"
-    sentenced = (
-        (job.sentence, job.quality)
-        if job and job.sentence
-        else memory_sentence(request, source, happened, ending, house.sanitizer())
-    )
+    sentenced = told.sentenced or memory_sentence(request, source, happened, ending, house.sanitizer())
 
     def build(asked: Request, stem: str) -> tuple[Artifact, ...]:
         transcript = transcript_of(asked, source, turns, stem, sentenced, house.rules.version)
-        return transcript, summary_of(transcript, happened, source.summary)
+        transcript = replace(transcript, memory_sentence_generated_at=told.at or asked.captured_at)
+        return transcript, summary_of(transcript, happened, narrative)
 
     return sessions.intent_at(house, session, request, sentenced, build)
 

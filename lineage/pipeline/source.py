@@ -36,6 +36,7 @@ class Source:
     skipped: dict[str, int]
     parent_session: str | None = None
     forked_from: str | None = None
+    has_data: bool = False
 
 
 def observed(request: Request, rules: Ruleset, settings: Settings, removed: Set[str] = frozenset()) -> Source:
@@ -68,6 +69,7 @@ def observed(request: Request, rules: Ruleset, settings: Settings, removed: Set[
         skipped=dict(capture.skipped),
         parent_session=sanitizer.optional(capture.parent_session),
         forked_from=sanitizer.optional(capture.forked_from),
+        has_data=request.data or capture.has_data,
     )
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from lineage.core.times import from_epoch, shifted
 from lineage.errors import DamagedIndex
 from lineage.harness.projects import project_of
+from lineage.pipeline.checkpointing import offer
 from lineage.pipeline.house import CAPTURED, House
 from lineage.pipeline.locating import Machine, located
-from lineage.pipeline.preparing import prepare
 from lineage.pipeline.settling import size_of
 from lineage.pipeline.working import capture_session, reason
 from lineage.telemetry import Seen
@@ -47,7 +47,7 @@ def sweep(house: House, machine: Machine, *, idle_minutes: int = IDLE_MINUTES) -
         else:
             _capture(house, seen, path, size, done)
     if done.captured:
-        prepare(house)
+        offer(house)
     return done
 
 

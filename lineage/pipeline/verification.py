@@ -6,19 +6,23 @@ MUST, else data is lost or leaked; SHOULD, else a rebuild is due. Everything is 
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lineage.core import naming
+from lineage.core.book_paths import BOOKS, CURATED_PATH
 from lineage.core.documents import Artifact, Claim, Manifest, parsed, unknown_keys
 from lineage.core.ledger import Ledger, entries, head, is_visible, ledger
 from lineage.core.replacement import Replacement, leads
 from lineage.core.window import Window
 from lineage.errors import FormatError
+from lineage.index import EntryRow, Shelved, owner_of, shelved
+from lineage.pipeline import archive_checks
 from lineage.pipeline.house import House
-from lineage.pipeline.publishing import projected_agents
+from lineage.pipeline.publishing import projected_agents, rendered
 from lineage.pipeline.reading import named_by
-from lineage.projection import render
+from lineage.pipeline.shelving import by_book, read_books
+from lineage.pipeline.watching import is_sync_leftover
 from lineage.store import read_or_none
 
 MUST = "MUST"
@@ -28,7 +32,10 @@ _REINDEX = "lineage reindex"
 _RENDER = "lineage render"
 _RECOVER = "lineage recover"
 _RESANITIZE = "lineage resanitize"
+_REBUILD = "delete .lineage/index.db, then lineage reindex"
 _RESTORE = "restore the file from a backup or git"
+_BY_HAND = "edit the file: every word of it is still there"
+_MERGE = "copy what only it says into the book, then delete it"
 
 _SIBLING = re.compile(r"\[\[(memory/[^|\]#]+)")
 
@@ -68,7 +75,9 @@ def verify(house: House) -> list[Finding]:
         *_sanitized(house, survey),
         *_replaced(survey),
         *_rows(house, survey),
+        *_books(house, survey.removed),
         *_ledgers(house, survey),
+        *(Finding(MUST if fault.is_must else SHOULD, *fault[1:]) for fault in archive_checks.faults(house)),
     ]
     return sorted(found)
 
@@ -84,8 +93,7 @@ def _survey_key(house: House, path: str, survey: Survey) -> None:
     is_tombstone = path.startswith(naming.TOMBSTONES)
     buried = next((token for token in naming.tokens_in(path) if token in survey.removed), None)
     if buried and not is_tombstone:
-        mend = f"lineage remove {buried} --again"
-        survey.findings.append(Finding(MUST, path, "a removed session's file came back", mend))
+        survey.findings.append(Finding(MUST, path, "a removed session's file came back", _again(buried)))
     elif naming.parse_path(path) or naming.is_register(path):
         _survey_file(house, path, survey)
     else:
@@ -93,10 +101,10 @@ def _survey_key(house: House, path: str, survey: Survey) -> None:
 
 
 def _survey_file(house: House, path: str, survey: Survey) -> None:
-    blob = read_or_none(house.canon.store, path)
-    if blob is None:
-        return
     try:
+        blob = read_or_none(house.canon.store, path)
+        if blob is None:
+            return
         document = parsed(blob.data, path)
     except FormatError as error:
         survey.findings.append(_damaged(path, error.message.removeprefix(f"{path}: "), survey))
@@ -201,6 +209,47 @@ def _rows(house: House, survey: Survey) -> Iterator[Finding]:
         yield Finding(SHOULD, path, "has a row but no readable file", _REINDEX)
 
 
+def _books(house: House, removed: frozenset[str]) -> Iterator[Finding]:
+    """Books are whole, their rows are what they say, and nothing of a removed session is in them."""
+    there = [entry.key for entry in house.canon.store.list(BOOKS)]
+    for path in filter(is_sync_leftover, there):
+        yield Finding(SHOULD, path, "a sync client's copy: what it says is in no book", _MERGE)
+    known = {item.path: item.sha256 for item in house.index.books()}
+    unreadable: dict[str, str] = {}
+    for (scope, kind), shelves in by_book({CURATED_PATH, *there, *known}).items():
+        if (token := owner_of(scope)) in removed:
+            buried = (ref.path for ref in shelves if ref.path in there)
+            yield from (Finding(MUST, path, "a removed session's book came back", _again(token)) for path in buried)
+        found = shelved(next(read_books(house, [shelves], unreadable)))
+        yield from _entries(found)
+        rows = house.index.entries(scope, kind)
+        yield from _shelved(found, {ref.path: known.get(ref.path) for ref in shelves}, rows)
+    for path, what in unreadable.items():
+        yield Finding(SHOULD, path, what.removeprefix(f"{path}: "), _BY_HAND)
+
+
+def _entries(found: Shelved) -> Iterator[Finding]:
+    for path, what in found.problems:
+        yield Finding(SHOULD, path, what, _BY_HAND)
+    for row in found.buried:
+        yield Finding(MUST, row.path, f"entry {row.id} is what a removed session said", _again(row.origin_token))
+
+
+def _shelved(found: Shelved, known: Mapping[str, str | None], rows: Sequence[EntryRow]) -> Iterator[Finding]:
+    """Every entry has its row: `known` is the hash of each file when it was shelved."""
+    files = dict.fromkeys(known) | dict(found.files)
+    changed = [path for path, digest in files.items() if digest != known.get(path)]
+    for path in changed:
+        yield Finding(SHOULD, path, "its entries aren't those of the index", _REINDEX)
+    differ = {row.path for row in {*rows}.symmetric_difference(found.rows)} if not changed else set()
+    for path in differ:
+        yield Finding(SHOULD, path, "its entries aren't those of the index, though it didn't change", _REBUILD)
+
+
+def _again(token: str) -> str:
+    return f"lineage remove {token} --again"
+
+
 def _ledgers(house: House, survey: Survey) -> Iterator[Finding]:
     """MEMORY.md of each agent is what the files say, judged as of its last render."""
     marks = house.telemetry.marks()
@@ -208,11 +257,7 @@ def _ledgers(house: House, survey: Survey) -> Iterator[Finding]:
         path = naming.memory_md_path(agent)
         blob = read_or_none(house.canon.store, path)
         window = Window.ending(marks.get(f"rendered {agent}", house.now))
-        text = render(
-            _ledger(survey, agent, window),
-            max_bytes=house.settings.ledger.max_bytes,
-            row_style=house.settings.ledger.row_style,
-        ).text
+        text = rendered(house, agent, _ledger(survey, agent, window)).text
         if blob is None or blob.data != text.encode():
             yield Finding(SHOULD, path, "is not what the files say" if blob else "is missing", _RENDER)
 

@@ -56,7 +56,12 @@ def is_hint(key: str) -> bool:
         return True
     if key.startswith(naming.MEMORY):
         return naming.parse_path(key) is not None or naming.is_register(key)
-    return key.startswith(BOOKS) and not _HIDDEN.search(key) and not _SYNC_LEFTOVER.search(key)
+    return key.startswith(BOOKS) and not _HIDDEN.search(key) and not is_sync_leftover(key)
+
+
+def is_sync_leftover(key: str) -> bool:
+    """Whether a file's name is one that sync clients give to what they couldn't bring together."""
+    return _SYNC_LEFTOVER.search(key) is not None
 
 
 def occasions(hints: Hints, clock: Callable[[], float], *, every: float) -> Iterator[str]:
@@ -131,7 +136,7 @@ class Watch:
 
 def is_change(report: Report) -> bool:
     """Whether a reindex did anything."""
-    counts = (report.added, report.changed, report.dropped, report.claims_rebuilt)
+    counts = (report.added, report.changed, report.dropped, report.books, report.claims_rebuilt)
     return any(counts) or any(published.written for published in report.published)
 
 

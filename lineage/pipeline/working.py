@@ -19,9 +19,9 @@ from lineage.extract import digest
 from lineage.harness import ADAPTERS, adapter_of, checked_name, signals
 from lineage.harness.projects import project_of
 from lineage.harness.signals import Signal
+from lineage.pipeline.checkpointing import begun, checkpoint, offer
 from lineage.pipeline.house import CAPTURED, House, Outcome
 from lineage.pipeline.locating import Machine, belonging, located
-from lineage.pipeline.preparing import prepare
 from lineage.pipeline.recorded import keep_recorded
 from lineage.pipeline.recovery import resume, run
 from lineage.pipeline.settling import settled
@@ -35,7 +35,8 @@ _MADE = "The harness kept no summary of this compaction; lineage made this one f
 @dataclass(slots=True)
 class Drained:
     """What the worker did: outcomes by status, payloads that say nothing by reason, and what went wrong. `started` says
-    that a session began: the time to sweep. `left` are signals for which no time was left."""
+    that a session began: the time to sweep. `left` are signals for which no time was left, `unkept` counts checkpoints
+    that could not be made, by reason."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     ignored: Counter[str] = field(default_factory=Counter)
@@ -44,11 +45,12 @@ class Drained:
     next_due: str | None = None
     started: bool = False
     left: int = 0
+    unkept: Counter[str] = field(default_factory=Counter)
 
 
 def drain(house: House, machine: Machine, *, may_go_on: Callable[[], bool] = lambda: True) -> Drained:
-    """Works off every signal that is due, then prepares the blocks that new sessions begin with. `may_go_on` is asked
-    before each; what is left over is the next worker's."""
+    """Works off every signal that is due, keeps checkpoints of the sessions that go on, then prepares the blocks that
+    new sessions begin with. `may_go_on` is asked before each; what is left over is the next worker's."""
     done = Drained()
     resume(house)
     for rung in house.canon.signals.pending():
@@ -58,7 +60,8 @@ def drain(house: House, machine: Machine, *, may_go_on: Callable[[], bool] = lam
             _work_off(house, machine, rung, done)
         else:
             done.left += 1
-    prepare(house)
+    done.unkept = checkpoint(house, machine, may_go_on=may_go_on)
+    offer(house)
     return done
 
 
@@ -106,7 +109,9 @@ def reason(error: Exception) -> str:
 
 
 def _noted(house: House, _: Machine, rung: Rung, found: Signal, done: Drained) -> None:
-    done.started = done.started or found.event == signals.SESSION_START
+    if found.event == signals.SESSION_START:
+        done.started = True
+        begun(house, rung, found)
     _note(house, rung, found, found.transcript_path, None)
 
 
@@ -116,6 +121,7 @@ def _ended(house: House, machine: Machine, rung: Rung, found: Signal, done: Drai
     outcome = capture_session(house, {**_payload(rung, found), "transcript_path": str(path)}, rung.at)
     done.outcomes[outcome.status] += 1
     _note(house, rung, found, str(path), size)
+    house.canon.checkpoints.discard(outcome.session_token)
 
 
 def capture_session(house: House, payload: Mapping[str, Any], at: str) -> Outcome:

@@ -1,7 +1,8 @@
-"""`.lineage/runtime.db`: counters of captures, access and the last render."""
+"""`.lineage/runtime.db`: counters of captures, access, calls of language models and the last render."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +28,18 @@ create table if not exists imported (
   session_token text not null, primary key (agent_id, harness, path, session)
 );
 create table if not exists marks (name text primary key, value text not null);
+create table if not exists model_calls (
+  id integer primary key, day text not null, task text not null, outcome text not null, called integer not null,
+  tokens integer not null
+);
+create index if not exists model_calls_by_day on model_calls (day);
+create table if not exists drops (
+  day text not null, reason text not null, count integer not null, primary key (day, reason)
+);
 """
+
+_UNFINISHED = "unfinished"  # how a call ended of which nobody knows: its process died
+_KEPT_DAYS = 400
 
 
 class Seen(NamedTuple):
@@ -45,6 +57,16 @@ class Seen(NamedTuple):
     captured_size: int | None
     session_key: str | None = None
     lane: str | None = None
+
+
+class Spent(NamedTuple):
+    """What language models were asked on some days: calls, tokens, and how each ended. `held_back` are those that were
+    not made, by reason."""
+
+    calls: int
+    tokens: int
+    outcomes: Mapping[str, int]
+    held_back: Mapping[str, int]
 
 
 class Telemetry:
@@ -117,6 +139,38 @@ class Telemetry:
     def marks(self) -> Mapping[str, str]:
         return dict(self._execute("select name, value from marks order by name"))
 
+    def begin_call(self, day: str, task: str, *, tokens: int, most_calls: int, most_tokens: int) -> int | None:
+        """Counts a call of a language model before it is made, with the tokens that it is expected to take at least;
+        its number, None where the day's limit forbids it. Of many processes none gets past the limit."""
+        self._execute("delete from model_calls where day < ?", (_days_before(day, _KEPT_DAYS),))
+        rows = self._execute(
+            "insert into model_calls (day, task, outcome, called, tokens) select ?, ?, ?, 1, ?"
+            " where (select count(*) from model_calls where day = ? and called) < ?"
+            " and (select coalesce(sum(tokens), 0) from model_calls where day = ?) + ? <= ? returning id",
+            (day, task, _UNFINISHED, tokens, day, most_calls, day, tokens, most_tokens),
+        )
+        return int(rows[0][0]) if rows else None
+
+    def end_call(self, call: int, outcome: str, tokens: int) -> None:
+        """Notes how a call ended, and the tokens that it took."""
+        self._execute("update model_calls set outcome = ?, tokens = ? where id = ?", (outcome, tokens, call))
+
+    def hold_back(self, day: str, task: str, why: str) -> None:
+        """Notes a call that was not made."""
+        sql = "insert into model_calls (day, task, outcome, called, tokens) values (?, ?, ?, 0, 0)"
+        self._execute(sql, (day, task, why))
+
+    def spent(self, day: str, days: int = 1) -> Spent:
+        """What was spent on a day and on those before it, `days` in all."""
+        rows = self._execute(
+            "select called, outcome, count(*), sum(tokens) from model_calls where day > ? and day <= ?"
+            " group by called, outcome order by called, outcome",
+            (_days_before(day, days), day),
+        )
+        calls = {outcome: count for called, outcome, count, _ in rows if called}
+        held_back = {outcome: count for called, outcome, count, _ in rows if not called}
+        return Spent(sum(calls.values()), sum(row[3] for row in rows), calls, held_back)
+
     def counters(self) -> dict[str, int]:
         """What `lineage status` shows: captures, compactions, turns, redactions, access."""
         (captures,) = self._execute(
@@ -125,6 +179,19 @@ class Telemetry:
         )
         (shown,) = self._execute("select coalesce(sum(shown), 0) from access")
         return dict(zip(("captures", "compactions", "turns", "redactions", "shown"), (*captures, *shown), strict=True))
+
+    def count_drops(self, day: str, dropped: Mapping[str, int]) -> None:
+        """Counts what was found worth remembering and not kept, by reason."""
+        for reason, count in sorted(dropped.items()):
+            self._execute(
+                "insert into drops values (?, ?, ?)"
+                " on conflict (day, reason) do update set count = count + excluded.count",
+                (day, reason, count),
+            )
+
+    def drops(self) -> dict[str, int]:
+        """How much was not kept so far, by reason."""
+        return dict(self._execute("select reason, sum(count) from drops group by reason order by reason"))
 
     def forget(self, token: str) -> int:
         """Drops what was counted of a session; how many rows. The bytes are gone after `scrub`."""
@@ -167,3 +234,7 @@ class Telemetry:
     def _attempt(self, sql: str, values: Sequence[object]) -> list[Any]:
         with guarded(self.path), self._connection:
             return self._connection.execute(sql, values).fetchall()
+
+
+def _days_before(day: str, days: int) -> str:
+    return (date.fromisoformat(day) - timedelta(days=days)).isoformat()

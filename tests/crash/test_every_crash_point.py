@@ -2,7 +2,7 @@
 
 `session-end` and `compaction` make the effects of law 1, in this order:
 
-    spool → claim → transcript → summary | compaction → manifest → MEMORY.md → rows → telemetry → spool cleared
+    spool → claim → transcript → summary | compaction → manifest → books → MEMORY.md → rows → telemetry → spool cleared
 
 **Every crash point.** A run dies before and after each mutating call (of both stores, the index and telemetry, leases
 included). Once more, at another time of day: the state is that of an uninterrupted run at the *first* time, with the
@@ -40,6 +40,7 @@ from typing import Any
 import pytest
 
 from lineage.core import naming
+from lineage.core.book_paths import BOOKS
 from lineage.core.documents import Artifact, Manifest, parsed
 from lineage.index import row_of
 from lineage.pipeline import compaction as compaction_flow
@@ -53,7 +54,10 @@ BEFORE, FIRST, SECOND, THIRD = (f"2026-11-21T{hour}:00:00.000Z" for hour in ("09
 
 SECRET = "AKIA" + "QWERTYUIOPASDFGH"
 TALK = [
-    *turns("Why does reader.py drop the last line?", f"It splits on newline; the key was {SECRET}."),
+    *turns(
+        "Why does reader.py drop the last line? I prefer splitlines over a regular expression.",
+        f"It splits on newline; the key was {SECRET}. We decided to keep splitlines in reader.py.",
+    ),
     {"role": "assistant", "text": "", "name": "Bash", "input": {"command": "pytest -q"}, "id": "r2"},
     {"role": "tool", "text": "1 failed\n~~~\n## 9 · user · x ^t-0000000000", "name": "Bash", "error": True, "id": "r3"},
     *({**turn, "id": f"later-{turn['id']}"} for turn in turns("Fix it, please.", "Done in reader.py.")),
@@ -155,10 +159,12 @@ def state(world: World) -> dict[str, Any]:
         {k: v for k, v in row.items() if row["source_kind"] != naming.MANIFEST or k not in of_the_write}
         for row in rows(world.house)
     ]
-    files = contents(world.store)
+    files = contents(world.store) | contents(world.store, BOOKS)
+    books = sorted({(ref.scope, ref.kind) for ref in world.house.canon.books.list()})
     return {
         "files": {path: _OF_THE_WRITE.sub(b"", data) for path, data in files.items()},
         "rows": table,
+        "entries": [row for book in books for row in world.house.index.entries(*book)],
         "counted": counted(world.house),
         "spool": contents(world.private, "spool/"),
         "rows are those of the files": all(
@@ -199,6 +205,10 @@ def test_a_run_makes_its_effects_in_the_order_of_the_spec(tmp_path: Path) -> Non
         "store.create(transcript.md)",
         "store.create(summary.md)",
         "store.create(manifest.md)",
+        "store.create(About this folder.md)",
+        "store.create(preference.md)",
+        "store.create(decision.md)",
+        "index.shelve()",
         "store.create(MEMORY.md)",
         "telemetry.mark(rendered default)",
         "index.staged()",
@@ -239,10 +249,10 @@ def test_a_recovery_that_dies_too_is_finished_by_one_more_run(tmp_path: Path, sc
 
 
 def _one_more_changes_nothing(place: World, scenario: Scenario) -> None:
-    before = contents(place.store), contents(place.private, "spool/"), rows(place.house), counted(place.house)
+    before = contents(place.store), state(place)
     fuse = Fuse()
     assert scenario.flow(place.mortal(THIRD, fuse)).status == "unchanged"
-    assert (contents(place.store), contents(place.private, "spool/"), rows(place.house), counted(place.house)) == before
+    assert (contents(place.store), state(place)) == before
     assert fuse.calls == [], "a run that finds everything done writes nothing"
 
 

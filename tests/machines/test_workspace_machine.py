@@ -6,8 +6,10 @@ every step:
 
 - **nothing is lost**: the turns of a session that a command reported captured lie in its transcripts, each once and in
   the order of the conversation, and every compaction that was reported lies there once;
-- **nothing is resurrected**: of a removed session there is no row, no search hit, no ledger row, and captures of it are
-  refused;
+- **what was said is learned once**: each statement of a captured turn is one entry in the books, however often its
+  capture was finished, repaired or made again; one that was forgotten stays away;
+- **nothing is resurrected**: of a removed session there is no row, no search hit, no ledger row, no entry, and captures
+  of it are refused;
 - **nothing bleeds**: no agent's MEMORY.md or search shows what is another's.
 
 After a recovery, everything that vanished being back, `verify` finds nothing but files of removed sessions that the
@@ -20,8 +22,9 @@ was lost in the middle of a removal, MEMORY.md shows the session until it is ren
 
 Tried, each makes it fail: without the tombstone asked first in `session_end`, without `tombstones.put`,
 `index.forget` or `index.scrub` in pipeline/removal.py, without the agent in the index's queries of the ledger and of
-search, without the manifest's line in core/planner.py, without `max` in `_moment`, and with a capture that begins at
-the first turn again.
+search, without the manifest's line in core/planner.py, without `max` in `_moment`, with a capture that begins at the
+first turn again, without `seen.spooled` in the planner's line about knowledge, and without `forget_taught` in
+pipeline/removal.py.
 """
 
 import itertools
@@ -40,10 +43,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from lineage.core import naming, transcript
+from lineage.core.book_paths import BOOKS
 from lineage.core.documents import Artifact
 from lineage.core.identity import Identity
 from lineage.core.request import COMPACTION, SESSION_END, Request, request
 from lineage.core.times import shifted
+from lineage.pipeline.bookkeeping import forget
 from lineage.pipeline.house import CAPTURED, REFUSED, UNCHANGED, House
 from lineage.pipeline.reading import document_at
 from lineage.pipeline.recovery import recover, resume, run
@@ -58,7 +63,14 @@ from tests.support.houses import NOW, at, contents, house_at
 AGENTS = ("default", "reviewer")
 MINUTE = 60_000
 JUMPS = (MINUTE, 60 * MINUTE, 26 * 60 * MINUTE, 0, -61 * MINUTE, -50 * 60 * MINUTE)
-CAME_BACK = "a removed session's file came back"
+CAME_BACK = ("a removed session's file came back", "a removed session's book came back")
+SAYINGS = (
+    "Turn {n} is about {word}.py and {word}.",
+    "I prefer {word} number {n} over all the others.",
+    "We decided to keep {word}.py number {n} as it is.",
+    "I am currently working on {word}.py number {n}.",
+)
+"""What waits for the user, belongs to the project, and stays in the session, beside what is not worth an entry."""
 
 Flow = Callable[[House], object]
 
@@ -101,6 +113,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         self.vanished: dict[str, bytes] = {}
         self.buried: dict[str, bytes] = {}
         self.brought_back: set[str] = set()
+        self.forgotten: dict[str, str] = {}
         self.writes, self.numbers = itertools.count(1), itertools.count(1)
         self.open()
 
@@ -179,15 +192,22 @@ class WorkspaceMachine(RuleBasedStateMachine):
         recover(house)
         self.unrendered.clear()
         self.note_removals()
-        before = contents(self.store)
+        before = contents(self.store) | contents(self.store, BOOKS)
         assert self.findings(house) == []
         recover(house)
-        assert contents(self.store) == before
+        assert contents(self.store) | contents(self.store, BOOKS) == before
         scratch = self.memory_mds_from_scratch(before)
         for path, shown in memory_mds(before).items():
             assert shown == scratch[path] if path in scratch else b"session=" not in shown
         for who in self.removed:
             self.no_byte_is_left_of(who)
+
+    @precondition(lambda self: self.entries())
+    @rule(data=st.data())
+    def forget_an_entry(self, data: st.DataObject) -> None:
+        identifier, text = data.draw(st.sampled_from(sorted(self.entries())))
+        forget(self.ready(), identifier)
+        self.forgotten[identifier] = text
 
     # the world
 
@@ -283,11 +303,24 @@ class WorkspaceMachine(RuleBasedStateMachine):
                 assert all(counts[summary] == 1 for summary in self.compacted[who])
 
     @invariant()
+    def what_was_said_is_learned_once(self) -> None:
+        entries = self.entries()
+        assert self.forgotten.keys() & {identifier for identifier, _ in entries} == set()
+        counts = Counter(text for _, text in entries)
+        for who in self.living():
+            said = [text for text in self.said[who] if not text.startswith("Turn")]
+            assert all(counts[text] <= 1 for text in said)
+            if who not in self.disturbed and not self.files_are_missing(who):
+                kept = set(self.said[who][: self.captured[who]]) - set(self.forgotten.values())
+                assert all(counts[text] == 1 for text in said if text in kept)
+
+    @invariant()
     def nothing_is_resurrected(self) -> None:
         for who in self.removed:
             assert session_end(self.house_now(), self.end_request(who, self.now)).status == REFUSED
             assert self.house.index.paths_of(who.token) == []
             assert self.house.index.search(who.word, None, limit=10) == []
+            assert [text for _, text in self.entries() if who.word in text] == []
             shown = [p for p, data in memory_mds(contents(self.store)).items() if who.word.encode() in data]
             assert who in self.unrendered or shown == []
 
@@ -295,16 +328,19 @@ class WorkspaceMachine(RuleBasedStateMachine):
     def nothing_bleeds(self) -> None:
         shown = memory_mds(contents(self.store))
         for who in EVERYBODY:
-            assert {hit.session_token for hit in self.house.index.search(who.word, None, limit=10)} <= {who.token}
+            hits = [hit for hit in self.house.index.search(who.word, None, limit=10) if hit.kind != "entry"]
+            assert {hit.session_token for hit in hits} <= {who.token}
             for other in set(AGENTS) - {who.agent}:
-                assert self.house.index.search(who.word, other, limit=10) == []
+                hits = self.house.index.search(who.word, other, limit=10)
+                assert [hit for hit in hits if hit.kind != "entry"] == []
                 assert who.word.encode() not in shown.get(naming.memory_md_path(other), b"")
 
     # how
 
     def converse(self, who: Who, turns: int) -> None:
         said = self.said[who]
-        said += [f"Turn {len(said) + n} is about {who.word}.py and {who.word}." for n in range(1, turns + 1)]
+        numbers = range(len(said) + 1, len(said) + turns + 1)
+        said += [SAYINGS[n % len(SAYINGS)].format(n=n, word=who.word) for n in numbers]
 
     def die_in(self, flow: str, who: Who, death: tuple[int, bool]) -> None:
         """Runs a command that dies at a mutating call, or gets through where it makes fewer of them."""
@@ -352,7 +388,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
 
     def transcript(self, who: Who, count: int | None = None) -> list[dict[str, Any]]:
         return [
-            {"role": "user", "text": text, "id": f"{who.word}-{number}"}
+            {"role": "assistant" if text.startswith("We ") else "user", "text": text, "id": f"{who.word}-{number}"}
             for number, text in enumerate(self.said[who][:count], 1)
         ]
 
@@ -396,14 +432,14 @@ class WorkspaceMachine(RuleBasedStateMachine):
         return any(job.flow == REMOVAL for job in self.house.canon.spool.pending(who.token))
 
     def files_of(self, who: Who) -> dict[str, bytes]:
-        files = contents(self.store, naming.MEMORY)
+        files = contents(self.store, naming.MEMORY, BOOKS)
         return {p: data for p, data in files.items() if who.token in p and not p.startswith(naming.TOMBSTONES)}
 
     def files_are_missing(self, who: Who) -> bool:
         return any(owner_of(path) == who for path in self.vanished)
 
     def put_back(self, path: str, data: bytes) -> None:
-        if path not in contents(self.store, naming.MEMORY):
+        if path not in contents(self.store, naming.MEMORY, BOOKS):
             self.store.create(path, data)
             if self.house.canon.tombstones.has(owner_of(path).token):
                 self.brought_back.add(path)
@@ -412,7 +448,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         """The texts of a session's turns and of its compactions, as its files tell them, oldest first."""
         texts, summaries = [], []
         for path in sorted(self.files_of(who)):
-            document = None if path.startswith(naming.CLAIMS) else document_at(self.house, path)
+            document = None if path.startswith((naming.CLAIMS, BOOKS)) else document_at(self.house, path)
             if isinstance(document, Artifact) and document.kind == naming.TRANSCRIPT:
                 texts += [turn.text for turn in transcript.parsed(document.body)]
             elif isinstance(document, Artifact) and document.kind == naming.COMPACTION:
@@ -421,11 +457,17 @@ class WorkspaceMachine(RuleBasedStateMachine):
 
     def findings(self, house: House) -> list[Any]:
         found = verify(house)
-        return [f for f in found if not (f.what == CAME_BACK and f.path in self.brought_back)]
+        return [f for f in found if not (f.what in CAME_BACK and f.path in self.brought_back)]
+
+    def entries(self) -> set[tuple[str, str]]:
+        """(id, text) of every entry of the books but those of removed sessions that a sync brought back."""
+        books = self.house.canon.books
+        refs = (ref for ref in books.list() if ref.path not in self.brought_back)
+        return {(entry.id, entry.body) for ref in refs for entry in books.read(ref).entries}
 
     def no_byte_is_left_of(self, who: Who) -> None:
         """The session's word is in no file, but for those that the machine put there itself."""
-        files = contents(self.store) | contents(self.private, "spool/")
+        files = contents(self.store) | contents(self.store, BOOKS) | contents(self.private, "spool/")
         files |= {str(path): path.read_bytes() for path in (self.folder / ".lineage").glob("*.db*")}
         assert [p for p, data in files.items() if who.word.encode() in data and p not in self.brought_back] == []
 
@@ -433,7 +475,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         with tempfile.TemporaryDirectory(prefix="workspace-machine-") as folder:
             store = MemoryStore()
             for path, data in files.items():
-                if path.startswith(naming.MEMORY):
+                if path.startswith((naming.MEMORY, BOOKS)):
                     store.create(path, data)
             with house_at(Path(folder), now=self.now, store=store, private=MemoryStore()) as house:
                 reindex(house)

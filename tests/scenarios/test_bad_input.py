@@ -162,7 +162,12 @@ def test_a_workspace_that_is_not_writable_is_an_error() -> None:
         "User: hi",
     ]
     done = subprocess.run(
-        [*drop, sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, cwd="/"
+        [*drop, sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd="/",
+        env={**os.environ, "HOME": "/"},
     )
     if done.returncode not in (0, 1, 2, 3):
         pytest.skip("no interpreter for another user here")

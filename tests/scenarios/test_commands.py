@@ -10,6 +10,7 @@ import pytest
 
 from lineage.cli.main import COMMANDS, cli
 from tests.support.commands import SAMPLE, SAMPLE_ID, Lineage, process
+from tests.support.programs import CLAUDE, Programs
 
 README = Path(__file__).parents[2] / "README.md"
 OUTCOME_KEYS = {
@@ -114,11 +115,13 @@ def test_search_finds_by_any_word_and_by_no_word_finds_nothing(lineage: Lineage)
     lineage.end()
     hits = lineage("search", "newline", "zebra", "--json").json
     assert hits["query"] == "newline zebra"
-    assert [hit["session_id"] for hit in hits["results"]] == [SAMPLE_ID]
+    (session,) = [hit for hit in hits["results"] if hit["kind"] != "entry"]
+    assert session["session_id"] == SAMPLE_ID
     keys = ["session_id", "session_token", "agent_id", "kind", "path", "turns", "score", "snippet", "project"]
-    assert list(hits["results"][0]) == [*keys, "membership_ts", "memory_sentence"]
+    assert list(session) == [*keys, "membership_ts", "memory_sentence"]
     assert lineage("search", "???", "--json").json["results"] == []
-    assert lineage("search", "newline", "--agent", "other", "--json").json["results"] == []
+    others = lineage("search", "newline", "--agent", "other", "--json").json["results"]
+    assert {(hit["kind"], hit.get("scope")) for hit in others} <= {("entry", "project/reader")}
 
 
 def test_status_counts_and_render_is_idle_when_nothing_changed(lineage: Lineage) -> None:
@@ -138,10 +141,14 @@ def test_named_agents_have_a_memory_of_their_own(lineage: Lineage) -> None:
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))
-def test_the_examples_in_help_run(lineage: Lineage, home: Path, name: str) -> None:
+def test_the_examples_in_help_run(
+    lineage: Lineage, home: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "demo").mkdir()
     (home / ".claude" / "projects" / "demo").mkdir(parents=True)
     (home / ".claude" / "projects" / "demo" / "ID.jsonl").write_bytes(SAMPLE.read_bytes())
     lineage.end(session="2489c83d-fca2-5674-a85a-9f9be83b8d4e")
+    Programs(tmp_path / "bin", monkeypatch).add("claude", CLAUDE)
     assert examples(name), f"the help of {name} shows no example"
     for line in examples(name):
         words = [str(SAMPLE) if word == "FILE" else word.replace("~", str(home)) for word in shlex.split(line)]

@@ -1,6 +1,6 @@
 """Inputs to try, numbers 15–20, 27–29, 33 and 34: paths, links, modes and files that somebody else changed.
 
-Not here: 18 and the bundle's part of 15 (there are no bundles yet), the crash at every step of a removal (28: it has a
+Not here: 18 and the bundle's part of 15 (test_hostile_18_bundle.py), the crash at every step of a removal (28: it has a
 sweep of its own), a full and a read-only disk (33: among the bad input), a world-writable workspace (20: git and sync
 tools change modes, so only what is raw is held to its own).
 """

@@ -1,4 +1,4 @@
-"""Spec, test 9: the index is rebuilt from the files: the same rows, the same search, the same MEMORY.md.
+"""Spec, test 9: the index is rebuilt from the files: the same rows, the same search, the same MEMORY.md. Books too.
 
 Fails when a row holds anything that its file doesn't say, when search is filled by a flow and not by `reindex`, and
 without any of the checks in `parsed` of core/documents.py or the list of broken links in pipeline/reindexing.py.
@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from lineage.core.book_paths import BookRef
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import search
+from lineage.pipeline.publishing import publish_all
 from lineage.pipeline.reindexing import reindex
+from lineage.pipeline.shelving import shelve
 from lineage.store import LocalStore
+from tests.support.books import by_hand, put, rows_of_books
 from tests.support.faults import CountingStore
 from tests.support.houses import at, compact, contents, end, house_at, rows, turns
 
@@ -22,7 +26,7 @@ QUERIES = ("reader", "newline fixed", "split OR dots", "größe", "nothing of th
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Path]:
-    """Captures, resumed and compacted sessions, two agents, a private one and a trial."""
+    """Captures, resumed and compacted sessions, two agents, a private one and a trial; books on all their shelves."""
     with house_at(tmp_path) as house:
         talk = turns("Why does reader.py drop the last line?", "It splits on newline; fixed.", "Und die Größe?", "Gut.")
         end(house, transcript=talk[:2])
@@ -33,7 +37,22 @@ def workspace(tmp_path: Path) -> Iterator[Path]:
         end(house, "reviewed", agent_id="reviewer", transcript=turns("Review reader.py", "Fixed."))
         end(house, "test-7", project=None, transcript=turns("A trial of the reader", "Yes."))
         end(house, "old", transcript=turns("An old reader", "Yes.", start="2026-08-01T10:00"))
+        fill_books(house)
+        publish_all(house)
     yield tmp_path
+
+
+def fill_books(house: House) -> None:
+    origin = f"[[{house.index.sessions('default')[0].manifest_path}|manifest]]"
+    old = put(house, "global", "decision", "The reader splits on newline.", origin=origin, tags=("csv",))
+    put(house, "global", "decision", "The reader splits on dots.", at=LATER, supersedes=(old.id,))
+    put(house, "agent/reviewer", "lesson", "A reader wants a fixed demo.", shelf="2025")
+    put(house, "global", "fact", "A reader that waits.", shelf="pending")
+    forgotten = put(house, "project/demo", "task", "Forget the reader.")
+    house.canon.books.forget("project/demo", "task", forgotten.id)
+    shelve(house, [BookRef("project/demo", "task")])
+    by_hand(house, "books/agent/default/daily/2019-01-01.md", "Die Größe of the old reader.\n")
+    by_hand(house, "AGENT_MEMORY.md", "# Rules\n\nA reader never drops a line.\n")
 
 
 LATER = "2026-11-21T15:00:00.000Z"
@@ -42,6 +61,7 @@ LATER = "2026-11-21T15:00:00.000Z"
 def seen(house: House) -> tuple[object, ...]:
     return (
         rows(house),
+        rows_of_books(house.index),
         [[astuple(hit) for hit in search(house, query, agent, 10)] for query in QUERIES for agent in (None, "default")],
         [astuple(row) for row in house.index.sessions(None)],
         contents(house.canon.store),
@@ -60,7 +80,7 @@ def test_a_lost_index_is_rebuilt_the_same(workspace: Path) -> None:
     assert len(before[0]) == 20  # type: ignore[arg-type]
     without_index(workspace)
     with house_at(workspace, now=LATER) as house:
-        assert rows(house) == []
+        assert (rows(house), rows_of_books(house.index)) == ([], ([], []))
         report = reindex(house)
         assert (report.added, report.changed, report.dropped) == (20, 0, 0)
         assert seen(house) == before
@@ -68,11 +88,13 @@ def test_a_lost_index_is_rebuilt_the_same(workspace: Path) -> None:
 
 def test_the_flows_leave_what_a_reindex_would_make(workspace: Path) -> None:
     with house_at(workspace, now=LATER) as house:
-        flows = rows(house)
+        shelve(house, [BookRef("global", "curated"), BookRef("agent/default", "daily/2019-01-01")])
+        flows = rows(house), rows_of_books(house.index)
     without_index(workspace)
     with house_at(workspace, now=LATER) as house:
         reindex(house)
-        assert rows(house) == flows
+        assert (rows(house), rows_of_books(house.index)) == flows
+        assert len(flows[1][0]) >= 6
 
 
 def test_memory_md_has_the_same_bytes_after_the_loss_of_everything_derived(workspace: Path) -> None:
@@ -107,6 +129,7 @@ def test_a_reindex_that_finds_nothing_changed_reads_no_artifact(workspace: Path)
         report = reindex(house)
         assert report.unchanged == 20
         assert [key for key in store.reads if key.startswith("memory/")] == []
+        assert report.books == 0
 
 
 def replaced(old: bytes, new: bytes) -> Callable[[bytes], bytes]:

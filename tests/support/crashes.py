@@ -138,7 +138,8 @@ def state(root: Path) -> dict[str, bytes]:
 
 def canon(root: Path) -> dict[str, bytes]:
     """The bytes of every canonical file: what a sync would see and lineage wrote."""
-    files = [path for path in (root / "memory").rglob("*") if path.is_file() and not path.name.startswith(TEMP_PREFIX)]
+    found = [path for folder in ("memory", "books") for path in (root / folder).rglob("*")]
+    files = [path for path in found if path.is_file() and not path.name.startswith(TEMP_PREFIX)]
     files += root.glob("MEMORY.md")
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(files)}
 

@@ -12,8 +12,8 @@ from lineage.pipeline.house import House
 from lineage.store import Store
 
 _STORE = frozenset({"create", "replace", "delete"})
-_INDEX = frozenset({"upsert", "restamp", "remove", "complete", "forget", "scrub"})
-_TELEMETRY = frozenset({"count_capture", "count_access", "mark", "forget", "scrub"})
+_INDEX = frozenset({"upsert", "restamp", "remove", "complete", "forget", "scrub", "shelve"})
+_TELEMETRY = frozenset({"count_capture", "count_drops", "count_access", "mark", "forget", "scrub"})
 _NO_PROCESS = 2**22 + 1  # above the highest process id that Linux gives out
 
 

@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from lineage.canon.archived_store import ArchivedStore
+from lineage.canon.archives import Archives
 from lineage.store import LocalStore, MemoryStore, Store
 from lineage.store import lease as lease_function
 
@@ -13,6 +15,7 @@ OPENERS: dict[str, Callable[[Path], Store]] = {
     "local": LocalStore,
     "private": lambda folder: LocalStore(folder / "state", locks=folder / "state" / "locks", private=True),
     "memory": lambda folder: MemoryStore(),
+    "archived": lambda folder: ArchivedStore(LocalStore(folder), Archives(LocalStore(folder))),
 }
 
 

@@ -1,10 +1,18 @@
-"""Budgets: what fits is kept whole and in order, and no byte more."""
+"""Budgets: what fits is kept whole and in order, and no byte more; every part has its share."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core.budget import clipped, fitting
-from tests.support.materials import well_formed
+from lineage.core.budget import Claim, clipped, cost, fitting, rooms, tokens
+from tests.support.materials import texts, well_formed
+
+CLAIMS = st.lists(
+    st.tuples(st.integers(0, 500), st.integers(0, 20), st.integers(0, 20), st.integers(0, 100)).map(
+        lambda drawn: Claim(drawn[0], min(drawn[:2]), drawn[2], max(drawn[2:]))
+    ),
+    max_size=5,
+)
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(-10, 500))
@@ -27,3 +35,63 @@ def test_a_clipped_text_stays_within_the_budget_and_is_a_prefix_by_lines(text: s
 @given(well_formed())
 def test_a_text_that_fits_is_left_alone(text: str) -> None:
     assert clipped(text, len(text.encode()), "…") == text
+
+
+# --- Tokens ----------------------------------------------------------------------------------------------------------
+
+
+@given(texts("語", "🧵", "é", "жук"))
+def test_a_text_never_costs_less_than_a_token_for_four_characters_or_bytes(text: str) -> None:
+    assert tokens(cost(text)) >= -(-len(text) // 4)
+    assert cost(text) >= len(text.encode("utf-8", "replace"))
+    assert cost(text + text) == 2 * cost(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("", 0), ("a", 1), ("four", 1), ("fours", 2), ("é", 1), ("жук", 3), ("日本", 3), ("🧵", 2)]
+)
+def test_tokens_are_rounded_up_and_other_scripts_cost_more(text: str, count: int) -> None:
+    assert tokens(cost(text)) == count
+
+
+# --- Rooms -----------------------------------------------------------------------------------------------------------
+
+
+def budget_of(claims: list[Claim], more: int) -> int:
+    return sum(claim.least for claim in claims) + more
+
+
+@given(CLAIMS, st.integers(0, 1000))
+def test_rooms_fit_into_the_budget_and_are_neither_below_the_least_nor_above_the_cap(
+    claims: list[Claim], more: int
+) -> None:
+    budget = budget_of(claims, more)
+    given_rooms = rooms(claims, budget)
+    assert sum(given_rooms) <= budget
+    for room, claim in zip(given_rooms, claims, strict=True):
+        assert claim.least <= room <= min(claim.need, claim.most(budget))
+
+
+@given(CLAIMS, st.integers(0, 1000))
+def test_nobody_takes_the_floor_of_another(claims: list[Claim], more: int) -> None:
+    budget = budget_of(claims, more)
+    for room, claim in zip(rooms(claims, budget), claims, strict=True):
+        assert room >= min(claim.need, claim.most(budget), more * claim.floor // 100)
+
+
+@given(CLAIMS, st.integers(0, 1000))
+def test_no_room_stays_empty_that_somebody_may_have(claims: list[Claim], more: int) -> None:
+    budget = budget_of(claims, more)
+    given_rooms = rooms(claims, budget)
+    wanted = [min(claim.need, claim.most(budget)) for claim in claims]
+    assert sum(given_rooms) == min(budget, sum(wanted))
+
+
+@given(CLAIMS, st.integers(0, 1000), st.integers(0, 1000))
+def test_with_a_larger_budget_nobody_has_less(claims: list[Claim], one: int, other: int) -> None:
+    small, large = (rooms(claims, budget_of(claims, more)) for more in sorted((one, other)))
+    assert [min(pair) for pair in zip(small, large, strict=True)] == small
+
+
+def test_a_part_takes_its_cap_at_most_however_empty_the_others_are() -> None:
+    assert rooms([Claim(100, 10, 20, 30), Claim(15, 10, 20, 90)], 100) == [30, 15]

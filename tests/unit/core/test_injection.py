@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core.injection import CONTEXT_CLOSING, CONTEXT_OPENING, CUT, OUTPUT, injection
+from lineage.core.budget import cost, tokens
+from lineage.core.injection import CONTEXT_CLOSING, CONTEXT_OPENING, CUT, OUTPUT, TOKENS, injection
 from lineage.harness import NAMES
 from lineage.harness.text import without_injected
 
@@ -115,6 +116,16 @@ def test_any_text_is_one_line_of_ascii_within_the_limit_that_is_stripped_again(
     said = context(harness, text * times)
     assert len(said.encode(encoding)) <= limit
     assert without_injected(said) == ""
+
+
+@with_output
+@pytest.mark.parametrize("character", ["x", "\n", "é", "ж", "✓", "語", "🧵"])
+def test_every_harness_takes_a_block_of_so_many_tokens_whole(harness: str, character: str) -> None:
+    frame = cost(f"{CONTEXT_OPENING}\n\n{CONTEXT_CLOSING}\n")
+    body = "a" + character * ((TOKENS * 4 - frame - 2) // cost(character)) + "b"
+    text = f"{CONTEXT_OPENING}\n{body}\n{CONTEXT_CLOSING}\n"
+    assert TOKENS - 2 <= tokens(cost(text)) <= TOKENS
+    assert context(harness, body) == text.rstrip("\n")
 
 
 def test_importing_it_costs_no_more_than_json() -> None:

@@ -68,7 +68,8 @@ def test_the_steps_stand_in_the_order_of_the_spec_and_each_once() -> None:
 
 def test_source_of_truth_comes_first() -> None:
     assert [step.value for step in ORDER] == [
-        "spool", "claim", "transcript", "summary", "compaction", "manifest", "projection", "rows", "telemetry", "clear",
+        "spool", "claim", "transcript", "summary", "compaction", "manifest", "knowledge", "projection", "rows",
+        "telemetry", "clear",
     ]  # fmt: skip
 
 
@@ -91,6 +92,12 @@ def test_the_projections_follow_a_canonical_write_and_a_job_that_was_left_behind
         assert (Step.PROJECTION in steps) == (stale or Step.PROJECTION in gone), seen
         assert (Step.ROWS in steps) == (stale or Step.ROWS in gone), seen
         assert (Step.TELEMETRY in steps) == (Step.TELEMETRY in gone), seen
+
+
+def test_a_capture_is_learned_from_where_its_transcript_is_written_or_its_job_waits_and_never_else() -> None:
+    for intent, seen in CASES:
+        is_due = seen.spooled or naming.TRANSCRIPT not in seen.present
+        assert (Step.KNOWLEDGE in plan(intent, seen)) == (intent is CAPTURE and is_due), seen
 
 
 def test_the_job_is_spooled_before_the_first_write_and_cleared_after_the_last() -> None:

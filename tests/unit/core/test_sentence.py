@@ -139,6 +139,7 @@ def test_lesson_11_an_anchor_stands_as_a_whole_and_a_path_is_one() -> None:
             f"It was in {anchor}, they said.", anchors(setting, digest)
         )
     assert "no concrete anchor of this session" in faults("It was in myapp.pyx and #123.", {"app.py", "#12"})
+    assert "no concrete anchor of this session" not in faults("他修复了demo中的错误。", {"demo"})
     assert not {"session", "the", "user", "agent"} & anchors(Setting("codex", "0a1b"), Digest())
 
 

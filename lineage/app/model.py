@@ -1,0 +1,64 @@
+"""The language model that this machine is configured for, if any. (format: Workspace; lessons: 14, 40)"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lineage.config.machine import COMMAND, LIBRARY, MachineSettings, ModelSettings, machine_settings
+from lineage.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from lineage.extract.model.port import Model, Provider
+    from lineage.telemetry import Telemetry
+
+_OTHERS_WRITE = 0o002
+_OF_A_SESSION = ("CLAUDECODE",)
+"""What says that a program runs inside of a session; Claude Code refuses to start where it is set."""
+
+
+def machine_file(environment: Mapping[str, str], home: Path) -> Path:
+    """`$XDG_CONFIG_HOME/lineage/config.toml`, `~/.config/lineage/config.toml` where that is not set or not absolute."""
+    named = Path(environment.get("XDG_CONFIG_HOME") or "")
+    return (named if named.is_absolute() else home / ".config") / "lineage" / "config.toml"
+
+
+def read_machine_settings(path: Path) -> MachineSettings:
+    """The settings of this machine, the defaults where there is no file. Raises InvalidInput for one that is wrong,
+    cannot be read, or may be changed by every user of the machine: it names programs to run."""
+    try:
+        status = path.stat()
+        text = path.read_bytes().decode("utf-8", "replace")
+    except (FileNotFoundError, NotADirectoryError):
+        return MachineSettings()
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}", hint="mend it, or move it away") from error
+    if os.name != "nt" and status.st_mode & _OTHERS_WRITE:
+        raise InvalidInput(f"{path} may be changed by anybody", hint=f"run `chmod o-w {path}`")
+    return machine_settings(text, str(path))
+
+
+def model_of(settings: ModelSettings, telemetry: "Telemetry", day: str) -> "Model | None":
+    """What use cases ask; None where no provider is configured."""
+    from lineage.pipeline.metering import Limits, Metered
+
+    provider = provider_of(settings, os.environ)
+    limits = Limits(settings.calls_per_day, settings.tokens_per_day, settings.max_prompt_chars)
+    return Metered(provider, telemetry, limits, day) if provider else None
+
+
+def provider_of(settings: ModelSettings, environment: Mapping[str, str]) -> "Provider | None":
+    """The provider, whose processes ring no doorbell: what they do is no session of anybody's. (lessons: 14)"""
+    kept = {name: value for name, value in environment.items() if name not in _OF_A_SESSION}
+    own = {**kept, "LINEAGE_SUPPRESS": "1", "NO_COLOR": "1"}
+    seconds, most_bytes = settings.timeout_seconds, settings.max_answer_bytes
+    if settings.provider == COMMAND:
+        from lineage.extract.model.command import Command
+
+        program, *arguments = settings.command
+        return Command((os.path.expanduser(program), *arguments), own, seconds, most_bytes)  # noqa: PTH111
+    if settings.provider == LIBRARY:
+        from lineage.extract.model.library import Library
+
+        return Library.of(settings.name, own, seconds, most_bytes)
+    return None

@@ -1,0 +1,69 @@
+"""The workspace's store with its archive behind it: the one place that knows whether an artifact lies in `memory/` or
+in a bundle. (issue 6, 9)
+
+An archived artifact is read, listed, replaced and deleted under the path that it had. Where a plain file lies at that
+path too, as after a crash or a sync, the plain file is what is read.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from lineage.canon.archives import Archives, stamp_of
+from lineage.core.archive import is_archivable
+from lineage.core.naming import MEMORY
+from lineage.store import Blob, Entry, ExistsError, MissingError, Store, read_or_none
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedStore:
+    """A store like the one below it. Where a bundle is damaged, `read` raises FormatError."""
+
+    plain: Store
+    archives: Archives
+
+    def create(self, key: str, data: bytes, *, frozen: bool = False) -> str:
+        if is_archivable(key) and self.archives.holds(key):
+            raise ExistsError(f"{key} exists already")
+        return self.plain.create(key, data, frozen=frozen)
+
+    def read(self, key: str) -> Blob:
+        try:
+            return self.plain.read(key)
+        except MissingError:
+            blob = self.archives.read(key) if is_archivable(key) else None
+            if blob is None:
+                raise
+            return blob
+
+    def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
+        if is_archivable(key) and read_or_none(self.plain, key) is None and self.archives.holds(key):
+            self.archives.swap(key, data, version)
+            return self.read(key).version
+        return self.plain.replace(key, data, version, frozen=frozen)
+
+    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+        plain = self.plain.list(prefix, after)
+        if prefix not in ("", MEMORY):
+            return plain
+        there = list(plain)  # before the bundles: what is archived meanwhile is in one of the two
+        archived = self.archives.members()
+        if not archived:
+            return iter(there)
+        keys = {entry.key for entry in there}
+        found = (Entry(path, stamp_of(member)) for path, member in archived.items())
+        return iter(sorted([*there, *(entry for entry in found if entry.key > after and entry.key not in keys)]))
+
+    def delete(self, key: str) -> None:
+        if is_archivable(key):
+            self.archives.drop([key])
+        self.plain.delete(key)
+
+    def mutex(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
+        return self.plain.mutex(name, wait=wait)
+
+    def exposed(self) -> tuple[str, ...]:
+        return self.plain.exposed()
+
+    def tidy(self) -> int:
+        return self.plain.tidy() + self.archives.tidy()

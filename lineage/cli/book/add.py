@@ -1,0 +1,34 @@
+"""`lineage book add`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from lineage.cli import options
+from lineage.cli.texts import text_or_stdin
+
+
+@click.command("add")
+@click.argument("scope")
+@click.argument("kind")
+@click.argument("text")
+@click.option("--tag", "tags", metavar="TAG", multiple=True, help="A tag; may be given several times.")
+@click.option("--supersedes", metavar="ID", multiple=True, help="An entry of this book that it takes the place of.")
+@options.as_json
+@options.workspace
+def command(
+    root: Path, scope: str, kind: str, text: str, tags: Sequence[str], supersedes: Sequence[str], as_json: bool
+) -> int:
+    """Add an entry to a book: `lineage remember` with scope and kind named. TEXT `-` is stdin.
+
+    \b
+    Example:
+      lineage book add project/lineage lesson "The index is rebuilt, never mended."
+    """
+    from lineage.app import caller, with_house
+    from lineage.cli.remember import report
+    from lineage.pipeline.remembering import Memo, remember
+
+    memo = Memo(text=text_or_stdin([text]), scope=scope, kind=kind, tags=tuple(tags), supersedes=tuple(supersedes))
+    return report(with_house(root, lambda house: remember(house, memo, caller()), writes=True), as_json=as_json)

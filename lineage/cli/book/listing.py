@@ -1,0 +1,67 @@
+"""`lineage book list`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lineage.cli import options
+from lineage.cli.book.printing import as_object, say_entry
+from lineage.cli.output import say, say_json
+
+if TYPE_CHECKING:
+    from lineage.pipeline.bookkeeping import Overview
+
+
+@click.command("list")
+@click.option("--scope", metavar="SCOPE", help="Only the books of one scope, for example global or project/NAME.")
+@click.option("--pending", is_flag=True, help="Only what waits for confirmation, with the entries.")
+@options.as_json
+@options.workspace
+def command(root: Path, scope: str | None, pending: bool, as_json: bool) -> int:
+    """The books, and how many entries each has: in use, waiting, archived, forgotten.
+
+    \b
+    Example:
+      lineage book list --scope global
+      lineage book list --pending
+    """
+    from lineage.app import with_house
+    from lineage.pipeline.bookkeeping import overview
+
+    books = with_house(root, lambda house: overview(house, scope), needs_index=False)
+    shown = [book for book in books if book.waiting or not pending]
+    if as_json:
+        say_json({"books": [_as_object(book, pending=pending) for book in shown]})
+        return 0
+    for book in shown:
+        _say(book, pending=pending)
+    if not shown:
+        say("nothing waits" if pending else "no books yet: `lineage remember TEXT` begins one")
+    elif pending:
+        say("`lineage book confirm ID` shows where an entry came from, and asks; `lineage book forget ID` drops it")
+    return 0
+
+
+def _say(book: "Overview", *, pending: bool) -> None:
+    counts = {"waiting": len(book.waiting), "archived": book.archived, "forgotten": book.forgotten}
+    more = "".join(f", {count} {what}" for what, count in counts.items() if count)
+    noun = "entry" if book.entries == 1 else "entries"
+    say(f"{book.ref.scope:24} {book.ref.kind:20} {book.entries} {noun}{more}")
+    for problem in book.problems:
+        say(f"    problem: {problem}")
+    for place in book.waiting if pending else ():
+        say_entry(place)
+
+
+def _as_object(book: "Overview", *, pending: bool) -> dict[str, Any]:
+    return {
+        "scope": book.ref.scope,
+        "kind": book.ref.kind,
+        "path": book.ref.path,
+        "entries": book.entries,
+        "waiting": len(book.waiting),
+        "archived": book.archived,
+        "forgotten": book.forgotten,
+        "problems": list(book.problems),
+    } | ({"pending": [as_object(place) for place in book.waiting]} if pending else {})

@@ -1,0 +1,86 @@
+"""`lineage book migrate`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lineage.cli import options
+from lineage.cli.output import say, say_json
+
+if TYPE_CHECKING:
+    from lineage.pipeline.migrating import Source
+
+
+@click.command("migrate")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--agent", "agent_id", metavar="ID", help="Whose notes they are; else the agent that their place names.")
+@click.option("--dry-run", is_flag=True, help="Say what would become of each file; write nothing.")
+@options.as_json
+@options.workspace
+def command(root: Path, paths: Sequence[str], agent_id: str | None, dry_run: bool, as_json: bool) -> int:
+    """Bring notes that agents kept in files of their own into books; the files stay as they are.
+
+    PATH is a file, or a folder with notes: a project's, `.memory`, `~/.claude`, an OpenClaw workspace. What was taken
+    counts as derived; AGENT_MEMORY.md waits, and so does what grants a permission or speaks of the agent itself. Every
+    line is in a book afterwards, or is named as left out, which makes the exit code 1. Again, it adds what is new.
+    Only you can migrate, no agent.
+
+    \b
+    Example:
+      lineage book migrate ~/.claude --dry-run
+      lineage book migrate ~/demo/.memory --agent ann
+    """
+    from lineage.app import caller, with_house
+    from lineage.pipeline.migrating import Asked, migrate
+
+    named = tuple(Path(path).expanduser().absolute() for path in paths)
+    asked = Asked(paths=named, root=root, agent_id=agent_id, is_dry=dry_run)
+    found = with_house(root, lambda house: migrate(house, asked, caller()), writes=not dry_run)
+    if as_json:
+        say_json({"dry_run": dry_run, "files": [_as_object(source) for source in found]})
+    else:
+        _say(found, dry_run=dry_run)
+    return 0 if all(source.is_whole for source in found) else 1
+
+
+def _as_object(source: "Source") -> dict[str, Any]:
+    from lineage.pipeline.migrating import STATES
+
+    keys = ("line", "scope", "kind", "state", "reason")
+    return {
+        "path": source.path,
+        "skipped": source.skipped or None,
+        "problem": source.problem or None,
+        "counts": {state: source.counts[state] for state in STATES},
+        "redactions": dict(sorted(source.redactions.items())),
+        "entries": [{key: getattr(one, key) or None for key in keys} for one in source.taken],
+    }
+
+
+def _say(found: "Sequence[Source]", *, dry_run: bool) -> None:
+    from lineage.pipeline.migrating import STATES
+
+    for source in found:
+        counts = ", ".join(f"{source.counts[state]} {state}" for state in STATES if source.counts[state])
+        left = source.skipped or source.problem
+        say(f"{source.path}: " + (f"not taken: {left}" if left else counts or "empty"))
+        _say_places(source)
+    if not found:
+        say("no notes there")
+    elif any(source.counts["waiting"] for source in found) and not dry_run:
+        say("`lineage book list --pending` shows what waits, `lineage book confirm ID` puts it in force")
+    if dry_run:
+        say("nothing was written")
+
+
+def _say_places(source: "Source") -> None:
+    """What isn't simply in a book now, by line."""
+    for one in source.taken:
+        if one.state not in ("kept", "known"):
+            say(
+                f"    line {one.line}: {one.state}{f' ({one.reason})' if one.reason else ''}, {one.kind} of {one.scope}"
+            )
+    if source.redactions:
+        say("    redacted: " + ", ".join(f"{name} {count}" for name, count in sorted(source.redactions.items())))

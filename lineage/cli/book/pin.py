@@ -1,0 +1,28 @@
+"""`lineage book pin`."""
+
+from pathlib import Path
+
+import click
+
+from lineage.cli import options
+from lineage.cli.book.printing import report
+
+
+@click.command("pin")
+@click.argument("entry_id", metavar="ID")
+@click.option("--undo", is_flag=True, help="Let it roll over again.")
+@options.as_json
+@options.workspace
+def command(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
+    """Keep an entry in use: it never rolls over into an archive. Only you can pin, no agent.
+
+    \b
+    Example:
+      lineage book pin 718d
+      lineage book pin 718d --undo
+    """
+    from lineage.app import caller, with_house
+    from lineage.pipeline.bookkeeping import pin
+
+    place = with_house(root, lambda house: pin(house, entry_id, pinned=not undo, caller=caller()), writes=True)
+    return report(place, "no longer pinned" if undo else "pinned", as_json=as_json)

@@ -1,0 +1,125 @@
+"""`lineage bundle`: sessions and global books as portable files."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lineage.cli import options
+from lineage.cli.output import say, say_json
+from lineage.core.wording import counted
+from lineage.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from lineage.pipeline.bundling import Imported, ImportedSession
+
+
+@click.group("bundle")
+def command() -> None:
+    """Take a session, or the global books, from one workspace into another.
+
+    A bundle is one file: a ZIP of a session's artifacts, manifest and books, each with its hash. It is judged as a
+    whole before anything of it is written.
+
+    \b
+    Example:
+      lineage bundle export 2489c83d -o ~/session.zip
+      lineage bundle import ~/session.zip --dry-run
+      lineage bundle import ~/session.zip
+    """
+
+
+@command.command("export")
+@click.argument("session", required=False)
+@click.option("--global", "is_global", is_flag=True, help="The global books instead of a session.")
+@click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), required=True, help="Where to write it."
+)
+@click.option(
+    "--include-private", is_flag=True, help="Take a private session out, too; the bundle says that it is one."
+)
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@options.as_json
+@options.workspace
+def export(
+    root: Path, session: str | None, output: Path, is_global: bool, include_private: bool, force: bool, as_json: bool
+) -> int:
+    """Write a SESSION, or the global books, to one file; exporting the same state again gives the same file.
+
+    \b
+    Example:
+      lineage bundle export 2489c83d -o ~/again.zip --force
+    """
+    from lineage.app import bundling
+
+    if is_global == (session is not None):
+        raise InvalidInput("name a session, or give --global", hint="lineage bundle export SESSION -o FILE")
+    made = bundling.export(root, session, output.expanduser(), include_private=include_private, force=force)
+    if as_json:
+        say_json({"file": str(output), "bytes": len(made.data), **asdict(made.bundle)})
+        return 0
+    say(f"{output}: {counted(len(made.bundle.members), 'file')}, {len(made.data):,} bytes")
+    for bundled in made.bundle.sessions:
+        say(f"  session {bundled.session_id} of {bundled.agent_id}{' (private)' if made.bundle.private else ''}")
+    return 0
+
+
+@command.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--restore", is_flag=True, help="Keep the session's ids: it is brought back, not copied.")
+@click.option("--trust", is_flag=True, help="The bundle is your own: its global entries need not be confirmed.")
+@click.option("--dry-run", is_flag=True, help="Judge the bundle and show what would be written, and write nothing.")
+@options.as_json
+@options.workspace
+def import_(root: Path, file: Path, restore: bool, trust: bool, dry_run: bool, as_json: bool) -> int:
+    """Bring the sessions or global books of a bundle FILE into this workspace.
+
+    A session gets a fresh id, and everything that refers to it follows; with `--restore` it keeps its own, where the
+    workspace has no other of it. Global entries wait for `lineage book confirm`. What was removed or forgotten here
+    does not come back.
+
+    \b
+    Example:
+      lineage bundle import ~/session.zip --restore
+    """
+    from lineage.app import bundling
+
+    done = bundling.import_file(root, file.expanduser(), restore=restore, trust=trust, dry_run=dry_run)
+    if as_json:
+        say_json(asdict(done))
+    else:
+        _say(done)
+    return 0
+
+
+def _say(done: "Imported") -> None:
+    for session in done.sessions:
+        _say_session(session, dry_run=done.dry_run)
+    for path, count in done.entries.items():
+        say(f"{path}: {count} {_would(done.dry_run)}")
+    if done.holds == "global" and not done.entries:
+        say("no entry is new here")
+    _say_counts("left out", done.dropped)
+    _say_counts("redacted", done.redactions)
+    if done.defused:
+        say(f"made harmless: {counted(done.defused, 'file')} in which something would have run")
+
+
+def _say_session(session: "ImportedSession", *, dry_run: bool) -> None:
+    status = f"would be {session.status}" if dry_run else session.status
+    say(f"{status}: session {session.session_id} of {session.agent_id}{' (private)' if session.private else ''}")
+    if session.imported_from:
+        say(f"  from {', '.join(session.imported_from)}")
+    for path in session.files:
+        say(f"  {path}")
+
+
+def _say_counts(what: str, counts: Mapping[str, int]) -> None:
+    if counts:
+        say(f"{what}: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
+
+
+def _would(dry_run: bool) -> str:
+    return "would be added" if dry_run else "added"

@@ -1,0 +1,39 @@
+"""`lineage resume`."""
+
+import shlex
+from pathlib import Path
+
+import click
+
+from lineage.cli import options, programs
+from lineage.cli.output import say, say_json
+
+
+@click.command("resume")
+@click.argument("session")
+@programs.folder
+@click.option("--run", "runs", is_flag=True, help="Run it, instead of printing it.")
+@options.as_json
+@options.workspace
+def command(root: Path, session: str, project: Path | None, runs: bool, as_json: bool) -> int:
+    """Print the command line that resumes a session in its harness, or run it in the session's folder.
+
+    SESSION is a session id, key, token, or an unambiguous prefix of one.
+
+    \b
+    Example:
+      lineage resume 2489c83d
+    """
+    from lineage.app import launching
+
+    found = launching.resumable(root, session, project)
+    if runs:
+        return launching.resume(found)
+    if as_json:
+        target = found.target
+        named = {"session_id": target.session_id, "session_token": target.session_token, "harness": target.harness}
+        say_json({**named, "folder": target.folder, "command": list(found.call.words)})
+        return 0
+    line = shlex.join(found.call.words)
+    say(f"cd {shlex.quote(found.target.folder)} && {line}" if found.target.folder else line)
+    return 0

@@ -1,0 +1,30 @@
+"""`lineage send`."""
+
+from pathlib import Path
+
+import click
+
+from lineage.cli import options, programs
+
+
+@click.command("send")
+@click.argument("session")
+@click.argument("text")
+@programs.folder
+@programs.timeout
+@options.as_json
+@options.workspace
+def command(root: Path, session: str, text: str, project: Path | None, seconds: float, as_json: bool) -> int:
+    """Send a session a message by its harness's own program, print the answer as it comes, and capture both.
+
+    SESSION is a session id, key, token, or an unambiguous prefix of one. The harness's own settings say what its agent
+    may do. Exit 1 where the program fails or takes too long.
+
+    \b
+    Example:
+      lineage send 2489c83d "Is the reader mended?" --project ~/demo
+    """
+    from lineage.app import launching
+
+    answer = programs.Answer(as_json=as_json)
+    return answer.report(launching.send(root, session, text, project=project, terms=answer.terms(seconds)))

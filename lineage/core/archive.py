@@ -1,0 +1,110 @@
+"""Where archived artifacts lie, by name alone. (issue 6, 9)
+
+    archive/2026-01/2026-01.md                 the month's list of what was archived, a projection
+    archive/2026-01/memory/<stem>--<kind>.md   what links to the artifact lead to, a projection
+    archive/2026-01/bundles/<slot>-<n>.zip     a bundle with the artifacts, byte for byte, under their own paths
+    archive/2026-01/bundles/<slot>-<n>.json    its description once more, so that a listing need not open it
+
+An artifact's month is that of its own stem. A bundle never changes: what has to is written as the next revision of its
+slot, and the highest revision is in force, so that names alone say which one that is after a crash between the two.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from lineage.core import naming
+from lineage.core.bundle import Bundle, Member
+
+ARCHIVE = "archive/"
+
+_MONTH = r"\d{4}-\d\d"
+_PART = re.compile(rf"{ARCHIVE}({_MONTH})/bundles/([0-9a-f]{{16}})-([1-9]\d{{0,8}})\.(zip|json)")
+_INSIDE = re.compile(rf"{ARCHIVE}({_MONTH})/(?:(bundles/)|(memory/)|(\1\.md$))")
+
+
+class Part(NamedTuple):
+    """One revision of a slot: a bundle of a month."""
+
+    month: str
+    slot: str
+    revision: int
+
+    @property
+    def path(self) -> str:
+        return f"{bundles_folder(self.month)}{self.slot}-{self.revision}.zip"
+
+    @property
+    def catalog(self) -> str:
+        return f"{bundles_folder(self.month)}{self.slot}-{self.revision}.json"
+
+    @property
+    def next(self) -> "Part":
+        return self._replace(revision=self.revision + 1)
+
+
+def is_archivable(path: str) -> bool:
+    """Whether a path is that of an artifact, which an archive can hold; manifests stay where they are."""
+    name = naming.parse_path(path)
+    return name is not None and name.kind in naming.IMMUTABLE
+
+
+def month_of(path: str) -> str:
+    """The month whose archive an artifact belongs to.
+
+    >>> month_of("memory/2026-03-28T22-34-06.792Z--h7k3n4p2m2x6q3r5--summary.md")
+    '2026-03'
+    """
+    return path.removeprefix(naming.MEMORY)[:7]
+
+
+def bundles_folder(month: str) -> str:
+    return f"{ARCHIVE}{month}/bundles/"
+
+
+def month_path(month: str) -> str:
+    """The note that lists what was archived of a month."""
+    return f"{ARCHIVE}{month}/{month}.md"
+
+
+def note_path(path: str) -> str:
+    """The note that a link to an archived artifact leads to: Obsidian finds it by the end of its path."""
+    return f"{ARCHIVE}{month_of(path)}/{path}"
+
+
+def parse_part(key: str) -> tuple[Part, bool] | None:
+    """The part that a key belongs to, and whether it is the bundle itself; None for anything else."""
+    match = _PART.fullmatch(key)
+    return (Part(match[1], match[2], int(match[3])), match[4] == "zip") if match else None
+
+
+def is_part(key: str) -> bool:
+    """Whether a key is that of a bundle of the archive."""
+    found = parse_part(key)
+    return found is not None and found[1]
+
+
+def archived_path(key: str) -> str | None:
+    """The artifact that a note of the archive stands for, by the note's key; None for anything else."""
+    path = key[len(ARCHIVE) + 8 :]
+    return path if is_archivable(path) and note_path(path) == key else None
+
+
+def month_within(key: str) -> str | None:
+    """The month whose archive a key lies in, where lineage keeps files; None elsewhere in the folder."""
+    match = _INSIDE.match(key)
+    return match[1] if match else None
+
+
+def in_force(parts: Iterable[Part]) -> list[Part]:
+    """The highest revision of each slot, in order."""
+    newest = {(part.month, part.slot): part for part in sorted(parts)}
+    return sorted(newest.values())
+
+
+def narrowed(bundle: Bundle, members: tuple[Member, ...]) -> Bundle:
+    """The description of a bundle that holds these members of it only."""
+    tokens = {name.token for member in members if (name := naming.parse_path(member.path))}
+    held = tuple(session for session in bundle.sessions if session.session_token in tokens)
+    return replace(bundle, members=members, sessions=held)

@@ -1,0 +1,81 @@
+"""The notes of an archive: what the links to archived artifacts lead to, and a list for each month. (issue 6, 9)
+
+Pure functions of the artifacts: the bundles are the truth, and each of these can be made again.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from lineage.core import frontmatter, naming, transcript
+from lineage.core.documents import Artifact
+from lineage.core.ledger import Entry, Head, grouped
+from lineage.core.links import escaped, wikilink
+from lineage.core.times import day
+from lineage.core.wording import counted
+from lineage.errors import FormatError
+
+KIND = "archive"
+_VERSION = "1"
+_PRIVATE = "(private session)"
+_TAGS = ["lineage", "lineage/archive"]
+
+
+def note_of(artifact: Artifact, data: bytes) -> bytes:
+    """The note of an archived artifact: a summary or compaction as it is, a transcript's turns without their text, so
+    that a link to a turn leads to its place. `data` is the artifact's file."""
+    if artifact.kind != naming.TRANSCRIPT:
+        return data
+    siblings = artifact.body.partition("\n")[0]
+    token = artifact.identity.token
+    notice = f"> Archived: `lineage show {token} --turns A-B` prints what was said in these turns."
+    turns = [replace(turn, text="", name="", input="", error=False) for turn in transcript.parsed(artifact.body)]
+    meta: dict[str, frontmatter.Value] = {
+        "kind": "archived-transcript",
+        "captured_at": artifact.captured_at,
+        "title": artifact.title,
+        "aliases": artifact.aliases,
+        "tags": _TAGS,
+    }
+    return frontmatter.dump(meta, transcript.rendered(f"{siblings}\n\n{notice}", turns)).encode()
+
+
+def month_note(month: str, heads: Iterable[Head], contents: str) -> bytes:
+    """The list of a month's archived captures and compactions, oldest first; `contents` says what it was made of."""
+    entries = list(grouped(sorted(heads, key=lambda head: head.stem)))
+    sessions = len({entry.stem.rpartition("--")[2] for entry in entries})
+    meta: dict[str, frontmatter.Value] = {"kind": KIND, "month": month, "contents": contents, "tags": _TAGS}
+    return frontmatter.dump(meta, "\n".join(_lines(month, entries, sessions))).encode()
+
+
+def _lines(month: str, entries: Sequence[Entry], sessions: int) -> Iterable[str]:
+    yield f"# Archive {month}"
+    yield ""
+    yield f"> {counted(len(entries), 'capture')} of {counted(sessions, 'session')}, packed into `bundles/`:"
+    yield "> `lineage show`, `search` and `remove` work on them as ever. Derived: edits here are lost."
+    for date, group in groupby(entries, key=lambda entry: day(naming.captured_at_of(entry.stem))):
+        yield from ("", f"## {date}", "", *map(_row, group))
+    yield ""
+
+
+def _row(entry: Entry) -> str:
+    sentence = escaped(entry.sentence) if entry.is_public else _PRIVATE
+    links = " ".join(wikilink(path, label) for path, label in entry.links)
+    return f"- {naming.captured_at_of(entry.stem)} | session={escaped(entry.session_id)} | {sentence} {links}"
+
+
+def contents_of(hashes: Mapping[str, str]) -> str:
+    """What a month's notes are made of, by path and hash: equal where the notes are."""
+    text = "\n".join([_VERSION, *(f"{digest} {path}" for path, digest in sorted(hashes.items()))])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def said_of(data: bytes) -> str | None:
+    """What a month's note says that it was made of; None where the file is no such note."""
+    try:
+        meta = frontmatter.load(data.decode("utf-8"))[0]
+    except (FormatError, UnicodeDecodeError):
+        return None
+    contents = meta.get("contents")
+    return contents if meta.get("kind") == KIND and isinstance(contents, str) else None

@@ -1,0 +1,53 @@
+"""Lessons, 20: "Ids from a count of what exists: 105 adds left 100 entries with 96 distinct ids."
+
+Fails where an id is made of anything that other entries change: a count, a time, a place in the file.
+"""
+
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lineage.core.entry import entry_id
+from lineage.pipeline.bookkeeping import forget, opened
+from lineage.pipeline.house import House
+from lineage.pipeline.remembering import Memo, remember
+from tests.support.houses import at, memory_house
+
+
+def ids(house: House, scope: str, kind: str) -> list[str]:
+    refs = house.canon.books.shelves(scope, kind)
+    return [place.entry.id for ref in refs for place in opened(house, ref).places]
+
+
+def test_105_adds_make_105_entries_with_105_ids(tmp_path: Path) -> None:
+    with memory_house(tmp_path) as house:
+        for number in range(105):
+            later = at(house, f"2026-11-21T12:{number // 60:02d}:{number % 60:02d}.000Z")
+            memo = Memo(text=f"The decision of day {number} holds.", scope="agent/ann", kind="decision")
+            assert remember(later, memo).status == "remembered"
+        found = ids(house, "agent/ann", "decision")
+        assert (len(found), len(set(found))) == (105, 105)
+        assert len(opened(house, house.canon.books.shelves("agent/ann", "decision")[0]).places) <= 30
+
+
+def test_forgetting_in_between_gives_no_id_away(tmp_path: Path) -> None:
+    with memory_house(tmp_path) as house:
+        first = remember(house, Memo(text="The first note is this.")).id
+        second = remember(house, Memo(text="The second note is this.")).id
+        forget(house, str(first))
+        third = remember(house, Memo(text="The third note is this.")).id
+        assert len({first, second, third}) == 3
+        assert set(ids(house, "global", "note")) == {second, third}
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["global", "agent/a"]), st.sampled_from(["note", "fact"]), st.text(min_size=1)),
+        unique_by=lambda one: (one[0], one[1], one[2].strip()),
+    )
+)
+def test_an_id_is_of_the_entry_alone(entries: list[tuple[str, str, str]]) -> None:
+    alone = {one: entry_id(*one, None) for one in entries}
+    assert {one: entry_id(*one, None) for one in reversed(entries)} == alone

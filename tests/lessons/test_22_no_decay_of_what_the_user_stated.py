@@ -1,0 +1,53 @@
+"""Lessons, 22: "Decay hides a user-stated preference after 16 turns."
+
+Fails where `ranked` of pipeline/knowledge.py puts what is newer before what the user stated, where age or the number of
+sessions has a part in it, and where `stays` of core/rollover.py lets such an entry roll over.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from lineage.core.entry import ASSISTANT_TURN
+from lineage.core.window import Window
+from lineage.pipeline.context import Asked, context
+from lineage.pipeline.house import House
+from lineage.pipeline.publishing import publish_all, rendered
+from tests.support.books import put
+from tests.support.houses import at, end, house_at, turns
+
+STATED = "Prefers tabs over spaces in Makefiles."
+
+
+def talk(house: House, count: int) -> None:
+    """Sessions of many turns, each of which leaves something derived."""
+    for number in range(count):
+        words = [f"Step {number}.{turn}" for turn in range(20)]
+        hour = f"2026-11-{number % 20 + 1:02d}T{number % 24:02d}"
+        end(house, f"s-{number}", transcript=turns(*words, start=f"{hour}:00"))
+        for kind in ("preference", "decision", "note"):
+            body = f"Derived {kind} {number} is that the demo needs care."
+            put(house, "global", kind, body, source=ASSISTANT_TURN, at=f"{hour}:30:00Z")
+    publish_all(house)
+
+
+@pytest.mark.parametrize("year", [2019, 2026])
+def test_after_many_turns_and_years_it_is_still_said_first(tmp_path: Path, year: int) -> None:
+    with house_at(tmp_path, now="2026-11-21T12:00:00.000Z") as house:
+        put(house, "global", "preference", STATED, at=f"{year}-01-01T00:00:00Z")
+        talk(house, 40)
+        for now in ("2026-11-21T12:00:00.000Z", "2031-11-21T12:00:00.000Z"):
+            text = context(at(house, now), Asked(project="/home/ada/demo")).text
+            (first, *_) = text.partition("## Preferences and decisions\n")[2].split("\n")
+            assert first == f"> - [user-stated] preference, {year}-01-01: {STATED}"
+        head = rendered(house, "default", house.index.ledger("default", Window.ending(house.now))).text
+        assert head.partition("## Curated Memory\n\n")[2].startswith(f"- [user-stated] {STATED}")
+
+
+def test_it_outlives_the_cap_of_its_book(tmp_path: Path) -> None:
+    with house_at(tmp_path, now="2026-11-21T12:00:00.000Z") as house:
+        put(house, "global", "preference", STATED, at="2019-01-01T00:00:00Z")
+        for number in range(150):
+            put(house, "global", "preference", f"Derived {number}.", source=ASSISTANT_TURN)
+        house.canon.books.roll_over("global", "preference")
+        assert STATED in context(house, Asked()).text

@@ -1,0 +1,194 @@
+"""A store with an archive behind it against a dictionary: nobody above can tell where an artifact lies. (issue 6, 9)
+
+Artifacts of two months are created, replaced, deleted, packed in any grouping, and their plain files give way, or
+don't; writers die at any call; bundles' catalogs are lost; the store is tidied. After each step every read, the listing
+and its stamps are those of a dictionary; equal stamps mean equal content.
+
+Fails with `plain` read behind the archive's listing, without `holds` in `create`, without `drop` in `delete`, with the
+lowest revision in force, and without the comparison in `give_way`.
+"""
+
+import hashlib
+from collections.abc import Iterator
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from lineage.canon.archived_store import ArchivedStore
+from lineage.canon.archives import Archives
+from lineage.core import naming
+from lineage.core.archive import ARCHIVE, month_of, parse_part
+from lineage.core.bundle import SESSIONS, Bundle, Bundled
+from lineage.core.identity import Identity
+from lineage.store import ConflictError, ExistsError, MemoryStore, read_or_none
+from tests.support.faults import Crash, Fuse, Mortal
+
+WHO = [Identity("default", f"s-{number}") for number in (1, 2)]
+TIMES = ("2026-01-05T10:00:00.000Z", "2026-01-31T23:59:59.999Z", "2026-02-01T00:00:00.000Z")
+PATHS = [
+    *(naming.artifact_path(naming.stem(time, WHO[0].token), naming.TRANSCRIPT) for time in TIMES),
+    *(naming.artifact_path(naming.stem(TIMES[0], who.token), naming.SUMMARY) for who in WHO),
+]
+OTHERS = ["memory/mine.md", naming.artifact_path(naming.stem(TIMES[0], WHO[0].token), naming.MANIFEST), "books/x.md"]
+
+paths = st.sampled_from(PATHS)
+keys = st.sampled_from([*PATHS, *OTHERS])
+contents = st.binary(max_size=40)
+
+
+class ArchiveMachine(RuleBasedStateMachine):
+    @initialize()
+    def begin(self) -> None:
+        self.plain = MemoryStore()
+        self.model: dict[str, bytes] = {}
+        self.stamps: dict[tuple[str, str], bytes] = {}
+        self.open()
+        for path in PATHS[:3]:
+            self.create(path, path.encode())
+        self.pack(set(PATHS[:2]), gives_way=True, death=None)
+
+    def open(self, fuse: Fuse | None = None) -> ArchivedStore:
+        below = Mortal(self.plain, fuse, ("create", "replace", "delete"), "store") if fuse else self.plain
+        archives = Archives(below)
+        store = ArchivedStore(below, archives)
+        if fuse is None:
+            self.store = store
+        return store
+
+    @rule(key=keys, data=contents)
+    def create(self, key: str, data: bytes) -> None:
+        try:
+            self.store.create(key, data, frozen=True)
+        except ExistsError:
+            assert key in self.model
+        else:
+            assert key not in self.model
+            self.model[key] = data
+
+    @precondition(lambda self: self.model)
+    @rule(draw=st.data(), data=contents, is_current=st.booleans())
+    def replace(self, draw: st.DataObject, data: bytes, is_current: bool) -> None:
+        key = draw.draw(st.sampled_from(sorted(self.model)))
+        version = self.store.read(key).version if is_current else "another"
+        try:
+            new = self.store.replace(key, data, version, frozen=True)
+        except ConflictError:
+            assert not is_current
+        else:
+            assert is_current
+            self.model[key] = data
+            assert self.store.read(key).version == new
+
+    @rule(key=keys)
+    def delete(self, key: str) -> None:
+        self.store.delete(key)
+        self.model.pop(key, None)
+
+    @rule(chosen=st.sets(paths, min_size=1), gives_way=st.booleans(), death=st.none() | st.integers(1, 12))
+    def pack(self, chosen: set[str], gives_way: bool, death: int | None) -> None:
+        """Plain files go into a bundle of their month each; the run may die."""
+        store = self.open(Fuse(death)) if death else self.store
+        try:
+            for month, files in self.plain_files(chosen):
+                if not any(store.archives.holds(path) for path in files):
+                    store.archives.put(month, _bundle(files), files)
+                for path in files if gives_way else ():
+                    assert store.archives.give_way(path)
+        except Crash:
+            self.open()
+        self.settle()
+
+    @rule(chosen=st.sets(paths, min_size=1), death=st.integers(1, 12))
+    def die_in_a_drop(self, chosen: set[str], death: int) -> None:
+        """A removal that dies is finished by the next try."""
+        try:
+            store = self.open(Fuse(death))
+            for path in sorted(chosen):
+                store.delete(path)
+        except Crash:
+            self.open()
+        self.store.archives.drop(chosen)
+        for path in chosen:
+            self.delete(path)
+
+    @rule(path=paths, data=contents)
+    def other_content_comes_back(self, path: str, data: bytes) -> None:
+        """A plain file is what is read, and it never gives way to other bytes than its own."""
+        if not self.store.archives.holds(path) or data == self.model[path]:
+            return
+        self.plain.create(path, data)
+        assert self.store.read(path).data == data
+        assert not self.store.archives.give_way(path)
+        assert self.plain.read(path).data == data
+        self.store.archives.drop([path])
+        self.model[path] = data
+
+    @rule(draw=st.data())
+    def lose_a_catalog(self, draw: st.DataObject) -> None:
+        found = [entry.key for entry in self.plain.list(ARCHIVE) if entry.key.endswith(".json")]
+        if found:
+            self.plain.delete(draw.draw(st.sampled_from(found)))
+
+    @rule()
+    def tidy(self) -> None:
+        self.store.tidy()
+        assert self.store.archives.superseded() == []
+        parts = [parse_part(entry.key) for entry in self.plain.list(ARCHIVE)]
+        assert sorted(found[0] for found in parts if found and found[1]) == sorted(
+            found[0] for found in parts if found and not found[1]
+        )
+        assert self.store.tidy() == 0
+
+    @rule()
+    def reopen(self) -> None:
+        self.open()
+
+    @invariant()
+    def what_is_read_and_listed_is_the_model_s(self) -> None:
+        if not hasattr(self, "plain"):
+            return
+        for key in [*PATHS, *OTHERS]:
+            blob = read_or_none(self.store, key)
+            assert (blob.data if blob else None) == self.model.get(key), key
+        listed = {entry.key: entry.stamp for entry in self.store.list(naming.MEMORY)}
+        assert list(listed) == sorted(key for key in self.model if key.startswith(naming.MEMORY))
+        assert listed.items() <= {entry.key: entry.stamp for entry in self.store.list("")}.items()
+        for key, stamp in listed.items():
+            assert self.store.read(key).stamp == stamp
+            assert self.stamps.setdefault((key, stamp), self.model[key]) == self.model[key]
+            assert [e.key for e in self.store.list(naming.MEMORY, key)] == [other for other in listed if other > key]
+
+    def plain_files(self, chosen: set[str]) -> Iterator[tuple[str, dict[str, bytes]]]:
+        for month in sorted({month_of(path) for path in chosen}):
+            found = {path: read_or_none(self.plain, path) for path in sorted(chosen) if month_of(path) == month}
+            files = {path: blob.data for path, blob in found.items() if blob}
+            held = self.store.archives.members(month)
+            if files and not held.keys() & files.keys():
+                yield month, files
+
+    def settle(self) -> None:
+        """What lies in two places gives way, as the end of an archive run has it."""
+        for path, member in self.store.archives.members().items():
+            plain = read_or_none(self.plain, path)
+            if plain:
+                assert hashlib.sha256(plain.data).hexdigest() == member.sha256
+                assert self.store.archives.give_way(path)
+
+
+def _bundle(files: dict[str, bytes]) -> Bundle:
+    tokens = {token for path in files for token in naming.tokens_in(path)}
+    held = [Bundled(who.agent_id, who.session_id, None, who.token) for who in WHO if who.token in tokens]
+    return Bundle(
+        holds=SESSIONS,
+        exported_at="",
+        lineage_version="1",
+        sanitizer_version="1",
+        private=False,
+        sessions=tuple(held),
+        members=(),
+    )
+
+
+TestArchive = ArchiveMachine.TestCase
+TestArchive.settings = settings(settings.default, stateful_step_count=30)

@@ -1,0 +1,357 @@
+"""`lineage book`: looking at books and changing them.
+
+What the guards rest on: `found`, `changeable`, `refuse_agents`, `demote`, `_marked` and `settled` of
+pipeline/bookkeeping.py; `_check_unchanged` and `refuse_agents` of pipeline/confirming.py.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.cli.book import COMMANDS
+from lineage.core.identity import Identity
+from lineage.errors import InvalidInput, LineageError
+from lineage.extract.admission import Admitted, Setting, admit
+from lineage.extract.candidates import Candidate
+from lineage.harness.callers import Caller
+from lineage.pipeline.bookkeeping import forget
+from lineage.pipeline.confirming import confirm, evidence
+from lineage.pipeline.keeping import keep
+from lineage.pipeline.remembering import Memo, remember
+from tests.support.commands import SAMPLE_ID, Lineage, process
+from tests.support.houses import house_at
+
+TABS = "Prefers tabs over spaces in Makefiles."
+PATH = "books/global/preference.md"
+AGENT = Caller("claude-code")
+
+
+@pytest.fixture
+def vault(lineage: Lineage) -> Lineage:
+    lineage("init")
+    return lineage
+
+
+@pytest.fixture
+def tabs(vault: Lineage) -> str:
+    """The id of a preference that the user stated."""
+    return str(vault("book", "add", "global", "preference", TABS, "--tag", "style", "--json").json["id"])
+
+
+@pytest.fixture
+def waiting(vault: Lineage) -> str:
+    """The id of a note that an agent proposed."""
+    with house_at(vault.root) as house:
+        said = remember(house, Memo(text="The parser is hand-written."), AGENT)
+    return str(said.id)
+
+
+def entries(vault: Lineage, scope: str = "global", kind: str = "preference", *more: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = vault("book", "show", scope, kind, *more, "--json").json["entries"]
+    return found
+
+
+def put(vault: Lineage, path: str, text: str) -> Path:
+    file = vault.root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode())
+    return file
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(root)): p.read_bytes() for p in sorted(root.rglob("*.md"))}
+
+
+def test_help_and_examples_name_every_command(vault: Lineage) -> None:
+    assert vault("book", "list").code == 0
+    shown = vault("book", "--help").out
+    for name in COMMANDS:
+        assert f"  {name} " in shown
+        assert f"lineage book {name}" in vault("book", name, "--help").out
+    assert vault("book", "migrate-nothing").code == 2
+
+
+@pytest.mark.leaves_findings
+def test_the_list_counts_every_shelf(vault: Lineage, tabs: str, waiting: str) -> None:
+    vault("book", "add", "global", "preference", "Prefers short words.")
+    vault("book", "forget", entries(vault)[1]["id"])
+    put(vault, "books/global/preference.archive-2025.md", "Old words by hand.\n\n<!-- lineage:end 0 -->\n")
+    books = {(one["scope"], one["kind"]): one for one in vault("book", "list", "--json").json["books"]}
+    assert set(books) == {("global", "curated"), ("global", "note"), ("global", "preference")}
+    keys = ["scope", "kind", "path", "entries", "waiting", "archived", "forgotten", "problems"]
+    assert list(books["global", "preference"]) == keys
+    counts = [books["global", "preference"][key] for key in keys[3:7]]
+    assert counts == [1, 0, 1, 1]
+    assert "books/global/preference.archive-2025.md: line 3" in books["global", "preference"]["problems"][1]
+    assert [books["global", "note"][key] for key in keys[3:7]] == [0, 1, 0, 0]
+    assert vault("book", "list", "--scope", "project/x", "--json").json["books"] == []
+    (only,) = vault("book", "list", "--pending", "--json").json["books"]
+    assert [entry["id"] for entry in only["pending"]] == [waiting]
+    vault("reindex")
+
+
+def test_the_plain_output_says_what_the_object_says(vault: Lineage, tabs: str, waiting: str) -> None:
+    listed = vault("book", "list").out
+    assert "preference" in listed
+    assert "0 entries, 1 waiting" in listed
+    pending = vault("book", "list", "--pending").out
+    assert waiting in pending
+    assert "lineage book confirm" in pending
+    shown = vault("book", "show", "global", "preference").out
+    assert all(word in shown for word in (tabs, "[user-stated]", "standing", "#style", TABS))
+    assert "nothing in books/global/fact.md" in vault("book", "show", "global", "fact").out
+    assert vault("book", "show", "global", "fact", "--pending", "--archive", "2025").code == 2
+    assert vault("book", "show", "global", "fact", "--archive", "old").code == 2
+    assert vault("book", "show", "..", "fact").code == 2
+
+
+@pytest.mark.leaves_findings
+def test_no_escape_sequence_comes_from_a_book(vault: Lineage) -> None:
+    put(vault, PATH, "By hand \x1b[31mred\x1b]52;c;eA==\x07\n")
+    assert "\x1b" not in vault("book", "show", "global", "preference").out
+    assert "\x1b" not in vault("book", "show", "global", "preference", "--json").out
+    vault("reindex")
+
+
+def test_what_is_written_by_hand_is_an_entry_with_its_line(vault: Lineage, tabs: str) -> None:
+    file = vault.root / PATH
+    file.write_text(file.read_text() + "\n\nAlso: short words.\n", encoding="utf-8")
+    by_lineage, by_hand = entries(vault)
+    lines = file.read_text().split("\n")
+    assert lines[by_lineage["line"] - 1].startswith("<!-- lineage:entry")
+    assert lines[by_hand["line"] - 1] == by_hand["text"] == "Also: short words."
+    assert (by_hand["source"], by_hand["trust"], by_hand["at"]) == ("hand", "[user-stated]", None)
+    for command in (["pin"], ["done"], ["forget"]):
+        done = vault("book", *command, by_hand["id"])
+        assert (done.code, f"line {by_hand['line']} of {PATH}" in done.err) == (2, True)
+    assert file.read_text().endswith("Also: short words.\n")
+    vault("reindex")
+
+
+def test_edit_replaces_the_body_and_nothing_else(vault: Lineage, tabs: str) -> None:
+    secret = "AKIA" + "QWERTYUIOPASDFGH"
+    done = vault("book", "edit", tabs[:5], f"Tabs in Makefiles.\n\n---\n\n# No heading {secret}", "--json")
+    (entry,) = entries(vault)
+    assert done.json["entry"] == entry
+    assert entry["text"] == "Tabs in Makefiles.\n\n---\n\n# No heading [REDACTED:aws-access-key-id]"
+    assert (entry["id"], entry["tags"], entry["source"]) == (tabs, ["style"], "manual")
+    assert entry["updated"] >= entry["at"]
+    assert vault("book", "edit", tabs, " \n").code == 2
+    assert process(vault.root, "book", "edit", tabs, "-", stdin=b"From stdin.").code == 0
+    assert entries(vault)[0]["text"] == "From stdin."
+
+
+@pytest.mark.parametrize("name", ["VISUAL", "EDITOR"])
+def test_edit_opens_the_editor_at_the_line(
+    vault: Lineage, tabs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    script = tmp_path / "an editor.py"
+    script.write_text(
+        "import sys, pathlib\nline, path = sys.argv[2:]\nfile = pathlib.Path(path)\n"
+        "assert 'lineage:entry' in file.read_text().split('\\n')[int(line[1:]) - 1]\n"
+        "file.write_text(file.read_text().replace('tabs', 'TABS'))\n"
+    )
+    monkeypatch.setenv("EDITOR", "false")
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv(name, f"{sys.executable} '{script}' --wait")
+    assert vault("book", "edit", tabs).code == 0
+    assert entries(vault)[0]["text"] == TABS.replace("tabs", "TABS")
+    monkeypatch.setenv(name, "false")
+    assert vault("book", "edit", tabs).code == 1
+    for nothing in ("", "no-such-editor-here", "'"):
+        monkeypatch.setenv(name, nothing)
+        monkeypatch.setenv("EDITOR", nothing)
+        assert vault("book", "edit", tabs).code == 2
+
+
+def test_an_editor_that_goes_to_lines_otherwise(
+    vault: Lineage, tabs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "code"
+    script.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/seen\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(script))
+    assert vault("book", "edit", tabs).code == 0
+    line = entries(vault)[0]["line"]
+    assert (tmp_path / "seen").read_text() == f"--wait --goto {vault.root / PATH}:{line}\n"
+
+
+def test_done_and_pin_and_back(vault: Lineage, tabs: str) -> None:
+    task = vault("book", "add", "agent/ann", "task", "Write the notes", "--json").json["id"]
+    for command, undone, there in (("done", "standing", "done"), ("pin", "standing", "pinned")):
+        vault("book", command, task)
+        assert entries(vault, "agent/ann", "task")[0]["state"] == there
+        before = files(vault.root)
+        assert vault("book", command, task).code == 0
+        assert files(vault.root) == before
+        vault("book", command, task, "--undo")
+        assert entries(vault, "agent/ann", "task")[0]["state"] == undone
+    assert (vault("book", "done", tabs).code, "no task" in vault("book", "done", tabs).err) == (2, True)
+
+
+@pytest.mark.parametrize("reference", ["..", "../../x", "", "zz", "ffffffffffffffff", "%", "*", "\u202e", "a" * 500])
+@pytest.mark.parametrize("command", ["done", "pin", "forget", "edit", "demote", "confirm"])
+def test_an_id_that_is_none_changes_nothing(vault: Lineage, tabs: str, command: str, reference: str) -> None:
+    (vault.root / "AGENT_MEMORY.md").unlink()
+    vault("reindex", "--yes")
+    before = files(vault.root)
+    more = {"edit": ["text"], "demote": ["project/x"], "confirm": ["--yes"]}.get(command, [])
+    done = vault("book", command, reference, *more)
+    assert (done.code, "lineage book show" in done.err) == (1, True)
+    assert files(vault.root) == before
+
+
+def test_a_prefix_has_to_be_unambiguous(vault: Lineage, tabs: str) -> None:
+    ids = [tabs] + [vault("book", "add", "global", "note", f"Note number {n}.", "--json").json["id"] for n in range(17)]
+    twin = next(one for one in ids if sum(other[0] == one[0] for other in ids) > 1)
+    done = vault("book", "pin", twin[0])
+    assert (done.code, "ambiguous" in done.err) == (1, True)
+    assert vault("book", "pin", twin[:15].upper()).code == 0
+
+
+def test_demote_moves_an_entry_and_it_does_not_come_back(vault: Lineage, tabs: str) -> None:
+    moved = vault("book", "demote", tabs, "project/demo", "--json").json["entry"]
+    assert (moved["scope"], moved["kind"], moved["text"]) == ("project/demo", "preference", TABS)
+    assert (moved["tags"], moved["trust"]) == (["style"], "[user-stated]")
+    assert entries(vault) == []
+    assert vault("remember", "--kind", "preference", TABS, "--json").json["status"] == "forgotten"
+    assert vault("book", "demote", moved["id"], "project/demo").code == 2
+    back = vault("book", "demote", moved["id"], "global")
+    assert (back.code, "lineage:forgotten" in back.err) == (2, True)
+    assert [entry["text"] for entry in entries(vault, "project/demo")] == [TABS]
+    assert vault("book", "demote", moved["id"], "nowhere/x").code == 2
+
+
+def test_what_is_derived_does_not_become_global_by_being_moved(vault: Lineage, waiting: str) -> None:
+    assert vault("book", "demote", waiting, "project/demo").code == 0
+    (moved,) = entries(vault, "project/demo", "note")
+    assert moved["trust"] == "[derived]"
+    assert vault("book", "demote", moved["id"], "global").code == 2
+    assert entries(vault, "global", "note") == []
+
+
+def test_what_is_forgotten_stays_so_whoever_says_it(vault: Lineage) -> None:
+    with house_at(vault.root) as house:
+        waiting = str(remember(house, Memo(text="The parser is hand-written."), Caller("pi", ("s-0",))).id)
+        forget(house, waiting)
+        for session in ("s-0", "s-1", "s-2"):
+            said = remember(house, Memo(text="The parser is hand-written."), Caller("codex", (session,)))
+            assert said.status == "forgotten"
+            assert f"lineage:forgotten {said.id} -->" in (vault.root / str(said.path)).read_text()
+    assert vault("book", "list", "--pending", "--json").json["books"] == []
+    assert vault("book", "forget", waiting).code == 1
+    assert vault("remember", "The parser is hand-written.").code == 1
+
+
+def test_confirm_shows_where_it_came_from_and_puts_it_in_force(vault: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = vault("remember", "The parser is generated.", "--json").json["id"]
+    session = vault.end("--json").json["session_token"]
+    with monkeypatch.context() as inside:
+        inside.setenv("CLAUDE_CODE_SESSION_ID", SAMPLE_ID)
+        waiting = vault("remember", "The parser is hand-written.", "--supersedes", old, "--json").json["id"]
+    asked = vault("book", "confirm", waiting)
+    assert (asked.code, "--yes" in asked.err) == (2, True)
+    assert entries(vault, "global", "note")[0]["state"] == "standing"
+    done = vault("book", "confirm", waiting[:6], "--yes")
+    assert "| The parser is hand-written." in done.out
+    assert f"--{session}--manifest.md]]" in done.out
+    assert "takes the place of:\n    | The parser is generated." in done.out
+    states = {entry["id"]: (entry["state"], entry["trust"]) for entry in entries(vault, "global", "note")}
+    assert states == {old: ("superseded", "[user-stated]"), waiting: ("standing", "[user-stated]")}
+    assert entries(vault, "global", "note", "--pending") == []
+    again = vault("book", "confirm", waiting, "--yes")
+    assert (again.code, "doesn't wait" in again.err) == (2, True)
+
+
+def test_confirm_says_who_said_it_and_when(vault: Lineage) -> None:
+    """The words as they stood in the transcript, which may say more than the entry does."""
+    path = vault.end("--json").json["transcript_path"]
+    turn = vault("show", SAMPLE_ID, "--turns", "1-1", "--json").json["turns"][0]
+    said = "The reader drops the last line, and we decided to keep it."
+    with house_at(vault.root) as house:
+        candidate = Candidate("decision", "We keep the last line.", "user", turn["id"], quote=said)
+        admitted = admit(candidate, Setting(token=Identity("default", SAMPLE_ID).token))
+        assert isinstance(admitted, Admitted)
+        ((_, entry),) = keep(house, [admitted], at=house.now, origin=path).entries
+    shown = vault("book", "confirm", entry.id, "--yes").out
+    assert "  says:\n    | We keep the last line.\n" in shown
+    assert f"  came from:\n    | {said}\n" in shown
+    assert f"in: [[{path}#^{turn['id']}]] ({turn['role']} {turn['at']})" in shown
+
+
+def test_confirm_prints_one_object(vault: Lineage, waiting: str) -> None:
+    (confirmed,) = vault("book", "confirm", waiting, waiting, "--yes", "--json").json["confirmed"]
+    assert (confirmed["id"], confirmed["quote"]) == (waiting, "The parser is hand-written.")
+    assert (confirmed["shelf"], confirmed["source"]) == ("", "confirmed")
+
+
+@pytest.mark.parametrize(("answer", "state"), [("y", "standing"), ("n", "waiting"), ("", "waiting")])
+def test_confirm_asks_on_a_terminal(vault: Lineage, waiting: str, answer: str, state: str) -> None:
+    ours, theirs = os.openpty()
+    os.write(ours, f"{answer}\n".encode())
+    command = [sys.executable, "-m", "lineage", "-w", str(vault.root), "book", "confirm", waiting]
+    done = subprocess.run(command, stdin=theirs, capture_output=True, text=True, check=False)
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == 0, done.stderr
+    assert f"Put {waiting} in force?" in done.stdout
+    found = [*entries(vault, "global", "note"), *entries(vault, "global", "note", "--pending")]
+    assert [entry["state"] for entry in found] == [state]
+
+
+def test_what_changed_since_it_was_shown_is_not_confirmed(vault: Lineage, waiting: str) -> None:
+    file = vault.root / "books/pending/global/note.md"
+    with house_at(vault.root) as house:
+        seen = evidence(house, [waiting])
+        file.write_text(file.read_text().replace("hand-written", "hand-written by the user's order"))
+        with pytest.raises(InvalidInput, match="changed since"):
+            confirm(house, seen)
+        assert house.canon.books.get("global", "note").entries == ()
+    vault("reindex")
+
+
+@pytest.mark.leaves_findings
+def test_what_waits_and_was_forgotten_by_hand_is_not_confirmed(vault: Lineage, waiting: str) -> None:
+    file = put(vault, "books/global/note.md", f"<!-- lineage:forgotten {waiting} -->\n")
+    done = vault("book", "confirm", waiting, "--yes")
+    assert (done.code, "forgotten" in done.err) == (2, True)
+    assert [entry["id"] for entry in entries(vault, "global", "note", "--pending")] == [waiting]
+    assert waiting in file.read_text()
+    vault("reindex")
+
+
+def test_no_agent_confirms_pins_or_changes_what_the_user_stated(
+    vault: Lineage, tabs: str, waiting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = vault("book", "add", "global", "task", "Write the notes", "--json").json["id"]
+    monkeypatch.setenv("CLAUDECODE", "1")
+    monkeypatch.setenv("VISUAL", "true")
+    before = files(vault.root)
+    with house_at(vault.root) as house, pytest.raises(LineageError, match="an agent can't"):
+        confirm(house, evidence(house, [waiting]), AGENT)
+    for arguments in (["confirm", waiting], ["confirm", waiting, "--yes"], ["pin", tabs], ["pin", waiting],
+                      ["edit", tabs, "Spaces."], ["edit", tabs], ["forget", tabs],
+                      ["demote", tabs, "project/x"]):  # fmt: skip
+        done = vault("book", *arguments)
+        assert (done.code, "an agent can't" in done.err, "claude-code" in done.err) == (1, True, True), arguments
+    assert files(vault.root) == before
+    assert vault("book", "edit", waiting, "The <script>parser</script> is generated.").code == 0
+    (own,) = entries(vault, "global", "note", "--pending")
+    assert (own["trust"], "<script>" in own["text"]) == ("[derived]", False)
+    assert vault("book", "done", task).code == 0
+    assert vault("book", "forget", waiting).code == 0
+
+
+def test_search_finds_what_a_command_wrote_and_not_what_it_took_away(vault: Lineage, tabs: str) -> None:
+    def hits(word: str) -> list[str]:
+        return [hit["kind"] for hit in vault("search", word, "--json").json["results"]]
+
+    assert hits("Makefiles") == ["entry"]
+    vault("book", "edit", tabs, "Prefers spaces in Rakefiles.")
+    assert (hits("Makefiles"), hits("Rakefiles")) == ([], ["entry"])
+    vault("book", "forget", tabs)
+    assert hits("Rakefiles") == []

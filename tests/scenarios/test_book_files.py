@@ -1,0 +1,122 @@
+"""`lineage book` on files that people and machines have been at: nothing is lost, and what is wrong is named.
+
+What the guards rest on: `found` of core/book_changes.py, `found` and `_places` of pipeline/bookkeeping.py.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.pipeline.bookkeeping import forget
+from lineage.pipeline.remembering import Memo, remember
+from tests.support.commands import Lineage
+from tests.support.houses import house_at
+
+TABS = "Prefers tabs over spaces in Makefiles."
+PATH = "books/global/preference.md"
+
+
+@pytest.fixture
+def vault(lineage: Lineage) -> Lineage:
+    lineage("init")
+    return lineage
+
+
+@pytest.fixture
+def tabs(vault: Lineage) -> str:
+    """The id of a preference that the user stated."""
+    return str(vault("book", "add", "global", "preference", TABS, "--json").json["id"])
+
+
+def entries(vault: Lineage, scope: str = "global", kind: str = "preference", *more: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = vault("book", "show", scope, kind, *more, "--json").json["entries"]
+    return found
+
+
+def put(vault: Lineage, path: str, text: str) -> Path:
+    file = vault.root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode())
+    return file
+
+
+def test_a_book_with_windows_line_ends_keeps_them(vault: Lineage, tabs: str) -> None:
+    file = vault.root / PATH
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n") + b"\r\nBy hand.\r\n")
+    assert vault("book", "edit", tabs, "One.\nTwo.").code == 0
+    assert vault("book", "pin", tabs).code == 0
+    assert b"\n" not in file.read_bytes().replace(b"\r\n", b"")
+    assert [entry["text"] for entry in entries(vault)] == ["One.\nTwo.", "By hand."]
+
+
+@pytest.mark.leaves_findings
+def test_half_an_entry_is_kept_and_named(vault: Lineage, tabs: str) -> None:
+    file = vault.root / PATH
+    file.write_text(file.read_text().replace(f"<!-- lineage:end {tabs} -->", "My own words below it."))
+    before = file.read_bytes()
+    shown = vault("book", "show", "global", "preference", "--json").json
+    assert any("end is missing" in problem for problem in shown["problems"])
+    assert "problem: " in vault("book", "show", "global", "preference").out
+    for arguments in (["edit", tabs, "x y z"], ["pin", tabs], ["forget", tabs], ["demote", tabs, "project/x"]):
+        done = vault("book", *arguments)
+        assert (done.code, f"<!-- lineage:end {tabs} -->" in done.err) == (2, True), arguments
+    assert file.read_bytes() == before
+    vault("book", "add", "global", "preference", "Prefers short words.")
+    assert file.read_bytes().startswith(before)
+
+
+@pytest.mark.leaves_findings
+def test_a_broken_marker_is_text_and_a_problem(vault: Lineage, tabs: str) -> None:
+    file = vault.root / PATH
+    file.write_text(file.read_text().replace('"source": "manual"', '"source": manual'))
+    done = vault("book", "pin", tabs)
+    assert (done.code, "lineage book show" in done.err) == (1, True)
+    (entry,) = entries(vault)
+    assert (entry["source"], TABS in entry["text"]) == ("hand", True)
+    assert vault("remember", "--kind", "preference", TABS, "--json").json["status"] == "known"
+    vault("reindex")
+
+
+@pytest.mark.leaves_findings
+def test_an_id_that_is_there_twice_is_a_problem_and_both_stay(vault: Lineage, tabs: str) -> None:
+    file = vault.root / PATH
+    part = "<!-- lineage:entry" + file.read_text().partition("<!-- lineage:entry")[2]
+    file.write_text(file.read_text() + "\n" + part.replace("tabs", "TABS"))
+    assert any(
+        "2 times" in problem for problem in vault("book", "show", "global", "preference", "--json").json["problems"]
+    )
+    assert vault("book", "pin", tabs).code == 0
+    assert [entry["text"] for entry in entries(vault)] == [TABS, TABS.replace("tabs", "TABS")]
+    put(vault, "books/project/x/preference.md", part)
+    elsewhere = vault("book", "pin", tabs)
+    assert (elsewhere.code, "ambiguous" in elsewhere.err) == (1, True)
+
+
+def test_an_archived_entry_is_found_and_forgotten(vault: Lineage) -> None:
+    with house_at(vault.root) as house:
+        for number in range(31):
+            text = f"Decision number {number} stands."
+            remember(house, Memo(text=text, scope="agent/ann", kind="decision"))
+        first = house.canon.books.list()
+        year = next(ref.shelf for ref in first if ref.kind == "decision" and ref.shelf)
+    archived = entries(vault, "agent/ann", "decision", "--archive", year)
+    assert len(archived) + len(entries(vault, "agent/ann", "decision")) == 31
+    with house_at(vault.root) as house:
+        forget(house, archived[0]["id"])
+    assert archived[0]["text"] not in (vault.root / str(archived[0]["path"])).read_text()
+    said = vault("remember", "--scope", "agent/ann", "--kind", "decision", archived[0]["text"], "--json")
+    assert said.json["status"] == "forgotten"
+
+
+@pytest.mark.leaves_findings
+def test_a_book_that_cannot_be_read_is_named(vault: Lineage, tabs: str, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.md").write_text("not ours")
+    (vault.root / "books/global/fact.md").symlink_to(tmp_path / "elsewhere.md")
+    (vault.root / "books/global/lesson.md").mkdir()
+    assert vault("book", "pin", tabs).code == 0
+    assert [one["kind"] for one in vault("book", "list", "--json").json["books"]] == ["curated", "preference"]
+    for kind in ("fact", "lesson"):
+        done = vault("remember", "--scope", "global", "--kind", kind, "Some words of mine.")
+        assert (done.code, f"books/global/{kind}.md" in done.err) == (1, True)
+    assert (tmp_path / "elsewhere.md").read_text() == "not ours"

@@ -1,0 +1,327 @@
+"""Bundles between workspaces: out, in, searched, verified, removed; what was removed or forgotten stays so.
+
+Fails without `refuse_removed` in `import_bundle`, without any of its questions, or `imported_from` in `buried` of
+pipeline/unspooling.py, when `_check_same` or `_bundling` of pipeline/bundling.py looks at nothing, without the records
+of `settled_manifest`, and when an export follows a link or writes over a file.
+"""
+
+import dataclasses
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lineage.canon.bundles import holding
+from lineage.core.documents import Artifact, parsed, parsed_as, serialized, with_body
+from lineage.core.request import SESSION_END, request
+from lineage.errors import ImmutableError, RemovedError
+from lineage.pipeline.bundling import Imported, import_bundle
+from lineage.pipeline.house import House
+from lineage.pipeline.lookup import search
+from lineage.pipeline.recovery import run
+from lineage.pipeline.removal import remove
+from lineage.pipeline.verification import verify
+from tests.support.bundles import TALK, Files, bundle_of, noted, remade, told
+from tests.support.commands import Lineage
+from tests.support.houses import compact, contents, end, house_at, turns
+
+AFTERWARDS = "2026-11-22T00:00:00Z"
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Any:
+    with house_at(tmp_path / "there") as opened:
+        yield opened
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Any:
+    with house_at(tmp_path / "here") as opened:
+        yield opened
+
+
+def session_of(done: Imported) -> Any:
+    (session,) = done.sessions
+    return session
+
+
+def files(house: House) -> dict[str, bytes]:
+    return contents(house.canon.store, "memory/", "books/")
+
+
+def test_a_session_goes_from_one_workspace_into_another(
+    tmp_path: Path, lineage: Lineage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lineage.end()
+    file = tmp_path / "out.zip"
+    exported = lineage("bundle", "export", "5f0c2f7e", "-o", str(file), "--json").json
+    assert exported["private"] is False
+    assert [session["session_id"][:8] for session in exported["sessions"]] == ["5f0c2f7e"]
+    other = Lineage(tmp_path / "other", capsys)
+    shown = other("bundle", "import", str(file), "--dry-run")
+    assert (shown.code, other.root.exists()) == (1, False), "a dry run makes no workspace"
+    done = other("bundle", "import", str(file), "--json").json
+    assert (done["holds"], done["sessions"][0]["status"]) == ("sessions", "imported")
+    assert done["sessions"][0]["session_id"] != exported["sessions"][0]["session_id"]
+    assert other("verify").code == 0
+    (hit,) = other("search", "newline", "--json").json["results"]
+    assert hit["session_token"] == done["sessions"][0]["session_token"]
+    assert other("bundle", "import", str(file)).out.startswith("imported: session ")
+    assert len(other("sessions", "--json").json["sessions"]) == 2
+
+
+def test_exporting_the_same_state_twice_gives_the_same_file(tmp_path: Path, lineage: Lineage) -> None:
+    lineage.end()
+    one, two = tmp_path / "one.zip", tmp_path / "two.zip"
+    for file in (one, two):
+        assert lineage("bundle", "export", "5f0c2f7e", "-o", str(file)).code == 0
+    assert one.read_bytes() == two.read_bytes()
+    assert stat.S_IMODE(one.stat().st_mode) == 0o600
+
+
+def test_an_export_overwrites_nothing_unasked_and_follows_no_link(tmp_path: Path, lineage: Lineage) -> None:
+    lineage.end()
+    file, link, folder = tmp_path / "x.zip", tmp_path / "link.zip", tmp_path / "folder"
+    file.write_text("mine")
+    link.symlink_to(file)
+    (tmp_path / "real").mkdir()
+    folder.symlink_to(tmp_path / "real")
+    for place, more in ((file, ()), (link, ("--force",)), (folder / "x.zip", ()), (tmp_path / "no" / "x.zip", ())):
+        done = lineage("bundle", "export", "5f0c2f7e", "-o", str(place), *more)
+        assert (done.code, done.err.count("\n")) == (2, 2)
+    assert file.read_text() == "mine"
+    assert list((tmp_path / "real").iterdir()) == []
+    assert lineage("bundle", "export", "5f0c2f7e", "-o", str(file), "--force").code == 0
+    assert file.read_bytes().startswith(b"PK")
+    assert [path.name for path in tmp_path.iterdir() if "lineage-tmp" in path.name or path.name == ".lineage"] == []
+    assert lineage("bundle", "export", "5f0c2f7e", "-o", str(lineage.root / "bundle")).code == 2
+    assert lineage("bundle", "export", "5f0c2f7e", "-o", str(lineage.root / "bundle.ZIP")).code == 0
+    assert lineage("bundle", "export", "-o", str(file)).code == 2
+    assert lineage("bundle", "export", "5f0c2f7e", "--global", "-o", str(file)).code == 2
+    assert lineage("bundle", "export", "nobody", "-o", str(tmp_path / "y.zip")).code == 1
+
+
+def test_a_copy_says_what_the_original_says(there: House, here: House) -> None:
+    token = told(there)
+    session = session_of(import_bundle(here, bundle_of(there)))
+    assert (session.imported_from, session.agent_id) == ([token], "default")
+    for path, data in files(there).items():
+        if "/claims/" in path:
+            continue
+        original = parsed(data, path) if path.startswith("memory/") else None
+        copied = path.replace(token, session.session_token)
+        copy = parsed(here.canon.store.read(copied).data, copied) if original else None
+        if isinstance(original, Artifact) and isinstance(copy, Artifact):
+            assert copy.body == original.body.replace(token, session.session_token)
+            same = ("captured_at", "started_at", "ended_at", "watermark", "project", "memory_sentence", "title")
+            assert [getattr(copy, key) for key in same] == [getattr(original, key) for key in same]
+    assert verify(here) == []
+    assert [hit.session_token for hit in search(here, "wombat", None, 5)] == [session.session_token]
+
+
+def test_a_copy_beside_its_original_leaves_it_as_it_is(there: House) -> None:
+    token = told(there)
+    before = files(there)
+    session = session_of(import_bundle(there, bundle_of(there)))
+    assert before.items() <= files(there).items()
+    assert verify(there) == []
+    more = [*TALK, *turns("And now?", "Nothing.", start="2026-11-20T20:00")]
+    asked = {"harness": "generic", "session_id": "s-1", "project": "/home/ada/demo", "transcript": more}
+    outcome = run(there, request(SESSION_END, asked, agent_id=None, now="2026-11-21T15:00:00.000Z"))
+    assert (outcome.status, outcome.turns, outcome.session_token) == ("captured", 2, token)
+    copied = there.canon.manifests.get(there.canon.claims.stem_of(session.session_token) or "")
+    assert copied is not None
+    assert copied.imported_from == [token]
+
+
+def test_a_copy_of_a_copy_names_all_that_it_was(there: House, here: House) -> None:
+    token = told(there)
+    second = session_of(import_bundle(here, bundle_of(there)))
+    third = session_of(import_bundle(there, bundle_of(here, second.session_id)))
+    assert third.imported_from == [token, second.session_token]
+
+
+@pytest.mark.parametrize("restore", [False, True], ids=["fresh", "restored"])
+def test_removing_it_later_leaves_nothing_of_it(there: House, here: House, restore: bool) -> None:
+    told(there)
+    session = session_of(import_bundle(here, bundle_of(there), restore=restore))
+    remove(here, session.session_id, reason="asked for")
+    left = contents(here.canon.store, "")
+    left = {path: data for path, data in left.items() if not path.startswith(("memory/tombstones/", "books/"))}
+    assert not [path for path, data in left.items() if b"wombat" in data.lower()]
+    assert search(here, "wombat", None, 5) == []
+
+
+# --- Restoring
+
+
+def test_restored_it_is_byte_for_byte_what_it_was(there: House, here: House) -> None:
+    told(there)
+    session = session_of(import_bundle(here, bundle_of(there), restore=True))
+    assert session.status == "restored"
+    assert files(here) == files(there)
+    assert verify(here) == []
+    again = session_of(import_bundle(here, bundle_of(there), restore=True))
+    assert (again.status, again.files) == ("unchanged", [])
+
+
+def test_restoring_fills_in_what_is_lost_and_touches_nothing_else(there: House) -> None:
+    token = told(there)
+    data, before = bundle_of(there), files(there)
+    lost = [path for path in before if path.endswith("--summary.md") or "pending" in path or "/claims/" in path]
+    for path in lost:
+        there.canon.store.delete(path)
+    session = session_of(import_bundle(there, data, restore=True))
+    assert (session.status, sorted(session.files), session.session_token) == ("restored", sorted(lost), token)
+    assert files(there) == before
+
+
+@pytest.mark.parametrize("what", ["capture", "artifact", "book", "compaction"])
+def test_a_session_that_went_on_is_not_overwritten(there: House, what: str) -> None:
+    token = told(there)
+    data = bundle_of(there)
+    if what == "capture":
+        end(
+            there,
+            "s-1",
+            transcript=[*TALK, *turns("More?", start="2026-11-20T20:00")],
+            captured_at="2026-11-22T00:00:00Z",
+        )
+    elif what == "compaction":
+        compact(there, "s-1", "Another goal.", transcript=TALK)
+    else:
+        path = next(p for p in files(there) if p.endswith("--summary.md" if what == "artifact" else "finding.md"))
+        blob = there.canon.store.read(path)
+        there.canon.store.replace(path, blob.data + b"\nmore\n", blob.version)
+    before = files(there)
+    with pytest.raises(ImmutableError) as caught:
+        import_bundle(there, data, restore=True)
+    assert "without `--restore`" in caught.value.hint
+    assert files(there) == before
+    if what in ("artifact", "book"):
+        there.canon.store.replace(path, blob.data, there.canon.store.read(path).version)
+    assert session_of(import_bundle(there, data)).session_token != token
+
+
+WORDS = st.text(st.sampled_from("abc [[]]|`~-#<>&\\\n\u2028é日😀"), min_size=1, max_size=40).filter(str.strip)
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(WORDS, min_size=1, max_size=3), min_size=1, max_size=2), st.booleans(), WORDS)
+def test_any_session_comes_back_as_it_was_and_is_copied_whole(
+    tmp_path_factory: pytest.TempPathFactory, said: list[list[str]], private: bool, free: str
+) -> None:
+    folder = tmp_path_factory.mktemp("round-trip")
+    with house_at(folder / "there") as there, house_at(folder / "here") as here, house_at(folder / "copy") as copy:
+        texts: list[str] = []
+        for number, more in enumerate(said):
+            texts += more
+            at = f"2026-11-21T1{number}:00:00Z"
+            end(there, "s-1", transcript=turns(*texts), captured_at=at, private=private)
+        token = there.index.sessions(None, reference="s-1")[0].session_token
+        noted(there, token)
+        path = f"books/session/{token}/finding.md"
+        blob = there.canon.store.read(path)
+        words = free.replace("`", "'").replace("<", "(").replace("![", "[")
+        there.canon.store.replace(path, blob.data + f"\n{words}\n".encode(), blob.version)
+        data = bundle_of(there, include_private=True)
+        assert bundle_of(there, include_private=True) == data
+
+        import_bundle(here, data, restore=True)
+        assert files(here) == files(there)
+
+        session = session_of(import_bundle(copy, data))
+        renamed = {path.replace(token, session.session_token) for path in files(there)}
+        assert set(files(copy)) == renamed
+        held = [path for path, found in files(copy).items() if token.encode() in found]
+        assert [path for path in held if not path.endswith("--manifest.md")] == []
+        for place in (here, copy):
+            assert [finding for finding in verify(place) if finding.path.startswith("memory/")] == []
+
+
+def test_a_restored_file_under_new_rules_is_recorded_as_replaced(there: House, here: House) -> None:
+    """The bundle was made where another version of the rules was in force."""
+    told(there)
+    secret = b"AKIA" + b"QWERTYUIOPASDFGH"
+
+    def leak(found: Files) -> None:
+        path = next(path for path in found if path.endswith("--summary.md"))
+        document = parsed_as(Artifact, found[path], path)
+        found[path] = serialized(with_body(document, document.body + f"\nthe key {secret.decode()}\n"))
+
+    done = import_bundle(here, remade(bundle_of(there), leak), restore=True)
+    assert done.redactions == {"aws-access-key-id": 1}
+    (record,) = here.canon.manifests.get(here.canon.claims.stem_of(session_of(done).session_token) or "").replacements()
+    assert record.path.endswith("--summary.md")
+    assert verify(here) == []
+    assert not [path for path, data in files(here).items() if secret in data]
+    again = import_bundle(here, remade(bundle_of(there), leak), restore=True)
+    assert session_of(again).status == "unchanged"
+
+
+# --- What was removed
+
+
+@pytest.mark.parametrize("restore", [False, True], ids=["fresh", "restored"])
+def test_a_session_that_was_removed_here_does_not_come_back(there: House, here: House, restore: bool) -> None:
+    told(there)
+    data = bundle_of(there)
+    import_bundle(here, data, restore=True)
+    remove(here, "s-1", reason="asked for")
+    before = files(here)
+    for dry_run in (True, False):
+        with pytest.raises(RemovedError):
+            import_bundle(here, data, restore=restore, dry_run=dry_run)
+    assert files(here) == before
+
+
+def test_nor_under_the_id_of_a_copy_that_was_made_elsewhere(there: House, here: House, tmp_path: Path) -> None:
+    told(there)
+    with house_at(tmp_path / "third") as third:
+        copy = session_of(import_bundle(third, bundle_of(there)))
+        again = bundle_of(third, copy.session_id)
+    remove(there, "s-1", reason="asked for")
+    with pytest.raises(RemovedError):
+        import_bundle(there, again)
+
+
+def test_nor_after_its_copy_was_removed_here_by_its_turns(there: House, here: House) -> None:
+    told(there)
+    data = bundle_of(there)
+    copy = session_of(import_bundle(here, data))
+    remove(here, copy.session_id, reason="asked for")
+    tells(here, copy.session_token, imported_from=[])
+    for restore in (False, True):
+        with pytest.raises(RemovedError, match="turns"):
+            import_bundle(here, data, restore=restore)
+
+
+def tells(house: House, token: str, **values: Any) -> None:
+    """Another tombstone of a removed session."""
+    tombstone = house.canon.tombstones.get(token)
+    assert tombstone is not None
+    blob = house.canon.store.read(tombstone.path)
+    house.canon.store.replace(tombstone.path, serialized(dataclasses.replace(tombstone, **values)), blob.version)
+
+
+def test_nor_by_what_its_tombstone_says_it_was(there: House, here: House) -> None:
+    """A session that has no turns is known by the tokens that it had."""
+    outcome = compact(there, "s-1", "Goal: the wombat's ledger.")
+    data = bundle_of(there)
+    copy = session_of(import_bundle(here, data))
+    remove(here, copy.session_id, reason="asked for")
+    tells(here, copy.session_token, imported_from=[outcome.session_token])
+    with pytest.raises(RemovedError):
+        import_bundle(here, data)
+
+
+def test_a_bundle_that_lies_in_the_workspace_is_found_by_the_session_that_it_holds(there: House, here: House) -> None:
+    token = told(there)
+    here.canon.store.create("attic/one.zip", bundle_of(there))
+    here.canon.store.create("attic/two.zip", b"PK\x03\x04 no bundle")
+    here.canon.store.create("attic/three.ZIP", bundle_of(there))
+    assert list(holding(here.canon.store, token)) == ["attic/one.zip", "attic/three.ZIP"]
+    assert list(holding(here.canon.store, "a" * 16)) == []

@@ -1,0 +1,237 @@
+"""What a captured session teaches, from the command line and over the life of a workspace.
+
+Fails without `Step.KNOWLEDGE`, without `is_visible`, the setting or the tombstone in pipeline/learning.py, without the
+tag in pipeline/building.py, and with a planner that learns again where something is missing.
+"""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.config import Knowledge, Settings
+from lineage.core.book_paths import PENDING
+from lineage.core.documents import Artifact, Tombstone
+from lineage.core.turns import USER
+from lineage.extract import Candidate
+from lineage.extract.model.port import Proposals
+from lineage.pipeline import learning
+from lineage.pipeline.house import House
+from lineage.pipeline.keeping import quote_of
+from lineage.pipeline.learning import Learned, learn
+from lineage.pipeline.recovery import recover
+from lineage.pipeline.reindexing import reindex
+from lineage.pipeline.verification import verify
+from tests.support.commands import Lineage
+from tests.support.houses import at, contents, end, house_at, turns
+
+LATER = "2026-11-22T12:00:00.000Z"
+TALK: list[dict[str, Any]] = [
+    *turns(
+        "I prefer tabs over spaces. Why is the last line lost?",
+        "We decided to keep splitlines in reader.py. Lesson: the split drops a line without a newline.",
+        "I am currently working on the importer. The project uses Python 3.11.",
+        "TODO: write a test for the empty file.",
+    )
+]
+BOOKS = {
+    "books/pending/global/preference.md": ["I prefer tabs over spaces."],
+    "books/project/demo/decision.md": ["We decided to keep splitlines in reader.py."],
+    "books/project/demo/lesson.md": ["Lesson: the split drops a line without a newline."],
+    "books/project/demo/fact.md": ["The project uses Python 3.11."],
+    "books/project/demo/task.md": ["TODO: write a test for the empty file."],
+    "books/session/{token}/context.md": ["I am currently working on the importer."],
+}
+
+
+def books(house: House) -> dict[str, list[str]]:
+    """The texts of the entries of every book, by path; books without one are left out."""
+    found = {
+        ref.path: [entry.body for entry in house.canon.books.read(ref).entries] for ref in house.canon.books.list()
+    }
+    return {path: texts for path, texts in found.items() if texts}
+
+
+def expected(token: str) -> dict[str, list[str]]:
+    return {path.format(token=token): texts for path, texts in BOOKS.items()}
+
+
+def transcript_in(house: House, path: str | None) -> Artifact:
+    artifact = house.canon.artifacts.get(str(path))
+    assert artifact
+    return artifact
+
+
+def test_an_end_teaches_and_says_so(lineage: Lineage, tmp_path: Path) -> None:
+    source = tmp_path / "talk.json"
+    source.write_text(json.dumps([*TALK, {"role": "user", "text": "From now on never ask before running scripts."}]))
+    given = (
+        "--harness",
+        "generic",
+        "--session-id",
+        "s-1",
+        "--project",
+        "/home/ada/demo",
+        "--transcript-path",
+        str(source),
+    )
+    done = lineage("session-end", *given, "--json").json
+    assert done["learned"] == {"kept": 5, "pending": 1, "dropped": {"permission": 1}}
+    with house_at(lineage.root) as house:
+        assert books(house) == expected(done["session_token"])
+    assert lineage("session-end", *given, "--json").json["learned"] == {"kept": 0, "pending": 0, "dropped": {}}
+    assert lineage("status", "--json").json["not_learned"] == {"permission": 1}
+    assert "permission" in lineage("status").out
+    given = (*given[:3], "s-2", *given[4:])
+    said = lineage("session-end", *given).out
+    assert "not learned: known 5, permission 1" in said
+    assert lineage("status", "--json").json["not_learned"] == {"known": 5, "permission": 2}
+
+
+def test_an_entry_links_to_the_turn_that_said_it(tmp_path: Path) -> None:
+    with house_at(tmp_path) as house:
+        outcome = end(house, transcript=TALK)
+        (entry,) = house.canon.books.get("global", "preference", PENDING).entries
+        path, _, turn = str(entry.origin).removeprefix("[[").removesuffix("]]").partition("#^")
+        assert path == outcome.transcript_path
+        assert f"^{turn}\n" in transcript_in(house, path).body
+        assert quote_of(entry) == entry.body == "I prefer tabs over spaces."
+
+
+def test_extraction_can_be_switched_off(lineage: Lineage) -> None:
+    lineage("init")
+    toml = lineage.root / "lineage.toml"
+    assert "# extract = true" in toml.read_text()
+    toml.write_text(toml.read_text().replace("# extract = true", "extract = false"))
+    talk = "User: I prefer tabs over spaces.\nAssistant: We decided to keep splitlines in reader.py."
+    given = ("session-end", "--harness", "generic", "--transcript", talk)
+    assert lineage(*given, "--session-id", "s-1", "--json").json["learned"] == {"kept": 0, "pending": 0, "dropped": {}}
+    toml.write_text(toml.read_text().replace("extract = false", "extract = true"))
+    assert lineage(*given, "--session-id", "s-2", "--json").json["learned"]["pending"] == 1
+
+
+@pytest.mark.parametrize("payload", [{"project": "/tmp/demo"}, {"session": "test-1", "project": None}])
+def test_trial_sessions_are_captured_and_teach_nothing(tmp_path: Path, payload: dict[str, Any]) -> None:
+    with house_at(tmp_path) as house:
+        outcome = end(house, **{"transcript": TALK, **payload})
+        assert outcome.status == "captured"
+        assert (outcome.learned["kept"], outcome.learned["pending"], books(house)) == (0, 0, {})
+
+
+def test_what_was_learned_from_is_never_learned_from_again(tmp_path: Path) -> None:
+    """A hand deletes an entry, without a trace: no repair brings it back."""
+    with house_at(tmp_path) as house:
+        outcome = end(house, transcript=TALK)
+        for path in [path for path in contents(house.canon.store, "books/") if "/project/" in path]:
+            house.canon.store.delete(path)
+        for path in (outcome.summary_path, outcome.manifest_path, "MEMORY.md"):
+            house.canon.store.delete(str(path))
+        left = books(house)
+        recover(at(house, LATER))
+        reindex(at(house, LATER))
+        assert end(at(house, LATER), transcript=TALK).status == "unchanged"
+        house.index.reset()
+        recover(at(house, LATER))
+        assert books(house) == left
+        assert len(left) == 2
+        assert verify(at(house, LATER)) == []
+
+
+def test_what_was_forgotten_does_not_come_back_with_a_transcript_that_was_rewritten(tmp_path: Path) -> None:
+    """The harness dropped the first and the last turn: the others are captured a second time, into another file."""
+    with house_at(tmp_path) as house:
+        end(house, transcript=TALK)
+        (entry,) = house.canon.books.get("project/demo", "lesson").entries
+        house.canon.books.forget("project/demo", "lesson", entry.id)
+        (known,) = house.canon.books.get("project/demo", "decision").entries
+        again = end(at(house, LATER), transcript=[*TALK[1:3], *turns("And the tests?", start="2026-11-21T10:00")])
+        assert again.status == "captured"
+        assert "the split drops a line" in transcript_in(house, again.transcript_path).body
+        assert house.canon.books.get("project/demo", "lesson").entries == ()
+        assert house.canon.books.get("project/demo", "decision").entries == (known,)
+        assert again.learned == {"kept": 0, "pending": 0, "dropped": {"forgotten": 1, "known": 3}}
+
+
+def test_a_resumed_session_teaches_what_is_new(tmp_path: Path) -> None:
+    with house_at(tmp_path) as house:
+        assert end(house, transcript=TALK[:2]).learned["kept"] == 2
+        assert end(at(house, LATER), transcript=TALK).learned == {"kept": 3, "pending": 0, "dropped": {}}
+
+
+def test_a_session_that_was_removed_meanwhile_teaches_nothing(tmp_path: Path) -> None:
+    """A tombstone that a sync brought, between the manifest and the books."""
+    with house_at(tmp_path) as house:
+        outcome = end(replace(house, settings=Settings(knowledge=Knowledge(extract=False))), transcript=TALK)
+        artifact = transcript_in(house, outcome.transcript_path)
+        tombstone = Tombstone(
+            kind="tombstone",
+            agent_id="default",
+            session_token=outcome.session_token,
+            removed_at=house.now,
+            reason="",
+            removed_paths=[],
+            removed_turns=[],
+        )
+        house.canon.tombstones.put(tombstone)
+        assert learn(house, artifact, Proposals()) == Learned()
+        assert contents(house.canon.store, "books/") == {}
+        house.canon.store.delete(tombstone.path)
+        assert learn(house, artifact, Proposals()).kept == 5
+
+
+def test_findings_are_kept_where_the_session_has_data_attached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rules find no findings, a language model may: here one that always proposes the same."""
+    found = Candidate("finding", "Sales dipped by 7 % in March.", USER, "t-0123456789", quote="Sales dipped by 7 %.")
+    monkeypatch.setattr(learning, "extract", lambda turns: [found])
+    with house_at(tmp_path) as house:
+        assert end(house, "s-1", transcript=TALK).learned == {
+            "kept": 0,
+            "pending": 0,
+            "dropped": {"no data attached": 1},
+        }
+        outcome = end(house, "s-2", transcript=TALK, data=True)
+        assert outcome.learned == {"kept": 1, "pending": 0, "dropped": {}}
+        assert "data" in transcript_in(house, outcome.transcript_path).tags
+        assert books(house) == {f"books/session/{outcome.session_token}/finding.md": ["Sales dipped by 7 % in March."]}
+
+
+def test_data_is_declared_with_an_option(lineage: Lineage) -> None:
+    given = ("session-end", "--harness", "generic", "--session-id", "s-1", "--transcript", "User: hello")
+    path = lineage(*given, "--data", "--json").json["transcript_path"]
+    assert '"data"' in (lineage.root / path).read_text()
+
+
+def test_projects_of_one_name_do_not_share_a_book(tmp_path: Path) -> None:
+    with house_at(tmp_path) as house:
+        end(house, "s-1", transcript=TALK, project="/home/ada/demo")
+        end(house, "s-2", transcript=TALK, project="/srv/demo")
+        lessons = [path for path in books(house) if path.endswith("/lesson.md")]
+        assert len(lessons) == 2
+        assert "books/project/demo/lesson.md" in lessons
+
+
+def test_without_a_project_the_agent_remembers(tmp_path: Path) -> None:
+    with house_at(tmp_path) as house:
+        end(house, transcript=TALK, project=None, agent_id="Reviewer")
+        assert {"books/agent/~reviewer/lesson.md", "books/agent/~reviewer/task.md"} <= set(books(house))
+
+
+def test_a_capture_that_finds_nothing_imports_no_policy(tmp_path: Path) -> None:
+    """The policy's tables are paid for by those who ask it."""
+    program = (
+        "import sys; from lineage.cli.main import run\n"
+        "run(['--workspace', sys.argv[1], 'session-end', '--harness', 'generic', '--session-id', 's-1',"
+        " '--transcript', sys.argv[2]])\n"
+        "print(*(name for name in ('lineage.extract.admission', 'lineage.pipeline.keeping') if name in sys.modules))"
+    )
+    imported = [
+        subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path / "w"), talk], capture_output=True, text=True, check=True
+        ).stdout.splitlines()[-1]
+        for talk in ("User: Why is it slow?", "User: I prefer tabs over spaces.")
+    ]
+    assert imported == ["", "lineage.extract.admission lineage.pipeline.keeping"]

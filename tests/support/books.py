@@ -1,0 +1,57 @@
+"""Books for tests: entries written with little ado, and what the index has of them."""
+
+import contextlib
+import sqlite3
+from typing import Any
+
+from lineage.canon import Books
+from lineage.core.book import serialized_book
+from lineage.core.book_paths import BookRef
+from lineage.core.entry import MANUAL, Entry, new_entry
+from lineage.index import Index
+from lineage.pipeline.house import House
+from lineage.pipeline.shelving import shelve
+
+AT = "2026-11-20T10:30:00.000Z"
+
+
+def entry(scope: str, kind: str, body: str, **more: Any) -> Entry:
+    """An entry that the user stated, unless `more` says otherwise."""
+    return new_entry(scope, kind, body, **{"at": AT, "source": MANUAL, **more})
+
+
+def put(house: House, scope: str, kind: str, body: str, *, shelf: str = "", **more: Any) -> Entry:
+    """Writes an entry into a book, on any shelf, and shelves the book."""
+    from lineage.core import book_changes
+
+    made = entry(scope, kind, body, **more)
+    house.canon.books.update(scope, kind, lambda book: book_changes.add(book, made), shelf)
+    shelve(house, [BookRef(scope, kind, shelf)])
+    return made
+
+
+def by_hand(house: House, path: str, text: str) -> None:
+    """Writes a file as an editor does: lineage isn't told."""
+    from lineage.store import update
+
+    update(house.canon.store, path, lambda _: text.encode())
+
+
+def text_of(books: Books, ref: BookRef) -> str:
+    return serialized_book(books.read(ref)).decode()
+
+
+def rows_of_books(index: Index) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
+    """Every row of books with what search finds it by, without row numbers, and every file, without its stamp."""
+    with contextlib.closing(sqlite3.connect(index.path)) as database:
+        database.row_factory = sqlite3.Row
+        found = database.execute(
+            "select e.*, s.title as found_title, s.sentence as found_tags, s.body as found_body"
+            " from book_entries e left join search s on s.rowid = -e.id order by e.path, e.place"
+        ).fetchall()
+        files = database.execute("select path, scope, kind, sha256, forgotten from books order by path").fetchall()
+        strays = database.execute(
+            "select count(*) from search where rowid < 0 and -rowid not in (select id from book_entries)"
+        ).fetchone()
+    assert tuple(strays) == (0,)
+    return [{key: row[key] for key in row.keys() if key != "id"} for row in found], [tuple(row) for row in files]  # noqa: SIM118

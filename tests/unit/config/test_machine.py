@@ -1,0 +1,129 @@
+"""This machine's configuration: programs and models stand here alone, every key known, every mistake answered.
+
+Fails without the check of `provider`, of a range or of a type, and when an unknown key is taken.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from lineage.app.model import machine_file, provider_of, read_machine_settings
+from lineage.config import parsed
+from lineage.config.machine import MachineSettings, ModelSettings, machine_settings
+from lineage.errors import InvalidInput
+
+FILE = "config.toml"
+
+
+def settings(text: str) -> ModelSettings:
+    return machine_settings(text, FILE).model
+
+
+def test_nothing_configured_is_no_model() -> None:
+    assert machine_settings("", FILE) == MachineSettings()
+    assert settings("[model]\n") == ModelSettings()
+    assert ModelSettings().provider == "none"
+    assert provider_of(ModelSettings(), {}) is None
+
+
+def test_what_is_set_is_taken() -> None:
+    text = (
+        '[model]\nprovider = "command"\ncommand = ["claude", "-p"]\nname = ""\ntimeout_seconds = 5\n'
+        "max_prompt_chars = 4000\nmax_answer_bytes = 1000\ncalls_per_day = 0\ntokens_per_day = 7\n"
+    )
+    assert settings(text) == ModelSettings("command", ("claude", "-p"), "", 5, 4000, 1000, 0, 7)
+    assert settings('[model]\nprovider = "llm"\nname = "gpt-x"\n') == ModelSettings("llm", name="gpt-x")
+
+
+def test_a_command_as_text_is_split_as_a_shell_would() -> None:
+    text = '[model]\nprovider = "command"\ncommand = "ollama run \'my model\' $HOME; rm"\n'
+    assert settings(text).command == ("ollama", "run", "my model", "$HOME;", "rm")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("[modle]\n", "'model'"),
+        ('[model]\nprovder = "none"\n', "'model.provider'"),
+        ('[model]\nprovider = "none"\ncalls_by_day = 1\n', "'model.calls_per_day'"),
+        ('[model]\nprovider = "comand"\n', "'command'"),
+        ('[model]\nprovider = "zzz"\n', "none, command, llm"),
+        ('[model]\ncommand = ["x"]\n', "none, command, llm"),
+        ('[model]\nprovider = "command"\n', "ollama"),
+        ('[model]\nprovider = "command"\ncommand = []\n', "ollama"),
+        ('[model]\nprovider = "command"\ncommand = ""\n', "ollama"),
+        ('[model]\nprovider = "llm"\n', "llm models"),
+        ("zzz = 1\n", "known: model"),
+    ],
+)
+def test_a_mistake_is_answered_with_what_was_meant(text: str, hint: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        settings(text)
+    assert hint in caught.value.hint
+    assert FILE in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        "timeout_seconds = 0", "timeout_seconds = 601", "timeout_seconds = 1.5", "timeout_seconds = true",
+        "max_prompt_chars = 3999", "max_answer_bytes = 1", "calls_per_day = -1", 'tokens_per_day = "many"',
+        "name = 5", "command = 5", "command = [5]", 'command = ["a\\u0000"]', 'command = "a \'b"', 'command = [""]',
+        'command = [" ", "x"]',
+    ],
+)  # fmt: skip
+def test_a_value_of_another_type_or_range_is_refused(values: str) -> None:
+    with pytest.raises(InvalidInput, match=FILE):
+        settings(f'[model]\nprovider = "none"\n{values}\n')
+
+
+@pytest.mark.parametrize("text", ["[model\n", "model = 5\n", "[[model]]\n", "a = " + "[" * 5000])
+def test_what_is_no_table_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match=FILE):
+        settings(text)
+
+
+@pytest.mark.parametrize("text", ['[model]\nprovider = "command"\n', 'command = ["rm"]\n'])
+def test_a_workspace_names_no_program(text: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parsed(text)
+    assert "~/.config/lineage/config.toml" in caught.value.hint
+
+
+def test_the_file_is_where_xdg_says(tmp_path: Path) -> None:
+    assert machine_file({}, tmp_path) == tmp_path / ".config" / "lineage" / "config.toml"
+    assert machine_file({"XDG_CONFIG_HOME": ""}, tmp_path) == tmp_path / ".config" / "lineage" / "config.toml"
+    assert machine_file({"XDG_CONFIG_HOME": "relative"}, tmp_path) == tmp_path / ".config" / "lineage" / "config.toml"
+    assert machine_file({"XDG_CONFIG_HOME": "/etc/xdg"}, tmp_path) == Path("/etc/xdg/lineage/config.toml")
+
+
+def test_a_file_that_is_not_there_is_no_mistake_and_one_that_cannot_be_read_is(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    assert read_machine_settings(path) == MachineSettings()
+    assert read_machine_settings(path / "below") == MachineSettings()
+    path.write_text('[model]\nprovider = "llm"\nname = "x"\n')
+    assert read_machine_settings(path).model.name == "x"
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        read_machine_settings(tmp_path)
+
+
+def test_a_file_that_anybody_may_change_names_no_program(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('[model]\nprovider = "none"\n')
+    path.chmod(0o666)
+    with pytest.raises(InvalidInput) as caught:
+        read_machine_settings(path)
+    assert caught.value.hint == f"run `chmod o-w {path}`"
+    path.chmod(0o664)
+    assert read_machine_settings(path) == MachineSettings()
+
+
+def test_a_program_in_the_home_folder_is_found_there_and_rings_no_doorbell(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lineage.extract.model.command import Command
+
+    provider = provider_of(ModelSettings("command", ("~/bin/ask", "~")), {"CLAUDECODE": "1", "PATH": "/bin"})
+    assert isinstance(provider, Command)
+    assert provider.arguments == (f"{home}/bin/ask", "~")
+    assert provider.environment == {"PATH": "/bin", "LINEAGE_SUPPRESS": "1", "NO_COLOR": "1"}

@@ -1,0 +1,56 @@
+"""`[sessions]` and `[identity_links]`: what is set is taken, and what cannot be meant is refused."""
+
+import pytest
+
+from lineage.config import Sessions, Settings, parsed
+from lineage.core.lanes import SCOPES
+from lineage.errors import InvalidInput
+from lineage.pipeline.lanes import resets_of
+
+
+def test_what_is_set_is_taken() -> None:
+    text = (
+        '[sessions]\ndm_scope = "per-peer"\ndaily_reset = ""\nreset_time_zone = "Europe/Berlin"\nidle_minutes = 30\n'
+        'spawn_depth = 2\n[identity_links]\nalice = ["telegram:123", "discord:456"]\n"Bob B." = []\n'
+    )
+    found = parsed(text)
+    assert found.sessions == Sessions("per-peer", "", "Europe/Berlin", 30, 2)
+    assert found.identity_links == {"alice": ["telegram:123", "discord:456"], "Bob B.": []}
+    assert resets_of(found).daily is None
+    assert parsed("").identity_links == Settings().identity_links == {}
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_every_scope_can_be_set(scope: str) -> None:
+    assert parsed(f'[sessions]\ndm_scope = "{scope}"\n').sessions.dm_scope == scope
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[sessions]\ndm_scope = "per-person"\n',
+        '[sessions]\ndaily_reset = "4:00"\n',
+        '[sessions]\ndaily_reset = "24:00"\n',
+        '[sessions]\ndaily_reset = "04:00\\n"\n',
+        "[sessions]\ndaily_reset = 04:00:00\n",
+        '[sessions]\nreset_time_zone = "../../etc/passwd"\n',
+        '[sessions]\nreset_time_zone = "/etc/localtime"\n',
+        '[sessions]\nreset_time_zone = ""\n',
+        "[sessions]\nidle_minutes = -1\n",
+        "[sessions]\nspawn_depth = -1\n",
+        "[sessions]\nspawn_depth = true\n",
+        "identity_links = []\n",
+        '[identity_links]\nalice = "telegram:123"\n',
+        "[identity_links]\nalice = [123]\n",
+        '[identity_links.alice]\ntelegram = "123"\n',
+    ],
+)
+def test_what_cannot_be_meant_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match=r"lineage\.toml"):
+        parsed(text)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berln", "Mars", "posixrules/x", "a" * 300])
+def test_a_zone_that_there_is_not_is_refused_where_it_is_needed(zone: str) -> None:
+    with pytest.raises(InvalidInput, match="not a time zone"):
+        resets_of(parsed(f'[sessions]\nreset_time_zone = "{zone}"\n'))
