@@ -3,12 +3,12 @@
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 import click
 
 from lineage import __version__
+from lineage.cli.lazy import LazyGroup
 from lineage.cli.output import plain
 from lineage.errors import LineageError
 
@@ -48,20 +48,11 @@ COMMANDS = {
 }
 
 
-class Commands(click.Group):
-    """Imports a command's module when it is asked for: starting one command does not load the others."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(COMMANDS[cmd_name]).command
-        return command
-
-
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup,
+    modules=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.option("--workspace", "-w", metavar="DIR", help="The workspace; else LINEAGE_WORKSPACE, else ~/.agents.")
 @click.version_option(__version__, prog_name="lineage")
 @click.pass_context

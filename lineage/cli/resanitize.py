@@ -22,7 +22,8 @@ def command(root: Path, dry_run: bool, as_json: bool) -> int:
     """Redact what is committed already, under the rules of today.
 
     Artifacts in which today's rules find something are replaced in place; the manifest records the old and the new
-    hash, the old text goes from the databases. Copies outside the workspace, git history too, are not lineage's.
+    hash, the old text goes from the databases. Entries of books are redacted too; what a hand wrote between them stays.
+    Copies outside the workspace, git history too, are not lineage's.
 
     \b
     Example:
@@ -44,6 +45,8 @@ def _say(done: "Resanitized") -> None:
     would = "would be replaced" if done.dry_run else "replaced"
     for record in done.replaced:
         say(f"{would}: {record.path} ({record.old_version} → {record.new_version})")
+    for path in done.books:
+        say(f"{'would be redacted' if done.dry_run else 'redacted'}: entries of {path}")
     for path, what in done.problems:
         say(f"damaged: {what if what.startswith(path) else f'{path}: {what}'}")
     if done.redactions:

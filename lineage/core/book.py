@@ -4,10 +4,12 @@ Every file can be read, and writing a book that was read gives the same bytes. W
 human's; what lineage cannot make out is kept, and named in `problems`.
 """
 
+import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from lineage.core import block, frontmatter
 from lineage.core.body import normalized
@@ -140,6 +142,26 @@ def serialized_book(book: Book) -> bytes:
 def with_parts(book: Book, parts: Iterable[Part]) -> Book:
     """The book with other parts, as it would be read back."""
     return parsed_book(serialized_book(replace(book, parts=tuple(parts))), book.scope, book.kind)
+
+
+def redacted(book: Book, clean: Callable[[str], str], *, by_hand: bool) -> Book:
+    """The book with its entries as `clean` leaves them, quotes too; `by_hand` says whether what stands between no
+    markers is cleaned as well. An entry that lost its end is the human's."""
+    parts = []
+    for part in book.parts:
+        if part.entry and part.sound:
+            entry = replace(part.entry, text=clean(part.entry.text), more=_clean_values(part.entry.more, clean))
+            parts.append(part if entry == part.entry else entry_part(book, entry))
+        else:
+            parts.append(replace(part, raw=clean(part.raw)) if by_hand and not part.forgotten else part)
+    return book if tuple(parts) == book.parts else with_parts(book, parts)
+
+
+def _clean_values(values: Iterable[tuple[str, str]], clean: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
+    def cleaned(value: Any) -> Any:
+        return clean(value) if isinstance(value, str) else value
+
+    return tuple((key, json.dumps(cleaned(json.loads(text)))) for key, text in values)
 
 
 def entry_part(book: Book, entry: Entry) -> Part:

@@ -38,6 +38,9 @@ _MOST_MESSAGES = 6
 _LONGEST_MESSAGE = 600
 _SHORTEST_WORD = 4
 _HEADING = re.compile(r"\s*#{1,6}\s")
+_COMMANDS = re.compile(r"^## Commands run\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+"""An agent may have written anything into a command, a commit's message for instance."""
+
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
@@ -148,7 +151,7 @@ class _Gathering:
             return items
         if not may_reach(GLOBAL, private=summary.private, token=summary.identity.token):
             return []
-        lines = summary.body.splitlines()[1:]
+        lines = _COMMANDS.sub("", summary.body).splitlines()[1:]
         return items + [Item(line) for line in lines if line.strip() and not line.startswith("# ")]
 
     def _relevant(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lineage.core import naming
-from lineage.core.book import Book, new_book, superseded
+from lineage.core.book import Book, new_book, redacted, superseded
 from lineage.core.book_paths import BookRef
 from lineage.core.entry import CONFIRMED, HAND, MANUAL, TASK, USER_STATED, Entry
 from lineage.core.identity import DEFAULT_AGENT
@@ -77,11 +77,17 @@ class Knowledge:
     def book(self, ref: BookRef) -> Book:
         if ref not in self._books:
             try:
-                self._books[ref] = self._house.canon.books.read(ref)
+                self._books[ref] = self._redacted(self._house.canon.books.read(ref))
             except WorkspaceError:
                 self.unread.append(ref.path)
                 self._books[ref] = new_book(ref.scope, ref.kind)
         return self._books[ref]
+
+    def _redacted(self, book: Book) -> Book:
+        """What a hand wrote may hold a secret too: none is shown, in MEMORY.md or in a prompt. (lessons: 44)"""
+        clean = self._house.sanitizer().text
+        whole = "".join(part.raw for part in book.parts)
+        return book if clean(whole) == whole else redacted(book, clean, by_hand=True)
 
     def said(self, scope: str, *kinds: str) -> list[Known]:
         """What the books of a scope say, as it ranks: pinned entries, then what the user stated, then what is derived,

@@ -7,11 +7,14 @@ point, the next run or `recover` goes on: a file is either what its record says 
 
 import contextlib
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from lineage.core import naming
+from lineage.core.book import redacted
+from lineage.core.book_paths import BookRef
 from lineage.core.documents import Artifact, Manifest, parsed_as, serialized
 from lineage.core.job import Job
 from lineage.core.redaction import resanitized
@@ -23,6 +26,7 @@ from lineage.pipeline import session as sessions
 from lineage.pipeline.house import House
 from lineage.pipeline.publishing import publish_all
 from lineage.pipeline.reading import named_by, row_at
+from lineage.pipeline.shelving import shelve
 from lineage.store import read_or_none
 
 RESANITIZE = "resanitize"
@@ -31,13 +35,15 @@ RESANITIZE = "resanitize"
 @dataclass(slots=True)
 class Resanitized:
     """What was replaced, or would be, oldest first; how many redactions of each rule that made; how many artifacts
-    held nothing to redact; `problems` are (path, what is wrong): damaged files are left alone."""
+    held nothing to redact; `books` whose entries were redacted; `problems` are (path, what is wrong): damaged files
+    are left alone."""
 
     version: str
     dry_run: bool
     replaced: list[Replacement] = field(default_factory=list)
     redactions: dict[str, int] = field(default_factory=dict)
     unchanged: int = 0
+    books: list[str] = field(default_factory=list)
     problems: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -51,13 +57,16 @@ class _Change:
 
 
 def resanitize(house: House, *, dry_run: bool = False) -> Resanitized:
-    """Replaces every artifact in which the workspace's rules find something. Raises EngineMissing and ConflictError."""
+    """Replaces every artifact, and the text of every entry of a book, in which the workspace's rules find something.
+    What a hand wrote between the entries is its writer's. Raises EngineMissing and ConflictError."""
     done = Resanitized(house.rules.version, dry_run)
     jobs = []
     for token in _tokens(house):
         with sessions.exclusively(house, token):
             jobs += _session(house, token, done)
-    if jobs:
+    books = _books(house, done)
+    if jobs or (books and not dry_run):
+        shelve(house, books)
         _finish(house, jobs)
     return done
 
@@ -95,6 +104,22 @@ def _session(house: House, token: str, done: Resanitized, *, begun: bool = False
     return [job]
 
 
+def _books(house: House, done: Resanitized) -> list[BookRef]:
+    """Redacts the entries of books; which books had some. What is cut off here is taken up by running it again."""
+    changed = []
+    for ref in house.canon.books.list():
+        sanitizer, book = house.sanitizer(), house.canon.books.read(ref)
+        clean = redacted(book, sanitizer.text, by_hand=False)
+        if clean == book:
+            continue
+        changed.append(ref)
+        done.books.append(ref.path)
+        done.redactions.update(Counter(done.redactions) + sanitizer.redactions)
+        if not done.dry_run:
+            house.canon.books.settle(ref, book, clean)
+    return changed
+
+
 def _rows(house: House, paths: list[str]) -> Iterator[Row]:
     for path in paths:
         with contextlib.suppress(FormatError):  # a damaged file has no row; the reindex reports it
@@ -116,8 +141,7 @@ def _changes(house: House, manifest: Manifest, done: Resanitized) -> list[_Chang
             continue
         changes.append(change)
         done.replaced.append(change.record)
-        for rule, count in sorted(sanitizer.redactions.items()):
-            done.redactions[rule] = done.redactions.get(rule, 0) + count
+        done.redactions.update(Counter(done.redactions) + sanitizer.redactions)
     return changes
 
 

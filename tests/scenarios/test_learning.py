@@ -23,6 +23,7 @@ from lineage.pipeline import learning
 from lineage.pipeline.house import House
 from lineage.pipeline.keeping import quote_of
 from lineage.pipeline.learning import Learned, learn
+from lineage.pipeline.publishing import publish_all
 from lineage.pipeline.recovery import recover
 from lineage.pipeline.reindexing import reindex
 from lineage.pipeline.verification import verify
@@ -181,6 +182,7 @@ def test_a_session_that_was_removed_meanwhile_teaches_nothing(tmp_path: Path) ->
         assert contents(house.canon.store, "books/") == {}
         house.canon.store.delete(tombstone.path)
         assert learn(house, artifact, Proposals()).kept == 5
+        publish_all(house)
 
 
 def test_findings_are_kept_where_the_session_has_data_attached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,7 +131,7 @@ def test_whatever_else_it_says_leaves_global_memory_and_the_next_context_as_they
 
 
 @LANGUAGES
-@pytest.mark.parametrize("way", ["result", "repeated", "in-a-list", "system", "file-name"])
+@pytest.mark.parametrize("way", ["result", "repeated", "in-a-list", "system", "file-name", "commit"])
 def test_the_next_session_of_the_same_project_does_not_hear_it_from_the_summary(
     house: House, language: str, way: str
 ) -> None:

@@ -117,7 +117,12 @@ def test_what_ends_lineage_ends_what_it_started(
     programs.add("codex", SLEEPS)
     begin(lineage, folder, "codex")
     words = [sys.executable, "-m", "lineage", "--workspace", str(lineage.root), "send", "s-1", "Hi."]
-    started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    started = subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509  (a run in the background ignores some)
+    )
     eventually(lambda: (folder / "pids").exists() and (folder / "pids").read_text() != "", "the program runs")
     started.send_signal(number)
     _, err = started.communicate(timeout=60)

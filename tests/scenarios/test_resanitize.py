@@ -18,8 +18,11 @@ import pytest
 
 from lineage.core import naming
 from lineage.core.documents import Artifact, parsed
+from lineage.core.entry import new_entry
 from lineage.core.sanitizer import Rule, Ruleset, ruleset
+from lineage.pipeline.context import Asked, context
 from lineage.pipeline.house import House
+from lineage.pipeline.publishing import publish_all
 from lineage.pipeline.reading import document_at
 from lineage.pipeline.recovery import recover, resume
 from lineage.pipeline.reindexing import reindex
@@ -251,3 +254,25 @@ def test_without_the_engine_nothing_is_captured_and_nothing_is_lost(
     with house_at(root) as house:
         assert len(house.index.sessions(None)) == 1
         assert replace(house, now=house.now).index.search("hi there", None, limit=1)
+
+
+def test_entries_of_books_are_redacted_and_what_a_hand_wrote_stays(root: Path) -> None:
+    with house_at(root) as house:
+        entry = new_entry("global", "note", f"The den of {SECRET} is open.", at=house.now, source="manual")
+        house.canon.books.add("global", "note", entry)
+        path = root / "books" / "global" / "note.md"
+        path.write_text(path.read_text() + f"\nMy own line about {SECRET}.\n")
+        reindex(house)
+    assert resanitized(root, dry_run=True).books == ["books/global/note.md"]
+    assert path.read_text().count(SECRET) == 2
+    assert resanitized(root).books == ["books/global/note.md"]
+    assert "The den of [REDACTED:animal] is open." in path.read_text()
+    assert path.read_text().count(SECRET) == 1
+    with opened(root) as house:
+        assert SECRET not in context(house, Asked()).text
+        assert SECRET not in (root / "MEMORY.md").read_text()
+        (found,) = house.canon.books.get("global", "note").entries
+        assert found.id == entry.id
+    assert resanitized(root).books == []
+    with house_at(root) as house:  # under the rules that every other test is judged by
+        publish_all(house)

@@ -1,8 +1,8 @@
 """`lineage book`: the group; each of its commands is a file of its own, imported when it is asked for."""
 
-from importlib import import_module
-
 import click
+
+from lineage.cli.lazy import LazyGroup
 
 COMMANDS = {
     "list": "lineage.cli.book.listing",  # a module named `list` would hide the builtin in this one
@@ -18,20 +18,7 @@ COMMANDS = {
 }
 
 
-class BookCommands(click.Group):
-    """Imports a command's module when it is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(COMMANDS[cmd_name]).command
-        return command
-
-
-@click.group("book", cls=BookCommands)
+@click.group("book", cls=LazyGroup, modules=COMMANDS)
 def command() -> None:
     """What is known for good: one note of entries per scope and kind, to be edited by hand at any time.
 
