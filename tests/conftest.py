@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, settings
 
 from lineage.app import open_house
 from lineage.harness.callers import MARKS
-from lineage.pipeline.reindexing import ensure_indexed
-from lineage.pipeline.verification import Finding, verify
+from lineage.pipeline.upkeep.reindexing import ensure_indexed
+from lineage.pipeline.upkeep.verification import Finding, verify
 
 settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(

@@ -70,11 +70,11 @@ def with_house(
 
 def _run(house: "House", use_case: Callable[["House"], Result], *, writes: bool, needs_index: bool) -> Result:
     if needs_index:
-        from lineage.pipeline.reindexing import ensure_indexed
+        from lineage.pipeline.upkeep.reindexing import ensure_indexed
 
         ensure_indexed(house)
     if writes:
-        from lineage.pipeline.recovery import resume
+        from lineage.pipeline.upkeep.recovery import resume
 
         resume(house)
     return use_case(house)
@@ -134,7 +134,7 @@ def template() -> Path:
 def initialize(root: Path) -> tuple[list[str], list[str]]:
     """Makes a workspace out of the template. Gives back (paths made, paths that were there and stay as they are)."""
     from lineage.core.book_paths import ref_of
-    from lineage.pipeline.shelving import shelve
+    from lineage.pipeline.knowledge.shelving import shelve
     from lineage.store import ExistsError, LocalStore
 
     store, source = LocalStore(root), template()

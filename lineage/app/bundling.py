@@ -9,8 +9,8 @@ from lineage.app import STATE, with_house
 from lineage.errors import InvalidInput, WorkspaceError
 
 if TYPE_CHECKING:
-    from lineage.pipeline.bundling import Imported
-    from lineage.pipeline.exporting import Exported
+    from lineage.pipeline.bundles.bundling import Imported
+    from lineage.pipeline.bundles.exporting import Exported
     from lineage.pipeline.house import House
 
 _LINK = "name a place that is no symbolic link"
@@ -19,7 +19,7 @@ _LINK = "name a place that is no symbolic link"
 def export(root: Path, session: str | None, output: Path, *, include_private: bool, force: bool) -> "Exported":
     """Writes the bundle of a session, or of the global books where none is named, to a file that is there whole or not
     at all. Raises InvalidInput where the file is there and `force` isn't set, and for a place that is a link."""
-    from lineage.pipeline.exporting import export_global, export_session
+    from lineage.pipeline.bundles.exporting import export_global, export_session
 
     path = _place(output, root)
 
@@ -36,8 +36,8 @@ def export(root: Path, session: str | None, output: Path, *, include_private: bo
 def import_file(root: Path, file: Path, *, restore: bool, trust: bool, dry_run: bool) -> "Imported":
     """Imports the bundle in a file; an import of it that was cut off is finished instead."""
     from lineage.canon.bundles import unpacked
-    from lineage.pipeline.bundling import finished, import_bundle, unfinished
-    from lineage.pipeline.recovery import resume
+    from lineage.pipeline.bundles.bundling import finished, import_bundle, unfinished
+    from lineage.pipeline.upkeep.recovery import resume
 
     data = _read(file)
 

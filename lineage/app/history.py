@@ -10,11 +10,11 @@ from lineage.app import open_house, with_house
 from lineage.core.identity import checked_agent
 from lineage.errors import InvalidInput, TranscriptError
 from lineage.harness import ADAPTERS, adapter_of
-from lineage.pipeline.history import Progress, Wanted, is_there
-from lineage.pipeline.locating import Machine
+from lineage.pipeline.incoming.history import Progress, Wanted, is_there
+from lineage.pipeline.incoming.locating import Machine
 
 if TYPE_CHECKING:
-    from lineage.pipeline.importing import Estimate, Imported
+    from lineage.pipeline.incoming.importing import Estimate, Imported
 
 ALL = "all"
 _MOST_JOBS = 4
@@ -49,7 +49,7 @@ def wanted(harness: str, paths: Sequence[str], *, agent_id: str, jobs: int | Non
 
 def import_history(root: Path, asked: Wanted, progress: Progress) -> "tuple[Imported, ...]":
     """Imports into the workspace, which is made where there is none. Raises what the use case raises."""
-    from lineage.pipeline import importing
+    from lineage.pipeline.incoming import importing
 
     opened = partial(open_house, root, asks_model=False)  # thousands of sessions, and the same files each time
     return with_house(
@@ -59,7 +59,7 @@ def import_history(root: Path, asked: Wanted, progress: Progress) -> "tuple[Impo
 
 def estimate(root: Path, asked: Wanted, progress: Progress) -> "Estimate":
     """What an import would do. No workspace is made where there is none."""
-    from lineage.pipeline import importing
+    from lineage.pipeline.incoming import importing
     from lineage.store import LocalStore
 
     if not LocalStore(root).is_there():

@@ -19,7 +19,7 @@ from lineage.core.terminal import Cleaner
 from lineage.errors import LineageError
 from lineage.harness.programs import Call, program_of, resuming, sending, spawning
 from lineage.pipeline.house import House, Outcome
-from lineage.pipeline.launching import Target, capture_new, capture_target, sessions_of, target
+from lineage.pipeline.people.launching import Target, capture_new, capture_target, sessions_of, target
 from lineage.store import BusyError, LocalStore
 
 DEPTH = "LINEAGE_DEPTH"

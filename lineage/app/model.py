@@ -40,7 +40,7 @@ def read_machine_settings(path: Path) -> MachineSettings:
 
 def model_of(settings: ModelSettings, telemetry: "Telemetry", day: str) -> "Model | None":
     """What use cases ask; None where no provider is configured."""
-    from lineage.pipeline.metering import Limits, Metered
+    from lineage.pipeline.capture.metering import Limits, Metered
 
     provider = provider_of(settings, os.environ)
     limits = Limits(settings.calls_per_day, settings.tokens_per_day, settings.max_prompt_chars)

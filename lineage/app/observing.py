@@ -21,7 +21,7 @@ from watchdog.events import (
 from watchdog.observers import Observer
 
 from lineage.errors import WorkspaceError
-from lineage.pipeline.watching import BOOKS, FOLDERS, is_hint
+from lineage.pipeline.incoming.watching import BOOKS, FOLDERS, is_hint
 
 if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver, ObservedWatch

@@ -1,4 +1,4 @@
-"""`lineage watch`: the loop of pipeline/watching.py over real folders, a real clock and houses opened anew."""
+"""`lineage watch`: the loop of pipeline/incoming/watching.py over real folders, a real clock and houses opened anew."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,10 +11,10 @@ from lineage.app.working import machine
 from lineage.core import doorbell
 from lineage.errors import LineageError
 from lineage.pipeline.house import House
-from lineage.pipeline.reindexing import Report, reindex
-from lineage.pipeline.sweeping import sweep
-from lineage.pipeline.watching import Watch, occasions
-from lineage.pipeline.working import drain
+from lineage.pipeline.incoming.sweeping import sweep
+from lineage.pipeline.incoming.watching import Watch, occasions
+from lineage.pipeline.incoming.working import drain
+from lineage.pipeline.upkeep.reindexing import Report, reindex
 from lineage.store import BusyError, LocalStore
 
 if TYPE_CHECKING:

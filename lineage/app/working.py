@@ -11,9 +11,9 @@ from lineage.app import STATE, now, with_house
 from lineage.canon import Signals
 from lineage.core import doorbell
 from lineage.pipeline.house import CAPTURED, House
-from lineage.pipeline.locating import Machine
-from lineage.pipeline.sweeping import IDLE_MINUTES, Swept, sweep
-from lineage.pipeline.working import Drained, drain
+from lineage.pipeline.incoming.locating import Machine
+from lineage.pipeline.incoming.sweeping import IDLE_MINUTES, Swept, sweep
+from lineage.pipeline.incoming.working import Drained, drain
 from lineage.store import BusyError, LocalStore
 
 _MOST_SECONDS = 600

@@ -11,7 +11,7 @@ from lineage.cli.output import say, say_json
 from lineage.core.wording import counted
 
 if TYPE_CHECKING:
-    from lineage.pipeline.archiving import Archived
+    from lineage.pipeline.archive.archiving import Archived
 
 
 @click.command("archive")
@@ -31,7 +31,7 @@ def command(root: Path, before: str, dry_run: bool, as_json: bool) -> int:
       lineage archive --before 2026-01-01
     """
     from lineage.app import with_house
-    from lineage.pipeline.archiving import archive
+    from lineage.pipeline.archive.archiving import archive
 
     done = with_house(root, lambda house: archive(house, before, dry_run=dry_run), writes=not dry_run)
     if as_json:

@@ -13,7 +13,7 @@ from lineage.core.wording import counted
 from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from lineage.pipeline.bundling import Imported, ImportedSession
+    from lineage.pipeline.bundles.bundling import Imported, ImportedSession
 
 
 @click.group("bundle")

@@ -23,7 +23,7 @@ def command(root: Path, as_json: bool, from_stdin: bool, **given: Any) -> int:
     from lineage.app import with_house
     from lineage.cli.outcome import report
     from lineage.core.request import COMPACTION, request
-    from lineage.pipeline.recovery import run
+    from lineage.pipeline.upkeep.recovery import run
 
     payload = options.read_payload(given, from_stdin=from_stdin)
     outcome = with_house(

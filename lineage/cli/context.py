@@ -10,8 +10,8 @@ from lineage.cli import options
 from lineage.cli.output import plain, say, say_json
 
 if TYPE_CHECKING:
-    from lineage.pipeline.context import Asked
     from lineage.pipeline.house import House
+    from lineage.pipeline.knowledge.context import Asked
     from lineage.projection import Block, Spent
 
 
@@ -44,7 +44,7 @@ def command(
       lineage context --explain
     """
     from lineage.app import with_house
-    from lineage.pipeline.context import Asked
+    from lineage.pipeline.knowledge.context import Asked
 
     asked = Asked(agent_id=agent, project=project, query=query, session=session, budget=budget)
     block, unread = with_house(root, lambda house: _told(house, asked))
@@ -66,8 +66,8 @@ def command(
 
 def _told(house: "House", asked: "Asked") -> "tuple[Block, list[str]]":
     """The block, and the books that could not be read."""
-    from lineage.pipeline.context import context
-    from lineage.pipeline.knowledge import Knowledge
+    from lineage.pipeline.knowledge.context import context
+    from lineage.pipeline.knowledge.said import Knowledge
 
     knowledge = Knowledge(house)
     return context(house, asked, knowledge), knowledge.unread

@@ -13,8 +13,8 @@ from lineage.cli import options
 from lineage.cli.output import say, say_json
 
 if TYPE_CHECKING:
-    from lineage.pipeline.history import Progress
-    from lineage.pipeline.importing import Estimate, Expected, Imported
+    from lineage.pipeline.incoming.history import Progress
+    from lineage.pipeline.incoming.importing import Estimate, Expected, Imported
 
 
 @click.command("import")

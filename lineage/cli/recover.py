@@ -20,7 +20,7 @@ def command(root: Path, as_json: bool) -> int:
       lineage recover
     """
     from lineage.app import with_house
-    from lineage.pipeline.recovery import recover
+    from lineage.pipeline.upkeep.recovery import recover
 
     done = with_house(root, recover)
     if as_json:

@@ -12,7 +12,7 @@ from lineage.core.wording import counted
 
 if TYPE_CHECKING:
     from lineage.pipeline.house import House
-    from lineage.pipeline.reindexing import Report
+    from lineage.pipeline.upkeep.reindexing import Report
 
 
 @click.command("reindex")
@@ -39,8 +39,8 @@ def command(root: Path, yes: bool, as_json: bool) -> int:
 
 def _reindexed(house: "House", *, yes: bool) -> "Report":
     """Reindexes with a bar on a terminal; what the spool says is unfinished is finished on rows that are complete."""
-    from lineage.pipeline.recovery import resume
-    from lineage.pipeline.reindexing import reindex
+    from lineage.pipeline.upkeep.recovery import resume
+    from lineage.pipeline.upkeep.reindexing import reindex
 
     if not sys.stderr.isatty():
         report = reindex(house, confirmed=yes)

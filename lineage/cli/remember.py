@@ -13,7 +13,7 @@ from lineage.cli.texts import text_or_stdin
 from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from lineage.pipeline.remembering import Remembered
+    from lineage.pipeline.knowledge.remembering import Remembered
 
 
 @click.command("remember")
@@ -55,7 +55,7 @@ def command(
       lineage remember --curated "Ask before a dependency is added."
     """
     from lineage.app import caller, with_house
-    from lineage.pipeline.remembering import Memo, remember
+    from lineage.pipeline.knowledge.remembering import Memo, remember
 
     memo = Memo(text=text_or_stdin(text), kind=_kind(kind, curated=curated, daily=daily), **given)
     return report(with_house(root, lambda house: remember(house, memo, caller()), writes=True), as_json=as_json)

@@ -12,7 +12,7 @@ from lineage.cli.output import say, say_json
 from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from lineage.pipeline.removal import Receipt
+    from lineage.pipeline.upkeep.removal import Receipt
 
 
 @click.command("remove")
@@ -35,7 +35,7 @@ def command(root: Path, session: str, reason: str, dry_run: bool, again: bool, y
       lineage remove 2489c83d --reason "a customer asked for it" --yes
     """
     from lineage.app import with_house
-    from lineage.pipeline.removal import remove
+    from lineage.pipeline.upkeep.removal import remove
 
     if not (dry_run or yes):
         _confirm(session)

@@ -50,7 +50,7 @@ def command(root: Path, as_json: bool) -> int:
 
 def _rendered(house: "House") -> "list[Published]":
     from lineage.pipeline.publishing import publish_all
-    from lineage.pipeline.reindexing import synchronize
+    from lineage.pipeline.upkeep.reindexing import synchronize
 
     synchronize(house)
     return publish_all(house)

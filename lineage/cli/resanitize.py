@@ -11,7 +11,7 @@ from lineage.cli.output import say, say_json
 from lineage.core.wording import counted
 
 if TYPE_CHECKING:
-    from lineage.pipeline.resanitizing import Resanitized
+    from lineage.pipeline.upkeep.resanitizing import Resanitized
 
 
 @click.command("resanitize")
@@ -31,7 +31,7 @@ def command(root: Path, dry_run: bool, as_json: bool) -> int:
       lineage resanitize
     """
     from lineage.app import with_house
-    from lineage.pipeline.resanitizing import resanitize
+    from lineage.pipeline.upkeep.resanitizing import resanitize
 
     done = with_house(root, lambda house: resanitize(house, dry_run=dry_run), writes=not dry_run)
     if as_json:

@@ -12,7 +12,7 @@ from lineage.cli.output import say, say_json
 
 if TYPE_CHECKING:
     from lineage.index import SessionRow
-    from lineage.pipeline.lanes import LaneShown
+    from lineage.pipeline.people.lanes import LaneShown
 
 
 @click.command("sessions")
@@ -34,7 +34,7 @@ def command(root: Path, agent: str, project: str | None, lane: str | None, limit
 
     agent_id = None if agent == "all" else agent
     if lane is not None:
-        from lineage.pipeline.lanes import show_lane
+        from lineage.pipeline.people.lanes import show_lane
 
         named = lane
         shown = with_house(root, lambda house: show_lane(house, named, agent_id, project=project, limit=limit))

@@ -21,8 +21,8 @@ def command(root: Path, as_json: bool) -> int:
       lineage status --json
     """
     from lineage.app import rules_at, with_house
+    from lineage.pipeline.capture.metering import usage
     from lineage.pipeline.lookup import status
-    from lineage.pipeline.metering import usage
 
     found = with_house(root, lambda house: {**status(house), "model": usage(house)})
     state = {"workspace": str(root), **found, "unusable_rules": list(rules_at(root).unusable)}

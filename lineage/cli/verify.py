@@ -23,7 +23,7 @@ def command(root: Path, as_json: bool) -> int:
       lineage verify --json
     """
     from lineage.app import with_house
-    from lineage.pipeline.verification import verify
+    from lineage.pipeline.upkeep.verification import verify
 
     findings = with_house(root, verify)
     if as_json:

@@ -16,7 +16,7 @@ from lineage.errors import LineageError
 
 if TYPE_CHECKING:
     from lineage.app.watching import Watcher
-    from lineage.pipeline.reindexing import Report
+    from lineage.pipeline.upkeep.reindexing import Report
 
 
 @click.command("watch")

@@ -12,7 +12,7 @@ from lineage.cli import options
 from lineage.cli.output import say, say_json
 
 if TYPE_CHECKING:
-    from lineage.pipeline.working import Drained
+    from lineage.pipeline.incoming.working import Drained
 
 
 @click.command("work")

@@ -10,10 +10,10 @@ from lineage.core.identity import DEFAULT_AGENT
 from lineage.core.ledger import Ledger, Tally
 from lineage.core.times import day
 from lineage.core.window import Window
-from lineage.pipeline.archive_notes import publish_archive
+from lineage.pipeline.archive.notes import publish_archive
 from lineage.pipeline.house import House
-from lineage.pipeline.knowledge import Knowledge, Known, ranked, tasks
-from lineage.pipeline.projects import project_folder
+from lineage.pipeline.knowledge.projects import project_folder
+from lineage.pipeline.knowledge.said import Knowledge, Known, ranked, tasks
 from lineage.projection import Curated, Item, Rendered, active_projects, publish, render
 from lineage.store import LeaseLost, lease, read_or_none
 

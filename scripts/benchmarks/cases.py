@@ -15,11 +15,11 @@ from lineage.core.ledger import Ledger
 from lineage.core.naming import MEMORY
 from lineage.core.window import Window
 from lineage.index import match_expression
+from lineage.pipeline.capture.session_end import session_end
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import search as search_use_case
 from lineage.pipeline.publishing import publish_all
-from lineage.pipeline.reindexing import synchronize
-from lineage.pipeline.session_end import session_end
+from lineage.pipeline.upkeep.reindexing import synchronize
 from lineage.projection import render
 
 Case = Callable[[Corpus], AbstractContextManager[Pair]]

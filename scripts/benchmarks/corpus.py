@@ -16,11 +16,11 @@ from lineage.core.sanitizer import VERSION, Sanitizer
 from lineage.core.times import shifted
 from lineage.core.turns import ASSISTANT, TOOL, USER, Turn, identified
 from lineage.extract import digest
-from lineage.pipeline.building import memory_sentence, summary_of, transcript_of
+from lineage.pipeline.capture.building import memory_sentence, summary_of, transcript_of
+from lineage.pipeline.capture.source import Source
 from lineage.pipeline.house import House
 from lineage.pipeline.publishing import publish_all
-from lineage.pipeline.reindexing import synchronize
-from lineage.pipeline.source import Source
+from lineage.pipeline.upkeep.reindexing import synchronize
 
 IN_WINDOW = 1_500  # sessions; the others are older than the ledger's 30 days
 TRANSCRIPT_BYTES = 2_000_000

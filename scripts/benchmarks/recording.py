@@ -10,8 +10,8 @@ from benchmarks.corpus import Corpus
 from lineage.app import STATE
 from lineage.canon import Canon
 from lineage.core import naming
+from lineage.pipeline.capture.session_end import session_end
 from lineage.pipeline.house import House
-from lineage.pipeline.session_end import session_end
 from lineage.store import Blob, LocalStore
 
 

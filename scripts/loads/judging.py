@@ -12,8 +12,8 @@ from lineage.core import naming, transcript
 from lineage.core.documents import Artifact, parsed
 from lineage.errors import FormatError
 from lineage.pipeline.house import CAPTURED, House
-from lineage.pipeline.reindexing import reindex
-from lineage.pipeline.verification import verify
+from lineage.pipeline.upkeep.reindexing import reindex
+from lineage.pipeline.upkeep.verification import verify
 from lineage.store import read_or_none
 from loads.sessions import NOON, Load, texts_of, token_of
 from loads.working import Tally

@@ -4,9 +4,9 @@ A run dies before and after each mutating call of either store and of the databa
 it, and after a recovery did, the workspace is that of a run nobody interrupted, byte for byte; at the moment of the
 death itself every artifact can be read, and `verify` finds nothing that is lost.
 
-Fails without the order of bundle, notes and originals in pipeline/archiving.py, without its job in the spool or its
-line in pipeline/recovery.py, without `tidy` where an archive or a removal ends, and with an old revision that goes
-before the new one is there.
+Fails without the order of bundle, notes and originals in pipeline/archive/archiving.py, without its job in the spool or
+its line in pipeline/upkeep/recovery.py, without `tidy` where an archive or a removal ends, and with an old revision
+that goes before the new one is there.
 """
 
 import itertools
@@ -18,12 +18,12 @@ import pytest
 
 from lineage.core.archive import note_path
 from lineage.core.sanitizer import BUILTIN, Rule, Ruleset, ruleset
-from lineage.pipeline.archiving import archive
+from lineage.pipeline.archive.archiving import archive
 from lineage.pipeline.house import House
-from lineage.pipeline.recovery import recover, resume
-from lineage.pipeline.removal import remove
-from lineage.pipeline.resanitizing import resanitize
-from lineage.pipeline.verification import MUST, verify
+from lineage.pipeline.upkeep.recovery import recover, resume
+from lineage.pipeline.upkeep.removal import remove
+from lineage.pipeline.upkeep.resanitizing import resanitize
+from lineage.pipeline.upkeep.verification import MUST, verify
 from tests.support.archives import APRIL, BEFORE, bundled, mentions, told
 from tests.support.faults import Fuse
 from tests.support.houses import house_at

@@ -25,7 +25,7 @@ What no flow promises: without a job in the spool *and* without the same `captur
 names is not found again (its name begins with a time); `verify` names it.
 
 Fails without any single line of the tables in core/planner.py, without the adoption of the job's time or sentence in
-either flow, and without `_unclaimed_stem`, `_narrative` or `not self.jobs` in pipeline/session.py.
+either flow, and without `_unclaimed_stem`, `_narrative` or `not self.jobs` in pipeline/capture/session.py.
 """
 
 import hashlib
@@ -43,8 +43,8 @@ from lineage.core import naming
 from lineage.core.book_paths import BOOKS
 from lineage.core.documents import Artifact, Manifest, parsed
 from lineage.index import row_of
-from lineage.pipeline import compaction as compaction_flow
-from lineage.pipeline import session_end as session_end_flow
+from lineage.pipeline.capture import compaction as compaction_flow
+from lineage.pipeline.capture import session_end as session_end_flow
 from lineage.pipeline.house import House, Outcome
 from lineage.store import MemoryStore, Store
 from tests.support.faults import Fuse, dies, mortal

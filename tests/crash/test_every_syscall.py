@@ -9,7 +9,7 @@ The calls are those of one recorded run: all of the store's, the locks' and the 
 own writes to its files every 8th is taken, at an offset that moves on from day to day: SQLite proves its own.
 
 Fails where `replace` writes in place instead of renaming the temporary file, without `Step.SPOOL` before the first
-canonical write (core/planner.py), and without the line with `tidy` in pipeline/recovery.py.
+canonical write (core/planner.py), and without the line with `tidy` in pipeline/upkeep/recovery.py.
 """
 
 import datetime

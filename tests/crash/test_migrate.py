@@ -1,6 +1,7 @@
 """A migration that dies at any call, and is run again: the books are those of one that went through.
 
-Fails without `roll_over` and without `shelve` in `_written` of pipeline/migrating.py: `keep` sees new entries only.
+Fails without `roll_over` and without `shelve` in `_written` of pipeline/knowledge/migrating.py: `keep` sees new entries
+only.
 """
 
 from pathlib import Path
@@ -8,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from lineage.pipeline.house import House
-from lineage.pipeline.migrating import Asked, migrate
-from lineage.pipeline.recovery import recover
-from lineage.pipeline.verification import verify
+from lineage.pipeline.knowledge.migrating import Asked, migrate
+from lineage.pipeline.upkeep.recovery import recover
+from lineage.pipeline.upkeep.verification import verify
 from tests.support.faults import Fuse
 from tests.support.houses import house_at
 from tests.support.wrecks import canonical, died, rehearsed

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from lineage.pipeline.verification import verify
+from lineage.pipeline.upkeep.verification import verify
 from tests.support.houses import at, compact, contents, end, house_at
 
 FILES = Path(__file__).parent / "files"

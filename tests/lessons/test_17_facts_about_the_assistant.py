@@ -11,7 +11,7 @@ import pytest
 
 from lineage.errors import LineageError
 from lineage.harness.callers import Caller
-from lineage.pipeline.bookkeeping import pin
+from lineage.pipeline.knowledge.bookkeeping import pin
 from tests.support.houses import end, house_at, turns
 
 FACTS = (

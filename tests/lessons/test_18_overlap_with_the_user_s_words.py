@@ -14,7 +14,7 @@ import pytest
 
 from lineage.core.entry import CONFIRMED, DERIVED, USER_TURN, Entry
 from lineage.pipeline.house import House
-from lineage.pipeline.learning import Learned
+from lineage.pipeline.knowledge.learning import Learned
 from tests.support.houses import end, house_at
 
 ASKED = "Check which DROP statements are in this log of SQL execution."

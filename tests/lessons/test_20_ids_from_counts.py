@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage.core.entry import entry_id
-from lineage.pipeline.bookkeeping import forget, opened
 from lineage.pipeline.house import House
-from lineage.pipeline.remembering import Memo, remember
+from lineage.pipeline.knowledge.bookkeeping import forget, opened
+from lineage.pipeline.knowledge.remembering import Memo, remember
 from tests.support.houses import at, memory_house
 
 

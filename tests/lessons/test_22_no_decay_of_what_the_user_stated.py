@@ -1,7 +1,7 @@
 """Lessons, 22: "Decay hides a user-stated preference after 16 turns."
 
-Fails where `ranked` of pipeline/knowledge.py puts what is newer before what the user stated, where age or the number of
-sessions has a part in it, and where `stays` of core/rollover.py lets such an entry roll over.
+Fails where `ranked` of pipeline/knowledge/said.py puts what is newer before what the user stated, where age or the
+number of sessions has a part in it, and where `stays` of core/rollover.py lets such an entry roll over.
 """
 
 from pathlib import Path
@@ -10,8 +10,8 @@ import pytest
 
 from lineage.core.entry import ASSISTANT_TURN
 from lineage.core.window import Window
-from lineage.pipeline.context import Asked, context
 from lineage.pipeline.house import House
+from lineage.pipeline.knowledge.context import Asked, context
 from lineage.pipeline.publishing import publish_all, rendered
 from tests.support.books import put
 from tests.support.houses import at, end, house_at, turns

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lineage.pipeline.context import Asked, context
 from lineage.pipeline.house import House
-from lineage.pipeline.preparing import prepare
+from lineage.pipeline.incoming.preparing import prepare
+from lineage.pipeline.knowledge.context import Asked, context
 from lineage.pipeline.publishing import publish_all
 from lineage.telemetry import Seen
 from tests.support.books import put

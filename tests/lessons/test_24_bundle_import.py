@@ -1,8 +1,8 @@
 """24. Bundle import: the bundle's manifest can un-private a session; no size limit; one kind of id is not remapped.
 
-Fails when `_delivery` of pipeline/delivering.py believes the bundle, the manifest or the artifacts alone, without
-`checked_sizes` or `_check_end` in canon/bundles.py, and when `Move.document` or `entry_names` of core/renaming.py
-leaves out a field or a kind of id. More of it: tests/scenarios/test_hostile_18_bundle.py.
+Fails when `_delivery` of pipeline/bundles/delivering.py believes the bundle, the manifest or the artifacts alone,
+without `checked_sizes` or `_check_end` in canon/bundles.py, and when `Move.document` or `entry_names` of
+core/renaming.py leaves out a field or a kind of id. More of it: tests/scenarios/test_hostile_18_bundle.py.
 """
 
 import dataclasses
@@ -17,8 +17,8 @@ from lineage.core.book_paths import ref_of
 from lineage.core.bundle import LIMITS, Limits
 from lineage.core.documents import Artifact, Manifest, parsed
 from lineage.errors import FormatError, InvalidInput
-from lineage.pipeline.bundling import import_bundle
-from lineage.pipeline.exporting import export_session
+from lineage.pipeline.bundles.bundling import import_bundle
+from lineage.pipeline.bundles.exporting import export_session
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import search
 from tests.support.bundles import Files, bundle_of, remade, told

@@ -10,7 +10,7 @@ import pytest
 
 from lineage.core.book_paths import BookRef
 from lineage.pipeline.house import House
-from lineage.pipeline.shelving import shelve
+from lineage.pipeline.knowledge.shelving import shelve
 from lineage.store import LocalStore, Store
 from tests.support.books import entry
 from tests.support.commands import Lineage, process

@@ -5,9 +5,9 @@ Fails without `archive` before `settle` in `Books.roll_over`, and without `is_op
 
 from pathlib import Path
 
-from lineage.pipeline.bookkeeping import Place, done, opened, pin
 from lineage.pipeline.house import House
-from lineage.pipeline.remembering import Memo, remember
+from lineage.pipeline.knowledge.bookkeeping import Place, done, opened, pin
+from lineage.pipeline.knowledge.remembering import Memo, remember
 from tests.support.houses import at, memory_house
 
 SCOPE = "agent/ann"

@@ -1,6 +1,7 @@
 """Lessons, 30: "The tab was closed, so no handoff was ever made."
 
-Fails where only a handoff entry is shown as the last session: `_captured` of pipeline/context.py stands for it.
+Fails where only a handoff entry is shown as the last session: `_captured` of pipeline/knowledge/context.py stands for
+it.
 """
 
 import json

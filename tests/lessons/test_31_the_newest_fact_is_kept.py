@@ -1,7 +1,7 @@
 """Lessons, 31: "A cap keeps head and tail of curated + daily notes joined: the newest curated fact is what is cut."
 
-Fails where `curated` of pipeline/context.py ranks by place alone, where daily notes share the room of AGENT_MEMORY.md,
-and where a section keeps the first of its items instead of those of the lowest rank.
+Fails where `curated` of pipeline/knowledge/context.py ranks by place alone, where daily notes share the room of
+AGENT_MEMORY.md, and where a section keeps the first of its items instead of those of the lowest rank.
 """
 
 import pytest

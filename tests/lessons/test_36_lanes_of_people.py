@@ -11,7 +11,7 @@ import pytest
 from lineage.app import open_house
 from lineage.core.lanes import SCOPES, lane, parsed
 from lineage.errors import InvalidInput
-from lineage.pipeline.lanes import lane_of, show_lane
+from lineage.pipeline.people.lanes import lane_of, show_lane
 from tests.support.houses import end, house_at
 
 

@@ -30,10 +30,10 @@ from lineage.core.entry import CONFIRMED, MANUAL, Entry
 from lineage.core.rollover import Cap
 from lineage.core.times import shifted
 from lineage.errors import LineageError
-from lineage.pipeline.bookkeeping import Place, edit, forget, found
-from lineage.pipeline.confirming import confirm, evidence
-from lineage.pipeline.recovery import recover, run
-from lineage.pipeline.remembering import Memo, remember
+from lineage.pipeline.knowledge.bookkeeping import Place, edit, forget, found
+from lineage.pipeline.knowledge.confirming import confirm, evidence
+from lineage.pipeline.knowledge.remembering import Memo, remember
+from lineage.pipeline.upkeep.recovery import recover, run
 from lineage.store import MemoryStore, read_or_none
 from tests.support.faults import Fuse, dies, mortal
 from tests.support.houses import NOW, at, contents, end_request, house_at

@@ -20,11 +20,11 @@ Where a sync took a file away and the session went on without it, or the whole o
 was under way, a turn may be captured twice: `disturbed`. It is never captured less than once. Where all of `.lineage/`
 was lost in the middle of a removal, MEMORY.md shows the session until it is rendered again: `unrendered`.
 
-Tried, each makes it fail: without the tombstone asked first in `session_end`, without `tombstones.put`,
-`index.forget` or `index.scrub` in pipeline/removal.py, without the agent in the index's queries of the ledger and of
-search, without the manifest's line in core/planner.py, without `max` in `_moment`, with a capture that begins at the
-first turn again, without `seen.spooled` in the planner's line about knowledge, and without `forget_taught` in
-pipeline/removal.py.
+Tried, each makes it fail: without the tombstone asked first in `session_end`, without `tombstones.put`, `index.forget`
+or `index.scrub` in pipeline/upkeep/removal.py, without the agent in the index's queries of the ledger and of search,
+without the manifest's line in core/planner.py, without `max` in `_moment`, with a capture that begins at the first turn
+again, without `seen.spooled` in the planner's line about knowledge, and without `forget_taught` in
+pipeline/upkeep/removal.py.
 """
 
 import itertools
@@ -48,14 +48,14 @@ from lineage.core.documents import Artifact
 from lineage.core.identity import Identity
 from lineage.core.request import COMPACTION, SESSION_END, Request, request
 from lineage.core.times import shifted
-from lineage.pipeline.bookkeeping import forget
+from lineage.pipeline.capture.session_end import session_end
 from lineage.pipeline.house import CAPTURED, REFUSED, UNCHANGED, House
+from lineage.pipeline.knowledge.bookkeeping import forget
 from lineage.pipeline.reading import document_at
-from lineage.pipeline.recovery import recover, resume, run
-from lineage.pipeline.reindexing import ensure_indexed, reindex
-from lineage.pipeline.removal import REMOVAL, remove
-from lineage.pipeline.session_end import session_end
-from lineage.pipeline.verification import verify
+from lineage.pipeline.upkeep.recovery import recover, resume, run
+from lineage.pipeline.upkeep.reindexing import ensure_indexed, reindex
+from lineage.pipeline.upkeep.removal import REMOVAL, remove
+from lineage.pipeline.upkeep.verification import verify
 from lineage.store import LocalStore, MemoryStore, Store
 from tests.support.faults import Fuse, dies, mortal
 from tests.support.houses import NOW, at, contents, house_at

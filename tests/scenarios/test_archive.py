@@ -21,17 +21,17 @@ from lineage.core import naming, transcript
 from lineage.core.archive import archived_path, month_path, note_path
 from lineage.core.sanitizer import BUILTIN, Rule, Ruleset, ruleset
 from lineage.errors import FormatError, ImmutableError, InvalidInput, WorkspaceError
-from lineage.pipeline import archiving
-from lineage.pipeline.archiving import Archived, archive
-from lineage.pipeline.exporting import export_session
+from lineage.pipeline.archive import archiving
+from lineage.pipeline.archive.archiving import Archived, archive
+from lineage.pipeline.bundles.exporting import export_session
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import search, show, show_turns
 from lineage.pipeline.reading import document_at
-from lineage.pipeline.recovery import recover, resume
-from lineage.pipeline.reindexing import reindex
-from lineage.pipeline.removal import remove
-from lineage.pipeline.resanitizing import resanitize
-from lineage.pipeline.verification import MUST, verify
+from lineage.pipeline.upkeep.recovery import recover, resume
+from lineage.pipeline.upkeep.reindexing import reindex
+from lineage.pipeline.upkeep.removal import remove
+from lineage.pipeline.upkeep.resanitizing import resanitize
+from lineage.pipeline.upkeep.verification import MUST, verify
 from lineage.store import LocalStore, Store
 from tests.support.archives import APRIL, BEFORE, JANUARY, MORE, TALK, bundled, ended, mentions, told, unpacked_bytes
 from tests.support.commands import Lineage

@@ -1,7 +1,7 @@
 """`lineage book`: looking at books and changing them.
 
 What the guards rest on: `found`, `changeable`, `refuse_agents`, `demote`, `_marked` and `settled` of
-pipeline/bookkeeping.py; `_check_unchanged` and `refuse_agents` of pipeline/confirming.py.
+pipeline/knowledge/bookkeeping.py; `_check_unchanged` and `refuse_agents` of pipeline/knowledge/confirming.py.
 """
 
 import os
@@ -18,10 +18,10 @@ from lineage.errors import InvalidInput, LineageError
 from lineage.extract.admission import Admitted, Setting, admit
 from lineage.extract.candidates import Candidate
 from lineage.harness.callers import Caller
-from lineage.pipeline.bookkeeping import forget
-from lineage.pipeline.confirming import confirm, evidence
-from lineage.pipeline.keeping import keep
-from lineage.pipeline.remembering import Memo, remember
+from lineage.pipeline.knowledge.bookkeeping import forget
+from lineage.pipeline.knowledge.confirming import confirm, evidence
+from lineage.pipeline.knowledge.keeping import keep
+from lineage.pipeline.knowledge.remembering import Memo, remember
 from tests.support.commands import SAMPLE_ID, Lineage, process
 from tests.support.houses import house_at
 

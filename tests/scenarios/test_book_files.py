@@ -1,6 +1,6 @@
 """`lineage book` on files that people and machines have been at: nothing is lost, and what is wrong is named.
 
-What the guards rest on: `found` of core/book_changes.py, `found` and `_places` of pipeline/bookkeeping.py.
+What the guards rest on: `found` of core/book_changes.py, `found` and `_places` of pipeline/knowledge/bookkeeping.py.
 """
 
 from pathlib import Path
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from lineage.pipeline.bookkeeping import forget
-from lineage.pipeline.remembering import Memo, remember
+from lineage.pipeline.knowledge.bookkeeping import forget
+from lineage.pipeline.knowledge.remembering import Memo, remember
 from tests.support.commands import Lineage
 from tests.support.houses import house_at
 

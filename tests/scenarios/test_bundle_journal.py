@@ -1,7 +1,7 @@
 """An import is there as a whole or not at all: it is finished from its job, or undone.
 
-Fails without `undo` in `_finish_or_undo` of pipeline/bundling.py, without any deletion or row that it takes back,
-without the question to the tombstones in `finish_session`, and without `unfinished` in app/bundling.py.
+Fails without `undo` in `_finish_or_undo` of pipeline/bundles/bundling.py, without any deletion or row that it takes
+back, without the question to the tombstones in `finish_session`, and without `unfinished` in app/bundling.py.
 """
 
 import dataclasses
@@ -12,10 +12,10 @@ import pytest
 
 from lineage.canon.bundles import unpacked
 from lineage.errors import WorkspaceError
-from lineage.pipeline.bundling import Imported, finish_import, import_bundle
+from lineage.pipeline.bundles.bundling import Imported, finish_import, import_bundle
 from lineage.pipeline.house import House
-from lineage.pipeline.removal import remove
-from lineage.pipeline.verification import verify
+from lineage.pipeline.upkeep.removal import remove
+from lineage.pipeline.upkeep.verification import verify
 from lineage.store import LocalStore
 from tests.support.bundles import bundle_of, imports, told
 from tests.support.commands import Lineage

@@ -1,7 +1,7 @@
 """A removal and what came in bundles: files of bundles go, and a copy that goes takes nothing from its original.
 
-Fails without `holding` in `_paths`, or `_of_originals` in `_target`, of pipeline/removal.py, and without the claim in
-`buried` of pipeline/unspooling.py.
+Fails without `holding` in `_paths`, or `_of_originals` in `_target`, of pipeline/upkeep/removal.py, and without the
+claim in `buried` of pipeline/bundles/unspooling.py.
 """
 
 from pathlib import Path
@@ -12,11 +12,11 @@ import pytest
 from lineage.core import naming, transcript
 from lineage.core.documents import Artifact
 from lineage.core.request import SESSION_END, request
-from lineage.pipeline.bundling import import_bundle
+from lineage.pipeline.bundles.bundling import import_bundle
 from lineage.pipeline.reading import document_at
-from lineage.pipeline.recovery import run
-from lineage.pipeline.removal import remove
-from lineage.pipeline.verification import verify
+from lineage.pipeline.upkeep.recovery import run
+from lineage.pipeline.upkeep.removal import remove
+from lineage.pipeline.upkeep.verification import verify
 from tests.support.bundles import TALK, bundle_of, told
 from tests.support.houses import house_at, turns
 

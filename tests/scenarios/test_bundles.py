@@ -1,8 +1,8 @@
 """Bundles between workspaces: out, in, searched, verified, removed; what was removed or forgotten stays so.
 
 Fails without `refuse_removed` in `import_bundle`, without any of its questions, or `imported_from` in `buried` of
-pipeline/unspooling.py, when `_check_same` or `_bundling` of pipeline/bundling.py looks at nothing, without the records
-of `settled_manifest`, and when an export follows a link or writes over a file.
+pipeline/bundles/unspooling.py, when `_check_same` or `_bundling` of pipeline/bundles/bundling.py looks at nothing,
+without the records of `settled_manifest`, and when an export follows a link or writes over a file.
 """
 
 import dataclasses
@@ -18,12 +18,12 @@ from lineage.canon.bundles import holding
 from lineage.core.documents import Artifact, parsed, parsed_as, serialized, with_body
 from lineage.core.request import SESSION_END, request
 from lineage.errors import ImmutableError, RemovedError
-from lineage.pipeline.bundling import Imported, import_bundle
+from lineage.pipeline.bundles.bundling import Imported, import_bundle
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import search
-from lineage.pipeline.recovery import run
-from lineage.pipeline.removal import remove
-from lineage.pipeline.verification import verify
+from lineage.pipeline.upkeep.recovery import run
+from lineage.pipeline.upkeep.removal import remove
+from lineage.pipeline.upkeep.verification import verify
 from tests.support.bundles import TALK, Files, bundle_of, noted, remade, told
 from tests.support.commands import Lineage
 from tests.support.houses import compact, contents, end, house_at, turns

@@ -13,11 +13,11 @@ from lineage.app import now
 from lineage.core.checkpoint import Checkpoint
 from lineage.core.identity import session_token
 from lineage.core.times import from_epoch, shifted
-from lineage.pipeline.checkpointing import GONE, PRIVATE, TOO_LARGE, UNREADABLE
-from lineage.pipeline.context import Asked, context
+from lineage.pipeline.incoming.checkpointing import GONE, PRIVATE, TOO_LARGE, UNREADABLE
+from lineage.pipeline.incoming.working import Drained
+from lineage.pipeline.knowledge.context import Asked, context
 from lineage.pipeline.lookup import resolve
-from lineage.pipeline.removal import remove
-from lineage.pipeline.working import Drained
+from lineage.pipeline.upkeep.removal import remove
 from lineage.telemetry import Seen
 from tests.support import doorbells
 from tests.support.doorbells import block, ended, leave, payload, ring, say

@@ -1,7 +1,7 @@
 """Forks: what a session inherited belongs to its parent. (format: Captures)
 
-Fails without `_inherited` in pipeline/session_end.py, without the parent's captured ids in it, and, for what was
-removed, without `removed_turns` in pipeline/source.py.
+Fails without `_inherited` in pipeline/capture/session_end.py, without the parent's captured ids in it, and, for what
+was removed, without `removed_turns` in pipeline/capture/source.py.
 """
 
 import json
@@ -14,7 +14,7 @@ from lineage.core import transcript
 from lineage.core.documents import Artifact
 from lineage.pipeline.house import House, Outcome
 from lineage.pipeline.reading import document_at
-from lineage.pipeline.removal import remove
+from lineage.pipeline.upkeep.removal import remove
 from tests.support.houses import end, house_at
 
 PROJECTS = Path(__file__).parents[1] / "data/claude-code/projects/-home-ada-demo"

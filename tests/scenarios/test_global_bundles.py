@@ -1,6 +1,6 @@
 """Global books that come in a bundle: they wait, they merge, and nothing that was forgotten or removed comes back.
 
-Fails when `_settled` of pipeline/merging_bundles.py keeps what an entry says of itself or leaves it unsanitized, and
+Fails when `_settled` of pipeline/bundles/merging.py keeps what an entry says of itself or leaves it unsanitized, and
 without any reason of `_Gate` or `_Here`, the order in `_admitted`, or an entry of the job.
 """
 
@@ -13,12 +13,12 @@ from lineage.canon.bundles import unpacked
 from lineage.core.book import entry_part, new_book
 from lineage.core.book_paths import GLOBAL, PENDING
 from lineage.core.entry import DERIVED, USER_STATED, Entry, new_entry
-from lineage.pipeline.bundling import finish_import, import_bundle
-from lineage.pipeline.exporting import export_global
+from lineage.pipeline.bundles.bundling import finish_import, import_bundle
+from lineage.pipeline.bundles.exporting import export_global
 from lineage.pipeline.house import House
+from lineage.pipeline.knowledge.shelving import shelve
 from lineage.pipeline.publishing import publish_all
-from lineage.pipeline.removal import remove
-from lineage.pipeline.shelving import shelve
+from lineage.pipeline.upkeep.removal import remove
 from tests.support.bundles import TALK, bundle_of, imports, told
 from tests.support.commands import Lineage
 from tests.support.faults import Fuse

@@ -2,7 +2,7 @@
 
 Fails without any single check of `_check_end`, `_check_infos`, `_member`, `_read` or `_check_ratio` in canon/bundles.py
 (overlap and ratio are each held by the limits, too), of core/bundle.py's `_fault`, and of `_delivery`, `_document`,
-`_check_artifact`, `_check_manifest` and `_check_siblings` in pipeline/delivering.py.
+`_check_artifact`, `_check_manifest` and `_check_siblings` in pipeline/bundles/delivering.py.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from lineage.canon.bundles import description_of, members_of, packed, unpacked
 from lineage.core.body import body_sha256
 from lineage.core.bundle import DESCRIPTION, LIMITS, Bundle, Member
 from lineage.errors import FormatError
-from lineage.pipeline.bundling import import_bundle
+from lineage.pipeline.bundles.bundling import import_bundle
 from lineage.pipeline.house import House
 from tests.support.bundles import Files, bundle_of, remade, replaced, said, told, zipped
 from tests.support.commands import Lineage

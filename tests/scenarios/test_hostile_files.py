@@ -17,9 +17,9 @@ import pytest
 
 from lineage.core import naming
 from lineage.core.identity import session_token
-from lineage.pipeline.reindexing import reindex
-from lineage.pipeline.removal import remove
-from lineage.pipeline.verification import verify
+from lineage.pipeline.upkeep.reindexing import reindex
+from lineage.pipeline.upkeep.removal import remove
+from lineage.pipeline.upkeep.verification import verify
 from lineage.store import LocalStore
 from tests.support import houses
 from tests.support.commands import Done, Lineage, process
@@ -432,7 +432,8 @@ def test_33_too_few_descriptors_are_a_clear_error_and_the_next_run_finishes(tmp_
     code = (
         "import resource, sys\nfrom lineage.cli.main import run, COMMANDS\n"
         "from importlib import import_module\n[import_module(name) for name in COMMANDS.values()]\n"
-        "import lineage.pipeline.recovery, lineage.pipeline.verification, lineage.index, lineage.telemetry, re2\n"
+        "import lineage.pipeline.upkeep.recovery, lineage.pipeline.upkeep.verification\n"
+        "import lineage.index, lineage.telemetry, re2\n"
         "import lineage.app.redaction, lineage.cli.outcome, lineage.config\n"
         "import json, encodings.idna, tempfile, traceback, lineage.core.handler\n"
         "limit = int(sys.argv[1])\nresource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))\n"

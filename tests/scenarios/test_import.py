@@ -26,7 +26,7 @@ import pytest
 from lineage.core.documents import Artifact, parsed_as
 from lineage.core.transcript import turn_ids
 from lineage.errors import LineageError
-from lineage.pipeline.parallel import workers
+from lineage.pipeline.incoming.parallel import workers
 from tests.support.commands import Lineage
 
 pytestmark = pytest.mark.slow

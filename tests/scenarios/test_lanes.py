@@ -9,7 +9,7 @@ import pytest
 from lineage.app import now
 from lineage.core.staleness import DAILY, IDLE
 from lineage.core.times import shifted
-from lineage.pipeline.lanes import LaneShown, lane_of, show_lane
+from lineage.pipeline.people.lanes import LaneShown, lane_of, show_lane
 from lineage.telemetry import Seen
 from tests.support.commands import Lineage, process
 from tests.support.houses import at, end, house_at, turns

@@ -1,7 +1,7 @@
 """What a captured session teaches, from the command line and over the life of a workspace.
 
-Fails without `Step.KNOWLEDGE`, without `is_visible`, the setting or the tombstone in pipeline/learning.py, without the
-tag in pipeline/building.py, and with a planner that learns again where something is missing.
+Fails without `Step.KNOWLEDGE`, without `is_visible`, the setting or the tombstone in pipeline/knowledge/learning.py,
+without the tag in pipeline/capture/building.py, and with a planner that learns again where something is missing.
 """
 
 import json
@@ -19,14 +19,14 @@ from lineage.core.documents import Artifact, Tombstone
 from lineage.core.turns import USER
 from lineage.extract import Candidate
 from lineage.extract.model.port import Proposals
-from lineage.pipeline import learning
 from lineage.pipeline.house import House
-from lineage.pipeline.keeping import quote_of
-from lineage.pipeline.learning import Learned, learn
+from lineage.pipeline.knowledge import learning
+from lineage.pipeline.knowledge.keeping import quote_of
+from lineage.pipeline.knowledge.learning import Learned, learn
 from lineage.pipeline.publishing import publish_all
-from lineage.pipeline.recovery import recover
-from lineage.pipeline.reindexing import reindex
-from lineage.pipeline.verification import verify
+from lineage.pipeline.upkeep.recovery import recover
+from lineage.pipeline.upkeep.reindexing import reindex
+from lineage.pipeline.upkeep.verification import verify
 from tests.support.commands import Lineage
 from tests.support.houses import at, contents, end, house_at, turns
 
@@ -228,7 +228,8 @@ def test_a_capture_that_finds_nothing_imports_no_policy(tmp_path: Path) -> None:
         "import sys; from lineage.cli.main import run\n"
         "run(['--workspace', sys.argv[1], 'session-end', '--harness', 'generic', '--session-id', 's-1',"
         " '--transcript', sys.argv[2]])\n"
-        "print(*(name for name in ('lineage.extract.admission', 'lineage.pipeline.keeping') if name in sys.modules))"
+        "policy = ('lineage.extract.admission', 'lineage.pipeline.knowledge.keeping')\n"
+        "print(*(name for name in policy if name in sys.modules))"
     )
     imported = [
         subprocess.run(
@@ -236,4 +237,4 @@ def test_a_capture_that_finds_nothing_imports_no_policy(tmp_path: Path) -> None:
         ).stdout.splitlines()[-1]
         for talk in ("User: Why is it slow?", "User: I prefer tabs over spaces.")
     ]
-    assert imported == ["", "lineage.extract.admission lineage.pipeline.keeping"]
+    assert imported == ["", "lineage.extract.admission lineage.pipeline.knowledge.keeping"]

@@ -1,8 +1,8 @@
 """What went wrong in systems like this one, by the number of the lesson; more of them stand beside what they are about.
 
-Fails when the token is made of anything but agent and identity (3), when `_known` of pipeline/compaction.py ignores the
-summary (4), without the compare of `replace` in store/local.py (6), without `spool.discard` or `_paths` in
-`finish_removal` (7, 45), without the stem in `observed` of pipeline/session.py (8), without `escaped` in the
+Fails when the token is made of anything but agent and identity (3), when `_known` of pipeline/capture/compaction.py
+ignores the summary (4), without the compare of `replace` in store/local.py (6), without `spool.discard` or `_paths` in
+`finish_removal` (7, 45), without the stem in `observed` of pipeline/capture/session.py (8), without `escaped` in the
 ledger's row (9), without `utc` in `_time` of core/request.py (10), without `sync` in `_temporary` or `create` of
 store/local.py (12), without the mutex or WAL (42), and when `resolve` finds something for any reference (45).
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from lineage.pipeline.verification import verify
+from lineage.pipeline.upkeep.verification import verify
 from lineage.store import LocalStore, local
 from tests.support.commands import SAMPLE, Lineage, process
 from tests.support.houses import compact, end, house_at, rows

@@ -1,7 +1,7 @@
 """`scripts/load` on a small load: nothing lost, torn or doubled, and the figures are printed. No figure is asserted.
 
-Fails without the session's mutex in pipeline/session.py (doubled). That MEMORY.md is right in the end is held twice: by
-rows that are staged before the render, and by the ends that come again and put right what they find.
+Fails without the session's mutex in pipeline/capture/session.py (doubled). That MEMORY.md is right in the end is held
+twice: by rows that are staged before the render, and by the ends that come again and put right what they find.
 """
 
 import os

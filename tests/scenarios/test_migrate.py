@@ -1,7 +1,7 @@
 """`lineage book migrate`: notes that agents kept come into books, line for line; nothing is lost, nothing comes twice.
 
 Lessons, 26: "Text before the first `##` is lost on migration." What the guards rest on: `_apart`, `_Drafts`, `_is_own`
-and `refuse_agents` in pipeline/migrating.py, and extract/notes.py.
+and `refuse_agents` in pipeline/knowledge/migrating.py, and extract/notes.py.
 """
 
 import re
@@ -16,7 +16,7 @@ from lineage.core.entry import DERIVED, laid_out
 from lineage.core.sanitizer import Sanitizer
 from lineage.extract.folding import normalized
 from lineage.pipeline.house import House
-from lineage.pipeline.migrating import KNOWN, Asked, migrate
+from lineage.pipeline.knowledge.migrating import KNOWN, Asked, migrate
 from tests.support.commands import Done, Lineage
 from tests.support.houses import contents, memory_house
 

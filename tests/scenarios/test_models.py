@@ -17,8 +17,8 @@ from lineage.config import LanguageModel, Settings
 from lineage.core import naming
 from lineage.core.documents import Artifact
 from lineage.extract.model.port import Reading, Value
-from lineage.pipeline.recovery import recover
-from lineage.pipeline.session_end import session_end
+from lineage.pipeline.capture.session_end import session_end
+from lineage.pipeline.upkeep.recovery import recover
 from lineage.store import MemoryStore
 from tests.support.commands import SAMPLE, Lineage, process
 from tests.support.faults import Fuse, dies, mortal

@@ -17,10 +17,10 @@ import pytest
 
 from lineage.core.book_paths import CURATED_PATH, GLOBAL, PENDING
 from lineage.core.entry import DERIVED
-from lineage.pipeline.context import Asked, context
 from lineage.pipeline.house import House
+from lineage.pipeline.knowledge.context import Asked, context
+from lineage.pipeline.knowledge.remembering import Memo, remember
 from lineage.pipeline.lookup import search
-from lineage.pipeline.remembering import Memo, remember
 from lineage.store import read_or_none
 from tests.support.houses import at, contents, end, house_at, turns
 

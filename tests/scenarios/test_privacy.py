@@ -1,8 +1,8 @@
 """Private sessions: captured whole, and nothing of them crosses to another session. (format: Captures; issue: 7)
 
 Fails where any of its askers stops asking `may_reach`: the routing and the bar of extract/admission.py, the project in
-pipeline/learning.py, the row in core/ledger.py, the entries in pipeline/knowledge.py, the gate of index/searching.py;
-and where pipeline/session.py takes a session's privacy from the request alone.
+pipeline/knowledge/learning.py, the row in core/ledger.py, the entries in pipeline/knowledge/said.py, the gate of
+index/searching.py; and where pipeline/capture/session.py takes a session's privacy from the request alone.
 """
 
 from pathlib import Path
@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from lineage.core.request import SESSION_END, Request, request
-from lineage.pipeline.context import Asked, context
 from lineage.pipeline.house import House
+from lineage.pipeline.knowledge.context import Asked, context
 from lineage.pipeline.lookup import search
-from lineage.pipeline.recovery import recover, run
-from lineage.pipeline.reindexing import reindex
+from lineage.pipeline.upkeep.recovery import recover, run
+from lineage.pipeline.upkeep.reindexing import reindex
 from lineage.store import MemoryStore
 from tests.support.commands import Lineage
 from tests.support.faults import Fuse, dies, mortal

@@ -1,8 +1,8 @@
 """Recovery beyond the spec's states: lost and doubled files, damaged ones, dead and living neighbours.
 
-Fails without `_lacks_summary`, `claims.move`, `manifests.retire` or the suppressed FormatError in pipeline/recovery.py,
-without the `waiting` branch of `resume` and `_replay`, without `tidy` in `recover`, when `tidy` takes a file that is
-held, without `wait=False` in `resume`, and when `show` takes the youngest manifest.
+Fails without `_lacks_summary`, `claims.move`, `manifests.retire` or the suppressed FormatError in
+pipeline/upkeep/recovery.py, without the `waiting` branch of `resume` and `_replay`, without `tidy` in `recover`, when
+`tidy` takes a file that is held, without `wait=False` in `resume`, and when `show` takes the youngest manifest.
 """
 
 import json
@@ -16,12 +16,12 @@ from lineage.core import naming
 from lineage.core.job import Job
 from lineage.core.request import SESSION_END
 from lineage.errors import FormatError
-from lineage.pipeline import compaction as compaction_flow
-from lineage.pipeline import session_end as session_end_flow
+from lineage.pipeline.capture import compaction as compaction_flow
+from lineage.pipeline.capture import session_end as session_end_flow
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import show
-from lineage.pipeline.recovery import Recovered, recover, resume
-from lineage.pipeline.verification import verify
+from lineage.pipeline.upkeep.recovery import Recovered, recover, resume
+from lineage.pipeline.upkeep.verification import verify
 from lineage.store.local import TEMP_PREFIX
 from tests.support.commands import Lineage
 from tests.support.houses import at, compact, end, house_at, turns, write_capture
@@ -310,7 +310,7 @@ def test_a_session_that_another_process_holds_is_left_to_it_and_recover_waits_fo
     holder = f"""
 from pathlib import Path
 from tests.support.houses import house_at
-from lineage.pipeline import session as sessions
+from lineage.pipeline.capture import session as sessions
 with house_at(Path("."), now={LATER!r}) as house, sessions.exclusively(house, {job.token!r}):
     print("held", flush=True)
     input()
@@ -324,7 +324,7 @@ with house_at(Path("."), now={LATER!r}) as house, sessions.exclusively(house, {j
         code = f"""
 from pathlib import Path
 from tests.support.houses import house_at
-from lineage.pipeline.recovery import recover
+from lineage.pipeline.upkeep.recovery import recover
 with house_at(Path("."), now={LAST!r}) as house:
     print("ready", flush=True)
     print(recover(house).finished, flush=True)

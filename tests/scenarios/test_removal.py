@@ -1,8 +1,9 @@
 """Removal as a person sees it: what goes, what stays, what is said about it, and that it cannot be cut off for good.
 
-Fails without any of these lines of `finish_removal` in pipeline/removal.py: the deletion of `_paths`, `spool.discard`,
-`index.forget`, `publish_all`, `index.scrub`, `store.tidy`; without `spool.put` in `remove` (a removal that is cut off),
-without the Sanitizer there, without the `dry_run` branch, and without "optimize" or "vacuum" in the scrub.
+Fails without any of these lines of `finish_removal` in pipeline/upkeep/removal.py: the deletion of `_paths`,
+`spool.discard`, `index.forget`, `publish_all`, `index.scrub`, `store.tidy`; without `spool.put` in `remove` (a removal
+that is cut off), without the Sanitizer there, without the `dry_run` branch, and without "optimize" or "vacuum" in the
+scrub.
 """
 
 import json
@@ -13,10 +14,10 @@ import pytest
 
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import search, show
-from lineage.pipeline.recovery import recover
-from lineage.pipeline.reindexing import reindex
-from lineage.pipeline.removal import Receipt, remove
-from lineage.pipeline.verification import verify
+from lineage.pipeline.upkeep.recovery import recover
+from lineage.pipeline.upkeep.reindexing import reindex
+from lineage.pipeline.upkeep.removal import Receipt, remove
+from lineage.pipeline.upkeep.verification import verify
 from lineage.store.local import TEMP_PREFIX
 from tests.support.commands import SAMPLE, Lineage
 from tests.support.faults import Fuse
@@ -272,7 +273,7 @@ def test_a_removal_that_was_cut_off_anywhere_is_finished_by_the_next_run(
     tmp_path: Path, after: bool, finish: str
 ) -> None:
     from lineage.core.request import SESSION_END, request
-    from lineage.pipeline.recovery import resume, run
+    from lineage.pipeline.upkeep.recovery import resume, run
 
     calls = rehearsed(workspace(tmp_path / "calls"), cut_off)
     assert 10 < len(calls) < POINTS

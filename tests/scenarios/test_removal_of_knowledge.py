@@ -1,7 +1,8 @@
 """What a removed session taught goes with it, from whatever book it has come to by then. (format: Removal)
 
-Fails without `own_books` in `_paths` or `forget_taught` in `finish_removal` of pipeline/removal.py, without
-`text_without` in `_holds`, and in pipeline/forgetting.py without the pending shelf, the index's books or `sound`.
+Fails without `own_books` in `_paths` or `forget_taught` in `finish_removal` of pipeline/upkeep/removal.py, without
+`text_without` in `_holds`, and in pipeline/knowledge/forgetting.py without the pending shelf, the index's books or
+`sound`.
 """
 
 from collections.abc import Iterator
@@ -14,13 +15,13 @@ from lineage.core.book_paths import CURATED, CURATED_PATH, GLOBAL, PENDING, Book
 from lineage.core.checkpoint import Checkpoint, Message
 from lineage.core.entry import ASSISTANT_TURN, Entry, new_entry
 from lineage.core.rollover import Cap
-from lineage.pipeline.bookkeeping import demote, edit
-from lineage.pipeline.confirming import confirm, evidence
 from lineage.pipeline.house import House
+from lineage.pipeline.knowledge.bookkeeping import demote, edit
+from lineage.pipeline.knowledge.confirming import confirm, evidence
 from lineage.pipeline.lookup import search
-from lineage.pipeline.recovery import recover
-from lineage.pipeline.removal import remove
-from lineage.pipeline.verification import verify
+from lineage.pipeline.upkeep.recovery import recover
+from lineage.pipeline.upkeep.removal import remove
+from lineage.pipeline.upkeep.verification import verify
 from tests.support.commands import Lineage
 from tests.support.faults import Fuse
 from tests.support.houses import at, end, house_at, turns

@@ -1,7 +1,8 @@
 """Resanitize: committed artifacts under new rules, and what the one lawful replacement leaves behind.
 
-Fails without any of these in pipeline/resanitizing.py: the record in the manifest, `artifacts.replace`, the rows,
-`publish_all`, `scrub`, `spool.put`, `begun` (rows of what a dead run replaced); and without `leads` in verification.
+Fails without any of these in pipeline/upkeep/resanitizing.py: the record in the manifest, `artifacts.replace`, the
+rows, `publish_all`, `scrub`, `spool.put`, `begun` (rows of what a dead run replaced); and without `leads` in
+verification.
 """
 
 import itertools
@@ -20,14 +21,14 @@ from lineage.core import naming
 from lineage.core.documents import Artifact, parsed
 from lineage.core.entry import new_entry
 from lineage.core.sanitizer import Rule, Ruleset, ruleset
-from lineage.pipeline.context import Asked, context
 from lineage.pipeline.house import House
+from lineage.pipeline.knowledge.context import Asked, context
 from lineage.pipeline.publishing import publish_all
 from lineage.pipeline.reading import document_at
-from lineage.pipeline.recovery import recover, resume
-from lineage.pipeline.reindexing import reindex
-from lineage.pipeline.resanitizing import Resanitized, resanitize
-from lineage.pipeline.verification import verify
+from lineage.pipeline.upkeep.recovery import recover, resume
+from lineage.pipeline.upkeep.reindexing import reindex
+from lineage.pipeline.upkeep.resanitizing import Resanitized, resanitize
+from lineage.pipeline.upkeep.verification import verify
 from tests.support.commands import Lineage
 from tests.support.faults import Fuse
 from tests.support.houses import compact, end, house_at, turns

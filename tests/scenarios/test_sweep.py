@@ -14,8 +14,8 @@ from lineage.app.working import work
 from lineage.core.identity import session_token
 from lineage.core.times import from_epoch, shifted
 from lineage.pipeline.house import House
-from lineage.pipeline.preparing import prepare
-from lineage.pipeline.sweeping import Swept
+from lineage.pipeline.incoming.preparing import prepare
+from lineage.pipeline.incoming.sweeping import Swept
 from lineage.telemetry import Seen
 from tests.support.commands import Lineage
 from tests.support.doorbells import (

@@ -1,6 +1,6 @@
 """Verify: each finding can be provoked, names path, level and the command that mends it, and that command does.
 
-Fails without the line of pipeline/verification.py that makes the finding (each case of FINDINGS has one), when a
+Fails without the line of pipeline/upkeep/verification.py that makes the finding (each case of FINDINGS has one), when a
 command that a finding names does not mend it, when modes are looked at outside the spool, and without
 `survey.removed` in `_links`.
 """
@@ -120,7 +120,7 @@ def exposed(root: Path) -> Path:
 
 
 def back_again(root: Path) -> Path:
-    from lineage.pipeline.removal import remove
+    from lineage.pipeline.upkeep.removal import remove
 
     path = own(root, "summary")
     data = path.read_bytes()

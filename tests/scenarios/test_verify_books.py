@@ -1,4 +1,5 @@
-"""`lineage verify` over books: each promise of `_books` in pipeline/verification.py is broken once, and said to be."""
+"""`lineage verify` over books: each promise of `_books` in pipeline/upkeep/verification.py is broken once, and said to
+be."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,8 +8,8 @@ import pytest
 
 from lineage.core.documents import Tombstone
 from lineage.pipeline.house import House
-from lineage.pipeline.reindexing import reindex
-from lineage.pipeline.verification import MUST, SHOULD, Finding, verify
+from lineage.pipeline.upkeep.reindexing import reindex
+from lineage.pipeline.upkeep.verification import MUST, SHOULD, Finding, verify
 from tests.support.artifacts import identity
 from tests.support.books import by_hand, put
 from tests.support.houses import NOW, house_at

@@ -16,9 +16,9 @@ import pytest
 from lineage.app import working as working_process
 from lineage.app.working import work
 from lineage.core import doorbell
-from lineage.pipeline import working
-from lineage.pipeline.locating import Machine, located
-from lineage.pipeline.working import Drained, drain
+from lineage.pipeline.incoming import working
+from lineage.pipeline.incoming.locating import Machine, located
+from lineage.pipeline.incoming.working import Drained, drain
 from lineage.store import LocalStore
 from tests.support.doorbells import (
     captured,

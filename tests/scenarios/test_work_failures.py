@@ -7,11 +7,11 @@ import pytest
 
 from lineage.core.times import shifted
 from lineage.errors import EngineMissing
-from lineage.pipeline import working
-from lineage.pipeline.removal import remove
-from lineage.pipeline.sweeping import Swept
-from lineage.pipeline.verification import verify
-from lineage.pipeline.working import Drained
+from lineage.pipeline.incoming import working
+from lineage.pipeline.incoming.sweeping import Swept
+from lineage.pipeline.incoming.working import Drained
+from lineage.pipeline.upkeep.removal import remove
+from lineage.pipeline.upkeep.verification import verify
 from tests.support.doorbells import (
     LATER,
     block,

@@ -15,7 +15,7 @@ from lineage.config import Ledger, Settings
 from lineage.core.times import shifted
 from lineage.pipeline.house import House
 from lineage.pipeline.publishing import publish_all
-from lineage.pipeline.reindexing import synchronize
+from lineage.pipeline.upkeep.reindexing import synchronize
 from lineage.store import MemoryStore
 from tests.support.faults import CountingStore
 from tests.support.houses import NOW, end, house_at, write_capture

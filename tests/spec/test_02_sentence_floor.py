@@ -11,8 +11,8 @@ from lineage.core import naming
 from lineage.core.documents import Artifact
 from lineage.core.sentence import Setting, anchors, faults
 from lineage.extract import digest
+from lineage.pipeline.capture.source import observed
 from lineage.pipeline.house import House, Outcome
-from lineage.pipeline.source import observed
 from tests.support.houses import end, end_request, memory_house
 
 ANCHORS = frozenset({"demo", "reader.py", "#412", "BlobStore"})

@@ -7,7 +7,7 @@ Fails when `wikilink` in core/links.py drops `memory/`, when a link is written t
 import re
 from pathlib import Path
 
-from lineage.pipeline.reindexing import reindex
+from lineage.pipeline.upkeep.reindexing import reindex
 from tests.support.houses import compact, end, house_at, turns
 
 LINK = re.compile(r"(?<!\\)\[\[([^\]|#]*)(?:#([^\]|]*))?(?:\|([^\]]*))?\]\]")

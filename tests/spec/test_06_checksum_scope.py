@@ -14,7 +14,7 @@ import pytest
 from lineage.core.body import body_sha256
 from lineage.core.documents import Artifact, parsed, serialized
 from lineage.errors import FormatError
-from lineage.pipeline.reindexing import reindex
+from lineage.pipeline.upkeep.reindexing import reindex
 from tests.support.houses import compact, contents, end, house_at, memory_house
 
 SAME = {

@@ -1,7 +1,7 @@
 """Spec, test 7: the sanitizer gives the same output for the same input, and no secret of a payload reaches a file.
 
-Fails when any `sanitizer.text` or `sanitizer.optional` in pipeline/source.py is left out, and without the refusal of
-ids that look like a credential there.
+Fails when any `sanitizer.text` or `sanitizer.optional` in pipeline/capture/source.py is left out, and without the
+refusal of ids that look like a credential there.
 """
 
 import json

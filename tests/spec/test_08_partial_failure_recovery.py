@@ -1,8 +1,8 @@
 """Spec, test 8: every partial-failure state is recovered, by `recover` and by the next writing command.
 
 Fails without the rows of `_CANONICAL` and `_DERIVED` in core/planner.py, without `resume` in `_run` of app (or of
-`recover`), without `carry_out` in `_finish_session` of pipeline/recovery.py (`.lineage/` deleted), when `_intent` of
-a flow asks for a sentence although a job holds one, and when anything is written that is there already.
+`recover`), without `carry_out` in `_finish_session` of pipeline/upkeep/recovery.py (`.lineage/` deleted), when
+`_intent` of a flow asks for a sentence although a job holds one, and when anything is written that is there already.
 """
 
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from lineage.pipeline import compaction as compaction_flow
-from lineage.pipeline import session_end as session_end_flow
+from lineage.pipeline.capture import compaction as compaction_flow
+from lineage.pipeline.capture import session_end as session_end_flow
 from lineage.pipeline.house import House
 from tests.support.commands import Lineage
 from tests.support.houses import compact, end, house_at, turns

@@ -1,7 +1,7 @@
 """Spec, test 9: the index is rebuilt from the files: the same rows, the same search, the same MEMORY.md. Books too.
 
 Fails when a row holds anything that its file doesn't say, when search is filled by a flow and not by `reindex`, and
-without any of the checks in `parsed` of core/documents.py or the list of broken links in pipeline/reindexing.py.
+without any of the checks in `parsed` of core/documents.py or the list of broken links in pipeline/upkeep/reindexing.py.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,10 +12,10 @@ import pytest
 
 from lineage.core.book_paths import BookRef
 from lineage.pipeline.house import House
+from lineage.pipeline.knowledge.shelving import shelve
 from lineage.pipeline.lookup import search
 from lineage.pipeline.publishing import publish_all
-from lineage.pipeline.reindexing import reindex
-from lineage.pipeline.shelving import shelve
+from lineage.pipeline.upkeep.reindexing import reindex
 from lineage.store import LocalStore
 from tests.support.books import by_hand, put, rows_of_books
 from tests.support.faults import CountingStore

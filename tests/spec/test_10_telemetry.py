@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import show
-from lineage.pipeline.reindexing import reindex
+from lineage.pipeline.upkeep.reindexing import reindex
 from tests.support.houses import at, compact, end, house_at, turns
 
 LATER = "2026-11-22T08:00:00.000Z"

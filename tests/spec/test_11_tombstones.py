@@ -1,8 +1,9 @@
 """Spec, test 11: a removed session stays removed, whatever is lost, brought back or signalled again.
 
-Fails without the check of `removed` in `_diff` of pipeline/reindexing.py, in `_by_token` of pipeline/recovery.py and in
-`_surveyed` of pipeline/verification.py, without `tombstones.has` in either flow, when `_paths` of pipeline/removal.py
-takes names of ours alone, and without `removed_turns` in the flows or in the tombstone.
+Fails without the check of `removed` in `_diff` of pipeline/upkeep/reindexing.py, in `_by_token` of
+pipeline/upkeep/recovery.py and in `_surveyed` of pipeline/upkeep/verification.py, without `tombstones.has` in either
+flow, when `_paths` of pipeline/upkeep/removal.py takes names of ours alone, and without `removed_turns` in the flows or
+in the tombstone.
 """
 
 import json

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lineage.core.documents import Artifact, serialized, with_body
 from lineage.pipeline.house import House
-from lineage.pipeline.reindexing import reindex
+from lineage.pipeline.upkeep.reindexing import reindex
 from tests.support.houses import at, compact, end, house_at, write_capture
 
 OTHER = "Another builder wrote that the reader of demo was mended and that nothing else was touched."

@@ -10,7 +10,7 @@ from lineage.core.book_paths import BookRef
 from lineage.core.entry import MANUAL, Entry, new_entry
 from lineage.index import Index
 from lineage.pipeline.house import House
-from lineage.pipeline.shelving import shelve
+from lineage.pipeline.knowledge.shelving import shelve
 
 AT = "2026-11-20T10:30:00.000Z"
 

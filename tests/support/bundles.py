@@ -11,11 +11,11 @@ from lineage.canon.bundles import members_of, packed, unpacked
 from lineage.core.book import entry_part, new_book
 from lineage.core.bundle import DESCRIPTION, Bundle, described
 from lineage.core.entry import new_entry
-from lineage.pipeline.bundling import import_bundle
-from lineage.pipeline.exporting import export_session
+from lineage.pipeline.bundles.bundling import import_bundle
+from lineage.pipeline.bundles.exporting import export_session
 from lineage.pipeline.house import House
+from lineage.pipeline.knowledge.shelving import shelve
 from lineage.pipeline.publishing import publish_all
-from lineage.pipeline.shelving import shelve
 from tests.support.houses import at, compact, end, turns
 
 TALK = [

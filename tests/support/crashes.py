@@ -10,8 +10,8 @@ from pathlib import Path
 from lineage.app import with_house
 from lineage.core.documents import parsed
 from lineage.core.times import canonical
-from lineage.pipeline.recovery import recover
-from lineage.pipeline.verification import verify
+from lineage.pipeline.upkeep.recovery import recover
+from lineage.pipeline.upkeep.verification import verify
 from lineage.store.local import TEMP_PREFIX
 from tests.support.commands import SAMPLE, SAMPLE_ID
 from tests.support.tracing import KILLED, Processes

@@ -11,9 +11,9 @@ from typing import Any
 from unittest.mock import patch
 
 from lineage.cli import doorbell as bell
-from lineage.pipeline.locating import Machine
-from lineage.pipeline.sweeping import Swept, sweep
-from lineage.pipeline.working import Drained, drain
+from lineage.pipeline.incoming.locating import Machine
+from lineage.pipeline.incoming.sweeping import Swept, sweep
+from lineage.pipeline.incoming.working import Drained, drain
 from lineage.telemetry import Seen
 from tests.support.houses import house_at
 from tests.support.races import PROJECT

@@ -17,11 +17,11 @@ from lineage.core.request import COMPACTION, SESSION_END, Request, request
 from lineage.core.sanitizer import BUILTIN, Ruleset
 from lineage.extract import digest
 from lineage.index import Index
-from lineage.pipeline.building import summary_of, transcript_of
-from lineage.pipeline.compaction import compaction
+from lineage.pipeline.capture.building import summary_of, transcript_of
+from lineage.pipeline.capture.compaction import compaction
+from lineage.pipeline.capture.session_end import session_end
+from lineage.pipeline.capture.source import observed
 from lineage.pipeline.house import House, Outcome
-from lineage.pipeline.session_end import session_end
-from lineage.pipeline.source import observed
 from lineage.store import LocalStore, MemoryStore, Store
 from lineage.telemetry import Telemetry
 

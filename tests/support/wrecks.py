@@ -10,8 +10,8 @@ from unittest.mock import patch
 from lineage.core import naming
 from lineage.core.documents import Artifact, parsed
 from lineage.core.sanitizer import BUILTIN, Ruleset
-from lineage.pipeline import compaction as compaction_flow
-from lineage.pipeline import session_end as session_end_flow
+from lineage.pipeline.capture import compaction as compaction_flow
+from lineage.pipeline.capture import session_end as session_end_flow
 from lineage.pipeline.house import House
 from lineage.store import LocalStore
 from tests.support.faults import Fuse, dies, mortal

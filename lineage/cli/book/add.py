@@ -28,7 +28,7 @@ def command(
     """
     from lineage.app import caller, with_house
     from lineage.cli.remember import report
-    from lineage.pipeline.remembering import Memo, remember
+    from lineage.pipeline.knowledge.remembering import Memo, remember
 
     memo = Memo(text=text_or_stdin([text]), scope=scope, kind=kind, tags=tuple(tags), supersedes=tuple(supersedes))
     return report(with_house(root, lambda house: remember(house, memo, caller()), writes=True), as_json=as_json)

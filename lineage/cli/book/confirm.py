@@ -13,7 +13,7 @@ from lineage.cli.output import say, say_json
 from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from lineage.pipeline.confirming import Evidence
+    from lineage.pipeline.knowledge.confirming import Evidence
 
 
 @click.command("confirm")
@@ -31,8 +31,8 @@ def command(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> i
       lineage book confirm 77ab 0c3e
     """
     from lineage.app import caller, with_house
-    from lineage.pipeline.bookkeeping import refuse_agents
-    from lineage.pipeline.confirming import confirm, evidence
+    from lineage.pipeline.knowledge.bookkeeping import refuse_agents
+    from lineage.pipeline.knowledge.confirming import confirm, evidence
 
     refuse_agents(caller(), "confirm what waits for the user")
     shown = with_house(root, lambda house: evidence(house, entry_ids))

@@ -23,7 +23,7 @@ def command(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
       lineage book demote 718d project/lineage
     """
     from lineage.app import caller, with_house
-    from lineage.pipeline.bookkeeping import demote
+    from lineage.pipeline.knowledge.bookkeeping import demote
 
     place = with_house(root, lambda house: demote(house, entry_id, scope, caller()), writes=True)
     return report(place, "moved", as_json=as_json)

@@ -22,7 +22,7 @@ def command(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
       lineage book done 4c1f --undo
     """
     from lineage.app import with_house
-    from lineage.pipeline.bookkeeping import done
+    from lineage.pipeline.knowledge.bookkeeping import done
 
     place = with_house(root, lambda house: done(house, entry_id, is_done=not undo), writes=True)
     return report(place, "open again" if undo else "done", as_json=as_json)

@@ -15,7 +15,7 @@ from lineage.cli.texts import text_or_stdin
 from lineage.errors import InvalidInput, LineageError
 
 if TYPE_CHECKING:
-    from lineage.pipeline.bookkeeping import Place
+    from lineage.pipeline.knowledge.bookkeeping import Place
 
 _GO_TO = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})
 """Editors that take `--goto FILE:LINE`; the others take `+LINE FILE`."""
@@ -37,7 +37,7 @@ def command(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
       lineage book edit 718d
     """
     from lineage.app import caller, with_house
-    from lineage.pipeline.bookkeeping import edit
+    from lineage.pipeline.knowledge.bookkeeping import edit
 
     if text is None:
         place = _by_hand(root, entry_id)
@@ -50,7 +50,7 @@ def command(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
 def _by_hand(root: Path, entry_id: str) -> "Place":
     """Lets the user edit the file, then brings index and MEMORY.md up to it."""
     from lineage.app import caller, with_house
-    from lineage.pipeline.bookkeeping import found, refuse_agents, settled
+    from lineage.pipeline.knowledge.bookkeeping import found, refuse_agents, settled
 
     refuse_agents(caller(), "open the user's editor")
     command = _editor()

@@ -21,7 +21,7 @@ def command(root: Path, entry_id: str, as_json: bool) -> int:
       lineage book forget 718d
     """
     from lineage.app import caller, with_house
-    from lineage.pipeline.bookkeeping import forget
+    from lineage.pipeline.knowledge.bookkeeping import forget
 
     place = with_house(root, lambda house: forget(house, entry_id, caller()), writes=True)
     report(place, "forgotten", as_json=as_json)

@@ -10,7 +10,7 @@ from lineage.cli.book.printing import as_object, say_entry
 from lineage.cli.output import say, say_json
 
 if TYPE_CHECKING:
-    from lineage.pipeline.bookkeeping import Overview
+    from lineage.pipeline.knowledge.bookkeeping import Overview
 
 
 @click.command("list")
@@ -27,7 +27,7 @@ def command(root: Path, scope: str | None, pending: bool, as_json: bool) -> int:
       lineage book list --pending
     """
     from lineage.app import with_house
-    from lineage.pipeline.bookkeeping import overview
+    from lineage.pipeline.knowledge.bookkeeping import overview
 
     books = with_house(root, lambda house: overview(house, scope), needs_index=False)
     shown = [book for book in books if book.waiting or not pending]

@@ -10,7 +10,7 @@ from lineage.cli import options
 from lineage.cli.output import say, say_json
 
 if TYPE_CHECKING:
-    from lineage.pipeline.migrating import Source
+    from lineage.pipeline.knowledge.migrating import Source
 
 
 @click.command("migrate")
@@ -33,7 +33,7 @@ def command(root: Path, paths: Sequence[str], agent_id: str | None, dry_run: boo
       lineage book migrate ~/demo/.memory --agent ann
     """
     from lineage.app import caller, with_house
-    from lineage.pipeline.migrating import Asked, migrate
+    from lineage.pipeline.knowledge.migrating import Asked, migrate
 
     named = tuple(Path(path).expanduser().absolute() for path in paths)
     asked = Asked(paths=named, root=root, agent_id=agent_id, is_dry=dry_run)
@@ -46,7 +46,7 @@ def command(root: Path, paths: Sequence[str], agent_id: str | None, dry_run: boo
 
 
 def _as_object(source: "Source") -> dict[str, Any]:
-    from lineage.pipeline.migrating import STATES
+    from lineage.pipeline.knowledge.migrating import STATES
 
     keys = ("line", "scope", "kind", "state", "reason")
     return {
@@ -60,7 +60,7 @@ def _as_object(source: "Source") -> dict[str, Any]:
 
 
 def _say(found: "Sequence[Source]", *, dry_run: bool) -> None:
-    from lineage.pipeline.migrating import STATES
+    from lineage.pipeline.knowledge.migrating import STATES
 
     for source in found:
         counts = ", ".join(f"{source.counts[state]} {state}" for state in STATES if source.counts[state])

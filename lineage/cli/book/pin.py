@@ -22,7 +22,7 @@ def command(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
       lineage book pin 718d --undo
     """
     from lineage.app import caller, with_house
-    from lineage.pipeline.bookkeeping import pin
+    from lineage.pipeline.knowledge.bookkeeping import pin
 
     place = with_house(root, lambda house: pin(house, entry_id, pinned=not undo, caller=caller()), writes=True)
     return report(place, "no longer pinned" if undo else "pinned", as_json=as_json)

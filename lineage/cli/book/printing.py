@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from lineage.cli.output import say, say_json
 
 if TYPE_CHECKING:
-    from lineage.pipeline.bookkeeping import Place
+    from lineage.pipeline.knowledge.bookkeeping import Place
 
 
 def as_object(place: "Place") -> dict[str, Any]:

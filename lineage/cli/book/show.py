@@ -30,7 +30,7 @@ def command(root: Path, scope: str, kind: str, pending: bool, archive: str | Non
     """
     from lineage.app import with_house
     from lineage.core.book_paths import PENDING, BookRef
-    from lineage.pipeline.bookkeeping import opened
+    from lineage.pipeline.knowledge.bookkeeping import opened
 
     if pending and archive:
         raise InvalidInput("what waits isn't archived", hint="give `--pending` or `--archive YEAR`")

@@ -2,5 +2,5 @@
 
 `port` says what a model is, `prompts` what it is shown, `readings` and `proposals` what is taken from its answers: all
 pure. `command` and `library` are the providers. Who counts the calls and holds them to the daily limit is
-`lineage.pipeline.metering`.
+`lineage.pipeline.capture.metering`.
 """

@@ -5,7 +5,7 @@ import pytest
 from lineage.config import Sessions, Settings, parsed
 from lineage.core.lanes import SCOPES
 from lineage.errors import InvalidInput
-from lineage.pipeline.lanes import resets_of
+from lineage.pipeline.people.lanes import resets_of
 
 
 def test_what_is_set_is_taken() -> None:

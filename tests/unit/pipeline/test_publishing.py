@@ -12,7 +12,7 @@ from lineage.pipeline.house import House
 from lineage.pipeline.publishing import publish_all, rendered
 from tests.support.books import by_hand, put
 from tests.support.houses import end, house_at
-from tests.unit.pipeline.test_context import bury, capture
+from tests.unit.pipeline.knowledge.test_context import bury, capture
 
 LEDGER = "\n## Session Ledger"
 

@@ -1,0 +1,1 @@
+"""Months that are out of the window, packed and still there."""

@@ -1,0 +1,1 @@
+"""Sessions and global books on their way to another workspace."""

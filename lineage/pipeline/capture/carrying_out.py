@@ -1,0 +1,167 @@
+"""Observe what lies there, apply what is missing: the loop under both flows. (architecture: one idea)"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from lineage.core import naming, transcript
+from lineage.core.documents import Artifact, Manifest
+from lineage.core.ledger import is_visible
+from lineage.core.planner import Intent, Seen, Step, plan
+from lineage.core.sanitizer import redactions_in
+from lineage.core.times import day
+from lineage.core.window import Window, membership
+from lineage.extract.model.port import Proposals
+from lineage.pipeline.house import House
+from lineage.pipeline.knowledge.learning import Learned, learn
+from lineage.pipeline.publishing import Publication
+from lineage.pipeline.reading import row_at
+from lineage.store import ConflictError, read_or_none
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """The steps that were made, none where the intent was true already, and what the capture taught in this run."""
+
+    steps: tuple[Step, ...]
+    learned: Learned
+
+
+def carry_out(house: House, intent: Intent, proposals: Proposals | None = None) -> Carried:
+    """Makes the intent true, step by step. The caller holds the session's mutex. `proposals` are what a language model
+    would remember of a capture; whoever finishes one after a crash has none."""
+    steps = plan(intent, seen_of(house, intent))
+    with ExitStack() as stack:
+        run = _Run(house, intent, steps, stack, proposals or Proposals())
+        for step in steps:
+            _ACTIONS[step](run)
+    return Carried(steps, run.learned)
+
+
+def seen_of(house: House, intent: Intent) -> Seen:
+    """What lies there of an intent already."""
+    canon, first = house.canon, intent.artifacts[0]
+    manifest = canon.manifests.get(intent.stem)
+    return Seen(
+        spooled=any(job.name == intent.job.name for job in canon.spool.pending(intent.job.token)),
+        claimed=canon.claims.stem_of(intent.job.token) is not None,
+        present=frozenset(
+            artifact.kind for artifact in intent.artifacts if canon.artifacts.holds(artifact) is not None
+        ),
+        listed=manifest is not None and first.stem in _listed(manifest, first.kind),
+        projected=_is_projected(house, intent.artifacts[-1], manifest),
+        indexed=house.index.has(_paths(intent)),
+        counted=house.telemetry.has_counted(first.stem, intent.job.flow),
+    )
+
+
+@dataclass(slots=True)
+class _Run:
+    """One application of a plan. The projection's lease is taken with the first step that needs it and held until the
+    rows are written: nobody renders between this run's MEMORY.md and its rows."""
+
+    house: House
+    intent: Intent
+    steps: Sequence[Step]
+    stack: ExitStack
+    proposals: Proposals
+    publication: Publication | None = None
+    learned: Learned = field(default_factory=Learned)
+
+    def spool(self) -> None:
+        self.house.canon.spool.put(self.intent.job)
+
+    def claim(self) -> None:
+        stem = self.house.canon.claims.claim(self.intent.artifacts[0].identity, self.intent.stem)
+        if stem != self.intent.stem:
+            raise ConflictError("the session was claimed by another writer in the meantime")
+
+    def write(self, kind: str) -> None:
+        for artifact in self.intent.artifacts:
+            if artifact.kind == kind:
+                self.house.canon.artifacts.write(artifact)
+
+    def link(self) -> None:
+        self.house.canon.manifests.link(self.intent.stem, self.intent.artifacts, self.house.new_id(), self.house.now)
+
+    def learn(self) -> None:
+        self.learned = learn(self.house, self.intent.artifacts[0], self.proposals)
+
+    def project(self) -> None:
+        """MEMORY.md shows this run's rows; nobody else sees them before it is there."""
+        self._leased()
+        if Step.ROWS in self.steps:
+            self._stage()
+        self._leased().publish()
+
+    def index(self) -> None:
+        self._leased()
+        if Step.PROJECTION not in self.steps:
+            self._stage()
+        self.stack.close()
+
+    def _stage(self) -> None:
+        found = (row_at(self.house, path) for path in _paths(self.intent))
+        self.stack.enter_context(self.house.index.staged([row for row, _ in filter(None, found)]))
+
+    def count(self) -> None:
+        """Counts what the file itself shows, so that a run that finishes another one's work counts the same."""
+        first, job = self.intent.artifacts[0], self.intent.job
+        self.house.telemetry.count_capture(
+            first.stem,
+            job.flow,
+            job.token,
+            at=first.captured_at,
+            turns=len(transcript.turn_ids(first.body)) if first.kind == naming.TRANSCRIPT else 0,
+            redactions=redactions_in(first.body),
+        )
+        if self.learned.dropped:
+            self.house.telemetry.count_drops(day(first.captured_at), self.learned.dropped)
+
+    def clear(self) -> None:
+        self.house.canon.spool.clear(self.intent.job)
+
+    def _leased(self) -> Publication:
+        if self.publication is None:
+            agent = self.intent.artifacts[0].agent_id
+            self.publication = self.stack.enter_context(Publication(self.house, agent))
+        return self.publication
+
+
+_ACTIONS: Mapping[Step, Callable[[_Run], None]] = {
+    Step.SPOOL: _Run.spool,
+    Step.CLAIM: _Run.claim,
+    Step.TRANSCRIPT: lambda run: run.write(naming.TRANSCRIPT),
+    Step.SUMMARY: lambda run: run.write(naming.SUMMARY),
+    Step.COMPACTION: lambda run: run.write(naming.COMPACTION),
+    Step.MANIFEST: _Run.link,
+    Step.KNOWLEDGE: _Run.learn,
+    Step.PROJECTION: _Run.project,
+    Step.ROWS: _Run.index,
+    Step.TELEMETRY: _Run.count,
+    Step.CLEAR: _Run.clear,
+}
+
+
+def _paths(intent: Intent) -> list[str]:
+    return [artifact.path for artifact in intent.artifacts] + [naming.artifact_path(intent.stem, naming.MANIFEST)]
+
+
+def _listed(manifest: Manifest, kind: str) -> list[str]:
+    return manifest.compactions if kind == naming.COMPACTION else manifest.captures
+
+
+def _is_projected(house: House, artifact: Artifact, manifest: Manifest | None) -> bool:
+    """Whether MEMORY.md exists and shows the artifact, where it has to show it at all."""
+    blob = read_or_none(house.canon.store, naming.memory_md_path(artifact.agent_id))
+    if blob is None:
+        return False
+    due = is_visible(artifact) and Window.ending(house.now).holds(membership(artifact.ended_at, artifact.captured_at))
+    return not (due and _has_row(artifact, manifest)) or f"[[{artifact.path}|".encode() in blob.data
+
+
+def _has_row(artifact: Artifact, manifest: Manifest | None) -> bool:
+    """Every capture has a row in the ledger; a session that was only compacted so far has its newest compaction's."""
+    if artifact.kind != naming.COMPACTION or manifest is None:
+        return True
+    return not manifest.captures and manifest.compactions[-1:] == [artifact.stem]

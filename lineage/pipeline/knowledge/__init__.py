@@ -1,0 +1,1 @@
+"""Books: what is learned, remembered, looked after and told to a new session."""

@@ -1,0 +1,1 @@
+"""Conversations of people, and agents that are spoken to through their own programs."""
