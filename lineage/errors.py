@@ -4,6 +4,8 @@ Errors of the world (a full disk, a foreign transcript) are `LineageError`; erro
 and end as exit code 3 with a report.
 """
 
+from collections.abc import Sequence
+
 
 class LineageError(Exception):
     """An expected failure: a message for people and a hint that names the next command."""
@@ -70,6 +72,16 @@ class EngineMissing(LineageError):
     """The redaction engine is not installed: nothing is captured without it."""
 
     default_hint = "run `pip install google-re2`"
+
+
+class ExtraMissing(LineageError):
+    """A command needs an extra that a plain install does not bring."""
+
+    def __init__(self, extra: str, missing: Sequence[str]) -> None:
+        are = "are" if len(missing) > 1 else "is"
+        super().__init__(
+            f"{', '.join(missing)} {are} not installed", hint=f"run `pip install 'lineage-memory[{extra}]'`"
+        )
 
 
 class Problems(LineageError):

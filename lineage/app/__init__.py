@@ -11,6 +11,7 @@ from lineage.core.times import canonical
 from lineage.errors import DamagedIndex, WorkspaceError
 
 if TYPE_CHECKING:
+    from lineage.app.initializing import Initialized
     from lineage.app.redaction import Rules
     from lineage.config import Settings
     from lineage.harness.callers import Caller
@@ -131,23 +132,13 @@ def template() -> Path:
     return installed if installed.is_dir() else package.parent / "workspace_template"
 
 
-def initialize(root: Path) -> tuple[list[str], list[str]]:
-    """Makes a workspace out of the template. Gives back (paths made, paths that were there and stay as they are)."""
-    from lineage.core.book_paths import ref_of
-    from lineage.pipeline.knowledge.shelving import shelve
-    from lineage.store import ExistsError, LocalStore
+def initialize(
+    root: Path, folder: str | None = None, may_replace: Callable[[str], bool] = lambda _: False
+) -> "Initialized":
+    """Makes a workspace out of the template in `root`, or in a folder of the vault `root`. See `app.initializing`."""
+    from lineage.app.initializing import initialized
 
-    store, source = LocalStore(root), template()
-    made, kept = [], []
-    for path in sorted(p for p in source.rglob("*") if p.is_file()):
-        key = path.relative_to(source).as_posix()
-        try:
-            store.create(key, path.read_bytes())
-            made.append(key)
-        except ExistsError:
-            kept.append(key)
-    with_house(root, lambda house: shelve(house, filter(None, map(ref_of, made))))
-    return made, kept
+    return initialized(root, folder, may_replace)
 
 
 def _settings(store: "Store") -> "Settings":

@@ -40,11 +40,13 @@ def read_machine_settings(path: Path) -> MachineSettings:
 
 def model_of(settings: ModelSettings, telemetry: "Telemetry", day: str) -> "Model | None":
     """What use cases ask; None where no provider is configured."""
+    provider = provider_of(settings, os.environ)
+    if provider is None:
+        return None
     from lineage.pipeline.capture.metering import Limits, Metered
 
-    provider = provider_of(settings, os.environ)
     limits = Limits(settings.calls_per_day, settings.tokens_per_day, settings.max_prompt_chars)
-    return Metered(provider, telemetry, limits, day) if provider else None
+    return Metered(provider, telemetry, limits, day)
 
 
 def provider_of(settings: ModelSettings, environment: Mapping[str, str]) -> "Provider | None":

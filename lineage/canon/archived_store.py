@@ -15,7 +15,7 @@ from lineage.core.naming import MEMORY
 from lineage.store import Blob, Entry, ExistsError, MissingError, Store, read_or_none
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class ArchivedStore:
     """A store like the one below it. Where a bundle is damaged, `read` raises FormatError."""
 

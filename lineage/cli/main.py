@@ -45,6 +45,8 @@ COMMANDS = {
     "book": "lineage.cli.book",
     "bundle": "lineage.cli.bundle",
     "archive": "lineage.cli.archive",
+    "serve": "lineage.cli.serve",
+    "mcp": "lineage.cli.mcp",
 }
 
 

@@ -17,10 +17,18 @@ if TYPE_CHECKING:
 @click.argument("query", nargs=-1, required=True)
 @options.agent
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many at most.")
+@click.option("--passages", is_flag=True, help="Every passage that matches, not each session's best.")
 @options.as_json
 @options.workspace
-def command(root: Path, query: tuple[str, ...], agent: str, limit: int, as_json: bool) -> int:
+@click.pass_context
+def command(
+    context: click.Context, root: Path, query: tuple[str, ...], agent: str, limit: int, passages: bool, as_json: bool
+) -> int:
     """Find sessions and entries of books by any word of the query, best first, one result per session.
+
+    A "phrase" has to be there, -word must not. project:NAME, agent:NAME, kind:summary, since:2026-11 or since:7d,
+    until:, is:decision, is:task, is:open narrow it; alone they list the newest. A word that isn't found stands for what
+    begins with it, for its other forms, or for what it is mistyped for.
 
     Archived entries are found too, those that wait for `lineage book confirm` are not. With an agent, its own books and
     sessions are searched, and what is nobody's own: global books, projects and peers.
@@ -28,12 +36,14 @@ def command(root: Path, query: tuple[str, ...], agent: str, limit: int, as_json:
     \b
     Example:
       lineage search "why did the parser drop the last line"
+      lineage search since:30d is:decision parser
     """
     from lineage.app import with_house
     from lineage.pipeline.lookup import search
 
-    text, agent_id = " ".join(query), None if agent == "all" else agent
-    hits = with_house(root, lambda house: search(house, text, agent_id, limit))
+    text = " ".join(query)
+    agent_id = None if agent == "all" or _names_agent(context, text) else agent
+    hits = with_house(root, lambda house: search(house, text, agent_id, limit, by_passage=passages))
     if as_json:
         say_json({"query": text, "results": [_as_json(hit) for hit in hits]})
         return 0
@@ -41,16 +51,28 @@ def command(root: Path, query: tuple[str, ...], agent: str, limit: int, as_json:
         for line in _told(hit):
             say(line)
         click.echo(f"    {_marked(' '.join(hit.snippet.split()), colour=sys.stdout.isatty())}")
+        if hit.entry is None:
+            say(f"    [[{hit.path.removesuffix('.md')}]]")
     if not hits:
         say("nothing found; `lineage sessions` lists what is there")
     return 0
 
 
+def _names_agent(context: click.Context, text: str) -> bool:
+    """Whether the query says which agent's it is, and the command doesn't."""
+    from click.core import ParameterSource
+
+    from lineage.core.query import parsed
+
+    return context.get_parameter_source("agent") is ParameterSource.DEFAULT and parsed(text).filters.agent is not None
+
+
 def _told(hit: "Hit") -> list[str]:
     entry = hit.entry
     if entry is None:
+        turns = f"  turns {hit.turns[0]}-{hit.turns[1]}" if hit.turns else ""
         return [
-            f"{hit.membership_ts}  {hit.session_id}  {hit.kind}  {hit.project or '-'}",
+            f"{hit.membership_ts}  {hit.session_id}  {hit.kind}  {hit.project or '-'}{turns}",
             f"    {hit.memory_sentence}",
         ]
     marks = [f"archived {entry.shelf}"] * bool(entry.shelf) + ["superseded"] * (not entry.standing)
@@ -65,7 +87,7 @@ def _as_json(hit: "Hit") -> dict[str, Any]:
         "agent_id": hit.agent_id,
         "kind": hit.kind,
         "path": hit.path,
-        "turns": None,
+        "turns": list(hit.turns) if hit.turns else None,
         "score": round(hit.score, 6),
         "snippet": _marked(hit.snippet, colour=False),
         "project": hit.project,

@@ -7,7 +7,7 @@ This module takes text and gives values; who finds and reads the file is the com
 import shlex
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any
 
@@ -39,11 +39,20 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class WebSettings:
+    """`token`: what clients of `lineage serve` have to know, "" for none."""
+
+    token: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class MachineSettings:
     model: ModelSettings = ModelSettings()
+    web: WebSettings = WebSettings()
 
 
 _MODEL = "model"
+_WEB = "web"
 _RANGES = {
     "timeout_seconds": (1, 600),
     "max_prompt_chars": (4_000, 1_000_000),
@@ -61,9 +70,18 @@ def machine_settings(text: str, file: str) -> MachineSettings:
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{file} is not valid TOML: {error}", hint=f"mend {file}") from error
     for name, values in tables.items():
-        if name != _MODEL or not isinstance(values, dict):
-            raise _unknown(file, name, [_MODEL])
-    return MachineSettings(_model(file, tables.get(_MODEL, {})))
+        if name not in (_MODEL, _WEB) or not isinstance(values, dict):
+            raise _unknown(file, name, [_MODEL, _WEB])
+    return MachineSettings(_model(file, tables.get(_MODEL, {})), _web(file, tables.get(_WEB, {})))
+
+
+def _web(file: str, table: Mapping[str, Any]) -> WebSettings:
+    for key, value in table.items():
+        if key != "token":
+            raise _unknown(file, f"{_WEB}.{key}", [f"{_WEB}.token"])
+        if not isinstance(value, str):
+            raise InvalidInput(f"{file}: {_WEB}.token is {type(value).__name__}, not str")
+    return WebSettings(**table)
 
 
 def _model(file: str, table: Mapping[str, Any]) -> ModelSettings:

@@ -2,8 +2,9 @@
 
 from lineage.index.books import EntryRow, Shelf, Shelved, Shelves, owner_of, shelved
 from lineage.index.query import match_expression
+from lineage.index.recalling import Recalled, RecalledSession
 from lineage.index.rows import Row, row_of
-from lineage.index.searching import ENTRY, MARK, Hit, Recalled, RecalledSession
+from lineage.index.searching import ENTRY, MARK, Hit
 from lineage.index.sqlite import Index, Known, SessionRow
 
 __all__ = [

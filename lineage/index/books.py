@@ -17,6 +17,7 @@ from lineage.core.body import cleaned
 from lineage.core.book import Book, parsed_book, superseded
 from lineage.core.book_paths import PENDING, BookRef
 from lineage.core.entry import Entry
+from lineage.index import texts
 
 SESSION = "session/"
 AGENT = "agent/"
@@ -280,14 +281,13 @@ def _add(connection: sqlite3.Connection, row: EntryRow) -> None:
     number = connection.execute(_INSERT, _values(row)).lastrowid
     if row.shelf != PENDING and not row.hidden and number is not None:
         title = "" if _TIME_AS_TITLE.fullmatch(row.title) or row.text.startswith(row.title) else row.title
-        values = (-number, title, " ".join(row.tags), row.text)
-        connection.execute("insert into search (rowid, title, sentence, body) values (?, ?, ?, ?)", values)
+        texts.write(connection, [texts.entry_text(number, title, " ".join(row.tags), row.text)])
 
 
 def _drop(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
-    for number in numbers:
-        connection.execute("delete from search where rowid = ?", (-number,))
-        connection.execute("delete from book_entries where id = ?", (number,))
+    gone = list(numbers)
+    texts.drop_entries(connection, gone)
+    connection.executemany("delete from book_entries where id = ?", ((number,) for number in gone))
 
 
 def _values(row: EntryRow) -> list[object]:

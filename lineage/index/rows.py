@@ -3,15 +3,16 @@
 import hashlib
 from dataclasses import dataclass
 
-from lineage.core import naming, transcript
+from lineage.core import naming, passages, transcript
 from lineage.core.documents import Artifact, Manifest
 from lineage.core.ledger import is_visible
+from lineage.core.passages import Passage
 from lineage.core.window import membership
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of `artifacts`; the field names are the columns. `text` goes to the full-text table only."""
+    """One row of `artifacts`; the field names are the columns. `passages` go to the full-text table only."""
 
     source_path: str
     source_sha256: str
@@ -35,7 +36,7 @@ class Row:
     private: int
     visible: int
     stamp: str
-    text: str
+    passages: tuple[Passage, ...]
 
 
 def row_of(document: Artifact | Manifest, data: bytes, stamp: str) -> Row:
@@ -64,14 +65,17 @@ def row_of(document: Artifact | Manifest, data: bytes, stamp: str) -> Row:
         private=int(document.private),
         visible=int(is_visible(document)),
         stamp=stamp,
-        text=_searchable(document),
+        passages=_searchable(document),
     )
 
 
-def _searchable(document: Artifact | Manifest) -> str:
-    """The words that search finds a document by: a transcript's turns without headings, a body without its links."""
-    if document.kind == naming.TRANSCRIPT:
-        return "\n".join(" ".join(filter(None, (t.name, t.input, t.text))) for t in transcript.parsed(document.body))
+def _searchable(document: Artifact | Manifest) -> tuple[Passage, ...]:
+    """What search finds a document by: a transcript's turns without headings, a body without its links. One passage at
+    least, for the title and the sentence; none of a manifest."""
     if document.kind == naming.MANIFEST:
-        return ""
-    return document.body.partition("\n")[2]
+        return ()
+    if document.kind == naming.TRANSCRIPT:
+        found = passages.of_turns(transcript.parsed(document.body))
+    else:
+        found = passages.of_text(document.body.partition("\n")[2])
+    return found or (Passage(""),)

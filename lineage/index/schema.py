@@ -3,11 +3,11 @@
 import sqlite3
 from dataclasses import fields
 
-from lineage.index import books, ledger
+from lineage.index import books, ledger, terms, texts
 from lineage.index.rows import Row
 
-VERSION = 3
-COLUMNS = tuple(field.name for field in fields(Row) if field.name != "text")
+VERSION = 4
+COLUMNS = tuple(field.name for field in fields(Row) if field.name != "passages")
 
 _NOT_NULL = {"source_path", "source_sha256", "source_kind"}
 _INDEXES = (["agent_id", "membership_ts"], ["session_token"], ["session_id"], ["stem"])
@@ -40,13 +40,9 @@ def create(connection: sqlite3.Connection) -> None:
         for columns in _INDEXES:
             name = f"artifacts_{'_'.join(columns)}"
             connection.execute(f"create index if not exists {name} on artifacts ({', '.join(columns)})")
-        connection.execute(
-            "create virtual table if not exists search"
-            " using fts5(title, sentence, body, tokenize = 'unicode61 remove_diacritics 2')"
-        )
-        for statement in (*ledger.TABLES, *books.TABLES):
+        for statement in (*texts.TABLES, *terms.TABLES, *ledger.TABLES, *books.TABLES):
             connection.execute(statement)
-        connection.execute("insert into search (search, rank) values ('hashsize', 33554432)")
+        connection.execute("insert into search (search, rank) values ('hashsize', ?)", (texts.HASH_BYTES,))
         connection.execute(f"pragma application_id = {VERSION}")
 
 

@@ -1,28 +1,38 @@
-"""What is found: artifacts and entries by the words of a query, ranked together, and what a new session recalls.
+"""What is found: passages of sessions and entries of books by the words of a query, ranked together.
 
-Every query asks `may_reach`, the gate of private sessions, which the connection has as a function. (format: Commands)
+A session's score is that of its best passage and, less and less, of the next ones: what is spoken of in several places
+goes before what is mentioned once. Of equal scores the newer goes first, then the path decides. Every query asks
+`may_reach`, the gate of private sessions. (format: Commands)
 """
 
-import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from lineage.core import naming
-from lineage.core.body import cleaned
-from lineage.core.privacy import GLOBAL, may_reach
-from lineage.index import books
+from lineage.core.passages import MOST
+from lineage.core.query import Query
+from lineage.core.segmentation import joined
+from lineage.index import books, filtering, texts
 from lineage.index.books import EntryRow
-from lineage.index.query import match_expression
+from lineage.index.filtering import SPEAKER
+from lineage.index.query import bounded, pruned, shown
+from lineage.index.terms import weighed
 
 MARK = ("\x02", "\x03")  # around the words of a snippet that matched
 ENTRY = "entry"
 
+_DECAY = 0.2  # what each next passage of a session counts of the one before it; measured, see scripts/eval
+_COUNTED_PASSAGES = 4
+_LEAST_RANKED, _RANKED_PER_RESULT = 200, 20
+_EVERY = -1
+_SNIPPET_WORDS = 24
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One search result. `score` grows with relevance; `snippet` carries `MARK` around what matched.
+    """One search result. `score` grows with relevance; `snippet` carries `MARK` around what matched; `turns` are the
+    first and the last of the passage, None where it isn't of a transcript.
 
     An entry of a book has the kind `entry` and is in `entry`; its session is the one that it came from, if any.
     """
@@ -37,161 +47,138 @@ class Hit:
     project: str | None
     membership_ts: str | None
     memory_sentence: str | None
+    turns: tuple[int, int] | None = None
     entry: EntryRow | None = None
 
 
-class RecalledSession(NamedTuple):
-    """A session, as its newest capture shows it. Paths are relative to the workspace."""
+class _Ranked(NamedTuple):
+    """A row that was found. `key` is what makes one result: a session's token, or an entry's own number."""
 
-    session_id: str
-    session_token: str
-    project: str | None
-    membership_ts: str
-    memory_sentence: str
-    summary_path: str
-    manifest_path: str
+    number: int
+    score: float
+    at: str
+    path: str
+    key: str | int
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """What a new session recalls: entries, best match first, and sessions, newest first."""
-
-    entries: tuple[EntryRow, ...]
-    sessions: tuple[RecalledSession, ...]
-
-
-def _reaches(scope: str, token: str) -> str:
-    """SQL: whether what a session said may come into a scope; nothing is known against one that isn't there."""
-    private = f"coalesce((select max(private) from artifacts where session_token = {token}), 0)"
-    return f"({private} = 0 or may_reach({scope}, {private}, {token}))"
-
-
-_EVERYWHERE = f"'{GLOBAL}'"
-_ENTRY_COLUMNS = ", ".join(f"e.{name}" for name in books.COLUMNS)
-_SESSION_COLUMNS = ", ".join(
-    ["a.session_id", "a.session_token", "a.project", "a.membership_ts", "a.memory_sentence", "a.source_path"]
-    + ["a.manifest_path"]
-    + ["null"] * (len(books.COLUMNS) - len(RecalledSession._fields))
-)
-_SPEAKER = "iif(e.owner = '', e.origin_token, e.owner)"
-
-_WEIGHTS = "4.0, 3.0, 1.0"
-_RANKED = f"""
-    with found as materialized (select rowid as id, bm25(search, {_WEIGHTS}) as rank from search where search match ?1)
-    select a.id, found.rank, a.membership_ts, a.source_path, a.session_token
-    from found join artifacts a on a.id = found.id
-    where a.visible = 1 and (a.private = 0 or may_reach({_EVERYWHERE}, a.private, a.session_token))
-      and (?2 is null or a.agent_id = ?2)
-    union all
-    select -e.id, found.rank, e.at, e.path, e.entry_id
-    from found join book_entries e on e.id = -found.id
-    where {_reaches(_EVERYWHERE, "e.origin_token")}
-      and (e.owner = '' or {_reaches(_EVERYWHERE, "e.owner")}
-           and exists (select 1 from artifacts
-                       where session_token = e.owner and visible = 1 and (?2 is null or agent_id = ?2)))
-      and (?2 is null or e.scope not like '{books.AGENT}%' or e.scope = '{books.AGENT}' || ?2)
-    order by 2, 3 desc, 4, 5
+_FOUND = f"""
+    select rowid as id, rank from search where search match :words and rank match 'bm25({texts.WEIGHTS})'
 """
-_ARTIFACT = """
+_LISTED = f"""
+    select id * {MOST} as id, 0.0 as rank from artifacts where source_kind != 'manifest'
+    union all select -id, 0.0 from book_entries where shelf != 'pending' and hidden = 0
+"""
+_RANKED = """
+    with found as materialized ({found}),
+         least as materialized (select rank from found order by rank limit 1 offset :most)
+    select found.id, -found.rank as score, a.membership_ts as at, a.source_path as path, a.session_token,
+           found.id % {passages} as place
+    from found join artifacts a on a.id = found.id / {passages}
+    where found.id > 0 and found.rank <= coalesce((select rank from least), 9e9) and {artifacts}
+    union all
+    select found.id, -found.rank, e.at, e.path, found.id, e.entry_id
+    from found join book_entries e on e.id = -found.id
+    where found.id < 0 and found.rank <= coalesce((select rank from least), 9e9) and {entries}
+    order by score desc, at desc, path, place
+"""
+_ENTRY_COLUMNS = ", ".join(f"e.{name}" for name in books.COLUMNS)
+_ARTIFACT = f"""
     select session_id, session_token, agent_id, source_kind, source_path, project, membership_ts, memory_sentence
-    from artifacts where id = ?
+    from artifacts where id = ? / {MOST}
 """
 _ENTRY = f"""
-    select s.session_id, nullif({_SPEAKER}, ''), s.agent_id, s.project, {_ENTRY_COLUMNS}
+    select s.session_id, nullif({SPEAKER}, ''), s.agent_id, s.project, {_ENTRY_COLUMNS}
     from book_entries e left join artifacts s on s.id =
-        (select id from artifacts where session_token = {_SPEAKER} order by source_path limit 1)
-    where e.id = ?
+        (select id from artifacts where session_token = {SPEAKER} order by source_path limit 1)
+    where e.id = -?
 """
-_SNIPPET = "select snippet(search, -1, ?, ?, ' … ', 24) from search where search match ? and rowid = ?"
-
-_NO_WORD = '""'
-_AFTER_EVERY_TIME = "~"
-_RECALLED = f"""
-    with found as materialized (
-        select -rowid as id, bm25(search, {_WEIGHTS}) as rank from search where search match :words and rowid < 0
-    )
-    select * from (
-        select 0, found.rank, e.at, e.entry_id, {_ENTRY_COLUMNS}
-        from found join book_entries e on e.id = found.id
-        where e.standing = 1 and {_reaches("e.scope", "e.origin_token")}
-          and e.scope in (select value from json_each(:scopes)) and e.kind in (select value from json_each(:kinds))
-        order by found.rank, e.at desc, e.entry_id, e.path limit :entries)
-    union all
-    select * from (
-        select 1, 0, e.membership_ts, e.session_token, {_SESSION_COLUMNS}
-        from entries e join artifacts a on a.stem = e.stem and a.source_kind = '{naming.SUMMARY}'
-        where e.agent_id = :agent and e.is_compaction = 0 and e.membership_ts <= :until
-          and (a.private = 0 or may_reach({_EVERYWHERE}, a.private, a.session_token))
-          and not exists (
-              select 1 from entries n
-              where n.session_token = e.session_token and n.is_compaction = 0 and n.membership_ts <= :until
-                and (n.membership_ts, n.stem) > (e.membership_ts, e.stem))
-        order by e.membership_ts desc, e.stem desc limit :sessions)
-    order by 1, 2, 3 desc, 4, 5
+_SNIPPET = f"""
+    select snippet(search, -1, '{MARK[0]}', '{MARK[1]}', ' … ', {_SNIPPET_WORDS}), turns
+    from search where search match ? and rowid = ?
 """
-_KEYS = 4
+_BEGINNING = "select substr(body, 1, 160), turns from search where rowid = ?"
 
 
-def ask_the_gate(connection: sqlite3.Connection) -> None:
-    """Gives a connection the function that the queries ask."""
-
-    def asked(scope: str, private: int, token: str) -> bool:
-        return may_reach(scope, private=bool(private), token=token)
-
-    connection.create_function("may_reach", 3, asked, deterministic=True)
-
-
-def hits(connection: sqlite3.Connection, query: str, agent_id: str | None, limit: int) -> list[Hit]:
-    """The best artifact of each session and every entry that a word of the query finds, best first."""
-    expression = match_expression(query)
-    if expression is None:
+def hits(
+    connection: sqlite3.Connection, query: Query, agent_id: str | None, limit: int, *, by_passage: bool = False
+) -> list[Hit]:
+    """The best passage of each session (or each passage) and every entry that the query finds, best first; the newest
+    where it has filters alone."""
+    if query.is_empty:
         return []
-    agent = cleaned(agent_id) if agent_id is not None else None
-    best: dict[object, tuple[int, float]] = {}
-    for number, rank, _, _, token in connection.execute(_RANKED, (cleaned(expression), agent)):
-        best.setdefault(token if number > 0 else number, (number, -rank))
-        if len(best) == limit:
-            break
-    return [_hit(connection, cleaned(expression), number, score) for number, score in best.values()]
+    terms = weighed(connection, query)
+    whole = bounded(" OR ".join(term.expression for term in terms), query.phrases, query.without)
+    if not whole and (query.words or query.phrases):
+        return []
+    is_pruned = bool(terms) and not query.phrases
+    first, marked = (bounded(pruned(terms), (), query.without), shown(terms)) if is_pruned else (whole, whole)
+    most = max(_LEAST_RANKED, _RANKED_PER_RESULT * limit)
+    found = _results(_ranked(connection, query, agent_id, first, most), by_passage=by_passage)[:limit]
+    if len(found) < limit and (first != whole or not terms or sum(term.count for term in terms) > most):
+        marked = whole
+        found = _results(_ranked(connection, query, agent_id, whole, _EVERY), by_passage=by_passage)[:limit]
+    return [_hit(connection, marked, ranked) for ranked in found]
 
 
-def _hit(connection: sqlite3.Connection, expression: str, number: int, score: float) -> Hit:
+def _ranked(
+    connection: sqlite3.Connection, query: Query, agent_id: str | None, expression: str, most: int
+) -> list[_Ranked]:
+    """The rows that are found and may be shown, best first: the best `most` that match, with all that rank equal."""
+    sql = _RANKED.format(
+        found=_FOUND if expression else _LISTED,
+        passages=MOST,
+        artifacts=filtering.of_artifacts(query.filters),
+        entries=filtering.of_entries(query.filters),
+    )
+    values = {
+        **filtering.values(query.filters, agent_id),
+        "words": expression,
+        "most": most if most != _EVERY else 1 << 40,
+    }
+    return [_Ranked(*row[:-1]) for row in connection.execute(sql, values)]
+
+
+def _results(ranked: Sequence[_Ranked], *, by_passage: bool) -> list[_Ranked]:
+    """One row for each result, its best, with the result's score; best first, of equals the newer."""
+    if by_passage:
+        return list(ranked)
+    of_result: dict[str | int, list[_Ranked]] = {}
+    for row in ranked:
+        of_result.setdefault(row.key, []).append(row)
+    scored = [
+        rows[0]._replace(score=_together(row.score for row in rows[:_COUNTED_PASSAGES])) for rows in of_result.values()
+    ]
+    newest_first = sorted(sorted(scored, key=lambda row: row.path), key=lambda row: row.at, reverse=True)
+    return sorted(newest_first, key=lambda row: row.score, reverse=True)
+
+
+def _together(scores: Iterable[float]) -> float:
+    return sum(score * _DECAY**place for place, score in enumerate(scores))
+
+
+def _hit(connection: sqlite3.Connection, expression: str, ranked: _Ranked) -> Hit:
     """The hit of a ranked row; it is read here, for the few that are shown."""
-    snippet: str = connection.execute(_SNIPPET, (*MARK, expression, number)).fetchone()[0]
+    number, score = ranked.number, ranked.score
+    asked = (_SNIPPET, (expression, number)) if expression else (_BEGINNING, (number,))
+    snippet, turns = connection.execute(*asked).fetchone()
     if number > 0:
         session_id, token, agent_id, kind, path, *rest = connection.execute(_ARTIFACT, (number,)).fetchone()
-        return Hit(session_id, token, agent_id, kind, path, score, snippet, *rest)
-    session_id, token, agent_id, project, *values = connection.execute(_ENTRY, (-number,)).fetchone()
+        project, at, sentence = rest
+        shown = (joined(snippet), project, at, sentence, texts.turns_of(turns))
+        return Hit(session_id, token, agent_id, kind, path, score, *shown)
+    session_id, token, agent_id, project, *values = connection.execute(_ENTRY, (number,)).fetchone()
     entry = books.entry_row(values)
     agent = entry.scope.removeprefix(books.AGENT) if entry.scope.startswith(books.AGENT) else agent_id
-    return Hit(session_id, token, agent, ENTRY, entry.path, score, snippet, project, entry.at or None, None, entry)
-
-
-def recalled(
-    connection: sqlite3.Connection,
-    query: str | None,
-    *,
-    agent_id: str,
-    scopes: Sequence[str],
-    kinds: Sequence[str],
-    sessions: int,
-    entries: int,
-    until: str | None,
-) -> Recalled:
-    """See `Index.recalled`."""
-    asked: dict[str, Any] = {
-        "words": cleaned(match_expression(query or "") or _NO_WORD),
-        "agent": cleaned(agent_id),
-        "scopes": json.dumps([cleaned(scope) for scope in scopes]),
-        "kinds": json.dumps([cleaned(kind) for kind in kinds]),
-        "sessions": sessions,
-        "entries": entries,
-        "until": until or _AFTER_EVERY_TIME,
-    }
-    found = connection.execute(_RECALLED, asked).fetchall()
-    return Recalled(
-        entries=tuple(books.entry_row(row[_KEYS:]) for row in found if row[0] == 0),
-        sessions=tuple(
-            RecalledSession(*row[_KEYS : _KEYS + len(RecalledSession._fields)]) for row in found if row[0] == 1
-        ),
+    return Hit(
+        session_id,
+        token,
+        agent,
+        ENTRY,
+        entry.path,
+        score,
+        joined(snippet),
+        project,
+        entry.at or None,
+        None,
+        entry=entry,
     )

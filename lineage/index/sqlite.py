@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from lineage.core import naming
 from lineage.core.body import cleaned
 from lineage.core.ledger import Ledger, grouped
+from lineage.core.query import Query, parsed
 from lineage.core.window import Window
 from lineage.errors import DamagedIndex, LineageError
-from lineage.index import books, ledger, schema, searching
+from lineage.index import books, ledger, recalling, schema, searching, texts
 from lineage.index.books import EntryRow, Shelves
+from lineage.index.gate import ask_the_gate
+from lineage.index.recalling import Recalled
 from lineage.index.rows import Row
-from lineage.index.searching import Hit, Recalled
+from lineage.index.searching import Hit
 from lineage.store.databases import connect, discard, guarded, vacuumed
 
 T = TypeVar("T")
@@ -24,7 +26,7 @@ _NESTED = "-- "
 
 _INSERT = (
     f"insert into artifacts ({', '.join(schema.COLUMNS)}) values ({', '.join(':' + c for c in schema.COLUMNS)})"
-    f" on conflict (source_path) do update set {', '.join(f'{c} = excluded.{c}' for c in schema.COLUMNS)}"
+    f" on conflict (source_path) do update set {', '.join(f'{c} = excluded.{c}' for c in schema.COLUMNS)} returning id"
 )
 _FUTURE = "select count(*) from entries where agent_id = ? and membership_ts > ?"
 _SESSIONS = """
@@ -111,19 +113,17 @@ class Index:
             yield
 
     def _upsert(self, rows: Iterable[Row]) -> None:
-        tokens = set()
+        connection = self._connection
+        if not connection.in_transaction:
+            connection.execute("begin immediate")
+        newest = connection.execute("select coalesce(max(id), 0) from artifacts").fetchone()[0]
+        written = {}
         for row in rows:
-            tokens.add(row.session_token)
-            self._connection.execute(_INSERT, {name: getattr(row, name) for name in schema.COLUMNS})
-            found = self._connection.execute("select id from artifacts where source_path = ?", (row.source_path,))
-            identifier = found.fetchone()[0]
-            self._connection.execute("delete from search where rowid = ?", (identifier,))
-            if row.source_kind != naming.MANIFEST:
-                values = (identifier, row.title, row.memory_sentence, row.text)
-                self._connection.execute(
-                    "insert into search (rowid, title, sentence, body) values (?, ?, ?, ?)", values
-                )
-        ledger.kept_up(self._connection, sorted(tokens))
+            values = {name: getattr(row, name) for name in schema.COLUMNS}
+            written[connection.execute(_INSERT, values).fetchone()[0]] = row
+        texts.drop_passages(connection, (number for number in written if number <= newest))
+        texts.write(connection, (text for number, row in written.items() for text in texts.texts_of(number, row)))
+        ledger.kept_up(connection, sorted({row.session_token for row in written.values()}))
 
     def restamp(self, stamps: Iterable[tuple[str, str]]) -> None:
         """Notes (path, stamp) of files that were touched and did not change."""
@@ -133,16 +133,10 @@ class Index:
     def remove(self, paths: Iterable[str]) -> None:
         """Drops the rows and the text of files that are gone."""
         with self._writing() as connection:
-            tokens = set()
-            for path in paths:
-                connection.execute(
-                    "delete from search where rowid = (select id from artifacts where source_path = ?)", (path,)
-                )
-                gone = connection.execute(
-                    "delete from artifacts where source_path = ? returning session_token", (path,)
-                )
-                tokens |= {row[0] for row in gone.fetchall()}
-            ledger.kept_up(connection, sorted(tokens))
+            sql = "delete from artifacts where source_path = ? returning id, session_token"
+            gone = [row for path in paths for row in connection.execute(sql, (path,)).fetchall()]
+            texts.drop_passages(connection, (number for number, _ in gone))
+            ledger.kept_up(connection, sorted({token for _, token in gone}))
 
     def known(self) -> Iterator[Known]:
         """What is indexed, in path order."""
@@ -203,14 +197,16 @@ class Index:
         sql = "select source_path, source_kind from artifacts where session_token = ? order by source_path"
         return list(self._read(sql, (token,)))
 
-    def search(self, query: str, agent_id: str | None, *, limit: int) -> list[Hit]:
-        """What any word of the query finds, best first: each session's best artifact, and entries of books.
+    def search(self, query: str | Query, agent_id: str | None, *, limit: int, by_passage: bool = False) -> list[Hit]:
+        """What any word of the query finds, best first: each session's best passage (or every passage), and entries of
+        books. A query of filters alone lists what they let through, newest first.
 
         Private and trial sessions stay out, and what they said; so does what waits for confirmation. An agent's search
-        leaves out other agents' sessions and books.
+        leaves out other agents' sessions and books. Raises InvalidInput for a filter that says nothing.
         """
+        asked = parsed(query) if isinstance(query, str) else query
         with guarded(self.path):
-            return searching.hits(self._connection, query, agent_id, limit)
+            return searching.hits(self._connection, asked, agent_id, limit, by_passage=by_passage)
 
     def recalled(
         self,
@@ -227,7 +223,7 @@ class Index:
         archived ones too, best match first (none where the query has no word), and the agent's newest sessions that
         are neither private nor trials, as of the time `until`. The scopes are those that the session may see."""
         with guarded(self.path):
-            return searching.recalled(
+            return recalling.recalled(
                 self._connection,
                 query,
                 agent_id=agent_id,
@@ -299,7 +295,7 @@ class Index:
 
     def _open(self) -> sqlite3.Connection:
         connection = connect(self.path)
-        searching.ask_the_gate(connection)
+        ask_the_gate(connection)
         try:
             with guarded(self.path):
                 if schema.version_of(connection) == 0:

@@ -7,6 +7,7 @@ from typing import Any
 from lineage.canon import Rung
 from lineage.core import doorbell, naming, transcript
 from lineage.core.documents import Artifact
+from lineage.core.query import parsed
 from lineage.core.turns import Turn
 from lineage.errors import NotFoundError
 from lineage.index import Hit, SessionRow
@@ -31,7 +32,7 @@ def resolve(house: House, reference: str) -> SessionRow:
     """The session that an id, key, token or a prefix of one names. Raises NotFoundError for none and for many."""
     found = house.index.sessions(None, reference=reference, limit=50)
     exact = [row for row in found if reference in (row.session_id, row.session_key, row.session_token)]
-    matches = exact or found
+    matches = [row for row in exact if row.session_token == reference] or exact or found
     if not matches:
         raise NotFoundError(f"no session {reference!r}")
     if len(matches) > 1:
@@ -69,9 +70,13 @@ def show_turns(house: House, reference: str, first: int, last: int) -> Shown:
     return Shown(session, session.manifest_path, text, turns)
 
 
-def search(house: House, query: str, agent_id: str | None, limit: int) -> list[Hit]:
-    """What any word of the query finds, best first: each session's best artifact, and entries of books."""
-    return house.index.search(query, agent_id, limit=limit)
+def search(house: House, query: str, agent_id: str | None, limit: int, *, by_passage: bool = False) -> list[Hit]:
+    """What any word of the query finds, best first: each session's best passage, or every passage, and entries of
+    books. `agent_id` bounds what may be found, whatever the query says.
+
+    Raises InvalidInput for a filter that says nothing.
+    """
+    return house.index.search(parsed(query, house.now), agent_id, limit=limit, by_passage=by_passage)
 
 
 def hook_failures(house: House) -> list[str]:

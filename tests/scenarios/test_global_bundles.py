@@ -16,6 +16,7 @@ from lineage.core.entry import DERIVED, USER_STATED, Entry, new_entry
 from lineage.pipeline.bundles.bundling import finish_import, import_bundle
 from lineage.pipeline.bundles.exporting import export_global
 from lineage.pipeline.house import House
+from lineage.pipeline.knowledge.confirming import confirm, evidence
 from lineage.pipeline.knowledge.shelving import shelve
 from lineage.pipeline.publishing import publish_all
 from lineage.pipeline.upkeep.removal import remove
@@ -73,7 +74,7 @@ def test_global_entries_wait_as_derived_whatever_they_say_of_themselves(there: H
     assert "<script" not in curated.text
     assert not (here.index.path.parents[1] / "AGENT_MEMORY.md").exists()
     assert b"Prefers Go" not in here.canon.store.read("MEMORY.md").data
-    here.canon.books.confirm(GLOBAL, "preference", waiting[0].id, NOW)
+    confirm(here, evidence(here, [waiting[0].id]))
     assert here.canon.books.get(GLOBAL, "preference").entries[-1].trust == USER_STATED
 
 

@@ -434,7 +434,7 @@ def test_33_too_few_descriptors_are_a_clear_error_and_the_next_run_finishes(tmp_
         "from importlib import import_module\n[import_module(name) for name in COMMANDS.values()]\n"
         "import lineage.pipeline.upkeep.recovery, lineage.pipeline.upkeep.verification\n"
         "import lineage.index, lineage.telemetry, re2\n"
-        "import lineage.app.redaction, lineage.cli.outcome, lineage.config\n"
+        "import lineage.app.redaction, lineage.app.model, lineage.cli.outcome, lineage.config.machine, sqlite_utils\n"
         "import json, encodings.idna, tempfile, traceback, lineage.core.handler\n"
         "limit = int(sys.argv[1])\nresource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))\n"
         "sys.exit(run(sys.argv[2:]))"

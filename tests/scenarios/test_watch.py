@@ -366,7 +366,7 @@ def test_json_is_an_object_a_line(root: Path, tmp_path: Path) -> None:
         assert watch.ended() == 0
     told = [json.loads(line) for line in watch.out.splitlines()]
     assert sum(line["added"] for line in told) == 3
-    keys = ["at", "added", "changed", "dropped", "unchanged", "claims_rebuilt", "memory_md"]
+    keys = ["at", "added", "changed", "dropped", "unchanged", "claims_rebuilt", "books", "memory_md"]
     assert all(list(line) == [*keys, "problems", "strays", "buried"] for line in told)
 
 

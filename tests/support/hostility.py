@@ -21,11 +21,13 @@ _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 _VALUE = r"((?:\\[\\\[\]|^#]|\[REDACTED:[\w.-]+\]|[^\\\[\]|^`<])+)"
 _LINK = r"\[\[[\w./~-]+\|(?:summary|transcript|compaction|manifest)\]\]"
 _ROW = re.compile(rf"- ({_TIME}) \| session={_VALUE} \| project={_VALUE} \| {_VALUE} ((?:{_LINK} ?)+)")
+_BOOK = r"\[\[books/[\w./~-]+\|book\]\]"
 _FIXED = re.compile(
     r"|# Memory|> Derived from `memory/`.*; `lineage render` writes it again, edits here are lost\."
     r"|> What sessions said is quoted below as data; it is no instruction to anybody\."
-    r"|## Active Projects|## Session Ledger \(Last 30 Days\)|### \d{4}-\d\d-\d\d"
+    r"|## Curated Memory|## Open Tasks|## Active Projects|## Session Ledger \(Last 30 Days\)|### \d{4}-\d\d-\d\d"
     rf"|- {_VALUE} · \d+ captures? · last \d{{4}}-\d\d-\d\d|No session ended in the last 30 days\."
+    rf"|- \[(?:user-stated|derived)\] {_VALUE} · \w+, \d{{4}}-\d\d-\d\d · {_BOOK}"
 )
 _FENCED = re.compile(r"^(~{3,})\w*\n.*?^\1$", re.MULTILINE | re.DOTALL)
 _TARGET = re.compile(r"(?<!\\)\[\[([^\]|#]+)")

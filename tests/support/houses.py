@@ -13,6 +13,7 @@ from lineage.canon import Canon
 from lineage.config import Settings
 from lineage.core import naming
 from lineage.core.documents import Artifact
+from lineage.core.passages import MOST
 from lineage.core.request import COMPACTION, SESSION_END, Request, request
 from lineage.core.sanitizer import BUILTIN, Ruleset
 from lineage.extract import digest
@@ -137,8 +138,10 @@ def rows(house: House) -> list[dict[str, Any]]:
     with contextlib.closing(sqlite3.connect(house.index.path)) as database:
         database.row_factory = sqlite3.Row
         found = database.execute(
-            "select a.*, s.title as found_title, s.sentence as found_sentence, s.body as found_body"
-            " from artifacts a left join search s on s.rowid = a.id order by a.source_path"
+            "select a.*, s.title as found_title, s.sentence as found_sentence, s.body as found_body, s.turns,"
+            " s.rowid & ?1 from artifacts a left join search s on s.rowid between a.id * ?2 and a.id * ?2 + ?1"
+            " order by a.source_path, s.rowid",
+            (MOST - 1, MOST),
         )
         return [{key: row[key] for key in row.keys() if key != "id"} for row in found]  # noqa: SIM118
 

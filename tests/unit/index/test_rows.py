@@ -25,7 +25,7 @@ def test_a_row_has_the_columns_of_the_spec() -> None:
     spec |= {"project", "harness", "captured_at", "started_at", "ended_at", "manifest_path", "memory_sentence"}
     spec |= {"memory_sentence_quality", "membership_ts", "content_sha256"}
     assert spec <= set(COLUMNS)
-    assert set(COLUMNS) == {field.name for field in fields(Row)} - {"text"}
+    assert set(COLUMNS) == {field.name for field in fields(Row)} - {"passages"}
 
 
 def test_an_artifact_s_row_says_what_the_artifact_says() -> None:
@@ -47,7 +47,7 @@ def test_a_manifest_has_a_row_of_its_own_and_no_text() -> None:
     assert manifest
     row = row_of(manifest, b"", "")
     assert (row.source_kind, row.source_path, row.manifest_path) == (naming.MANIFEST, manifest.path, manifest.path)
-    assert (row.text, row.memory_sentence) == ("", "")
+    assert (row.passages, row.memory_sentence) == ((), "")
     assert row.session_token == identity().token
 
 
@@ -62,12 +62,12 @@ def test_a_transcript_is_found_by_what_was_said_and_called_and_not_by_its_headin
         Turn("tool", "3 passed", AT, name="Bash", input="pytest -q", id="t-1123456789", number=2),
     ]
     body = transcript.rendered("[[siblings]]", turns)
-    text = row_of(artifact(naming.TRANSCRIPT, body=body), b"", "").text
-    assert text == "Why is it slow?\nBash pytest -q 3 passed"
+    passages = row_of(artifact(naming.TRANSCRIPT, body=body), b"", "").passages
+    assert passages == (("Why is it slow?\nBash pytest -q 3 passed", 1, 2),)
 
 
 def test_a_summary_is_found_by_its_body_and_not_by_its_links() -> None:
-    assert row_of(artifact(body="[[a|b]]\n\nThe body.\n"), b"", "").text.strip() == "The body."
+    assert row_of(artifact(body="[[a|b]]\n\nThe body.\n"), b"", "").passages == (("The body.", 0, 0),)
 
 
 @pytest.mark.parametrize(
@@ -76,10 +76,12 @@ def test_a_summary_is_found_by_its_body_and_not_by_its_links() -> None:
         ("", None),
         ('"*()', None),
         ("apples", '"apples"'),
-        ("Apples apples APPLES", '"apples"'),
-        ("NEAR AND OR NOT", '"near" OR "and" OR "or" OR "not"'),
+        ("Apples apples APPLES", '"Apples"'),
+        ("NEAR AND OR NOT", '"NEAR"'),
         ("it's", '"it" OR "s"'),
-        ("日本 é", '"日本" OR "é"'),
+        ("to be or not to be", '"to" OR "be" OR "or" OR "not"'),
+        ("why is src/app.py slow", '"src/app.py" OR "src" OR "app" OR "py" OR "slow"'),
+        ("日本 Wal", '"\u200b日\u200b\u200b本\u200b" OR "Wal"'),
     ],
 )
 def test_a_query_is_its_words_each_quoted(query: str, expression: str | None) -> None:

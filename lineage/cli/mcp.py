@@ -1,0 +1,58 @@
+"""`lineage mcp`."""
+
+from pathlib import Path
+
+import click
+
+from lineage.cli import options
+from lineage.cli.output import say, say_json
+from lineage.errors import InvalidInput
+
+
+@click.command("mcp")
+@click.option("--agent", metavar="ID", default="default", show_default=True, help="The one agent that is served.")
+@click.option("--project", metavar="PATH", help="The project that is meant where a call names none.")
+@click.option("--tools", "only_tools", is_flag=True, help="Print what an agent is offered, and end.")
+@options.as_json
+@options.workspace
+def command(root: Path, agent: str, project: str | None, only_tools: bool, as_json: bool) -> int:
+    """Serve one agent its memory as an MCP server, on stdin and stdout: a harness starts it.
+
+    It finds, reads and remembers; removing, confirming and forgetting are yours. Other agents' sessions and books and
+    private sessions are out of its reach. `handbook/MCP.md` says how harnesses are told of it.
+
+    \b
+    Example:
+      lineage mcp --tools
+    """
+    if only_tools:
+        return _say_tools(as_json=as_json)
+    from lineage.app import caller
+    from lineage.app.extras import need
+    from lineage.core.identity import checked_agent
+
+    need("mcp", "mcp")
+    if checked_agent(agent) == "all":
+        raise InvalidInput("one server serves one agent", hint="name it: lineage mcp --agent ID")
+    from lineage.mcp.asking import AGENT, Start
+    from lineage.mcp.server import serve
+
+    serve(Start(root=root, agent_id=agent, project=project, caller=caller() or AGENT))
+    return 0
+
+
+def _say_tools(*, as_json: bool) -> int:
+    from lineage.mcp.parameters import schema_of
+    from lineage.mcp.tools import TOOLS
+
+    if as_json:
+        listed = [
+            {"name": tool.name, "description": tool.description, "input": schema_of(tool.parameters)} for tool in TOOLS
+        ]
+        say_json({"tools": listed})
+        return 0
+    for tool in TOOLS:
+        say(f"{tool.name:10}{tool.description}")
+        for parameter in tool.parameters:
+            say(f"    {parameter.name:12}{parameter.description}")
+    return 0

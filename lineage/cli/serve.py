@@ -1,0 +1,69 @@
+"""`lineage serve`."""
+
+import os
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from lineage.cli import options
+from lineage.cli.output import say, say_json
+
+
+@click.command("serve")
+@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--port", type=click.IntRange(0, 65535), default=4848, show_default=True, help="0 for any free one.")
+@click.option("--allow-host", "names", metavar="NAME", multiple=True, help="A name that browsers call this server by.")
+@click.option("--check", is_flag=True, help="Look whether it can be served, say where, and end.")
+@options.as_json
+@options.workspace
+def command(root: Path, host: str, port: int, names: Sequence[str], check: bool, as_json: bool) -> int:
+    """Serve the page for people and the API under /api, until it is interrupted.
+
+    It is for this machine alone, unless --host or --allow-host say otherwise: then LINEAGE_WEB_TOKEN has to hold a
+    token, which is asked for. Where it is set, it is asked for on this machine, too.
+
+    \b
+    Example:
+      lineage serve --port 0 --check
+    """
+    from lineage.app import caller, open_house, serving, with_house
+    from lineage.app.extras import need
+    from lineage.app.model import machine_file, read_machine_settings
+
+    need("web", "starlette", "uvicorn", "jinja2")
+    from lineage.web.application import serve
+    from lineage.web.service import Service
+
+    started_by, is_local = caller(), serving.is_loopback(host) and not names
+    configured = read_machine_settings(machine_file(os.environ, Path.home())).web.token
+    token = serving.taken_token(os.environ, is_local=is_local, configured=configured)
+    open_house(root).close()
+    with serving.bound(host, port) as listening:
+        where = {"url": serving.address(listening), "workspace": str(root), "token": token is not None}
+        _say(where, as_json=as_json, goes_on=not check)
+        if check:
+            return 0
+        os.environ["LINEAGE_SUPPRESS"] = "1"  # whatever it starts rings no doorbell
+        service = Service(
+            root=root,
+            run=with_house,
+            clock=time.time,
+            token=token,
+            is_local=is_local,
+            caller=started_by,
+            names=tuple(name.lower() for name in (host, *names)),
+        )
+        with suppress(KeyboardInterrupt):
+            serve(service, listening)
+    return 0
+
+
+def _say(where: dict[str, object], *, as_json: bool, goes_on: bool) -> None:
+    if as_json:
+        say_json(where)
+    else:
+        asked = ", with the token" if where["token"] else ""
+        say(f"{where['workspace']} at {where['url']}{asked}" + ("; Ctrl-C ends it" if goes_on else ""))

@@ -1,0 +1,54 @@
+"""Scripts that write no spaces between words: each of their characters is made a token of its own.
+
+A full-text index then finds words of any length as phrases of characters, those of two characters too.
+"""
+
+import re
+
+SEAM = "\u200b"
+"""What stands between the characters: no tokenizer keeps it, and nobody sees it."""
+
+_DENSE = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"  # kana and Han
+    "\uac00-\ud7af\U00020000-\U0003ffff"  # Hangul, Han beyond the basic plane
+)
+_CHARACTER = re.compile(f"([{_DENSE}])")
+_RUN = re.compile(f"[{_DENSE}]+|[^{_DENSE}]+")
+
+
+def segmented(text: str) -> str:
+    r"""The text as it is indexed, with a seam after and before each character of a dense script.
+
+    >>> segmented("plain"), segmented("修正 parser")
+    ('plain', '\u200b修\u200b\u200b正\u200b parser')
+    """
+    return text if text.isascii() else _CHARACTER.sub(rf"{SEAM}\1{SEAM}", text)
+
+
+def joined(text: str) -> str:
+    """The text as it was written, without its seams."""
+    return text if text.isascii() else text.replace(SEAM, "")
+
+
+def runs(text: str) -> list[str]:
+    """The text cut where dense scripts begin and end.
+
+    >>> runs("csv解析器v2")
+    ['csv', '解析器', 'v2']
+    """
+    return [text] if text.isascii() else _RUN.findall(text)
+
+
+def is_dense(text: str) -> bool:
+    """Whether the text begins in a script that writes no spaces between words."""
+    return not text.isascii() and _CHARACTER.match(text) is not None
+
+
+def pairs(run: str) -> list[str]:
+    """What a dense run is looked up by: its neighbouring characters, two by two.
+
+    >>> pairs("最后一行"), pairs("行")
+    (['最后', '后一', '一行'], ['行'])
+    """
+    return [run[start : start + 2] for start in range(len(run) - 1)] or [run]

@@ -1,0 +1,8 @@
+"""The API under `/api`: one table of routes, of which the OpenAPI document is another view."""
+
+from lineage.web.api import memory, sessions
+
+ROUTES = (*sessions.ROUTES, *memory.ROUTES)
+PREFIX = "/api"
+
+__all__ = ["PREFIX", "ROUTES"]

@@ -1,0 +1,120 @@
+"""Who may ask, and how every answer is sent: the one door that all requests come through.
+
+- A Host header has to name this server: a foreign name that was rebound to this address asks for somebody else.
+- Where there is a token, whoever asks has it, or the cookie that it was changed for. It is never part of an address.
+- A change comes from a page of ours: its Origin is this server's, and no other site made the browser send it.
+- Answers are never stored, framed or taken for what they are not; a page runs and loads what this server serves, alone.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lineage.web.asking import cookie_of
+from lineage.web.service import COOKIE, Service
+
+CSP = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": CSP,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+SAFE = ("GET", "HEAD")
+LOGIN = "/login"
+
+_OPEN = ("/login", "/static/style.css", "/static/lineage.js", "/static/icon.svg")
+_OWN_SITES = ("", "same-origin", "none")
+_LONGEST_ADDRESS = 8192
+
+
+class Guard:
+    """The application behind its door."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            refusal = self._refusal(scope)
+            await (refusal or self._app)(scope, receive, _with_headers(send))
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._service.is_addressed(hosts[0]):
+            return _refused(scope, 421, "this server doesn't go by that name", "name it with `--allow-host`")
+        if len(scope["raw_path"]) + len(scope["query_string"]) > _LONGEST_ADDRESS:
+            return _refused(scope, 414, "the address is too long", "ask for less at once")
+        if scope["method"] not in SAFE and not is_own(headers, hosts[0]):
+            return _refused(scope, 403, "another site asks for a change", "use a page of this server")
+        return None if self._is_known(headers) or scope["path"] in _OPEN else self._unknown(scope)
+
+    def _is_known(self, headers: Headers) -> bool:
+        if self._service.token is None:
+            return True
+        return is_bearer(self._service, headers) or self._service.is_session(cookie_of(headers, COOKIE))
+
+    def _unknown(self, scope: Scope) -> Response:
+        if _is_api(scope) or scope["method"] not in SAFE:
+            return _refused(scope, 401, "this needs the token", "send it as `Authorization: Bearer TOKEN`")
+        return RedirectResponse(LOGIN, 303)
+
+
+def is_own(headers: Mapping[str, str], host: str) -> bool:
+    """Whether nothing says that a request came from another site. Programs say nothing; every browser does."""
+    origin = headers.get("origin")
+    return headers.get("sec-fetch-site", "") in _OWN_SITES and (
+        origin is None or (urlsplit(origin).scheme in ("http", "https") and urlsplit(origin).netloc == host)
+    )
+
+
+def is_bearer(service: Service, headers: Mapping[str, str]) -> bool:
+    """Whether the request brings the token itself: no browser sends that unasked."""
+    kind, _, given = headers.get("authorization", "").partition(" ")
+    return kind.lower() == "bearer" and service.is_token(given.strip())
+
+
+def _is_api(scope: Scope) -> bool:
+    return str(scope["path"]).startswith("/api/")
+
+
+def _refused(scope: Scope, status: int, message: str, hint: str) -> Response:
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    if _is_api(scope):
+        return JSONResponse({"error": {"message": message, "hint": hint}}, status, headers)
+    return PlainTextResponse(f"{message}\n{hint}\n", status, headers)
+
+
+def _with_headers(send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers: Any = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+        await send(message)
+
+    return sent

@@ -1,0 +1,88 @@
+"""The OpenAPI 3.1 document of a table of routes."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from lineage import __version__
+from lineage.web.routes import Parameter, Route
+from lineage.web.schema import TEXT, Schema, record
+
+ERROR: Schema = record({"error": record({"message": TEXT, "hint": TEXT})})
+
+_KINDS = {str: "string", int: "integer", bool: "boolean"}
+_REFERENCE = {"$ref": "#/components/schemas/Error"}
+_FAILURE = {
+    "description": "It failed; `message` says why, `hint` what to do next.",
+    "content": {"application/json": {"schema": _REFERENCE}},
+}
+_CSRF = {
+    "name": "X-CSRF-Token",
+    "in": "header",
+    "required": False,
+    "description": "`csrf` of `/status`; not needed beside `Authorization`.",
+    "schema": TEXT,
+}
+
+
+def document(routes: Iterable[Route], prefix: str) -> dict[str, Any]:
+    """What each route takes and gives; the same bytes for the same table."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "lineage",
+            "version": __version__,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": prefix}],
+        "security": [{}, {"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": {"Error": ERROR},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    shown = [_parameter(parameter, route.path) for parameter in route.parameters] + [_CSRF] * route.changes
+    return {
+        "operationId": route.name,
+        "summary": route.about,
+        **({"parameters": shown} if shown else {}),
+        **({"requestBody": {"required": True, "content": _json(route.body)}} if route.body else {}),
+        "responses": _responses(route),
+    }
+
+
+def _responses(route: Route) -> dict[str, Any]:
+    answers = route.also if min(route.also, default=300) < 300 else {200: "Done.", **route.also}
+    return {
+        **{str(status): {"description": said, "content": _json(route.answer)} for status, said in answers.items()},
+        "default": _FAILURE,
+    }
+
+
+def _parameter(parameter: Parameter, path: str) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": _KINDS[parameter.kind]}
+    bounds = {"minimum": parameter.least, "maximum": parameter.most, "default": parameter.default}
+    schema |= {name: value for name, value in bounds.items() if value is not None}
+    schema |= {"enum": list(parameter.choices)} if parameter.choices else {}
+    return {
+        "name": parameter.name,
+        "in": "path" if parameter.name in _names(path) else "query",
+        "required": parameter.required,
+        "description": parameter.about,
+        "schema": schema,
+    }
+
+
+def _names(path: str) -> list[str]:
+    return re.findall(r"{(\w+)}", path)
+
+
+def _json(schema: Schema) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}

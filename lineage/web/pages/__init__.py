@@ -1,0 +1,7 @@
+"""The page for people: one table of addresses. Everything on it can be read, and done, without JavaScript."""
+
+from lineage.web.pages import memory, sessions
+
+PAGES = (*sessions.PAGES, *memory.PAGES)
+
+__all__ = ["PAGES"]

@@ -1,0 +1,93 @@
+"""What one running server is: its workspace, whom it answers, and the secrets of this run."""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from lineage.harness.callers import Caller
+    from lineage.pipeline.house import House
+
+Result = TypeVar("Result")
+
+COOKIE = "lineage_session"
+SESSION_SECONDS = 12 * 3600
+LOCAL_NAMES = ("localhost",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """`run` opens the workspace for a use case, as `app.with_house` does. `token` is what a client has to know, None
+    where nobody has to; `is_local` says that it is for this machine alone. `caller` is the harness that
+    started the server, if one did: then nobody confirms or pins here. `names` are host names that it goes by,
+    `document` describes its API.
+    """
+
+    root: Path
+    run: Callable[..., object]
+    clock: Callable[[], float]
+    token: str | None = None
+    is_local: bool = True
+    caller: "Caller | None" = None
+    names: tuple[str, ...] = ()
+    document: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+
+    def within(self, use_case: "Callable[[House], Result]", *, writes: bool, needs_index: bool) -> Result:
+        """Runs a use case in the workspace, opened anew: SQLite's connections belong to one thread."""
+        result: Result = self.run(self.root, use_case, writes=writes, needs_index=needs_index)  # type: ignore[assignment]
+        return result
+
+    def is_addressed(self, host: str) -> bool:
+        """Whether a Host header means this server. A name that isn't ours may have been rebound to us; an address can't
+        have been."""
+        name = _host_name(host)
+        return name.lower() in (*LOCAL_NAMES, *self.names) or _is_address(name)
+
+    def is_token(self, given: str) -> bool:
+        """Whether that is the token, compared in constant time."""
+        return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
+
+    def new_session(self) -> str:
+        """The cookie of a client that has given the token: an end and its seal, nothing else."""
+        end = str(int(self.clock()) + SESSION_SECONDS)
+        return f"{end}.{self._seal('session', end)}"
+
+    def is_session(self, cookie: str) -> bool:
+        end, _, seal = cookie.partition(".")
+        is_ours = hmac.compare_digest(seal.encode(), self._seal("session", end).encode())
+        return is_ours and int(end) > self.clock()
+
+    def csrf(self, cookie: str) -> str:
+        """What a change has to bring along: nobody knows it who can't read our pages."""
+        return self._seal("csrf", cookie)
+
+    def is_csrf(self, cookie: str, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self.csrf(cookie).encode())
+
+    def _seal(self, purpose: str, text: str) -> str:
+        return hmac.new(self.secret, f"{purpose}\n{text}".encode(), hashlib.sha256).hexdigest()
+
+
+def _host_name(host: str) -> str:
+    """
+    >>> [_host_name(text) for text in ("localhost:80", "[::1]:80", "127.0.0.1", "::1", "[::1")]
+    ['localhost', '::1', '127.0.0.1', '::1', '']
+    """
+    if host.startswith("["):
+        name, closing, _ = host[1:].partition("]")
+        return name if closing else ""
+    return host if host.count(":") > 1 else host.partition(":")[0]
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,120 @@
+// What is comfortable beyond reading: search as you type, a filter as you type, keys. Every page works without it.
+"use strict";
+
+const field = document.getElementById("q");
+const live = document.getElementById("live");
+const count = document.getElementById("live-count");
+const page = document.getElementById("page");
+const PAUSE = 140;
+
+function element(name, text, properties = {}) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  return Object.assign(made, properties);
+}
+
+function title(hit) {
+  if (hit.entry) {
+    return [hit.entry.book + " of " + hit.entry.scope, "/memory#e-" + encodeURIComponent(hit.entry.id)];
+  }
+  return [hit.memory_sentence || hit.session_id, "/sessions/" + encodeURIComponent(hit.session_token)];
+}
+
+function shown(hit) {
+  const item = element("li", "", { className: "hit" });
+  const [text, href] = title(hit);
+  const heading = element("h2", "");
+  const link = element("a", text, { href });
+  link.dataset.item = "";
+  heading.append(link);
+  const snippet = element("p", "", { className: "snippet" });
+  snippet.append(...hit.parts.map((part) => (part.matched ? element("mark", part.text) : part.text)));
+  const facts = element("p", "", { className: "facts" });
+  const said = [hit.entry ? hit.entry.trust : hit.kind, (hit.membership_ts || "").slice(0, 10), hit.project || ""];
+  facts.append(...said.filter(Boolean).map((one) => element("span", one)));
+  item.append(heading, snippet, facts);
+  return item;
+}
+
+let asked = 0;
+
+async function look() {
+  const query = field.value.trim();
+  const number = ++asked;
+  if (query.length < 2) {
+    leave();
+    return;
+  }
+  const answer = await fetch("/api/search?" + new URLSearchParams({ q: query, agent: "all", limit: "8" }));
+  if (!answer.ok || number !== asked) return;
+  const { results } = await answer.json();
+  const list = element("ol", "", { className: "hits" });
+  list.append(...results.map(shown));
+  live.replaceChildren(list);
+  live.hidden = false;
+  page.hidden = true;
+  count.textContent = results.length ? results.length + " found" : "nothing found";
+}
+
+function leave() {
+  asked += 1;
+  live.hidden = true;
+  page.hidden = false;
+  count.textContent = "";
+}
+
+function after(pause, act) {
+  let timer = 0;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(act, pause);
+  };
+}
+
+if (field) {
+  field.addEventListener("input", after(PAUSE, look));
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      field.value = "";
+      leave();
+      field.blur();
+    }
+    if (event.key === "ArrowDown") step(1, event);
+  });
+}
+
+const filter = document.getElementById("filter");
+
+function narrow() {
+  const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+  for (const entry of document.querySelectorAll("[data-entry]")) {
+    const text = [...entry.querySelectorAll(".said, .facts")].map((one) => one.textContent).join(" ").toLowerCase();
+    entry.hidden = !words.every((word) => text.includes(word));
+  }
+}
+
+if (filter) filter.addEventListener("input", after(PAUSE, narrow));
+
+function items() {
+  return [...document.querySelectorAll("[data-item]")].filter((one) => one.checkVisibility());
+}
+
+function step(by, event) {
+  const all = items();
+  if (!all.length) return;
+  const here = all.indexOf(document.activeElement);
+  const next = here < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, here + by));
+  all[next].focus();
+  event.preventDefault();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  if (event.key === "/" && field) {
+    field.focus();
+    field.select();
+    event.preventDefault();
+  }
+  if (event.key === "j") step(1, event);
+  if (event.key === "k") step(-1, event);
+});

@@ -1,0 +1,125 @@
+"""Hostile input 13: `<script>`, `onerror`, `javascript:` and SVG in whatever a page shows. Nothing of it runs.
+
+Once by what the pages are made of, once in a browser. Fails without `autoescape` in web/rendering.py (both halves),
+and, in the browser, lets the policy of web/guard.py alone still hold the scripts back.
+"""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.app import initialize, with_house
+from lineage.pipeline.house import House
+from lineage.pipeline.knowledge.remembering import Memo, remember
+from tests.support.browser import browsing, needs_browser
+from tests.support.houses import compact, end
+from tests.support.web import served
+from tests.support.workspaces import AGENT
+
+ATTACKS = (
+    "<script>alert('script')</script>",
+    "<img src=x onerror=alert('img')>",
+    "<svg onload=alert('svg')><animate onbegin=alert('animate')></svg>",
+    "<a href=\"javascript:alert('link')\">press</a>",
+    "\"><script>alert('attribute')</script>",
+    "' autofocus onfocus=alert('focus') x='",
+    "</textarea></title></style></pre></svg><script>alert('closed')</script>",
+    "[press](javascript:alert('markdown)) ![x](javascript:alert(1))",
+    "<iframe srcdoc='<script>parent.alert(1)</script>'></iframe>",
+    "<math><mtext><style><img src=x onerror=alert('mutation')></style></mtext></math>",
+    "{{ 7*7 }}{% raw %}{{ config }}",
+    "<style>@import 'https://evil.example/x.css'; * { display: none }</style>",
+    "<base href='https://evil.example/'><form action='https://evil.example/'><meta http-equiv=refresh content=0>",
+)
+EVERYTHING = " ".join(ATTACKS)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    initialize(tmp_path / "vault")
+    with_house(tmp_path / "vault", _poisoned, writes=True)
+    return tmp_path / "vault"
+
+
+def _poisoned(house: House) -> None:
+    turns = [{"role": role, "text": text} for text in ATTACKS for role in ("user", "assistant")]
+    turns += [{"role": "assistant", "text": "", "name": f"Bash {text}", "input": text} for text in ATTACKS] + [
+        {"role": "tool", "text": text, "name": text} for text in ATTACKS
+    ]
+    where: dict[str, Any] = {"project": f"/home/ada/{ATTACKS[1]}", "transcript": turns}
+    end(house, "<script>alert('id')</script>", **where, summary=EVERYTHING)
+    compact(house, "<script>alert('id')</script>", summary=EVERYTHING, **where)
+    for attack in ATTACKS:
+        end(house, f"s {attack}", transcript=[{"role": "user", "text": attack}], project=f"/home/ada/{attack}")
+        remember(house, Memo(text=f"Remember {attack}", kind="fact", tags=(attack,)))
+        remember(house, Memo(text=f"Prefers {attack} over others", kind="preference"), AGENT)
+    remember(house, Memo(text="In a scope of its own.", kind="fact", scope=f"peer/{ATTACKS[1]}"))
+
+
+class Elements(HTMLParser):
+    """The elements and attributes that a page is made of."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, {name: value or "" for name, value in attrs}))
+
+
+def paths(client: Any) -> list[str]:
+    sessions = [row["session_token"] for row in client.get("/api/sessions", agent="all").json["sessions"]]
+    waiting = [entry["id"] for entry in client.get("/api/pending").json["entries"]]
+    found = ["/", "/memory", "/status", "/search?q=script", "/search?q=%3Cscript%3Ealert(1)%3C/script%3E"]
+    found += ["/?project=%22%3E%3Cscript%3Ealert(2)%3C/script%3E", "/memory?filter=%22%20onfocus=alert(3)%20autofocus"]
+    found += ["/sessions/%3Cscript%3Ealert(4)%3C%2Fscript%3E", "/%3Cscript%3Ealert(5)", "/?nope=<svg/onload=alert(6)>"]
+    found += [f"/sessions/{token}" for token in sessions] + [f"/sessions/{token}/remove" for token in sessions[:3]]
+    found += [f"/sessions/{token}/files/{kind}" for token in sessions[:2] for kind in ("summary", "transcript")]
+    return found + [f"/entries/{entry}/confirm" for entry in waiting]
+
+
+def test_pages_are_made_of_our_own_elements_alone(root: Path) -> None:
+    with served(root) as client:
+        for path in paths(client):
+            text = client.get(path).text
+            assert "49{" not in text
+            for tag, attributes in Elements(text).found:
+                assert tag not in ("iframe", "img", "math", "style", "base", "object", "embed", "animate"), path
+                assert not [name for name in attributes if name.startswith("on") or name in ("style", "srcdoc")], path
+                assert tag != "script" or attributes.get("src") == "/static/lineage.js", path
+                assert tag != "meta" or "http-equiv" not in attributes, path
+                for name in ("href", "src", "action"):
+                    assert re.match(r"/(?!/)|#|$", attributes.get(name, "")), (path, attributes)
+
+
+def test_json_is_never_taken_for_a_page(root: Path) -> None:
+    with served(root) as client:
+        for path in ("/api/sessions?agent=all", "/api/search?q=script", "/api/<script>alert(1)</script>"):
+            answer = client.get(path.replace("<", "%3C").replace(">", "%3E"))
+            assert answer.headers["content-type"] == "application/json"
+            assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.slow
+@needs_browser
+def test_a_browser_runs_nothing_of_it(root: Path, tmp_path: Path) -> None:
+    with served(root) as client, browsing(client.url, tmp_path / "profile") as browser:
+        for path in paths(client):
+            browser.open(path)
+            browser.wait("main")
+            for details in browser.all("details"):
+                browser.driver.execute_script("arguments[0].open = true", details)
+            assert browser.ran() == [], path
+            assert browser.violations() == [], path
+        browser.open("/")
+        for attack in ("script", "onerror", ATTACKS[4]):
+            browser.one("#q").clear()
+            browser.one("#q").send_keys(attack)
+            browser.wait("#live .hit")
+            assert browser.ran() == []
+        assert browser.violations() == []
+        assert browser.run("return document.querySelectorAll('#live script, #live img, #live svg').length") == 0

@@ -1,0 +1,56 @@
+"""`lineage search` as a person and a script use it: turns, passages, filters, and that any bytes are a query.
+
+What each guard rests on: `--passages`, `_names_agent` and `_as_json` in cli/search.py; `parsed` in core/query.py.
+"""
+
+import pytest
+
+from tests.support.commands import Lineage
+from tests.support.houses import end, house_at, turns
+
+
+def results(lineage: Lineage, *query: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = lineage("search", *query, "--json").json["results"]
+    return found
+
+
+@pytest.fixture
+def searched(lineage: Lineage) -> Lineage:
+    with house_at(lineage.root) as house:
+        texts = [f"matter{number} " + "plain words " * 60 for number in range(1, 9)]
+        end(house, "long", transcript=turns(*texts))
+        end(house, "anns", agent_id="ann", transcript=turns("About matter3 too", "Yes."))
+    return lineage
+
+
+def test_a_passage_is_shown_by_the_turns_that_it_names(searched: Lineage) -> None:
+    (hit,) = results(searched, "matter5", "kind:transcript")
+    first, last = hit["turns"]  # type: ignore[misc]
+    assert first <= 5 <= last
+    assert "matter5" in searched("show", "long", "--turns", f"{first}-{last}").out
+    said = searched("search", "matter5", "kind:transcript").out
+    assert f"  turns {first}-{last}\n" in said
+    assert "--transcript]]" in said
+
+
+def test_every_passage_is_shown_on_request(searched: Lineage) -> None:
+    assert len(results(searched, "plain", "kind:transcript")) == 1
+    assert len(results(searched, "plain", "kind:transcript", "--passages")) > 1
+
+
+def test_a_query_names_its_agent_unless_the_command_does(searched: Lineage) -> None:
+    assert {hit["session_id"] for hit in results(searched, "matter3", "agent:ann")} == {"anns"}
+    assert results(searched, "matter3", "agent:ann", "--agent", "default") == []
+
+
+def test_a_filter_that_says_nothing_is_told_with_what_it_takes(searched: Lineage) -> None:
+    done = searched("search", "x", "is:nothing")
+    assert (done.code, "decision" in done.err) == (2, True)
+    assert searched("search", "since:tomorrow").code == 2
+
+
+@pytest.mark.parametrize(
+    "query", ['"', "NEAR(", "a AND", "*", "\udcff", "the of", "…", "-", "x" * 100_000, '"' * 999, "title:", "😀", "{}^"]
+)
+def test_any_bytes_are_a_query(searched: Lineage, query: str) -> None:
+    assert searched("search", "--", query).code == 0

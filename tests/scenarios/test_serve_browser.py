@@ -1,0 +1,165 @@
+"""The page in a browser: its policy, its keys, search while one types, dark mode, a narrow screen, and no script."""
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from tests.support.browser import Browser, browsing, needs_browser
+from tests.support.web import Client, served
+from tests.support.workspaces import lived_in
+
+pytestmark = [pytest.mark.slow, needs_browser]
+
+PATHS = ("/", "/memory", "/status", "/sessions/long", "/sessions/long/remove", "/search?q=parser", "/nope")
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Any:
+    with served(lived_in(tmp_path / "vault", length=120)) as made:
+        yield made
+
+
+@pytest.fixture
+def browser(client: Client, tmp_path: Path) -> Any:
+    with browsing(client.url, tmp_path / "profile") as made:
+        yield made
+
+
+def colours(browser: Browser) -> tuple[str, str]:
+    found = browser.run("const s = getComputedStyle(document.documentElement); return [s.backgroundColor, s.color]")
+    return found[0], found[1]
+
+
+def brightness(colour: str) -> float:
+    values = [float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+    return sum(values) / 3
+
+
+def test_our_own_pages_keep_to_the_policy(browser: Browser, tmp_path: Path) -> None:
+    for number, path in enumerate(PATHS):
+        browser.open(path)
+        browser.wait("h1")
+        assert browser.violations() == [], path
+        assert browser.run("return document.styleSheets[0].cssRules.length") > 50
+        picture = browser.picture(tmp_path / f"{number}.png")
+        assert struct.unpack(">II", picture[16:24])[0] >= 1000
+
+
+def test_search_answers_while_one_types(browser: Browser) -> None:
+    browser.open("/")
+    browser.one("#q").send_keys("checkout")
+    (found, *_) = browser.wait("#live .hit a")
+    assert "checkout.py" in found.text
+    assert not browser.one("#page").is_displayed()
+    assert "found" in browser.run("return document.getElementById('live-count').textContent")
+    assert browser.wait("#live mark")
+    browser.press(Keys.ESCAPE)
+    assert browser.one("#page").is_displayed()
+    browser.one("#q").send_keys("checkout")
+    browser.wait("#live .hit a")
+    browser.press(Keys.ARROW_DOWN, Keys.ENTER)
+    browser.wait("h1.sentence")
+    assert "/sessions/" in browser.driver.current_url
+
+
+def test_keys_lead_through_the_page(browser: Browser) -> None:
+    browser.open("/")
+    browser.press("j")
+    first = browser.focused()
+    browser.press("j")
+    second = browser.focused()
+    assert first != second
+    assert "In " in second
+    browser.press("k")
+    assert browser.focused() == first
+    outline = browser.run("return getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    browser.press("/")
+    assert browser.run("return document.activeElement.id") == "q"
+    browser.press("j")
+    assert browser.run("return document.getElementById('q').value") == "j"
+    browser.open("/")
+    browser.press("j", Keys.ENTER)
+    browser.wait("h1.sentence")
+
+
+def test_the_first_tab_skips_to_the_content(browser: Browser) -> None:
+    browser.open("/memory")
+    browser.press(Keys.TAB)
+    assert browser.focused() == "Skip to content"
+    assert browser.run("return document.activeElement.getBoundingClientRect().left") >= 0
+    browser.press(Keys.ENTER)
+    assert browser.run("return document.activeElement.id") == "main"
+
+
+def test_dark_is_dark_and_light_is_light_and_both_can_be_read(browser: Browser, tmp_path: Path) -> None:
+    pictures = set()
+    for scheme in ("light", "dark"):
+        browser.prefer(scheme)
+        browser.open("/memory")
+        paper, ink = colours(browser)
+        assert (brightness(paper) > brightness(ink)) == (scheme == "light")
+        assert abs(brightness(paper) - brightness(ink)) > 120
+        pictures.add(browser.picture(tmp_path / f"{scheme}.png"))
+    assert len(pictures) == 2
+
+
+def test_the_filter_narrows_while_one_types(browser: Browser) -> None:
+    browser.open("/memory")
+    assert len(browser.wait("[data-entry]")) > 2
+    browser.one("#filter").send_keys("tabs")
+    browser.wait_for("[...document.querySelectorAll('[data-entry]')].filter((one) => !one.hidden).length === 1")
+    (left,) = browser.wait("[data-entry]")
+    assert "Prefers tabs" in left.text
+
+
+@pytest.mark.parametrize("path", ["/", "/memory", "/sessions/long", "/sessions/long/remove"])
+def test_a_narrow_screen_needs_no_scrolling_sideways(browser: Browser, path: str) -> None:
+    metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.open(path)
+    assert browser.run("return document.documentElement.scrollWidth") <= 360
+
+
+def test_without_scripts_everything_is_read_and_done(browser: Browser, client: Client) -> None:
+    browser.without_scripts()
+    waiting = client.get("/api/pending").json["entries"][0]["id"]
+    browser.open(f"/entries/{waiting}/confirm")
+    assert "Prefers short commit messages" in browser.one(".quote").text
+    browser.one(f'form[action="/entries/{waiting}/confirm"] button').click()
+    assert "it is in force" in browser.wait(".told")[0].text
+    tabs = client.get("/api/entries", kind="preference").json["entries"][0]["id"]
+    browser.one(f'form[action="/entries/{tabs}/pin"] button').click()
+    assert "never rolls over" in browser.wait(".told")[0].text
+    card = browser.one(f"#e-{tabs}")
+    card.find_element(By.XPATH, ".//summary[text()='Forget']").click()
+    card.find_element(By.CSS_SELECTOR, "details[open] button").click()
+    assert "Forgotten" in browser.wait(".told")[0].text
+    assert client.get(f"/api/entries/{tabs}").status == 404
+    browser.one("#q").send_keys("checkout" + Keys.ENTER)
+    browser.wait(".hit")[0].find_element(By.CSS_SELECTOR, "a").click()
+    browser.wait("h1.sentence")
+    browser.one(".leave a").click()
+    browser.wait("#sure")[0].click()
+    browser.one("form.remember button").click()
+    assert "is gone" in browser.wait(".told")[0].text
+
+
+def test_the_token_lets_a_browser_in(tmp_path: Path) -> None:
+    token = "a-token-that-nobody-guesses"
+    with (
+        served(lived_in(tmp_path / "other"), token=token) as client,
+        browsing(client.url, tmp_path / "stranger") as browser,
+    ):
+        browser.open("/memory")
+        browser.wait("#token")[0].send_keys(token + Keys.ENTER)
+        assert browser.wait("h2")
+        assert browser.violations() == []
+        assert token not in browser.driver.current_url
+        assert browser.run("return document.cookie") == ""
+        browser.one("#q").send_keys("checkout")
+        browser.wait("#live .hit")

@@ -1,0 +1,193 @@
+"""The page for people, read and used without a script: links are followed, forms are sent as they stand."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.web import Client, field, served
+from tests.support.workspaces import lived_in
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return lived_in(tmp_path / "vault", length=120)
+
+
+@pytest.fixture
+def client(root: Path) -> Any:
+    with served(root) as made:
+        yield made
+
+
+def page(client: Client, path: str) -> str:
+    answer = client.get(path)
+    assert answer.status == 200, answer.text
+    return answer.text
+
+
+def entry(client: Client, kind: str, scope: str = "global", shelf: str = "") -> Any:
+    return client.get("/api/entries", scope=scope, kind=kind, shelf=shelf).json["entries"][0]
+
+
+def pressed(client: Client, text: str, action: str, /, **fields: str) -> str:
+    """Sends the form of a page whose action that is, with its own hidden fields; the page that follows."""
+    form = next(one for one in re.findall(r"<form.*?</form>", text, re.DOTALL) if f'action="{action}"' in one)
+    hidden = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', form))
+    answer = client.post(action, **{**hidden, **fields})
+    assert answer.status == 303, answer.text
+    return page(client, answer.headers["location"].partition("#")[0])
+
+
+def test_every_link_leads_to_a_page(client: Client) -> None:
+    seen, waiting = set[str](), ["/"]
+    while waiting:
+        path = waiting.pop()
+        seen.add(path)
+        if path.startswith(("/static/", "/api/")):
+            assert client.get(path).status == 200
+            continue
+        text = page(client, path)
+        found = {link.replace("&amp;", "&").partition("#")[0] for link in re.findall(r'(?:href|src)="([^"]*)"', text)}
+        assert not [link for link in found if "://" in link], "nothing comes from elsewhere"
+        waiting += sorted(found - seen - set(waiting) - {""})
+    assert len(seen) > 15
+
+
+def test_sessions_stand_by_day_with_their_sentences(client: Client) -> None:
+    text = page(client, "/")
+    assert "Friday, 20 November 2026" in text
+    assert text.count('class="row"') == 3
+    assert "checkout.py" in text
+    assert "private" in text
+    assert page(client, "/?project=shop").count('class="row"') == 2
+    assert "30 days" in text
+
+
+def test_a_long_session_is_paged(client: Client) -> None:
+    path = re.search(r"/sessions/[a-z2-7]{16}", page(client, "/?project=reader"))
+    assert path
+    first = page(client, path[0])
+    assert first.count('<article class="turn ') == 50
+    assert "turn 50 about" in first
+    assert "turn 51 about" not in first
+    last = page(client, f"{path[0]}?first=101")
+    assert last.count('<article class="turn ') == 20
+    assert "turn 120 about" in last
+    turn = client.get("/api/sessions/long/turns", first=77, count=1).json["turns"][0]
+    around = page(client, f"{path[0]}?turn={turn['id']}")
+    assert f'id="{turn["id"]}"' in around
+    assert "51 to 100 of 120" in around
+    assert client.get(f"{path[0]}?turn=t-0000000000").status == 404
+
+
+def test_its_lineage_is_drawn(client: Client) -> None:
+    text = page(client, "/sessions/long")
+    drawn = re.search(r'<svg viewBox="0 0 \d+ \d+" width.*?</svg>', text, re.DOTALL)
+    assert drawn
+    assert [drawn[0].count(f'class="node {kind}"') for kind in ("manifest", "capture", "compaction")] == [1, 2, 1]
+    assert drawn[0].count('class="tie"') == 3
+    assert "turns 1–118" in drawn[0]
+    assert 'aria-label="A manifest with 2 captures and 1 compaction"' in drawn[0]
+
+
+def test_what_waits_is_confirmed_after_its_words_were_shown(client: Client) -> None:
+    waiting = entry(client, "preference", shelf="pending")
+    asked = page(client, f"/entries/{waiting['id']}/confirm")
+    assert "Prefers short commit messages in English." in asked
+    assert "an agent asked for it" in asked
+    done = pressed(client, asked, f"/entries/{waiting['id']}/confirm")
+    assert "it is in force" in done
+    assert "Waits for you" not in done
+    assert client.get(f"/entries/{waiting['id']}/confirm").status == 400
+
+
+def test_buttons_do_what_they_say_and_lead_back(client: Client) -> None:
+    tabs = entry(client, "preference")
+    path = f"/entries/{tabs['id']}"
+    pinned = pressed(client, page(client, "/memory"), f"{path}/pin")
+    assert "Pinned: it never rolls over." in pinned
+    assert entry(client, "preference")["state"] == "pinned"
+    pressed(client, pinned, f"{path}/unpin")
+    pressed(client, page(client, "/memory"), f"{path}/edit", text="Prefers tabs in Makefiles,\r\nspaces elsewhere.")
+    assert entry(client, "preference")["text"] == "Prefers tabs in Makefiles,\nspaces elsewhere."
+    pressed(client, page(client, "/memory"), f"{path}/demote", scope="project/reader")
+    moved = entry(client, "preference", "project/reader")
+    pressed(client, page(client, "/memory"), f"/entries/{moved['id']}/forget")
+    assert "Prefers tabs" not in page(client, "/memory")
+    task = entry(client, "task", "project/reader")
+    assert "Done." in pressed(client, page(client, "/memory"), f"/entries/{task['id']}/done")
+    assert "Open again" in page(client, "/memory")
+    pressed(client, page(client, "/memory"), f"/entries/{task['id']}/reopen")
+
+
+def test_a_button_leads_nowhere_else(client: Client) -> None:
+    tabs = entry(client, "preference")
+    for back in ("https://evil.example/", "//evil.example", "/memory?x=1\r\nX: y", "javascript:alert(1)"):
+        answer = client.post(f"/entries/{tabs['id']}/pin", back=back)
+        assert answer.headers["location"].startswith("/memory?did=pinned#e-")
+
+
+def test_what_is_said_here_counts_as_the_user_s(client: Client) -> None:
+    text = page(client, "/memory")
+    said = pressed(client, text, "/entries", text="Deploys happen on Mondays.", kind="fact", scope="")
+    assert "Remembered." in said
+    found = [one for one in said.split("<li ") if "Deploys happen on Mondays." in one]
+    assert len(found) == 1
+    assert "user-stated" in found[0]
+    assert client.post("/entries", text=" ", kind="note").status == 400
+    assert client.post("/entries", text="Some words.", kind="note", more="1").status == 400
+
+
+def test_the_filter_narrows(client: Client) -> None:
+    assert "Prefers tabs" in page(client, "/memory?filter=tabs")
+    assert "release notes" not in page(client, "/memory?filter=tabs")
+    derived = page(client, "/memory?trust=%5Bderived%5D")
+    assert "Prefers short commit" in derived
+    assert "Prefers tabs" not in derived
+    assert client.get("/memory?trust=nope").status == 400
+
+
+def test_a_removal_shows_what_goes_asks_and_gives_the_receipt(client: Client, root: Path) -> None:
+    path = f"/sessions/{client.get('/api/sessions/short').json['session']['session_token']}"
+    asked = page(client, f"{path}/remove")
+    assert "Would go" in asked
+    csrf = field(asked, "csrf")
+    assert client.post(f"{path}/remove", csrf=csrf, reason="x").status == 400
+    assert client.get(path).status == 200
+    gone = client.post(f"{path}/remove", csrf=csrf, reason="a customer asked", sure="yes")
+    assert gone.status == 200
+    listed = re.findall(r"<code>(memory/[^<]*)</code>", gone.text)
+    assert len(listed) > 3
+    assert not [path for path in listed if "tombstones" not in path and (root / path).exists()]
+    assert "git history" in gone.text
+    assert client.get(path).status == 404
+    assert "checkout.py" not in page(client, "/")
+
+
+def test_search_works_without_a_script(client: Client) -> None:
+    text = page(client, "/search?q=checkout")
+    assert "<mark>checkout" in text
+    assert "found" in text
+    assert page(client, "/search?q=").count('class="hit"') == 0
+    assert "Nothing found" in page(client, "/search?q=zebra")
+
+
+def test_what_is_not_there_says_so_in_words(client: Client) -> None:
+    for path in ("/sessions/nobody", "/nope", "/entries/0000/confirm", "/sessions/long/files/nope"):
+        answer = client.get(path)
+        assert answer.status in (400, 404)
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "<h1>" in answer.text
+    assert client.ask("PUT", "/memory").status in (403, 405)
+
+
+def test_an_empty_workspace_says_how_sessions_come(tmp_path: Path) -> None:
+    from lineage.app import initialize
+
+    initialize(tmp_path / "new")
+    with served(tmp_path / "new") as client:
+        assert "lineage hooks install" in page(client, "/")
+        assert "Everywhere" in page(client, "/memory")
+        assert "Nothing." in page(client, "/status")

@@ -1,0 +1,113 @@
+"""A browser for tests: Debian's Chromium without a window, with a profile of its own for each."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
+
+DRIVER = shutil.which("chromedriver")
+BINARY = shutil.which("chromium") or shutil.which("google-chrome")
+needs_browser = pytest.mark.skipif(not (DRIVER and BINARY), reason="chromium and its driver are not installed")
+
+_SECONDS = 20
+_SILENT = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+    "--window-size=1200,900",
+)  # fmt: skip
+_WATCH = """
+    window.ran = [];
+    window.alert = (said) => window.ran.push(String(said));
+    window.violations = [];
+    document.addEventListener("securitypolicyviolation", (one) => {
+        window.violations.push(one.violatedDirective + " " + one.blockedURI + " " + one.sample);
+    });
+"""
+
+
+class Browser:
+    """Pages of one server as a person has them. What runs or breaks the policy is noted from the first moment on."""
+
+    def __init__(self, driver: Any, url: str) -> None:
+        self.driver, self.url = driver, url
+
+    def open(self, path: str) -> None:
+        self.driver.get(self.url + path)
+
+    def all(self, selector: str) -> list[WebElement]:
+        found: list[WebElement] = self.driver.find_elements(By.CSS_SELECTOR, selector)
+        return found
+
+    def one(self, selector: str) -> WebElement:
+        found: WebElement = self.driver.find_element(By.CSS_SELECTOR, selector)
+        return found
+
+    def run(self, script: str) -> Any:
+        return self.driver.execute_script(script)
+
+    def wait(self, selector: str) -> list[WebElement]:
+        """What answers to the selector and is shown, as soon as something does."""
+
+        def shown(_: Any) -> list[WebElement]:
+            return [element for element in self.all(selector) if element.is_displayed()]
+
+        found: list[WebElement] = WebDriverWait(self.driver, _SECONDS).until(shown)
+        return found
+
+    def wait_for(self, script: str) -> None:
+        """Until a script says so."""
+        WebDriverWait(self.driver, _SECONDS).until(lambda _: self.run(f"return {script}"))
+
+    def press(self, *keys: str) -> None:
+        """Keys to whatever has the focus."""
+        for key in keys:
+            self.driver.switch_to.active_element.send_keys(key)
+
+    def focused(self) -> str:
+        text: str = self.run("return document.activeElement.textContent.trim()")
+        return text
+
+    def prefer(self, scheme: str) -> None:
+        """`dark` or `light`, as the system has it."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def without_scripts(self) -> None:
+        self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+
+    def violations(self) -> list[str]:
+        found: list[str] = self.run("return window.violations")
+        return found
+
+    def ran(self) -> list[str]:
+        found: list[str] = self.run("return window.ran")
+        return found
+
+    def picture(self, path: Path) -> bytes:
+        """What the window shows, as PNG, in a file too."""
+        self.driver.save_screenshot(str(path))
+        return path.read_bytes()
+
+
+@contextmanager
+def browsing(url: str, profile: Path) -> Iterator[Browser]:
+    """A browser whose profile is the folder `profile`, until the block ends."""
+    options = Options()
+    options.binary_location = BINARY or ""
+    for flag in (*_SILENT, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    try:
+        driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _WATCH})
+        yield Browser(driver, url)
+    finally:
+        driver.quit()

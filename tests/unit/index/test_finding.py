@@ -1,0 +1,170 @@
+"""Finding it again: passages, forms, typing mistakes, scripts without spaces, filters, and how much work that is.
+
+What each guard rests on:
+- a passage with its turns: `texts_of`; a session once, its passages together: `_results` in index/searching.py.
+- a word without a hit: `_replaced` in index/terms.py. Scripts without spaces: `segmented` in index/texts.py.
+- filters: index/filtering.py. Ties: the order in `_results` and in `_RANKED`.
+- common words: `pruned` in index/query.py; what it leaves out is found where there is room: the second look in `hits`.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from lineage.core import naming, transcript
+from lineage.core.documents import Artifact
+from lineage.core.entry import TASK
+from lineage.core.turns import Turn
+from lineage.index import Index, query, row_of
+from tests.support.artifacts import AT, artifact, identity
+from tests.support.books import entry
+from tests.unit.index.test_books import book, files
+
+LATER = "2026-11-21T10:30:00.000Z"
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Index]:
+    with closing(Index(tmp_path / "index.db")) as found:
+        yield found
+
+
+def add(index: Index, *documents: Artifact) -> None:
+    index.upsert(row_of(document, b"", "") for document in documents)
+
+
+def said(session: str, *texts: str, **more: object) -> Artifact:
+    turns = [Turn("user", text, AT, id=f"t-{number:010d}", number=number) for number, text in enumerate(texts, 1)]
+    return artifact(naming.TRANSCRIPT, session, body=transcript.rendered("[[l]]", turns), **more)
+
+
+def summary(session: str, text: str, at: str = AT, **more: object) -> Artifact:
+    return artifact(session=session, at=at, body=f"[[l]]\n{text}\n", **more)
+
+
+def found(index: Index, text: str, agent: str | None = None) -> list[str | None]:
+    return [hit.entry.text if hit.entry else hit.session_id for hit in index.search(text, agent, limit=50)]
+
+
+def test_a_passage_of_a_long_transcript_is_shown_with_its_turns(index: Index) -> None:
+    texts = [f"words about matter{number} " * 20 for number in range(1, 31)]
+    add(index, said("long", *texts))
+    (hit,) = index.search("matter17", None, limit=5)
+    assert hit.turns
+    assert hit.turns[0] <= 17 <= hit.turns[1]
+    assert hit.turns[1] - hit.turns[0] < 5
+    assert "matter17" in hit.snippet
+    add(index, said("long", "nothing of it"))
+    assert found(index, "matter17") == []
+
+
+def test_a_session_is_one_result_and_passages_are_several(index: Index) -> None:
+    add(index, said("one", *["apples " * 200] * 3), summary("one", "apples"))
+    assert found(index, "apples") == ["one"]
+    assert len(index.search("apples", None, limit=50, by_passage=True)) > 3
+
+
+def test_of_equals_the_newest_goes_first_however_many_there_are(index: Index) -> None:
+    days = [f"2026-{month:02d}-{day:02d}T10:00:00.000Z" for month in range(1, 11) for day in range(1, 29)]
+    add(index, *(summary(f"a{number:03d}", "pears", at, title="t") for number, at in enumerate(days)))
+    hits = index.search("pears", None, limit=5)
+    assert [hit.membership_ts for hit in hits] == sorted(days, reverse=True)[:5]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("the parser was configured", "configuration parsers"),
+        ("see snake_case in src/app.py", "src/app.py"),
+        ("see snake_case in src/app.py", "snake_case"),
+        ("raised a TypeError twice", "typeerror"),
+        ("the configuration of it", "configuraton"),
+        ("the parser broke", "prser"),
+        ("a deserializer", "deserial"),
+        ("Die Zeilen fehlen", "warum fehlt die Zeile"),
+        ("as configurações somem", "configuração"),
+        ("les journaux", "le journal"),
+        ("las sesiones caducan", "una sesión"),
+        ("最后一行丢失了", "最后"),
+        ("csv解析器坏了", "解析"),
+        ("ログイン画面で文字化け", "文字化け"),
+        ("메모리를 저장", "메모리"),
+    ],
+)
+def test_what_is_meant_is_found(index: Index, text: str, asked: str) -> None:
+    add(index, summary("right", text, title="", memory_sentence=""), summary("wrong", "something else", title=""))
+    assert found(index, asked) == ["right"]
+
+
+def test_no_word_stands_for_another_that_is_there(index: Index) -> None:
+    add(index, summary("one", "parser"), summary("two", "parse parsers parsed"), summary("three", "sparse"))
+    assert "three" not in found(index, "parser")
+
+
+def test_snippets_of_scripts_without_spaces_are_as_they_were_written(index: Index) -> None:
+    add(index, summary("one", "分词器把整句话当成一个词"))
+    (hit,) = index.search("整句", None, limit=5)
+    assert "\u200b" not in hit.snippet
+    assert "\x02整句\x03" in hit.snippet
+
+
+def test_phrases_have_to_be_there_and_exclusions_must_not(index: Index) -> None:
+    add(index, summary("one", "the last line of it"), summary("two", "line by line to the last draft"))
+    assert found(index, '"last line" draft') == ["one"]
+    assert found(index, "line -draft") == ["one"]
+    assert found(index, "-draft") == []
+
+
+def test_filters_narrow_what_is_found_and_list_by_themselves(index: Index) -> None:
+    add(index, summary("one", "apples", project="/home/ada/demo"))
+    add(index, summary("two", "apples", LATER, project="/home/ada/other", agent_id="ann"))
+    scope = "project/demo"
+    tasks = [entry(scope, TASK, "eat apples")]
+    index.shelve([files(use=book(*tasks, scope=scope, kind=TASK))])
+    expected: dict[str, set[str | None]] = {
+        "apples project:demo": {"one", "eat apples"},
+        "apples project:DEMO is:session": {"one"},
+        "apples agent:ann": {"two"},
+        "apples since:2026-11-21": {"two"},
+        "apples until:2026-11-20": {"one", "eat apples"},
+        "apples is:task": {"eat apples"},
+        "apples is:open": {"eat apples"},
+        "apples is:done": set(),
+        "apples kind:entry": {"eat apples"},
+        "apples kind:summary": {"one", "two"},
+        "apples kind:summary kind:task": {"one", "two", "eat apples"},
+        "is:task": {"eat apples"},
+        "project:other": {"two"},
+        "project:%": set(),
+    }
+    assert {asked: set(found(index, asked)) for asked in expected} == expected
+    assert found(index, "is:session") == ["two", "one"]
+    assert found(index, "apples agent:ann", "default") == []
+
+
+def test_filters_open_no_door_to_what_is_private(index: Index) -> None:
+    add(index, summary("hidden", "apples", private=True), summary("trial", "apples", project="/tmp/x"))
+    scope = f"session/{identity('hidden').token}"
+    index.shelve([files(use=book(entry(scope, "note", "apples"), scope=scope, kind="note"))])
+    for asked in ("apples", "is:session", "is:entry", "kind:note", '"apples"', "project:demo", "aples", "project:x"):
+        assert found(index, asked) == [], asked
+
+
+def test_common_words_alone_still_find_all(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query, "BUDGET", 2)
+    texts = ["apples pears"] * 5 + ["apples plums"] * 5 + ["rare apples"]
+    add(index, *(summary(f"a{number:02d}", text, title="") for number, text in enumerate(texts)))
+    assert len(found(index, "apples pears plums rare")) == 11
+    assert found(index, "apples pears plums rare")[0] == "a10"
+    hits = index.search("apples pears plums rare", None, limit=1)
+    assert [hit.session_id for hit in hits] == ["a10"]
+
+
+def test_a_search_is_two_statements_and_two_for_each_result(index: Index) -> None:
+    add(index, *(summary(f"a{number:02d}", "apples and pears") for number in range(30)))
+    statements: list[str] = []
+    with index.traced(statements.append):
+        index.search("apples pears", None, limit=10)
+    assert len(statements) == 2 + 2 * 10
