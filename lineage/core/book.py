@@ -31,6 +31,7 @@ from lineage.errors import FormatError
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_SAYS_NOTHING = re.compile(r"<!--.*?-->|^ {0,3}#{1,6}(?:[ \t][^\r\n]*)?$", re.DOTALL | re.MULTILINE)
 _TRACE = re.compile(r"<!--[ \t]*lineage:(?:entry|end|forgotten)\b")
 _OWN_WORD = re.compile(r"[ \t]*lineage:\w+(?:.*-->)?")
 _HEX = re.compile(rf"(?<![0-9a-f]){ID.pattern}(?![0-9a-f])")
@@ -78,9 +79,10 @@ class Book:
 
     @property
     def hand(self) -> tuple[Entry, ...]:
-        """The human's free text, each stretch of it as an entry; it has no time."""
+        """The human's free text, each stretch of it as an entry; it has no time. Headings and comments alone say
+        nothing."""
         texts = (_without_markers(part.raw) for part in self.parts if part.is_free)
-        return tuple(self._by_hand(text) for text in texts if text)
+        return tuple(self._by_hand(text) for text in texts if _SAYS_NOTHING.sub("", text).strip())
 
     @property
     def standing(self) -> tuple[Entry, ...]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from lineage.core import query
 from lineage.core.body import cleaned
+from lineage.core.entry import USER_STATED
 from lineage.core.query import Filters
 from lineage.index.books import AGENT
 from lineage.index.gate import EVERYWHERE, reaches
@@ -12,6 +13,7 @@ from lineage.index.gate import EVERYWHERE, reaches
 SPEAKER = "iif(e.owner = '', e.origin_token, e.owner)"
 
 _OF_ENTRIES = {query.ENTRY, query.OPEN, query.DONE, query.PINNED, query.SUPERSEDED, query.ARCHIVED}
+_ANOTHERS = "exists (select 1 from artifacts s where s.session_token = e.origin_token and s.agent_id != :agent)"
 _PROJECT = "(lower({0}.project) = :project or lower({0}.project) like :project_end escape '!')"
 _STATES = {
     query.OPEN: "e.done = 0",
@@ -38,11 +40,13 @@ def of_artifacts(filters: Filters) -> str:
 
 
 def of_entries(filters: Filters) -> str:
-    """What an entry has to be: not of a private or a trial session, nobody else's, and what the filters say."""
+    """What an entry has to be: not of a private or a trial session, nobody else's nor learned from another agent's
+    session, and what the filters say."""
     conditions = [
         reaches(EVERYWHERE, "e.origin_token"),
         f"(e.owner = '' or {reaches(EVERYWHERE, 'e.owner')} and {_owned('(:agent is null or agent_id = :agent)')})",
         f"(:agent is null or e.scope not like '{AGENT}%' or e.scope = '{AGENT}' || :agent)",
+        f"(:agent is null or e.trust = '{USER_STATED}' or not {_ANOTHERS})",
         *(
             [f"(e.scope = '{AGENT}' || :asked_agent or {_spoken('s.agent_id = :asked_agent')})"]
             if filters.agent

@@ -11,12 +11,14 @@ from pathlib import Path
 
 from benchmarks.plain_capture import read
 from lineage.core.ledger import Entry
+from lineage.core.passages import MOST
 from lineage.index import schema
 
 _BATCH = 500
 _MARKUP = re.compile(r"^(?:## |~~~).*$", re.MULTILINE)
 _INSERT = f"insert into artifacts (id, {', '.join(schema.COLUMNS)}) values (?{', ?' * len(schema.COLUMNS)})"
 _INSERT_TEXT = "insert into search (rowid, title, sentence, body) values (?, ?, ?, ?)"
+_PIECE = 900
 
 LedgerRow = tuple[str, str, str, str, str]
 
@@ -45,11 +47,11 @@ def reindex(memory: Path, database: Path) -> None:
         with connection:
             while batch := [_file(number, path) for number, path in islice(files, _BATCH)]:
                 connection.executemany(_INSERT, (row for row, _ in batch))
-                connection.executemany(_INSERT_TEXT, (text for _, text in batch if text))
+                connection.executemany(_INSERT_TEXT, (piece for _, pieces in batch for piece in pieces))
 
 
-def _file(number: int, path: str) -> tuple[Sequence[object], Sequence[object] | None]:
-    """A row and its text, from the file's lines as they stand."""
+def _file(number: int, path: str) -> tuple[Sequence[object], Sequence[Sequence[object]]]:
+    """A row and its text in pieces of a passage's length, from the file's lines as they stand."""
     data = read(path)
     _, block, body = data.decode().split("---\n", 2)
     meta = dict(line.split(": ", 1) for line in block.splitlines())
@@ -65,8 +67,10 @@ def _file(number: int, path: str) -> tuple[Sequence[object], Sequence[object] | 
         "visible": 1,
     }
     row = (number, *map(values.get, schema.COLUMNS))
-    text = (number, meta.get("title"), meta.get("memory_sentence"), _MARKUP.sub("", body))
-    return row, None if kind == "manifest" else text
+    text = "" if kind == "manifest" else _MARKUP.sub("", body)
+    pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
+    head = meta.get("title"), meta.get("memory_sentence")
+    return row, [(number * MOST + place, *head, piece) for place, piece in enumerate(pieces)]
 
 
 def ledger_rows(entries: Iterable[Entry]) -> list[LedgerRow]:

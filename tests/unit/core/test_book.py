@@ -257,3 +257,13 @@ def test_parts_are_appended_below_an_empty_line() -> None:
 def test_the_curated_book_needs_no_frontmatter() -> None:
     assert parsed_book(b"# Mine\n", "global", "curated").problems == ()
     assert serialized_book(new_book("global", "curated")) == b""
+
+
+@pytest.mark.parametrize(
+    "text", ["# A title\n", "<!-- a comment\nof two lines -->\n", "# A title\n\n<!-- a comment -->\n\n## More\n"]
+)
+def test_headings_and_comments_alone_are_no_entry_of_the_human_s(text: str) -> None:
+    book = parsed_book(text.encode(), "global", "note")
+    assert (book.hand, serialized_book(book)) == ((), text.encode())
+    (entry,) = parsed_book(f"{text}\nWords.\n".encode(), "global", "note").hand
+    assert entry.text == f"{text}\nWords.\n"

@@ -279,11 +279,12 @@ def test_what_one_side_added_and_forgot_is_not_added_by_the_other() -> None:
 
 
 def test_free_text_of_both_stays() -> None:
-    ours, theirs = by_hand(BASE, "# Mine", "# Ours"), by_hand(BASE, "# Mine", "# Theirs")
+    ours = by_hand(BASE, "# Mine", "# Ours\n\nOur words.")
+    theirs = by_hand(BASE, "# Mine", "# Theirs\n\nTheir words.")
     texts = "".join(one.text for one in merged(BASE, ours, theirs).hand)
     assert "# Ours" in texts
     assert "# Theirs" in texts
-    assert merged(BASE, ours, by_hand(BASE, "One.", "1")).hand == ours.hand
+    assert merged(BASE, ours, by_hand(BASE, "One.", "1")).hand == ours.hand != ()
     assert said(merged(BASE, ours, by_hand(BASE, "One.", "1"))) == ["1", "Two."]
 
 

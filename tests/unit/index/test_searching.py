@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from lineage.core import naming
 from lineage.core.documents import Artifact
-from lineage.core.entry import ASSISTANT_TURN
+from lineage.core.entry import ASSISTANT_TURN, USER_TURN
 from lineage.index import MARK, Index, Recalled, row_of
 from tests.support.artifacts import AT, artifact, identity
 from tests.support.books import entry
@@ -106,6 +106,17 @@ def test_an_agent_s_search_leaves_out_others_books_and_sessions_only(index: Inde
     assert len(found(index, "apples")) == 8
     agents = {hit.path: hit.agent_id for hit in index.search("apples", None, limit=50) if hit.entry}
     assert agents["books/agent/other/note.md"] == "other"
+
+
+def test_what_was_derived_from_another_agent_s_session_is_not_found_and_what_a_person_said_in_it_is(
+    index: Index,
+) -> None:
+    add(index, artifact(session="theirs", agent_id="other"))
+    origin = said_in("theirs", "other")
+    shelve(index, "project/demo", "lesson", "apples as the agent saw them", origin=origin, source=ASSISTANT_TURN)
+    shelve(index, "project/demo", "note", "apples as the user wants them", origin=origin, source=USER_TURN)
+    assert found(index, "apples", "default") == ["apples as the user wants them"]
+    assert len(found(index, "apples", "other")) == len(found(index, "apples")) == 2
 
 
 def test_what_a_private_or_trial_session_said_is_not_found(index: Index) -> None:
