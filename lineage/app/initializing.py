@@ -84,6 +84,7 @@ def initialized(vault: Path, folder: str | None, may_replace: Callable[[str], bo
     `may_replace` is asked about each conflict, by its path. Raises InvalidInput for a folder that can't be one,
     WorkspaceError where there is no vault to put it in, or a file is in the way of a folder.
     """
+    _check_place(vault)
     workspace = vault / _checked_folder(vault, folder) if folder else vault
     is_ours = not folder and _has_only_ours(vault)
     files = [(file, _state(file, is_ours)) for file in _files(vault, workspace)]
@@ -96,6 +97,18 @@ def initialized(vault: Path, folder: str | None, may_replace: Callable[[str], bo
     with_house(workspace, _settle)
     result.is_ignored = _is_ignored(workspace)
     return result
+
+
+def _check_place(vault: Path) -> None:
+    """Raises WorkspaceError for a path that there can't be, or that can't be looked at."""
+    try:
+        vault.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise WorkspaceError(
+            f"{str(vault)[:120]} can't be a workspace: {error.strerror}", hint="name another folder: lineage init DIR"
+        ) from error
 
 
 def _checked_folder(vault: Path, folder: str) -> str:

@@ -17,6 +17,7 @@ _ROW = (
     " membership_ts, captured_at, visible, private) values (?, ?, ?, 'default', ?, ?, ?, ?, ?, 1, 0)"
 )
 _TEXT = "insert into search (rowid, title, sentence, body) values (?, 'a title', 'a sentence', ?)"
+_PIECE, _MOST = 900, 1 << 20
 _TIME = "2026-03-28T22:34:06.792Z"
 
 
@@ -66,15 +67,16 @@ def _sync_folder(path: str) -> None:
 
 
 def _index(plan: str, name: str) -> None:
-    """One transaction: three rows, and the texts of two of them."""
+    """One transaction: three rows, and the texts of two of them in pieces of a passage's length."""
     text = read(f"{plan}/text").decode()
     connection = sqlite3.connect(f"{plan}/index.db")
     connection.execute("pragma synchronous = normal")
     with connection:
         for kind, body in (("transcript", text), ("summary", text[:4_000]), ("manifest", "")):
             row = connection.execute(_ROW, (f"{name}-{kind}", name, kind, name, name, name, _TIME, _TIME))
-            if body:
-                connection.execute(_TEXT, (row.lastrowid, body))
+            pieces = (body[start : start + _PIECE] for start in range(0, len(body), _PIECE))
+            texts = (((row.lastrowid or 0) * _MOST + place, piece) for place, piece in enumerate(pieces))
+            connection.executemany(_TEXT, texts)
     connection.close()
 
 

@@ -10,6 +10,7 @@ from benchmarks.corpus import Corpus
 from lineage.app import STATE
 from lineage.canon import Canon
 from lineage.core import naming
+from lineage.core.passages import MOST
 from lineage.pipeline.capture.session_end import session_end
 from lineage.pipeline.house import House
 from lineage.store import Blob, LocalStore
@@ -75,8 +76,11 @@ def capture_plan(house: House, corpus: Corpus, folder: Path) -> Log:
     (folder / "steps").write_text("\n".join(steps), encoding="utf-8")
     with closing(sqlite3.connect(corpus.index)) as connection:
         connection.execute("pragma wal_checkpoint(truncate)")
-        sql = "select body from search where rowid = (select id from artifacts where source_path = ?)"
-        text = connection.execute(sql, (outcome.transcript_path,)).fetchone()[0]
+        sql = "select body from search join artifacts a on search.rowid between a.id * ?2 and (a.id + 1) * ?2 - 1"
+        rows = connection.execute(
+            f"{sql} where source_path = ?1 order by search.rowid", (outcome.transcript_path, MOST)
+        )
+        text = "\n".join(body for (body,) in rows)
     (folder / "text").write_text(text, encoding="utf-8")
     shutil.copyfile(corpus.index, folder / "index.db")
     return log

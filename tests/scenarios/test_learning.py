@@ -20,9 +20,9 @@ from lineage.core.turns import USER
 from lineage.extract import Candidate
 from lineage.extract.model.port import Proposals
 from lineage.pipeline.house import House
+from lineage.pipeline.knowledge import learning
 from lineage.pipeline.knowledge.keeping import quote_of
 from lineage.pipeline.knowledge.learning import Learned, learn
-from lineage.pipeline.knowledge.said import learning
 from lineage.pipeline.publishing import publish_all
 from lineage.pipeline.upkeep.recovery import recover
 from lineage.pipeline.upkeep.reindexing import reindex

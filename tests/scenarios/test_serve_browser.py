@@ -131,14 +131,14 @@ def test_without_scripts_everything_is_read_and_done(browser: Browser, client: C
     browser.open(f"/entries/{waiting}/confirm")
     assert "Prefers short commit messages" in browser.one(".quote").text
     browser.one(f'form[action="/entries/{waiting}/confirm"] button').click()
-    assert "it is in force" in browser.wait(".told")[0].text
+    assert browser.says(".told", "it is in force")
     tabs = client.get("/api/entries", kind="preference").json["entries"][0]["id"]
     browser.one(f'form[action="/entries/{tabs}/pin"] button').click()
-    assert "never rolls over" in browser.wait(".told")[0].text
+    assert browser.says(".told", "never rolls over")
     card = browser.one(f"#e-{tabs}")
     card.find_element(By.XPATH, ".//summary[text()='Forget']").click()
     card.find_element(By.CSS_SELECTOR, "details[open] button").click()
-    assert "Forgotten" in browser.wait(".told")[0].text
+    assert browser.says(".told", "Forgotten")
     assert client.get(f"/api/entries/{tabs}").status == 404
     browser.one("#q").send_keys("checkout" + Keys.ENTER)
     browser.wait(".hit")[0].find_element(By.CSS_SELECTOR, "a").click()
@@ -146,7 +146,7 @@ def test_without_scripts_everything_is_read_and_done(browser: Browser, client: C
     browser.one(".leave a").click()
     browser.wait("#sure")[0].click()
     browser.one("form.remember button").click()
-    assert "is gone" in browser.wait(".told")[0].text
+    assert browser.says(".told", "is gone")
 
 
 def test_the_token_lets_a_browser_in(tmp_path: Path) -> None:

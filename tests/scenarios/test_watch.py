@@ -119,7 +119,7 @@ def is_in_step(root: Path) -> bool:
 
 
 def found(root: Path, word: str) -> list[str]:
-    return [hit["session_id"] for hit in process(root, "search", word, "--json").json["results"]]
+    return [hit["session_id"] for hit in process(root, "search", f'"{word}"', "--json").json["results"]]
 
 
 def captures(folder: Path, count: int, first: int = 1) -> dict[str, bytes]:

@@ -2,12 +2,13 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -19,6 +20,7 @@ BINARY = shutil.which("chromium") or shutil.which("google-chrome")
 needs_browser = pytest.mark.skipif(not (DRIVER and BINARY), reason="chromium and its driver are not installed")
 
 _SECONDS = 20
+_STARTS = 4
 _SILENT = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
@@ -60,8 +62,17 @@ class Browser:
         def shown(_: Any) -> list[WebElement]:
             return [element for element in self.all(selector) if element.is_displayed()]
 
-        found: list[WebElement] = WebDriverWait(self.driver, _SECONDS).until(shown)
+        found: list[WebElement] = self._waiting().until(shown)
         return found
+
+    def says(self, selector: str, text: str) -> bool:
+        """As soon as something that answers to the selector shows the text, on the page that a click leads to."""
+        told = self._waiting().until(lambda _: any(text in element.text for element in self.all(selector)))
+        return bool(told)
+
+    def _waiting(self) -> WebDriverWait[Any]:
+        """Elements of a page that is being left are none."""
+        return WebDriverWait(self.driver, _SECONDS, ignored_exceptions=[StaleElementReferenceException])
 
     def wait_for(self, script: str) -> None:
         """Until a script says so."""
@@ -98,6 +109,14 @@ class Browser:
         return path.read_bytes()
 
 
+def _started(options: Options) -> webdriver.Chrome:
+    """A browser that runs; on a busy machine it may not come up at once."""
+    for _ in range(_STARTS - 1):
+        with suppress(WebDriverException):
+            return webdriver.Chrome(options=options, service=Service(DRIVER))
+    return webdriver.Chrome(options=options, service=Service(DRIVER))
+
+
 @contextmanager
 def browsing(url: str, profile: Path) -> Iterator[Browser]:
     """A browser whose profile is the folder `profile`, until the block ends."""
@@ -105,7 +124,7 @@ def browsing(url: str, profile: Path) -> Iterator[Browser]:
     options.binary_location = BINARY or ""
     for flag in (*_SILENT, f"--user-data-dir={profile}"):
         options.add_argument(flag)
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver = _started(options)
     try:
         driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _WATCH})
         yield Browser(driver, url)
