@@ -66,7 +66,8 @@ class BookMachine(RuleBasedStateMachine):
     def edit(self, which: int, hand: bool, place: int, form: str) -> None:
         if entry := self.chosen(which):
             word = self.fresh()
-            self.live -= set(WORD.findall(entry.body))
+            first = next(one for one in self.books.read(REF).entries if one.id == entry.id)  # of copies it is edited
+            self.live -= set(WORD.findall(first.body))
             self.live.add(word)
             self.apply(lambda book: changes.edit(book, entry.id, word, NOW), hand, place, form)
 
