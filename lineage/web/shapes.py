@@ -6,7 +6,7 @@ from typing import Any
 from lineage.core.checkpoint import Checkpoint
 from lineage.core.turns import Turn
 from lineage.index import MARK, EntryRow, Hit, SessionRow
-from lineage.pipeline.knowledge.bookkeeping import Overview, Place
+from lineage.pipeline.knowledge.bookkeeping import Overview
 from lineage.pipeline.knowledge.confirming import Evidence
 from lineage.pipeline.viewing import Part, Relative, View
 from lineage.web.schema import COUNTS, FLAG, NUMBER, TEXT, WHOLE, Schema, listed, maybe, one_of, record
@@ -149,29 +149,6 @@ def turn(one: Turn) -> dict[str, Any]:
     return {name: getattr(one, name) for name in TURN["properties"]}
 
 
-def entry(place: Place) -> dict[str, Any]:
-    """`from` is the wikilink to where it came from, `shelf` "" while it is in use."""
-    one, ref = place.entry, place.ref
-    return {
-        "id": one.id,
-        "scope": ref.scope,
-        "kind": ref.kind,
-        "shelf": ref.shelf,
-        "path": ref.path,
-        "line": place.line,
-        "at": one.at or None,
-        "updated": one.updated,
-        "trust": one.trust,
-        "source": one.source,
-        "tool": one.tool,
-        "from": one.origin,
-        "tags": list(one.tags),
-        "supersedes": list(one.supersedes),
-        "state": place.state,
-        "text": one.body,
-    }
-
-
 def book(found: Overview) -> dict[str, Any]:
     counts = {"entries": found.entries, "waiting": len(found.waiting), "archived": found.archived}
     named = {"scope": found.ref.scope, "kind": found.ref.kind, "path": found.ref.path}
@@ -181,7 +158,7 @@ def book(found: Overview) -> dict[str, Any]:
 def evidence(found: Evidence, seen: str) -> dict[str, Any]:
     """`seen` is what a confirmation brings along: it stands for all of this."""
     said = {"quote": found.quote, "link": found.link, "role": found.role, "said_at": found.said_at}
-    return {"entry": entry(found.place), **said, "replaces": list(found.replaces), "seen": seen}
+    return {"entry": found.place.as_json(), **said, "replaces": list(found.replaces), "seen": seen}
 
 
 def hit(found: Hit) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from lineage.cli import options
-from lineage.cli.book.printing import as_object
 from lineage.cli.output import say, say_json
 from lineage.errors import InvalidInput
 
@@ -42,7 +41,7 @@ def command(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> i
     places = with_house(root, lambda house: confirm(house, agreed, caller()), writes=True)
     if as_json:
         keys = [{"quote": one.quote, "role": one.role, "said_at": one.said_at} for one in agreed]
-        say_json({"confirmed": [as_object(place) | more for place, more in zip(places, keys, strict=True)]})
+        say_json({"confirmed": [place.as_json() | more for place, more in zip(places, keys, strict=True)]})
     else:
         for place in places:
             say(f"confirmed: {place.entry.id}, {place.ref.kind} of {place.ref.scope} ({place.ref.path})")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage.cli import options
-from lineage.cli.book.printing import as_object, say_entry
+from lineage.cli.book.printing import say_entry
 from lineage.cli.output import say, say_json
 
 if TYPE_CHECKING:
@@ -64,4 +64,4 @@ def _as_object(book: "Overview", *, pending: bool) -> dict[str, Any]:
         "archived": book.archived,
         "forgotten": book.forgotten,
         "problems": list(book.problems),
-    } | ({"pending": [as_object(place) for place in book.waiting]} if pending else {})
+    } | ({"pending": [place.as_json() for place in book.waiting]} if pending else {})

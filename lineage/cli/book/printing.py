@@ -1,34 +1,11 @@
 """How entries are printed, for people and as JSON."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lineage.cli.output import say, say_json
 
 if TYPE_CHECKING:
     from lineage.pipeline.knowledge.bookkeeping import Place
-
-
-def as_object(place: "Place") -> dict[str, Any]:
-    """The entry as one JSON object; `from` is the wikilink to where it came from, `shelf` "" while it is in use."""
-    entry, ref = place.entry, place.ref
-    return {
-        "id": entry.id,
-        "scope": ref.scope,
-        "kind": ref.kind,
-        "shelf": ref.shelf,
-        "path": ref.path,
-        "line": place.line,
-        "at": entry.at or None,
-        "updated": entry.updated,
-        "trust": entry.trust,
-        "source": entry.source,
-        "tool": entry.tool,
-        "from": entry.origin,
-        "tags": list(entry.tags),
-        "supersedes": list(entry.supersedes),
-        "state": place.state,
-        "text": entry.body,
-    }
 
 
 def say_entry(place: "Place") -> None:
@@ -43,7 +20,7 @@ def say_entry(place: "Place") -> None:
 def report(place: "Place", done: str, *, as_json: bool) -> int:
     """Prints what became of an entry; the exit code."""
     if as_json:
-        say_json({"entry": as_object(place)})
+        say_json({"entry": place.as_json()})
     else:
         say(f"{done}: {place.entry.id}, {place.ref.kind} of {place.ref.scope} ({place.ref.path})")
     return 0

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from lineage.cli import options
-from lineage.cli.book.printing import as_object, say_entry
+from lineage.cli.book.printing import say_entry
 from lineage.cli.output import say, say_json
 from lineage.errors import InvalidInput
 
@@ -37,7 +37,7 @@ def command(root: Path, scope: str, kind: str, pending: bool, archive: str | Non
     ref = BookRef(scope, kind, archive or (PENDING if pending else ""))
     shelf = with_house(root, lambda house: opened(house, ref), needs_index=False)
     if as_json:
-        entries = [as_object(place) for place in shelf.places]
+        entries = [place.as_json() for place in shelf.places]
         head = {"scope": scope, "kind": kind, "shelf": ref.shelf, "path": ref.path}
         say_json(head | {"entries": entries, "forgotten": sorted(shelf.forgotten), "problems": list(shelf.problems)})
         return 0

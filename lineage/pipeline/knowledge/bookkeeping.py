@@ -7,6 +7,7 @@ the user stated can be changed or put aside: the words in it would be an agent's
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from lineage.core import book_changes
 from lineage.core.book import Book, appended, superseded, tombstone_part
@@ -35,6 +36,28 @@ class Place:
     entry: Entry
     line: int
     state: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry as one JSON object; `from` is the wikilink to where it came from, `shelf` "" while it is in use."""
+        entry, ref = self.entry, self.ref
+        return {
+            "id": entry.id,
+            "scope": ref.scope,
+            "kind": ref.kind,
+            "shelf": ref.shelf,
+            "path": ref.path,
+            "line": self.line,
+            "at": entry.at or None,
+            "updated": entry.updated,
+            "trust": entry.trust,
+            "source": entry.source,
+            "tool": entry.tool,
+            "from": entry.origin,
+            "tags": list(entry.tags),
+            "supersedes": list(entry.supersedes),
+            "state": self.state,
+            "text": entry.body,
+        }
 
 
 @dataclass(frozen=True, slots=True)

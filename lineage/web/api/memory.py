@@ -34,16 +34,16 @@ def _entries(house: House, call: Call) -> Any:
     ref = BookRef(call.text("scope"), call.text("kind"), call.text("shelf"))
     shelf = opened(house, ref)
     head = {"scope": ref.scope, "kind": ref.kind, "shelf": ref.shelf, "path": ref.path}
-    entries = [shapes.entry(place) for place in shelf.places]
+    entries = [place.as_json() for place in shelf.places]
     return {**head, "entries": entries, "forgotten": sorted(shelf.forgotten), "problems": list(shelf.problems)}
 
 
 def _pending(house: House, _: Call) -> Any:
-    return {"entries": [shapes.entry(place) for book in overview(house) for place in book.waiting]}
+    return {"entries": [place.as_json() for book in overview(house) for place in book.waiting]}
 
 
 def _entry(house: House, call: Call) -> Any:
-    return {"entry": shapes.entry(found(house, call.text("id")))}
+    return {"entry": found(house, call.text("id")).as_json()}
 
 
 def _remember(house: House, call: Call) -> Any:
@@ -53,7 +53,7 @@ def _remember(house: House, call: Call) -> Any:
 
 
 def _changing(change: Callable[[House, Call], Place]) -> Callable[[House, Call], Any]:
-    return lambda house, call: {"entry": shapes.entry(change(house, call))}
+    return lambda house, call: {"entry": change(house, call).as_json()}
 
 
 def _edit(house: House, call: Call) -> Place:
