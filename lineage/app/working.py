@@ -3,6 +3,7 @@
 import contextlib
 import os
 import time
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -31,7 +32,11 @@ def work(root: Path) -> list[Drained]:
 
     Where another worker runs, it does it: a signal that comes while that one ends is seen by one of the two.
     """
-    _bound_memory()
+    with _bounded_memory():
+        return _turns(root)
+
+
+def _turns(root: Path) -> list[Drained]:
     handed_over = _handed_over(root)
     private = LocalStore(root / STATE, locks=root / STATE / "locks", private=True)
     deadline = time.monotonic() + _MOST_SECONDS
@@ -98,10 +103,15 @@ def _seconds_until(moment: str) -> float:
     return datetime.fromisoformat(moment).timestamp() - time.time()
 
 
-def _bound_memory() -> None:
+@contextlib.contextmanager
+def _bounded_memory() -> Iterator[None]:
     """A transcript that is read into memory must not take the machine's; where there are no such limits, there are
-    none."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
+    none. The process has its own limit again afterwards: it may be more than a worker."""
+    with contextlib.ExitStack() as undo:
+        with contextlib.suppress(ImportError, ValueError, OSError):
+            import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, resource.RLIM_INFINITY))
+            before = resource.getrlimit(resource.RLIMIT_AS)
+            resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, before[1]))
+            undo.callback(resource.setrlimit, resource.RLIMIT_AS, before)
+        yield

@@ -44,6 +44,22 @@ MAIN = "aa765e29-162b-5be6-8e53-f03014531e0e"
 COMPACTED = "2489c83d-fca2-5674-a85a-9f9be83b8d4e"
 POSIX = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
 
+
+def test_the_bound_of_memory_ends_with_the_work(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    before, during = resource.getrlimit(resource.RLIMIT_AS), []
+    leave(tmp_path / "w", ended(say(tmp_path / "s-1.jsonl", "Mend the reader.")))
+
+    def drained(*given: Any, **options: Any) -> Drained:
+        during.append(resource.getrlimit(resource.RLIMIT_AS))
+        return drain(*given, **options)
+
+    with patch.object(working_process, "drain", drained):
+        work(tmp_path / "w")
+    assert before not in during
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
 # --- Captures --------------------------------------------------------------------------------------------------------
 
 
