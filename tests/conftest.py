@@ -13,8 +13,10 @@ from hypothesis import HealthCheck, settings
 
 from lineage.app import open_house
 from lineage.harness.callers import MARKS
+from lineage.pipeline.house import House
 from lineage.pipeline.upkeep.reindexing import ensure_indexed
 from lineage.pipeline.upkeep.verification import Finding, verify
+from tests.support.houses import house_at
 
 settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
@@ -70,3 +72,17 @@ def _findings(root: Path) -> list[Finding]:
         return verify(house)
     finally:
         house.close()
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Iterator[House]:
+    """The workspace that a bundle comes from."""
+    with house_at(tmp_path / "there") as opened:
+        yield opened
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[House]:
+    """The workspace that a bundle comes into."""
+    with house_at(tmp_path / "here") as opened:
+        yield opened

@@ -18,38 +18,17 @@ from lineage.canon.bundles import holding
 from lineage.core.documents import Artifact, parsed, parsed_as, serialized, with_body
 from lineage.core.request import SESSION_END, request
 from lineage.errors import ImmutableError, RemovedError
-from lineage.pipeline.bundles.bundling import Imported, import_bundle
+from lineage.pipeline.bundles.bundling import import_bundle
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import search
-from lineage.pipeline.upkeep.recovery import run
 from lineage.pipeline.upkeep.removal import remove
+from lineage.pipeline.upkeep.resuming import run
 from lineage.pipeline.upkeep.verification import verify
-from tests.support.bundles import TALK, Files, bundle_of, noted, remade, told
+from tests.support.bundles import TALK, Files, bundle_of, files, noted, remade, session_of, told
 from tests.support.commands import Lineage
 from tests.support.houses import compact, contents, end, house_at, turns
 
 AFTERWARDS = "2026-11-22T00:00:00Z"
-
-
-@pytest.fixture
-def there(tmp_path: Path) -> Any:
-    with house_at(tmp_path / "there") as opened:
-        yield opened
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Any:
-    with house_at(tmp_path / "here") as opened:
-        yield opened
-
-
-def session_of(done: Imported) -> Any:
-    (session,) = done.sessions
-    return session
-
-
-def files(house: House) -> dict[str, bytes]:
-    return contents(house.canon.store, "memory/", "books/")
 
 
 def test_a_session_goes_from_one_workspace_into_another(

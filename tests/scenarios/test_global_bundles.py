@@ -27,18 +27,6 @@ from tests.support.houses import NOW, contents, end, house_at
 from tests.support.wrecks import canonical, died, rehearsed, spooled
 
 
-@pytest.fixture
-def there(tmp_path: Path) -> Any:
-    with house_at(tmp_path / "there") as opened:
-        yield opened
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Any:
-    with house_at(tmp_path / "here") as opened:
-        yield opened
-
-
 def stated(house: House, *texts: str, kind: str = "preference", **more: Any) -> list[Entry]:
     made = [new_entry(GLOBAL, kind, text, at=NOW, **{"source": "manual", **more}) for text in texts]
     for entry in made:
