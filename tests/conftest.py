@@ -1,7 +1,7 @@
 """What every test gets: a home of its own, and no way to the real one.
 
 Hypothesis takes seconds (profile `dev`, other examples each time), or minutes (`ci`, the same examples each time) where
-CI is set; HYPOTHESIS_PROFILE names one.
+CI is set; HYPOTHESIS_PROFILE names one, `scripts/test --fast` the one of that name, with the fewest examples.
 """
 
 import os
@@ -22,6 +22,7 @@ settings.register_profile("dev", max_examples=50, deadline=None, suppress_health
 settings.register_profile(
     "ci", max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("fast", settings.get_profile("dev"), max_examples=15)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 _REAL_HOME = Path.home()

@@ -1,7 +1,10 @@
 """Composition for imports: this machine, how many processes it has room for, and the workspace."""
 
 import os
-from collections.abc import Sequence
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +17,9 @@ from lineage.pipeline.incoming.history import Progress, Wanted, is_there
 from lineage.pipeline.incoming.locating import Machine
 
 if TYPE_CHECKING:
-    from lineage.pipeline.incoming.importing import Estimate, Imported
+    from lineage.pipeline.house import House
+    from lineage.pipeline.incoming.estimating import Estimate, Trial
+    from lineage.pipeline.incoming.importing import Imported
 
 ALL = "all"
 _MOST_JOBS = 4
@@ -59,9 +64,29 @@ def import_history(root: Path, asked: Wanted, progress: Progress) -> "tuple[Impo
 
 def estimate(root: Path, asked: Wanted, progress: Progress) -> "Estimate":
     """What an import would do. No workspace is made where there is none."""
-    from lineage.pipeline.incoming import importing
+    from lineage.pipeline.incoming import estimating
     from lineage.store import LocalStore
 
+    def estimated(house: "House | None") -> "Estimate":
+        with _trial(root, house) as trial:
+            return estimating.estimate(house, asked, progress, trial)
+
     if not LocalStore(root).is_there():
-        return importing.estimate(None, asked, progress)
-    return with_house(root, lambda house: importing.estimate(house, asked, progress), needs_index=False)
+        return estimated(None)
+    return with_house(root, estimated, needs_index=False)
+
+
+@contextmanager
+def _trial(root: Path, house: "House | None") -> "Iterator[Trial]":
+    """A workspace of the same settings, thrown away afterwards."""
+    from tempfile import TemporaryDirectory
+
+    from lineage.config import FILE
+    from lineage.pipeline.incoming.estimating import Trial
+
+    with TemporaryDirectory(prefix="lineage-trial-") as folder:
+        for name in filter(None, (FILE, house.settings.sanitizer.rules_path)) if house else ():
+            if (root / name).is_file():
+                (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(root / name, Path(folder) / name)
+        yield Trial(partial(open_house, Path(folder), asks_model=False), time.perf_counter)

@@ -1,6 +1,8 @@
 """`lineage reindex`."""
 
+import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,50 +13,109 @@ from lineage.cli.output import say, say_json
 from lineage.core.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lineage.pipeline.embedding import Embedded
     from lineage.pipeline.house import House
     from lineage.pipeline.upkeep.reindexing import Report
+
+_MOST_JOBS = 4
 
 
 @click.command("reindex")
 @click.option("--yes", is_flag=True, help="Go on where more than half of the rows would be dropped.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 32),
+    metavar="N",
+    help="How many processes make an index that is lost; by default up to four.",
+)
+@click.option("--embed", "embeds", is_flag=True, help="Then embed every passage that has no vector yet.")
 @options.as_json
 @options.workspace
-def command(root: Path, yes: bool, as_json: bool) -> int:
+def command(root: Path, yes: bool, jobs: int | None, embeds: bool, as_json: bool) -> int:
     """Make index and MEMORY.md what the files say, hand-edited books too. Unchanged files are not read; it can be cut
-    off at any time.
+    off at any time. An index that is lost is made aside, and takes its place when it is whole.
 
     \b
     Example:
       lineage reindex
+      lineage reindex --jobs 2
     """
     from lineage.app import with_house
 
-    report = with_house(root, lambda house: _reindexed(house, yes=yes), needs_index=False)
+    if embeds:
+        _check_embedding(root)
+    report = with_house(root, lambda house: _reindexed(house, yes=yes, jobs=jobs), needs_index=False)
+    made = with_house(root, _embedded) if embeds else None
     if as_json:
-        say_json(_as_json(report))
+        say_json({**_as_json(report), **({"vectors": asdict(made)} if made else {})})
     else:
         _say(report)
-    return 0
+        _say_embedded(made)
+    return 1 if made and made.failed else 0
 
 
-def _reindexed(house: "House", *, yes: bool) -> "Report":
-    """Reindexes with a bar on a terminal; what the spool says is unfinished is finished on rows that are complete."""
-    from lineage.pipeline.upkeep.recovery import resume
-    from lineage.pipeline.upkeep.reindexing import reindex
+def _check_embedding(root: Path) -> None:
+    """Raises InvalidInput where no model is configured, ExtraMissing where what it needs is not installed."""
+    from lineage.app import with_house
+    from lineage.pipeline.finding import check
+
+    with_house(root, check, needs_index=False)
+
+
+def _embedded(house: "House") -> "Embedded":
+    """Embeds with a bar on a terminal, and without a bound: somebody waits for it."""
+    from lineage.pipeline.embedding import embed
 
     if not sys.stderr.isatty():
-        report = reindex(house, confirmed=yes)
+        return embed(house)
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("embed", total=None)
+        return embed(house, progress=lambda done, total: bar.update(task, completed=done, total=total))
+
+
+def _say_embedded(made: "Embedded | None") -> None:
+    if made is None:
+        return
+    dropped = f", {counted(made.dropped, 'vector')} dropped" if made.dropped else ""
+    say(f"{counted(made.embedded, 'passage')} embedded, {made.reused} had a vector{dropped}")
+    if made.failed:
+        say(f"ended early: {made.failed}; {counted(made.left, 'file')} left, run it again")
+
+
+def _reindexed(house: "House", *, yes: bool, jobs: int | None) -> "Report":
+    """Reindexes with a bar on a terminal; what the spool says is unfinished is finished on rows that are complete."""
+    from lineage.pipeline.upkeep.resuming import resume
+
+    processes = (jobs or min(os.cpu_count() or 1, _MOST_JOBS)) if house.index.is_new else 1
+    if not sys.stderr.isatty():
+        report = _reindexed_by(processes, house, yes, None)
     else:
         from rich.console import Console
         from rich.progress import Progress
 
         with Progress(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("reindex", total=None)
-            report = reindex(
-                house, confirmed=yes, progress=lambda done, total: bar.update(task, completed=done, total=total)
+            report = _reindexed_by(
+                processes, house, yes, lambda done, total: bar.update(task, completed=done, total=total)
             )
     resume(house)
     return report
+
+
+def _reindexed_by(processes: int, house: "House", yes: bool, progress: "Callable[[int, int], None] | None") -> "Report":
+    from lineage.pipeline.upkeep.reindexing import reindex
+
+    if processes == 1:
+        return reindex(house, confirmed=yes, progress=progress)
+    from lineage.pipeline.incoming.parallel import workers
+
+    with workers(processes) as found:
+        return reindex(house, confirmed=yes, progress=progress, executor=found.pool)
 
 
 def _as_json(report: "Report") -> dict[str, Any]:

@@ -29,9 +29,9 @@ def command(root: Path, host: str, port: int, names: Sequence[str], check: bool,
     Example:
       lineage serve --port 0 --check
     """
-    from lineage.app import caller, open_house, serving, with_house
+    from lineage.app import caller, machine_file, open_house, serving, with_house
     from lineage.app.extras import need
-    from lineage.app.model import machine_file, read_machine_settings
+    from lineage.app.model import read_machine_settings
 
     need("web", "starlette", "uvicorn", "jinja2")
     from lineage.web.application import serve

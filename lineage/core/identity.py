@@ -1,6 +1,5 @@
 """Who a session is: agent, session id, session key and the token derived from them. (spec: session token contract)"""
 
-import base64
 import hashlib
 import re
 from dataclasses import dataclass
@@ -49,6 +48,8 @@ def session_token(agent_id: str, identity: str) -> str:
     >>> session_token("default", "sess-1")
     'yruajzz2ynbltkjz'
     """
+    import base64  # noqa: PLC0415
+
     seed = f"{checked_agent(agent_id)}:{identity.strip()}".encode()
     return base64.b32encode(hashlib.sha256(seed).digest()).decode("ascii").lower()[:16]
 

@@ -1,11 +1,30 @@
 """The derived SQLite index: disposable, rebuilt by reindex, never asked what is true. (spec: derived DB contract)"""
 
-from lineage.index.books import EntryRow, Shelf, Shelved, Shelves, owner_of, shelved
-from lineage.index.query import match_expression
-from lineage.index.recalling import Recalled, RecalledSession
-from lineage.index.rows import Row, row_of
-from lineage.index.searching import ENTRY, MARK, Hit
-from lineage.index.sqlite import Index, Known, SessionRow
+from typing import TYPE_CHECKING
+
+from lineage.core.lazily import exporting
+
+if TYPE_CHECKING:
+    from lineage.index.books import EntryRow, Shelf, Shelved, Shelves, owner_of, shelved
+    from lineage.index.query import match_expression
+    from lineage.index.queue import Waiting
+    from lineage.index.recalling import Recalled, RecalledSession
+    from lineage.index.rows import Row, row_of
+    from lineage.index.searching import ENTRY, MARK, Hit
+    from lineage.index.sessions import SessionRow
+    from lineage.index.sqlite import Index, Known
+else:
+    _HOMES = {
+        "books": ("EntryRow", "Shelf", "Shelved", "Shelves", "owner_of", "shelved"),
+        "query": ("match_expression",),
+        "queue": ("Waiting",),
+        "recalling": ("Recalled", "RecalledSession"),
+        "rows": ("Row", "row_of"),
+        "searching": ("ENTRY", "MARK", "Hit"),
+        "sessions": ("SessionRow",),
+        "sqlite": ("Index", "Known"),
+    }
+    __getattr__ = exporting(__name__, {name: home for home, names in _HOMES.items() for name in names})
 
 __all__ = [
     "ENTRY",
@@ -21,6 +40,7 @@ __all__ = [
     "Shelf",
     "Shelved",
     "Shelves",
+    "Waiting",
     "match_expression",
     "owner_of",
     "row_of",

@@ -6,17 +6,17 @@ Document frequencies are asked of the index itself, up to a bound: exact after e
 import sqlite3
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from lineage.core import segmentation
 from lineage.core.language import ENGLISH, forms
 from lineage.core.query import Query
 from lineage.core.spelling import mistakes_allowed, nearest
-from lineage.index.query import COMMON, Term, any_of, quoted
+from lineage.index.query import RANKING, Ranking, Term, any_of, quoted
 
 TABLES = ("create virtual table if not exists vocabulary using fts5vocab(search, row)",)
 
-_COUNT = f"(select count(*) from (select 1 from search where search match ? limit {COMMON + 1}))"
+COUNT = "(select count(*) from (select 1 from search where search match ? limit ?))"
 _KNOWN = """
     select term from vocabulary
     where term >= ? and term < ? and length(term) between ? and ? and term not glob '*[0-9]*' limit 20000
@@ -26,12 +26,13 @@ _MOST_REPLACED = 4
 _LONGEST_ENDING = 7
 
 
-def weighed(connection: sqlite3.Connection, query: Query) -> list[Term]:
+def weighed(connection: sqlite3.Connection, query: Query, ranking: Ranking = RANKING) -> list[Term]:
     """The words that are found, each with its number of rows; for the first few that aren't, what begins with them,
     else another form of them, else what they are mistyped for. One statement where each is found."""
-    terms = _counted(connection, [_term(word, query.language) for word in query.words])
+    counter = _Counter(connection, ranking.common + 1)
+    terms = counter.counted([_term(word, query.language) for word in query.words])
     missing = [term for term in terms if not term.count and _may_be_replaced(term.word)][:_MOST_REPLACED]
-    found = _replaced(connection, missing, query.language)
+    found = _replaced(counter, missing, query.language)
     return [term for one in terms if (term := found.get(one.word, one)).count]
 
 
@@ -41,26 +42,34 @@ def _term(word: str, language: str | None) -> Term:
     return Term(word, any_of(map(quoted, [word, *others])))
 
 
-def _counted(connection: sqlite3.Connection, terms: Sequence[Term]) -> list[Term]:
-    if not terms:
-        return []
-    counts = connection.execute(f"select {', '.join([_COUNT] * len(terms))}", [term.expression for term in terms])
-    return [replace(term, count=count) for term, count in zip(terms, counts.fetchone(), strict=True)]
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """Counts rows, up to `most` of each term."""
+
+    connection: sqlite3.Connection
+    most: int
+
+    def counted(self, terms: Sequence[Term]) -> list[Term]:
+        if not terms:
+            return []
+        values = [value for term in terms for value in (term.expression, self.most)]
+        counts = self.connection.execute(f"select {', '.join([COUNT] * len(terms))}", values).fetchone()
+        return [replace(term, count=count) for term, count in zip(terms, counts, strict=True)]
 
 
 def _may_be_replaced(word: str) -> bool:
     return word.isalnum() and _SHORTEST_PREFIX <= len(word) <= _LONGEST_WORD and not segmentation.is_dense(word)
 
 
-def _replaced(connection: sqlite3.Connection, missing: Sequence[Term], language: str | None) -> dict[str, Term]:
+def _replaced(counter: _Counter, missing: Sequence[Term], language: str | None) -> dict[str, Term]:
     begun = [Term(term.word, f"{quoted(term.word)} *") for term in missing]
     bent = [Term(term.word, any_of(map(quoted, [term.word, *forms(term.word, language)]))) for term in missing]
     found: dict[str, Term] = {}
-    for term in _counted(connection, [*begun, *bent]):
+    for term in counter.counted([*begun, *bent]):
         if term.count:
             found.setdefault(term.word, term)
-    meant = [_meant(connection, term.word) for term in missing if term.word not in found]
-    return found | {term.word: term for term in _counted(connection, [term for term in meant if term])}
+    meant = [_meant(counter.connection, term.word) for term in missing if term.word not in found]
+    return found | {term.word: term for term in counter.counted([term for term in meant if term])}
 
 
 def _meant(connection: sqlite3.Connection, word: str) -> Term | None:

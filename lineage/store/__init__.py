@@ -3,11 +3,18 @@
 Nothing above this package may assume that a store is a folder: an object store with conditional writes joins later.
 """
 
+from typing import TYPE_CHECKING
+
+from lineage.core.lazily import exporting
 from lineage.store.base import Blob, BusyError, ConflictError, Entry, ExistsError, MissingError, Store, checked_key
-from lineage.store.lease import Lease, LeaseLost, lease
+from lineage.store.lease import Lease, LeaseLost, LeaseUnneeded, lease
 from lineage.store.local import LocalStore
-from lineage.store.memory import MemoryStore
 from lineage.store.operations import commit, read_or_none, update
+
+if TYPE_CHECKING:
+    from lineage.store.memory import MemoryStore
+else:
+    __getattr__ = exporting(__name__, {"MemoryStore": "memory"})
 
 __all__ = [
     "Blob",
@@ -17,6 +24,7 @@ __all__ = [
     "ExistsError",
     "Lease",
     "LeaseLost",
+    "LeaseUnneeded",
     "LocalStore",
     "MemoryStore",
     "MissingError",

@@ -18,8 +18,8 @@ from lineage.errors import FormatError, InvalidInput
 from lineage.pipeline.bundles.bundling import import_bundle
 from lineage.pipeline.bundles.exporting import export_session
 from lineage.pipeline.house import House
-from lineage.pipeline.lookup import search
 from tests.support.bundles import Files, bundle_of, remade, told
+from tests.support.houses import search
 
 
 def privacies(house: House, token: str) -> set[bool]:

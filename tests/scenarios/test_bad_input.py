@@ -290,7 +290,7 @@ def test_an_unexpected_failure_ends_with_code_3_and_a_report_without_content(
     def broken(*_: object) -> None:
         raise RuntimeError("secret " + "content")
 
-    monkeypatch.setattr("lineage.pipeline.upkeep.recovery.run", broken)
+    monkeypatch.setattr("lineage.pipeline.upkeep.resuming.run", broken)
     done = lineage.end()
     assert done.code == 3
     report = Path(done.err.split("report ")[1].strip())
@@ -314,7 +314,7 @@ def test_an_interrupt_ends_with_130(lineage: Lineage, monkeypatch: pytest.Monkey
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lineage.pipeline.upkeep.recovery.run", interrupted)
+    monkeypatch.setattr("lineage.pipeline.upkeep.resuming.run", interrupted)
     done = lineage.end()
     assert done.code == 130
     assert says(done.err.lstrip("\n"), "interrupted")

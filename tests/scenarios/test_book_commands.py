@@ -133,6 +133,7 @@ def test_edit_replaces_the_body_and_nothing_else(vault: Lineage, tabs: str) -> N
     assert shown(vault)[0]["text"] == "From stdin."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["VISUAL", "EDITOR"])
 def test_edit_opens_the_editor_at_the_line(
     vault: Lineage, tabs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -156,6 +157,7 @@ def test_edit_opens_the_editor_at_the_line(
         assert vault("book", "edit", tabs).code == 2
 
 
+@pytest.mark.slow
 def test_an_editor_that_goes_to_lines_otherwise(
     vault: Lineage, tabs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,8 @@ from tests.support.faults import Fuse
 from tests.support.houses import NOW, contents, end, house_at
 from tests.support.wrecks import canonical, died, rehearsed, spooled
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("restore", [False, True], ids=["fresh", "restored"])

@@ -20,6 +20,8 @@ from lineage.pipeline.upkeep.verification import verify
 from tests.support.bundles import TALK, bundle_of, told
 from tests.support.houses import house_at, turns
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def house(tmp_path: Path) -> Any:

@@ -26,6 +26,8 @@ from tests.support.faults import Fuse
 from tests.support.houses import NOW, contents, end, house_at
 from tests.support.wrecks import canonical, died, rehearsed, spooled
 
+pytestmark = pytest.mark.slow
+
 
 def stated(house: House, *texts: str, kind: str = "preference", **more: Any) -> list[Entry]:
     made = [new_entry(GLOBAL, kind, text, at=NOW, **{"source": "manual", **more}) for text in texts]

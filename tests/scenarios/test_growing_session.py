@@ -27,6 +27,8 @@ from lineage.pipeline.house import House, Outcome
 from lineage.store import LocalStore, MemoryStore
 from tests.support.houses import NOW, at, compact, contents, end, house_at, memory_house, turns
 
+pytestmark = pytest.mark.slow
+
 
 class Writer:
     """Writes records as Claude Code does: chained by uuid, a second apart."""

@@ -17,11 +17,12 @@ from lineage.core.passages import MOST
 from lineage.core.request import COMPACTION, SESSION_END, Request, request
 from lineage.core.sanitizer import BUILTIN, Ruleset
 from lineage.extract import digest
-from lineage.index import Index
+from lineage.index import Hit, Index
 from lineage.pipeline.capture.building import summary_of, transcript_of
 from lineage.pipeline.capture.compaction import compaction
 from lineage.pipeline.capture.session_end import session_end
 from lineage.pipeline.capture.source import observed
+from lineage.pipeline.finding import find
 from lineage.pipeline.house import House, Outcome
 from lineage.store import LocalStore, MemoryStore, Store
 from lineage.telemetry import Telemetry
@@ -50,7 +51,7 @@ def house_at(
         settings=settings or Settings(),
         now=now,
         new_id=lambda: f"write-{next(counter)}",
-        rules=rules,
+        own_rules=rules,
     )
     try:
         yield house
@@ -150,3 +151,8 @@ def counted(house: House) -> list[tuple[Any, ...]]:
     """Every capture and compaction that telemetry counted."""
     with contextlib.closing(sqlite3.connect(house.telemetry.path)) as database:
         return database.execute("select * from captures order by stem, kind").fetchall()
+
+
+def search(house: House, query: str, agent_id: str | None, limit: int, *, by_passage: bool = False) -> list[Hit]:
+    """What `find` finds."""
+    return list(find(house, query, agent_id, limit, by_passage=by_passage).hits)

@@ -14,10 +14,11 @@ from lineage.core.archive import ARCHIVE
 from lineage.core.book_paths import ref_of
 from lineage.core.documents import Artifact, Manifest, Tombstone
 from lineage.core.identity import DEFAULT_AGENT, TOKEN, session_token
-from lineage.core.job import Job
+from lineage.core.job import REMOVAL, Job
 from lineage.core.links import one_line
 from lineage.errors import FormatError, NotFoundError, WorkspaceError
 from lineage.harness.signals import signal
+from lineage.pipeline import embedding
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.forgetting import Taught, forget_taught, own_books, taught, text_without
@@ -25,8 +26,6 @@ from lineage.pipeline.lookup import resolve
 from lineage.pipeline.publishing import projected_agents, publish_all
 from lineage.pipeline.reading import readable_at
 from lineage.store import read_or_none
-
-REMOVAL = "remove"
 
 _AGAIN = "what came back goes with `lineage remove {} --again`"
 
@@ -107,9 +106,10 @@ def finish_removal(house: House, job: Job) -> tuple[list[str], int]:
     spooled = house.canon.spool.discard(job.token) + _discarded_signals(house, job.token)
     spooled += house.canon.checkpoints.discard(job.token)
     house.canon.blocks.clear()
-    rows = house.index.forget(job.token) + house.telemetry.forget(job.token)
+    rows = house.index.forget(job.token) + house.telemetry.forget(job.token) + embedding.prune(house)
     publish_all(house)
     house.index.scrub()
+    embedding.scrub(house)
     house.telemetry.scrub()
     house.canon.store.tidy()
     house.canon.spool.clear(job)
@@ -242,7 +242,7 @@ def _receipt(house: House, target: _Target, job: Job, *, spooled: list[str], row
         entries=target.taught.entries,
         checked_files=len(others),
         elsewhere=[key for key in others if key in target.taught.damaged or _holds(house, key, target)],
-        out_of_reach=_out_of_reach(target),
+        out_of_reach=_out_of_reach(house, target),
     )
 
 
@@ -261,7 +261,7 @@ def _holds(house: House, key: str, target: _Target) -> bool:
     return False
 
 
-def _out_of_reach(target: _Target) -> list[str]:
+def _out_of_reach(house: House, target: _Target) -> list[str]:
     """What holds the session's text and is not lineage's."""
     where = f": ~/.claude/projects/*/{target.session_id}.jsonl" if target.harness == "claude-code" else ""
     return [
@@ -269,4 +269,11 @@ def _out_of_reach(target: _Target) -> list[str]:
         "the workspace's git history",
         "copies that a sync client or a backup made",
         "Obsidian's trash (.trash/)",
+        *_sent_away(house),
     ]
+
+
+def _sent_away(house: House) -> list[str]:
+    """Where passages were sent to be embedded, as far as this machine's configuration still says."""
+    place = house.embedding.embedder.place if house.embedding else ""
+    return [f"what {place} kept of the redacted passages that it embedded"] if place else []
