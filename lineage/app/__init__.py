@@ -32,10 +32,14 @@ Result = TypeVar("Result")
 
 
 def workspace_root(option: str | None, environment: Mapping[str, str] | None = None) -> Path:
-    """`--workspace`, else LINEAGE_WORKSPACE, else SIGNET_WORKSPACE, else `~/.agents`. (format: Workspace)"""
+    """`--workspace`, else LINEAGE_WORKSPACE, else SIGNET_WORKSPACE, else `~/.agents`. Raises WorkspaceError for
+    the home folder of somebody who is not there. (format: Workspace)"""
     variables = os.environ if environment is None else environment
     named = option or next((variables[name] for name in _VARIABLES if variables.get(name)), _DEFAULT)
-    return Path(named).expanduser().absolute()
+    try:
+        return Path(named).expanduser().absolute()
+    except RuntimeError as error:
+        raise WorkspaceError(f"there is no home folder for {named!r}", hint="name the folder itself") from error
 
 
 def machine_file(environment: Mapping[str, str], home: Path) -> Path:

@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lineage.config.embedding import LOCAL, NONE, EmbeddingSettings
 from lineage.pipeline.embedding import Embedding
+from lineage.store.platform import expanded
 
 if TYPE_CHECKING:
     from lineage.extract.embedding.port import Embedder
@@ -29,7 +29,7 @@ def embedder_of(settings: EmbeddingSettings, environment: Mapping[str, str]) -> 
     if settings.provider == LOCAL:
         from lineage.extract.embedding.local import Local, packaged
 
-        return Local(Path(settings.model).expanduser() if settings.model else packaged())
+        return Local(expanded(settings.model) if settings.model else packaged())
     from lineage.extract.embedding.remote import Remote
 
     key = environment.get(settings.key_variable, "") if settings.key_variable else ""

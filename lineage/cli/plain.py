@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from lineage.app import workspace_root
 
+_MOST_DIGITS = 18
+
 
 class Option(NamedTuple):
     """An option by the `name` of its value. `words` are what is typed, "--name" where there are none; `least` says that
@@ -54,8 +56,8 @@ def started(arguments: Sequence[str], homes: Mapping[str, str]) -> Callable[[], 
     first, values = _read(arguments[:place], [WORKSPACE]), _read(arguments[place + 1 :], [*command.options, WORKSPACE])
     if first is None or values is None:
         return None
-    root = workspace_root(values.pop(WORKSPACE.name) or first[WORKSPACE.name])
-    return lambda: command.run(root, values)
+    named = values.pop(WORKSPACE.name) or first[WORKSPACE.name]
+    return lambda: command.run(workspace_root(named), values)
 
 
 def _read(words: Sequence[str], options: Sequence[Option]) -> dict[str, Any] | None:
@@ -82,4 +84,5 @@ def _value(option: Option, joined: str | None, rest: Iterator[str]) -> str | int
         return None
     if option.least is None:
         return text
-    return int(text) if text.isascii() and text.isdecimal() and int(text) >= option.least else None
+    is_number = len(text) <= _MOST_DIGITS and text.isascii() and text.isdecimal()
+    return int(text) if is_number and int(text) >= option.least else None

@@ -133,3 +133,12 @@ def _renamed(temporary: Path, path: Path) -> bool:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code), str(path))
     return True
+
+
+def expanded(path: str | Path) -> Path:
+    """A path with `~` resolved; as it is where that is the home of somebody who isn't there: whoever reads it says that
+    there is nothing."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)

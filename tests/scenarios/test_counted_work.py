@@ -255,4 +255,5 @@ def test_the_lines_of_hooks_and_scripts_are_read_without_click() -> None:
     assert started(["session-end", "--reason", "-x"], PLAIN) is None
     assert started(["context", "--budget", "-1"], PLAIN) is None
     assert started(["context", "--budget", "many"], PLAIN) is None
+    assert started(["context", "--budget", "9" * 5000], PLAIN) is None
     assert started(["search", "session-end"], PLAIN) is None

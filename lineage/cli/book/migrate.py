@@ -34,8 +34,9 @@ def command(root: Path, paths: Sequence[str], agent_id: str | None, dry_run: boo
     """
     from lineage.app import caller, with_house
     from lineage.pipeline.knowledge.migrating import Asked, migrate
+    from lineage.store.platform import expanded
 
-    named = tuple(Path(path).expanduser().absolute() for path in paths)
+    named = tuple(expanded(path).absolute() for path in paths)
     asked = Asked(paths=named, root=root, agent_id=agent_id, is_dry=dry_run)
     found = with_house(root, lambda house: migrate(house, asked, caller()), writes=not dry_run)
     if as_json:

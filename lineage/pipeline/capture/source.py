@@ -2,7 +2,6 @@
 
 from collections.abc import Set
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from lineage.config import Settings
 from lineage.core import transcript
@@ -14,6 +13,7 @@ from lineage.core.sentence import without_markup
 from lineage.core.turns import USER, Turn, identified, renumbered
 from lineage.errors import InvalidInput
 from lineage.harness import adapter_of, checked_name
+from lineage.store.platform import expanded
 
 _LONGEST_TITLE = 80
 
@@ -87,15 +87,8 @@ def _read(request: Request) -> Capture:
 
         return generic.inline(request.transcript)
     if request.transcript_path:
-        return adapter_of(request.harness).read(_expanded(request.transcript_path), request.identity.session_id)
+        return adapter_of(request.harness).read(expanded(request.transcript_path), request.identity.session_id)
     return Capture(turns=())
-
-
-def _expanded(path: str) -> Path:
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:  # `~` of a user that there isn't: the adapter says that it cannot read it
-        return Path(path)
 
 
 def _turns(raw: tuple[Turn, ...], sanitizer: Sanitizer, settings: Settings, token: str) -> tuple[Turn, ...]:
