@@ -244,9 +244,15 @@ class Archives:
         if kept:
             whole = narrowed(catalog.bundle, members_of(kept))
             self._write(catalog.part.next, whole, packed(whole, kept), kept)
-        self.store.delete(catalog.part.path)
-        self.store.delete(catalog.part.catalog)
+        self._end(catalog.part)
         self._seen.contents = None
+
+    def _end(self, part: Part) -> None:
+        """Deletes a revision, after those before it that a writer who died left: none of them may be in force again."""
+        slot = {found for found, _ in self._stamps(part.month) if found.slot == part.slot}
+        for found in sorted(found for found in slot if found <= part):
+            self.store.delete(found.path)
+            self.store.delete(found.catalog)
 
     def _write(self, part: Part, bundle: "Bundle", data: bytes, files: Mapping[str, bytes]) -> None:
         self._describe(part, bundle)

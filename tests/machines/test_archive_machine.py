@@ -5,7 +5,7 @@ don't; writers die at any call; bundles' catalogs are lost; the store is tidied.
 and its stamps are those of a dictionary; equal stamps mean equal content.
 
 Fails with `plain` read behind the archive's listing, without `holds` in `create`, without `drop` in `delete`, with the
-lowest revision in force, and without the comparison in `give_way`.
+lowest revision in force, without the comparison in `give_way`, and where `_end` leaves older revisions.
 """
 
 import hashlib
@@ -192,3 +192,12 @@ def _bundle(files: dict[str, bytes]) -> Bundle:
 
 TestArchive = ArchiveMachine.TestCase
 TestArchive.settings = settings(settings.default, stateful_step_count=30)
+
+
+def test_what_a_writer_who_died_left_is_never_in_force_again() -> None:
+    """Found by the machine: a bundle lost its last artifact while an older revision lay there still."""
+    machine = ArchiveMachine()
+    machine.begin()
+    machine.die_in_a_drop(chosen={PATHS[1]}, death=3)
+    machine.delete(key=PATHS[0])
+    machine.what_is_read_and_listed_is_the_model_s()
