@@ -314,8 +314,10 @@ def test_a_second_watcher_is_refused_a_single_look_is_not(root: Path) -> None:
 
 
 def test_an_interrupt_ends_it_as_it_ends_other_commands(root: Path) -> None:
+    """A shell shows 130 in both cases: where the interrupt strikes while a class is made out of text, `python -m` ends
+    with the signal itself, although it was caught."""
     with running(root) as watch:
-        assert watch.ended(by=signal.SIGINT) == 130
+        assert watch.ended(by=signal.SIGINT) in {130, -signal.SIGINT}
     assert "interrupted" in watch.err
 
 
