@@ -1,6 +1,6 @@
 """Rows of sessions that have no files: enough of them, quickly, for what only the index has part in."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -47,20 +47,24 @@ def ledger_rows(now: str, inside: int, outside: int) -> Iterator[list[Row]]:
     prose = Prose(_SEED)
     ages = [(number + 1) * _WINDOW_DAYS * _DAY // (inside + 1) for number in range(inside)]
     older = [(_WINDOW_DAYS + 2) * _DAY + number * _DAY // 50 for number in range(outside)]
-    return _batches(row(prose, number, shifted(now, milliseconds=-age)) for number, age in enumerate([*ages, *older]))
+    return batches(
+        row(number, shifted(now, milliseconds=-age), prose.sentence()) for number, age in enumerate([*ages, *older])
+    )
 
 
 def passage_rows(now: str, sessions: int, passages: int, seed: int) -> Iterator[list[Row]]:
     """Batches of transcripts with so many passages each."""
     prose = Prose(seed)
     texts = (tuple(Passage(prose.text(900), 4 * n + 1, 4 * n + 4) for n in range(passages)) for _ in range(sessions))
-    return _batches(
-        replace(row(prose, number, now), source_kind=naming.TRANSCRIPT, passages=text)
-        for number, text in enumerate(texts)
-    )
+    return batches(talk(number, now, text, prose.sentence()) for number, text in enumerate(texts))
 
 
-def row(prose: Prose, number: int, at: str) -> Row:
+def talk(number: int, at: str, passages: Sequence[Passage], sentence: str = "") -> Row:
+    """The row of a made-up session's transcript."""
+    return replace(row(number, at, sentence), source_kind=naming.TRANSCRIPT, passages=tuple(passages))
+
+
+def row(number: int, at: str, sentence: str = "") -> Row:
     """The row of a made-up session that ended then."""
     token = f"{number:016d}"
     stem = naming.stem(at, token)
@@ -77,11 +81,12 @@ def row(prose: Prose, number: int, at: str) -> Row:
         membership_ts=at,
         manifest_path=naming.artifact_path(stem, naming.MANIFEST),
         content_sha256=stem,
-        memory_sentence=prose.sentence(),
+        memory_sentence=sentence,
     )
 
 
-def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+def batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """As many rows at once as are written at once."""
     taken = iter(rows)
     while batch := list(islice(taken, _BATCH)):
         yield batch

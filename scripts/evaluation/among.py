@@ -15,6 +15,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
+from benchmarks.rows import batches, talk
+
 from evaluation.material import Material, Question
 from evaluation.measures import Measures, measured_from, p95
 from evaluation.rankers import MOST, Lineage, captured, unpruned
@@ -26,7 +28,6 @@ from lineage.pipeline.house import House
 _SEED = 8
 _WORDS = 155  # of a passage
 _A_SESSION = 8  # passages
-_BATCH = 500  # sessions
 _ROUNDS = 3
 _AT = "2023-06-20T10:30:00.000Z"
 _LENGTHS = ((3, 8), (5, 12))
@@ -114,9 +115,8 @@ def _line(
 
 def _widen(house: House, texts: Iterator[str], count: int) -> None:
     """Adds rows that have no files. Raises SystemExit where there is too little text."""
-    rows = _rows(islice(texts, count))
     added = 0
-    while batch := list(islice(rows, _BATCH)):
+    for batch in batches(_rows(islice(texts, count))):
         house.index.upsert(batch)
         added += sum(len(row.passages) for row in batch)
     if added < count:
@@ -126,7 +126,7 @@ def _widen(house: House, texts: Iterator[str], count: int) -> None:
 def _rows(texts: Iterator[str]) -> Iterator[Row]:
     number = 0
     while found := list(islice(texts, _A_SESSION)):
-        yield _row(number, [Passage(text, place, place) for place, text in enumerate(found, 1)])
+        yield talk(number, _AT, [Passage(text, place, place) for place, text in enumerate(found, 1)])
         number += 1
 
 
@@ -146,32 +146,3 @@ def _of_folder(folder: Path) -> Iterator[str]:
                 if passage.text not in seen:
                     seen.add(passage.text)
                     yield passage.text
-
-
-def _row(number: int, text: Sequence[Passage]) -> Row:
-    stem = f"other-{number:08d}"
-    return Row(
-        source_path=f"memory/{stem}.md",
-        source_sha256=stem,
-        source_kind="transcript",
-        agent_id="default",
-        session_id=stem,
-        session_key=None,
-        session_token=stem,
-        stem=stem,
-        project=None,
-        harness="generic",
-        captured_at=_AT,
-        started_at=_AT,
-        ended_at=_AT,
-        membership_ts=_AT,
-        manifest_path=f"memory/{stem}.md",
-        content_sha256=stem,
-        memory_sentence="",
-        memory_sentence_quality="ok",
-        title="",
-        private=0,
-        visible=1,
-        stamp="",
-        passages=tuple(text),
-    )
