@@ -6,6 +6,7 @@ from lineage.core import naming
 from lineage.core.body import HASH_SCOPE, body_sha256
 from lineage.core.documents import Artifact
 from lineage.core.identity import Identity
+from lineage.index import Index, row_of
 
 AT = "2026-11-20T10:30:00.000Z"
 PROJECT = "/home/ada/demo"
@@ -61,3 +62,8 @@ def artifact(kind: str = naming.SUMMARY, session: str = "s-1", at: str = AT, **c
 def capture(session: str = "s-1", at: str = AT, **changes: Any) -> tuple[Artifact, Artifact]:
     """Transcript and summary of one capture."""
     return artifact(naming.TRANSCRIPT, session, at, **changes), artifact(naming.SUMMARY, session, at, **changes)
+
+
+def add(index: Index, *documents: Artifact) -> None:
+    """The rows of artifacts that have no files."""
+    index.upsert(row_of(document, b"", "") for document in documents)

@@ -7,33 +7,19 @@ What each guard rests on:
 - common words: `pruned` in index/query.py; what it leaves out is found where there is room: the second look in `hits`.
 """
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 
 from lineage.core import naming, transcript
 from lineage.core.documents import Artifact
 from lineage.core.entry import TASK
 from lineage.core.turns import Turn
-from lineage.index import Index, row_of
+from lineage.index import Index
 from lineage.index.query import Ranking
-from tests.support.artifacts import AT, artifact, identity
+from tests.support.artifacts import AT, add, artifact, identity
 from tests.support.books import entry
 from tests.unit.index.test_books import book, files
 
 LATER = "2026-11-21T10:30:00.000Z"
-
-
-@pytest.fixture
-def index(tmp_path: Path) -> Iterator[Index]:
-    with closing(Index(tmp_path / "index.db")) as found:
-        yield found
-
-
-def add(index: Index, *documents: Artifact) -> None:
-    index.upsert(row_of(document, b"", "") for document in documents)
 
 
 def said(session: str, *texts: str, **more: object) -> Artifact:

@@ -4,10 +4,6 @@ What each guard rests on: `of_entries` and `_STATES` in index/filtering.py; `_LI
 index/searching.py; the conditions of `_RECALLED` in index/recalling.py; `pruned` and `quoted` in index/query.py.
 """
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 
 from lineage.core import book_changes as changes
@@ -16,23 +12,13 @@ from lineage.core.book_paths import BookRef
 from lineage.core.documents import Artifact
 from lineage.core.entry import TASK
 from lineage.core.turns import Turn
-from lineage.index import Index, Shelf, Shelves, row_of
+from lineage.index import Index, Shelf, Shelves
 from lineage.index.query import Ranking, Term, pruned, quoted
-from tests.support.artifacts import AT, artifact, identity
+from tests.support.artifacts import AT, add, artifact, identity
 from tests.support.books import entry
 from tests.unit.index.test_books import book, files
 
 LATER, LATEST = "2026-11-21T10:30:00.000Z", "2026-11-22T10:30:00.000Z"
-
-
-@pytest.fixture
-def index(tmp_path: Path) -> Iterator[Index]:
-    with closing(Index(tmp_path / "index.db")) as found:
-        yield found
-
-
-def add(index: Index, *documents: Artifact) -> None:
-    index.upsert(row_of(document, b"", "") for document in documents)
 
 
 def summary(session: str, text: str, **more: object) -> Artifact:

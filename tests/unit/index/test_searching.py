@@ -10,31 +10,19 @@ What each guard rests on:
 
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core import naming
-from lineage.core.documents import Artifact
 from lineage.core.entry import ASSISTANT_TURN, USER_TURN
-from lineage.index import MARK, Index, Recalled, row_of
-from tests.support.artifacts import AT, artifact, identity
+from lineage.index import MARK, Index, Recalled
+from tests.support.artifacts import AT, add, artifact, identity
 from tests.support.books import entry
 from tests.unit.index.test_books import book, files
 
 LATER, LATEST = "2026-11-21T10:30:00.000Z", "2026-11-22T10:30:00.000Z"
-
-
-@pytest.fixture
-def index(tmp_path: Path) -> Iterator[Index]:
-    with closing(Index(tmp_path / "index.db")) as found:
-        yield found
-
-
-def add(index: Index, *documents: Artifact) -> None:
-    index.upsert(row_of(document, b"", "") for document in documents)
 
 
 def shelve(index: Index, scope: str, kind: str, *texts: str, **more: object) -> list[str]:
