@@ -15,6 +15,7 @@ from lineage.app import open_house
 from lineage.harness.callers import MARKS
 from lineage.pipeline.upkeep.reindexing import ensure_indexed
 from lineage.pipeline.upkeep.verification import Finding, verify
+from tests.support import engines
 
 settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
@@ -29,6 +30,10 @@ _POINTERS = (
     "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "PI_CODING_AGENT_DIR",
     "OPENCLAW_STATE_DIR", "VISUAL", "EDITOR", *(name for mark in MARKS for name in mark.variables),
 )  # fmt: skip
+
+
+def pytest_unconfigure() -> None:
+    engines.end()
 
 
 @pytest.fixture(autouse=True)

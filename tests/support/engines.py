@@ -1,0 +1,36 @@
+"""The engines that a test run needs: started when first asked for, one of each, ended with the run."""
+
+import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from functools import cache
+from pathlib import Path
+from uuid import uuid4
+
+from lineage.store.objects import Bucket
+from tests.support import servers
+
+_STARTERS: dict[str, Callable[[Path], AbstractContextManager[servers.Server]]] = {
+    "seaweedfs": servers.seaweedfs,
+    "azurite": servers.azurite,
+}
+_running = ExitStack()
+
+
+@cache
+def object_store(kind: str = "seaweedfs") -> servers.Server:
+    """The server of a kind. Skips the test where it is not installed."""
+    folder = Path(_running.enter_context(tempfile.TemporaryDirectory(prefix="lineage-servers-")))
+    return _running.enter_context(_STARTERS[kind](folder / kind))
+
+
+def fresh_bucket(kind: str = "seaweedfs", locks: Path | None = None) -> Bucket:
+    """A store under a prefix that nobody used before."""
+    server = object_store(kind)
+    return Bucket(f"{server.url}/{uuid4().hex}", server.settings(), locks)
+
+
+def end() -> None:
+    """Ends every engine that was started."""
+    _running.close()
+    object_store.cache_clear()
