@@ -26,10 +26,18 @@ Result = TypeVar("Result")
 
 
 def workspace_root(option: str | None, environment: Mapping[str, str] | None = None) -> Path:
-    """`--workspace`, else LINEAGE_WORKSPACE, else SIGNET_WORKSPACE, else `~/.agents`. (format: Workspace)"""
+    """`--workspace`, else LINEAGE_WORKSPACE, else SIGNET_WORKSPACE, else the machine's configuration, else `~/.agents`;
+    of one in a bucket the folder that stands for it. (format: Workspace)
+
+    Raises InvalidInput for an address of no known kind.
+    """
+    from lineage.app.places import configured_workspace, folder_of
+    from lineage.core.address import is_address
+
     variables = os.environ if environment is None else environment
-    named = option or next((variables[name] for name in _VARIABLES if variables.get(name)), _DEFAULT)
-    return Path(named).expanduser().absolute()
+    named = option or next((variables[name] for name in _VARIABLES if variables.get(name)), None)
+    named = named or configured_workspace(variables) or _DEFAULT
+    return folder_of(named, variables) if is_address(named) else Path(named).expanduser().absolute()
 
 
 def now() -> str:
@@ -85,24 +93,24 @@ def open_house(root: Path, *, create: bool = False, asks_model: bool = True) -> 
     """The object graph of one workspace, with this machine's language model, if it has one and may be asked. The caller
     closes it."""
     from lineage.app.model import machine_file, model_of, read_machine_settings
+    from lineage.app.places import private_at, shown, store_at
     from lineage.app.redaction import rules_of
     from lineage.canon import Canon
     from lineage.index import Index
     from lineage.pipeline.house import House
-    from lineage.store import LocalStore
     from lineage.telemetry import Telemetry
 
-    store = LocalStore(root)
+    store = store_at(root)
     if not create and not store.is_there():
+        name = shown(root)
         raise WorkspaceError(
-            f"no workspace at {root}", hint=f"run `lineage init {root}`, or name another with `--workspace`"
+            f"no workspace at {name}", hint=f"run `lineage init {name}`, or name another with `--workspace`"
         )
     settings = _settings(store)
-    private = LocalStore(root / STATE, locks=root / STATE / "locks", private=True)
     machine = read_machine_settings(machine_file(os.environ, Path.home()))
     telemetry, moment = Telemetry(root / STATE / "runtime.db"), now()
     return House(
-        canon=Canon.over(store, private),
+        canon=Canon.over(store, private_at(root)),
         index=Index(root / STATE / "index.db"),
         telemetry=telemetry,
         settings=settings,
@@ -115,11 +123,11 @@ def open_house(root: Path, *, create: bool = False, asks_model: bool = True) -> 
 
 def rules_at(root: Path) -> "Rules":
     """The redaction rules of the workspace, ours where there is none."""
+    from lineage.app.places import store_at
     from lineage.app.redaction import Rules, rules_of
     from lineage.core.sanitizer import BUILTIN
-    from lineage.store import LocalStore
 
-    store = LocalStore(root)
+    store = store_at(root)
     return rules_of(store, _settings(store)) if store.is_there() else Rules(BUILTIN)
 
 

@@ -59,9 +59,9 @@ def import_history(root: Path, asked: Wanted, progress: Progress) -> "tuple[Impo
 
 def estimate(root: Path, asked: Wanted, progress: Progress) -> "Estimate":
     """What an import would do. No workspace is made where there is none."""
+    from lineage.app.places import store_at
     from lineage.pipeline.incoming import importing
-    from lineage.store import LocalStore
 
-    if not LocalStore(root).is_there():
+    if not store_at(root).is_there():
         return importing.estimate(None, asked, progress)
     return with_house(root, lambda house: importing.estimate(house, asked, progress), needs_index=False)

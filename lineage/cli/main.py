@@ -47,6 +47,7 @@ COMMANDS = {
     "archive": "lineage.cli.archive",
     "serve": "lineage.cli.serve",
     "mcp": "lineage.cli.mcp",
+    "store": "lineage.cli.store",
 }
 
 

@@ -32,6 +32,7 @@ def command(root: Path, host: str, port: int, names: Sequence[str], check: bool,
     from lineage.app import caller, open_house, serving, with_house
     from lineage.app.extras import need
     from lineage.app.model import machine_file, read_machine_settings
+    from lineage.app.places import shown
 
     need("web", "starlette", "uvicorn", "jinja2")
     from lineage.web.application import serve
@@ -42,7 +43,7 @@ def command(root: Path, host: str, port: int, names: Sequence[str], check: bool,
     token = serving.taken_token(os.environ, is_local=is_local, configured=configured)
     open_house(root).close()
     with serving.bound(host, port) as listening:
-        where = {"url": serving.address(listening), "workspace": str(root), "token": token is not None}
+        where = {"url": serving.address(listening), "workspace": shown(root), "token": token is not None}
         _say(where, as_json=as_json, goes_on=not check)
         if check:
             return 0

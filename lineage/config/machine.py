@@ -47,12 +47,20 @@ class WebSettings:
 
 @dataclass(frozen=True, slots=True)
 class MachineSettings:
+    """`workspace`: where the memory is, unless a command or the environment says so; "" for the default place.
+    `bucket`: how buckets are reached, endpoint, region and credentials by the names that obstore gives them."""
+
     model: ModelSettings = ModelSettings()
     web: WebSettings = WebSettings()
+    workspace: str = ""
+    bucket: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 _MODEL = "model"
 _WEB = "web"
+_BUCKET = "bucket"
+_WORKSPACE = "workspace"
+_TABLES = (_MODEL, _WEB, _BUCKET)
 _RANGES = {
     "timeout_seconds": (1, 600),
     "max_prompt_chars": (4_000, 1_000_000),
@@ -70,9 +78,23 @@ def machine_settings(text: str, file: str) -> MachineSettings:
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{file} is not valid TOML: {error}", hint=f"mend {file}") from error
     for name, values in tables.items():
-        if name not in (_MODEL, _WEB) or not isinstance(values, dict):
-            raise _unknown(file, name, [_MODEL, _WEB])
-    return MachineSettings(_model(file, tables.get(_MODEL, {})), _web(file, tables.get(_WEB, {})))
+        if name == _WORKSPACE and isinstance(values, str):
+            continue
+        if name not in _TABLES or not isinstance(values, dict):
+            raise _unknown(file, name, [*_TABLES, _WORKSPACE])
+    return MachineSettings(
+        _model(file, tables.get(_MODEL, {})),
+        _web(file, tables.get(_WEB, {})),
+        tables.get(_WORKSPACE, ""),
+        _bucket(file, tables.get(_BUCKET, {})),
+    )
+
+
+def _bucket(file: str, table: Mapping[str, Any]) -> Mapping[str, str]:
+    for key, value in table.items():
+        if not isinstance(value, str | bool | int):
+            raise InvalidInput(f"{file}: {_BUCKET}.{key} is {type(value).__name__}, not str")
+    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in table.items()}
 
 
 def _web(file: str, table: Mapping[str, Any]) -> WebSettings:

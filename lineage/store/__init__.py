@@ -1,9 +1,20 @@
-"""Bytes under keys: one small protocol, a folder (`local`) and a dictionary (`memory`) behind it.
+"""Bytes under keys: one small protocol; a folder (`local`), a bucket (`objects`) and a dictionary (`memory`) behind it.
 
-Nothing above this package may assume that a store is a folder: an object store with conditional writes joins later.
+Nothing above this package may assume that a store is a folder. `objects` needs obstore, and is imported where a bucket
+is asked for.
 """
 
-from lineage.store.base import Blob, BusyError, ConflictError, Entry, ExistsError, MissingError, Store, checked_key
+from lineage.store.base import (
+    Blob,
+    BusyError,
+    ConflictError,
+    Entry,
+    ExistsError,
+    MissingError,
+    Store,
+    StoreAway,
+    checked_key,
+)
 from lineage.store.lease import Lease, LeaseLost, lease
 from lineage.store.local import LocalStore
 from lineage.store.memory import MemoryStore
@@ -21,6 +32,7 @@ __all__ = [
     "MemoryStore",
     "MissingError",
     "Store",
+    "StoreAway",
     "checked_key",
     "commit",
     "lease",

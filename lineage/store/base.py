@@ -44,6 +44,12 @@ class ConflictError(LineageError):
     default_hint = "somebody else wrote at the same time: run the command again"
 
 
+class StoreAway(WorkspaceError):
+    """A store behind a network does not answer, though it was asked again for a while."""
+
+    default_hint = "check the network and the endpoint, then run the command again; what waits in the spool is kept"
+
+
 class Store(Protocol):
     """Durable bytes under keys like `memory/x.md`. One conformance suite holds every implementation to this.
 

@@ -32,6 +32,7 @@ from lineage.store.base import (
     Entry,
     ExistsError,
     MissingError,
+    StoreAway,
     checked_key,
     checked_prefix,
     is_listed,
@@ -54,17 +55,12 @@ _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
 _TRANSIENT = frozenset({408, 425, 429})
 _COLLISION = "ConditionalRequestConflict"
+_NOT_IMPLEMENTED = 501
 _PAGE = 1000
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
 _CREDENTIALS = "give credentials in the environment or in [bucket] of ~/.config/lineage/config.toml"
 
 Result = TypeVar("Result")
-
-
-class StoreAway(WorkspaceError):
-    """The bucket does not answer, though it was asked again for a while. What hooks signal stays in the spool."""
-
-    default_hint = "check the network and the endpoint, then run the command again; what waits in the spool is kept"
 
 
 class _Refused(Exception):
@@ -290,7 +286,7 @@ def _is_transient(error: Exception) -> bool:
     status = _status(error)
     if status is None:
         return isinstance(error, GenericError) and "HTTP error" in str(error)
-    return status >= 500 or status in _TRANSIENT or _COLLISION in str(error)
+    return (status >= 500 and status != _NOT_IMPLEMENTED) or status in _TRANSIENT or _COLLISION in str(error)
 
 
 def _lacks_bucket(error: Exception) -> bool:

@@ -25,6 +25,7 @@ from lineage.pipeline.incoming.checkpointing import begun, checkpoint, offer
 from lineage.pipeline.incoming.locating import Machine, belonging, located
 from lineage.pipeline.incoming.settling import settled
 from lineage.pipeline.upkeep.recovery import resume, run
+from lineage.store import StoreAway
 from lineage.telemetry import Seen
 
 _MOST_ATTEMPTS = 5
@@ -92,7 +93,7 @@ def _check(rung: Rung, found: Signal) -> None:
 
 def _failed(house: House, rung: Rung, error: Exception, done: Drained) -> None:
     why = reason(error)
-    attempts = rung.attempts + (not isinstance(error, EngineMissing))
+    attempts = rung.attempts + (not isinstance(error, EngineMissing | StoreAway))
     if attempts >= _MOST_ATTEMPTS or isinstance(error, InvalidInput):
         house.canon.signals.give_up(rung, why)
         done.given_up.append((rung.key, why))
