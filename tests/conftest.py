@@ -32,6 +32,15 @@ _POINTERS = (
 )  # fmt: skip
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--store", choices=("folder", "bucket"), default="folder", help="where workspaces lie")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--store") == "bucket":
+        engines.use_bucket()
+
+
 def pytest_unconfigure() -> None:
     engines.end()
 

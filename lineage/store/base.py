@@ -95,6 +95,10 @@ class Store(Protocol):
         """The keys of a private store that others on this machine can read."""
         ...
 
+    def out_of_reach(self) -> tuple[str, ...]:
+        """What may go on holding what was deleted here, for people: no store reaches it."""
+        ...
+
     def tidy(self) -> int:
         """Collects what writers that died left behind and nobody will use; how much it was."""
         ...

@@ -123,6 +123,12 @@ class Bucket:
     def exposed(self) -> tuple[str, ...]:
         return ()
 
+    def out_of_reach(self) -> tuple[str, ...]:
+        return (
+            "what the bucket itself keeps of deleted objects: versions, soft delete, object lock, replicas",
+            "copies that a mirror or a backup made",
+        )
+
     def tidy(self) -> int:
         return 0
 

@@ -30,6 +30,16 @@ def fresh_bucket(kind: str = "seaweedfs", locks: Path | None = None) -> Bucket:
     return Bucket(f"{server.url}/{uuid4().hex}", server.settings(), locks)
 
 
+def use_bucket() -> None:
+    """From now on workspaces lie in buckets, those in memory too. To be called before any test is imported."""
+    from lineage import store
+    from lineage.app import places
+    from tests.support.shadowing import Shadowed
+
+    places.store_at = Shadowed  # type: ignore[assignment]
+    store.MemoryStore = fresh_bucket  # type: ignore[assignment,misc]
+
+
 def end() -> None:
     """Ends every engine that was started."""
     _running.close()

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lineage.app import places
 from lineage.canon import Canon
 from lineage.config import Settings
 from lineage.core import naming
@@ -44,7 +45,9 @@ def house_at(
     counter = itertools.count(1)
     state = root / ".lineage"
     house = House(
-        canon=Canon.over(store or LocalStore(root), private or LocalStore(state, locks=state / "locks", private=True)),
+        canon=Canon.over(
+            store or places.store_at(root), private or LocalStore(state, locks=state / "locks", private=True)
+        ),
         index=Index(state / "index.db"),
         telemetry=Telemetry(state / "runtime.db"),
         settings=settings or Settings(),

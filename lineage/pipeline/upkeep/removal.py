@@ -242,7 +242,7 @@ def _receipt(house: House, target: _Target, job: Job, *, spooled: list[str], row
         entries=target.taught.entries,
         checked_files=len(others),
         elsewhere=[key for key in others if key in target.taught.damaged or _holds(house, key, target)],
-        out_of_reach=_out_of_reach(target),
+        out_of_reach=_out_of_reach(house, target),
     )
 
 
@@ -261,12 +261,10 @@ def _holds(house: House, key: str, target: _Target) -> bool:
     return False
 
 
-def _out_of_reach(target: _Target) -> list[str]:
+def _out_of_reach(house: House, target: _Target) -> list[str]:
     """What holds the session's text and is not lineage's."""
     where = f": ~/.claude/projects/*/{target.session_id}.jsonl" if target.harness == "claude-code" else ""
     return [
         f"the transcript that {target.harness or 'the harness'} keeps itself{where}",
-        "the workspace's git history",
-        "copies that a sync client or a backup made",
-        "Obsidian's trash (.trash/)",
+        *house.canon.store.out_of_reach(),
     ]
