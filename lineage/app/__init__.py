@@ -92,13 +92,12 @@ def _run(house: "House", use_case: Callable[["House"], Result], *, writes: bool,
 def open_house(root: Path, *, create: bool = False, asks_model: bool = True) -> "House":
     """The object graph of one workspace, with this machine's language model, if it has one and may be asked. The caller
     closes it."""
+    from lineage.app.indexing import databases_of
     from lineage.app.model import machine_file, model_of, read_machine_settings
     from lineage.app.places import private_at, shown, store_at
     from lineage.app.redaction import rules_of
     from lineage.canon import Canon
-    from lineage.index import Index
     from lineage.pipeline.house import House
-    from lineage.telemetry import Telemetry
 
     store = store_at(root)
     if not create and not store.is_there():
@@ -108,10 +107,11 @@ def open_house(root: Path, *, create: bool = False, asks_model: bool = True) -> 
         )
     settings = _settings(store)
     machine = read_machine_settings(machine_file(os.environ, Path.home()))
-    telemetry, moment = Telemetry(root / STATE / "runtime.db"), now()
+    private, moment = private_at(root), now()
+    index, telemetry = databases_of(root, private)
     return House(
-        canon=Canon.over(store, private_at(root)),
-        index=Index(root / STATE / "index.db"),
+        canon=Canon.over(store, private),
+        index=index,
         telemetry=telemetry,
         settings=settings,
         now=moment,

@@ -48,11 +48,13 @@ class WebSettings:
 @dataclass(frozen=True, slots=True)
 class MachineSettings:
     """`workspace`: where the memory is, unless a command or the environment says so; "" for the default place.
+    `index`: the PostgreSQL database that holds rows and runtime state, "" for files beside the workspace.
     `bucket`: how buckets are reached, endpoint, region and credentials by the names that obstore gives them."""
 
     model: ModelSettings = ModelSettings()
     web: WebSettings = WebSettings()
     workspace: str = ""
+    index: str = field(default="", repr=False)
     bucket: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
@@ -60,6 +62,7 @@ _MODEL = "model"
 _WEB = "web"
 _BUCKET = "bucket"
 _WORKSPACE = "workspace"
+_INDEX = "index"
 _TABLES = (_MODEL, _WEB, _BUCKET)
 _RANGES = {
     "timeout_seconds": (1, 600),
@@ -78,14 +81,15 @@ def machine_settings(text: str, file: str) -> MachineSettings:
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{file} is not valid TOML: {error}", hint=f"mend {file}") from error
     for name, values in tables.items():
-        if name == _WORKSPACE and isinstance(values, str):
+        if name in (_WORKSPACE, _INDEX) and isinstance(values, str):
             continue
         if name not in _TABLES or not isinstance(values, dict):
-            raise _unknown(file, name, [*_TABLES, _WORKSPACE])
+            raise _unknown(file, name, [*_TABLES, _WORKSPACE, _INDEX])
     return MachineSettings(
         _model(file, tables.get(_MODEL, {})),
         _web(file, tables.get(_WEB, {})),
         tables.get(_WORKSPACE, ""),
+        tables.get(_INDEX, ""),
         _bucket(file, tables.get(_BUCKET, {})),
     )
 

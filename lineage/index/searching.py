@@ -8,7 +8,7 @@ goes before what is mentioned once. Of equal scores the newer goes first, then t
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from lineage.core.passages import MOST
 from lineage.core.query import Query
@@ -17,7 +17,7 @@ from lineage.index import books, filtering, texts
 from lineage.index.books import EntryRow
 from lineage.index.filtering import SPEAKER
 from lineage.index.query import bounded, pruned, shown
-from lineage.index.terms import weighed
+from lineage.index.terms import FtsVocabulary, Vocabulary, weighed
 
 MARK = ("\x02", "\x03")  # around the words of a snippet that matched
 ENTRY = "entry"
@@ -25,8 +25,8 @@ ENTRY = "entry"
 _DECAY = 0.2  # what each next passage of a session counts of the one before it; measured, see scripts/eval
 _COUNTED_PASSAGES = 4
 _LEAST_RANKED, _RANKED_PER_RESULT = 200, 20
-_EVERY = -1
-_SNIPPET_WORDS = 24
+EVERY = -1
+SNIPPET_WORDS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Hit:
     entry: EntryRow | None = None
 
 
-class _Ranked(NamedTuple):
+class Ranked(NamedTuple):
     """A row that was found. `key` is what makes one result: a session's token, or an entry's own number."""
 
     number: int
@@ -93,56 +93,47 @@ _ENTRY = f"""
     where e.id = -?
 """
 _SNIPPET = f"""
-    select snippet(search, -1, '{MARK[0]}', '{MARK[1]}', ' … ', {_SNIPPET_WORDS}), turns
+    select snippet(search, -1, '{MARK[0]}', '{MARK[1]}', ' … ', {SNIPPET_WORDS}), turns
     from search where search match ? and rowid = ?
 """
 _BEGINNING = "select substr(body, 1, 160), turns from search where rowid = ?"
 
 
-def hits(
-    connection: sqlite3.Connection, query: Query, agent_id: str | None, limit: int, *, by_passage: bool = False
-) -> list[Hit]:
+class Engine(Vocabulary, Protocol):
+    """Full text, and what goes with it."""
+
+    def ranked(self, query: Query, agent_id: str | None, expression: str, most: int) -> list[Ranked]:
+        """The rows that are found and may be shown, best first: the best `most` that match (`EVERY`: all), with all
+        that rank equal. Of a query without words those that its filters let through."""
+
+    def shown(self, expression: str, ranked: Sequence[Ranked]) -> list[Hit]:
+        """The hits of ranked rows; they are read here, for the few that are shown."""
+
+
+def hits(engine: Engine, query: Query, agent_id: str | None, limit: int, *, by_passage: bool = False) -> list[Hit]:
     """The best passage of each session (or each passage) and every entry that the query finds, best first; the newest
     where it has filters alone."""
     if query.is_empty:
         return []
-    terms = weighed(connection, query)
+    terms = weighed(engine, query)
     whole = bounded(" OR ".join(term.expression for term in terms), query.phrases, query.without)
     if not whole and (query.words or query.phrases):
         return []
     is_pruned = bool(terms) and not query.phrases
     first, marked = (bounded(pruned(terms), (), query.without), shown(terms)) if is_pruned else (whole, whole)
     most = max(_LEAST_RANKED, _RANKED_PER_RESULT * limit)
-    found = _results(_ranked(connection, query, agent_id, first, most), by_passage=by_passage)[:limit]
+    found = _results(engine.ranked(query, agent_id, first, most), by_passage=by_passage)[:limit]
     if len(found) < limit and (first != whole or not terms or sum(term.count for term in terms) > most):
         marked = whole
-        found = _results(_ranked(connection, query, agent_id, whole, _EVERY), by_passage=by_passage)[:limit]
-    return [_hit(connection, marked, ranked) for ranked in found]
+        found = _results(engine.ranked(query, agent_id, whole, EVERY), by_passage=by_passage)[:limit]
+    return engine.shown(marked, found)
 
 
-def _ranked(
-    connection: sqlite3.Connection, query: Query, agent_id: str | None, expression: str, most: int
-) -> list[_Ranked]:
-    """The rows that are found and may be shown, best first: the best `most` that match, with all that rank equal."""
-    sql = _RANKED.format(
-        found=_FOUND if expression else _LISTED,
-        passages=MOST,
-        artifacts=filtering.of_artifacts(query.filters),
-        entries=filtering.of_entries(query.filters),
-    )
-    values = {
-        **filtering.values(query.filters, agent_id),
-        "words": expression,
-        "most": most if most != _EVERY else 1 << 40,
-    }
-    return [_Ranked(*row[:-1]) for row in connection.execute(sql, values)]
-
-
-def _results(ranked: Sequence[_Ranked], *, by_passage: bool) -> list[_Ranked]:
+def _results(ranked: Sequence[Ranked], *, by_passage: bool) -> list[Ranked]:
     """One row for each result, its best, with the result's score; best first, of equals the newer."""
     if by_passage:
         return list(ranked)
-    of_result: dict[str | int, list[_Ranked]] = {}
+    of_result: dict[str | int, list[Ranked]] = {}
     for row in ranked:
         of_result.setdefault(row.key, []).append(row)
     scored = [
@@ -156,7 +147,28 @@ def _together(scores: Iterable[float]) -> float:
     return sum(score * _DECAY**place for place, score in enumerate(scores))
 
 
-def _hit(connection: sqlite3.Connection, expression: str, ranked: _Ranked) -> Hit:
+class Fts(FtsVocabulary):
+    """The full-text table of SQLite."""
+
+    def ranked(self, query: Query, agent_id: str | None, expression: str, most: int) -> list[Ranked]:
+        sql = _RANKED.format(
+            found=_FOUND if expression else _LISTED,
+            passages=MOST,
+            artifacts=filtering.of_artifacts(query.filters),
+            entries=filtering.of_entries(query.filters),
+        )
+        values = {
+            **filtering.values(query.filters, agent_id),
+            "words": expression,
+            "most": most if most != EVERY else 1 << 40,
+        }
+        return [Ranked(*row[:-1]) for row in self.connection.execute(sql, values)]
+
+    def shown(self, expression: str, ranked: Sequence[Ranked]) -> list[Hit]:
+        return [_hit(self.connection, expression, one) for one in ranked]
+
+
+def _hit(connection: sqlite3.Connection, expression: str, ranked: Ranked) -> Hit:
     """The hit of a ranked row; it is read here, for the few that are shown."""
     number, score = ranked.number, ranked.score
     asked = (_SNIPPET, (expression, number)) if expression else (_BEGINNING, (number,))
@@ -167,18 +179,12 @@ def _hit(connection: sqlite3.Connection, expression: str, ranked: _Ranked) -> Hi
         shown = (joined(snippet), project, at, sentence, texts.turns_of(turns))
         return Hit(session_id, token, agent_id, kind, path, score, *shown)
     session_id, token, agent_id, project, *values = connection.execute(_ENTRY, (number,)).fetchone()
-    entry = books.entry_row(values)
+    return entry_hit(books.entry_row(values), (session_id, token, agent_id, project), score, joined(snippet))
+
+
+def entry_hit(entry: EntryRow, spoken: tuple[str | None, ...], score: float, snippet: str) -> Hit:
+    """The hit of an entry; `spoken` are id, token, agent and project of the session that it came from, if any."""
+    session_id, token, agent_id, project = spoken
     agent = entry.scope.removeprefix(books.AGENT) if entry.scope.startswith(books.AGENT) else agent_id
-    return Hit(
-        session_id,
-        token,
-        agent,
-        ENTRY,
-        entry.path,
-        score,
-        joined(snippet),
-        project,
-        entry.at or None,
-        None,
-        entry=entry,
-    )
+    found = (session_id, token, agent, ENTRY, entry.path, score, snippet, project, entry.at or None, None)
+    return Hit(*found, entry=entry)

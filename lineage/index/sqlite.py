@@ -3,9 +3,8 @@
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from lineage.core.body import cleaned
 from lineage.core.ledger import Ledger, grouped
@@ -13,6 +12,7 @@ from lineage.core.query import Query, parsed
 from lineage.core.window import Window
 from lineage.errors import DamagedIndex, LineageError
 from lineage.index import books, ledger, recalling, schema, searching, texts
+from lineage.index.base import Known, SessionRow
 from lineage.index.books import EntryRow, Shelves
 from lineage.index.gate import ask_the_gate
 from lineage.index.recalling import Recalled
@@ -48,35 +48,7 @@ _OLDEST_MANIFEST = """
 """
 
 
-class Known(NamedTuple):
-    """What the index remembers of a file: enough to tell whether it changed."""
-
-    path: str
-    stamp: str
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class SessionRow:
-    """A session as lists show it: its manifest's facts and the newest sentence."""
-
-    session_id: str
-    session_key: str | None
-    session_token: str
-    agent_id: str
-    project: str | None
-    harness: str
-    title: str
-    started_at: str | None
-    ended_at: str | None
-    membership_ts: str
-    memory_sentence: str
-    manifest_path: str
-    captures: int
-    private: bool
-
-
-class Index:
+class SqliteIndex:
     """Rows and full text of one workspace. A missing, old or damaged database is begun anew.
 
     `is_new` says that its rows are not yet those of the files: a reindex is due before anything is asked.
@@ -90,6 +62,9 @@ class Index:
         except DamagedIndex:
             discard(path)
             self._connection = self._open()
+
+    def out_of_reach(self) -> tuple[str, ...]:
+        return ()
 
     def close(self) -> None:
         self._connection.close()
@@ -206,7 +181,7 @@ class Index:
         """
         asked = parsed(query) if isinstance(query, str) else query
         with guarded(self.path):
-            return searching.hits(self._connection, asked, agent_id, limit, by_passage=by_passage)
+            return searching.hits(searching.Fts(self._connection), asked, agent_id, limit, by_passage=by_passage)
 
     def recalled(
         self,

@@ -1,10 +1,11 @@
-"""The stores that every contract of the lower floors is run on."""
+"""The stores and the indexes that every contract of the lower floors is run on."""
 
 from pathlib import Path
 
 import pytest
 
 from lineage.store import Store
+from tests.support.indexes import OPENERS as INDEXES
 from tests.support.stores import OPENERS, SERVERS
 
 
@@ -12,3 +13,10 @@ from tests.support.stores import OPENERS, SERVERS
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """An empty store of each implementation."""
     return (OPENERS | SERVERS)[request.param](tmp_path)
+
+
+@pytest.fixture(params=INDEXES, scope="session")
+def engine(request: pytest.FixtureRequest) -> str:
+    """The name of each engine of the index. (tests/support/indexes.py)"""
+    name: str = request.param
+    return name

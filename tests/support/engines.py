@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from lineage.store.objects import Bucket
 from tests.support import servers
+from tests.support.servers_postgres import PostgresServer, postgres_server
 
 _STARTERS: dict[str, Callable[[Path], AbstractContextManager[servers.Server]]] = {
     "seaweedfs": servers.seaweedfs,
@@ -30,6 +31,12 @@ def fresh_bucket(kind: str = "seaweedfs", locks: Path | None = None) -> Bucket:
     return Bucket(f"{server.url}/{uuid4().hex}", server.settings(), locks)
 
 
+@cache
+def postgres() -> PostgresServer:
+    """The PostgreSQL server of this run. Skips the test where it is not installed."""
+    return _running.enter_context(postgres_server())
+
+
 def use_bucket() -> None:
     """From now on workspaces lie in buckets, those in memory too. To be called before any test is imported."""
     from lineage import store
@@ -44,3 +51,4 @@ def end() -> None:
     """Ends every engine that was started."""
     _running.close()
     object_store.cache_clear()
+    postgres.cache_clear()
