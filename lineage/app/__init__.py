@@ -3,12 +3,13 @@
 import os
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from lineage.core.times import canonical
-from lineage.errors import DamagedIndex, WorkspaceError
+from lineage.errors import DamagedIndex, IndexAway, WorkspaceError
 
 if TYPE_CHECKING:
     from lineage.app.initializing import Initialized
@@ -81,7 +82,8 @@ def _run(house: "House", use_case: Callable[["House"], Result], *, writes: bool,
     if needs_index:
         from lineage.pipeline.upkeep.reindexing import ensure_indexed
 
-        ensure_indexed(house)
+        with suppress(IndexAway):  # whoever can't do without it is told when it asks
+            ensure_indexed(house)
     if writes:
         from lineage.pipeline.upkeep.recovery import resume
 

@@ -10,7 +10,7 @@ from lineage.cli.output import say, say_json
 from lineage.core.wording import counted
 
 if TYPE_CHECKING:
-    from lineage.store import StoreAway
+    from lineage.errors import LineageError
 
 
 @click.command("status")
@@ -25,13 +25,14 @@ def command(root: Path, as_json: bool) -> int:
     """
     from lineage.app import rules_at, with_house
     from lineage.app.places import shown
+    from lineage.errors import IndexAway
     from lineage.pipeline.capture.metering import usage
     from lineage.pipeline.lookup import status
     from lineage.store import StoreAway
 
     try:
         found = with_house(root, lambda house: {**status(house), "model": usage(house)})
-    except StoreAway as error:
+    except (IndexAway, StoreAway) as error:
         return _away(root, error, as_json=as_json)
     state = {"workspace": shown(root), **found, "unusable_rules": list(rules_at(root).unusable)}
     if as_json:
@@ -41,8 +42,8 @@ def command(root: Path, as_json: bool) -> int:
     return 0
 
 
-def _away(root: Path, error: "StoreAway", *, as_json: bool) -> int:
-    """What this machine knows by itself, while the workspace's store does not answer."""
+def _away(root: Path, error: "LineageError", *, as_json: bool) -> int:
+    """What this machine knows by itself, while the workspace's store or the index's server does not answer."""
     from lineage.app.places import canon_at, shown
     from lineage.pipeline.lookup import spooled
 
@@ -76,6 +77,8 @@ def _say(state: dict[str, Any]) -> None:
 
 
 def _say_spool(state: dict[str, Any]) -> None:
+    for since in state["behind"]:
+        say(f"behind     the index, since {since}")
     for job in state["unfinished"]:
         say(f"unfinished {job['flow']} of {job['session_token']}, signalled {job['captured_at']}")
     for rung in state["signals"]:

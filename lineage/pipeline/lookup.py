@@ -11,6 +11,7 @@ from lineage.core.query import parsed
 from lineage.core.turns import Turn
 from lineage.errors import NotFoundError
 from lineage.index import Hit, SessionRow
+from lineage.pipeline.behind import behind
 from lineage.pipeline.house import House
 from lineage.pipeline.reading import document_at
 from lineage.store import read_or_none
@@ -93,6 +94,7 @@ def spooled(canon: Canon) -> dict[str, Any]:
     """What of `status` lies on this machine alone, and can be told while the workspace's store is away."""
     spool = canon.spool
     return {
+        "behind": behind(canon),
         "unfinished": [
             {"flow": job.flow, "session_token": job.token, "captured_at": job.captured_at} for job in spool.pending()
         ],

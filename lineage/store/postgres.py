@@ -97,9 +97,9 @@ class Postgres:
         self.rows("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"lineage {self.schema} {name}",))
 
     def scrubbed(self, tables: Iterable[str]) -> None:
-        """Writes tables anew without what was deleted, and what the server has noted of their columns."""
+        """Writes tables anew, without what was deleted."""
         for table in tables:
-            self.rows(f"vacuum (full, analyze) {table}")
+            self.rows(f"vacuum (full) {table}")
 
     def dropped(self) -> None:
         """Drops the schema with all that is in it, and begins it anew."""
@@ -177,6 +177,15 @@ class Postgres:
 
     def _as_away(self, error: Exception) -> IndexAway:
         return IndexAway(f"{self.name} cannot be reached: {_said(error)}")
+
+
+def unsampled(table: str, columns: Iterable[str]) -> str:
+    """The statement after which the server keeps no values of these columns among its statistics.
+
+    >>> unsampled("seen", ["cwd"])
+    'alter table seen alter column cwd set statistics 0'
+    """
+    return f"alter table {table} {', '.join(f'alter column {name} set statistics 0' for name in columns)}"
 
 
 def named(url: str) -> str:

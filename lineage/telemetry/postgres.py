@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from lineage.errors import IndexAway
-from lineage.store.postgres import Postgres
+from lineage.store.postgres import Postgres, unsampled
 from lineage.telemetry.runtime import Telemetry
 
 Given = ParamSpec("Given")
@@ -31,6 +31,8 @@ _MIGRATIONS = (
         "create index model_calls_by_day on model_calls (day)",
         f"create table drops (day {_TEXT} not null, reason {_TEXT} not null, count integer not null,"
         " primary key (day, reason))",
+        unsampled("seen", ("session_id", "transcript_path", "cwd", "session_key", "lane")),
+        unsampled("imported", ("path", "session")),
     ),
 )
 """What each version added to the one before it. What is here is nowhere else: nothing is ever begun anew."""

@@ -134,6 +134,12 @@ def _has_memory_md(store: Store) -> bool:
     return read_or_none(store, "MEMORY.md") is not None
 
 
+def root_of(house: House) -> Path:
+    """The folder of a workspace."""
+    root: Path = house.canon.spool.store.root.parent  # type: ignore[attr-defined]
+    return root
+
+
 def rows(house: House) -> list[dict[str, Any]]:
     """Every row of the index with what search finds it by, in path order, without row ids."""
     found = asked(

@@ -7,7 +7,7 @@ as many rows as its lines say together, so that writers never wait for each othe
 from lineage.errors import IndexAway
 from lineage.index import books, schema
 from lineage.index.books import SESSION
-from lineage.store.postgres import Postgres
+from lineage.store.postgres import Postgres, unsampled
 
 VERSION = 1
 
@@ -16,6 +16,14 @@ _INTEGERS = ("private", "visible")
 _ARTIFACTS = ", ".join(f"{name} {'integer' if name in _INTEGERS else _TEXT}" for name in schema.COLUMNS)
 _OF_BOOKS = {"place": "integer", "done": "integer", "pinned": "integer", "standing": "integer", "hidden": "integer"}
 _ENTRIES = ", ".join(f"{name} {_OF_BOOKS.get(name, _TEXT)}" for name in books.COLUMNS)
+_SAID = {
+    "artifacts": ("session_id", "session_key", "project", "memory_sentence", "title"),
+    "search": ("title", "sentence", "body", "terms"),
+    "vocabulary": ("term",),
+    "entries": ("project",),
+    "book_entries": ("source", "tool", "origin", "tags", "supersedes", "title", "text"),
+}
+"""Columns of what sessions said: the server takes no samples of them, which a removal couldn't reach."""
 _STATEMENTS = (
     "create table state (version integer not null, is_complete boolean not null)",
     f"insert into state values ({VERSION}, false)",
@@ -38,6 +46,7 @@ _STATEMENTS = (
     "create index on book_entries (scope, kind)",
     "create index on book_entries (owner)",
     "create index on book_entries (origin_token)",
+    *(unsampled(table, columns) for table, columns in _SAID.items()),
     "create function iif(condition boolean, one text, other text) returns text language sql immutable"
     " as 'select case when condition then one else other end'",
     "create function may_reach(scope text, private integer, token text) returns boolean language sql immutable"

@@ -14,6 +14,7 @@ from lineage.core.job import Job
 from lineage.core.request import COMPACTION, Request, request
 from lineage.errors import EngineMissing, FormatError, LineageError
 from lineage.pipeline.archive.archiving import ARCHIVING, finish_archiving
+from lineage.pipeline.behind import away
 from lineage.pipeline.bundles.bundling import finish_import
 from lineage.pipeline.bundles.unspooling import IMPORT
 from lineage.pipeline.capture import session as sessions
@@ -76,9 +77,15 @@ def run(house: House, asked: Request) -> Outcome:
 
 def resume(house: House, done: Recovered | None = None, *, wait: bool = False, spare: str | None = None) -> Recovered:
     """Finishes what the spool says is unfinished: cheap where it is empty. Sessions that somebody works on right now
-    are left to them, unless `wait` says otherwise; so is the session whose token is `spare`."""
+    are left to them, unless `wait` says otherwise; so is the session whose token is `spare`. While the index is away,
+    all of it waits."""
     done = done or Recovered()
-    for job in house.canon.spool.pending():
+    pending = house.canon.spool.pending()
+    unreachable = away(house) if pending else None
+    if unreachable:
+        done.waiting += [(job.name, unreachable.message) for job in pending]
+        return done
+    for job in pending:
         if job.token == spare and job.flow not in (REMOVAL, RESANITIZE, IMPORT):
             continue
         try:

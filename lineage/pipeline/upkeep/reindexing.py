@@ -12,6 +12,7 @@ from lineage.core import naming
 from lineage.core.documents import Manifest
 from lineage.errors import FormatError, LineageError
 from lineage.index import Row
+from lineage.pipeline.behind import made_good, marks
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.shelving import shelve_all
 from lineage.pipeline.publishing import Published, publish_all
@@ -71,9 +72,11 @@ def reindex(house: House, *, confirmed: bool = False, progress: Progress | None 
 
     Raises SuddenLoss, having changed nothing, where more than half of the rows would go and `confirmed` is False.
     """
+    missing = marks(house.canon)
     report, present = _synchronized(house, confirmed=confirmed, progress=progress)
     report.claims_rebuilt = _rebuild_claims(house, present)
     report.published = publish_all(house)
+    made_good(house.canon, missing)
     return report
 
 
@@ -83,9 +86,12 @@ def synchronize(house: House, *, confirmed: bool = False, progress: Progress | N
 
 
 def ensure_indexed(house: House) -> None:
-    """Fills an index that is missing, of another version or was damaged: rebuilt, not an error."""
+    """Fills an index that is missing, of another version or was damaged: rebuilt, not an error. One that is behind the
+    files, for its server was away, is brought up with all that is made of its rows."""
     if house.index.is_new:
         synchronize(house, confirmed=True)
+    if marks(house.canon):
+        reindex(house)
 
 
 def _synchronized(house: House, *, confirmed: bool, progress: Progress | None) -> tuple[Report, frozenset[str]]:

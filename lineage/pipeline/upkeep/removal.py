@@ -267,4 +267,5 @@ def _out_of_reach(house: House, target: _Target) -> list[str]:
     return [
         f"the transcript that {target.harness or 'the harness'} keeps itself{where}",
         *house.canon.store.out_of_reach(),
+        *house.index.out_of_reach(),
     ]
