@@ -24,7 +24,7 @@ from lineage.app.places import is_bucket, shown, store_at
 from lineage.core.book_paths import CURATED, CURATED_PATH, GLOBAL, BookRef
 from lineage.core.identity import DEFAULT_AGENT
 from lineage.core.naming import memory_md_path
-from lineage.errors import InvalidInput, WorkspaceError
+from lineage.errors import InvalidInput, Problems, WorkspaceError
 from lineage.pipeline.house import House
 from lineage.store import Blob, ExistsError, LocalStore, checked_key, read_or_none
 
@@ -87,10 +87,13 @@ def initialized(vault: Path, folder: str | None, may_replace: Callable[[str], bo
     """Makes a workspace in `vault`, or in `folder` below it. Doing it again changes nothing.
 
     `may_replace` is asked about each conflict, by its path. Raises InvalidInput for a folder that can't be one,
-    WorkspaceError where there is no vault to put it in, or a file is in the way of a folder.
+    WorkspaceError where there is no vault to put it in, or a file is in the way of a folder, and Problems for a bucket
+    that would lose writes.
     """
     _check_place(vault)
     workspace = vault / _checked_folder(vault, folder) if folder else vault
+    if is_bucket(workspace):
+        _check_promises(workspace)
     is_ours = not folder and _has_only_ours(vault)
     files = [(file, _state(file, is_ours)) for file in _files(vault, workspace)]
     _claim_ledger(workspace, may_replace)
@@ -114,6 +117,17 @@ def _check_place(vault: Path) -> None:
         raise WorkspaceError(
             f"{str(vault)[:120]} can't be a workspace: {error.strerror}", hint="name another folder: lineage init DIR"
         ) from error
+
+
+def _check_promises(workspace: Path) -> None:
+    """Raises Problems for a bucket without conditional writes, before anything is trusted to it."""
+    from lineage.store.probing import broken_alone
+
+    broken = broken_alone(store_at(workspace))
+    if broken:
+        raise Problems(
+            f"{shown(workspace)} can't keep a memory: {broken}", hint=f"run `lineage store check {shown(workspace)}`"
+        )
 
 
 def _checked_folder(vault: Path, folder: str) -> str:

@@ -56,7 +56,7 @@ COMMANDS = {
     modules=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.option("--workspace", "-w", metavar="DIR", help="The workspace; else LINEAGE_WORKSPACE, else ~/.agents.")
+@click.option("--workspace", "-w", metavar="DIR", help="A folder, or a bucket; else LINEAGE_WORKSPACE, else ~/.agents.")
 @click.version_option(__version__, prog_name="lineage")
 @click.pass_context
 def cli(ctx: click.Context, workspace: str | None) -> None:

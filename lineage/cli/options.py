@@ -33,7 +33,7 @@ def workspace(function: Function) -> Function:
         "root",
         metavar="DIR",
         callback=chosen,
-        help="The workspace; else LINEAGE_WORKSPACE, else ~/.agents.",
+        help="A folder, or a bucket; else LINEAGE_WORKSPACE, else ~/.agents.",
     )(function)
 
 

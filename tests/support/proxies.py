@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-PASS, BUSY, LOST, CUT = "pass", "busy", "lost", "cut"
-"""What becomes of a request: it goes through; 503 instead; done, and the answer lost; cut off before it is done."""
+PASS, LOST, CUT = "pass", "lost", "cut"
+BUSY, COLLIDED, GONE = "503 SlowDown", "409 ConditionalRequestConflict", "404 NoSuchKey"
+"""What becomes of a request: it goes through; done, and the answer lost; cut off before it is done; or not done, and
+answered like this."""
 
 
 @dataclass
@@ -63,8 +65,9 @@ def _handler(proxy: Proxy, port: int) -> type[BaseHTTPRequestHandler]:
             fault = proxy.faults(self.command, path)
             if fault == CUT:
                 self._hang_up()
-            elif fault == BUSY:
-                self._answer(503, {}, b"<Error><Code>SlowDown</Code></Error>")
+            elif fault not in (PASS, LOST):
+                status, _, code = fault.partition(" ")
+                self._answer(int(status), {}, f"<Error><Code>{code}</Code></Error>".encode())
             else:
                 headers = {name: value for name, value in self.headers.items() if name.lower() not in proxy.without}
                 status, found, data = _forwarded(port, self.command, self.path, headers, body)

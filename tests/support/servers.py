@@ -79,7 +79,7 @@ def seaweedfs(folder: Path) -> Iterator[Server]:
 @contextmanager
 def azurite(folder: Path) -> Iterator[Server]:
     """Azurite, the Azure Storage emulator, with an empty container."""
-    program = os.environ.get("LINEAGE_AZURITE") or shutil.which("azurite-blob")
+    program = shutil.which("azurite-blob")
     if not program:
         missing("Azurite", "npm install --global azurite")
     folder.mkdir(parents=True, exist_ok=True)

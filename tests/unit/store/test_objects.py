@@ -20,7 +20,7 @@ from lineage.store import BusyError, ConflictError, ExistsError, MissingError, S
 from lineage.store.objects import Bucket
 from lineage.store.probing import broken_alone, probed
 from tests.support import engines
-from tests.support.proxies import BUSY, CUT, LOST, Proxy, proxied
+from tests.support.proxies import BUSY, COLLIDED, CUT, GONE, LOST, Proxy, proxied
 
 pytestmark = pytest.mark.slow
 
@@ -133,6 +133,23 @@ def test_a_replace_that_was_overtaken_is_a_conflict(store: Bucket, plain: Bucket
     with pytest.raises(ConflictError):
         store.replace(KEY, b"2", first)
     assert plain.read(KEY).data == b"3"
+
+
+@pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
+def test_writers_that_collided_ask_again(store: Bucket, proxy: Proxy) -> None:
+    """Amazon S3 refuses one of two conditional writes at the same time, whatever the conditions say."""
+    proxy.once(COLLIDED, "PUT", 2)
+    version = store.create(KEY, b"1")
+    proxy.once(COLLIDED, "PUT", 2)
+    assert store.replace(KEY, b"2", version)
+
+
+@pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
+def test_a_store_that_misses_the_key_of_a_replace_says_conflict_too(store: Bucket, proxy: Proxy) -> None:
+    version = store.create(KEY, b"1")
+    proxy.once(GONE, "PUT")
+    with pytest.raises(ConflictError):
+        store.replace(KEY, b"2", version)
 
 
 def test_an_update_whose_answers_are_lost_changes_once(store: Bucket, plain: Bucket, proxy: Proxy) -> None:
