@@ -8,6 +8,7 @@ What each guard rests on:
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from tests.support import engines
 from tests.support.commands import SAMPLE, SAMPLE_ID, Done
 from tests.support.doorbells import payload
 from tests.support.proxies import CUT, Proxy, proxied
+from tests.support.races import PROJECT
 
 Machine = Callable[..., Done]
 
@@ -157,6 +159,32 @@ def test_what_one_machine_removes_no_other_brings_back(machine: Callable[..., Ma
     two("reindex", "--yes")
     assert two("sessions", "--json").json["sessions"] == []
     assert two("verify").code == 0
+
+
+@slow
+def test_many_machines_at_once_lose_nothing_and_double_nothing(
+    machine: Callable[..., Machine], url: str, tmp_path: Path
+) -> None:
+    """Six machines, each capturing a session of its own and one that all of them saw end."""
+    lineage = machine("one")
+    lineage("init")
+    going = []
+    for number in range(6):
+        home = tmp_path / f"machine-{number}"
+        configure(home, engines.object_store().settings())
+        for session in (f"own-{number}", SAMPLE_ID):
+            command = [sys.executable, "-m", "lineage", "--workspace", url, *END, session]
+            environment = {**os.environ, "HOME": str(home), "PYTHONPATH": str(PROJECT)}
+            going.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+    ended = [(process.communicate()[0].decode(), process.returncode) for process in going]
+    assert [said for said, code in ended if code] == []
+    lineage("reindex")
+    sessions = [row["session_id"] for row in lineage("sessions", "--json").json["sessions"]]
+    assert sorted(sessions) == sorted([SAMPLE_ID, *(f"own-{number}" for number in range(6))])
+    keys = [entry.key for entry in store_at(workspace_root(url)).list("memory/") if "--" in entry.key]
+    assert len(keys) == 7 * 3, "a session was captured twice"
+    done = lineage("verify")
+    assert (done.code, done.out) == (0, "every promise holds\n")
 
 
 @slow
