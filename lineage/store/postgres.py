@@ -22,6 +22,8 @@ _CONNECT_SECONDS = 5
 _SETTINGS = {
     "lock_timeout": "30s",
     "idle_in_transaction_session_timeout": "300s",
+    "jit": "off",
+    "work_mem": "64MB",
     "client_min_messages": "warning",
     "standard_conforming_strings": "on",
     "timezone": "UTC",

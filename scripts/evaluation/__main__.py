@@ -1,6 +1,7 @@
 """`scripts/eval`: captures the sessions into a workspace, asks the questions of every ranker and prints the table."""
 
 import argparse
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,6 +10,7 @@ from evaluation import material
 from evaluation.material import Material
 from evaluation.measures import Measures, measured
 from evaluation.rankers import RANKERS
+from lineage.app.indexing import VARIABLE
 
 _HEAD = """| set | found by | hit@1 | hit@5 | MRR | recall@10 | median ms | p95 ms | removed, found |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
@@ -17,7 +19,10 @@ _HEAD = """| set | found by | hit@1 | hit@5 | MRR | recall@10 | median ms | p95 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="scripts/eval", description="How well search finds.")
     parser.add_argument("--locomo", type=Path, metavar="FILE", help="a data set in LoCoMo's format")
+    parser.add_argument("--index", metavar="URL", help="a PostgreSQL database for trials, in place of SQLite")
     options = parser.parse_args(arguments)
+    if options.index:
+        os.environ[VARIABLE] = options.index
     sets = [material.coding(), *([material.locomo(options.locomo)] if options.locomo else [])]
     print(_HEAD, flush=True)
     for one in sets:

@@ -270,6 +270,12 @@ def test_a_session_is_found_by_its_project_s_path_or_the_end_of_it(index: Index)
         assert index.sessions(None, project=project) == []
 
 
+def test_text_of_any_characters_comes_back_as_it_was(index: Index) -> None:
+    text = "a\0b \x02 % ' \\ \U0001f600"
+    index.upsert([manifest_row("s-1", title=text, project=text)])
+    assert [(s.title, s.project) for s in index.sessions(None, project=text)] == [(text, text)]
+
+
 def test_a_session_s_files_come_oldest_first(index: Index) -> None:
     index.upsert([row(at=LATER), row(), row(naming.TRANSCRIPT), row(session="s-2")])
     assert index.paths_of(identity().token) == [

@@ -6,12 +6,12 @@ from typing import Any
 from lineage.core import naming
 from lineage.index import books
 from lineage.index.gate import EVERYWHERE, reaches
-from lineage.index.postgres.searching import FOUND, FullText
+from lineage.index.postgres.searching import FullText
 from lineage.index.query import match_expression
 from lineage.index.recalling import Recalled, RecalledSession
 
 _ENTRIES = f"""
-    with found as materialized ({FOUND} and s.id < 0)
+    with found as materialized ({{found}})
     select {", ".join(f"e.{name}" for name in books.COLUMNS)}
     from found join book_entries e on e.id = -found.id
     where e.standing = 1 and {reaches("e.scope", "e.origin_token")}
@@ -29,6 +29,7 @@ _SESSIONS = f"""
             and (n.membership_ts, n.stem) > (e.membership_ts, e.stem))
     order by e.membership_ts desc, e.stem desc limit %(sessions)s
 """
+_LOOKED_AT = 1 << 40  # all: what may be recalled is known only then
 _AFTER_EVERY_TIME = "~"
 
 
@@ -46,7 +47,10 @@ def recalled(
     """See `Index.recalled`."""
     words = match_expression(query or "")
     asked: dict[str, Any] = {"scopes": list(scopes), "kinds": list(kinds), "entries": entries}
-    found = full_text.database.rows(_ENTRIES, {**full_text.matching(words), **asked}) if words and entries else []
+    found = []
+    if words and entries:
+        matching, bound = full_text.found(words, _LOOKED_AT, "id < 0")
+        found = full_text.database.rows(_ENTRIES.format(found=matching), {**bound, **asked})
     bounds = {"agent": agent_id, "until": until or _AFTER_EVERY_TIME, "sessions": sessions}
     return Recalled(
         entries=tuple(map(books.entry_row, found)),

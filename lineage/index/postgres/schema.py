@@ -33,6 +33,8 @@ _STATEMENTS = (
     "create index on artifacts (session_token)",
     f"create table search (id bigint primary key, title {_TEXT}, sentence {_TEXT}, body {_TEXT}, turns {_TEXT},"
     " terms tsvector not null, words integer not null)",
+    "alter table search alter column terms set storage external",  # each word of a query would unpack it again
+    "alter table search set (toast_tuple_target = 8160)",
     f"create table vocabulary (term {_TEXT} not null, rows bigint not null)",
     "create index on vocabulary (term)",
     f"create table entries (stem {_TEXT} primary key, agent_id {_TEXT}, session_token {_TEXT}, membership_ts {_TEXT},"

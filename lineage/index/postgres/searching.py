@@ -6,6 +6,7 @@ frequency. With the count of each phrase and the mean length the ranks are FTS5'
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,14 +29,23 @@ _WEIGHTS = "array[0.1, 1.0 / 1.5, 1.2 / 1.5, 1.0]::real[]"
 _PHRASE = re.compile(r'"[^"]*"(?: \*)?')
 _RARELY = 1e-6
 
-FOUND = f"""
-    select s.id, -(
-        select sum(t.idf * t.often * 2.2 / (t.often + 1.2 * (0.25 + 0.75 * s.words / %(mean)s)))
-        from (select q.idf, {_HEAVIEST} * ts_rank_cd({_WEIGHTS}, s.terms, q.phrase) as often
-              from unnest(%(phrases)s::tsquery[], %(idfs)s::double precision[]) as q(phrase, idf)) t
-    ) as rank
-    from search s where s.terms @@ %(words)s::tsquery
+_NORM = "1.2 * (0.25 + 0.75 * words / %(mean)s::float8)"
+_FOUND = """
+    select id, -({score}) as rank from (
+        select id, words, {often} from (
+            select id, words, terms, rank() over (order by ({presence}) / (1 + {norm}) desc) as place
+            from search where terms @@ %(words)s::tsquery and {where}
+        ) near where place <= %(looked_at)s offset 0
+    ) counted
 """
+_PRESENCE = "%(idf{0})s::float8 * (terms @@ %(phrase{0})s::tsquery)::integer"
+_OFTEN = (
+    "case when terms @@ %(phrase{0})s::tsquery"
+    f" then {_HEAVIEST} * ts_rank_cd({_WEIGHTS}, terms, %(phrase{{0}})s::tsquery)"
+    " else 0 end as often{0}"
+)
+_SCORE = "%(idf{0})s::float8 * often{0} * 2.2 / (often{0} + {1})"
+_LOOKED_AT = 3  # times as many rows as are wanted are counted, those with the rarest words; the others have fewer
 _LISTED = f"""
     select id * {MOST} as id, 0.0::double precision as rank from artifacts where source_kind <> 'manifest'
     union all select -id, 0.0 from book_entries where shelf <> 'pending' and hidden = 0
@@ -73,6 +83,12 @@ _KNOWN = f"""
     group by term having sum(rows) > 0 order by term limit {MOST_LOOKED_AT}
 """
 _BEGINNING = 160
+_EVERY_ROW = 1 << 40
+
+
+def _idf(rows: int, count: int) -> float:
+    """What a phrase in so many of the rows weighs, as FTS5 has it."""
+    return max(math.log((rows - count + 0.5) / (count + 0.5)), _RARELY) if rows >= count else _RARELY
 
 
 def dialect(condition: str) -> str:
@@ -100,20 +116,29 @@ class FullText:
     def known(self, first: str, past: str, shortest: int, longest: int) -> Iterable[str]:
         return [row[0] for row in self.database.rows(_KNOWN, (first, past, shortest, longest))]
 
-    def matching(self, expression: str) -> dict[str, Any]:
-        """What `FOUND` is bound to: the rows that match, and what each phrase of it weighs in their ranks."""
-        phrases = list(dict.fromkeys(_PHRASE.findall(expression)))
+    def found(self, expression: str, most: int, where: str = "true") -> tuple[str, dict[str, Any]]:
+        """The statement that gives number and rank (the less the better) of rows that match, and what it is bound to.
+        Of more rows than `most` it counts words in those alone that have the rarest."""
+        phrases = Counter(_PHRASE.findall(expression))  # each counts as often as it stands there, as in FTS5
         whole, *each = self._words.queries([expression, *phrases])
         rows, length, *counts = self._counts([ROWS, LENGTHS, *each])
-        idfs = [
-            max(math.log((rows - count + 0.5) / (count + 0.5)), _RARELY) if rows >= count else _RARELY
-            for count in counts
+        weighed = zip(each, counts, phrases.values(), strict=True)
+        asked = [(phrase, _idf(rows, count) * times) for phrase, count, times in weighed if count]
+        values = {"words": whole, "mean": max(length, 1) / max(rows, 1), "looked_at": _LOOKED_AT * most}
+        for place, (phrase, idf) in enumerate(asked):
+            values |= {f"phrase{place}": phrase, f"idf{place}": idf}
+        parts = [
+            [part.format(place, _NORM) for place in range(len(asked))] or ["0" + last]
+            for part, last in ((_SCORE, ""), (_OFTEN, " as never"), (_PRESENCE, ""))
         ]
-        return {"words": whole, "phrases": each, "idfs": idfs, "mean": max(length, 1) / max(rows, 1)}
+        score, often, presence = " + ".join(parts[0]), ", ".join(parts[1]), " + ".join(parts[2])
+        return _FOUND.format(score=score, often=often, presence=presence, norm=_NORM, where=where), values
 
     def ranked(self, query: Query, agent_id: str | None, expression: str, most: int) -> list[Ranked]:
+        wanted = most if most != EVERY else _EVERY_ROW
+        found, bound = self.found(expression, wanted) if expression else (_LISTED, {})
         statement = _RANKED.format(
-            found=FOUND if expression else _LISTED,
+            found=found,
             passages=MOST,
             artifacts=dialect(filtering.of_artifacts(query.filters)),
             entries=dialect(filtering.of_entries(query.filters)),
@@ -121,8 +146,8 @@ class FullText:
         values = {
             **filtering.values(query.filters, agent_id),
             "kinds": list(query.filters.kinds),
-            "most": most if most != EVERY else 1 << 40,
-            **(self.matching(expression) if expression else {}),
+            "most": wanted,
+            **bound,
         }
         return [Ranked(*row[:-1]) for row in self.database.rows(statement, values)]
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from lineage.app.indexing import VARIABLE, databases_of, schema_of
 from lineage.config.machine import machine_settings
 from lineage.core.privacy import may_reach
-from lineage.errors import DamagedIndex, FormatError, IndexAway, InvalidInput
+from lineage.errors import DamagedIndex, FormatError, IndexAway, InvalidInput, WorkspaceError
 from lineage.index import Index, row_of
 from lineage.index.postgres import PostgresIndex, schema
 from lineage.store import LocalStore, MemoryStore, Store
@@ -30,7 +30,7 @@ from tests.contracts.test_index import all_known, found, row
 from tests.support import engines
 from tests.support.artifacts import artifact
 from tests.support.indexes import POSTGRES, SQLITE, opened
-from tests.support.indexes import schema_of as test_schema
+from tests.support.indexes import schema_of as schema_at
 from tests.support.races import race
 
 NOW = "2026-11-21T12:00:00.000Z"
@@ -43,13 +43,13 @@ def url() -> str:
 
 @pytest.fixture
 def index(url: str, tmp_path: Path) -> Iterator[PostgresIndex]:
-    with closing(PostgresIndex(url, test_schema(tmp_path))) as found:
+    with closing(PostgresIndex(url, schema_at(tmp_path))) as found:
         yield found
 
 
 @pytest.fixture
 def telemetry(url: str, tmp_path: Path) -> Iterator[PostgresTelemetry]:
-    with closing(PostgresTelemetry(url, f"{test_schema(tmp_path)}_runtime")) as found:
+    with closing(PostgresTelemetry(url, f"{schema_at(tmp_path)}_runtime")) as found:
         yield found
 
 
@@ -104,14 +104,14 @@ def test_a_table_that_somebody_dropped_is_damage(index: PostgresIndex) -> None:
 
 def test_a_refusal_names_the_place_and_no_password(url: str, tmp_path: Path) -> None:
     wrong = url.replace("postgres@", "nobody:hunter" + "two@")
-    with closing(PostgresIndex(wrong, test_schema(tmp_path))) as index, pytest.raises(IndexAway) as refused:
+    with closing(PostgresIndex(wrong, schema_at(tmp_path))) as index, pytest.raises(IndexAway) as refused:
         all_known(index)
     assert "nobody" in refused.value.message
     assert "hunter" + "two" not in f"{refused.value.message} {refused.value.hint} {refused.value.__cause__}"
 
 
 def test_a_database_that_is_not_there_is_away(url: str, tmp_path: Path) -> None:
-    there = PostgresIndex(url.replace("/postgres?", "/nowhere?"), test_schema(tmp_path))
+    there = PostgresIndex(url.replace("/postgres?", "/nowhere?"), schema_at(tmp_path))
     with closing(there) as index, pytest.raises(IndexAway, match="nowhere"):
         index.upsert([row()])
 
@@ -167,7 +167,7 @@ def add(index: Index, session: str, words: list[str]) -> None:
 def test_the_counts_of_words_are_those_of_the_texts_after_any_writes_and_drops(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, list[str] | None]]
 ) -> None:
-    with closing(PostgresIndex(engines.postgres().url, test_schema(tmp_path_factory.mktemp("words")))) as index:
+    with closing(PostgresIndex(engines.postgres().url, schema_at(tmp_path_factory.mktemp("words")))) as index:
         for number, (session, words) in enumerate(steps):
             if words is None:
                 index.remove([artifact(session=session).path])
@@ -259,14 +259,25 @@ def _bytes_of(file: Path) -> bytes:
 # many at once
 
 
+def test_of_calls_that_begin_at_once_none_gets_past_the_day_s_limit(url: str, telemetry: PostgresTelemetry) -> None:
+    bounds = {"tokens": 1, "most_calls": 1, "most_tokens": 10**6}
+    with closing(PostgresTelemetry(url, telemetry.database.schema)) as other:
+        with telemetry.database.transaction():
+            assert telemetry.begin_call("2026-11-21", "capture", **bounds)
+            other.database.rows("set lock_timeout = '10ms'")
+            with pytest.raises(WorkspaceError, match="locked"):
+                other.begin_call("2026-11-21", "capture", **bounds)
+        assert other.begin_call("2026-11-21", "capture", **bounds) is None
+
+
 @pytest.mark.slow
 def test_many_processes_that_begin_and_write_at_once_lose_nothing(url: str, tmp_path: Path) -> None:
-    race(LocalStore(tmp_path), write_many, [(url, test_schema(tmp_path), who) for who in range(8)])
-    with closing(PostgresIndex(url, test_schema(tmp_path))) as index:
+    race(LocalStore(tmp_path), write_many, [(url, schema_at(tmp_path), who) for who in range(8)])
+    with closing(PostgresIndex(url, schema_at(tmp_path))) as index:
         assert len(all_known(index)) == 8 * 6
         assert index.database.rows("select sum(rows)::int from vocabulary where term = ''") == [(8 * 6,)]
         assert len(index.search("apples", None, limit=100)) == 8 * 6
-    with closing(PostgresTelemetry(url, f"{test_schema(tmp_path)}_runtime")) as telemetry:
+    with closing(PostgresTelemetry(url, f"{schema_at(tmp_path)}_runtime")) as telemetry:
         assert telemetry.spent("2026-11-21").calls == 10
 
 
