@@ -202,6 +202,16 @@ def test_hooks_ring_into_a_bucket(
 
 
 @slow
+def test_hooks_are_installed_for_a_bucket(machine: Callable[..., Machine], url: str, tmp_path: Path) -> None:
+    lineage = machine("one")
+    lineage("init")
+    assert lineage("hooks", "install", "claude-code", "--json").json["workspace"] == url
+    settings = (tmp_path / "one" / ".claude" / "settings.json").read_text()
+    assert workspace_root(url).name in settings
+    assert "hooks capture into" not in lineage("doctor").out
+
+
+@slow
 @pytest.mark.parametrize(
     "command",
     [("watch", "--once"), ("archive", "--before", "2000-01-01"), ("recover",), ("render",), ("doctor",), ("context",)],
