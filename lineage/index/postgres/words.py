@@ -1,7 +1,8 @@
 """The words of texts and of queries, cut by SQLite's own tokenizer in memory: both engines find by the same words, and
 show the same snippets.
 
-A text's vector holds a word's places with the weight of its column: A for titles, B for sentences, C for bodies.
+Words are told apart by their first characters; of an entry that is longer than a chapter the beginning is found. A
+text's vector holds a word's places with the weight of its column: A for titles, B for sentences, C for bodies.
 """
 
 import re
@@ -13,12 +14,11 @@ from lineage.core.segmentation import joined
 from lineage.index.searching import MARK, SNIPPET_WORDS
 from lineage.index.texts import TOKENIZER, Text
 
-_LONGEST = 400  # characters of a word: the server takes no longer ones
+_LONGEST, _MOST = 40, 6_000  # characters of a word and words of a text: a vector holds a megabyte
 _LAST_PLACE = 16_383
 _TABLES = f"""
     create virtual table texts using fts5(title, sentence, body, content = '', tokenize = '{TOKENIZER}');
     create virtual table places using fts5vocab(texts, instance);
-    create virtual table counts using fts5vocab(texts, row);
     create virtual table shown using fts5(title, sentence, body, tokenize = '{TOKENIZER}');
 """
 _BASES = "case col when 'title' then 1 when 'sentence' then 1001 else 2001 end"
@@ -27,10 +27,10 @@ _VECTORS = f"""
     select doc, group_concat(lexeme, ' '), sum(words) from (
         select doc, '''' || substr(term, 1, {_LONGEST}) || ''':'
             || group_concat(min({_BASES} + offset, {_LAST_PLACE}) || {_WEIGHTS}) as lexeme, count(*) as words
-        from places group by doc, term)
+        from places where offset < {_MOST} group by doc, term)
     group by doc
 """
-_COUNTS = f"select substr(term, 1, {_LONGEST}) as word, sum(doc) from counts group by word order by word"
+_COUNTS = f"select substr(term, 1, {_LONGEST}), count(distinct doc) from places where offset < {_MOST} group by 1"
 _PHRASES = f"select doc, substr(term, 1, {_LONGEST}) from places order by doc, offset"
 _SNIPPET = f"select snippet(shown, -1, '{MARK[0]}', '{MARK[1]}', ' … ', {SNIPPET_WORDS}) from shown where shown match ?"
 _QUOTED = re.compile(r'"([^"]*)"( \*)?')

@@ -8,9 +8,11 @@ What each guard rests on:
 """
 
 import contextlib
+import socket
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from hypothesis import given, settings
@@ -27,6 +29,7 @@ from lineage.store.postgres import Postgres, named
 from lineage.telemetry import postgres as runtime
 from lineage.telemetry.postgres import PostgresTelemetry
 from tests.contracts.test_index import all_known, found, row
+from tests.contracts.test_index_books import book, files, said
 from tests.support import engines
 from tests.support.artifacts import artifact
 from tests.support.indexes import POSTGRES, SQLITE, opened
@@ -114,6 +117,29 @@ def test_a_database_that_is_not_there_is_away(url: str, tmp_path: Path) -> None:
     there = PostgresIndex(url.replace("/postgres?", "/nowhere?"), schema_at(tmp_path))
     with closing(there) as index, pytest.raises(IndexAway, match="nowhere"):
         index.upsert([row()])
+
+
+def test_whoever_was_turned_away_does_not_knock_again(tmp_path: Path) -> None:
+    knocks: list[object] = []
+    with socket.create_server(("127.0.0.1", 0)) as door:
+
+        def turn_away() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    visitor, _ = door.accept()
+                    knocks.append(visitor.close())
+
+        Thread(target=turn_away, daemon=True).start()
+        there = PostgresIndex(f"postgresql://127.0.0.1:{door.getsockname()[1]}/memory", schema_at(tmp_path))
+        with closing(there) as index:
+            with pytest.raises(IndexAway):
+                all_known(index)
+            knocked = len(knocks)
+            for ask in (index.counts, index.agents, lambda: index.is_new):
+                with pytest.raises(IndexAway):
+                    ask()
+        assert 0 < len(knocks) == knocked
+        door.shutdown(socket.SHUT_RDWR)
 
 
 def test_an_address_is_shown_without_who_comes_and_how() -> None:
@@ -219,9 +245,13 @@ def test_the_server_s_gate_is_the_gate(scope: str, private: bool, token: str) ->
 
 def test_texts_of_any_length_and_words_of_any_length_are_taken(index: PostgresIndex) -> None:
     many = " ".join(f"word{number}" for number in range(40_000))
-    add(index, "s-1", [many, "x" * 100_000, "needle"])
+    add(index, "s-1", [many, "x" * 100_000, "\u0436" * 5_000, "needle"])
     assert found(index, "needle") == ["s-1"]
     assert found(index, "word39999") == ["s-1"]
+    index.shelve([files(use=book(said(f"beginning {many} " + "\u0436" * 50_000)))])
+    index.shelve([files(use=book(said(" ".join(f"{number:05d}" + "\U00010400" * 60 for number in range(9_000)))))])
+    index.shelve([files(use=book(said(f"beginning {many}")))])
+    assert [hit.kind for hit in index.search("beginning", None, limit=5)] == ["entry"]
 
 
 # bytes
