@@ -16,7 +16,7 @@ from time import perf_counter
 from benchmarks.corpus import SEED
 from benchmarks.words import Prose
 from lineage.core.passages import Passage
-from lineage.index import Index, Row, match_expression
+from lineage.index import Row, SqliteIndex, match_expression
 
 _PASSAGES = 100_000
 _A_SESSION = 8  # passages
@@ -28,7 +28,7 @@ _BARE = "select rowid from search where search match ? order by rank limit 10"
 
 def main(arguments: Sequence[str]) -> None:
     passages = int(arguments[0]) if arguments else _PASSAGES
-    with TemporaryDirectory(prefix="lineage-bench-") as folder, closing(Index(Path(folder) / "index.db")) as index:
+    with TemporaryDirectory(prefix="lineage-bench-") as folder, closing(SqliteIndex(Path(folder) / "index.db")) as index:
         prose = Prose(SEED)
         rows = (_row(prose, number) for number in range(passages // _A_SESSION))
         while batch := list(islice(rows, _BATCH)):
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> None:
             )
 
 
-def _line(index: Index, questions: Sequence[str], what: str) -> str:
+def _line(index: SqliteIndex, questions: Sequence[str], what: str) -> str:
     with closing(sqlite3.connect(f"file:{index.path}?mode=ro", uri=True)) as connection:
         found = _milliseconds(lambda text: index.search(text, "default", limit=10), questions)
         bare = _milliseconds(lambda text: connection.execute(_BARE, (match_expression(text),)).fetchall(), questions)
