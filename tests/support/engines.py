@@ -21,8 +21,11 @@ _running = ExitStack()
 @cache
 def object_store(kind: str = "seaweedfs") -> servers.Server:
     """The server of a kind. Skips the test where it is not installed."""
-    folder = Path(_running.enter_context(tempfile.TemporaryDirectory(prefix="lineage-servers-")))
-    return _running.enter_context(_STARTERS[kind](folder / kind))
+    with ExitStack() as begun:
+        folder = Path(begun.enter_context(tempfile.TemporaryDirectory(prefix="lineage-servers-")))
+        server = begun.enter_context(_STARTERS[kind](folder / kind))
+        _running.push(begun.pop_all())
+    return server
 
 
 def fresh_bucket(kind: str = "seaweedfs", locks: Path | None = None) -> Bucket:

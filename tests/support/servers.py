@@ -4,12 +4,14 @@ Where a server is not installed its tests are skipped, saying why; where CI is s
 """
 
 import contextlib
+import ctypes
 import hashlib
 import hmac
 import http.client
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -28,6 +30,7 @@ ACCESS_KEY, SECRET_KEY = "testaccess", "testsecret"
 AZURE_ACCOUNT = "devstoreaccount1"
 AZURE_KEY = b64encode(b"a key of this test run only, it opens nothing else.......").decode()
 _SECONDS = 60.0
+_PARENT_DEATH_SIGNAL = 1
 _IDENTITIES = [
     {"name": name, "credentials": keys, "actions": ["Admin", "Read", "List", "Write"]}
     for name, keys in (("tests", [{"accessKey": ACCESS_KEY, "secretKey": SECRET_KEY}]), ("anonymous", []))
@@ -99,13 +102,19 @@ def _running(command: Sequence[object], folder: Path, **environment: str) -> Ite
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen(
             list(map(str, command)), cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            env={**os.environ, "HOME": str(folder), **environment},
+            env={**os.environ, "HOME": str(folder), **environment}, preexec_fn=_end_with_parent,  # noqa: PLW1509
         )  # fmt: skip
     try:
         yield process
     finally:
         process.kill()
         process.wait()
+
+
+def _end_with_parent() -> None:
+    """A test run that is killed ends nothing: its servers go with it. Linux alone can say so."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
 def _free_ports(count: int) -> list[int]:
