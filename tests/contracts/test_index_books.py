@@ -287,7 +287,7 @@ def test_rows_that_came_little_by_little_are_those_of_a_rebuild(
         rows = grown.entries(SCOPE, KIND)
         assert set(shelved(files(**shelves)).rows) == set(rows)
         forgotten = frozenset[str]().union(*(one.forgotten for one in shelves.values()))
-        words = "apple pear one two three by hand"
+        words = "apple pear one two three hand"  # "by" alone is looked up by nobody
         named = [row for row in rows if not set(re.findall(r"\w+", row.text)).isdisjoint(words.split())]
         visible = found(grown, words)
         assert forgotten.isdisjoint(visible)
