@@ -48,6 +48,7 @@ COMMANDS = {
     "serve": "lineage.cli.serve",
     "mcp": "lineage.cli.mcp",
     "store": "lineage.cli.store",
+    "mirror": "lineage.cli.mirror",
     "migrate-store": "lineage.cli.migrate_store",
 }
 
