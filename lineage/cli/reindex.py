@@ -9,6 +9,7 @@ import click
 from lineage.cli import options
 from lineage.cli.output import say, say_json
 from lineage.core.wording import counted
+from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
     from lineage.pipeline.house import House
@@ -17,19 +18,28 @@ if TYPE_CHECKING:
 
 @click.command("reindex")
 @click.option("--yes", is_flag=True, help="Go on where more than half of the rows would be dropped.")
+@click.option("--recent", is_flag=True, help="List what came lately; compare everything once a day.")
+@click.option("--shard", metavar="I/N", help="Make the rows of one of N shares, on a server that all shares fill.")
 @options.as_json
 @options.workspace
-def command(root: Path, yes: bool, as_json: bool) -> int:
+def command(root: Path, yes: bool, recent: bool, shard: str | None, as_json: bool) -> int:
     """Make index and MEMORY.md what the files say, hand-edited books too. Unchanged files are not read; it can be cut
-    off at any time.
+    off at any time. When all shares are done, `lineage reindex` without one finishes what they began.
 
     \b
     Example:
       lineage reindex
+      lineage reindex --recent
+      lineage reindex --shard 1/2
     """
     from lineage.app import with_house
 
-    report = with_house(root, lambda house: _reindexed(house, yes=yes), needs_index=False)
+    if recent and shard:
+        raise InvalidInput("a share of what came lately is not made", hint="give --recent or --shard, not both")
+    if shard:
+        report = with_house(root, lambda house: _share(house, shard), needs_index=False)
+    else:
+        report = with_house(root, lambda house: _reindexed(house, yes=yes, recent=recent), needs_index=False)
     if as_json:
         say_json(_as_json(report))
     else:
@@ -37,12 +47,22 @@ def command(root: Path, yes: bool, as_json: bool) -> int:
     return 0
 
 
-def _reindexed(house: "House", *, yes: bool) -> "Report":
+def _share(house: "House", text: str) -> "Report":
+    from lineage.core.sharding import share
+    from lineage.pipeline.upkeep.synchronizing import take_in_share
+
+    return take_in_share(house, share(text))
+
+
+def _reindexed(house: "House", *, yes: bool, recent: bool) -> "Report":
     """Reindexes with a bar on a terminal; what the spool says is unfinished is finished on rows that are complete."""
     from lineage.pipeline.upkeep.recovery import resume
     from lineage.pipeline.upkeep.reindexing import reindex
+    from lineage.pipeline.upkeep.synchronizing import synced
 
-    if not sys.stderr.isatty():
+    if recent:
+        report = synced(house, confirmed=yes)
+    elif not sys.stderr.isatty():
         report = reindex(house, confirmed=yes)
     else:
         from rich.console import Console

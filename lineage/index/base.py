@@ -73,8 +73,8 @@ class Index(Protocol):
     def remove(self, paths: Iterable[str]) -> None:
         """Drops the rows and the text of files that are gone."""
 
-    def known(self) -> Iterator[Known]:
-        """What is indexed, in path order."""
+    def known(self, after: str = "") -> Iterator[Known]:
+        """What is indexed behind a path, in path order."""
 
     def has(self, paths: Sequence[str]) -> bool:
         """Whether every path has its row."""

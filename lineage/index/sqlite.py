@@ -113,10 +113,10 @@ class SqliteIndex:
             texts.drop_passages(connection, (number for number, _ in gone))
             ledger.kept_up(connection, sorted({token for _, token in gone}))
 
-    def known(self) -> Iterator[Known]:
-        """What is indexed, in path order."""
-        rows = self._read("select source_path, stamp, source_sha256 from artifacts order by source_path", ())
-        return (Known(*row) for row in rows)
+    def known(self, after: str = "") -> Iterator[Known]:
+        """What is indexed behind a path, in path order."""
+        sql = "select source_path, stamp, source_sha256 from artifacts where source_path > ? order by source_path"
+        return (Known(*row) for row in self._read(sql, (after,)))
 
     def has(self, paths: Sequence[str]) -> bool:
         """Whether every path has its row."""

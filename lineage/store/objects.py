@@ -108,7 +108,9 @@ class Bucket:
 
     def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
         checked_prefix(prefix)
-        found = [Entry(meta["path"], _stamp(meta)) for meta in self._metas(prefix)]
+        found = {Entry(meta["path"], _stamp(meta)) for meta in self._metas(prefix, after=after)}
+        for folder in _passed_over(prefix, after):
+            found |= {Entry(meta["path"], _stamp(meta)) for meta in self._metas(folder)}
         return iter(sorted(entry for entry in found if is_listed(entry.key, prefix) and entry.key > after))
 
     def delete(self, key: str) -> None:
@@ -177,12 +179,15 @@ class Bucket:
         except FileNotFoundError as error:
             raise MissingError(f"{key} does not exist") from error
 
-    def _metas(self, prefix: str, enough: "Callable[[ObjectMeta], bool]" = lambda _: False) -> "Sequence[ObjectMeta]":
-        """What lies below a prefix, in the order of the server; no more than the first of which it says `enough`."""
+    def _metas(
+        self, prefix: str, enough: "Callable[[ObjectMeta], bool]" = lambda _: False, after: str = ""
+    ) -> "Sequence[ObjectMeta]":
+        """What lies below a prefix, in the order of the server, and behind `after` in that order; no more than the
+        first of which it says `enough`."""
 
         def listed() -> "Sequence[ObjectMeta]":
             found: deque[ObjectMeta] = deque()
-            for page in obstore.list(self._remote, prefix or None, chunk_size=_PAGE):
+            for page in obstore.list(self._remote, prefix or None, offset=after or None, chunk_size=_PAGE):
                 found += page
                 if any(map(enough, page)):
                     return [next(filter(enough, page))]
@@ -260,6 +265,17 @@ def _opened(url: str, settings: Any, options: Any) -> "ObjectStore":
 def _check(key: str) -> None:
     if len(checked_key(key).encode()) > _MOST_KEY_BYTES:
         raise WorkspaceError(f"not a usable path in a bucket: {key[:120]!r}", hint="give it a shorter name")
+
+
+def _passed_over(prefix: str, after: str) -> list[str]:
+    """The folders below `prefix` whose keys sort behind `after`, and which a server that lists folder by folder, as
+    SeaweedFS does, has listed before it.
+
+    >>> _passed_over("memory/", "memory/2026-11")
+    ['memory/2026-11/', 'memory/2026/']
+    """
+    ends = [place for place, sign in enumerate(f"{after}!") if sign < "/" and place > len(prefix)]
+    return sorted({f"{after[:end].rstrip('/')}/" for end in ends})
 
 
 def _version(e_tag: str | None, version: str | None) -> str:

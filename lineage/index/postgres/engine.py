@@ -28,6 +28,10 @@ _UPSERT = f"""
     returning id, source_path
 """
 _REMOVE = "delete from artifacts where source_path = any(%s::text[]) returning id, session_token"
+_KNOWN = """
+    select source_path, stamp, source_sha256 from artifacts where source_path > %s
+    order by source_path
+"""
 _RESTAMP = """
     update artifacts a set stamp = given.stamp from unnest(%s::text[], %s::text[]) as given(path, stamp)
     where a.source_path = given.path
@@ -118,9 +122,8 @@ class PostgresIndex:
                 texts.drop_passages(self.database, (number for number, _ in found), merges=not self.is_new)
                 ledger.kept_up(self.database, (token for _, token in found))
 
-    def known(self) -> Iterator[Known]:
-        rows = self.database.rows("select source_path, stamp, source_sha256 from artifacts order by source_path")
-        return (Known(*row) for row in rows)
+    def known(self, after: str = "") -> Iterator[Known]:
+        return (Known(*row) for row in self.database.rows(_KNOWN, (after,)))
 
     def has(self, paths: Sequence[str]) -> bool:
         statement = "select count(*) from artifacts where source_path = any(%s::text[])"

@@ -36,7 +36,8 @@ _HEADS = f"""
     from (select * from entries
           where agent_id = %s and membership_ts >= %s and (membership_ts, stem) < (%s, %s)
           order by membership_ts desc, stem desc limit {_AT_A_TIME}) e
-    join artifacts a on a.stem = e.stem and a.visible = 1 and a.source_kind <> 'manifest'
+    join artifacts a on a.session_token = e.session_token and a.stem = e.stem
+                    and a.visible = 1 and a.source_kind <> 'manifest'
                     and (a.source_kind = 'compaction') = (e.is_compaction = 1)
     order by e.membership_ts desc, e.stem desc
 """

@@ -49,7 +49,9 @@ class Report:
     published: list[Published] = field(default_factory=list)
 
 
-class _Change(NamedTuple):
+class Change(NamedTuple):
+    """A file that is to have a row; `sha256` is that of its row, None where it has none."""
+
     path: str
     stamp: str
     sha256: str | None
@@ -60,7 +62,7 @@ class _Diff:
     """`fresh` files have no row or another stamp; `gone` rows have no file, or one of a removed session: `lost` counts
     those that no removal explains."""
 
-    fresh: list[_Change]
+    fresh: list[Change]
     gone: list[str]
     lost: int
     unchanged: int
@@ -106,12 +108,12 @@ def _synchronized(house: House, *, confirmed: bool, progress: Progress | None) -
         )
     report.unchanged = diff.unchanged
     for start in range(0, len(diff.fresh), _BATCH):
-        _take_in(house, diff.fresh[start : start + _BATCH], report)
+        take_in(house, diff.fresh[start : start + _BATCH], report)
         if progress:
             progress(min(start + _BATCH, len(diff.fresh)), len(diff.fresh))
     house.index.remove(diff.gone)
     report.dropped += len(diff.gone)
-    _take_in_books(house, report)
+    take_in_books(house, report)
     report.broken = [link for link in report.broken if link[1] not in diff.present]
     house.index.complete()
     return report, diff.present
@@ -134,12 +136,13 @@ def _diff(house: House, report: Report) -> _Diff:
             if row and row.stamp == entry.stamp:
                 unchanged += 1
             else:
-                fresh.append(_Change(entry.key, entry.stamp, row.sha256 if row else None))
+                fresh.append(Change(entry.key, entry.stamp, row.sha256 if row else None))
     lost = sum(removed.isdisjoint(naming.tokens_in(path)) for path in known)
     return _Diff(fresh, sorted(known), lost, unchanged, frozenset(present))
 
 
-def _take_in(house: House, changes: Iterable[_Change], report: Report) -> None:
+def take_in(house: House, changes: Iterable[Change], report: Report) -> None:
+    """Makes the rows of these files what they say, in one step; those of sessions that are removed meanwhile go."""
     rows, stamps, gone = [], [], []
     for change in changes:
         row = _row(house, change, report)
@@ -158,7 +161,8 @@ def _take_in(house: House, changes: Iterable[_Change], report: Report) -> None:
     _forget_buried(house, rows)
 
 
-def _take_in_books(house: House, report: Report) -> None:
+def take_in_books(house: House, report: Report) -> None:
+    """Makes the rows of books those of their files."""
     found = shelve_all(house)
     report.books = found.changed
     report.buried += found.buried
@@ -174,7 +178,7 @@ def _forget_buried(house: House, rows: Iterable[Row]) -> None:
         house.index.scrub()
 
 
-def _row(house: House, change: _Change, report: Report) -> Row | None:
+def _row(house: House, change: Change, report: Report) -> Row | None:
     try:
         found = row_at(house, change.path)
     except FormatError as error:
