@@ -17,7 +17,7 @@ from typing import Any
 
 from loads.sessions import AGENT, NOON, End, request_of
 
-from fleets.plan import END, Fleet, Task
+from fleets.plan import END, END_AGAIN, Fleet, Task
 from lineage.app import open_house, workspace_root
 from lineage.core import naming
 from lineage.core.identity import session_token
@@ -142,14 +142,17 @@ def _work(place: Place, worker: Worker) -> None:
 
 
 def _done(house: House, task: Task) -> str:
-    if task.what == END:
+    tombstone = naming.tombstone_path(session_token(AGENT, task.session_id))
+    while task.what == END_AGAIN and read_or_none(house.canon.store, tombstone) is None:
+        time.sleep(_PAUSE)
+    if task.what in (END, END_AGAIN):
         try:
             outcome = run(house, request_of(End(task.session_id, house.now)))
             return outcome.status + (WAITING if marks(house.canon) else "")
         except RemovedError:
             return REFUSED
     resume(house)
-    if house.canon.tombstones.has(session_token(AGENT, task.session_id)):
+    if read_or_none(house.canon.store, tombstone):
         return REMOVED
     with suppress(NotFoundError):
         remove(house, task.session_id, reason="the fleet removes it")

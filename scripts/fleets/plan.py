@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-END, REMOVE = "end", "remove"
+END, REMOVE, END_AGAIN = "end", "remove", "end again"
 AGENTS = 2
 _HOUR = 3_600_000
 _SHARED_EVERY = 4
@@ -12,7 +12,7 @@ _REMOVED_AFTER, _AGAIN_AFTER = 3, 6
 
 
 class Task(NamedTuple):
-    """A session's end as an agent signals it, or its removal."""
+    """A session's end as an agent signals it, its removal, or an end that is signalled when it is removed."""
 
     what: str
     session_id: str
@@ -54,7 +54,7 @@ class Fleet:
 
     def _all(self) -> Iterator[tuple[int, int, int, Task]]:
         """(place in the order, machine, agent, task). Each session ends on its own machine; one in `_SHARED_EVERY` on
-        the next one too, at the same time or well after the session was removed."""
+        the next one too, at about the same time, and one that is removed again after that."""
         removed = set(self.removed)
         for number, session in enumerate(self.ids):
             machine, agent = number % self.machines, number // self.machines % AGENTS
@@ -62,9 +62,9 @@ class Fleet:
             yield round_, machine, agent, Task(END, session)
             if session in removed:
                 yield round_ + _REMOVED_AFTER, machine, agent, Task(REMOVE, session)
-            if session in removed or number % _SHARED_EVERY == 0:
-                later = _AGAIN_AFTER if session in removed and number % 2 else 0
-                yield round_ + later, (machine + 1) % self.machines, agent, Task(END, session)
+                yield round_ + _AGAIN_AFTER, (machine + 1) % self.machines, agent, Task(END_AGAIN, session)
+            if number % _SHARED_EVERY == 0:
+                yield round_, (machine + 1) % self.machines, agent, Task(END, session)
 
 
 def _id(number: int) -> str:

@@ -1,7 +1,7 @@
 """`scripts/fleet` on a small fleet: nothing lost, doubled or brought back, and the figures are printed.
 
-Fails without the tombstone that a capture asks for (brought back), without the session's mutex between machines
-(twice), and without the spool that outlives a kill (machines that see something else).
+Fails where a capture asks for no tombstone, neither the session's nor its turns' (brought back), and, most of the time,
+without the session's mutex between machines (twice).
 """
 
 import os
