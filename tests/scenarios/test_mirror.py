@@ -7,6 +7,7 @@ What each guard rests on:
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -24,6 +25,7 @@ from lineage.pipeline.upkeep.resanitizing import resanitize
 from lineage.pipeline.upkeep.verification import verify
 from lineage.store import read_or_none, update
 from tests.support.books import put
+from tests.support.faults import Crash, Fuse
 from tests.support.houses import end, turns
 from tests.support.mirrors import Laptop, World, canonical, world
 
@@ -93,7 +95,8 @@ def test_a_removal_on_either_side_removes_on_the_other(here_and_there: World) ->
     assert b"drop the last line" not in everything
     assert one.here.canon.tombstones.tokens() == {first.session_token, second.session_token}
     assert not one.here.canon.spool.pending()
-    assert b"taught" not in (here_and_there.folder / "one" / "mirror.db").read_bytes()
+    files = sorted((here_and_there.folder / "one").glob("mirror.db*"))
+    assert b"taught" not in b"".join(file.read_bytes() for file in files)
 
 
 def test_what_came_back_of_a_removed_session_goes_again(here_and_there: World) -> None:
@@ -258,8 +261,10 @@ def test_one_session_ended_on_both_sides_is_one_session_again(here_and_there: Wo
 
 def test_what_each_side_renders_or_packs_itself_stays_its_own(here_and_there: World) -> None:
     one = here_and_there.laptop("one")
-    end(one.there, "s-1", captured_at="2026-01-02T00:00:00.000Z")
+    old = turns("An old question?", "An old answer.", start="2026-01-02T10:00")
+    end(one.there, "s-1", captured_at="2026-01-02T11:00:00.000Z", transcript=old)
     archive(one.there, before="2026-06-01")
+    assert list(one.remote.list("archive/"))
     one.there.canon.store.create("books/global/note 2.md", b"a sync client's")
     one.mirror()
     in_folder = [entry.key for entry in one.here.canon.archives.store.list("")]
@@ -278,3 +283,25 @@ def test_two_laptops_agree(here_and_there: World) -> None:
     in_step(one)
     in_step(two)
     assert canonical(one.here) == canonical(two.here)
+
+
+def test_whoever_dies_between_the_sides_merges_nothing_with_itself(here_and_there: World) -> None:
+    """Without the note before the write the next round would take its own merge for somebody else's."""
+    for at in range(1, 60):
+        one = here_and_there.laptop(f"one-{at}")
+        path, fuse = f"books/global/kind-{at}.md", Fuse(at)
+        made = put(one.there, "global", f"kind-{at}", "It was so.")
+        one.mirror()
+        for side, word in ((one.here, "mine"), (one.there, "theirs")):
+            text = side.canon.store.read(path).data.decode().replace("It was so.", f"It is {word}.")
+            update(side.canon.archives.store, path, lambda _, text=text: text.encode())  # type: ignore[misc]
+        with suppress(Crash):
+            one.mirror_dying(fuse)
+        one.mirror()
+        in_step(one)
+        text = said(one, path)[0] or ""
+        assert (text.count("It is mine."), text.count("It is theirs.")) == (1, 1), at
+        assert text.count(f"id={made.id}") <= 1
+        if not fuse.dead:
+            return
+    pytest.fail("the fuse burned at every call")

@@ -14,7 +14,7 @@ from lineage.store import MemoryStore, Store
 from tests.support.faults import Fuse, Mortal, another_process, mortal
 from tests.support.houses import NOW, house_at
 
-_WRITING = frozenset({"record", "expect", "forget", "scrub"})
+_WRITING = frozenset({"record", "expect", "forget", "scrub", "owe", "paid"})
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Laptop:
     def mirror(self, *, confirmed: bool = False) -> Mirrored:
         return mirrored(Sides(self.here, self.there), self.journal, confirmed=confirmed)
 
-    def mirror_dying(self, fuse: Fuse) -> Mirrored:
+    def mirror_dying(self, fuse: Fuse, *, confirmed: bool = False) -> Mirrored:
         """A round that dies when the fuse burns, wherever that is: in a store, an index or the journal."""
         houses = []
         for house in (self.here, self.there):
@@ -38,7 +38,7 @@ class Laptop:
             houses.append(mortal(house, store, private, fuse))
         journal: Any = Mortal(self.journal, fuse, _WRITING, "journal")
         with another_process():
-            return mirrored(Sides(*houses), journal)
+            return mirrored(Sides(*houses), journal, confirmed=confirmed)
 
     def write(self, key: str, text: str) -> None:
         """What a person saves in an editor."""

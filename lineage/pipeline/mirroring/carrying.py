@@ -17,7 +17,7 @@ from lineage.core.replacement import Replacement, leads
 from lineage.core.times import day
 from lineage.errors import FormatError, ImmutableError
 from lineage.pipeline.mirroring.journal import Agreed, Journal
-from lineage.pipeline.mirroring.sides import GATE, Sides, book_without, put, sha256
+from lineage.pipeline.mirroring.sides import CLAIMS, GATE, HERE, THERE, Sides, book_without, put, sha256
 from lineage.pipeline.reading import named_by
 from lineage.store import Blob, ConflictError, commit, read_or_none
 
@@ -48,7 +48,7 @@ class Carrier:
 
     def __init__(self, sides: Sides, journal: Journal, present: tuple[set[str], set[str]]) -> None:
         self.counts = Counts()
-        self.wrote_here = self.wrote_there = self.moved_claims = self.is_overtaken = False
+        self.is_overtaken = False
         self._sides, self._journal, self._present = sides, journal, present
 
     def carry_out(self, step: Step) -> list[str]:
@@ -97,7 +97,8 @@ class Carrier:
                 return Met(checked(key, there))
             if sha256(there) == base.sha256:
                 return Met(checked(key, here))
-        self.moved_claims |= sort is Sort.CLAIM
+        if sort is Sort.CLAIM:
+            self._journal.owe(CLAIMS)
         return met(key, base.base if base else None, here, there)
 
     def _base(self, key: str, there: bytes | None) -> Agreed | None:
@@ -162,14 +163,14 @@ class Carrier:
             data = book_without(key, data, self._sides.removed())
         is_new_here, is_new_there = (blob is None or blob.data != data for blob in (here, there))
         local, remote = self._sides.stores()
+        for side in [HERE] * is_new_here + [THERE] * is_new_there:
+            self._journal.owe(side)
         if is_new_there:
             self._journal.expect(key, sha256(data), here.data if here else b"")
         gated = is_new_there and there is not None and sort_of(key) is Sort.NOTE
         with remote.mutex(GATE) if gated else nullcontext():
             stamp = put(remote, key, data, there)
         self._note(key, Synced(put(local, key, data, here), stamp), data)
-        self.wrote_here |= is_new_here
-        self.wrote_there |= is_new_there
         self.counts.restored += is_restored
         self.counts.pulled += is_new_here and not is_new_there and not is_restored
         self.counts.pushed += is_new_there and not is_new_here and not is_restored
@@ -189,8 +190,7 @@ class Carrier:
             blob = read_or_none(store, step.key)
             if agreed is None or read_or_none(other, step.key) or (blob and sha256(blob.data) != agreed.sha256):
                 raise ConflictError(f"{step.key} came back while it was being deleted")
+            self._journal.owe(HERE if step.to_here else THERE)
             store.delete(step.key)
         self._journal.forget(step.key)
         self.counts.deleted += 1
-        self.wrote_here |= step.to_here
-        self.wrote_there |= not step.to_here

@@ -14,6 +14,7 @@ from lineage.store.databases import connect, guarded, vacuumed
 _TABLES = """
 create table if not exists synced (key text primary key, here text, there text, sha256 text, base blob) without rowid;
 create table if not exists expected (key text primary key, sha256 text, base blob) without rowid;
+create table if not exists owed (side text primary key) without rowid;
 """
 
 
@@ -56,6 +57,18 @@ class Journal:
         """What went from here into the version of this hash on the other side, where this mirror wrote that."""
         found = self._ask("select base from expected where key = ? and sha256 = ?", key, sha256)
         return next((bytes(base) for (base,) in found), None)
+
+    def owe(self, side: str) -> None:
+        """About to change files of a side: its rows and MEMORY.md are to follow, whoever dies in between. The same for
+        what is to follow a change of claims."""
+        self._do("insert or ignore into owed values (?)", side)
+
+    def owed(self) -> frozenset[str]:
+        """What is to follow still."""
+        return frozenset(side for (side,) in self._ask("select side from owed"))
+
+    def paid(self, side: str) -> None:
+        self._do("delete from owed where side = ?", side)
 
     def forget(self, key: str) -> None:
         """The file is gone on both sides."""

@@ -13,7 +13,7 @@ from lineage.pipeline.house import House
 from lineage.pipeline.mirroring.burying import bury, removed_in
 from lineage.pipeline.mirroring.carrying import Carrier, Counts
 from lineage.pipeline.mirroring.journal import Journal
-from lineage.pipeline.mirroring.sides import Sides
+from lineage.pipeline.mirroring.sides import CLAIMS, HERE, THERE, Sides
 from lineage.pipeline.upkeep.recovery import recover, resume
 from lineage.pipeline.upkeep.reindexing import SuddenLoss, reindex
 from lineage.store import ConflictError, StoreAway
@@ -43,17 +43,18 @@ def mirrored(sides: Sides, journal: Journal, *, confirmed: bool = False) -> Mirr
     for house in (sides.here, sides.there):
         resume(house)
     result = Mirrored()
-    changed = [False, False]
     for _ in range(_MOST_PASSES):
         carrier = _pass(sides, journal, result, confirmed=confirmed)
-        changed = [changed[0] or carrier.wrote_here, changed[1] or carrier.wrote_there]
-        if carrier.moved_claims:
+        if CLAIMS in journal.owed():  # one session was begun on both sides: its manifests become one
             recover(sides.there)
+            journal.paid(CLAIMS)
         elif not carrier.is_overtaken:
             break
-    for house, is_due in zip((sides.here, sides.there), changed, strict=True):
-        if is_due or result.removed:  # no row of a removed session stays on this machine
+    owed = journal.owed()
+    for side, house in ((HERE, sides.here), (THERE, sides.there)):
+        if side in owed:
             _published(house)
+            journal.paid(side)
     return result
 
 
@@ -68,6 +69,8 @@ def _pass(sides: Sides, journal: Journal, result: Mirrored, *, confirmed: bool) 
     )
     if gone:
         result.removed = sorted({*result.removed, *gone})
+        for side in (HERE, THERE):  # no row of a removed session stays on this machine, whichever side's it is
+            journal.owe(side)
         here, there = map(_listed, (sides.here, sides.there))
     carrier = Carrier(sides, journal, (set(here), set(there)))
     for step in planned(_mirrored(here), _mirrored(there), journal.synced(), removed):

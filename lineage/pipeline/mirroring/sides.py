@@ -13,6 +13,8 @@ from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.forgetting import without
 from lineage.store import Blob, ConflictError, ExistsError, Store, read_or_none
 
+HERE, THERE, CLAIMS = "here", "there", "claims"
+
 GATE = "mirror-notes"
 """The mutex under which mirrors change what nobody but mirrors and people writes: a deletion has no condition."""
 
