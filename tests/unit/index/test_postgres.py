@@ -1,6 +1,7 @@
 """What is PostgreSQL's own, on a real server: versions, the counts of words, and both engines finding the same.
 
 What each guard rests on:
+- the ledger: the join by session in index/postgres/ledger.py.
 - versions: `begin` in index/postgres/schema.py and in telemetry/postgres.py.
 - the counts of words: `_count` and `_DROPPED` in index/postgres/texts.py; `skip locked` there.
 - ranks: `matching`; the weights in `FOUND`. The gate: `may_reach` in index/postgres/schema.py.
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from lineage.app.indexing import VARIABLE, databases_of, schema_of
 from lineage.config.machine import machine_settings
 from lineage.core.privacy import may_reach
+from lineage.core.window import Window
 from lineage.errors import DamagedIndex, FormatError, IndexAway, InvalidInput, WorkspaceError
 from lineage.index import Index, row_of
 from lineage.index.postgres import PostgresIndex, schema
@@ -54,6 +56,20 @@ def index(url: str, tmp_path: Path) -> Iterator[PostgresIndex]:
 def telemetry(url: str, tmp_path: Path) -> Iterator[PostgresTelemetry]:
     with closing(PostgresTelemetry(url, f"{schema_at(tmp_path)}_runtime")) as found:
         yield found
+
+
+# the ledger
+
+
+def test_a_ledger_looks_at_each_row_about_once(index: PostgresIndex) -> None:
+    """By counted rows, without the server's statistics: rows of an entry are found by its session's index."""
+    index.upsert(row(session=f"s-{number}") for number in range(400))
+    asked = "select seq_tup_read from pg_stat_xact_user_tables where relid = 'artifacts'::regclass"
+    with index.database.transaction():
+        (before,) = index.database.rows(asked)[0]
+        assert len(list(index.ledger("default", Window.ending(NOW)).entries)) == 400
+        (after,) = index.database.rows(asked)[0]
+    assert after - before <= 2 * 400
 
 
 # versions
