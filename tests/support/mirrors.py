@@ -6,11 +6,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from lineage import store as engines
 from lineage.pipeline.house import House
 from lineage.pipeline.mirroring.journal import Journal
 from lineage.pipeline.mirroring.mirror import Mirrored, mirrored
 from lineage.pipeline.mirroring.sides import Sides
-from lineage.store import MemoryStore, Store
+from lineage.store import Store
+from lineage.store.memory import MemoryStore
 from tests.support.faults import Fuse, Mortal, another_process, mortal
 from tests.support.houses import NOW, house_at
 
@@ -52,12 +54,12 @@ class World:
     """A shared store, the fleet that writes there, and the laptops that mirror it."""
 
     folder: Path
-    remote: Store = field(default_factory=MemoryStore)
+    remote: Store
     opened: ExitStack = field(default_factory=ExitStack)
 
     def house(self, name: str, store: Store) -> House:
-        private = MemoryStore() if isinstance(store, MemoryStore) else None
-        house = self.opened.enter_context(house_at(self.folder / name, store=store, private=private, now=NOW))
+        made = house_at(self.folder / name, store=store, private=MemoryStore(), now=NOW)
+        house = self.opened.enter_context(made)
         return replace(house, new_id=_numbered(name))
 
     def laptop(self, name: str) -> Laptop:
@@ -69,7 +71,7 @@ class World:
 
 @contextmanager
 def world(folder: Path, remote: Store | None = None) -> Iterator[World]:
-    made = World(folder, remote or MemoryStore())
+    made = World(folder, remote or engines.MemoryStore())
     with made.opened:
         yield made
 
