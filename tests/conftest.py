@@ -1,7 +1,7 @@
 """What every test gets: a home of its own, and no way to the real one.
 
 Hypothesis takes seconds (profile `dev`, other examples each time), or minutes (`ci`, the same examples each time) where
-CI is set; HYPOTHESIS_PROFILE names one.
+CI is set; HYPOTHESIS_PROFILE names one, `scripts/test --fast` the one of that name, with the fewest examples.
 """
 
 import os
@@ -15,14 +15,17 @@ from lineage.app import open_house
 from lineage.app.indexing import VARIABLE
 from lineage.app.places import is_bucket
 from lineage.harness.callers import MARKS
+from lineage.pipeline.house import House
 from lineage.pipeline.upkeep.reindexing import ensure_indexed
 from lineage.pipeline.upkeep.verification import Finding, verify
 from tests.support import engines
+from tests.support.houses import house_at
 
 settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
     "ci", max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("fast", settings.get_profile("dev"), max_examples=15)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 _REAL_HOME = Path.home()
@@ -96,3 +99,17 @@ def _findings(root: Path) -> list[Finding]:
         return verify(house)
     finally:
         house.close()
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Iterator[House]:
+    """The workspace that a bundle comes from."""
+    with house_at(tmp_path / "there") as opened:
+        yield opened
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[House]:
+    """The workspace that a bundle comes into."""
+    with house_at(tmp_path / "here") as opened:
+        yield opened

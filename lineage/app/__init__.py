@@ -1,7 +1,6 @@
 """Composition root: the only place that chooses concrete backends, reads the clock and the environment."""
 
 import os
-import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -15,9 +14,16 @@ if TYPE_CHECKING:
     from lineage.app.initializing import Initialized
     from lineage.app.redaction import Rules
     from lineage.config import Settings
+    from lineage.config.embedding import EmbeddingSettings
+    from lineage.config.machine import MachineSettings, ModelSettings
+    from lineage.core.sanitizer import Ruleset
+    from lineage.extract.model.port import Model
     from lineage.harness.callers import Caller
+    from lineage.index.vectors import Vectors
+    from lineage.pipeline.embedding import Embedding
     from lineage.pipeline.house import House
     from lineage.store import Store
+    from lineage.telemetry import Telemetry
 
 STATE = ".lineage"
 _VARIABLES = ("LINEAGE_WORKSPACE", "SIGNET_WORKSPACE")
@@ -30,15 +36,30 @@ def workspace_root(option: str | None, environment: Mapping[str, str] | None = N
     """`--workspace`, else LINEAGE_WORKSPACE, else SIGNET_WORKSPACE, else the machine's configuration, else `~/.agents`;
     of one in a bucket the folder that stands for it. (format: Workspace)
 
-    Raises InvalidInput for an address of no known kind.
+    Raises InvalidInput for an address of no known kind, WorkspaceError for the home folder of somebody who is not
+    there.
     """
-    from lineage.app.places import configured_workspace, folder_of
     from lineage.core.address import is_address
 
     variables = os.environ if environment is None else environment
     named = option or next((variables[name] for name in _VARIABLES if variables.get(name)), None)
-    named = named or configured_workspace(variables) or _DEFAULT
-    return folder_of(named, variables) if is_address(named) else Path(named).expanduser().absolute()
+    if not named:
+        machine = machine_settings(variables)
+        named = machine.workspace if machine and machine.workspace else _DEFAULT
+    if is_address(named):
+        from lineage.app.places import folder_of
+
+        return folder_of(named, variables)
+    try:
+        return Path(named).expanduser().absolute()
+    except RuntimeError as error:
+        raise WorkspaceError(f"there is no home folder for {named!r}", hint="name the folder itself") from error
+
+
+def machine_file(environment: Mapping[str, str], home: Path) -> Path:
+    """`$XDG_CONFIG_HOME/lineage/config.toml`, `~/.config/lineage/config.toml` where that is not set or not absolute."""
+    named = Path(environment.get("XDG_CONFIG_HOME") or "")
+    return (named if named.is_absolute() else home / ".config") / "lineage" / "config.toml"
 
 
 def now() -> str:
@@ -80,24 +101,28 @@ def with_house(
 
 def _run(house: "House", use_case: Callable[["House"], Result], *, writes: bool, needs_index: bool) -> Result:
     if needs_index:
-        from lineage.pipeline.upkeep.reindexing import ensure_indexed
-
         with suppress(IndexAway):  # whoever can't do without it is told when it asks
-            ensure_indexed(house)
+            _ensure_indexed(house)
     if writes:
-        from lineage.pipeline.upkeep.recovery import resume
+        from lineage.pipeline.upkeep.resuming import resume
 
         resume(house)
     return use_case(house)
+
+
+def _ensure_indexed(house: "House") -> None:
+    """`ensure_indexed`, which is imported where it may have something to do."""
+    if house.index.is_new or house.index.is_remote:
+        from lineage.pipeline.upkeep.reindexing import ensure_indexed
+
+        ensure_indexed(house)
 
 
 def open_house(root: Path, *, create: bool = False, asks_model: bool = True) -> "House":
     """The object graph of one workspace, with this machine's language model, if it has one and may be asked. The caller
     closes it."""
     from lineage.app.indexing import databases_of
-    from lineage.app.model import machine_file, model_of, read_machine_settings
     from lineage.app.places import private_at, shown, store_at
-    from lineage.app.redaction import rules_of
     from lineage.canon import Canon
     from lineage.pipeline.house import House
 
@@ -108,19 +133,66 @@ def open_house(root: Path, *, create: bool = False, asks_model: bool = True) -> 
             f"no workspace at {name}", hint=f"run `lineage init {name}`, or name another with `--workspace`"
         )
     settings = _settings(store)
-    machine = read_machine_settings(machine_file(os.environ, Path.home()))
+    machine = machine_settings(os.environ)
     private, moment = private_at(root), now()
     index, telemetry = databases_of(root, private)
+    vectors, embedding = _vectors(root / STATE / "vectors.db", machine.embedding if machine else None)
     return House(
         canon=Canon.over(store, private),
         index=index,
         telemetry=telemetry,
         settings=settings,
         now=moment,
-        new_id=lambda: uuid.uuid4().hex,
-        rules=rules_of(store, settings).ruleset,
-        model=model_of(machine.model, telemetry, moment[:10]) if asks_model else None,
+        new_id=lambda: os.urandom(16).hex(),
+        own_rules=_own_rules(store, settings),
+        model=_model(machine.model, telemetry, moment[:10]) if machine and asks_model else None,
+        vectors=vectors,
+        embedding=embedding,
     )
+
+
+def _own_rules(store: "Store", settings: "Settings") -> "Ruleset | None":
+    """The redaction rules that the workspace chose, None where it has ours: those are imported by who needs them."""
+    if not (settings.sanitizer.rules_path or settings.sanitizer.personal):
+        return None
+    from lineage.app.redaction import rules_of
+
+    return rules_of(store, settings).ruleset
+
+
+def machine_settings(environment: Mapping[str, str]) -> "MachineSettings | None":
+    """The settings of this machine, None where it has no file of them: most machines have none."""
+    path = machine_file(environment, Path.home())
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:  # what keeps it from being seen is said by who reads it
+        pass
+    from lineage.app.model import read_machine_settings
+
+    return read_machine_settings(path)
+
+
+def _model(settings: "ModelSettings", telemetry: "Telemetry", day: str) -> "Model | None":
+    from lineage.app.model import model_of
+
+    return model_of(settings, telemetry, day)
+
+
+def _vectors(path: Path, settings: "EmbeddingSettings | None") -> "tuple[Vectors | None, Embedding | None]":
+    """What makes vectors and where they are; nothing of it is imported where no model is configured, nor was before."""
+    if settings is None and not path.exists():
+        return None, None
+    from lineage.config.embedding import NONE, EmbeddingSettings
+
+    settings = settings or EmbeddingSettings()
+    if settings.provider == NONE and not path.exists():
+        return None, None
+    from lineage.app.embedding import embedding_of
+    from lineage.index.vectors import Vectors
+
+    return Vectors(path), embedding_of(settings)
 
 
 def rules_at(root: Path) -> "Rules":

@@ -37,7 +37,7 @@ def import_file(root: Path, file: Path, *, restore: bool, trust: bool, dry_run: 
     """Imports the bundle in a file; an import of it that was cut off is finished instead."""
     from lineage.canon.bundles import unpacked
     from lineage.pipeline.bundles.bundling import finished, import_bundle, unfinished
-    from lineage.pipeline.upkeep.recovery import resume
+    from lineage.pipeline.upkeep.resuming import resume
 
     data = _read(file)
 

@@ -7,13 +7,10 @@ name lies beside it: machines that sync a folder don't share rows of files that 
 import contextlib
 import hashlib
 import os
-import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lineage.app import STATE
-from lineage.app.extras import need
-from lineage.app.model import machine_file, read_machine_settings
+from lineage.app import STATE, machine_settings
 from lineage.core.address import address_of
 from lineage.errors import FormatError
 from lineage.store import ExistsError, Store, read_or_none
@@ -30,7 +27,8 @@ _LENGTH = 20
 def index_address() -> str:
     """LINEAGE_INDEX, else `index` of the machine's own configuration; "" for files beside the workspace."""
     named = os.environ.get(VARIABLE)
-    return read_machine_settings(machine_file(os.environ, Path.home())).index if named is None else named
+    machine = machine_settings(os.environ) if named is None else None
+    return named or (machine.index if machine else "")
 
 
 def databases_of(root: Path, private: Store) -> "tuple[Index, Telemetry]":
@@ -42,6 +40,8 @@ def databases_of(root: Path, private: Store) -> "tuple[Index, Telemetry]":
     address = index_address()
     if not address:
         return SqliteIndex(root / STATE / "index.db"), Telemetry(root / STATE / "runtime.db")
+    from lineage.app.extras import need
+
     need("postgres", "psycopg")
     from lineage.index.postgres import PostgresIndex
     from lineage.store.postgres import named
@@ -65,7 +65,7 @@ def _own_name(private: Store) -> str:
     blob = read_or_none(private, _NAME)
     if blob is None:
         with contextlib.suppress(ExistsError):
-            private.create(_NAME, uuid.uuid4().hex[:_LENGTH].encode())
+            private.create(_NAME, os.urandom(_LENGTH // 2).hex().encode())
         blob = private.read(_NAME)
     name = blob.data.decode("ascii", "replace").strip()
     if len(name) != _LENGTH or not name.isalnum() or not name.isascii():

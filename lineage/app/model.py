@@ -13,14 +13,9 @@ if TYPE_CHECKING:
     from lineage.telemetry import Telemetry
 
 _OTHERS_WRITE = 0o002
+_OTHERS_SEE = 0o077
 _OF_A_SESSION = ("CLAUDECODE",)
 """What says that a program runs inside of a session; Claude Code refuses to start where it is set."""
-
-
-def machine_file(environment: Mapping[str, str], home: Path) -> Path:
-    """`$XDG_CONFIG_HOME/lineage/config.toml`, `~/.config/lineage/config.toml` where that is not set or not absolute."""
-    named = Path(environment.get("XDG_CONFIG_HOME") or "")
-    return (named if named.is_absolute() else home / ".config") / "lineage" / "config.toml"
 
 
 def read_machine_settings(path: Path) -> MachineSettings:
@@ -35,7 +30,10 @@ def read_machine_settings(path: Path) -> MachineSettings:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}", hint="mend it, or move it away") from error
     if os.name != "nt" and status.st_mode & _OTHERS_WRITE:
         raise InvalidInput(f"{path} may be changed by anybody", hint=f"run `chmod o-w {path}`")
-    return machine_settings(text, str(path))
+    settings = machine_settings(text, str(path))
+    if os.name != "nt" and settings.embedding.key and status.st_mode & _OTHERS_SEE:
+        raise InvalidInput(f"{path} holds a key and may be read by others", hint=f"run `chmod 600 {path}`")
+    return settings
 
 
 def model_of(settings: ModelSettings, telemetry: "Telemetry", day: str) -> "Model | None":

@@ -8,20 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lineage.app import STATE
-from lineage.app.model import machine_file, read_machine_settings
+from lineage.app import STATE, machine_settings
 from lineage.core.address import SCHEMES, address_of, folder_name, is_address, normal_address
 from lineage.errors import ExtraMissing, InvalidInput
 from lineage.store import LocalStore
+from lineage.store.platform import expanded
 
 if TYPE_CHECKING:
     from lineage.canon import Canon
     from lineage.store.objects import Bucket
-
-
-def configured_workspace(environment: Mapping[str, str]) -> str:
-    """The workspace that the machine's own configuration names, "" where it names none."""
-    return read_machine_settings(machine_file(environment, Path.home())).workspace
 
 
 def folder_of(address: str, environment: Mapping[str, str]) -> Path:
@@ -64,13 +59,14 @@ def bucket_at(address: str, locks: Path | None = None) -> "Bucket":
         from lineage.store.objects import Bucket
     except ImportError as error:
         raise ExtraMissing("bucket", ["obstore"]) from error
-    return Bucket(address, read_machine_settings(machine_file(os.environ, Path.home())).bucket, locks)
+    machine = machine_settings(os.environ)
+    return Bucket(address, machine.bucket if machine else {}, locks)
 
 
 def store_named(name: str) -> "LocalStore | Bucket":
     """The store that a person names, be there a workspace in it or not."""
     if not is_address(name):
-        return LocalStore(Path(name).expanduser().absolute())
+        return LocalStore(expanded(name).absolute())
     return store_at(folder_of(name, os.environ))
 
 

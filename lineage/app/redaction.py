@@ -1,11 +1,9 @@
 """Which redaction rules a workspace has: ours, those of the user's own file, and what is chosen of personal data."""
 
-import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lineage.core.sanitizer import BUILTIN, Ruleset, ruleset
-from lineage.core.sanitizer.gitleaks import translated
 from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -26,6 +24,8 @@ def rules_of(store: "Store", settings: "Settings") -> Rules:
     chosen = settings.sanitizer
     if not chosen.rules_path:
         return Rules(ruleset(personal=chosen.personal) if chosen.personal else BUILTIN)
+    from lineage.core.sanitizer.gitleaks import translated
+
     own = translated(_parsed(store, chosen.rules_path))
     return Rules(ruleset(own.rules, chosen.personal, own.disabled), own.unusable)
 
@@ -39,6 +39,8 @@ def _parsed(store: "Store", path: str) -> dict[str, object]:
             f"sanitizer.rules_path names {path!r}, which is not there",
             hint="put the file into the workspace, or mend lineage.toml",
         )
+    import tomllib
+
     try:
         return tomllib.loads(blob.data.decode("utf-8", errors="replace"))
     except (ValueError, RecursionError) as error:

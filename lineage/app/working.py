@@ -76,7 +76,7 @@ def swept(root: Path, *, idle_minutes: int) -> Swept:
 def _rounds(root: Path, private: LocalStore, deadline: float) -> list[Drained]:
     done = []
     while time.monotonic() < deadline:
-        done.append(with_house(root, lambda house: _round(house, deadline), create=True))
+        done.append(with_house(root, lambda house: _round(house, deadline, private), create=True))
         due = done[-1].next_due
         if not due or _seconds_until(due) > _LONGEST_WAIT:
             break
@@ -90,13 +90,30 @@ def _is_due(private: LocalStore) -> bool:
     return any(rung.not_before <= moment for rung in Signals(private).pending())
 
 
-def _round(house: House, deadline: float) -> Drained:
+def _round(house: House, deadline: float, private: LocalStore) -> Drained:
     done = drain(house, machine(), may_go_on=lambda: time.monotonic() < deadline)
     if done.started:
         swept = sweep(house, machine(), idle_minutes=IDLE_MINUTES)
         done.outcomes.update({CAPTURED: len(swept.captured)} if swept.captured else {})
         done.put_off += swept.failed
+    if house.embedding is not None:
+        _embed(house, deadline, private, done)
     return done
+
+
+def _embed(house: House, deadline: float, private: LocalStore, done: Drained) -> None:
+    """Embeds some of what has no vector, until a signal waits or a bound is reached: captures can't wait, this can."""
+    from lineage.pipeline.embedding import embed
+
+    if house.embedding is None:
+        return
+    until = min(deadline, time.monotonic() + house.embedding.seconds)
+    made = embed(
+        house,
+        most=house.embedding.passages,
+        may_go_on=lambda: time.monotonic() < until and not _is_due(private),
+    )
+    done.embedded, done.unembedded = made.embedded, made.failed
 
 
 def _seconds_until(moment: str) -> float:

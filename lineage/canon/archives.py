@@ -9,16 +9,14 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from lineage.canon.bundles import members_of, packed, salvaged
 from lineage.core.archive import ARCHIVE, Part, bundles_folder, in_force, is_archivable, month_of, narrowed, parse_part
-from lineage.core.bundle import LIMITS, Bundle, Member, described, parsed_bundle
 from lineage.errors import FormatError, WorkspaceError
 from lineage.store import Blob, ConflictError, MissingError, Store, commit, read_or_none, update
 
-OWN_LIMITS = replace(LIMITS, ratio=2000)
-"""Bundles of the workspace itself: text may shrink by what deflate can do at most."""
+if TYPE_CHECKING:  # zipfile and the description's tables cost a capture as much as its own imports
+    from lineage.core.bundle import Bundle, Member
 
 _MOST_ATTEMPTS = 20
 _SLOT = 16
@@ -34,15 +32,15 @@ class Catalog(NamedTuple):
 
     part: Part
     stamp: str
-    bundle: Bundle
-    members: Mapping[str, Member]
+    bundle: "Bundle"
+    members: Mapping[str, "Member"]
 
 
 @dataclass(slots=True)
 class _Seen:
     """What was read already, by key and stamp: catalogs, and the contents of one bundle."""
 
-    catalogs: dict[str, tuple[str, Bundle]] = field(default_factory=dict)
+    catalogs: dict[str, tuple[str, "Bundle"]] = field(default_factory=dict)
     contents: tuple[str, str, Contents] | None = None
 
 
@@ -62,7 +60,7 @@ class Archives:
         found = (found for found in self._catalogs(None) if not isinstance(found, Catalog))
         return {part.path: error.message for part, error in found}
 
-    def members(self, month: str | None = None) -> dict[str, Member]:
+    def members(self, month: str | None = None) -> "dict[str, Member]":
         """Every archived artifact by its path, of one month or of all, in order."""
         found: dict[str, Member] = {}
         for catalog in reversed(list(self.catalogs(month))):  # the first that holds one is in force, as in `read`
@@ -103,8 +101,10 @@ class Archives:
         self._seen.contents = (catalog.part.path, blob.stamp, {**contents, **missing})
         return self._seen.contents[2]
 
-    def put(self, month: str, bundle: Bundle, files: Mapping[str, bytes]) -> Part:
+    def put(self, month: str, bundle: "Bundle", files: Mapping[str, bytes]) -> Part:
         """Writes a bundle of a month; durable and read back on return. `bundle` says what its sessions are."""
+        from lineage.canon.bundles import members_of, packed  # noqa: PLC0415
+
         whole = replace(bundle, members=members_of(files))
         data = packed(whole, files)
         part = Part(month, hashlib.sha256(data).hexdigest()[:_SLOT], 1)
@@ -186,7 +186,7 @@ class Archives:
         entries = self.store.list(bundles_folder(month) if month else ARCHIVE)
         return {found: entry.stamp for entry in entries if (found := parse_part(entry.key))}
 
-    def _described(self, part: Part, stamps: Mapping[tuple[Part, bool], str]) -> Bundle:
+    def _described(self, part: Part, stamps: Mapping[tuple[Part, bool], str]) -> "Bundle":
         """What a bundle holds, as its catalog says; where that is lost or damaged, as it says itself."""
         if (part, False) in stamps:
             blob = self._known(part.catalog, stamps[part, False])
@@ -194,12 +194,14 @@ class Archives:
                 return blob
         known = self._seen.catalogs.get(part.path)
         if known is None or known[0] != stamps[part, True]:
-            bundle = salvaged(self.store.read(part.path).data, OWN_LIMITS)[0]
+            bundle = _salvaged(self.store.read(part.path).data)[0]
             self._seen.catalogs[part.path] = known = (stamps[part, True], bundle)
         return known[1]
 
-    def _known(self, key: str, stamp: str) -> Bundle | None:
+    def _known(self, key: str, stamp: str) -> "Bundle | None":
         """The description in a catalog, None where it is damaged or gone by now."""
+        from lineage.core.bundle import parsed_bundle  # noqa: PLC0415
+
         known = self._seen.catalogs.get(key)
         if known is None or known[0] != stamp:
             blob = read_or_none(self.store, key)
@@ -236,6 +238,8 @@ class Archives:
     def _rewrite(self, catalog: Catalog, files: Mapping[str, bytes | FormatError]) -> None:
         """The next revision of a bundle, then the end of this one. Raises FormatError where a part of it that is to be
         kept is damaged."""
+        from lineage.canon.bundles import members_of, packed  # noqa: PLC0415
+
         kept = {path: _sound(data) for path, data in files.items()}
         if kept:
             whole = narrowed(catalog.bundle, members_of(kept))
@@ -244,7 +248,7 @@ class Archives:
         self.store.delete(catalog.part.catalog)
         self._seen.contents = None
 
-    def _write(self, part: Part, bundle: Bundle, data: bytes, files: Mapping[str, bytes]) -> None:
+    def _write(self, part: Part, bundle: "Bundle", data: bytes, files: Mapping[str, bytes]) -> None:
         self._describe(part, bundle)
         commit(self.store, part.path, data)
         blob = self.store.read(part.path)
@@ -257,12 +261,14 @@ class Archives:
             raise WorkspaceError(f"{part.path} was not read back as it was written", hint=_LOST_NOTHING)
         self._seen.contents = (part.path, blob.stamp, contents)
 
-    def _describe(self, part: Part, bundle: Bundle) -> None:
+    def _describe(self, part: Part, bundle: "Bundle") -> None:
+        from lineage.core.bundle import described  # noqa: PLC0415
+
         update(self.store, part.catalog, lambda _: described(bundle))
 
     def _opened(self, part: Part, blob: Blob) -> Contents:
         try:
-            return salvaged(blob.data, OWN_LIMITS)[1]
+            return _salvaged(blob.data)[1]
         except FormatError as error:
             raise FormatError(f"{part.path}: {error.message}", hint=_RESTORE) from error
 
@@ -277,7 +283,13 @@ class Archives:
         return all(isinstance(data, bytes) for data in contents.values())
 
 
-def stamp_of(member: Member) -> str:
+def _salvaged(data: bytes) -> "tuple[Bundle, Contents]":
+    from lineage.canon.bundles import OWN_LIMITS, salvaged  # noqa: PLC0415
+
+    return salvaged(data, OWN_LIMITS)
+
+
+def stamp_of(member: "Member") -> str:
     """What a listing shows for an archived artifact: its content's hash, in whichever bundle it lies by now."""
     return f"archived-{member.sha256}"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from lineage.core import book_changes
 from lineage.core.body import normalized
@@ -14,11 +15,12 @@ from lineage.core.book import Book, Part, appended, new_book, parsed_book, seria
 from lineage.core.book_changes import Change
 from lineage.core.book_paths import BOOKS, CURATED, CURATED_PATH, GLOBAL, PENDING, BookRef, ref_of
 from lineage.core.entry import Entry
-from lineage.core.merging import merged
-from lineage.core.rollover import Cap, cap_of, roll_over
 from lineage.core.times import day
 from lineage.errors import NotFoundError
 from lineage.store import Store, read_or_none, update
+
+if TYPE_CHECKING:  # who reads neither merges nor archives
+    from lineage.core.rollover import Cap
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Books:
         """Writes what was made of `base`, together with what was written since `base` was read."""
         if wanted == base:
             return False
+        from lineage.core.merging import merged  # noqa: PLC0415
 
         def change(data: bytes | None) -> bytes:
             return serialized_book(merged(base, wanted, _parsed(data, ref)))
@@ -95,8 +98,10 @@ class Books:
         if not has_it:
             raise NotFoundError(f"no entry {identifier[:40]!r} in {kind} of {scope}", hint="run `lineage book show`")
 
-    def roll_over(self, scope: str, kind: str, cap: Cap | None = None) -> int:
+    def roll_over(self, scope: str, kind: str, cap: "Cap | None" = None) -> int:
         """Brings a book within its cap; how many entries went into the archives. They are there before they leave."""
+        from lineage.core.rollover import cap_of, roll_over  # noqa: PLC0415
+
         ref = BookRef(scope, kind)
         base = self.read(ref)
         kept, rolled = roll_over(base, cap or cap_of(scope, kind))

@@ -5,11 +5,14 @@ Files are 0600 in folders 0700. One that is damaged is ignored, named by `damage
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from lineage.core.book_paths import escaped_name
-from lineage.core.checkpoint import MOST_PER_AGENT, Checkpoint, parsed, serialized
 from lineage.errors import FormatError, WorkspaceError
 from lineage.store import Store, read_or_none, update
+
+if TYPE_CHECKING:  # imported with the first one that is there: there seldom is one
+    from lineage.core.checkpoint import Checkpoint
 
 _PREFIX = "checkpoints/"
 
@@ -18,20 +21,21 @@ _PREFIX = "checkpoints/"
 class Checkpoints:
     store: Store
 
-    def get(self, agent_id: str, now: str, *, project: str | None = None) -> Checkpoint | None:
+    def get(self, agent_id: str, now: str, *, project: str | None = None) -> "Checkpoint | None":
         """The newest checkpoint of an agent that may be recovered: at most 7 days old and not used; where `project` is
         given, of a session in that project."""
         found = [one for one in self.of(agent_id) if one.is_valid(now) and project in (None, one.project)]
         return found[-1] if found else None
 
-    def of(self, agent_id: str | None) -> list[Checkpoint]:
+    def of(self, agent_id: str | None) -> "list[Checkpoint]":
         """All of an agent's, or of every one's, used and old ones too, oldest first."""
         found = [one for _, one in self._read(_folder(agent_id) if agent_id else _PREFIX) if one]
         return sorted(found, key=lambda one: (one.saved_at, one.session_token))
 
-    def put(self, checkpoint: Checkpoint) -> bool:
+    def put(self, checkpoint: "Checkpoint") -> bool:
         """Keeps a session's checkpoint in place of an older one; a repetition leaves it as it is, used or not. The
         agent's 16 newest are kept. True where something was written."""
+        from lineage.core.checkpoint import MOST_PER_AGENT, serialized  # noqa: PLC0415
 
         key = _key(checkpoint.agent_id, checkpoint.session_token)
 
@@ -64,7 +68,9 @@ class Checkpoints:
         """Files that hold no checkpoint: they are ignored, and left as they are."""
         return [key for key, one in self._read(_PREFIX) if one is None]
 
-    def _change(self, agent_id: str, token: str, change: Callable[[Checkpoint], Checkpoint]) -> bool:
+    def _change(self, agent_id: str, token: str, change: "Callable[[Checkpoint], Checkpoint]") -> bool:
+        from lineage.core.checkpoint import serialized  # noqa: PLC0415
+
         key = _key(agent_id, token)
 
         def changed(data: bytes | None) -> bytes | None:
@@ -73,7 +79,7 @@ class Checkpoints:
 
         return update(self.store, key, changed)
 
-    def _read(self, prefix: str) -> Iterator[tuple[str, Checkpoint | None]]:
+    def _read(self, prefix: str) -> "Iterator[tuple[str, Checkpoint | None]]":
         for key in self._keys(prefix):
             try:
                 blob = read_or_none(self.store, key)
@@ -101,8 +107,10 @@ def _key(agent_id: str, token: str) -> str:
     return f"{_folder(agent_id)}{token}.json"
 
 
-def _found(data: bytes | None, key: str) -> Checkpoint | None:
+def _found(data: bytes | None, key: str) -> "Checkpoint | None":
     """The checkpoint that lies at a key; None for what is damaged, or another session's."""
+    from lineage.core.checkpoint import parsed  # noqa: PLC0415
+
     try:
         found = parsed(data) if data is not None else None
     except FormatError:

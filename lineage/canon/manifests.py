@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lineage.core import manifest as revisions
 from lineage.core import naming
 from lineage.core.documents import Artifact, Manifest, parsed_as, serialized
 from lineage.core.replacement import Replacement
-from lineage.core.sanitizer import Sanitizer
 from lineage.store import Store, read_or_none, update
+
+if TYPE_CHECKING:
+    from lineage.core.sanitizer import Sanitizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,9 @@ class Manifests:
 
         return update(self.store, path, change)
 
-    def record(self, stem: str, records: Sequence[Replacement], sanitizer: Sanitizer, write_id: str, now: str) -> bool:
+    def record(
+        self, stem: str, records: Sequence[Replacement], sanitizer: "Sanitizer", write_id: str, now: str
+    ) -> bool:
         """Records that artifacts are replaced under new redaction rules. False where that is recorded already."""
         path = naming.artifact_path(stem, naming.MANIFEST)
 

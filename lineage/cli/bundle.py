@@ -53,10 +53,11 @@ def export(
       lineage bundle export 2489c83d -o ~/again.zip --force
     """
     from lineage.app import bundling
+    from lineage.store.platform import expanded
 
     if is_global == (session is not None):
         raise InvalidInput("name a session, or give --global", hint="lineage bundle export SESSION -o FILE")
-    made = bundling.export(root, session, output.expanduser(), include_private=include_private, force=force)
+    made = bundling.export(root, session, expanded(output), include_private=include_private, force=force)
     if as_json:
         say_json({"file": str(output), "bytes": len(made.data), **asdict(made.bundle)})
         return 0
@@ -85,8 +86,9 @@ def import_(root: Path, file: Path, restore: bool, trust: bool, dry_run: bool, a
       lineage bundle import ~/session.zip --restore
     """
     from lineage.app import bundling
+    from lineage.store.platform import expanded
 
-    done = bundling.import_file(root, file.expanduser(), restore=restore, trust=trust, dry_run=dry_run)
+    done = bundling.import_file(root, expanded(file), restore=restore, trust=trust, dry_run=dry_run)
     if as_json:
         say_json(asdict(done))
     else:

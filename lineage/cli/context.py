@@ -1,39 +1,16 @@
 """`lineage context`."""
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from lineage.cli import options
-from lineage.cli.output import plain, say, say_json
-
-if TYPE_CHECKING:
-    from lineage.pipeline.house import House
-    from lineage.pipeline.knowledge.context import Asked
-    from lineage.projection import Block, Spent
+from lineage.cli import options, telling
 
 
 @click.command("context")
-@click.option("--agent", metavar="ID", default="default", show_default=True, help="The agent.")
-@click.option("--project", metavar="PATH", help="Its project: a folder of it, or its name.")
-@click.option("--query", metavar="TEXT", help="What it is about: decides which decisions and lessons are shown.")
-@click.option("--session", metavar="SESSION", help="The running session, by token or id: what it found is shown, too.")
-@click.option("--budget", type=click.IntRange(min=0), metavar="TOKENS", help="The most it may cost; 2000, or as set.")
-@click.option("--explain", is_flag=True, help="What each section cost, may cost, and what was cut, not the text.")
-@options.as_json
-@options.workspace
-def command(
-    root: Path,
-    agent: str,
-    project: str | None,
-    query: str | None,
-    session: str | None,
-    budget: int | None,
-    explain: bool,
-    as_json: bool,
-) -> int:
+@options.declared(telling.COMMANDS["context"])
+def command(root: Path, **given: Any) -> int:
     """Print what a new session is told of earlier ones, within a budget for all of it.
 
     A token is four characters, rounded up; other scripts than English cost more of them.
@@ -43,44 +20,4 @@ def command(
       lineage context --project demo --query "the reader" --budget 1500
       lineage context --explain
     """
-    from lineage.app import with_house
-    from lineage.pipeline.knowledge.context import Asked
-
-    asked = Asked(agent_id=agent, project=project, query=query, session=session, budget=budget)
-    block, unread = with_house(root, lambda house: _told(house, asked))
-    if as_json:
-        sections = [asdict(spent) for spent in block.sections]
-        told = {"text": block.text, "tokens": block.tokens, "budget": block.budget, "sections": sections}
-        say_json({**told, "unread": unread})
-        return 0
-    if explain:
-        _explain(block)
-    else:
-        click.echo(plain(block.text), nl=False)
-        if not block.text:
-            click.echo("nothing is remembered yet, or nothing fits: see `lineage context --explain`", err=True)
-    for path in unread:
-        click.echo(f"can't be read, and is left out: {plain(path)}", err=True)
-    return 0
-
-
-def _told(house: "House", asked: "Asked") -> "tuple[Block, list[str]]":
-    """The block, and the books that could not be read."""
-    from lineage.pipeline.knowledge.context import context
-    from lineage.pipeline.knowledge.said import Knowledge
-
-    knowledge = Knowledge(house)
-    return context(house, asked, knowledge), knowledge.unread
-
-
-def _explain(block: "Block") -> None:
-    say(f"{'section':14}{'tokens':>7}{'at most':>9}  shown")
-    for spent in block.sections:
-        say(f"{spent.name:14}{spent.tokens:7}{spent.cap:9}  {_shown(spent)}")
-    say(f"{'in all':14}{block.tokens:7}{block.budget:9}")
-
-
-def _shown(spent: "Spent") -> str:
-    if spent.dropped:
-        return f"0 of {spent.of}: dropped, there is no room for it"
-    return f"{spent.shown} of {spent.of}" + (": cut" if spent.cut else "") if spent.of else "-"
+    return telling.COMMANDS["context"].run(root, given)

@@ -13,8 +13,9 @@ from lineage.cli import options
 from lineage.cli.output import say, say_json
 
 if TYPE_CHECKING:
+    from lineage.pipeline.incoming.estimating import Estimate, Expected
     from lineage.pipeline.incoming.history import Progress
-    from lineage.pipeline.incoming.importing import Estimate, Expected, Imported
+    from lineage.pipeline.incoming.importing import Imported
 
 
 @click.command("import")

@@ -1,19 +1,13 @@
-"""The group of commands and the one place where errors become messages and exit codes. (format: Commands)"""
+"""The group of commands. (format: Commands)"""
 
-import os
-import sys
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
 from lineage import __version__
+from lineage.cli.ending import ended
 from lineage.cli.lazy import LazyGroup
-from lineage.cli.output import plain
-from lineage.errors import LineageError
-
-UNEXPECTED = 3
-INTERRUPTED = 130
+from lineage.cli.summaries import SUMMARIES
 
 COMMANDS = {
     "init": "lineage.cli.init",
@@ -24,6 +18,7 @@ COMMANDS = {
     "render": "lineage.cli.render",
     "sessions": "lineage.cli.sessions",
     "show": "lineage.cli.show",
+    "open": "lineage.cli.open",
     "search": "lineage.cli.search",
     "context": "lineage.cli.context",
     "verify": "lineage.cli.verify",
@@ -56,6 +51,7 @@ COMMANDS = {
 @click.group(
     cls=LazyGroup,
     modules=COMMANDS,
+    summaries=SUMMARIES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option("--workspace", "-w", metavar="DIR", help="A folder, or a bucket; else LINEAGE_WORKSPACE, else ~/.agents.")
@@ -76,40 +72,15 @@ def cli(ctx: click.Context, workspace: str | None) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs a command line. Exit: 0 done, 1 expected failure, 2 usage, 3 unexpected, 4 findings, 130 interrupted."""
+    """Runs a command line; its exit code, see `ended`."""
+    return ended(lambda: _clicked(arguments))
+
+
+def _clicked(arguments: Sequence[str]) -> object:
     try:
-        result: Any = cli.main(list(arguments), standalone_mode=False)
-        return result if isinstance(result, int) else 0
-    except LineageError as error:
-        _complain(error.message, error.hint)
-        return error.exit_code
+        return cli.main(list(arguments), standalone_mode=False)
+    except click.Abort as error:
+        raise KeyboardInterrupt from error
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        _complain("interrupted", "run the command again: what was begun is finished by the next run")
-        return INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except Exception as error:  # noqa: BLE001  (the last resort: a report instead of a traceback)
-        _complain(f"unexpected: {type(error).__name__}", f"please send us the report {_report()}")
-        return UNEXPECTED
-
-
-def _complain(message: str, hint: str) -> None:
-    click.echo(f"lineage: {plain(message)}\n  {plain(hint)}", err=True)
-
-
-def _report() -> str:
-    """Where the traceback was written, without the values of messages: they may hold what nobody has sanitized."""
-    import tempfile
-    import traceback
-
-    kind, _, trace = sys.exc_info()
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="lineage-report-", suffix=".txt", delete=False, encoding="utf-8"
-    ) as file:
-        file.write(f"lineage {__version__}, Python {sys.version}\n{kind}\n\n")
-        file.writelines(traceback.format_tb(trace))
-    return file.name

@@ -1,10 +1,8 @@
 """Printing: text in which content cannot move the cursor, and JSON with stable keys."""
 
-import json
 import re
-from typing import Any
-
-import click
+import sys
+from typing import Any, TextIO
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -14,10 +12,32 @@ def plain(text: str) -> str:
     return _CONTROL.sub("", text)
 
 
-def say(text: str = "") -> None:
-    click.echo(plain(text))
+def say(text: str = "", *, end: str = "\n") -> None:
+    _echo(plain(text) + end, sys.stdout)
+
+
+def warn(text: str) -> None:
+    """What somebody should know who gets the result, on stderr."""
+    _echo(f"{text}\n", sys.stderr)
 
 
 def say_json(value: Any) -> None:
     """One JSON object, ASCII only: safe for every terminal and locale."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=True))
+    import json
+
+    _echo(json.dumps(value, indent=2, ensure_ascii=True) + "\n", sys.stdout)
+
+
+def complain(message: str, hint: str) -> None:
+    """What went wrong, and what to type next, on stderr."""
+    _echo(f"lineage: {plain(message)}\n  {plain(hint)}\n", sys.stderr)
+
+
+def _echo(text: str, stream: TextIO) -> None:
+    try:
+        stream.write(text)
+    except UnicodeEncodeError:  # a terminal of another encoding: click knows how to write there
+        import click
+
+        click.echo(text, file=stream, nl=False)
+    stream.flush()

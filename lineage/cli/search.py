@@ -18,11 +18,23 @@ if TYPE_CHECKING:
 @options.agent
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many at most.")
 @click.option("--passages", is_flag=True, help="Every passage that matches, not each session's best.")
+@click.option(
+    "--mode",
+    type=click.Choice(["lexical", "semantic", "hybrid"]),
+    help="By the words, by what they mean, or both; both where an embedding model is configured.",
+)
 @options.as_json
 @options.workspace
 @click.pass_context
 def command(
-    context: click.Context, root: Path, query: tuple[str, ...], agent: str, limit: int, passages: bool, as_json: bool
+    context: click.Context,
+    root: Path,
+    query: tuple[str, ...],
+    agent: str,
+    limit: int,
+    passages: bool,
+    mode: str | None,
+    as_json: bool,
 ) -> int:
     """Find sessions and entries of books by any word of the query, best first, one result per session.
 
@@ -39,14 +51,17 @@ def command(
       lineage search since:30d is:decision parser
     """
     from lineage.app import with_house
-    from lineage.pipeline.lookup import search
+    from lineage.pipeline.finding import find
 
     text = " ".join(query)
     agent_id = None if agent == "all" or _names_agent(context, text) else agent
-    hits = with_house(root, lambda house: search(house, text, agent_id, limit, by_passage=passages))
+    found = with_house(root, lambda house: find(house, text, agent_id, limit, by_passage=passages, mode=mode))
+    hits, notes = found.hits, {"notes": list(found.notes)} if found.notes else {}
     if as_json:
-        say_json({"query": text, "results": [_as_json(hit) for hit in hits]})
+        say_json({"query": text, "mode": found.mode, **notes, "results": [_as_json(hit) for hit in hits]})
         return 0
+    for note in found.notes:
+        click.echo(plain(f"note: {note}"), err=True)
     for hit in hits:
         for line in _told(hit):
             say(line)

@@ -29,9 +29,8 @@ def command(root: Path, host: str, port: int, names: Sequence[str], check: bool,
     Example:
       lineage serve --port 0 --check
     """
-    from lineage.app import caller, open_house, serving, with_house
+    from lineage.app import caller, machine_settings, open_house, serving, with_house
     from lineage.app.extras import need
-    from lineage.app.model import machine_file, read_machine_settings
     from lineage.app.places import shown
 
     need("web", "starlette", "uvicorn", "jinja2")
@@ -39,7 +38,8 @@ def command(root: Path, host: str, port: int, names: Sequence[str], check: bool,
     from lineage.web.service import Service
 
     started_by, is_local = caller(), serving.is_loopback(host) and not names
-    configured = read_machine_settings(machine_file(os.environ, Path.home())).web.token
+    machine = machine_settings(os.environ)
+    configured = machine.web.token if machine else ""
     token = serving.taken_token(os.environ, is_local=is_local, configured=configured)
     open_house(root).close()
     with serving.bound(host, port) as listening:

@@ -1,6 +1,5 @@
 """`lineage show`."""
 
-import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,13 +8,11 @@ import click
 
 from lineage.cli import options
 from lineage.cli.output import say, say_json
-from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
     from lineage.pipeline.house import House
+    from lineage.pipeline.knowledge.bookkeeping import Place
     from lineage.pipeline.lookup import Shown
-
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 @click.command("show")
@@ -32,15 +29,18 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 def command(root: Path, session: str, kind: str, turns: str | None, as_json: bool) -> int:
     """Print a session: its newest summary, another of its files, or some of its turns.
 
-    SESSION is a session id, key, token, or an unambiguous prefix of one.
+    SESSION is a session id, key, token, or an unambiguous prefix of one, or the id of an entry, as search gives it.
 
     \b
     Example:
       lineage show 2489c83d --turns 12-18
     """
     from lineage.app import with_house
+    from lineage.pipeline.lookup import Shown
 
     shown = with_house(root, lambda house: _shown(house, session, kind, turns))
+    if not isinstance(shown, Shown):
+        return _say_entry(shown, as_json=as_json)
     if as_json:
         value = {"session": asdict(shown.session), "path": shown.path, "text": shown.text}
         say_json({**value, "turns": [_turn(turn) for turn in shown.turns]} if shown.turns else value)
@@ -49,15 +49,27 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
     return 0
 
 
-def _shown(house: "House", session: str, kind: str, turns: str | None) -> "Shown":
+def _shown(house: "House", reference: str, kind: str, turns: str | None) -> "Shown | Place":
+    from lineage.cli.turns import turns_of
+    from lineage.pipeline.knowledge.bookkeeping import Place
     from lineage.pipeline.lookup import show, show_turns
+    from lineage.pipeline.opening import referred
 
-    if turns is None:
-        return show(house, session, kind)
-    match = _RANGE.fullmatch(turns)
-    if match is None:
-        raise InvalidInput(f"not a range of turns: {turns[:40]!r}", hint="for example --turns 12-18")
-    return show_turns(house, session, int(match[1]), int(match[2] or match[1]))
+    asked = turns_of(turns) if turns is not None else None
+    meant = referred(house, reference)
+    if isinstance(meant, Place):
+        return meant
+    return show_turns(house, meant.session_token, *asked) if asked else show(house, meant.session_token, kind)
+
+
+def _say_entry(place: "Place", *, as_json: bool) -> int:
+    from lineage.cli.book.printing import say_entry
+
+    if as_json:
+        say_json({"entry": place.as_json()})
+    else:
+        say_entry(place)
+    return 0
 
 
 def _turn(turn: object) -> dict[str, object]:

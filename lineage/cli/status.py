@@ -27,11 +27,12 @@ def command(root: Path, as_json: bool) -> int:
     from lineage.app.places import shown
     from lineage.errors import IndexAway
     from lineage.pipeline.capture.metering import usage
+    from lineage.pipeline.embedding import coverage
     from lineage.pipeline.lookup import status
     from lineage.store import StoreAway
 
     try:
-        found = with_house(root, lambda house: {**status(house), "model": usage(house)})
+        found = with_house(root, lambda house: {**status(house), "model": usage(house), "embedding": coverage(house)})
     except (IndexAway, StoreAway) as error:
         return _away(root, error, as_json=as_json)
     state = {"workspace": shown(root), **found, "unusable_rules": list(rules_at(root).unusable)}
@@ -69,6 +70,7 @@ def _say(state: dict[str, Any]) -> None:
         say(f"dropped    {_counts(state['not_learned'])}")
     say(f"removed    {state['tombstones']}")
     _say_model(state["model"])
+    _say_embedding(state["embedding"])
     for mark, value in state["marks"].items():
         say(f"{mark}: {value}")
     _say_spool(state)
@@ -105,6 +107,18 @@ def _say_model(model: dict[str, Any]) -> None:
     if model["limit_reached"]:
         limits = f"{counted(model['calls_per_day'], 'call')}, {counted(model['tokens_per_day'], 'token')}"
         say(f"  today's limit is reached ({limits}): until tomorrow (UTC) everything is made by rule")
+
+
+def _say_embedding(state: dict[str, Any]) -> None:
+    if not (state["model"] or state["problem"] or state["passages"]):
+        return
+    where = f" at {state['endpoint']}" if state["endpoint"] else ""
+    left = f", {counted(state['files_left'], 'file')} left" if state["files_left"] else ""
+    say(f"embedding  {state['model'] or 'none'}{where}: {counted(state['passages'], 'passage')}{left}")
+    if state["problem"]:
+        say(f"  {state['problem']}")
+    for outcome, count in state["outcomes"].items():
+        say(f"  {outcome}: {count}")
 
 
 def _spent(spent: dict[str, Any]) -> str:

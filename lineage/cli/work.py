@@ -2,9 +2,8 @@
 
 import os
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -30,10 +29,16 @@ def command(root: Path, as_json: bool) -> int:
 
     rounds = work(root)
     if as_json:
-        say_json({"rounds": [asdict(done) for done in rounds]})
+        say_json({"rounds": [_as_json(done) for done in rounds]})
     else:
         _say(rounds)
     return 0
+
+
+def _as_json(done: "Drained") -> dict[str, Any]:
+    """Its fields; `dataclasses.asdict` makes pairs of what a Counter counts."""
+    values = {name: getattr(done, name) for name in done.__dataclass_fields__}
+    return {name: dict(value) if isinstance(value, Counter) else value for name, value in values.items()}
 
 
 def _say(rounds: "list[Drained]") -> None:
@@ -50,7 +55,9 @@ def _say(rounds: "list[Drained]") -> None:
             say(f"tried again later: {key}: {why}")
         if done.left:
             say(f"left for the next worker: {done.left}")
+        if done.embedded or done.unembedded:
+            say(f"embedded: {done.embedded}" + (f", then {done.unembedded}" if done.unembedded else ""))
         for key, why in done.given_up:
             say(f"given up: {key}: {why}")
-    if rounds and not (outcomes or ignored or any(done.put_off or done.given_up for done in rounds)):
+    if rounds and not (outcomes or ignored or any(done.put_off or done.given_up or done.embedded for done in rounds)):
         say("nothing was waiting")

@@ -4,10 +4,8 @@ This package takes text and gives values; who reads the file is the composition 
 """
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from typing import Any, Literal
 
 from lineage.errors import InvalidInput
@@ -134,6 +132,8 @@ _MACHINE_ONLY = ("workspace", "index", "command", "url", "credentials", "model",
 
 def parsed(text: str) -> Settings:
     """The settings that a `lineage.toml` holds. Raises InvalidInput for what is unknown, mistyped or out of range."""
+    import tomllib  # noqa: PLC0415
+
     try:
         tables = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -182,6 +182,8 @@ def _check_value(key: str, value: Any, default: Any) -> None:
 
 
 def _unknown(key: str, known: Iterator[str] | Mapping[str, Any] | list[str]) -> InvalidInput:
+    from difflib import get_close_matches  # noqa: PLC0415
+
     names = list(known)
     near = get_close_matches(key, names, 1)
     return InvalidInput(

@@ -4,13 +4,11 @@ nowhere else: a workspace is synced and edited by hand. (format: Workspace)
 This module takes text and gives values; who finds and reads the file is the composition root.
 """
 
-import shlex
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from typing import Any
 
+from lineage.config.embedding import EmbeddingSettings, embedding_settings
 from lineage.errors import InvalidInput
 
 NONE = "none"
@@ -53,6 +51,7 @@ class MachineSettings:
 
     model: ModelSettings = ModelSettings()
     web: WebSettings = WebSettings()
+    embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     workspace: str = ""
     index: str = field(default="", repr=False)
     bucket: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -60,10 +59,11 @@ class MachineSettings:
 
 _MODEL = "model"
 _WEB = "web"
+_EMBEDDING = "embedding"
 _BUCKET = "bucket"
 _WORKSPACE = "workspace"
 _INDEX = "index"
-_TABLES = (_MODEL, _WEB, _BUCKET)
+_TABLES = (_MODEL, _WEB, _EMBEDDING, _BUCKET)
 _RANGES = {
     "timeout_seconds": (1, 600),
     "max_prompt_chars": (4_000, 1_000_000),
@@ -76,6 +76,8 @@ _RANGES = {
 def machine_settings(text: str, file: str) -> MachineSettings:
     """The settings that the text of `file` holds. Raises InvalidInput for what is unknown, mistyped, missing or out of
     range; it names the file and, of an unknown key, the nearest known one."""
+    import tomllib  # noqa: PLC0415  (few machines have the file, and every command asks for it)
+
     try:
         tables = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -88,6 +90,7 @@ def machine_settings(text: str, file: str) -> MachineSettings:
     return MachineSettings(
         _model(file, tables.get(_MODEL, {})),
         _web(file, tables.get(_WEB, {})),
+        embedding_settings(file, tables.get(_EMBEDDING, {})),
         tables.get(_WORKSPACE, ""),
         tables.get(_INDEX, ""),
         _bucket(file, tables.get(_BUCKET, {})),
@@ -136,6 +139,8 @@ def _value(file: str, key: str, value: Any) -> Any:
     if not least <= value <= most:
         raise InvalidInput(f"{file}: model.{key} is {value}, not {least} to {most}")
     if key == "provider" and value not in PROVIDERS:
+        from difflib import get_close_matches  # noqa: PLC0415
+
         near = get_close_matches(value, PROVIDERS, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(PROVIDERS)}"
         raise InvalidInput(f"{file}: model.provider is {value!r}", hint=hint)
@@ -144,6 +149,8 @@ def _value(file: str, key: str, value: Any) -> Any:
 
 def _command(file: str, value: Any) -> tuple[str, ...]:
     """A program with its arguments: a list as it stands, a text split as a shell would, though no shell runs it."""
+    import shlex  # noqa: PLC0415
+
     try:
         parts = shlex.split(value) if isinstance(value, str) else value
     except ValueError as error:
@@ -156,6 +163,8 @@ def _command(file: str, value: Any) -> tuple[str, ...]:
 
 
 def _unknown(file: str, key: str, known: Iterable[str]) -> InvalidInput:
+    from difflib import get_close_matches  # noqa: PLC0415
+
     names = list(known)
     near = get_close_matches(key, names, 1)
     return InvalidInput(

@@ -12,10 +12,12 @@ slot, and the highest revision is in force, so that names alone say which one th
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineage.core import naming
-from lineage.core.bundle import Bundle, Member
+
+if TYPE_CHECKING:
+    from lineage.core.bundle import Bundle, Member
 
 ARCHIVE = "archive/"
 
@@ -103,7 +105,7 @@ def in_force(parts: Iterable[Part]) -> list[Part]:
     return sorted(newest.values())
 
 
-def narrowed(bundle: Bundle, members: tuple[Member, ...]) -> Bundle:
+def narrowed(bundle: "Bundle", members: "tuple[Member, ...]") -> "Bundle":
     """The description of a bundle that holds these members of it only."""
     tokens = {name.token for member in members if (name := naming.parse_path(member.path))}
     held = tuple(session for session in bundle.sessions if session.session_token in tokens)

@@ -9,7 +9,8 @@ from lineage.core.body import cleaned
 from lineage.errors import FormatError
 
 BOUNDARY = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
-_LINE = re.compile(r"([a-z_][a-z0-9_]*): (.+)")
+_KEY = re.compile(r"[a-z_][a-z0-9_]*")
+_VALUE_BEGINS = frozenset('"[0123456789ntf-')
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
 _JSON_STRING_END = re.compile(r'[\\"]')
 _MAX_INT = 10**18 - 1
@@ -48,18 +49,19 @@ def _quoted(text: str) -> str:
 
 def read_own(block: str) -> dict[str, Any] | None:
     """The block as this module writes it; None as soon as a line has another form."""
-    meta: dict[str, Any] = {}
+    members = []
     for line in block.removesuffix("\n").split("\n"):
-        match = _LINE.fullmatch(line)
-        if match is None or match[1] in meta or match[2][0] not in '"[0123456789ntf-':
+        key, _, value = line.partition(": ")
+        if value[:1] not in _VALUE_BEGINS or not _KEY.fullmatch(key):
             return None
-        try:
-            meta[match[1]] = json.loads(match[2])
-        except (ValueError, RecursionError):
-            return None
-        if not _plain(meta[match[1]]):
-            return None
-    return meta
+        members.append(f'"{key}": {value}')
+    try:
+        pairs = json.loads("{" + ",\n".join(members) + "}", object_pairs_hook=list)
+    except (ValueError, RecursionError):
+        return None
+    meta = dict(pairs)
+    # a line that holds a comma and a key more, or a key that is there twice, is for the strict YAML to judge
+    return meta if len(meta) == len(pairs) == len(members) and all(map(_plain, meta.values())) else None
 
 
 def _plain(value: object) -> bool:
@@ -71,5 +73,5 @@ def _plain(value: object) -> bool:
 def _scalar(value: object) -> bool:
     """Whether the value is one that the strict YAML would read too; an escape may name a lone surrogate."""
     if isinstance(value, str):
-        return cleaned(value) == value
+        return value.isascii() or cleaned(value) == value
     return value is None or (isinstance(value, int) and abs(value) <= _MAX_INT)

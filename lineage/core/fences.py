@@ -3,7 +3,6 @@
 import re
 
 _RUN = re.compile(r"~{3,}|`{3,}")
-_OPENING = re.compile(r"(~{3,})(.*)")
 _EXECUTABLE = re.compile(
     r"""(?P<fence>^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:`{3,}|~{3,}))[ \t]*
         (?=dataview|dataviewjs|templater|js-engine|meta-bind|run-|button|query)
@@ -18,15 +17,18 @@ _EXECUTABLE = re.compile(
 
 def fenced(text: str, info: str = "") -> str:
     """The text inside a tilde fence longer than any fence in it."""
-    longest = max((len(run) for run in _RUN.findall(text)), default=2)
+    has_run = "~~~" in text or "```" in text  # few texts have one, and looking for it takes longer than this
+    longest = max((len(run) for run in _RUN.findall(text)), default=2) if has_run else 2
     fence = "~" * (longest + 1)
     return f"{fence}{info}\n{text}\n{fence}"
 
 
 def opening(line: str) -> tuple[str, str] | None:
     """The fence that a line opens and its info string, None where it opens none."""
-    match = _OPENING.fullmatch(line)
-    return (match[1], match[2]) if match else None
+    if not line.startswith("~~~"):
+        return None
+    info = line.lstrip("~")
+    return line[: len(line) - len(info)], info
 
 
 def defused(text: str) -> str:

@@ -1,9 +1,9 @@
 """Who a session is: agent, session id, session key and the token derived from them. (spec: session token contract)"""
 
-import base64
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from lineage.errors import InvalidInput
 
@@ -14,8 +14,11 @@ MAX_ID = 256
 _AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _TRIAL_PREFIXES = ("test-", "spec-", "fixture-", "synthetic-", "tmp-")
+MODEL_FOLDER = "lineage-model-"
+"""What the name of a folder begins with in which lineage's own model works, wherever the system has it made."""
 _TEMPORARY = re.compile(
-    r"(?:/private)?(?:/tmp|/var/tmp|/var/folders)(?:/|$)|.*[\\/]AppData[\\/]Local[\\/]Temp(?:[\\/]|$)",
+    r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)(?:/|$)|.*[\\/]AppData[\\/]Local[\\/]Temp(?:[\\/]|$)"
+    rf"|.*[\\/]{MODEL_FOLDER}",
     re.IGNORECASE,
 )
 
@@ -38,12 +41,15 @@ class Identity:
         return session_token(self.agent_id, self.canonical)
 
 
+@lru_cache(maxsize=1024)
 def session_token(agent_id: str, identity: str) -> str:
     """First 16 characters of lower-case base32(sha256("agent:identity")). Raises InvalidInput for a bad agent.
 
     >>> session_token("default", "sess-1")
     'yruajzz2ynbltkjz'
     """
+    import base64  # noqa: PLC0415
+
     seed = f"{checked_agent(agent_id)}:{identity.strip()}".encode()
     return base64.b32encode(hashlib.sha256(seed).digest()).decode("ascii").lower()[:16]
 

@@ -12,6 +12,11 @@ from typing import Any, get_origin
 from lineage.errors import FormatError
 
 VERSION = 1
+REMOVAL = "remove"
+RESANITIZE = "resanitize"
+IMPORT = "bundle-import"
+ARCHIVING = "archive"
+"""The flows besides the spec's two (see `request`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,16 @@ Only new links enter a manifest; its stem, identity and first times stay. (spec:
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from lineage.core import naming, times
 from lineage.core.body import HASH_SCOPE, body_sha256
 from lineage.core.documents import Artifact, Manifest
 from lineage.core.links import escaped, one_line, wikilink
 from lineage.core.replacement import Replacement
-from lineage.core.sanitizer import Sanitizer
+
+if TYPE_CHECKING:
+    from lineage.core.sanitizer import Sanitizer
 
 
 def linked(
@@ -56,7 +59,7 @@ def retired(manifest: Manifest, successor: str, write_id: str, now: str) -> Mani
 
 
 def resanitized(
-    manifest: Manifest, records: Sequence[Replacement], sanitizer: Sanitizer, write_id: str, now: str
+    manifest: Manifest, records: Sequence[Replacement], sanitizer: "Sanitizer", write_id: str, now: str
 ) -> Manifest:
     """The manifest that records the replacement of artifacts under new redaction rules, its own values under them too.
 

@@ -1,9 +1,10 @@
 """Passages: what search finds and shows of a long text, some hundred words each. (format: Commands)"""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from lineage.core.turns import Turn
+if TYPE_CHECKING:
+    from lineage.core.turns import Turn
 
 MOST = 1 << 20
 """How many passages a text has at most; those of a longer one are longer."""
@@ -20,7 +21,7 @@ class Passage(NamedTuple):
     last: int = 0
 
 
-def of_turns(turns: Sequence[Turn]) -> tuple[Passage, ...]:
+def of_turns(turns: "Sequence[Turn]") -> tuple[Passage, ...]:
     """The passages of a transcript: consecutive turns as far as they fit, and the pieces of one that doesn't."""
     said = [(turn.number, " ".join(filter(None, (turn.name, turn.input, turn.text)))) for turn in turns]
     length = _length(sum(len(text) for _, text in said))

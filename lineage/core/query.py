@@ -90,6 +90,19 @@ def parsed(text: str, now: str = _LAST) -> Query:
     )
 
 
+def prose(text: str) -> str:
+    """A query without its filters and what must not be there: what it is about, as it was typed.
+
+    >>> prose('project:demo why is the "last row" lost -draft')
+    'why is the last row lost'
+    """
+
+    def kept(match: re.Match[str]) -> str:
+        return "" if match["filter"] or match["without"] else match["phrase"] or match["word"] or ""
+
+    return " ".join(_TOKEN.sub(kept, text[:_LOOKED_AT]).split())
+
+
 def words_of(text: str) -> tuple[str, ...]:
     """The words of a text that is no query but a matter: nothing in it is a filter."""
     return _content(match[0] for match in re.finditer(r"\w(?:[\w./\\:@+-]*\w)?", text[:_LOOKED_AT]))[0]

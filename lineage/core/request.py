@@ -5,7 +5,6 @@ Times are converted to UTC here, ids are checked here; nothing further in looks 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 from lineage.core.identity import DEFAULT_AGENT, Identity, checked_agent, checked_id
@@ -89,6 +88,8 @@ def request(flow: str, payload: Mapping[str, Any], *, agent_id: str | None, now:
 def _refuse_unknown(payload: Mapping[str, Any]) -> None:
     for key in payload:
         if key not in _KEYS:
+            from difflib import get_close_matches  # noqa: PLC0415
+
             near = get_close_matches(str(key), _KEYS, 1)
             meant = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(_KEYS)}"
             raise InvalidInput(f"unknown key {str(key)[:60]!r} in the payload", hint=meant)

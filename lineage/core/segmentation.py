@@ -3,7 +3,7 @@
 A full-text index then finds words of any length as phrases of characters, those of two characters too.
 """
 
-import re
+from lineage.core.lazily import pattern
 
 SEAM = "\u200b"
 """What stands between the characters: no tokenizer keeps it, and nobody sees it."""
@@ -13,8 +13,8 @@ _DENSE = (
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"  # kana and Han
     "\uac00-\ud7af\U00020000-\U0003ffff"  # Hangul, Han beyond the basic plane
 )
-_CHARACTER = re.compile(f"([{_DENSE}])")
-_RUN = re.compile(f"[{_DENSE}]+|[^{_DENSE}]+")
+_CHARACTER = pattern(f"([{_DENSE}])")
+_RUN = pattern(f"[{_DENSE}]+|[^{_DENSE}]+")
 
 
 def segmented(text: str) -> str:
@@ -23,7 +23,7 @@ def segmented(text: str) -> str:
     >>> segmented("plain"), segmented("修正 parser")
     ('plain', '\u200b修\u200b\u200b正\u200b parser')
     """
-    return text if text.isascii() else _CHARACTER.sub(rf"{SEAM}\1{SEAM}", text)
+    return text if text.isascii() else _CHARACTER().sub(rf"{SEAM}\1{SEAM}", text)
 
 
 def joined(text: str) -> str:
@@ -37,12 +37,12 @@ def runs(text: str) -> list[str]:
     >>> runs("csv解析器v2")
     ['csv', '解析器', 'v2']
     """
-    return [text] if text.isascii() else _RUN.findall(text)
+    return [text] if text.isascii() else _RUN().findall(text)
 
 
 def is_dense(text: str) -> bool:
     """Whether the text begins in a script that writes no spaces between words."""
-    return not text.isascii() and _CHARACTER.match(text) is not None
+    return not text.isascii() and _CHARACTER().match(text) is not None
 
 
 def pairs(run: str) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lineage.core.digest import Digest
+from lineage.core.lazily import pattern
 from lineage.core.links import one_line
 from lineage.core.wording import counted
 
@@ -22,7 +23,7 @@ _LOW_SIGNAL = frozenset(
         "updated code", "updated files", "answered question", "continued work", "helped user", "did some work",
     }
 )  # fmt: skip
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+_CJK = pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _ABBREVIATION = re.compile(r"(?:^|[\s(“\"'])(?:e\.g|i\.e|vs|etc|cf|approx|no|dr|mr|ms|st|fig|[a-z])\.$", re.IGNORECASE)
 _BOUNDARY = re.compile(r"[.!?]+[\"'”’»)\]]*\s+(?=[\"'“‘«(\[]*[A-ZÀ-ÖØ-Þ\u0400-\u042f])|[。！？](?!$)")
 _TERMINAL = re.compile(r"[.!?]$")
@@ -70,7 +71,7 @@ def words(text: str) -> int:
     """Words by white space; a run of CJK characters counts one word for two characters."""
     count = 0
     for piece in text.split():
-        runs = _CJK.findall(piece)
+        runs = [] if piece.isascii() else _CJK().findall(piece)
         count += max(1, sum(math.ceil(len(run) / 2) for run in runs))
     return count
 
@@ -199,4 +200,4 @@ def _contains(sentence: str, anchor: str) -> bool:
 
 
 def _goes_on(neighbour: str) -> bool:
-    return neighbour.isalnum() and not _CJK.match(neighbour)
+    return neighbour.isalnum() and (neighbour.isascii() or not _CJK().match(neighbour))

@@ -1,7 +1,7 @@
 """The transcript's body: one heading per turn, its text in a fence. Written and read here. (format: Bodies)"""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lineage.core.fences import fenced, opening
@@ -9,6 +9,7 @@ from lineage.core.links import escaped, one_line, unescaped
 from lineage.core.turns import TOOL, Turn
 
 _HEADING = re.compile(r"## (\d+) · (\w+) · (?:(\d{4}-\d\d-\d\d) )?(\S+) \^(t-[0-9a-f]{10})")
+_HEADING_LINE = re.compile(f"^{_HEADING.pattern}$", re.MULTILINE)
 _CALL = re.compile(r"\*\*([^*]+)\*\*( \[error\])?(?: (.*))?")
 _UNKNOWN_TIME = "–"
 
@@ -78,7 +79,7 @@ def _content(turn: Turn) -> str:
 
 def parsed(body: str) -> tuple[Turn, ...]:
     """The turns of a rendered body; times have the precision that the headings show (seconds)."""
-    return tuple(_turns(iter(body.split("\n"))))
+    return tuple(_turns(body.split("\n")))
 
 
 def turn_ids(body: str) -> list[str]:
@@ -86,31 +87,35 @@ def turn_ids(body: str) -> list[str]:
     return [turn.id for turn in parsed(body)]
 
 
-def _turns(lines: Iterator[str]) -> Iterator[Turn]:
-    day = ""
+def first_number(body: str) -> int | None:
+    """The number of the first turn that a body holds, None where it holds none."""
+    found = _HEADING_LINE.search(body)
+    return int(found[1]) if found else None
+
+
+def _turns(lines: Sequence[str]) -> Iterator[Turn]:
+    day, start, position = "", 0, 0
     heading: re.Match[str] | None = None
-    block: list[str] = []
-    for line in lines:
-        found = _HEADING.fullmatch(line)
+    while position < len(lines):
+        line = lines[position]
+        found = _HEADING.fullmatch(line) if line.startswith("## ") else None
         if found:
             if heading:
-                yield _turn(heading, day, block)
-            heading, block = found, []
-            day = found[3] or day
-        elif heading:
-            block.append(line)
-            fence = opening(line)
-            if fence:
-                block.extend(_until(lines, fence[0]))
+                yield _turn(heading, day, lines[start:position])
+            heading, start, day = found, position + 1, found[3] or day
+        elif heading and line.startswith("~~~") and (fence := opening(line)):
+            position = _closing(lines, fence[0], position)
+        position += 1
     if heading:
-        yield _turn(heading, day, block)
+        yield _turn(heading, day, lines[start:])
 
 
-def _until(lines: Iterable[str], fence: str) -> Iterator[str]:
-    for line in lines:
-        yield line
-        if line == fence:
-            return
+def _closing(lines: Sequence[str], fence: str, position: int) -> int:
+    """Where the fence that opens at a position is closed; behind the end where it is not."""
+    try:
+        return lines.index(fence, position + 1)
+    except ValueError:
+        return len(lines)
 
 
 def _turn(heading: re.Match[str], day: str, block: Sequence[str]) -> Turn:
@@ -119,17 +124,25 @@ def _turn(heading: re.Match[str], day: str, block: Sequence[str]) -> Turn:
     for index, line in enumerate(block):
         fence = opening(line)
         if fence:
-            text, thinking = "\n".join(_inside(block[index + 1 :], fence[0])), fence[1] == "thinking"
+            text = "\n".join(block[index + 1 : _closing(block, fence[0], index)])
+            thinking = fence[1] == "thinking"
             break
-        call = _CALL.fullmatch(line)
+        call = _CALL.fullmatch(line) if line.startswith("**") else None
         if call:
             name, error, value = unescaped(call[1]), call[2] is not None, unescaped(call[3] or "")
     at = None if heading[4] == _UNKNOWN_TIME else f"{day}T{heading[4][:-1]}.000Z"
     return Turn(heading[2], text, at, name, value, error, thinking, None, heading[5], int(heading[1]))
 
 
-def _inside(lines: Iterable[str], fence: str) -> Iterator[str]:
-    for line in lines:
-        if line == fence:
-            return
-        yield line
+def line_of(text: str, number: int) -> int | None:
+    """The line of a file, from 1, at which the turn of that number begins; None where it isn't there."""
+    heading, fence = f"## {number} · ", ""
+    for place, line in enumerate(text.split("\n"), 1):
+        if fence:
+            fence = "" if line == fence else fence
+        elif line.startswith(heading):
+            return place
+        else:
+            found = opening(line)
+            fence = found[0] if found else ""
+    return None

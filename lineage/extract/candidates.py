@@ -52,8 +52,15 @@ class Candidate:
 
 
 def extract(turns: Sequence[Turn]) -> list[Candidate]:
+    """`told_apart` without other statements."""
+    return told_apart(turns, ())[0]
+
+
+def told_apart(turns: Sequence[Turn], others: Sequence[tuple[int, str, bool]]) -> tuple[list[Candidate], list[str]]:
     """The candidates of these turns in the order of the conversation: each text once, the user's own where both said
-    it; at most `PER_KIND` of a kind and `IN_ALL` together, the most confident and then the earliest."""
+    it; at most `PER_KIND` of a kind and `IN_ALL` together, the most confident and then the earliest.
+
+    With them the tools that other statements repeat, see `echoed`: the results of tools are read once for all."""
     found: dict[str, tuple[int, Candidate]] = {}
     for position, turn in enumerate(turns):
         for candidate in _said(turn):
@@ -63,8 +70,10 @@ def extract(turns: Sequence[Turn]) -> list[Candidate]:
                 del found[key]
             found.setdefault(key, (position, candidate))
     kept = _capped(list(found.values()))
-    tools = echoed([(position, c.quote, c.role == USER) for position, c in kept], turns)
-    return [replace(candidate, tool=tool) for (_, candidate), tool in zip(kept, tools, strict=True)]
+    tools = echoed([*((position, c.quote, c.role == USER) for position, c in kept), *others], turns)
+    found_tools, other_tools = tools[: len(kept)], tools[len(kept) :]
+    candidates = [replace(candidate, tool=tool) for (_, candidate), tool in zip(kept, found_tools, strict=True)]
+    return candidates, other_tools
 
 
 def attributed(kind: str, text: str, quote: str, turns: Sequence[Turn]) -> Candidate | None:
@@ -108,7 +117,7 @@ def _kind(sentence: Sentence, role: str) -> tuple[str, bool]:
         return "", False
     kinds = [kind for kind in KINDS if role == USER or kind not in _OF_THE_USER]
     for kind in kinds:
-        if _LABELS[kind].match(sentence.bare):
+        if ":" in sentence.bare and _label(kind).match(sentence.bare):
             return kind, True
     if sentence.unchecked:
         return TASK, True
@@ -152,13 +161,12 @@ def _tables(kind: str) -> Iterable[Mapping[str, Sequence[str]]]:
 
 
 def _any_cue(bare: str, dense: bool) -> bool:
-    return _all_cues().found(bare, dense) or _LABELLED.match(bare) is not None
+    return _all_cues().found(bare, dense) or (":" in bare and any(_label(kind).match(bare) for kind in KINDS))
 
 
-def _label(words: Iterable[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?:{'|'.join(map(re.escape, words))}) ?:")
+@cache
+def _label(kind: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:{'|'.join(map(re.escape, cues.LABELS[kind]))}) ?:")
 
 
-_LABELS = {kind: _label(words) for kind, words in cues.LABELS.items()}
-_LABELLED = _label(word for words in cues.LABELS.values() for word in words)
 _QUESTION = re.compile(cues.QUESTION)

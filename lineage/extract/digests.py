@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence, Set
 from lineage.core.digest import Digest
 from lineage.core.links import one_line
 from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
-from lineage.extract.candidates import Candidate, extract
+from lineage.extract.candidates import Candidate, extract, told_apart
 from lineage.extract.cues import DECISION, LESSON, TASK
-from lineage.extract.echoes import echoed
 
 _EDITS = frozenset(
     {
@@ -27,9 +26,9 @@ _RUNS = frozenset(
 )  # fmt: skip
 _MANY = "apply_patch"  # the one tool that names several files in its input
 
-_NAME = re.compile(
-    r"#\d{1,6}\b|\b[A-Z][A-Z0-9]{1,9}-\d{1,6}\b|\b\w+_\w+\b|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w+"
-    r"|\b(?!e\.g\b|i\.e\b)[\w-]{1,64}\.[a-z]{1,4}\b"
+_NAME = re.compile(  # most words are none: one look tells where one begins, and no part of it is gone through twice
+    r"#\d{1,6}\b|\b(?:[A-Z][A-Z0-9]{1,9}+-\d{1,6}\b|\w[^\W_]*+_\w+\b|[a-z]++[A-Z]\w+|[A-Z][a-z]++[A-Z]\w+"
+    r"|(?!e\.g\b|i\.e\b)[\w-]{1,64}+\.[a-z]{1,4}\b)"
 )
 _FENCE = re.compile(r"^(?:```|~~~).*?^(?:```|~~~)", re.MULTILINE | re.DOTALL)
 
@@ -40,20 +39,27 @@ _MOST_NAMES = 64
 
 
 def digest(turns: Sequence[Turn]) -> Digest:
+    """`gathered` without its candidates."""
+    return gathered(turns)[0]
+
+
+def gathered(turns: Sequence[Turn]) -> tuple[Digest, list[Candidate]]:
     """What happened in these turns. Decisions, lessons, tasks and last words that merely repeat a tool are not in it:
-    summaries are read by later sessions. (reliability: poisoned memory)"""
+    summaries are read by later sessions. (reliability: poisoned memory)
+
+    The candidates are those of `extract`: who learns from the same turns need not look for them again."""
     requests = [one_line(turn.text) for turn in turns if turn.role == USER and turn.text]
     replies = [turn for turn in turns if turn.role == ASSISTANT and turn.text and not turn.thinking]
     calls = [turn for turn in turns if turn.name and turn.role in (ASSISTANT, TOOL) and turn.input]
     used = Counter(turn.name for turn in turns if turn.role == ASSISTANT and turn.name)
     spoken = [turn for turn in turns if turn.role in (USER, ASSISTANT) and not turn.thinking]
-    found = extract(turns)
+    found, echoes = told_apart(turns, [(turns.index(reply), reply.text, False) for reply in replies[-1:]])
     repeated = {candidate.text for candidate in found if candidate.tool}
-    return Digest(
+    happened = Digest(
         turns=len(turns),
         requests=tuple(requests),
         replies=len(replies),
-        last_reply=_beginning(replies[-1].text) if replies and not _repeats_a_tool(replies[-1], turns) else "",
+        last_reply=_beginning(replies[-1].text) if echoes == [""] else "",
         edited=_inputs(calls, _EDITS),
         read=_inputs(calls, _READS),
         commands=_inputs(calls, _RUNS),
@@ -65,6 +71,7 @@ def digest(turns: Sequence[Turn]) -> Digest:
         names=_names(turn.text for turn in spoken),
         ending=_ending(turns),
     )
+    return happened, found
 
 
 def _inputs(calls: Iterable[Turn], names: frozenset[str]) -> tuple[str, ...]:
@@ -81,10 +88,6 @@ def _of_kind(candidates: Iterable[Candidate], kind: str, left_out: Set[str]) -> 
     """What candidates of a kind say."""
     said = (candidate.text for candidate in candidates if candidate.kind == kind)
     return tuple(text for text in said if text not in left_out)[:_MOST_CUED]
-
-
-def _repeats_a_tool(reply: Turn, turns: Sequence[Turn]) -> bool:
-    return echoed([(turns.index(reply), reply.text, False)], turns) != [""]
 
 
 def _names(texts: Iterable[str]) -> tuple[str, ...]:

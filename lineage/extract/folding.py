@@ -3,13 +3,15 @@
 import re
 import unicodedata
 
+from lineage.core.lazily import pattern
 from lineage.core.links import one_line
 
 _MARKS = re.compile(r"[\u0300-\u036f]+")
 _WIDE = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
-_DENSE = re.compile(f"[{_WIDE}]")
-_TOKEN = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
-_QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
+_DENSE = pattern(f"[{_WIDE}]")
+_TOKEN = pattern(rf"[{_WIDE}]|[^\W{_WIDE}]+")
+_QUOTES = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'))
+_BLANKS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 _ENDS = " .!。！\"'“”«»"
 
 
@@ -21,7 +23,9 @@ def folded(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    plain = unicodedata.normalize("NFKC", text.translate(_QUOTES)).casefold()
+    for curly, straight in _QUOTES:
+        text = text.replace(curly, straight)
+    plain = unicodedata.normalize("NFKC", text).casefold()
     return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", plain)))
 
 
@@ -37,14 +41,15 @@ def normalized(text: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """Words of a folded text; in scripts without spaces each character is one."""
-    return _TOKEN.findall(folded(text))
+    plain = folded(text)
+    return plain.translate(_BLANKS).split() if plain.isascii() else _TOKEN().findall(plain)
 
 
 def is_dense(text: str) -> bool:
     """Whether some of the text is in a script that writes no spaces between words."""
-    return not text.isascii() and _DENSE.search(text) is not None
+    return not text.isascii() and _DENSE().search(text) is not None
 
 
 def width(text: str) -> int:
     """Length in Latin characters: one of a dense script says as much as two."""
-    return len(text) if text.isascii() else len(text) + len(_DENSE.findall(text))
+    return len(text) if text.isascii() else len(text) + len(_DENSE().findall(text))

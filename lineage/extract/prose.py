@@ -28,12 +28,14 @@ _NO_PROSE = re.compile(
     re.VERBOSE,
 )
 _ITEM = re.compile(r"\s*(?:(?:[-*+•‣–]|\d{1,9}[.)])\s+)?(?:\[([ xX])\]\s+)?")
-_QUOTED = re.compile(
+_QUOTED = re.compile(  # each begins with a character: the engine goes straight from one of them to the next
     r"""`[^`]*` | "[^"]*" | “[^“”]*” | „[^„“”]*[“”] | «[^«»]*» | »[^«»]*« | 「[^「」]*」 | 『[^『』]*』 | ‘[^‘’]*’(?!\w)
-      | (?<!\w)'[^']*'(?!\w)""",
+      | '(?<!\w')[^']*'(?!\w)""",
     re.VERBOSE,
 )
-_STOP = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?:\s++|$)|[。！？]++[」』”）]*+\s*+")
+_STOP = re.compile(  # begins with a set of characters: the engine goes straight from one of them to the next
+    r"[.!?…。！？](?:(?<=[.!?…])(?<![.!?…]{2})[.!?…]*+[\"'”’»)\]*_]*+(?:\s++|$)|(?<=[。！？])[。！？]*+[」』”）]*+\s*+)"
+)
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|z\.b|d\.h|u\.a|bzw|vs|cf|p\.ex|p\. ex|ej|approx|nr|dr|mr|mrs|ms|sr|sra|fig|[a-z])\.$"
 )

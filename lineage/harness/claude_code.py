@@ -118,12 +118,13 @@ class _Reader:
             return
         if uuid:
             self.uuids.add(uuid)
-        self._note_envelope(record)
+        at = utc_or_none(record.get("timestamp"))
+        self._note_envelope(record, at)
         self.origin.note(record)
         turns = list(self._turns_of(kind, record))
         for index, turn in enumerate(turns):
             source_id = f"{uuid}#{index}" if uuid and index else uuid or None
-            self._append(turn, utc_or_none(record.get("timestamp")), source_id)
+            self._append(turn, at, source_id)
         if not turns and kind in ("system", "progress", "attachment"):
             self.skipped[reason_of(kind, record)] += 1
 
@@ -233,8 +234,7 @@ class _Reader:
                 parts.append(text)
         return "\n".join(parts)
 
-    def _note_envelope(self, record: dict[str, Any]) -> None:
-        at = utc_or_none(record.get("timestamp"))
+    def _note_envelope(self, record: dict[str, Any], at: str | None) -> None:
         if at:
             self.times.append(at)
         self.cwd = self.cwd or string(record.get("cwd")) or None

@@ -3,13 +3,33 @@
 SQLite here; PostgreSQL, where many machines share one, is in `index.postgres`.
 """
 
-from lineage.index.base import Index, Known, SessionRow
-from lineage.index.books import EntryRow, Shelf, Shelved, Shelves, owner_of, shelved
-from lineage.index.query import match_expression
-from lineage.index.recalling import Recalled, RecalledSession
-from lineage.index.rows import Row, row_of
-from lineage.index.searching import ENTRY, MARK, Hit
-from lineage.index.sqlite import SqliteIndex
+from typing import TYPE_CHECKING
+
+from lineage.core.lazily import exporting
+
+if TYPE_CHECKING:
+    from lineage.index.base import Index, Known
+    from lineage.index.books import EntryRow, Shelf, Shelved, Shelves, owner_of, shelved
+    from lineage.index.query import match_expression
+    from lineage.index.queue import Waiting
+    from lineage.index.recalling import Recalled, RecalledSession
+    from lineage.index.rows import Row, row_of
+    from lineage.index.searching import ENTRY, MARK, Hit
+    from lineage.index.sessions import SessionRow
+    from lineage.index.sqlite import SqliteIndex
+else:
+    _HOMES = {
+        "base": ("Index", "Known"),
+        "books": ("EntryRow", "Shelf", "Shelved", "Shelves", "owner_of", "shelved"),
+        "query": ("match_expression",),
+        "queue": ("Waiting",),
+        "recalling": ("Recalled", "RecalledSession"),
+        "rows": ("Row", "row_of"),
+        "searching": ("ENTRY", "MARK", "Hit"),
+        "sessions": ("SessionRow",),
+        "sqlite": ("SqliteIndex",),
+    }
+    __getattr__ = exporting(__name__, {name: home for home, names in _HOMES.items() for name in names})
 
 __all__ = [
     "ENTRY",
@@ -26,6 +46,7 @@ __all__ = [
     "Shelved",
     "Shelves",
     "SqliteIndex",
+    "Waiting",
     "match_expression",
     "owner_of",
     "row_of",

@@ -39,6 +39,12 @@ _COMPACTION = """
     from artifacts where session_token = ?1 and visible = 1 and source_kind = 'compaction'
     and not exists (select 1 from entries where session_token = ?1) order by stem desc limit 1
 """
+_EVERY_CAPTURE = _CAPTURES.replace("session_token = ? and ", "")
+_EVERY_COMPACTION = """
+    insert into entries select stem, agent_id, session_token, membership_ts, iif(private, '', coalesce(project, '')), 1
+    from (select *, max(stem) from artifacts a where visible = 1 and source_kind = 'compaction'
+          and not exists (select 1 from entries where session_token = a.session_token) group by session_token)
+"""
 _HEADS = """
     select a.source_path, a.source_kind, a.stem, a.session_token, a.session_id, a.project, a.memory_sentence,
            a.membership_ts, a.private, a.manifest_path
@@ -61,6 +67,12 @@ def kept_up(connection: sqlite3.Connection, tokens: Iterable[str]) -> None:
     for token in tokens:
         for statement in (_FORGET, _CAPTURES, _COMPACTION):
             connection.execute(statement, (token,))
+
+
+def fill(connection: sqlite3.Connection) -> None:
+    """Makes the entries of all sessions where there are none yet, as `kept_up` would."""
+    connection.execute(_EVERY_CAPTURE)
+    connection.execute(_EVERY_COMPACTION)
 
 
 def heads(connection: sqlite3.Connection, agent_id: str, window: Window) -> Iterator[Head]:

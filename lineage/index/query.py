@@ -1,26 +1,42 @@
 """From the words of a query to an FTS5 expression: every word is quoted, so nothing that was typed is syntax.
 
-FTS5 scores every row that matches, so common words cost. Where there are many, a row has to hold a rare word, or two
-that are less rare: the same is found, in a tenth of the time. (design: df budget)
+FTS5 scores every row that matches, so common words cost. Where there are many rows, one has to hold a rare word, or two
+that are less rare, to be scored at all: much the same is found in a fraction of the time. (design: df budget)
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from lineage.core.body import cleaned
 from lineage.core.query import words_of
 from lineage.core.segmentation import segmented
+from lineage.index.texts import WEIGHTS
 
-BUDGET = 2_000
-"""How many rows the rarest words may have together to be looked up each by itself."""
-COMMON = 12_000
-"""Words in more rows than this have no part in the ranking while there are others."""
 _MOST_PAIRED = 6
 
 
 @dataclass(frozen=True, slots=True)
+class Ranking:
+    """How much of the text is looked at, and what counts how much in it; the values were measured by scripts/eval.
+
+    `budget` is how many rows the rarest words may have together to be looked up each by itself. Words in more rows than
+    `common` choose no rows while there are others. `weights` are a title's, a sentence's or tag's, and a
+    body's. `decay` is what each next passage of a session counts of the one before it.
+    """
+
+    budget: int = 2_000
+    common: int = 24_000
+    weights: tuple[float, float, float] = WEIGHTS
+    decay: float = 0.2
+
+
+RANKING = Ranking()
+
+
+@dataclass(frozen=True, slots=True)
 class Term:
-    """A word with what it is looked up by, and in how many rows that is; `COMMON` + 1 for any more."""
+    """A word with what it is looked up by, and in how many rows that is; one more than are common for any more."""
 
     word: str
     expression: str
@@ -53,30 +69,27 @@ def match_expression(text: str) -> str | None:
     return " OR ".join(map(quoted, words_of(text))) or None
 
 
-def pruned(terms: Sequence[Term]) -> str:
+def pruned(terms: Sequence[Term], ranking: Ranking = RANKING) -> str:
     """The expression whose rows are ranked: any of the words where they are in few rows, else rows with a rare word or
-    with two of the less rare ones.
+    with two of the less rare ones, ranked by all words.
 
-    >>> pruned([Term("a", '"a"', 5), Term("b", '"b"', 9000), Term("c", '"c"', 12000), Term("d", '"d"', 16001)])
-    '"a" OR ("b" AND "c") OR ("a" AND ("b" OR "c"))'
+    >>> pruned([Term("a", '"a"', 5), Term("b", '"b"', 9000), Term("c", '"c"', 24000), Term("d", '"d"', 24001)])
+    '("a" OR ("b" AND "c")) AND ("a" OR "b" OR "c" OR "d")'
     """
-    if sum(term.count for term in terms) <= BUDGET:
-        return " OR ".join(term.expression for term in terms)
     ordered = sorted(terms, key=lambda term: term.count)
-    rare: list[str] = []
-    left = BUDGET
-    for term in ordered:
-        if term.count <= left:
-            left -= term.count
-            rare.append(term.expression)
-    others = ordered[len(rare) :]
-    paired = [term.expression for term in others if term.count <= COMMON] if rare or len(others) > 1 else []
-    paired = (paired or ([] if rare else [term.expression for term in others]))[:_MOST_PAIRED]
-    if not rare and len(paired) == 1:
-        return paired[0]
+    words = [term.expression for term in ordered]
+    choosing = [term.expression for term in ordered if term.count <= ranking.common] or words
+    rare = choosing[: _rare(ordered, ranking.budget)]
+    paired = choosing[len(rare) :][:_MOST_PAIRED]
     pairs = [f"({one} AND {any_of(paired[place + 1 :])})" for place, one in enumerate(paired[:-1])]
-    scored = [f"({any_of(rare)} AND {any_of(paired)})"] if rare and paired else []
-    return " OR ".join([*rare, *pairs, *scored])
+    rows = [*rare, *pairs] or paired
+    return f"({' OR '.join(rows)}) AND {any_of(words)}" if rows != words else " OR ".join(rows)
+
+
+def _rare(ordered: Sequence[Term], budget: int) -> int:
+    """How many of the terms, rarest first, are in no more rows than that together."""
+    sums = accumulate(term.count for term in ordered)
+    return sum(rows <= budget for rows in sums)
 
 
 def bounded(expression: str, phrases: Sequence[str], without: Sequence[str]) -> str:
@@ -90,9 +103,3 @@ def bounded(expression: str, phrases: Sequence[str], without: Sequence[str]) -> 
         ranked = [expression] if expression else []
         expression = f"({' AND '.join(needed)}) AND ({' OR '.join([*ranked, *needed])})"
     return f"({expression}) NOT {any_of(map(quoted, without))}" if expression and without else expression
-
-
-def shown(terms: Sequence[Term]) -> str:
-    """What a snippet is made for: the words that took part in `pruned`."""
-    taken = [term for term in terms if term.count <= COMMON] or terms
-    return " OR ".join(term.expression for term in taken)

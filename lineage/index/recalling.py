@@ -41,11 +41,12 @@ _SESSION_COLUMNS = ", ".join(
     + ["a.manifest_path"]
     + ["null"] * (len(books.COLUMNS) - len(RecalledSession._fields))
 )
+_WEIGHTS = ", ".join(map(str, WEIGHTS))
 _NO_WORD = '""'
 _AFTER_EVERY_TIME = "~"
 _RECALLED = f"""
     with found as materialized (
-        select -rowid as id, bm25(search, {WEIGHTS}) as rank from search where search match :words and rowid < 0
+        select -rowid as id, bm25(search, {_WEIGHTS}) as rank from search where search match :words and rowid < 0
     )
     select * from (
         select 0, found.rank, e.at, e.entry_id, {_ENTRY_COLUMNS}

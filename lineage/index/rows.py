@@ -1,7 +1,7 @@
 """From a canonical file to its row: path, hash, kind, identity and what the ledger and the lists show."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from lineage.core import naming, passages, transcript
 from lineage.core.documents import Artifact, Manifest
@@ -37,6 +37,14 @@ class Row:
     visible: int
     stamp: str
     passages: tuple[Passage, ...]
+
+
+COLUMNS = tuple(field.name for field in fields(Row) if field.name != "passages")
+INSERT = (
+    f"insert into artifacts ({', '.join(COLUMNS)}) values ({', '.join(':' + c for c in COLUMNS)})"
+    f" on conflict (source_path) do update set {', '.join(f'{c} = excluded.{c}' for c in COLUMNS)} returning id"
+)
+"""Writes the values of a row by name, in place of what the same path had, and gives its number."""
 
 
 def row_of(document: Artifact | Manifest, data: bytes, stamp: str) -> Row:

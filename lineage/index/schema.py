@@ -1,13 +1,8 @@
 """The index's tables and how a database comes to have them."""
 
 import sqlite3
-from dataclasses import fields
-
-from lineage.index import books, ledger, terms, texts
-from lineage.index.rows import Row
 
 VERSION = 4
-COLUMNS = tuple(field.name for field in fields(Row) if field.name != "passages")
 
 _NOT_NULL = {"source_path", "source_sha256", "source_kind"}
 _INDEXES = (["agent_id", "membership_ts"], ["session_token"], ["session_id"], ["stem"])
@@ -30,6 +25,9 @@ def complete(connection: sqlite3.Connection) -> None:
 def create(connection: sqlite3.Connection) -> None:
     """Makes the tables of an empty database, in one transaction: several processes may begin at once."""
     from sqlite_utils import Database  # noqa: PLC0415  (nine times the cost of a start: only where tables are made)
+
+    from lineage.index import books, ledger, terms, texts  # noqa: PLC0415
+    from lineage.index.rows import COLUMNS  # noqa: PLC0415
 
     types: dict[str, type] = {"id": int, **{name: _type(name) for name in COLUMNS}}
     table = Database(connection).create_table_sql("artifacts", types, pk="id", not_null=_NOT_NULL, if_not_exists=True)

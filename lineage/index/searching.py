@@ -6,8 +6,9 @@ goes before what is mentioned once. Of equal scores the newer goes first, then t
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from lineage.core.passages import MOST
@@ -16,13 +17,12 @@ from lineage.core.segmentation import joined
 from lineage.index import books, filtering, texts
 from lineage.index.books import EntryRow
 from lineage.index.filtering import SPEAKER
-from lineage.index.query import bounded, pruned, shown
+from lineage.index.query import RANKING, Ranking, Term, bounded, pruned
 from lineage.index.terms import FtsVocabulary, Vocabulary, weighed
 
 MARK = ("\x02", "\x03")  # around the words of a snippet that matched
 ENTRY = "entry"
 
-_DECAY = 0.2  # what each next passage of a session counts of the one before it; measured, see scripts/eval
 _COUNTED_PASSAGES = 4
 _LEAST_RANKED, _RANKED_PER_RESULT = 200, 20
 EVERY = -1
@@ -61,9 +61,7 @@ class Ranked(NamedTuple):
     key: str | int
 
 
-_FOUND = f"""
-    select rowid as id, rank from search where search match :words and rank match 'bm25({texts.WEIGHTS})'
-"""
+_FOUND = "select rowid as id, rank from search where search match :words and rank match :weights"
 _LISTED = f"""
     select id * {MOST} as id, 0.0 as rank from artifacts where source_kind != 'manifest'
     union all select -id, 0.0 from book_entries where shelf != 'pending' and hidden = 0
@@ -93,16 +91,17 @@ _ENTRY = f"""
     where e.id = -?
 """
 _SNIPPET = f"""
-    select snippet(search, -1, '{MARK[0]}', '{MARK[1]}', ' … ', {SNIPPET_WORDS}), turns
+    select snippet(search, {{}}, '{MARK[0]}', '{MARK[1]}', ' … ', {SNIPPET_WORDS}), {{}}
     from search where search match ? and rowid = ?
 """
+_IN_BODY, _ELSEWHERE = _SNIPPET.format(texts.BODY, "turns"), _SNIPPET.format(-1, "''")
 _BEGINNING = "select substr(body, 1, 160), turns from search where rowid = ?"
 
 
 class Engine(Vocabulary, Protocol):
     """Full text, and what goes with it."""
 
-    def ranked(self, query: Query, agent_id: str | None, expression: str, most: int) -> list[Ranked]:
+    def ranked(self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, most: int) -> list[Ranked]:
         """The rows that are found and may be shown, best first: the best `most` that match (`EVERY`: all), with all
         that rank equal. Of a query without words those that its filters let through."""
 
@@ -110,47 +109,77 @@ class Engine(Vocabulary, Protocol):
         """The hits of ranked rows; they are read here, for the few that are shown."""
 
 
-def hits(engine: Engine, query: Query, agent_id: str | None, limit: int, *, by_passage: bool = False) -> list[Hit]:
+def hits(
+    engine: Engine,
+    query: Query,
+    agent_id: str | None,
+    limit: int,
+    *,
+    by_passage: bool = False,
+    ranking: Ranking = RANKING,
+) -> list[Hit]:
     """The best passage of each session (or each passage) and every entry that the query finds, best first; the newest
     where it has filters alone."""
     if query.is_empty:
         return []
-    terms = weighed(engine, query)
+    terms = weighed(engine, query, ranking)
     whole = bounded(" OR ".join(term.expression for term in terms), query.phrases, query.without)
     if not whole and (query.words or query.phrases):
         return []
-    is_pruned = bool(terms) and not query.phrases
-    first, marked = (bounded(pruned(terms), (), query.without), shown(terms)) if is_pruned else (whole, whole)
+    first = whole
+    if terms and not query.phrases and _are_many(engine, whole, terms, ranking):
+        first = bounded(pruned(terms, ranking), (), query.without)
+    look = partial(engine.ranked, query, agent_id, ranking)
+    decay = None if by_passage else ranking.decay
     most = max(_LEAST_RANKED, _RANKED_PER_RESULT * limit)
-    found = _results(engine.ranked(query, agent_id, first, most), by_passage=by_passage)[:limit]
+    found = _results(look(first, most), decay)[:limit]
     if len(found) < limit and (first != whole or not terms or sum(term.count for term in terms) > most):
-        marked = whole
-        found = _results(engine.ranked(query, agent_id, whole, EVERY), by_passage=by_passage)[:limit]
-    return engine.shown(marked, found)
+        found = _results(look(whole, EVERY), decay)[:limit]
+    return engine.shown(whole, found)
 
 
-def _results(ranked: Sequence[Ranked], *, by_passage: bool) -> list[Ranked]:
-    """One row for each result, its best, with the result's score; best first, of equals the newer."""
-    if by_passage:
+def _are_many(engine: Engine, expression: str, terms: Sequence[Term], ranking: Ranking) -> bool:
+    """Whether more rows match than are ranked without a choice among them."""
+    if sum(term.count for term in terms) <= ranking.budget:
+        return False
+    (whole,) = engine.counted([Term("", expression)], ranking.budget + 1)
+    return whole.count > ranking.budget
+
+
+def _results(ranked: Sequence[Ranked], decay: float | None) -> list[Ranked]:
+    """One row for each result, its best, with the result's score; best first, of equals the newer. Without a decay each
+    row is a result."""
+    if decay is None:
         return list(ranked)
     of_result: dict[str | int, list[Ranked]] = {}
     for row in ranked:
         of_result.setdefault(row.key, []).append(row)
     scored = [
-        rows[0]._replace(score=_together(row.score for row in rows[:_COUNTED_PASSAGES])) for rows in of_result.values()
+        rows[0]._replace(score=_together([row.score for row in rows[:_COUNTED_PASSAGES]], decay))
+        for rows in of_result.values()
     ]
     newest_first = sorted(sorted(scored, key=lambda row: row.path), key=lambda row: row.at, reverse=True)
     return sorted(newest_first, key=lambda row: row.score, reverse=True)
 
 
-def _together(scores: Iterable[float]) -> float:
-    return sum(score * _DECAY**place for place, score in enumerate(scores))
+def _together(scores: Sequence[float], decay: float) -> float:
+    return sum(score * decay**place for place, score in enumerate(scores))
+
+
+def _shown(connection: sqlite3.Connection, expression: str, number: int) -> tuple[str, str]:
+    """The snippet of a row and the turns that it is of: what matched in the passage or, where nothing did, in a title,
+    a sentence or a tag, which no turn said."""
+    if not expression:
+        found: tuple[str, str] = connection.execute(_BEGINNING, (number,)).fetchone()
+        return found
+    found = connection.execute(_IN_BODY, (expression, number)).fetchone()
+    return found if MARK[0] in found[0] else connection.execute(_ELSEWHERE, (expression, number)).fetchone()
 
 
 class Fts(FtsVocabulary):
     """The full-text table of SQLite."""
 
-    def ranked(self, query: Query, agent_id: str | None, expression: str, most: int) -> list[Ranked]:
+    def ranked(self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, most: int) -> list[Ranked]:
         sql = _RANKED.format(
             found=_FOUND if expression else _LISTED,
             passages=MOST,
@@ -160,6 +189,7 @@ class Fts(FtsVocabulary):
         values = {
             **filtering.values(query.filters, agent_id),
             "words": expression,
+            "weights": f"bm25({', '.join(map(str, ranking.weights))})",
             "most": most if most != EVERY else 1 << 40,
         }
         return [Ranked(*row[:-1]) for row in self.connection.execute(sql, values)]
@@ -171,8 +201,7 @@ class Fts(FtsVocabulary):
 def _hit(connection: sqlite3.Connection, expression: str, ranked: Ranked) -> Hit:
     """The hit of a ranked row; it is read here, for the few that are shown."""
     number, score = ranked.number, ranked.score
-    asked = (_SNIPPET, (expression, number)) if expression else (_BEGINNING, (number,))
-    snippet, turns = connection.execute(*asked).fetchone()
+    snippet, turns = _shown(connection, expression, number)
     if number > 0:
         session_id, token, agent_id, kind, path, *rest = connection.execute(_ARTIFACT, (number,)).fetchone()
         project, at, sentence = rest

@@ -1,51 +1,38 @@
 """`.lineage/index.db`: rows and full text over the canonical files."""
 
+import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lineage.core.body import cleaned
-from lineage.core.ledger import Ledger, grouped
-from lineage.core.query import Query, parsed
-from lineage.core.window import Window
 from lineage.errors import DamagedIndex, LineageError
-from lineage.index import books, ledger, recalling, schema, searching, texts
-from lineage.index.base import Known, SessionRow
-from lineage.index.books import EntryRow, Shelves
+from lineage.index import schema
 from lineage.index.gate import ask_the_gate
-from lineage.index.recalling import Recalled
-from lineage.index.rows import Row
-from lineage.index.searching import Hit
+from lineage.index.queue import FILE, SqliteQueue
 from lineage.store.databases import connect, discard, guarded, vacuumed
+
+if TYPE_CHECKING:  # what only some questions need is imported with the first of them, and so is what only writers do
+    from lineage.core.ledger import Ledger
+    from lineage.core.query import Query
+    from lineage.core.window import Window
+    from lineage.index.base import Known
+    from lineage.index.books import EntryRow, Shelves
+    from lineage.index.joining import Building
+    from lineage.index.likeness import Texts
+    from lineage.index.query import Ranking
+    from lineage.index.recalling import Recalled
+    from lineage.index.rows import Row
+    from lineage.index.searching import Hit
+    from lineage.index.sessions import SessionRow
 
 T = TypeVar("T")
 
 _NESTED = "-- "
 
-_INSERT = (
-    f"insert into artifacts ({', '.join(schema.COLUMNS)}) values ({', '.join(':' + c for c in schema.COLUMNS)})"
-    f" on conflict (source_path) do update set {', '.join(f'{c} = excluded.{c}' for c in schema.COLUMNS)} returning id"
-)
 _FUTURE = "select count(*) from entries where agent_id = ? and membership_ts > ?"
-_SESSIONS = """
-    select m.session_id, m.session_key, m.session_token, m.agent_id, m.project, m.harness, m.title,
-           m.started_at, m.ended_at, coalesce(max(a.membership_ts), m.membership_ts) as newest,
-           (select s.memory_sentence from artifacts s
-            where s.session_token = m.session_token and s.source_kind != 'manifest'
-            order by s.stem desc, s.source_kind limit 1),
-           m.source_path, count(distinct a.stem), m.private
-    from artifacts m
-    left join artifacts a on a.session_token = m.session_token and a.source_kind = 'transcript'
-    where {where}
-    group by m.id order by newest desc, m.session_token limit ?
-"""
-_REFERENCE = "(m.session_id like ? escape '!' or m.session_key like ? escape '!' or m.session_token like ? escape '!')"
-_OLDEST_MANIFEST = """
-    m.source_kind = 'manifest' and m.source_path = (select min(o.source_path) from artifacts o
-    where o.session_token = m.session_token and o.source_kind = 'manifest')
-"""
 
 
 class SqliteIndex:
@@ -54,19 +41,19 @@ class SqliteIndex:
     `is_new` says that its rows are not yet those of the files: a reindex is due before anything is asked.
     """
 
+    is_remote = False
+
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.queue = SqliteQueue(path.with_name(FILE))
         self.is_new = False
-        try:
-            self._connection = self._open()
-        except DamagedIndex:
-            discard(path)
-            self._connection = self._open()
+        self._connection = self._begin()
 
     def out_of_reach(self) -> tuple[str, ...]:
         return ()
 
     def close(self) -> None:
+        self.queue.close()
         self._connection.close()
 
     def reset(self) -> None:
@@ -75,27 +62,30 @@ class SqliteIndex:
         discard(self.path)
         self._connection = self._open()
 
-    def upsert(self, rows: Iterable[Row]) -> None:
+    def upsert(self, rows: "Iterable[Row]") -> None:
         """Writes rows and their text in one transaction; a row of the same path is replaced."""
         with self._writing():
             self._upsert(rows)
 
     @contextmanager
-    def staged(self, rows: Iterable[Row]) -> Iterator[None]:
+    def staged(self, rows: "Iterable[Row]") -> Iterator[None]:
         """`upsert`, with the rows to be read by this index at once, and by everybody else when the block is left."""
         with self._writing():
             self._upsert(rows)
             yield
 
-    def _upsert(self, rows: Iterable[Row]) -> None:
+    def _upsert(self, rows: "Iterable[Row]") -> None:
+        from lineage.index import ledger, texts  # noqa: PLC0415
+        from lineage.index.rows import COLUMNS, INSERT  # noqa: PLC0415
+
         connection = self._connection
         if not connection.in_transaction:
             connection.execute("begin immediate")
         newest = connection.execute("select coalesce(max(id), 0) from artifacts").fetchone()[0]
         written = {}
         for row in rows:
-            values = {name: getattr(row, name) for name in schema.COLUMNS}
-            written[connection.execute(_INSERT, values).fetchone()[0]] = row
+            values = {name: getattr(row, name) for name in COLUMNS}
+            written[connection.execute(INSERT, values).fetchone()[0]] = row
         texts.drop_passages(connection, (number for number in written if number <= newest))
         texts.write(connection, (text for number, row in written.items() for text in texts.texts_of(number, row)))
         ledger.kept_up(connection, sorted({row.session_token for row in written.values()}))
@@ -107,14 +97,45 @@ class SqliteIndex:
 
     def remove(self, paths: Iterable[str]) -> None:
         """Drops the rows and the text of files that are gone."""
+        from lineage.index import ledger, texts  # noqa: PLC0415
+
         with self._writing() as connection:
             sql = "delete from artifacts where source_path = ? returning id, session_token"
             gone = [row for path in paths for row in connection.execute(sql, (path,)).fetchall()]
             texts.drop_passages(connection, (number for number, _ in gone))
             ledger.kept_up(connection, sorted({token for _, token in gone}))
 
-    def known(self, after: str = "") -> Iterator[Known]:
+    @contextmanager
+    def rebuilt(self) -> "Iterator[Building]":
+        """What is built within the block takes the place of all rows when it is left, at once for everybody. Where the
+        block fails, nothing changes."""
+        from lineage.index import aside  # noqa: PLC0415  (tempfile and what it brings are no capture's)
+        from lineage.index.joining import Building  # noqa: PLC0415
+
+        with guarded(self.path), aside.folder(self.path.parent) as folder:
+            building = Building(folder)
+            yield building
+            building.finish()
+            self._connection.close()
+            try:
+                aside.replace(building.path, self.path)
+            finally:
+                self._connection = self._begin()
+
+    def stamps(self) -> set[tuple[str, str]]:
+        """(path, stamp) of every file that has a row."""
+        with guarded(self.path):
+            return set(self._connection.execute("select source_path, stamp from artifacts"))
+
+    def hashes(self, paths: Iterable[str]) -> dict[str, str]:
+        """What those of these files that have a row held when they were read, as SHA-256."""
+        sql = "select source_path, source_sha256 from artifacts where source_path in (select value from json_each(?))"
+        return dict(self._read(sql, (json.dumps(list(paths)),)))
+
+    def known(self, after: str = "") -> "Iterator[Known]":
         """What is indexed behind a path, in path order."""
+        from lineage.index.base import Known  # noqa: PLC0415
+
         sql = "select source_path, stamp, source_sha256 from artifacts where source_path > ? order by source_path"
         return (Known(*row) for row in self._read(sql, (after,)))
 
@@ -132,13 +153,16 @@ class SqliteIndex:
     def agents(self) -> list[str]:
         return [row[0] for row in self._read("select distinct agent_id from artifacts order by agent_id", ())]
 
-    def ledger(self, agent_id: str, window: Window) -> Ledger:
+    def ledger(self, agent_id: str, window: "Window") -> "Ledger":
         """The agent's ledger in the window; its entries are read as they are asked for."""
+        from lineage.core.ledger import Ledger, grouped  # noqa: PLC0415
+        from lineage.index import ledger  # noqa: PLC0415
+
         with guarded(self.path):
             counted = ledger.tallies(self._connection, agent_id, window)
         return Ledger(grouped(self._guarded(ledger.heads(self._connection, agent_id, window))), counted)
 
-    def future(self, agent_id: str, window: Window) -> int:
+    def future(self, agent_id: str, window: "Window") -> int:
         """How many captures claim a time after the window's end: they are left out and counted."""
         return self._count(_FUTURE, (agent_id, window.until))
 
@@ -149,39 +173,49 @@ class SqliteIndex:
         limit: int = 50,
         project: str | None = None,
         reference: str | None = None,
-    ) -> list[SessionRow]:
+    ) -> "list[SessionRow]":
         """Sessions, newest first: all agents' where `agent_id` is None; those whose id, key, token or a prefix of one
         is `reference`; those whose project's path is or ends in `project`."""
-        where = [_OLDEST_MANIFEST]
-        values: list[object] = []
-        if agent_id is not None:
-            where.append("m.agent_id = ?")
-            values.append(agent_id)
-        if project is not None:
-            where.append("(m.project = ? or m.project like ? escape '!')")
-            values += [project, f"%/{_like(project)}"]
-        if reference is not None:
-            pattern = f"{_like(reference)}%"
-            where.append(_REFERENCE)
-            values += [pattern] * 3
-        found = self._read(_SESSIONS.format(where=" and ".join(where)), (*values, limit))
-        return [_session(row) for row in found]
+        from lineage.index import sessions  # noqa: PLC0415
+
+        with guarded(self.path):
+            return sessions.listed(self._connection, agent_id, limit=limit, project=project, reference=reference)
 
     def paths_of(self, token: str) -> list[tuple[str, str]]:
         """(path, kind) of a session's files, oldest first."""
         sql = "select source_path, source_kind from artifacts where session_token = ? order by source_path"
         return list(self._read(sql, (token,)))
 
-    def search(self, query: str | Query, agent_id: str | None, *, limit: int, by_passage: bool = False) -> list[Hit]:
+    def search(
+        self,
+        query: "str | Query",
+        agent_id: str | None,
+        *,
+        limit: int,
+        by_passage: bool = False,
+        ranking: "Ranking | None" = None,
+    ) -> "list[Hit]":
         """What any word of the query finds, best first: each session's best passage (or every passage), and entries of
         books. A query of filters alone lists what they let through, newest first.
 
         Private and trial sessions stay out, and what they said; so does what waits for confirmation. An agent's search
-        leaves out other agents' sessions and books. Raises InvalidInput for a filter that says nothing.
+        leaves out other agents' sessions and books. `ranking` is for measuring what another one would find. Raises
+        InvalidInput for a filter that says nothing.
         """
+        from lineage.core.query import parsed  # noqa: PLC0415
+        from lineage.index import searching  # noqa: PLC0415
+        from lineage.index.query import RANKING  # noqa: PLC0415
+
         asked = parsed(query) if isinstance(query, str) else query
         with guarded(self.path):
-            return searching.hits(searching.Fts(self._connection), asked, agent_id, limit, by_passage=by_passage)
+            return searching.hits(
+                searching.Fts(self._connection),
+                asked,
+                agent_id,
+                limit,
+                by_passage=by_passage,
+                ranking=ranking or RANKING,
+            )
 
     def recalled(
         self,
@@ -193,10 +227,12 @@ class SqliteIndex:
         sessions: int,
         entries: int,
         until: str | None = None,
-    ) -> Recalled:
+    ) -> "Recalled":
         """What a new session recalls, in one statement: at most so many standing entries of these scopes and kinds,
         archived ones too, best match first (none where the query has no word), and the agent's newest sessions that
         are neither private nor trials, as of the time `until`. The scopes are those that the session may see."""
+        from lineage.index import recalling  # noqa: PLC0415
+
         with guarded(self.path):
             return recalling.recalled(
                 self._connection,
@@ -209,26 +245,34 @@ class SqliteIndex:
                 until=until,
             )
 
-    def shelve(self, found: Iterable[Shelves]) -> None:
+    def shelve(self, found: "Iterable[Shelves]") -> None:
         """Makes the rows of books those that their files make, in a transaction of its own, each with all its shelves.
 
         Nobody else writes rows while `found` is asked for the next: who reads the files there reads the newest."""
+        from lineage.index import books  # noqa: PLC0415
+
         with self._writing() as connection:
             connection.execute("begin immediate")
             for book in found:
                 books.keep_up(connection, book)
 
-    def books(self) -> Iterator[Known]:
+    def books(self) -> "Iterator[Known]":
         """The files of books that are shelved, in path order."""
+        from lineage.index.base import Known  # noqa: PLC0415
+
         return (Known(*row) for row in self._read("select path, stamp, sha256 from books order by path", ()))
 
     def books_of(self, tokens: Collection[str]) -> list[tuple[str, str]]:
         """(scope, kind) of the books that hold what one of these sessions said."""
+        from lineage.index import books  # noqa: PLC0415
+
         with guarded(self.path):
             return list(books.naming_any(self._connection, tokens))
 
-    def entries(self, scope: str, kind: str) -> list[EntryRow]:
+    def entries(self, scope: str, kind: str) -> "list[EntryRow]":
         """The rows of a book, of all its shelves, those that wait too."""
+        from lineage.index import books  # noqa: PLC0415
+
         with guarded(self.path):
             return list(books.rows_of(self._connection, scope, kind))
 
@@ -244,6 +288,9 @@ class SqliteIndex:
     def forget(self, token: str) -> int:
         """Drops every row of a session and of what it said in books, with their text; how many rows. The bytes are gone
         after `scrub`."""
+        from lineage.index import books  # noqa: PLC0415
+
+        self.queue.forget(token)
         paths = [path for path, _ in self.paths_of(token)]
         self.remove(paths)
         with self._writing() as connection:
@@ -251,10 +298,13 @@ class SqliteIndex:
 
     def scrub(self) -> None:
         """Leaves no copy of what was dropped: not in free pages, full-text segments or the write-ahead log."""
+        from lineage.index import aside  # noqa: PLC0415
+
         with guarded(self.path):
             with self._connection as connection:
                 connection.execute("insert into search (search) values ('optimize')")
             vacuumed(self._connection)
+            aside.collect(self.path.parent)
 
     def counts(self) -> dict[str, int]:
         """How many rows of each kind there are."""
@@ -262,11 +312,24 @@ class SqliteIndex:
             self._read("select source_kind, count(*) from artifacts group by source_kind order by source_kind", ())
         )
 
+    def is_complete(self) -> bool:
+        """Whether the rows are those of the files, maybe since another process saw to it."""
+        with guarded(self.path):
+            self.is_new = not schema.is_complete(self._connection)
+        return not self.is_new
+
     def complete(self) -> None:
         """Notes that the rows are those of the files: called where a reindex ends."""
         with self._writing() as connection:
             schema.complete(connection)
         self.is_new = False
+
+    def _begin(self) -> sqlite3.Connection:
+        try:
+            return self._open()
+        except DamagedIndex:
+            discard(self.path)
+            return self._open()
 
     def _open(self) -> sqlite3.Connection:
         connection = connect(self.path)
@@ -285,6 +348,14 @@ class SqliteIndex:
         return connection
 
     @contextmanager
+    def reading(self) -> "Iterator[Texts]":
+        """What has vectors; see `likeness`."""
+        from lineage.index.likeness import Texts  # noqa: PLC0415
+
+        with guarded(self.path):
+            yield Texts(self._connection)
+
+    @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with guarded(self.path), self._connection:
             yield self._connection
@@ -301,14 +372,3 @@ class SqliteIndex:
 
     def _count(self, sql: str, values: Sequence[object]) -> int:
         return int(next(self._read(sql, values))[0])
-
-
-def _session(row: Sequence[Any]) -> SessionRow:
-    values: Any = (*row[:10], row[10] or "", row[11], row[12], bool(row[13]))
-    return SessionRow(*values)
-
-
-def _like(text: str) -> str:
-    for special in "!%_":
-        text = text.replace(special, "!" + special)
-    return text

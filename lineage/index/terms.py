@@ -13,13 +13,13 @@ from lineage.core import segmentation
 from lineage.core.language import ENGLISH, forms
 from lineage.core.query import Query
 from lineage.core.spelling import mistakes_allowed, nearest
-from lineage.index.query import COMMON, Term, any_of, quoted
+from lineage.index.query import RANKING, Ranking, Term, any_of, quoted
 
 TABLES = ("create virtual table if not exists vocabulary using fts5vocab(search, row)",)
 
 MOST_LOOKED_AT = 20_000
 """How many words of the index are compared with one that was mistyped."""
-_COUNT = f"(select count(*) from (select 1 from search where search match ? limit {COMMON + 1}))"
+_COUNT = "(select count(*) from (select 1 from search where search match ? limit ?))"
 _KNOWN = f"""
     select term from vocabulary
     where term >= ? and term < ? and length(term) between ? and ? and term not glob '*[0-9]*' limit {MOST_LOOKED_AT}
@@ -32,8 +32,8 @@ _LONGEST_ENDING = 7
 class Vocabulary(Protocol):
     """The words of an index."""
 
-    def counted(self, terms: Sequence[Term]) -> list[Term]:
-        """The terms, each with its number of rows."""
+    def counted(self, terms: Sequence[Term], most: int) -> list[Term]:
+        """The terms, each with its number of rows; who counts that far may stop at `most`."""
 
     def known(self, first: str, past: str, shortest: int, longest: int) -> Iterable[str]:
         """Words from `first` to before `past` of so many letters, without a digit."""
@@ -45,23 +45,24 @@ class FtsVocabulary:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
 
-    def counted(self, terms: Sequence[Term]) -> list[Term]:
+    def counted(self, terms: Sequence[Term], most: int) -> list[Term]:
         if not terms:
             return []
-        statement = f"select {', '.join([_COUNT] * len(terms))}"
-        counts = self.connection.execute(statement, [term.expression for term in terms]).fetchone()
+        values = [value for term in terms for value in (term.expression, most)]
+        counts = self.connection.execute(f"select {', '.join([_COUNT] * len(terms))}", values).fetchone()
         return [replace(term, count=count) for term, count in zip(terms, counts, strict=True)]
 
     def known(self, first: str, past: str, shortest: int, longest: int) -> Iterable[str]:
         return (row[0] for row in self.connection.execute(_KNOWN, (first, past, shortest, longest)))
 
 
-def weighed(vocabulary: Vocabulary, query: Query) -> list[Term]:
+def weighed(vocabulary: Vocabulary, query: Query, ranking: Ranking = RANKING) -> list[Term]:
     """The words that are found, each with its number of rows; for the first few that aren't, what begins with them,
     else another form of them, else what they are mistyped for. One statement where each is found."""
-    terms = vocabulary.counted([_term(word, query.language) for word in query.words])
+    most = ranking.common + 1
+    terms = vocabulary.counted([_term(word, query.language) for word in query.words], most)
     missing = [term for term in terms if not term.count and _may_be_replaced(term.word)][:_MOST_REPLACED]
-    found = _replaced(vocabulary, missing, query.language)
+    found = _replaced(vocabulary, missing, query.language, most)
     return [term for one in terms if (term := found.get(one.word, one)).count]
 
 
@@ -75,15 +76,15 @@ def _may_be_replaced(word: str) -> bool:
     return word.isalnum() and _SHORTEST_PREFIX <= len(word) <= _LONGEST_WORD and not segmentation.is_dense(word)
 
 
-def _replaced(vocabulary: Vocabulary, missing: Sequence[Term], language: str | None) -> dict[str, Term]:
+def _replaced(vocabulary: Vocabulary, missing: Sequence[Term], language: str | None, most: int) -> dict[str, Term]:
     begun = [Term(term.word, f"{quoted(term.word)} *") for term in missing]
     bent = [Term(term.word, any_of(map(quoted, [term.word, *forms(term.word, language)]))) for term in missing]
     found: dict[str, Term] = {}
-    for term in vocabulary.counted([*begun, *bent]):
+    for term in vocabulary.counted([*begun, *bent], most):
         if term.count:
             found.setdefault(term.word, term)
     meant = [_meant(vocabulary, term.word) for term in missing if term.word not in found]
-    return found | {term.word: term for term in vocabulary.counted([term for term in meant if term])}
+    return found | {term.word: term for term in vocabulary.counted([term for term in meant if term], most)}
 
 
 def _meant(vocabulary: Vocabulary, word: str) -> Term | None:

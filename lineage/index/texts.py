@@ -7,18 +7,24 @@ tokenizer; characters of scripts without spaces are tokens of their own. (core/s
 
 import sqlite3
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from lineage.core.passages import MOST, Passage
+from lineage.core.passages import MOST
 from lineage.core.segmentation import segmented
-from lineage.index.rows import Row
+
+if TYPE_CHECKING:
+    from lineage.core.passages import Passage
+    from lineage.index.rows import Row
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 TABLES = (
     "create virtual table if not exists search using fts5(title, sentence, body, turns unindexed,"
     f" tokenize = '{TOKENIZER}')",
 )
-WEIGHTS = "1.5, 1.2, 1.0"
+WEIGHTS = (1.5, 1.2, 1.0)
 """What a word weighs in a title, in a sentence or a tag, and in a body."""
+BODY = 2
+"""The column of what a passage says."""
 HASH_BYTES = 32 << 20
 """How much text FTS5 gathers before it writes a segment: with less, a rebuild takes 1.6 times as long."""
 
@@ -32,7 +38,7 @@ _MONTHS = (
 Text = tuple[int, str, str, str, str]
 
 
-def texts_of(number: int, row: Row) -> Iterator[Text]:
+def texts_of(number: int, row: "Row") -> Iterator[Text]:
     """The rows of an artifact: its title, its sentence and its day go with the first passage."""
     title, sentence = segmented(row.title), f"{segmented(row.memory_sentence)} {_day(row.membership_ts)}"
     for place, passage in enumerate(row.passages[:MOST]):
@@ -63,7 +69,7 @@ def turns_of(value: str) -> tuple[int, int] | None:
     return (int(first), int(last)) if last else None
 
 
-def _turns(passage: Passage) -> str:
+def _turns(passage: "Passage") -> str:
     return f"{passage.first} {passage.last}" if passage.last else ""
 
 

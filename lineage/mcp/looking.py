@@ -11,6 +11,7 @@ from lineage.index import Hit, SessionRow
 from lineage.mcp.asking import Call
 from lineage.mcp.framing import MOST_BYTES, Piece, framed
 from lineage.pipeline import lookup
+from lineage.pipeline.finding import find
 from lineage.pipeline.knowledge import context as contexts
 from lineage.pipeline.knowledge.said import Known
 from lineage.pipeline.knowledge.said import tasks as open_tasks
@@ -25,9 +26,10 @@ _RANGE = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7}))?")
 
 def search(call: Call) -> str:
     """The best matches of this agent's sessions and of the books that it sees."""
-    hits = lookup.search(call.house, call["query"], call.reach.agent_id, call["limit"])
-    pieces = [_hit(hit) for hit in hits if call.reach.finds(hit)]
-    head = f"Results, best first: {len(pieces)}. Read on with `show`, by token and turns."
+    found = find(call.house, call["query"], call.reach.agent_id, call["limit"])
+    pieces = [_hit(hit) for hit in found.hits if call.reach.finds(hit)]
+    notes = "".join(f" Note: {note}." for note in found.notes)
+    head = f"Results, best first: {len(pieces)}. Read on with `show`, by token and turns.{notes}"
     return framed(head, pieces, "Ask more narrowly, or for fewer.", empty="nothing found; try other words")
 
 

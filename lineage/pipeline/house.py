@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lineage.canon import Canon
-from lineage.config import Settings
-from lineage.core.sanitizer import BUILTIN, Ruleset, Sanitizer
-from lineage.extract.model.port import Model
-from lineage.index import Index
-from lineage.telemetry import Telemetry
+if TYPE_CHECKING:  # whoever opens a house imports what it is made of
+    from lineage.canon import Canon
+    from lineage.config import Settings
+    from lineage.core.sanitizer import Ruleset, Sanitizer
+    from lineage.extract.model.port import Model
+    from lineage.index import Index
+    from lineage.index.vectors import Vectors
+    from lineage.pipeline.embedding import Embedding
+    from lineage.telemetry import Telemetry
 
 CAPTURED = "captured"
 UNCHANGED = "unchanged"
@@ -18,26 +21,40 @@ REFUSED = "refused"
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """One workspace, opened. `now` is the canonical UTC time of this run, read once at the top. `model` is
-    the language model that this machine is configured for, None without one."""
+    """One workspace, opened. `now` is the canonical UTC time of this run, read once at the top. `own_rules` are the
+    redaction rules that the workspace chose, None where it has ours. `model` is the language model that this machine is
+    configured for, `embedding` its embedding model, None without one; `vectors` are there where it has one, or had."""
 
-    canon: Canon
-    index: Index
-    telemetry: Telemetry
-    settings: Settings
+    canon: "Canon"
+    index: "Index"
+    telemetry: "Telemetry"
+    settings: "Settings"
     now: str
     new_id: Callable[[], str]
-    rules: Ruleset = BUILTIN
-    model: Model | None = None
+    own_rules: "Ruleset | None" = None
+    model: "Model | None" = None
+    vectors: "Vectors | None" = None
+    embedding: "Embedding | None" = None
 
-    def sanitizer(self) -> Sanitizer:
+    @property
+    def rules(self) -> "Ruleset":
+        """The workspace's redaction rules; who asks for none imports none."""
+        from lineage.core.sanitizer import BUILTIN  # noqa: PLC0415
+
+        return BUILTIN if self.own_rules is None else self.own_rules
+
+    def sanitizer(self) -> "Sanitizer":
         """A sanitizer under the workspace's rules. Raises EngineMissing."""
+        from lineage.core.sanitizer import Sanitizer  # noqa: PLC0415
+
         return Sanitizer(self.rules)
 
     def close(self) -> None:
         """Closes the databases."""
         self.index.close()
         self.telemetry.close()
+        if self.vectors is not None:
+            self.vectors.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Looking things up: sessions, one session's text, search, the state of the workspace."""
+"""Looking things up: sessions, one session's text, the state of the workspace."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,10 +7,9 @@ from typing import Any
 from lineage.canon import Canon, Rung
 from lineage.core import doorbell, naming, transcript
 from lineage.core.documents import Artifact
-from lineage.core.query import parsed
 from lineage.core.turns import Turn
 from lineage.errors import NotFoundError
-from lineage.index import Hit, SessionRow
+from lineage.index import SessionRow
 from lineage.pipeline.behind import behind
 from lineage.pipeline.house import House
 from lineage.pipeline.reading import document_at
@@ -31,7 +30,7 @@ class Shown:
 
 def resolve(house: House, reference: str) -> SessionRow:
     """The session that an id, key, token or a prefix of one names. Raises NotFoundError for none and for many."""
-    found = house.index.sessions(None, reference=reference, limit=50)
+    found = house.index.sessions(None, reference=reference, limit=50) if reference else []
     exact = [row for row in found if reference in (row.session_id, row.session_key, row.session_token)]
     matches = [row for row in exact if row.session_token == reference] or exact or found
     if not matches:
@@ -69,15 +68,6 @@ def show_turns(house: House, reference: str, first: int, last: int) -> Shown:
     house.telemetry.count_access(session.session_token, house.now)
     text = transcript.rendered("", turns).lstrip("\n")
     return Shown(session, session.manifest_path, text, turns)
-
-
-def search(house: House, query: str, agent_id: str | None, limit: int, *, by_passage: bool = False) -> list[Hit]:
-    """What any word of the query finds, best first: each session's best passage, or every passage, and entries of
-    books. `agent_id` bounds what may be found, whatever the query says.
-
-    Raises InvalidInput for a filter that says nothing.
-    """
-    return house.index.search(parsed(query, house.now), agent_id, limit=limit, by_passage=by_passage)
 
 
 def hook_failures(canon: Canon) -> list[str]:

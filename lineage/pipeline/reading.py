@@ -1,18 +1,22 @@
 """Reading canonical files back as typed documents and rows."""
 
 import contextlib
+from typing import TYPE_CHECKING
 
+from lineage import index
 from lineage.core import naming
-from lineage.core.documents import Artifact, Manifest, parsed
+from lineage.core.documents import Artifact, Manifest, parsed, serialized
 from lineage.errors import FormatError
-from lineage.index import Row, row_of
 from lineage.pipeline.house import House
-from lineage.store import Blob, read_or_none
+from lineage.store import Blob, Store, read_or_none
+
+if TYPE_CHECKING:
+    from lineage.index import Row
 
 
 def document_at(house: House, path: str) -> Artifact | Manifest | None:
     """The artifact or manifest at a path, None where there is none. Raises FormatError where it is damaged."""
-    found = _read(house, path)
+    found = _read(house.canon.store, path)
     return found[0] if found else None
 
 
@@ -23,17 +27,34 @@ def readable_at(house: House, path: str) -> Artifact | Manifest | None:
     return None
 
 
-def row_at(house: House, path: str) -> tuple[Row, Artifact | Manifest] | None:
+def row_at(house: House, path: str) -> "tuple[Row, Artifact | Manifest] | None":
     """The row of what lies at a path now, and the document itself. Raises FormatError where it is damaged."""
-    found = _read(house, path)
+    return row_in(house.canon.store, path)
+
+
+def row_in(store: Store, path: str) -> "tuple[Row, Artifact | Manifest] | None":
+    """`row_at`, for who has no more than the store."""
+    found = _read(store, path)
     if found is None:
         return None
     document, blob = found
-    return row_of(document, blob.data, blob.stamp), document
+    return index.row_of(document, blob.data, blob.stamp), document
 
 
-def _read(house: House, path: str) -> tuple[Artifact | Manifest, Blob] | None:
-    blob = read_or_none(house.canon.store, path)
+def row_of_written(house: House, artifact: Artifact) -> "Row | None":
+    """The row of an artifact that was written, None where it is gone. It is parsed only where the file holds something
+    else by now. Raises FormatError where that is damaged."""
+    blob = read_or_none(house.canon.store, artifact.path)
+    if blob is None:
+        return None
+    if blob.data == serialized(artifact):
+        return index.row_of(artifact, blob.data, blob.stamp)
+    found = row_at(house, artifact.path)
+    return found[0] if found else None
+
+
+def _read(store: Store, path: str) -> tuple[Artifact | Manifest, Blob] | None:
+    blob = read_or_none(store, path)
     if blob is None:
         return None
     document = parsed(blob.data, path)

@@ -4,6 +4,9 @@ Nothing above this package may assume that a store is a folder. `objects` needs 
 is asked for.
 """
 
+from typing import TYPE_CHECKING
+
+from lineage.core.lazily import exporting
 from lineage.store.base import (
     Blob,
     BusyError,
@@ -15,10 +18,14 @@ from lineage.store.base import (
     StoreAway,
     checked_key,
 )
-from lineage.store.lease import Lease, LeaseLost, lease
+from lineage.store.lease import Lease, LeaseLost, LeaseUnneeded, lease
 from lineage.store.local import LocalStore
-from lineage.store.memory import MemoryStore
 from lineage.store.operations import commit, read_or_none, update
+
+if TYPE_CHECKING:
+    from lineage.store.memory import MemoryStore
+else:
+    __getattr__ = exporting(__name__, {"MemoryStore": "memory"})
 
 __all__ = [
     "Blob",
@@ -28,6 +35,7 @@ __all__ = [
     "ExistsError",
     "Lease",
     "LeaseLost",
+    "LeaseUnneeded",
     "LocalStore",
     "MemoryStore",
     "MissingError",

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from lineage.errors import DamagedIndex, WorkspaceError
 from lineage.store.platform import make_directories
@@ -19,17 +20,20 @@ _TIMEOUT_SECONDS = 30.0
 _POLL_SECONDS = 0.01
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """A connection in WAL mode, its folder made where it is missing (0700). Raises what `guarded` raises."""
+def connect(path: Path, library: Any = sqlite3) -> sqlite3.Connection:
+    """A connection in WAL mode, its folder made where it is missing (0700). Raises what `guarded` raises.
+
+    `library` is a module with sqlite3's interface. Two of them must not open one file in a process: each drops the
+    other's locks."""
     _refuse_links(path)
-    with guarded(path):
+    with guarded(path, library):
         make_directories(path.parent, 0o700)
-        connection = sqlite3.connect(path, timeout=_TIMEOUT_SECONDS)
+        connection: sqlite3.Connection = library.connect(path, timeout=_TIMEOUT_SECONDS)
         try:
-            _use_wal(connection)
+            _use_wal(connection, library)
             connection.execute("pragma synchronous = normal")
             connection.execute("pragma secure_delete = on")
-        except sqlite3.Error:
+        except library.Error:
             connection.close()
             raise
     return connection
@@ -42,26 +46,26 @@ def _refuse_links(path: Path) -> None:
             raise WorkspaceError(f"{place} is a symbolic link", hint="remove it: it is made anew from the files")
 
 
-def _use_wal(connection: sqlite3.Connection) -> None:
+def _use_wal(connection: sqlite3.Connection, library: Any) -> None:
     """Switches to WAL mode. SQLite does not wait here by itself where several processes begin a database at once."""
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     while True:
         try:
             connection.execute("pragma journal_mode = wal")
             return
-        except sqlite3.OperationalError as error:
+        except library.OperationalError as error:
             if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
         time.sleep(_POLL_SECONDS)
 
 
 @contextmanager
-def guarded(path: Path) -> Iterator[None]:
+def guarded(path: Path, library: Any = sqlite3) -> Iterator[None]:
     """Raises DamagedIndex where the file is no database any more, WorkspaceError for a full disk, a missing permission
     or a lock that was not released in time."""
     try:
         yield
-    except sqlite3.Error as error:
+    except library.Error as error:
         if _code(error) in _DAMAGE:
             raise DamagedIndex(f"{path.name} cannot be read: {error}") from error
         raise WorkspaceError(f"{path.name}: {error}", hint="check space and permissions, then run it again") from error
@@ -69,7 +73,7 @@ def guarded(path: Path) -> Iterator[None]:
         raise WorkspaceError(f"{path}: {error.strerror or error}") from error
 
 
-def _code(error: sqlite3.Error) -> int:
+def _code(error: Exception) -> int:
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
 
 

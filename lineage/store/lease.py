@@ -8,10 +8,9 @@ moved for its whole time to live is taken over, whatever anybody's wall clock sa
 import contextlib
 import json
 import os
-import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -22,6 +21,7 @@ from lineage.store.operations import read_or_none
 
 _PREFIX = ".lineage/locks/"
 _POLL_SECONDS = 0.005
+_TURN_SECONDS = 0.02  # there may be many who wait for their turn
 
 
 class _Record(NamedTuple):
@@ -34,6 +34,10 @@ class _Record(NamedTuple):
 
 class LeaseLost(LineageError):
     """Somebody else holds the lease by now: what was made under it is out of date."""
+
+
+class LeaseUnneeded(LineageError):
+    """While it was waited for, the lease's holder did what it was wanted for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +60,15 @@ class Lease:
 
 
 @contextmanager
-def lease(store: Store, name: str, ttl: float = 10.0) -> Iterator[Lease]:
+def lease(store: Store, name: str, ttl: float = 10.0, *, unless: Callable[[], bool] | None = None) -> Iterator[Lease]:
     """Holds the lease `name` (letters, digits, dashes). Waits for its holder, at most `ttl` seconds after its last
-    move; the lease of a holder on this machine that no longer runs is taken over at once."""
+    move; the lease of a holder on this machine that no longer runs is taken over at once.
+
+    `unless` is asked each time that it has to wait, and before it is taken after that: raises LeaseUnneeded where the
+    answer is True.
+    """
     checked_key(_key(name))
-    held = Lease(store, name, _acquired(store, name, ttl))
+    held = Lease(store, name, _acquired(store, name, _Patience(ttl, unless)))
     try:
         yield held
     finally:
@@ -68,21 +76,55 @@ def lease(store: Store, name: str, ttl: float = 10.0) -> Iterator[Lease]:
             held.guarded(lambda: _give_back(held))
 
 
-def _acquired(store: Store, name: str, ttl: float) -> int:
+@dataclass(slots=True)
+class _Patience:
+    """How long a lease may stand still, and what else ends the waiting for it."""
+
+    ttl: float
+    unless: Callable[[], bool] | None
+    waited: bool = False
+
+    def wait(self, seconds: float) -> None:
+        self.waited = True
+        self.check()
+        time.sleep(seconds)
+
+    def check(self) -> None:
+        if self.waited and self.unless and self.unless():
+            raise LeaseUnneeded("somebody else did it")
+
+
+@contextmanager
+def _turn(store: Store, name: str, patience: _Patience) -> Iterator[None]:
+    """The first place in the queue for a lease."""
+    with ExitStack() as held:
+        while patience.unless:
+            try:
+                held.enter_context(store.mutex(f"turn-{name}", wait=False))
+                break
+            except BusyError:
+                patience.wait(_TURN_SECONDS)
+        else:
+            held.enter_context(store.mutex(f"turn-{name}"))
+        yield
+
+
+def _acquired(store: Store, name: str, patience: _Patience) -> int:
     """The generation that is this process's own. The others queue: one watches the lease, so that a crowd of losers
     does not keep the winner from its own write."""
-    with store.mutex(f"turn-{name}"):
+    with _turn(store, name, patience):
         watched, since = "", time.monotonic()
         while True:
             blob = read_or_none(store, _key(name))
             record = _record(blob)
             if blob and blob.version != watched:
                 watched, since = blob.version, time.monotonic()
-            if record.free or _is_dead(record.holder) or time.monotonic() - since >= ttl:
+            if record.free or _is_dead(record.holder) or time.monotonic() - since >= patience.ttl:
+                patience.check()
                 with contextlib.suppress(BusyError, ConflictError, ExistsError), _guard(store, name, wait=False):
                     _write(store, name, blob, _Record(record.generation + 1, _myself(), free=False))
                     return record.generation + 1
-            time.sleep(_POLL_SECONDS)
+            patience.wait(_POLL_SECONDS)
 
 
 def _guard(store: Store, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
@@ -123,6 +165,8 @@ def machine() -> str:
     """This boot of this machine and, in a container, its process namespace: a process id means nothing elsewhere."""
     with contextlib.suppress(OSError), open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         return f"{file.read().strip()}-{os.readlink('/proc/self/ns/pid')}"
+    import socket  # noqa: PLC0415  (Linux tells who this is)
+
     return socket.gethostname()
 
 

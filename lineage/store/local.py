@@ -3,14 +3,12 @@
 import contextlib
 import errno
 import hashlib
+import operator
 import os
-import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from lineage.errors import WorkspaceError
 from lineage.store.base import (
@@ -22,12 +20,12 @@ from lineage.store.base import (
     MissingError,
     checked_key,
     checked_prefix,
-    is_listed,
 )
 from lineage.store.platform import (
     can_rename_open_files,
     hold,
     is_free,
+    lock,
     make_directories,
     publish_new,
     sync,
@@ -36,6 +34,7 @@ from lineage.store.platform import (
 
 TEMP_PREFIX = ".lineage-tmp-"
 _LOCK_SHARDS = 64
+_KEY = operator.itemgetter(0)
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
@@ -91,8 +90,8 @@ class LocalStore:
         checked_prefix(prefix)
         with _world(prefix):
             self._folder(prefix.split("/")[:-1])
-            found = sorted(_scan(self.root, prefix))
-        return (entry for entry in found if entry.key > after)
+            found = sorted(_scan(self.root, prefix), key=_KEY)
+        return (entry for entry in found if entry.key > after) if after else iter(found)
 
     def delete(self, key: str) -> None:
         path = self._path(key)
@@ -126,15 +125,14 @@ class LocalStore:
         with _world(name):
             _refuse_link(self._locks)
             make_directories(self._locks, 0o700)
-            lock = FileLock(str(self._locks / f"{name}.lock"), mode=0o600, thread_local=False)
             try:
-                lock.acquire(blocking=wait)
-            except Timeout as error:
+                release = lock(self._locks / f"{name}.lock", wait=wait)
+            except BlockingIOError as error:
                 raise BusyError(f"{name} is held by somebody else") from error
         try:
             yield
         finally:
-            lock.release()
+            release()
 
     def _path(self, key: str) -> Path:
         *folders, name = checked_key(key).split("/")
@@ -171,7 +169,7 @@ class LocalStore:
         """A new file that this process holds. One that a collector took before it was held is given up."""
         mode = 0o600 if self._private else 0o666
         while True:
-            temporary = folder / f"{TEMP_PREFIX}{secrets.token_hex(8)}"
+            temporary = folder / f"{TEMP_PREFIX}{os.urandom(8).hex()}"
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY, mode)
             hold(descriptor)
             if os.fstat(descriptor).st_nlink:
@@ -239,21 +237,39 @@ def _write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _scan(root: Path, prefix: str) -> Iterator[Entry]:
+def _scan(root: Path, prefix: str) -> list[Entry]:
     """Regular files below `prefix`, in no order; temporary files, links and names that are no keys are left out."""
-    try:
-        entries = list(os.scandir(root / prefix))
-    except (FileNotFoundError, NotADirectoryError):
+    found: list[Entry] = []
+    left_out = TEMP_PREFIX if prefix else (TEMP_PREFIX, ".")
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError), _opened(root / prefix) as entries:
+        for entry in entries:
+            name = entry.name
+            if name.startswith(left_out):
+                continue
+            if entry.is_file(follow_symlinks=False):
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except FileNotFoundError:
+                    continue
+                found.append(Entry(prefix + name, _stamp(status)))
+            elif entry.is_dir(follow_symlinks=False):
+                found += _scan(root, f"{prefix}{name}/")
+    return found
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+    """What lies in a folder. Where the system can, each is looked at from the folder: its path isn't walked again."""
+    if os.scandir not in os.supports_fd:
+        with os.scandir(folder) as entries:
+            yield entries
         return
-    for entry in entries:
-        key = prefix + entry.name
-        if not is_listed(key, prefix) or entry.name.startswith(TEMP_PREFIX):
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            yield from _scan(root, f"{key}/")
-        elif entry.is_file(follow_symlinks=False):
-            with contextlib.suppress(FileNotFoundError):
-                yield Entry(key, _stamp(entry.stat(follow_symlinks=False)))
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with os.scandir(descriptor) as entries:
+            yield entries
+    finally:
+        os.close(descriptor)
 
 
 def _is_open(path: Path) -> bool:

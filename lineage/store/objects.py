@@ -129,6 +129,7 @@ class Bucket:
         return (
             "what the bucket itself keeps of deleted objects: versions, soft delete, object lock, replicas",
             "copies that a mirror or a backup made",
+            "rows and vectors that other machines keep until their next `lineage reindex`",
         )
 
     def tidy(self) -> int:

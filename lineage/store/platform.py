@@ -1,10 +1,10 @@
-"""What differs between operating systems: flushing to the disk itself, holding a file while it is written, and giving
-a finished file a name that must be free."""
+"""What differs between operating systems: flushing to the disk itself, locks, holding a file while it is written, and
+giving a finished file a name that must be free."""
 
 import contextlib
-import ctypes
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 try:
@@ -14,6 +14,8 @@ except ImportError:  # Windows has neither; its own semantics keep an open file 
 
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 can_rename_open_files = os.name != "nt"
+_NO_FLOCK = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _AT_FDCWD = -100
 _RENAME_NOREPLACE = 1
 
@@ -48,6 +50,49 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
+def lock(path: Path, *, wait: bool) -> Callable[[], None]:
+    """Holds a lock file, made where it is missing, for this process alone until what is returned is called; it is
+    released when the process dies, and never deleted. Raises BlockingIOError where somebody holds it and `wait` is
+    False.
+
+    The kernel wakes who waits. Where it has no such locks, filelock looks again and again.
+    """
+    if fcntl is None:
+        return _polled(path, wait=wait)
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            if os.fstat(descriptor).st_nlink:
+                return lambda: _released(descriptor)
+        except OSError as error:
+            os.close(descriptor)
+            if error.errno in _NO_FLOCK:
+                return _polled(path, wait=wait)
+            raise
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # somebody deleted the file meanwhile: others hold another one of its name
+
+
+def _released(descriptor: int) -> None:
+    """Gives a lock back, in the children too that were forked meanwhile and have the descriptor open."""
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
+
+
+def _polled(path: Path, *, wait: bool) -> Callable[[], None]:
+    from filelock import FileLock, Timeout  # noqa: PLC0415  (as dear as the rest of a start, and needed by few)
+
+    held = FileLock(str(path), mode=0o600, thread_local=False)
+    try:
+        held.acquire(blocking=wait)
+    except Timeout as error:
+        raise BlockingIOError(errno.EWOULDBLOCK, "held by somebody else") from error
+    return held.release
+
+
 def hold(descriptor: int) -> None:
     """Locks a file for as long as its descriptor is open: what nobody holds may be collected as left behind."""
     if fcntl is not None:
@@ -79,6 +124,8 @@ def publish_new(temporary: Path, path: Path) -> None:
 
 def _renamed(temporary: Path, path: Path) -> bool:
     """Whether a rename that replaces nothing succeeded; False where the system has no such call."""
+    import ctypes  # noqa: PLC0415  (few file systems need it)
+
     rename = None if os.name == "nt" else getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if rename is None:
         return False
@@ -86,3 +133,12 @@ def _renamed(temporary: Path, path: Path) -> bool:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code), str(path))
     return True
+
+
+def expanded(path: str | Path) -> Path:
+    """A path with `~` resolved; as it is where that is the home of somebody who isn't there: whoever reads it says that
+    there is nothing."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)

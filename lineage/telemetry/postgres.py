@@ -34,6 +34,10 @@ _MIGRATIONS = (
         unsampled("seen", ("session_id", "transcript_path", "cwd", "session_key", "lane")),
         unsampled("imported", ("path", "session")),
     ),
+    (
+        f"create table embeddings (day {_TEXT} not null, outcome {_TEXT} not null, count integer not null,"
+        " primary key (day, outcome))",
+    ),
 )
 """What each version added to the one before it. What is here is nowhere else: nothing is ever begun anew."""
 VERSION = len(_MIGRATIONS)
@@ -77,6 +81,7 @@ class PostgresTelemetry(Telemetry):
     mark = _by_the_way(Telemetry.mark)
     end_call = _by_the_way(Telemetry.end_call)
     hold_back = _by_the_way(Telemetry.hold_back)
+    count_embeddings = _by_the_way(Telemetry.count_embeddings)
 
     @_by_the_way
     def begin_call(self, day: str, task: str, *, tokens: int, most_calls: int, most_tokens: int) -> int | None:

@@ -33,6 +33,9 @@ create table if not exists model_calls (
   tokens integer not null
 );
 create index if not exists model_calls_by_day on model_calls (day);
+create table if not exists embeddings (
+  day text not null, outcome text not null, count integer not null, primary key (day, outcome)
+);
 create table if not exists drops (
   day text not null, reason text not null, count integer not null, primary key (day, reason)
 );
@@ -199,6 +202,19 @@ class Telemetry:
     def drops(self) -> dict[str, int]:
         """How much was not kept so far, by reason."""
         return dict(self._execute("select reason, sum(count) from drops group by reason order by reason"))
+
+    def count_embeddings(self, day: str, outcomes: Mapping[str, int]) -> None:
+        """Counts what embedding came to, by outcome."""
+        for outcome, count in sorted(outcomes.items()):
+            self._execute(
+                "insert into embeddings values (?, ?, ?)"
+                " on conflict (day, outcome) do update set count = embeddings.count + excluded.count",
+                (day, outcome, count),
+            )
+
+    def embeddings(self) -> dict[str, int]:
+        """What embedding came to so far, by outcome."""
+        return dict(self._execute("select outcome, sum(count) from embeddings group by outcome order by outcome"))
 
     def forget(self, token: str) -> int:
         """Drops what was counted of a session; how many rows. The bytes are gone after `scrub`."""

@@ -3,9 +3,12 @@
 Floor and subject run in turn in the same process environment, and only the ratio of their medians means anything:
 the same code differs two- to threefold within minutes on a shared machine. Nothing here asserts a time.
 
-    words · transcripts · corpus   what is measured on: seeded, of realistic sizes, in a temporary folder
-    floors · plain_capture         the floors: small programs of their own
-    recording · launched · alone   counted work, whole commands, peaks of memory
-    cases                          the pairs of floor and subject, by name
-    pairing · table                running them in turn, printing them
+    words · transcripts · written · rows   what is measured on: seeded, of realistic sizes
+    corpus                                 kept for a day in a cache, measured on as copies; `scripts/bench --clean`
+    floors · plain_capture · plain_signal · library · rivals   what is compared to: small programs of their own
+    recording · launched · alone · family  counted work, whole commands, peaks of memory
+    starting · capturing · rendering · searching · reindexing · importing · watching · writing
+                                           the pairs of floor and subject, which `cases` names
+    goals (goals.toml) · pairing · table   what is to be reached, running them in turn, printing them
+    peers · plot                           other tools on the same files; costs against the size of the corpus
 """

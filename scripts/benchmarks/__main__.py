@@ -1,19 +1,24 @@
 """`scripts/bench`: makes the corpora, runs the measurements and prints the table."""
 
 import argparse
+import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from benchmarks import hook, sanitize, table
-from benchmarks.cases import CASES
-from benchmarks.commands import peak_alone
-from benchmarks.corpus import Corpus, generate
-from benchmarks.pairing import timed
+from benchmarks import capturing, cases, corpus, peers, plot, sanitize, table
+from benchmarks.alone import peak_alone
+from benchmarks.cases import CASES, Case
+from benchmarks.corpus import Corpus
+from benchmarks.goals import Goals, goals
+from benchmarks.pairing import figures_of, timed
 from benchmarks.table import Result
 
-_ONCE = frozenset({"help"})  # the same whatever the corpus
+_SIZES, _QUICK_SIZES = (1_000, 10_000, 100_000), (1_000, 10_000)
+_RUNS, _QUICK_RUNS = 5, 3
+_MOST_FOR_PEERS = 10_000
+_MEGABYTES, _HUGE, _QUICK_MEGABYTES = 100, 1_000, 20
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -21,44 +26,109 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if arguments[:1] == ["sanitize"]:
         sanitize.main(arguments[1:])
         return
-    if arguments[:1] == ["hook"]:
-        hook.main(arguments[1:])
-        return
     options = _options(arguments)
+    if options.clean:
+        corpus.clean()
+        return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what was made for the run goes with it
     print(table.machine(options.runs), end="\n\n")
+    with ExitStack() as stack:
+        corpora = _corpora(stack, sorted(set(options.artifacts)))
+        results = _measured(corpora, options)
+        if options.peers:
+            peers.main(_for_peers(corpora), options.runs)
+    if options.plot:
+        plot.draw(results, options.plot)
+
+
+def _measured(corpora: Sequence[Corpus], options: argparse.Namespace) -> list[Result]:
+    """Runs the cases, and prints each row when it is there."""
+    chosen = _chosen(options)
+    if not chosen:
+        return []
     print(table.HEAD, flush=True)
     results = []
-    for result in _results(options.artifacts, options.only or list(CASES), options.runs):
+    for result in _results(corpora, chosen, options.runs):
         print("\n".join(table.rows(result)), flush=True)
         results.append(result)
-    print("", *table.counted(results), sep="\n")
+    print(
+        "",
+        *table.counted(results),
+        "",
+        *table.missed(results, () if options.only else goals()),
+        "",
+        sep="\n",
+        flush=True,
+    )
+    return results
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench", description="What lineage costs, beside its floors.")
-    parser.add_argument("--artifacts", type=int, nargs="+", default=[1_500, 10_000], metavar="N", help="corpus sizes")
-    parser.add_argument("--runs", type=int, default=5, metavar="N", help="runs of each (default: 5)")
+    sizes = ", ".join(f"{size:,}" for size in _SIZES)
+    parser.add_argument("--artifacts", type=int, nargs="+", metavar="N", help=f"corpus sizes (default: {sizes})")
+    parser.add_argument("--runs", type=int, metavar="N", help=f"runs of each (default: {_RUNS})")
+    parser.add_argument("--quick", action="store_true", help="smaller corpora, fewer runs: some minutes")
+    parser.add_argument("--megabytes", type=int, metavar="N", help="of the large transcript (default: 100)")
+    parser.add_argument("--huge", action="store_true", help="a transcript of 1 GB: the same as --megabytes 1000")
     parser.add_argument("--only", nargs="+", choices=CASES, metavar="NAME", help=f"of: {', '.join(CASES)}")
-    return parser.parse_args(arguments)
+    parser.add_argument("--peers", action="store_true", help="other tools too, on at most 10,000 artifacts")
+    parser.add_argument("--peers-only", action="store_true", help="nothing but the other tools")
+    parser.add_argument("--plot", type=Path, metavar="DIR", help="draw each cost against the size of the corpus")
+    parser.add_argument("--clean", action="store_true", help="remove the corpora that are kept for the next run")
+    options = parser.parse_args(arguments)
+    options.artifacts = options.artifacts or (_QUICK_SIZES if options.quick else _SIZES)
+    options.runs = options.runs or (_QUICK_RUNS if options.quick else _RUNS)
+    options.megabytes = options.megabytes or _megabytes(options)
+    options.peers = options.peers or options.peers_only
+    return options
 
 
-def _results(sizes: Iterable[int], names: Iterable[str], runs: int) -> Iterator[Result]:
-    done: set[str] = set()
+def _megabytes(options: argparse.Namespace) -> int:
+    return _HUGE if options.huge else _QUICK_MEGABYTES if options.quick else _MEGABYTES
+
+
+def _for_peers(corpora: Sequence[Corpus]) -> Corpus:
+    """The largest that all tools can take in within their time, else the smallest."""
+    return next((one for one in reversed(corpora) if one.artifacts <= _MOST_FOR_PEERS), corpora[0])
+
+
+def _chosen(options: argparse.Namespace) -> Mapping[str, Case]:
+    if options.peers_only:
+        return {}
+    every = {**CASES, cases.LARGE: capturing.large(options.megabytes)}
+    return {name: every[name] for name in options.only or every}
+
+
+def _corpora(stack: ExitStack, sizes: Iterable[int]) -> list[Corpus]:
+    """Copies of the kept corpora, each with those before it."""
+    corpora: list[Corpus] = []
     for artifacts in sizes:
-        with TemporaryDirectory(prefix="lineage-bench-") as folder:
-            print(f"making a corpus of {artifacts:,} artifacts", file=sys.stderr)
-            corpus = generate(Path(folder), artifacts)
-            for name in names:
-                if name not in done:
-                    yield _result(name, corpus, artifacts, runs)
-        done.update(_ONCE)
+        print(f"making a corpus of {artifacts:,} artifacts", file=sys.stderr)
+        corpora.append(stack.enter_context(corpus.copied(artifacts, tuple(corpora))))
+    return corpora
 
 
-def _result(name: str, corpus: Corpus, artifacts: int, runs: int) -> Result:
-    with CASES[name](corpus) as pair:
-        timing = timed(pair, runs)
-        peak = pair.peak() if pair.peak else None
-    return Result(artifacts, pair, timing, peak or peak_alone(name, corpus.folder))
+def _results(corpora: Sequence[Corpus], chosen: Mapping[str, Case], runs: int) -> Iterator[Result]:
+    known = goals()
+    for number, one in enumerate(corpora):
+        left_out = (cases.ONCE if number else cases.GROWTH) | (cases.LAST if one is not corpora[-1] else set())
+        for name, case in chosen.items():
+            if name not in left_out:
+                yield from _of(name, case, one, runs, known)
+
+
+def _of(name: str, case: Case, on: Corpus, runs: int, known: Mapping[str, Goals]) -> Iterator[Result]:
+    with case(on) as found:
+        pairs = cases.pairs_of(found)
+        peaks: dict[int, int] = {}
+        for pair, timing in zip(pairs, timed(pairs, runs), strict=True):
+            row, subject = pair.row or name, id(pair.subject)
+            if subject not in peaks:
+                peaks[subject] = pair.peak() if pair.peak else peak_alone(name, pair.row, on)
+            peak = peaks[subject]
+            figures = figures_of(pair, timing, peak)
+            yield Result(row, on.artifacts, pair, timing, peak, figures, known.get(row, Goals()))
 
 
 if __name__ == "__main__":

@@ -1,50 +1,51 @@
-"""A generated workspace: real documents of the canonical layer, seeded, of realistic sizes."""
+"""A generated workspace, seeded, of realistic sizes: made once a day, kept in a cache, measured on as a copy."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import transcripts
+from benchmarks import transcripts, written
 from benchmarks.words import Prose
-from lineage.app import now, open_house
-from lineage.core import manifest as revisions
+from lineage.app import STATE, now, open_house
 from lineage.core import naming
-from lineage.core.documents import Document, claim, serialized
 from lineage.core.request import SESSION_END, Request, request
-from lineage.core.sanitizer import VERSION, Sanitizer
-from lineage.core.times import shifted
-from lineage.core.turns import ASSISTANT, TOOL, USER, Turn, identified
-from lineage.extract import digest
-from lineage.pipeline.capture.building import memory_sentence, summary_of, transcript_of
-from lineage.pipeline.capture.source import Source
+from lineage.index import Row, SqliteIndex, schema
 from lineage.pipeline.house import House
 from lineage.pipeline.publishing import publish_all
 from lineage.pipeline.upkeep.reindexing import synchronize
 
-IN_WINDOW = 1_500  # sessions; the others are older than the ledger's 30 days
 TRANSCRIPT_BYTES = 2_000_000
 SEED = 8
 
-_A_SESSION = 3  # transcript, summary, manifest
-_DAY = 86_400_000
-_PROJECTS = 12
-_MEDIAN_LOG, _SPREAD, _LONGEST = 9.8, 1.0, 400_000  # of a transcript's text, in characters: median 18,000
+_WORKSPACE = "workspace"
+_SOURCES = ("written.py", "rows.py", "words.py", "transcripts.py")
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A folder with a workspace and a transcript that nobody has captured yet."""
+    """A folder with a workspace of about so many artifacts and a transcript that nobody has captured yet. `smaller`
+    are the corpora of the same run before it, smallest first: what a cost grows from."""
 
     folder: Path
+    artifacts: int = 0
+    smaller: tuple["Corpus", ...] = ()
 
     @property
     def workspace(self) -> Path:
-        return self.folder / "workspace"
+        return self.folder / _WORKSPACE
+
+    @property
+    def memory(self) -> Path:
+        return self.workspace / naming.MEMORY
 
     @property
     def index(self) -> Path:
-        return self.workspace / ".lineage" / "index.db"
+        return self.workspace / STATE / "index.db"
 
     @property
     def transcript(self) -> Path:
@@ -74,75 +75,88 @@ class Corpus:
         return request(SESSION_END, payload, agent_id=None, now=house.now)
 
 
-def generate(folder: Path, artifacts: int) -> Corpus:
-    """A workspace with about so many files in `memory/`, indexed and rendered, and a transcript beside it."""
-    corpus = Corpus(folder)
-    (corpus.workspace / naming.CLAIMS).mkdir(parents=True)
-    transcripts.write(corpus.transcript, TRANSCRIPT_BYTES, SEED)
-    prose, latest = Prose(SEED), now()
-    for number in range(max(1, artifacts // _A_SESSION)):
-        for document in _session(prose, shifted(latest, milliseconds=-_age(number))):
-            (corpus.workspace / document.path).write_bytes(serialized(document))
+@contextmanager
+def copied(artifacts: int, smaller: tuple[Corpus, ...] = (), *, seed: int = SEED) -> Iterator[Corpus]:
+    """A corpus that may be written to: its artifacts are links to the kept ones, everything else is a copy."""
+    kept = _kept(artifacts, seed)
+    with tempfile.TemporaryDirectory(prefix="lineage-bench-") as folder:
+        corpus = Corpus(Path(folder), artifacts, smaller)
+        shutil.copytree(kept.workspace, corpus.workspace, copy_function=_linked_or_copied)
+        shutil.copyfile(kept.transcript, corpus.transcript)
+        yield corpus
+
+
+def cache() -> Path:
+    """Where corpora are kept: a folder of this user's own under the system's for temporary files."""
+    folder = Path(tempfile.gettempdir(), f"lineage-corpora-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+        raise PermissionError(f"{folder} belongs to somebody else")
+    return folder
+
+
+@contextmanager
+def kept_index(name: str, batches: Callable[[], Iterable[Sequence[Row]]]) -> Iterator[SqliteIndex]:
+    """An index of rows that have no files, to be read only: made where it is not in the cache, for today."""
+    path = cache() / f"{name}-{now()[:10]}-{fingerprint()}" / "index.db"
+    with closing(SqliteIndex(path)) as index:
+        if index.is_new:
+            index.reset()
+            for batch in batches():
+                index.upsert(batch)
+            index.complete()
+        yield index
+
+
+def clean() -> None:
+    """Removes every kept corpus."""
+    shutil.rmtree(cache())
+
+
+def generate(folder: Path, artifacts: int, *, seed: int = SEED, jobs: int | None = None, latest: str = "") -> Corpus:
+    """A workspace with about so many files in `memory/`, indexed and rendered, and a transcript beside it. The same
+    seed and `latest` give the same files, in however many processes; without it the last midnight is taken."""
+    corpus = Corpus(folder, artifacts)
+    sessions = max(1, artifacts // written.A_SESSION)
+    written.write(corpus.workspace, sessions, seed, latest or midnight(), jobs or os.cpu_count() or 1)
+    transcripts.write(corpus.transcript, TRANSCRIPT_BYTES, Prose(seed), latest or midnight())
     with corpus.opened() as house:
         synchronize(house, confirmed=True)
         publish_all(house)
     return corpus
 
 
-def _age(number: int) -> int:
-    """Milliseconds since the session ended: the newest 1,500 spread over 29 days, then 50 a day."""
-    if number < IN_WINDOW:
-        return (number + 1) * 29 * _DAY // (IN_WINDOW + 1)
-    return 31 * _DAY + (number - IN_WINDOW) * _DAY // 50
+def midnight() -> str:
+    """When today began: the time that no generated session ends after."""
+    return f"{now()[:10]}T00:00:00.000Z"
 
 
-def _session(prose: Prose, ended_at: str) -> Iterator[Document]:
-    payload = {
-        "harness": "claude-code",
-        "session_id": prose.identifier(),
-        "project": f"/home/ada/{prose.vocabulary[2_000 + prose.random.randrange(_PROJECTS)]}",
-        "transcript": "",
-        "ended_at": ended_at,
-    }
-    asked = request(SESSION_END, payload, agent_id=None, now=ended_at)
-    turns = identified(list(_turns(prose, ended_at)), asked.token)
-    source = _source(asked, turns, prose.sentence()[:80])
-    stem = naming.stem(ended_at, asked.token)
-    happened = digest(turns)
-    sentenced = memory_sentence(asked, source, happened, "ended", Sanitizer())
-    transcript = transcript_of(asked, source, turns, stem, sentenced, VERSION)
-    capture = (transcript, summary_of(transcript, happened, None))
-    yield from capture
-    yield claim(asked.identity, stem)
-    manifest = revisions.linked(None, stem, capture, prose.identifier(), ended_at)
-    if manifest:
-        yield manifest
+def fingerprint() -> str:
+    """Another generator makes other files, another schema another index."""
+    here = Path(__file__).parent
+    sources = b"".join((here / name).read_bytes() for name in _SOURCES) + Path(schema.__file__).read_bytes()
+    return hashlib.sha256(sources).hexdigest()[:8]
 
 
-def _source(asked: Request, turns: tuple[Turn, ...], title: str) -> Source:
-    return Source(
-        turns=turns,
-        project=asked.project,
-        title=title,
-        started_at=turns[0].at,
-        ended_at=asked.ended_at,
-        models=["claude-sonnet-4-5"],
-        branches=["main"],
-        summary=None,
-        compactions=(),
-        redactions={},
-        skipped={},
-    )
+def _kept(artifacts: int, seed: int) -> Corpus:
+    """The corpus in the cache, made where it is not there; those of other days have another window and go."""
+    name = f"seed-{seed}-artifacts-{artifacts}"
+    folder = cache() / f"{name}-{now()[:10]}-{fingerprint()}"
+    if not folder.is_dir():
+        for old in cache().glob(f"{name}-*"):
+            shutil.rmtree(old)
+        making = Path(tempfile.mkdtemp(prefix="making-", dir=cache()))
+        try:
+            generate(making, artifacts, seed=seed)
+            making.rename(folder)
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+    return Corpus(folder, artifacts)
 
 
-def _turns(prose: Prose, ended_at: str) -> Iterator[Turn]:
-    left = min(_LONGEST, int(prose.random.lognormvariate(_MEDIAN_LOG, _SPREAD)))
-    while left > 0:
-        asked = prose.text(prose.random.randrange(60, 500))
-        result = prose.text(prose.random.randrange(200, 2_000))
-        answer = prose.text(prose.random.randrange(200, 1_200))
-        yield Turn(USER, asked, ended_at, source_id=prose.identifier())
-        yield Turn(ASSISTANT, "", ended_at, name="Edit", input=prose.file_name(), source_id=prose.identifier())
-        yield Turn(TOOL, result, ended_at, name="Edit", source_id=prose.identifier())
-        yield Turn(ASSISTANT, answer, ended_at, source_id=prose.identifier())
-        left -= len(asked) + len(result) + len(answer)
+def _linked_or_copied(source: str, target: str) -> None:
+    """A link where the file is one that is never written to again."""
+    if f"/{naming.MEMORY}" in source:
+        os.link(source, target)
+    else:
+        shutil.copy2(source, target)

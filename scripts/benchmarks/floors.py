@@ -13,10 +13,11 @@ from benchmarks.plain_capture import read
 from lineage.core.ledger import Entry
 from lineage.core.passages import MOST
 from lineage.index import schema
+from lineage.index.rows import COLUMNS
 
 _BATCH = 500
 _MARKUP = re.compile(r"^(?:## |~~~).*$", re.MULTILINE)
-_INSERT = f"insert into artifacts (id, {', '.join(schema.COLUMNS)}) values (?{', ?' * len(schema.COLUMNS)})"
+_INSERT = f"insert into artifacts (id, {', '.join(COLUMNS)}) values (?{', ?' * len(COLUMNS)})"
 _INSERT_TEXT = "insert into search (rowid, title, sentence, body) values (?, ?, ?, ?)"
 _PIECE = 900
 
@@ -66,11 +67,17 @@ def _file(number: int, path: str) -> tuple[Sequence[object], Sequence[Sequence[o
         "membership_ts": meta.get("ended_at", ""),
         "visible": 1,
     }
-    row = (number, *map(values.get, schema.COLUMNS))
+    row = (number, *map(values.get, COLUMNS))
     text = "" if kind == "manifest" else _MARKUP.sub("", body)
     pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
     head = meta.get("title"), meta.get("memory_sentence")
     return row, [(number * MOST + place, *head, piece) for place, piece in enumerate(pieces)]
+
+
+def digest(path: Path) -> str:
+    """A file of any size, read in pieces and hashed."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def ledger_rows(entries: Iterable[Entry]) -> list[LedgerRow]:

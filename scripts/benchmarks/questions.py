@@ -28,7 +28,10 @@ _BARE = "select rowid from search where search match ? order by rank limit 10"
 
 def main(arguments: Sequence[str]) -> None:
     passages = int(arguments[0]) if arguments else _PASSAGES
-    with TemporaryDirectory(prefix="lineage-bench-") as folder, closing(SqliteIndex(Path(folder) / "index.db")) as index:
+    with (
+        TemporaryDirectory(prefix="lineage-bench-") as folder,
+        closing(SqliteIndex(Path(folder) / "index.db")) as index,
+    ):
         prose = Prose(SEED)
         rows = (_row(prose, number) for number in range(passages // _A_SESSION))
         while batch := list(islice(rows, _BATCH)):

@@ -16,7 +16,9 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks import transcripts
+from benchmarks.corpus import midnight
 from benchmarks.disguises import DISGUISES
+from benchmarks.words import Prose
 from lineage.core.sanitizer import RULES, VERSION, Rule, Sanitizer
 
 _MEGABYTE = 1_000_000
@@ -41,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     with TemporaryDirectory(prefix="lineage-bench-") as folder:
         path = Path(folder, "session.jsonl")
-        transcripts.write(path, _MADE_UP, seed=1)
+        transcripts.write(path, _MADE_UP, Prose(1), midnight())
         _print_transcripts([path])
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +10,24 @@ from benchmarks.words import Prose
 
 _SECRET = "export SERVICE_TOKEN=" + "".join(("q7Zp", "4vLk", "9sXw", "2mBt", "6hRc"))  # what a rule has to redact
 _SECRET_EVERY = 40
+_HOURS_PER_BYTE = 2e-6
 
 
-def write(path: Path, size: int, seed: int) -> None:
-    """Writes JSON lines of at least `size` bytes."""
-    lines = _lines(Prose(seed))
+def write(path: Path, size: int, prose: Prose, latest: str) -> str:
+    """Writes JSON lines of at least `size` bytes, none of them after the time `latest`; the session's id. The same
+    prose and times give the same file."""
+    session = prose.identifier()
+    began = datetime.fromisoformat(latest) - timedelta(hours=2 + size * _HOURS_PER_BYTE)
+    lines = _lines(prose, session, began)
     with path.open("w", encoding="utf-8") as file:
         written = 0
         while written < size:
             written += file.write(json.dumps(next(lines)) + "\n")
+    return session
 
 
-def _lines(prose: Prose) -> Iterator[dict[str, Any]]:
-    at = datetime.now(UTC) - timedelta(hours=6)
-    session, parent = prose.identifier(), None
+def _lines(prose: Prose, session: str, began: datetime) -> Iterator[dict[str, Any]]:
+    parent = None
     for number, (role, content) in enumerate(_contents(prose)):
         record = prose.identifier()
         yield {
@@ -37,7 +41,7 @@ def _lines(prose: Prose) -> Iterator[dict[str, Any]]:
             "type": role,
             "message": {"role": role, "model": "claude-sonnet-4-5", "content": content},
             "uuid": record,
-            "timestamp": (at + timedelta(seconds=7 * number)).isoformat(timespec="milliseconds"),
+            "timestamp": (began + timedelta(seconds=7 * number)).isoformat(timespec="milliseconds"),
         }
         parent = record
 

@@ -2,20 +2,24 @@
 
 import re
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from evaluation.material import Material, Session
 from lineage.app import open_house
+from lineage.core.query import parsed
 from lineage.core.request import SESSION_END, request
+from lineage.index.query import RANKING, Ranking
 from lineage.pipeline.capture.session_end import session_end
 from lineage.pipeline.house import House
-from lineage.pipeline.lookup import search
 from lineage.pipeline.upkeep.removal import remove
 
 MOST = 10
+_NO_BOUND = 1 << 40
+_MANY = 100_000  # passages
 _WORD = re.compile(r"\w+")
 
 
@@ -28,21 +32,23 @@ class Ranker(Protocol):
 
 
 class Lineage:
-    """`lineage search`: each session was captured as at its end, those that are to be gone were removed."""
+    """`lineage search`: each session was captured as at its end, those that are to be gone were removed. Without a
+    group every session is searched."""
 
-    name = "`lineage search`"
+    def __init__(self, house: House, name: str = "`lineage search`", ranking: Ranking = RANKING) -> None:
+        self.name = name
+        self._house, self._ranking = house, ranking
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-
-    def __call__(self, question: str, group: str) -> list[str]:
-        hits = search(self._house, question, group, 2 * MOST)
+    def __call__(self, question: str, group: str | None) -> list[str]:
+        asked = parsed(question, self._house.now)
+        hits = self._house.index.search(asked, group, limit=2 * MOST, ranking=self._ranking)
         found = (hit.session_id.removesuffix("-talk") for hit in hits if hit.session_id)
         return list(dict.fromkeys(found))[:MOST]
 
 
 @contextmanager
-def lineage(folder: Path, material: Material) -> Iterator[Ranker]:
+def captured(folder: Path, material: Material) -> Iterator[House]:
+    """A workspace with the sessions of a set."""
     house = open_house(folder)
     try:
         for session in material.sessions:
@@ -50,9 +56,33 @@ def lineage(folder: Path, material: Material) -> Iterator[Ranker]:
         for session in material.sessions:
             if session.removed:
                 remove(house, f"{session.id}-talk", reason="evaluation")
-        yield Lineage(house)
+        yield house
     finally:
         house.close()
+
+
+@contextmanager
+def lineage(folder: Path, material: Material) -> Iterator[Sequence[Ranker]]:
+    """As it is; as it would be if every row with any of the words were ranked; and with the bounds of what is ranked
+    scaled down, so that they bind here as they do in a workspace of 100,000 passages."""
+    with captured(folder, material) as house:
+        share = _passages(house) / _MANY
+        scaled = replace(RANKING, budget=round(RANKING.budget * share), common=round(RANKING.common * share))
+        yield (
+            Lineage(house),
+            unpruned(house),
+            Lineage(house, f"`lineage search`, pruned as over {_MANY:,} passages", scaled),
+        )
+
+
+def unpruned(house: House) -> Lineage:
+    """With every row ranked that has any of the words."""
+    return Lineage(house, "`lineage search`, unpruned", replace(RANKING, budget=_NO_BOUND, common=_NO_BOUND))
+
+
+def _passages(house: House) -> int:
+    with house.index.reading() as engine:
+        return sum(1 for path, _ in engine.artifacts() for _ in engine.passages(path))
 
 
 def _capture(house: House, session: Session) -> None:
@@ -91,9 +121,9 @@ class PlainFullText:
 
 
 @contextmanager
-def plain(folder: Path, material: Material) -> Iterator[Ranker]:
+def plain(folder: Path, material: Material) -> Iterator[Sequence[Ranker]]:
     with closing(sqlite3.connect(folder / "plain.db")) as connection:
-        yield PlainFullText(connection, material)
+        yield (PlainFullText(connection, material),)
 
 
 class Grep:
@@ -116,8 +146,8 @@ class Grep:
 
 
 @contextmanager
-def grep(_: Path, material: Material) -> Iterator[Ranker]:
-    yield Grep(material)
+def grep(_: Path, material: Material) -> Iterator[Sequence[Ranker]]:
+    yield (Grep(material),)
 
 
-RANKERS = (lineage, plain, grep)
+RANKERS: Sequence[Callable[[Path, Material], AbstractContextManager[Sequence[Ranker]]]] = (lineage, plain, grep)

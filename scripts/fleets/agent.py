@@ -25,9 +25,9 @@ from lineage.core.times import shifted
 from lineage.errors import IndexAway, LineageError, NotFoundError, RemovedError
 from lineage.pipeline.behind import marks
 from lineage.pipeline.house import REFUSED, House
-from lineage.pipeline.upkeep.recovery import resume, run
 from lineage.pipeline.upkeep.reindexing import ensure_indexed
 from lineage.pipeline.upkeep.removal import remove
+from lineage.pipeline.upkeep.resuming import resume, run
 from lineage.store import StoreAway, lease, read_or_none
 
 DO, SETTLE, VIEW = "do", "settle", "view"

@@ -11,7 +11,7 @@ from typing import Any
 
 from lineage.app import open_house
 from lineage.pipeline.house import House
-from lineage.pipeline.upkeep.recovery import run
+from lineage.pipeline.upkeep.resuming import run
 from loads.sessions import End, Load, ends_of, request_of
 
 _PATIENCE_SECONDS = 120

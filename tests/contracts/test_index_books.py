@@ -269,6 +269,7 @@ def changed(one: Book, what: str, first: Entry, second: Entry, number: int) -> B
     return parsed_book(f"by hand {number}\n\n".encode() + serialized_book(one), SCOPE, KIND) if what == "hand" else one
 
 
+@pytest.mark.slow
 @given(steps=st.lists(st.lists(STEP, min_size=1, max_size=3), min_size=1, max_size=8))
 def test_rows_that_came_little_by_little_are_those_of_a_rebuild(
     engine: str, tmp_path_factory: pytest.TempPathFactory, steps: list[list[tuple[str, str, int, int, str]]]

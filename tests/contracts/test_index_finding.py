@@ -17,7 +17,8 @@ from lineage.core import naming, transcript
 from lineage.core.documents import Artifact
 from lineage.core.entry import TASK
 from lineage.core.turns import Turn
-from lineage.index import Index, query, row_of
+from lineage.index import Index, row_of
+from lineage.index.query import Ranking
 from tests.contracts.test_index_books import book, files
 from tests.support.artifacts import AT, artifact, identity
 from tests.support.books import entry
@@ -153,14 +154,14 @@ def test_filters_open_no_door_to_what_is_private(index: Index) -> None:
         assert found(index, asked) == [], asked
 
 
-def test_common_words_alone_still_find_all(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(query, "BUDGET", 2)
+def test_common_words_alone_still_find_all(index: Index) -> None:
+    ranking = Ranking(budget=2, common=6)
     texts = ["apples pears"] * 5 + ["apples plums"] * 5 + ["rare apples"]
     add(index, *(summary(f"a{number:02d}", text, title="") for number, text in enumerate(texts)))
-    assert len(found(index, "apples pears plums rare")) == 11
-    assert found(index, "apples pears plums rare")[0] == "a10"
-    hits = index.search("apples pears plums rare", None, limit=1)
-    assert [hit.session_id for hit in hits] == ["a10"]
+    hits = index.search("apples pears plums rare", None, limit=50, ranking=ranking)
+    assert (len(hits), hits[0].session_id) == (11, "a10")
+    (best,) = index.search("apples pears plums rare", None, limit=1, ranking=ranking)
+    assert best.session_id == "a10"
 
 
 def test_a_search_is_a_few_statements(engine: str, index: Index) -> None:

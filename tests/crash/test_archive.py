@@ -5,7 +5,7 @@ it, and after a recovery did, the workspace is that of a run nobody interrupted,
 death itself every artifact can be read, and `verify` finds nothing that is lost.
 
 Fails without the order of bundle, notes and originals in pipeline/archive/archiving.py, without its job in the spool or
-its line in pipeline/upkeep/recovery.py, without `tidy` where an archive or a removal ends, and with an old revision
+its line in pipeline/upkeep/resuming.py, without `tidy` where an archive or a removal ends, and with an old revision
 that goes before the new one is there.
 """
 
@@ -20,14 +20,17 @@ from lineage.core.archive import note_path
 from lineage.core.sanitizer import BUILTIN, Rule, Ruleset, ruleset
 from lineage.pipeline.archive.archiving import archive
 from lineage.pipeline.house import House
-from lineage.pipeline.upkeep.recovery import recover, resume
+from lineage.pipeline.upkeep.recovery import recover
 from lineage.pipeline.upkeep.removal import remove
 from lineage.pipeline.upkeep.resanitizing import resanitize
+from lineage.pipeline.upkeep.resuming import resume
 from lineage.pipeline.upkeep.verification import MUST, verify
 from tests.support.archives import APRIL, BEFORE, bundled, mentions, told
 from tests.support.faults import Fuse
 from tests.support.houses import house_at
 from tests.support.wrecks import canonical, died, spooled, without_write_times
+
+pytestmark = pytest.mark.slow
 
 RULES = ruleset([Rule(id="bird", pattern="heron|bittern", keywords=("heron", "bittern"))])
 

@@ -1,6 +1,6 @@
 """An import that dies at any call, and `recover`, or the next command: it is there as a whole, or not at all.
 
-Fails without the dispatch on `IMPORT` in `_finish_job` of pipeline/upkeep/recovery.py, and without IMPORT in its
+Fails without the dispatch on `IMPORT` in `_finish_job` of pipeline/upkeep/resuming.py, and without IMPORT in its
 `resume`.
 """
 
@@ -11,7 +11,8 @@ import pytest
 
 from lineage.core.request import SESSION_END, request
 from lineage.pipeline.house import House
-from lineage.pipeline.upkeep.recovery import recover, run
+from lineage.pipeline.upkeep.recovery import recover
+from lineage.pipeline.upkeep.resuming import run
 from lineage.pipeline.upkeep.verification import verify
 from tests.support.bundles import TALK, bundle_of, imports, told
 from tests.support.faults import Fuse

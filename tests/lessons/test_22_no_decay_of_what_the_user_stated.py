@@ -31,6 +31,7 @@ def talk(house: House, count: int) -> None:
     publish_all(house)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("year", [2019, 2026])
 def test_after_many_turns_and_years_it_is_still_said_first(tmp_path: Path, year: int) -> None:
     with house_at(tmp_path, now="2026-11-21T12:00:00.000Z") as house:
@@ -44,6 +45,7 @@ def test_after_many_turns_and_years_it_is_still_said_first(tmp_path: Path, year:
         assert head.partition("## Curated Memory\n\n")[2].startswith(f"- [user-stated] {STATED}")
 
 
+@pytest.mark.slow
 def test_it_outlives_the_cap_of_its_book(tmp_path: Path) -> None:
     with house_at(tmp_path, now="2026-11-21T12:00:00.000Z") as house:
         put(house, "global", "preference", STATED, at="2019-01-01T00:00:00Z")

@@ -18,6 +18,8 @@ from tests.support.books import put
 from tests.support.commands import Lineage, process
 from tests.support.houses import at, end, house_at
 
+pytestmark = pytest.mark.slow
+
 DEMO = "/home/ada/demo"
 
 

@@ -6,8 +6,6 @@ core/renaming.py leaves out a field or a kind of id. More of it: tests/scenarios
 """
 
 import dataclasses
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,21 +18,8 @@ from lineage.errors import FormatError, InvalidInput
 from lineage.pipeline.bundles.bundling import import_bundle
 from lineage.pipeline.bundles.exporting import export_session
 from lineage.pipeline.house import House
-from lineage.pipeline.lookup import search
 from tests.support.bundles import Files, bundle_of, remade, told
-from tests.support.houses import house_at
-
-
-@pytest.fixture
-def there(tmp_path: Path) -> Any:
-    with house_at(tmp_path / "there") as opened:
-        yield opened
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Any:
-    with house_at(tmp_path / "here") as opened:
-        yield opened
+from tests.support.houses import search
 
 
 def privacies(house: House, token: str) -> set[bool]:

@@ -17,6 +17,8 @@ from tests.support.commands import Lineage, process
 from tests.support.houses import end, house_at
 from tests.support.races import race
 
+pytestmark = pytest.mark.slow
+
 
 def found(root: Path, word: str = "apples") -> set[str]:
     return {hit["snippet"].strip() for hit in process(root, "search", word, "--json").json["results"]}

@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.commands import Lineage
 
+pytestmark = pytest.mark.slow
+
 FIRST = "Text before the first heading.\n\nSome more of it."
 INSIDE = [
     "before\n\n---\n\nafter",

@@ -5,6 +5,7 @@ Fails where tags are read by a pattern of word characters, and where an edit mak
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ def tags(lineage: Lineage, scope: str, kind: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_tags_read_back_as_they_were_given(lineage: Lineage) -> None:
     lineage("init")
     given_tags = [word for tag in TAGS for word in ("--tag", tag)]

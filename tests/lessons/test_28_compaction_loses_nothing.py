@@ -5,6 +5,8 @@ Fails without `archive` before `settle` in `Books.roll_over`, and without `is_op
 
 from pathlib import Path
 
+import pytest
+
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.bookkeeping import Place, done, opened, pin
 from lineage.pipeline.knowledge.remembering import Memo, remember
@@ -22,6 +24,7 @@ def places(house: House, kind: str, *, in_use: bool) -> list[Place]:
     return [place for ref in refs for place in opened(house, ref).places]
 
 
+@pytest.mark.slow
 def test_120_decisions_survive_word_for_word(tmp_path: Path) -> None:
     texts = [f"Decision {number}: the part {number} stays as it is." for number in range(120)]
     with memory_house(tmp_path) as house:

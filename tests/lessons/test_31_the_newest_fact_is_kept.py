@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.commands import Lineage
 
+pytestmark = pytest.mark.slow
+
 NEWEST = "The staging server has moved to Lisbon."
 OLD = "".join(f"- Old fact {number} about the demo and its many readers and writers.\n" for number in range(400))
 PLACES = ["top", "middle", "end"]

@@ -18,6 +18,8 @@ from tests.support.commands import Done, Lineage
 from tests.support.web import Client, served
 from tests.support.workspaces import lived_in
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = [
     "..",
     ".",

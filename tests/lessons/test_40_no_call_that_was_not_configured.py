@@ -15,6 +15,8 @@ from tests.support.commands import SAMPLE, Lineage
 from tests.support.doorbells import ended, leave, say
 from tests.support.models import ANSWER, answering, asked, configured, program
 
+pytestmark = pytest.mark.slow
+
 TEMPTING = ("claude", "llm", "ollama", "gemini", "codex", "python3")
 GENERIC = ("--harness", "generic", "--session-id", "s-1", "--project", "/home/ada/demo")
 

@@ -8,6 +8,7 @@ prefers one side; a roll-over that leaves before it has arrived; an `add` that d
 import re
 from collections.abc import Callable
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -20,6 +21,8 @@ from lineage.core.entry import ASSISTANT_TURN, MANUAL, Entry, new_entry
 from lineage.core.rollover import Cap
 from lineage.errors import LineageError
 from lineage.store import MemoryStore
+
+pytestmark = pytest.mark.slow
 
 SCOPE, KIND = "agent/ann", "lesson"
 REF = BookRef(SCOPE, KIND)

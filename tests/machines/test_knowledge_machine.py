@@ -21,6 +21,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -33,10 +34,13 @@ from lineage.errors import LineageError
 from lineage.pipeline.knowledge.bookkeeping import Place, edit, forget, found
 from lineage.pipeline.knowledge.confirming import confirm, evidence
 from lineage.pipeline.knowledge.remembering import Memo, remember
-from lineage.pipeline.upkeep.recovery import recover, run
+from lineage.pipeline.upkeep.recovery import recover
+from lineage.pipeline.upkeep.resuming import run
 from lineage.store import MemoryStore, read_or_none
 from tests.support.faults import Fuse, dies, mortal
 from tests.support.houses import NOW, at, contents, end_request, house_at
+
+pytestmark = pytest.mark.slow
 
 SESSIONS = ("s-1", "s-2")
 BOOKS = "books/"

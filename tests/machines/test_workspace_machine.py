@@ -52,9 +52,10 @@ from lineage.pipeline.capture.session_end import session_end
 from lineage.pipeline.house import CAPTURED, REFUSED, UNCHANGED, House
 from lineage.pipeline.knowledge.bookkeeping import forget
 from lineage.pipeline.reading import document_at
-from lineage.pipeline.upkeep.recovery import recover, resume, run
+from lineage.pipeline.upkeep.recovery import recover
 from lineage.pipeline.upkeep.reindexing import ensure_indexed, reindex
 from lineage.pipeline.upkeep.removal import REMOVAL, remove
+from lineage.pipeline.upkeep.resuming import resume, run
 from lineage.pipeline.upkeep.verification import verify
 from lineage.store import LocalStore, MemoryStore, Store
 from tests.support.faults import Fuse, dies, mortal

@@ -25,19 +25,22 @@ from lineage.pipeline.archive import archiving
 from lineage.pipeline.archive.archiving import Archived, archive
 from lineage.pipeline.bundles.exporting import export_session
 from lineage.pipeline.house import House
-from lineage.pipeline.lookup import search, show, show_turns
+from lineage.pipeline.lookup import show, show_turns
 from lineage.pipeline.reading import document_at
-from lineage.pipeline.upkeep.recovery import recover, resume
+from lineage.pipeline.upkeep.recovery import recover
 from lineage.pipeline.upkeep.reindexing import reindex
 from lineage.pipeline.upkeep.removal import remove
 from lineage.pipeline.upkeep.resanitizing import resanitize
+from lineage.pipeline.upkeep.resuming import resume
 from lineage.pipeline.upkeep.verification import MUST, verify
 from lineage.store import LocalStore, Store
 from tests.support.archives import APRIL, BEFORE, JANUARY, MORE, TALK, bundled, ended, mentions, told, unpacked_bytes
 from tests.support.commands import Lineage
 from tests.support.faults import CountingStore
-from tests.support.houses import end, house_at, rows, turns
+from tests.support.houses import end, house_at, rows, search, turns
 from tests.support.wrecks import canonical, lose_databases
+
+pytestmark = pytest.mark.slow
 
 BIRDS = ruleset([Rule(id="bird", pattern="heron|bittern", keywords=("heron", "bittern"))])
 _LINK = re.compile(r"\[\[([^|\]#]+)(?:#([^|\]]+))?")

@@ -132,6 +132,19 @@ def test_a_missing_workspace_names_init(lineage: Lineage) -> None:
     assert not lineage.root.exists()
 
 
+@pytest.mark.parametrize("command", [["context"], ["session-end", "--harness", "generic"], ["status"]])
+def test_the_home_of_somebody_who_is_not_there_is_an_error(command: list[str], tmp_path: Path) -> None:
+    done = process(Path("~nobody-is-here/x"), *command)
+    assert (done.code, says(done.err, "no home folder", "name the folder")) == (1, True)
+
+
+def test_a_file_in_the_home_of_somebody_who_is_not_there_is_none(lineage: Lineage) -> None:
+    lineage("init")
+    for command in (["bundle", "import", "~nobody-is-here/x"], ["book", "migrate", "~nobody-is-here/x"]):
+        done = lineage(*command)
+        assert (done.code in (1, 2), "unexpected" in done.err) == (True, False), (command, done)
+
+
 def test_a_workspace_that_is_a_file_is_an_error(lineage: Lineage) -> None:
     lineage.root.write_text("not a folder")
     done = lineage.end()
@@ -290,7 +303,7 @@ def test_an_unexpected_failure_ends_with_code_3_and_a_report_without_content(
     def broken(*_: object) -> None:
         raise RuntimeError("secret " + "content")
 
-    monkeypatch.setattr("lineage.pipeline.upkeep.recovery.run", broken)
+    monkeypatch.setattr("lineage.pipeline.upkeep.resuming.run", broken)
     done = lineage.end()
     assert done.code == 3
     report = Path(done.err.split("report ")[1].strip())
@@ -314,7 +327,7 @@ def test_an_interrupt_ends_with_130(lineage: Lineage, monkeypatch: pytest.Monkey
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lineage.pipeline.upkeep.recovery.run", interrupted)
+    monkeypatch.setattr("lineage.pipeline.upkeep.resuming.run", interrupted)
     done = lineage.end()
     assert done.code == 130
     assert says(done.err.lstrip("\n"), "interrupted")

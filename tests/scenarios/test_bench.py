@@ -1,5 +1,6 @@
-"""`scripts/bench` runs on a tiny corpus and prints every row. No figure is asserted."""
+"""`scripts/bench` runs on tiny corpora and prints every row. No figure is asserted."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -9,16 +10,32 @@ import pytest
 
 _SCRIPTS = Path(__file__).parents[2] / "scripts"
 _WHAT = (
-    "session-end of a 2 MB transcript, in process",
-    "`lineage session-end` of it, against a bare script",
-    "`lineage session-end` of it, against a bare interpreter",
-    "MEMORY.md of 3 sessions in the window, 3 kept",
-    "MEMORY.md of 3 sessions in the window, all kept",
-    "reindex, cold",
-    "reindex, nothing changed",
-    "search, ",
-    "`lineage status`",
     "`lineage --help`",
+    "`lineage status`",
+    "`lineage hook` at a session's end",
+    "`lineage hook` at a session's start",
+    "`lineage context`",
+    "MEMORY.md of 3 sessions in the window, 3 kept",
+    "MEMORY.md of 6 sessions in the window, all kept",
+    "MEMORY.md, 1,500 sessions in the window",
+    "MEMORY.md, against the same with 9 artifacts",
+    "search of the workspace",
+    "search of 9 passages, 40 questions of 3 to 8 words, against its own SQL",
+    "search of 9 passages, 40 questions of 3 to 8 words, against the OR of all words",
+    "reindex from nothing, one process",
+    "`lineage reindex --jobs 4` from nothing",
+    "reindex from nothing, against the same with 9 artifacts",
+    "reindex where nothing changed",
+    "session-end of a 2 MB transcript, in process",
+    "`lineage session-end` of a 2 MB transcript, against a bare script",
+    "`lineage session-end` of a 2 MB transcript, against a bare interpreter",
+    "`lineage session-end`, against the same with 9 artifacts",
+    "`lineage session-end` of 1 MB",
+    "`lineage hook`, against the same with 9 artifacts",
+    "`lineage import` of 4 sessions",
+    "`lineage watch`, a burst of 3 files",
+    "64 captures by 8 writers",
+    "64 captures by 32 writers",
 )
 
 
@@ -34,18 +51,42 @@ def bench(*arguments: str) -> str:
 @pytest.mark.slow
 def test_every_row_is_printed_and_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    printed = bench("--artifacts", "9", "--runs", "1")
+    printed = bench("--artifacts", "9", "18", "--runs", "1", "--megabytes", "1")
     rows = [line.split("|")[1:-1] for line in printed.splitlines() if line.startswith("| ")]
     for what in _WHAT:
         assert [cells for cells in rows if cells[0].strip().startswith(what)], what
-    assert all(len(cells) == 5 for cells in rows)
+    assert all(len(cells) == 6 for cells in rows)
     assert "cores, " in printed and "SQLite" in printed
-    assert printed.count("0 bodies read") == 2
+    assert printed.count("0 bodies read") == 4
+    unmeasured = [line for line in printed.splitlines() if line.endswith(": **not measured**")]
+    assert [line for line in unmeasured if "tantivy" not in line or importlib.util.find_spec("tantivy")] == []
+    bench("--clean")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow
-def test_one_measurement_can_be_asked_for() -> None:
+def test_one_measurement_can_be_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     printed = bench("--artifacts", "9", "--runs", "1", "--only", "render")
     assert "MEMORY.md of 3 sessions" in printed
     assert "session-end" not in printed
+
+
+@pytest.mark.slow
+def test_other_tools_are_in_a_table_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is not installed is said to be so; grep is everywhere."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    printed = bench("--artifacts", "9", "--runs", "1", "--peers-only")
+    rows = {line.split("|")[1].strip(): line for line in printed.splitlines() if line.startswith("| ")}
+    assert "not installed" in rows["basic-memory"]
+    assert [name for name in rows if name.startswith(("lineage", "grep"))] == ["lineage", "grep, any word"]
+    assert not any("failed" in line for line in rows.values())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not importlib.util.find_spec("matplotlib"), reason="the drawing has an environment of its own")
+def test_the_growth_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    bench("--artifacts", "9", "18", "--runs", "1", "--only", "render", "--plot", str(tmp_path / "drawn"))
+    assert {path.name for path in (tmp_path / "drawn").iterdir()} == {"growth.png", "growth.svg"}

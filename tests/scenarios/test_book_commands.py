@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,6 +21,7 @@ from lineage.pipeline.knowledge.bookkeeping import forget
 from lineage.pipeline.knowledge.confirming import confirm, evidence
 from lineage.pipeline.knowledge.keeping import keep
 from lineage.pipeline.knowledge.remembering import Memo, remember
+from tests.support.books import shown, written
 from tests.support.commands import SAMPLE_ID, Lineage, process
 from tests.support.houses import house_at
 
@@ -50,18 +50,6 @@ def waiting(vault: Lineage) -> str:
     return str(said.id)
 
 
-def entries(vault: Lineage, scope: str = "global", kind: str = "preference", *more: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = vault("book", "show", scope, kind, *more, "--json").json["entries"]
-    return found
-
-
-def put(vault: Lineage, path: str, text: str) -> Path:
-    file = vault.root / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(text.encode())
-    return file
-
-
 def files(root: Path) -> dict[str, bytes]:
     return {str(p.relative_to(root)): p.read_bytes() for p in sorted(root.rglob("*.md"))}
 
@@ -78,8 +66,8 @@ def test_help_and_examples_name_every_command(vault: Lineage) -> None:
 @pytest.mark.leaves_findings
 def test_the_list_counts_every_shelf(vault: Lineage, tabs: str, waiting: str) -> None:
     vault("book", "add", "global", "preference", "Prefers short words.")
-    vault("book", "forget", entries(vault)[1]["id"])
-    put(vault, "books/global/preference.archive-2025.md", "Old words by hand.\n\n<!-- lineage:end 0 -->\n")
+    vault("book", "forget", shown(vault)[1]["id"])
+    written(vault, "books/global/preference.archive-2025.md", "Old words by hand.\n\n<!-- lineage:end 0 -->\n")
     books = {(one["scope"], one["kind"]): one for one in vault("book", "list", "--json").json["books"]}
     assert set(books) == {("global", "curated"), ("global", "note"), ("global", "preference")}
     keys = ["scope", "kind", "path", "entries", "waiting", "archived", "forgotten", "problems"]
@@ -111,7 +99,7 @@ def test_the_plain_output_says_what_the_object_says(vault: Lineage, tabs: str, w
 
 @pytest.mark.leaves_findings
 def test_no_escape_sequence_comes_from_a_book(vault: Lineage) -> None:
-    put(vault, PATH, "By hand \x1b[31mred\x1b]52;c;eA==\x07\n")
+    written(vault, PATH, "By hand \x1b[31mred\x1b]52;c;eA==\x07\n")
     assert "\x1b" not in vault("book", "show", "global", "preference").out
     assert "\x1b" not in vault("book", "show", "global", "preference", "--json").out
     vault("reindex")
@@ -120,7 +108,7 @@ def test_no_escape_sequence_comes_from_a_book(vault: Lineage) -> None:
 def test_what_is_written_by_hand_is_an_entry_with_its_line(vault: Lineage, tabs: str) -> None:
     file = vault.root / PATH
     file.write_text(file.read_text() + "\n\nAlso: short words.\n", encoding="utf-8")
-    by_lineage, by_hand = entries(vault)
+    by_lineage, by_hand = shown(vault)
     lines = file.read_text().split("\n")
     assert lines[by_lineage["line"] - 1].startswith("<!-- lineage:entry")
     assert lines[by_hand["line"] - 1] == by_hand["text"] == "Also: short words."
@@ -135,16 +123,17 @@ def test_what_is_written_by_hand_is_an_entry_with_its_line(vault: Lineage, tabs:
 def test_edit_replaces_the_body_and_nothing_else(vault: Lineage, tabs: str) -> None:
     secret = "AKIA" + "QWERTYUIOPASDFGH"
     done = vault("book", "edit", tabs[:5], f"Tabs in Makefiles.\n\n---\n\n# No heading {secret}", "--json")
-    (entry,) = entries(vault)
+    (entry,) = shown(vault)
     assert done.json["entry"] == entry
     assert entry["text"] == "Tabs in Makefiles.\n\n---\n\n# No heading [REDACTED:aws-access-key-id]"
     assert (entry["id"], entry["tags"], entry["source"]) == (tabs, ["style"], "manual")
     assert entry["updated"] >= entry["at"]
     assert vault("book", "edit", tabs, " \n").code == 2
     assert process(vault.root, "book", "edit", tabs, "-", stdin=b"From stdin.").code == 0
-    assert entries(vault)[0]["text"] == "From stdin."
+    assert shown(vault)[0]["text"] == "From stdin."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["VISUAL", "EDITOR"])
 def test_edit_opens_the_editor_at_the_line(
     vault: Lineage, tabs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -159,7 +148,7 @@ def test_edit_opens_the_editor_at_the_line(
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv(name, f"{sys.executable} '{script}' --wait")
     assert vault("book", "edit", tabs).code == 0
-    assert entries(vault)[0]["text"] == TABS.replace("tabs", "TABS")
+    assert shown(vault)[0]["text"] == TABS.replace("tabs", "TABS")
     monkeypatch.setenv(name, "false")
     assert vault("book", "edit", tabs).code == 1
     for nothing in ("", "no-such-editor-here", "'"):
@@ -168,6 +157,7 @@ def test_edit_opens_the_editor_at_the_line(
         assert vault("book", "edit", tabs).code == 2
 
 
+@pytest.mark.slow
 def test_an_editor_that_goes_to_lines_otherwise(
     vault: Lineage, tabs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,7 +166,7 @@ def test_an_editor_that_goes_to_lines_otherwise(
     script.chmod(0o755)
     monkeypatch.setenv("VISUAL", str(script))
     assert vault("book", "edit", tabs).code == 0
-    line = entries(vault)[0]["line"]
+    line = shown(vault)[0]["line"]
     assert (tmp_path / "seen").read_text() == f"--wait --goto {vault.root / PATH}:{line}\n"
 
 
@@ -184,12 +174,12 @@ def test_done_and_pin_and_back(vault: Lineage, tabs: str) -> None:
     task = vault("book", "add", "agent/ann", "task", "Write the notes", "--json").json["id"]
     for command, undone, there in (("done", "standing", "done"), ("pin", "standing", "pinned")):
         vault("book", command, task)
-        assert entries(vault, "agent/ann", "task")[0]["state"] == there
+        assert shown(vault, "agent/ann", "task")[0]["state"] == there
         before = files(vault.root)
         assert vault("book", command, task).code == 0
         assert files(vault.root) == before
         vault("book", command, task, "--undo")
-        assert entries(vault, "agent/ann", "task")[0]["state"] == undone
+        assert shown(vault, "agent/ann", "task")[0]["state"] == undone
     assert (vault("book", "done", tabs).code, "no task" in vault("book", "done", tabs).err) == (2, True)
 
 
@@ -217,21 +207,21 @@ def test_demote_moves_an_entry_and_it_does_not_come_back(vault: Lineage, tabs: s
     moved = vault("book", "demote", tabs, "project/demo", "--json").json["entry"]
     assert (moved["scope"], moved["kind"], moved["text"]) == ("project/demo", "preference", TABS)
     assert (moved["tags"], moved["trust"]) == (["style"], "[user-stated]")
-    assert entries(vault) == []
+    assert shown(vault) == []
     assert vault("remember", "--kind", "preference", TABS, "--json").json["status"] == "forgotten"
     assert vault("book", "demote", moved["id"], "project/demo").code == 2
     back = vault("book", "demote", moved["id"], "global")
     assert (back.code, "lineage:forgotten" in back.err) == (2, True)
-    assert [entry["text"] for entry in entries(vault, "project/demo")] == [TABS]
+    assert [entry["text"] for entry in shown(vault, "project/demo")] == [TABS]
     assert vault("book", "demote", moved["id"], "nowhere/x").code == 2
 
 
 def test_what_is_derived_does_not_become_global_by_being_moved(vault: Lineage, waiting: str) -> None:
     assert vault("book", "demote", waiting, "project/demo").code == 0
-    (moved,) = entries(vault, "project/demo", "note")
+    (moved,) = shown(vault, "project/demo", "note")
     assert moved["trust"] == "[derived]"
     assert vault("book", "demote", moved["id"], "global").code == 2
-    assert entries(vault, "global", "note") == []
+    assert shown(vault, "global", "note") == []
 
 
 def test_what_is_forgotten_stays_so_whoever_says_it(vault: Lineage) -> None:
@@ -255,14 +245,14 @@ def test_confirm_shows_where_it_came_from_and_puts_it_in_force(vault: Lineage, m
         waiting = vault("remember", "The parser is hand-written.", "--supersedes", old, "--json").json["id"]
     asked = vault("book", "confirm", waiting)
     assert (asked.code, "--yes" in asked.err) == (2, True)
-    assert entries(vault, "global", "note")[0]["state"] == "standing"
+    assert shown(vault, "global", "note")[0]["state"] == "standing"
     done = vault("book", "confirm", waiting[:6], "--yes")
     assert "| The parser is hand-written." in done.out
     assert f"--{session}--manifest.md]]" in done.out
     assert "takes the place of:\n    | The parser is generated." in done.out
-    states = {entry["id"]: (entry["state"], entry["trust"]) for entry in entries(vault, "global", "note")}
+    states = {entry["id"]: (entry["state"], entry["trust"]) for entry in shown(vault, "global", "note")}
     assert states == {old: ("superseded", "[user-stated]"), waiting: ("standing", "[user-stated]")}
-    assert entries(vault, "global", "note", "--pending") == []
+    assert shown(vault, "global", "note", "--pending") == []
     again = vault("book", "confirm", waiting, "--yes")
     assert (again.code, "doesn't wait" in again.err) == (2, True)
 
@@ -299,7 +289,7 @@ def test_confirm_asks_on_a_terminal(vault: Lineage, waiting: str, answer: str, s
     os.close(theirs)
     assert done.returncode == 0, done.stderr
     assert f"Put {waiting} in force?" in done.stdout
-    found = [*entries(vault, "global", "note"), *entries(vault, "global", "note", "--pending")]
+    found = [*shown(vault, "global", "note"), *shown(vault, "global", "note", "--pending")]
     assert [entry["state"] for entry in found] == [state]
 
 
@@ -316,10 +306,10 @@ def test_what_changed_since_it_was_shown_is_not_confirmed(vault: Lineage, waitin
 
 @pytest.mark.leaves_findings
 def test_what_waits_and_was_forgotten_by_hand_is_not_confirmed(vault: Lineage, waiting: str) -> None:
-    file = put(vault, "books/global/note.md", f"<!-- lineage:forgotten {waiting} -->\n")
+    file = written(vault, "books/global/note.md", f"<!-- lineage:forgotten {waiting} -->\n")
     done = vault("book", "confirm", waiting, "--yes")
     assert (done.code, "forgotten" in done.err) == (2, True)
-    assert [entry["id"] for entry in entries(vault, "global", "note", "--pending")] == [waiting]
+    assert [entry["id"] for entry in shown(vault, "global", "note", "--pending")] == [waiting]
     assert waiting in file.read_text()
     vault("reindex")
 
@@ -340,7 +330,7 @@ def test_no_agent_confirms_pins_or_changes_what_the_user_stated(
         assert (done.code, "an agent can't" in done.err, "claude-code" in done.err) == (1, True, True), arguments
     assert files(vault.root) == before
     assert vault("book", "edit", waiting, "The <script>parser</script> is generated.").code == 0
-    (own,) = entries(vault, "global", "note", "--pending")
+    (own,) = shown(vault, "global", "note", "--pending")
     assert (own["trust"], "<script>" in own["text"]) == ("[derived]", False)
     assert vault("book", "done", task).code == 0
     assert vault("book", "forget", waiting).code == 0

@@ -4,12 +4,12 @@ What the guards rest on: `found` of core/book_changes.py, `found` and `_places` 
 """
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lineage.pipeline.knowledge.bookkeeping import forget
 from lineage.pipeline.knowledge.remembering import Memo, remember
+from tests.support.books import shown, written
 from tests.support.commands import Lineage
 from tests.support.houses import house_at
 
@@ -29,25 +29,13 @@ def tabs(vault: Lineage) -> str:
     return str(vault("book", "add", "global", "preference", TABS, "--json").json["id"])
 
 
-def entries(vault: Lineage, scope: str = "global", kind: str = "preference", *more: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = vault("book", "show", scope, kind, *more, "--json").json["entries"]
-    return found
-
-
-def put(vault: Lineage, path: str, text: str) -> Path:
-    file = vault.root / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(text.encode())
-    return file
-
-
 def test_a_book_with_windows_line_ends_keeps_them(vault: Lineage, tabs: str) -> None:
     file = vault.root / PATH
     file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n") + b"\r\nBy hand.\r\n")
     assert vault("book", "edit", tabs, "One.\nTwo.").code == 0
     assert vault("book", "pin", tabs).code == 0
     assert b"\n" not in file.read_bytes().replace(b"\r\n", b"")
-    assert [entry["text"] for entry in entries(vault)] == ["One.\nTwo.", "By hand."]
+    assert [entry["text"] for entry in shown(vault)] == ["One.\nTwo.", "By hand."]
 
 
 @pytest.mark.leaves_findings
@@ -72,7 +60,7 @@ def test_a_broken_marker_is_text_and_a_problem(vault: Lineage, tabs: str) -> Non
     file.write_text(file.read_text().replace('"source": "manual"', '"source": manual'))
     done = vault("book", "pin", tabs)
     assert (done.code, "lineage book show" in done.err) == (1, True)
-    (entry,) = entries(vault)
+    (entry,) = shown(vault)
     assert (entry["source"], TABS in entry["text"]) == ("hand", True)
     assert vault("remember", "--kind", "preference", TABS, "--json").json["status"] == "known"
     vault("reindex")
@@ -87,8 +75,8 @@ def test_an_id_that_is_there_twice_is_a_problem_and_both_stay(vault: Lineage, ta
         "2 times" in problem for problem in vault("book", "show", "global", "preference", "--json").json["problems"]
     )
     assert vault("book", "pin", tabs).code == 0
-    assert [entry["text"] for entry in entries(vault)] == [TABS, TABS.replace("tabs", "TABS")]
-    put(vault, "books/project/x/preference.md", part)
+    assert [entry["text"] for entry in shown(vault)] == [TABS, TABS.replace("tabs", "TABS")]
+    written(vault, "books/project/x/preference.md", part)
     elsewhere = vault("book", "pin", tabs)
     assert (elsewhere.code, "ambiguous" in elsewhere.err) == (1, True)
 
@@ -100,8 +88,8 @@ def test_an_archived_entry_is_found_and_forgotten(vault: Lineage) -> None:
             remember(house, Memo(text=text, scope="agent/ann", kind="decision"))
         first = house.canon.books.list()
         year = next(ref.shelf for ref in first if ref.kind == "decision" and ref.shelf)
-    archived = entries(vault, "agent/ann", "decision", "--archive", year)
-    assert len(archived) + len(entries(vault, "agent/ann", "decision")) == 31
+    archived = shown(vault, "agent/ann", "decision", "--archive", year)
+    assert len(archived) + len(shown(vault, "agent/ann", "decision")) == 31
     with house_at(vault.root) as house:
         forget(house, archived[0]["id"])
     assert archived[0]["text"] not in (vault.root / str(archived[0]["path"])).read_text()

@@ -12,37 +12,18 @@ import pytest
 
 from lineage.canon.bundles import unpacked
 from lineage.errors import WorkspaceError
-from lineage.pipeline.bundles.bundling import Imported, finish_import, import_bundle
+from lineage.pipeline.bundles.bundling import finish_import, import_bundle
 from lineage.pipeline.house import House
 from lineage.pipeline.upkeep.removal import remove
 from lineage.pipeline.upkeep.verification import verify
 from lineage.store import LocalStore
-from tests.support.bundles import bundle_of, imports, told
+from tests.support.bundles import bundle_of, files, imports, told
 from tests.support.commands import Lineage
 from tests.support.faults import Fuse
 from tests.support.houses import NOW, contents, end, house_at
 from tests.support.wrecks import canonical, died, rehearsed, spooled
 
-
-@pytest.fixture
-def there(tmp_path: Path) -> Any:
-    with house_at(tmp_path / "there") as opened:
-        yield opened
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Any:
-    with house_at(tmp_path / "here") as opened:
-        yield opened
-
-
-def session_of(done: Imported) -> Any:
-    (session,) = done.sessions
-    return session
-
-
-def files(house: House) -> dict[str, bytes]:
-    return contents(house.canon.store, "memory/", "books/")
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.slow

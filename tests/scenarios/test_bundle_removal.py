@@ -14,11 +14,13 @@ from lineage.core.documents import Artifact
 from lineage.core.request import SESSION_END, request
 from lineage.pipeline.bundles.bundling import import_bundle
 from lineage.pipeline.reading import document_at
-from lineage.pipeline.upkeep.recovery import run
 from lineage.pipeline.upkeep.removal import remove
+from lineage.pipeline.upkeep.resuming import run
 from lineage.pipeline.upkeep.verification import verify
 from tests.support.bundles import TALK, bundle_of, told
 from tests.support.houses import house_at, turns
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

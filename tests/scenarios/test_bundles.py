@@ -18,38 +18,18 @@ from lineage.canon.bundles import holding
 from lineage.core.documents import Artifact, parsed, parsed_as, serialized, with_body
 from lineage.core.request import SESSION_END, request
 from lineage.errors import ImmutableError, RemovedError
-from lineage.pipeline.bundles.bundling import Imported, import_bundle
+from lineage.pipeline.bundles.bundling import import_bundle
 from lineage.pipeline.house import House
-from lineage.pipeline.lookup import search
-from lineage.pipeline.upkeep.recovery import run
 from lineage.pipeline.upkeep.removal import remove
+from lineage.pipeline.upkeep.resuming import run
 from lineage.pipeline.upkeep.verification import verify
-from tests.support.bundles import TALK, Files, bundle_of, noted, remade, told
+from tests.support.bundles import TALK, Files, bundle_of, files, noted, remade, session_of, told
 from tests.support.commands import Lineage
-from tests.support.houses import compact, contents, end, house_at, turns
+from tests.support.houses import compact, contents, end, house_at, search, turns
+
+pytestmark = pytest.mark.slow
 
 AFTERWARDS = "2026-11-22T00:00:00Z"
-
-
-@pytest.fixture
-def there(tmp_path: Path) -> Any:
-    with house_at(tmp_path / "there") as opened:
-        yield opened
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Any:
-    with house_at(tmp_path / "here") as opened:
-        yield opened
-
-
-def session_of(done: Imported) -> Any:
-    (session,) = done.sessions
-    return session
-
-
-def files(house: House) -> dict[str, bytes]:
-    return contents(house.canon.store, "memory/", "books/")
 
 
 def test_a_session_goes_from_one_workspace_into_another(
@@ -144,6 +124,7 @@ def test_a_copy_of_a_copy_names_all_that_it_was(there: House, here: House) -> No
     assert third.imported_from == [token, second.session_token]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restore", [False, True], ids=["fresh", "restored"])
 def test_removing_it_later_leaves_nothing_of_it(there: House, here: House, restore: bool) -> None:
     told(there)
@@ -209,6 +190,7 @@ def test_a_session_that_went_on_is_not_overwritten(there: House, what: str) -> N
 WORDS = st.text(st.sampled_from("abc [[]]|`~-#<>&\\\n\u2028é日😀"), min_size=1, max_size=40).filter(str.strip)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(WORDS, min_size=1, max_size=3), min_size=1, max_size=2), st.booleans(), WORDS)
 def test_any_session_comes_back_as_it_was_and_is_copied_whole(

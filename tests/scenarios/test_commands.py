@@ -169,6 +169,7 @@ def test_every_link_of_the_readme_leads_somewhere() -> None:
     assert [target for target in targets if not (README.parent / target).exists()] == []
 
 
+@pytest.mark.slow
 def test_the_readme_s_console_runs_as_shown(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every `$` line of the console blocks, in order; `…` in what is shown stands for anything."""
     monkeypatch.chdir(README.parent)

@@ -26,17 +26,7 @@ from tests.support.faults import Fuse
 from tests.support.houses import NOW, contents, end, house_at
 from tests.support.wrecks import canonical, died, rehearsed, spooled
 
-
-@pytest.fixture
-def there(tmp_path: Path) -> Any:
-    with house_at(tmp_path / "there") as opened:
-        yield opened
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Any:
-    with house_at(tmp_path / "here") as opened:
-        yield opened
+pytestmark = pytest.mark.slow
 
 
 def stated(house: House, *texts: str, kind: str = "preference", **more: Any) -> list[Entry]:

@@ -27,6 +27,8 @@ from lineage.pipeline.house import House, Outcome
 from lineage.store import LocalStore, MemoryStore
 from tests.support.houses import NOW, at, compact, contents, end, house_at, memory_house, turns
 
+pytestmark = pytest.mark.slow
+
 
 class Writer:
     """Writes records as Claude Code does: chained by uuid, a second apart."""
@@ -212,7 +214,7 @@ class TestPrefixes:
         """Not even where it redacts differently, so that ids made from text are other ones."""
         end(house, transcript=talk)
         before = contents(house.canon.store)
-        house = replace(house, rules=ruleset([Rule(id="six", pattern="six")]))
+        house = replace(house, own_rules=ruleset([Rule(id="six", pattern="six")]))
         assert end(at(house, later(1)), transcript=talk).status == "unchanged"
         assert contents(house.canon.store) == before
         assert end(at(house, later(2)), transcript=[*talk, {"role": "user", "text": "seven"}]).turns == 1

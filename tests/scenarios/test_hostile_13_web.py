@@ -19,6 +19,8 @@ from tests.support.houses import compact, end
 from tests.support.web import served
 from tests.support.workspaces import AGENT
 
+pytestmark = pytest.mark.slow
+
 ATTACKS = (
     "<script>alert('script')</script>",
     "<img src=x onerror=alert('img')>",

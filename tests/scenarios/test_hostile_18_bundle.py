@@ -28,6 +28,8 @@ from tests.support.commands import Lineage
 from tests.support.houses import house_at
 from tests.support.wrecks import every_byte
 
+pytestmark = pytest.mark.slow
+
 SECRET = "AKIA" + "QWERTYUIOPASDFGH"
 
 

@@ -1,7 +1,7 @@
 """Backfill of the history that harnesses keep: whole command lines on the samples of every harness.
 
 Fails without `_without_copies` or either of its orders, `_holds_all_of`, `_first_own`, `written_at`, the one time of
-`_taken`, the stamp, the claim, the `-wal` or `generations` of history.py, the deletion in `Telemetry.forget`, and
+`_at`, the stamp, the claim, the `-wal` or `generations` of history.py, the deletion in `Telemetry.forget`, and
 `_end_with_parent`.
 """
 

@@ -3,6 +3,7 @@
 What each guard rests on:
 - files first: `except IndexAway` in `carry_out`; the job that stays in the spool, and `signals` in capture/session.py.
 - books: `shelve` and `publish_or_wait`. Catching up: `ensure_indexed`, `resume`.
+- vectors: `except IndexAway` and `prune` in `embed`.
 - nobody waits twice: `_away` in store/postgres.py.
 """
 
@@ -14,11 +15,14 @@ import pytest
 
 from lineage.app.indexing import VARIABLE
 from lineage.errors import IndexAway
+from lineage.pipeline.embedding import AWAY, embed
 from lineage.pipeline.house import CAPTURED
-from lineage.pipeline.upkeep.recovery import resume
 from lineage.pipeline.upkeep.reindexing import ensure_indexed
+from lineage.pipeline.upkeep.removal import remove
+from lineage.pipeline.upkeep.resuming import resume
 from lineage.pipeline.upkeep.verification import verify
 from tests.support.commands import Lineage
+from tests.support.embedding import embedding_house, endpoint
 from tests.support.houses import at, compact, contents, counted, end, house_at, rows, turns
 from tests.support.servers_postgres import PostgresServer, postgres_server
 
@@ -103,3 +107,24 @@ def test_commands_say_what_is_the_matter_and_go_on(server: PostgresServer, linea
     lineage("recover")
     assert lineage("status", "--json").json["unfinished"] == []
     assert lineage("verify", "--json").json == {"findings": []}
+
+
+def test_what_is_to_be_embedded_waits_and_is_dropped_for_good_later(server: PostgresServer, tmp_path: Path) -> None:
+    """Vectors lie on this machine: a removal elsewhere shows in the rows, and the next run drops them."""
+    with endpoint() as served, embedding_house(tmp_path / "vault", served) as house:
+        ensure_indexed(house)
+        end(house, "s-1", transcript=TALK)
+        assert embed(house).embedded > 0
+        removed = end(house, "s-2", transcript=turns("Where is the boat?", "At the pier."))
+        assert embed(house).left == 0
+    with endpoint() as served, embedding_house(tmp_path / "vault", served) as house:
+        server.stop()
+        assert embed(house).failed == AWAY
+    server.start()
+    with house_at(tmp_path / "vault") as elsewhere:
+        remove(elsewhere, removed.session_token, reason="asked for")
+    with endpoint() as served, embedding_house(tmp_path / "vault", served) as house:
+        done = embed(house)
+        assert (done.dropped > 0, done.embedded, done.failed) == (True, 0, "")
+        assert house.vectors is not None
+        assert not any(removed.session_token in path for path in house.vectors.sources())

@@ -17,10 +17,10 @@ from lineage.config import Knowledge, Settings
 from lineage.core.book_paths import PENDING
 from lineage.core.documents import Artifact, Tombstone
 from lineage.core.turns import USER
-from lineage.extract import Candidate
+from lineage.extract import Candidate, digest
 from lineage.extract.model.port import Proposals
+from lineage.pipeline.capture import session_end
 from lineage.pipeline.house import House
-from lineage.pipeline.knowledge import learning
 from lineage.pipeline.knowledge.keeping import quote_of
 from lineage.pipeline.knowledge.learning import Learned, learn
 from lineage.pipeline.publishing import publish_all
@@ -29,6 +29,8 @@ from lineage.pipeline.upkeep.reindexing import reindex
 from lineage.pipeline.upkeep.verification import verify
 from tests.support.commands import Lineage
 from tests.support.houses import at, contents, end, house_at, turns
+
+pytestmark = pytest.mark.slow
 
 LATER = "2026-11-22T12:00:00.000Z"
 TALK: list[dict[str, Any]] = [
@@ -188,7 +190,7 @@ def test_a_session_that_was_removed_meanwhile_teaches_nothing(tmp_path: Path) ->
 def test_findings_are_kept_where_the_session_has_data_attached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rules find no findings, a language model may: here one that always proposes the same."""
     found = Candidate("finding", "Sales dipped by 7 % in March.", USER, "t-0123456789", quote="Sales dipped by 7 %.")
-    monkeypatch.setattr(learning, "extract", lambda turns: [found])
+    monkeypatch.setattr(session_end, "gathered", lambda turns: (digest(turns), [found]))
     with house_at(tmp_path) as house:
         assert end(house, "s-1", transcript=TALK).learned == {
             "kept": 0,

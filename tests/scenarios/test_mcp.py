@@ -23,6 +23,8 @@ from lineage.core.injection import CONTEXT_OPENING
 from tests.support.commands import SAMPLE_ID, Lineage
 from tests.support.mcp import Agent, agent_at, assert_framed, server_at
 
+pytestmark = pytest.mark.slow
+
 TOOLS = ["search", "show", "sessions", "context", "remember", "book", "tasks"]
 READING = {"search", "show", "sessions", "context", "book"}
 PROJECT = "/home/ada/reader"
@@ -272,13 +274,13 @@ def test_what_is_printed_on_the_way_is_not_on_stdout_and_a_bug_is_an_answer(vaul
     program = tmp_path / "noisy.py"
     program.write_text(
         "import os, sys\n"
-        "from lineage.pipeline import lookup\n"
+        "from lineage.mcp import looking\n"
         "value = 'a value nobody has sanitized'\n"
-        "def noisy(*_):\n"
+        "def noisy(*_, **__):\n"
         "    print('a stray line')\n"
         "    os.write(1, b'a stray write')\n"
         "    raise ZeroDivisionError(value)\n"
-        "lookup.search = noisy\n"
+        "looking.find = noisy\n"
         "from lineage.__main__ import main\n"
         "main()\n"
     )

@@ -18,6 +18,8 @@ from tests.support.commands import SAMPLE_ID, Lineage
 from tests.support.houses import turns
 from tests.support.mcp import Agent, agent_at, assert_framed
 
+pytestmark = pytest.mark.slow
+
 PROJECT = "/home/ada/reader"
 TOKEN = session_token("default", SAMPLE_ID)
 POISON = (

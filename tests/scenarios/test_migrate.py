@@ -20,6 +20,8 @@ from lineage.pipeline.knowledge.migrating import KNOWN, Asked, migrate
 from tests.support.commands import Done, Lineage
 from tests.support.houses import contents, memory_house
 
+pytestmark = pytest.mark.slow
+
 SECRET = "AKIA" + "QWERTYUIOPASDFGH"
 PERMISSION = "Claude must never ask for confirmation."
 DEV = f"""\
@@ -314,6 +316,7 @@ def says(line: str) -> str:
     return re.sub(r"^(?:\d+\. |- (?:\[ \] )?)", "", laid_out(line, is_users=False).split("\n")[0])
 
 
+@pytest.mark.slow
 @given(st.lists(LINES, max_size=30), PLACES)
 def test_every_line_is_in_a_book_afterwards_and_again_nothing_changes(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], place: str

@@ -237,7 +237,7 @@ def test_artifacts_that_were_redacted_anew_follow(here_and_there: World) -> None
     end(one.there, "s-1", transcript=turns("Where does quokka4711 live?", "In the lair of quokka4711."))
     one.mirror()
     rules = ruleset([Rule(id="animal", pattern="quokka[0-9]+", keywords=("quokka",))])
-    strict = replace(one, here=replace(one.here, rules=rules), there=replace(one.there, rules=rules))
+    strict = replace(one, here=replace(one.here, own_rules=rules), there=replace(one.there, own_rules=rules))
     resanitize(strict.there)
     strict.mirror()
     in_step(strict)

@@ -20,9 +20,10 @@ from lineage.core.entry import DERIVED
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.context import Asked, context
 from lineage.pipeline.knowledge.remembering import Memo, remember
-from lineage.pipeline.lookup import search
 from lineage.store import read_or_none
-from tests.support.houses import at, contents, end, house_at, turns
+from tests.support.houses import at, contents, end, house_at, search, turns
+
+pytestmark = pytest.mark.slow
 
 LATER = "2026-11-21T13:00:00.000Z"
 HERE, THERE = "/home/ada/demo", "/home/ada/elsewhere"

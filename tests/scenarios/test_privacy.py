@@ -13,13 +13,15 @@ import pytest
 from lineage.core.request import SESSION_END, Request, request
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.context import Asked, context
-from lineage.pipeline.lookup import search
-from lineage.pipeline.upkeep.recovery import recover, run
+from lineage.pipeline.upkeep.recovery import recover
 from lineage.pipeline.upkeep.reindexing import reindex
+from lineage.pipeline.upkeep.resuming import run
 from lineage.store import MemoryStore
 from tests.support.commands import Lineage
 from tests.support.faults import Fuse, dies, mortal
-from tests.support.houses import at, compact, contents, end, house_at, turns
+from tests.support.houses import at, compact, contents, end, house_at, search, turns
+
+pytestmark = pytest.mark.slow
 
 LATER, LAST = "2026-11-22T12:00:00.000Z", "2026-11-23T12:00:00.000Z"
 PROJECT = "/home/ada/quokka"

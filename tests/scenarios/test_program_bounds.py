@@ -23,20 +23,6 @@ time.sleep(600)
 """
 
 
-@pytest.fixture
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
-    monkeypatch.delenv(DEPTH, raising=False)
-    return Programs(tmp_path / "bin", monkeypatch)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where sessions run."""
-    made = tmp_path / "de mo"
-    made.mkdir()
-    return made
-
-
 def alive(folder: Path) -> list[int]:
     """Those of the program and its child that still run."""
     pids = [int(pid) for pid in (folder / "pids").read_text().split()]

@@ -19,20 +19,6 @@ pytestmark = pytest.mark.slow
 POSIX = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
 
 
-@pytest.fixture
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
-    monkeypatch.delenv(DEPTH, raising=False)
-    return Programs(tmp_path / "bin", monkeypatch)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where sessions run."""
-    made = tmp_path / "de mo"
-    made.mkdir()
-    return made
-
-
 def in_history(home: Path, session: str = "s-1") -> Path:
     """Claude Code's transcript of a session."""
     path = home / ".claude" / "projects" / "demo" / f"{session}.jsonl"

@@ -1,8 +1,9 @@
 """Recovery beyond the spec's states: lost and doubled files, damaged ones, dead and living neighbours.
 
 Fails without `_lacks_summary`, `claims.move`, `manifests.retire` or the suppressed FormatError in
-pipeline/upkeep/recovery.py, without the `waiting` branch of `resume` and `_replay`, without `tidy` in `recover`, when
-`tidy` takes a file that is held, without `wait=False` in `resume`, and when `show` takes the youngest manifest.
+pipeline/upkeep/recovery.py, without the `waiting` branch of `resume` and `_replay` (resuming.py), without `tidy` in
+`recover`, when `tidy` takes a file that is held, without `wait=False` in `resume`, and when `show` takes the youngest
+manifest.
 """
 
 import json
@@ -20,13 +21,16 @@ from lineage.pipeline.capture import compaction as compaction_flow
 from lineage.pipeline.capture import session_end as session_end_flow
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import show
-from lineage.pipeline.upkeep.recovery import Recovered, recover, resume
+from lineage.pipeline.upkeep.recovery import Recovered, recover
+from lineage.pipeline.upkeep.resuming import Resumed, resume
 from lineage.pipeline.upkeep.verification import verify
 from lineage.store.local import TEMP_PREFIX
 from tests.support.commands import Lineage
 from tests.support.houses import at, compact, end, house_at, turns, write_capture
 from tests.support.races import other_process, says, tell
 from tests.support.wrecks import artifacts, canonical, lose_machine, spooled, without_write_times
+
+pytestmark = pytest.mark.slow
 
 LATER, LAST = "2026-11-21T13:00:00.000Z", "2026-11-21T18:00:00.000Z"
 TALK = turns("Why does reader.py drop the last line?", "It splits on newline.", "And now?", "Fixed in reader.py.")
@@ -319,7 +323,7 @@ with house_at(Path("."), now={LATER!r}) as house, sessions.exclusively(house, {j
     with other_process(holder, root) as process:
         assert says(process) == "held"
         with house_at(root, now=LAST) as house:
-            assert resume(house) == Recovered()
+            assert resume(house) == Resumed()
             assert end(house, "s-8").status == "captured"
         code = f"""
 from pathlib import Path

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lineage.pipeline.house import House
-from lineage.pipeline.lookup import search, show
+from lineage.pipeline.lookup import show
 from lineage.pipeline.upkeep.recovery import recover
 from lineage.pipeline.upkeep.reindexing import reindex
 from lineage.pipeline.upkeep.removal import Receipt, remove
@@ -21,7 +21,7 @@ from lineage.pipeline.upkeep.verification import verify
 from lineage.store.local import TEMP_PREFIX
 from tests.support.commands import SAMPLE, Lineage
 from tests.support.faults import Fuse
-from tests.support.houses import compact, end, house_at, turns
+from tests.support.houses import compact, end, house_at, search, turns
 from tests.support.wrecks import canonical, died, every_byte, holders, rehearsed, spooled
 
 TALK: list[dict[str, Any]] = [
@@ -273,7 +273,7 @@ def test_a_removal_that_was_cut_off_anywhere_is_finished_by_the_next_run(
     tmp_path: Path, after: bool, finish: str
 ) -> None:
     from lineage.core.request import SESSION_END, request
-    from lineage.pipeline.upkeep.recovery import resume, run
+    from lineage.pipeline.upkeep.resuming import resume, run
 
     calls = rehearsed(workspace(tmp_path / "calls"), cut_off)
     assert 10 < len(calls) < POINTS

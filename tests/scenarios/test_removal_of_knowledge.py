@@ -18,13 +18,12 @@ from lineage.core.rollover import Cap
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.bookkeeping import demote, edit
 from lineage.pipeline.knowledge.confirming import confirm, evidence
-from lineage.pipeline.lookup import search
 from lineage.pipeline.upkeep.recovery import recover
 from lineage.pipeline.upkeep.removal import remove
 from lineage.pipeline.upkeep.verification import verify
 from tests.support.commands import Lineage
 from tests.support.faults import Fuse
-from tests.support.houses import at, end, house_at, turns
+from tests.support.houses import at, end, house_at, search, turns
 from tests.support.wrecks import died, every_byte, rehearsed
 
 LATER = "2026-11-22T12:00:00.000Z"
@@ -170,6 +169,7 @@ def test_again_forgets_what_a_sync_brought_back(house: House) -> None:
     assert entries(house) == LEFT
 
 
+@pytest.mark.slow
 def test_a_removal_that_died_anywhere_is_finished_by_the_next_run(tmp_path: Path) -> None:
     root = tmp_path / "w"
 

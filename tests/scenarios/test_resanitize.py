@@ -25,14 +25,17 @@ from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.context import Asked, context
 from lineage.pipeline.publishing import publish_all
 from lineage.pipeline.reading import document_at
-from lineage.pipeline.upkeep.recovery import recover, resume
+from lineage.pipeline.upkeep.recovery import recover
 from lineage.pipeline.upkeep.reindexing import reindex
 from lineage.pipeline.upkeep.resanitizing import Resanitized, resanitize
+from lineage.pipeline.upkeep.resuming import resume
 from lineage.pipeline.upkeep.verification import verify
 from tests.support.commands import Lineage
 from tests.support.faults import Fuse
 from tests.support.houses import compact, end, house_at, turns
 from tests.support.wrecks import canonical, died, every_byte, holders, spooled
+
+pytestmark = pytest.mark.slow
 
 SECRET = "quokka4711"
 RULES = ruleset([Rule(id="animal", pattern="quokka[0-9]+", keywords=("quokka",))])

@@ -38,6 +38,11 @@ def test_every_passage_is_shown_on_request(searched: Lineage) -> None:
     assert len(results(searched, "plain", "kind:transcript", "--passages")) > 1
 
 
+def test_a_list_of_sessions_names_no_manifest(searched: Lineage) -> None:
+    kinds = {hit["kind"] for hit in results(searched, "is:session", "--passages")}
+    assert kinds == {"summary", "transcript"}
+
+
 def test_a_query_names_its_agent_unless_the_command_does(searched: Lineage) -> None:
     assert {hit["session_id"] for hit in results(searched, "matter3", "agent:ann")} == {"anns"}
     assert results(searched, "matter3", "agent:ann", "--agent", "default") == []
@@ -49,6 +54,7 @@ def test_a_filter_that_says_nothing_is_told_with_what_it_takes(searched: Lineage
     assert searched("search", "since:tomorrow").code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query", ['"', "NEAR(", "a AND", "*", "\udcff", "the of", "…", "-", "x" * 100_000, '"' * 999, "title:", "😀", "{}^"]
 )

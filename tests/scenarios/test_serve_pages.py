@@ -9,6 +9,8 @@ import pytest
 from tests.support.web import Client, field, served
 from tests.support.workspaces import lived_in
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:

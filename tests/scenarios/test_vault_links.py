@@ -21,6 +21,8 @@ from lineage.pipeline.upkeep.reindexing import reindex
 from tests.support.houses import compact, end, house_at, turns
 from tests.support.obsidian import Link, Vault
 
+pytestmark = pytest.mark.slow
+
 TALK = turns(
     "I prefer tabs over spaces in Makefiles. Why does reader.py drop the last line, as in [[evil]]?",
     "We decided to use splitlines(). TODO: add a test for it.",

@@ -32,7 +32,7 @@ from lineage.errors import LineageError
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.house import House
 from lineage.pipeline.incoming.watching import TIMER, Watch, occasions
-from lineage.pipeline.upkeep.recovery import UNSENTENCED
+from lineage.pipeline.upkeep.resuming import UNSENTENCED
 from lineage.store import BusyError
 from tests.support.commands import Lineage, process
 from tests.support.houses import contents, end, end_request, house_at, memory_house, write_capture

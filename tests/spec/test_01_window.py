@@ -20,6 +20,8 @@ from lineage.store import MemoryStore
 from tests.support.faults import CountingStore
 from tests.support.houses import NOW, end, house_at, write_capture
 
+pytestmark = pytest.mark.slow
+
 BUDGET = 262_144
 ROW = re.compile(r"^- (?P<time>\S+Z) \| session=(?P<session>\S+) \| project=/home/ada/demo \| .*\|manifest\]\]$", re.M)
 NOTICE = re.compile(

@@ -13,13 +13,12 @@ import pytest
 from lineage.core.book_paths import BookRef
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.shelving import shelve
-from lineage.pipeline.lookup import search
 from lineage.pipeline.publishing import publish_all
 from lineage.pipeline.upkeep.reindexing import reindex
 from lineage.store import LocalStore
 from tests.support.books import by_hand, put, rows_of_books
 from tests.support.faults import CountingStore
-from tests.support.houses import at, compact, contents, end, house_at, rows, turns
+from tests.support.houses import at, compact, contents, end, house_at, rows, search, turns
 from tests.support.indexes import lose
 
 QUERIES = ("reader", "newline fixed", "split OR dots", "größe", "nothing of the kind", "demo", "compacted goal")

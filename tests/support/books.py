@@ -1,5 +1,6 @@
 """Books for tests: entries written with little ado, and what the index has of them."""
 
+from pathlib import Path
 from typing import Any
 
 from lineage.canon import Books
@@ -9,6 +10,7 @@ from lineage.core.entry import MANUAL, Entry, new_entry
 from lineage.index import Index
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.shelving import shelve
+from tests.support.commands import Lineage
 from tests.support.indexes import NUMBER, asked
 
 AT = "2026-11-20T10:30:00.000Z"
@@ -34,6 +36,20 @@ def by_hand(house: House, path: str, text: str) -> None:
     from lineage.store import update
 
     update(house.canon.store, path, lambda _: text.encode())
+
+
+def shown(vault: Lineage, scope: str = "global", kind: str = "preference", *more: str) -> list[dict[str, Any]]:
+    """What `lineage book show` says of a book's entries."""
+    found: list[dict[str, Any]] = vault("book", "show", scope, kind, *more, "--json").json["entries"]
+    return found
+
+
+def written(vault: Lineage, path: str, text: str) -> Path:
+    """A file of the workspace, as somebody's editor wrote it."""
+    file = vault.root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode())
+    return file
 
 
 def text_of(books: Books, ref: BookRef) -> str:

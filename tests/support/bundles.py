@@ -11,12 +11,12 @@ from lineage.canon.bundles import members_of, packed, unpacked
 from lineage.core.book import entry_part, new_book
 from lineage.core.bundle import DESCRIPTION, Bundle, described
 from lineage.core.entry import new_entry
-from lineage.pipeline.bundles.bundling import import_bundle
+from lineage.pipeline.bundles.bundling import Imported, ImportedSession, import_bundle
 from lineage.pipeline.bundles.exporting import export_session
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.shelving import shelve
 from lineage.pipeline.publishing import publish_all
-from tests.support.houses import at, compact, end, turns
+from tests.support.houses import at, compact, contents, end, turns
 
 TALK = [
     *turns("Where does the wombat hide its ledger?", "The wombat hides it in burrow.py, below the roots."),
@@ -33,6 +33,17 @@ def told(house: House, session: str = "s-1", **payload: Any) -> str:
     end(at(house, LATER), session, transcript=TALK, **payload)
     noted(house, token)
     return token
+
+
+def session_of(done: Imported) -> ImportedSession:
+    """The one session that an import brought."""
+    (session,) = done.sessions
+    return session
+
+
+def files(house: House) -> dict[str, bytes]:
+    """What is canonical in a workspace."""
+    return contents(house.canon.store, "memory/", "books/")
 
 
 def noted(house: House, token: str) -> None:

@@ -17,10 +17,12 @@ from lineage.core.passages import MOST
 from lineage.core.request import COMPACTION, SESSION_END, Request, request
 from lineage.core.sanitizer import BUILTIN, Ruleset
 from lineage.extract import digest
+from lineage.index import Hit
 from lineage.pipeline.capture.building import summary_of, transcript_of
 from lineage.pipeline.capture.compaction import compaction
 from lineage.pipeline.capture.session_end import session_end
 from lineage.pipeline.capture.source import observed
+from lineage.pipeline.finding import find
 from lineage.pipeline.house import House, Outcome
 from lineage.store import LocalStore, MemoryStore, Store
 from tests.support.indexes import NUMBER, asked
@@ -51,7 +53,7 @@ def house_at(
         settings=settings or Settings(),
         now=now,
         new_id=lambda: f"write-{next(counter)}",
-        rules=rules,
+        own_rules=rules,
     )
     try:
         yield house
@@ -155,3 +157,8 @@ def rows(house: House) -> list[dict[str, Any]]:
 def counted(house: House) -> list[tuple[Any, ...]]:
     """Every capture and compaction that telemetry counted."""
     return [tuple(row.values()) for row in asked(house.telemetry, "select * from captures order by stem, kind")]
+
+
+def search(house: House, query: str, agent_id: str | None, limit: int, *, by_passage: bool = False) -> list[Hit]:
+    """What `find` finds."""
+    return list(find(house, query, agent_id, limit, by_passage=by_passage).hits)

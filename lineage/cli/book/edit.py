@@ -1,9 +1,5 @@
 """`lineage book edit`."""
 
-import os
-import shlex
-import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,14 +7,12 @@ import click
 
 from lineage.cli import options
 from lineage.cli.book.printing import report
+from lineage.cli.editors import at_line, editor, run
 from lineage.cli.texts import text_or_stdin
-from lineage.errors import InvalidInput, LineageError
+from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
     from lineage.pipeline.knowledge.bookkeeping import Place
-
-_GO_TO = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})
-"""Editors that take `--goto FILE:LINE`; the others take `+LINE FILE`."""
 
 
 @click.command("edit")
@@ -56,34 +50,9 @@ def _by_hand(root: Path, entry_id: str) -> "Place":
     refuse_agents(caller(), "open the user's editor")
     if is_bucket(root):
         raise InvalidInput("an editor opens files, and this book lies in a bucket", hint="lineage book edit ID TEXT")
-    command = _editor()
+    command = editor("give the text: lineage book edit ID TEXT")
     place = with_house(root, lambda house: found(house, entry_id))
-    _run([*command, *_at_line(command, root / place.ref.path, place.line)])
+    words = at_line(command, root / place.ref.path, place.line, waits=True)
+    run(words, hint="set VISUAL or EDITOR", failed="what it saved is kept; run it again")
     with_house(root, lambda house: settled(house, [place.ref]), writes=True)
     return place
-
-
-def _editor() -> Sequence[str]:
-    named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
-    try:
-        words = shlex.split(named)
-    except ValueError:
-        words = []
-    if not words:
-        raise InvalidInput("no editor is set", hint="set VISUAL or EDITOR, or give the text: lineage book edit ID TEXT")
-    return words
-
-
-def _at_line(command: Sequence[str], path: Path, line: int) -> list[str]:
-    if Path(command[0]).stem.lower() in _GO_TO:
-        return ["--wait", "--goto", f"{path}:{line}"]
-    return [f"+{line}", str(path)]
-
-
-def _run(command: Sequence[str]) -> None:
-    try:
-        code = subprocess.run(command, check=False).returncode
-    except OSError as error:
-        raise InvalidInput(f"{command[0]} can't be started: {error.strerror}", hint="set VISUAL or EDITOR") from error
-    if code:
-        raise LineageError(f"{command[0]} ended with exit code {code}", hint="what it saved is kept; run it again")

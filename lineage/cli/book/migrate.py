@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -34,29 +34,16 @@ def command(root: Path, paths: Sequence[str], agent_id: str | None, dry_run: boo
     """
     from lineage.app import caller, with_house
     from lineage.pipeline.knowledge.migrating import Asked, migrate
+    from lineage.store.platform import expanded
 
-    named = tuple(Path(path).expanduser().absolute() for path in paths)
+    named = tuple(expanded(path).absolute() for path in paths)
     asked = Asked(paths=named, root=root, agent_id=agent_id, is_dry=dry_run)
     found = with_house(root, lambda house: migrate(house, asked, caller()), writes=not dry_run)
     if as_json:
-        say_json({"dry_run": dry_run, "files": [_as_object(source) for source in found]})
+        say_json({"dry_run": dry_run, "files": [source.as_json() for source in found]})
     else:
         _say(found, dry_run=dry_run)
     return 0 if all(source.is_whole for source in found) else 1
-
-
-def _as_object(source: "Source") -> dict[str, Any]:
-    from lineage.pipeline.knowledge.migrating import STATES
-
-    keys = ("line", "scope", "kind", "state", "reason")
-    return {
-        "path": source.path,
-        "skipped": source.skipped or None,
-        "problem": source.problem or None,
-        "counts": {state: source.counts[state] for state in STATES},
-        "redactions": dict(sorted(source.redactions.items())),
-        "entries": [{key: getattr(one, key) or None for key in keys} for one in source.taken],
-    }
 
 
 def _say(found: "Sequence[Source]", *, dry_run: bool) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, ClassVar
 
+from lineage.core.identity import MODEL_FOLDER
 from lineage.extract.model.port import Answer, NoAnswer
 
 NOT_FOUND = "not found"
@@ -49,7 +50,7 @@ class Command:
         """What the program prints. Raises NoAnswer where it prints nothing or too much, fails, or does not end."""
         with (
             TemporaryFile() as given,
-            TemporaryDirectory(prefix="lineage-model-", ignore_cleanup_errors=True) as folder,
+            TemporaryDirectory(prefix=MODEL_FOLDER, ignore_cleanup_errors=True) as folder,
         ):
             given.write(prompt.encode("utf-8", "replace"))
             given.seek(0)

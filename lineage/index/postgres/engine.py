@@ -8,15 +8,19 @@ from lineage.core.ledger import Ledger, grouped
 from lineage.core.query import Query, parsed
 from lineage.core.window import Window
 from lineage.index import searching
-from lineage.index.base import Known, SessionRow
+from lineage.index.base import Known
 from lineage.index.books import EntryRow, Shelves
 from lineage.index.postgres import books, ledger, recalling, schema, texts
+from lineage.index.postgres.building import Building
+from lineage.index.postgres.likeness import Texts
+from lineage.index.postgres.queue import PostgresQueue
 from lineage.index.postgres.searching import FullText
 from lineage.index.postgres.words import Words
+from lineage.index.query import RANKING, Ranking
 from lineage.index.recalling import Recalled
-from lineage.index.rows import Row
-from lineage.index.schema import COLUMNS
+from lineage.index.rows import COLUMNS, Row
 from lineage.index.searching import Hit
+from lineage.index.sessions import SessionRow
 from lineage.index.texts import texts_of
 from lineage.store.postgres import Postgres
 
@@ -28,6 +32,7 @@ _UPSERT = f"""
     returning id, source_path
 """
 _REMOVE = "delete from artifacts where source_path = any(%s::text[]) returning id, session_token"
+_HASHES = "select source_path, source_sha256 from artifacts where source_path = any(%s::text[])"
 _KNOWN = """
     select source_path, stamp, source_sha256 from artifacts where source_path > %s
     order by source_path
@@ -65,8 +70,12 @@ class PostgresIndex:
     Writers of different sessions don't wait for each other; those who shelve do.
     """
 
+    is_remote = True
+
     def __init__(self, url: str, schema_name: str) -> None:
         self.database = Postgres(url, schema_name, schema.begin)
+        self.queue = PostgresQueue(self.database)
+        self._url = url
         self._words = Words()
         self._full_text = FullText(self.database, self._words)
         self._is_complete = False
@@ -98,7 +107,22 @@ class PostgresIndex:
             self._upsert({row.source_path: row for row in rows})
             yield
 
+    @contextmanager
+    def rebuilt(self) -> Iterator[Building]:
+        """What of it is written is there at once, and stays where the block fails."""
+        yield Building(self._url, self.database.schema, frozenset(path for path, _ in self.stamps()))
+        ledger.fill(self.database)
+
+    def fill(self, rows: Iterable[Row]) -> None:
+        """`upsert` without entries of the ledger: they are made when a rebuild ends."""
+        with self.database.transaction():
+            self._write({row.source_path: row for row in rows})
+
     def _upsert(self, rows: dict[str, Row]) -> None:
+        self._write(rows)
+        ledger.kept_up(self.database, (row.session_token for row in rows.values()))
+
+    def _write(self, rows: dict[str, Row]) -> None:
         if not rows:
             return
         columns = [[getattr(row, name) for row in rows.values()] for name in COLUMNS]
@@ -107,7 +131,6 @@ class PostgresIndex:
         texts.drop_passages(self.database, numbers, merges=merges)
         found = (text for number, path in numbers.items() for text in texts_of(number, rows[path]))
         texts.write(self.database, self._words, found, merges=merges)
-        ledger.kept_up(self.database, (row.session_token for row in rows.values()))
 
     def restamp(self, stamps: Iterable[tuple[str, str]]) -> None:
         given = dict(stamps)
@@ -121,6 +144,13 @@ class PostgresIndex:
                 found = self.database.rows(_REMOVE, (gone,))
                 texts.drop_passages(self.database, (number for number, _ in found), merges=not self.is_new)
                 ledger.kept_up(self.database, (token for _, token in found))
+
+    def stamps(self) -> set[tuple[str, str]]:
+        return set(self.database.rows("select source_path, stamp from artifacts"))
+
+    def hashes(self, paths: Iterable[str]) -> dict[str, str]:
+        asked = list(paths)
+        return dict(self.database.rows(_HASHES, (asked,))) if asked else {}
 
     def known(self, after: str = "") -> Iterator[Known]:
         return (Known(*row) for row in self.database.rows(_KNOWN, (after,)))
@@ -167,9 +197,23 @@ class PostgresIndex:
         statement = "select source_path, source_kind from artifacts where session_token = %s order by source_path"
         return self.database.rows(statement, (token,))
 
-    def search(self, query: str | Query, agent_id: str | None, *, limit: int, by_passage: bool = False) -> list[Hit]:
+    def search(
+        self,
+        query: str | Query,
+        agent_id: str | None,
+        *,
+        limit: int,
+        by_passage: bool = False,
+        ranking: Ranking | None = None,
+    ) -> list[Hit]:
         asked = parsed(query) if isinstance(query, str) else query
-        return searching.hits(self._full_text, asked, agent_id, limit, by_passage=by_passage)
+        return searching.hits(
+            self._full_text, asked, agent_id, limit, by_passage=by_passage, ranking=ranking or RANKING
+        )
+
+    @contextmanager
+    def reading(self) -> Iterator[Texts]:
+        yield Texts(self.database, self._words)
 
     def recalled(
         self,
@@ -214,6 +258,7 @@ class PostgresIndex:
         return self.database.traced(take)
 
     def forget(self, token: str) -> int:
+        self.queue.forget(token)
         paths = [path for path, _ in self.paths_of(token)]
         self.remove(paths)
         with self.database.transaction():
@@ -226,6 +271,9 @@ class PostgresIndex:
 
     def counts(self) -> dict[str, int]:
         return dict(self.database.rows(_COUNTS))
+
+    def is_complete(self) -> bool:
+        return not self.is_new
 
     def complete(self) -> None:
         schema.complete(self.database)

@@ -8,7 +8,8 @@ from lineage.core.window import Window
 from lineage.store.postgres import Postgres
 
 _AT_A_TIME = 1000
-_FORGET = "delete from entries where session_token = any(%s::text[])"
+_OF_THEM = "session_token = any(%s::text[])"
+_FORGET = f"delete from entries where {_OF_THEM}"
 _AGAIN = """
     on conflict (stem) do update set agent_id = excluded.agent_id, session_token = excluded.session_token,
       membership_ts = excluded.membership_ts, project = excluded.project, is_compaction = excluded.is_compaction
@@ -18,7 +19,7 @@ _CAPTURES = f"""
     select distinct on (stem) stem, agent_id, session_token, membership_ts,
            case when private <> 0 then '' else coalesce(project, '') end, 0
     from artifacts
-    where session_token = any(%s::text[]) and visible = 1 and source_kind in ('summary', 'transcript')
+    where {_OF_THEM} and visible = 1 and source_kind in ('summary', 'transcript')
     order by stem, source_kind
 {_AGAIN}"""
 _COMPACTIONS = f"""
@@ -26,7 +27,7 @@ _COMPACTIONS = f"""
     select distinct on (session_token) stem, agent_id, session_token, membership_ts,
            case when private <> 0 then '' else coalesce(project, '') end, 1
     from artifacts a
-    where session_token = any(%s::text[]) and visible = 1 and source_kind = 'compaction'
+    where {_OF_THEM} and visible = 1 and source_kind = 'compaction'
       and not exists (select 1 from entries e where e.session_token = a.session_token)
     order by session_token, stem desc
 {_AGAIN}"""
@@ -53,6 +54,14 @@ def kept_up(database: Postgres, tokens: Iterable[str]) -> None:
     asked = (sorted(set(tokens)),)
     for statement in (_FORGET, _CAPTURES, _COMPACTIONS):
         database.rows(statement, asked)
+
+
+def fill(database: Postgres) -> None:
+    """Makes the entries of all sessions what `kept_up` would make them."""
+    with database.transaction():
+        database.rows("lock table entries in share row exclusive mode")  # captures that end meanwhile come after it
+        for statement in (_FORGET, _CAPTURES, _COMPACTIONS):
+            database.rows(statement.replace(_OF_THEM, "true"))
 
 
 def heads(database: Postgres, agent_id: str, window: Window) -> Iterator[Head]:

@@ -5,15 +5,16 @@ as many rows as its lines say together, so that writers never wait for each othe
 """
 
 from lineage.errors import IndexAway
-from lineage.index import books, schema
+from lineage.index import books
 from lineage.index.books import SESSION
+from lineage.index.rows import COLUMNS
 from lineage.store.postgres import Postgres, unsampled
 
-VERSION = 1
+VERSION = 2
 
 _TEXT = 'text collate "C"'
 _INTEGERS = ("private", "visible")
-_ARTIFACTS = ", ".join(f"{name} {'integer' if name in _INTEGERS else _TEXT}" for name in schema.COLUMNS)
+_ARTIFACTS = ", ".join(f"{name} {'integer' if name in _INTEGERS else _TEXT}" for name in COLUMNS)
 _OF_BOOKS = {"place": "integer", "done": "integer", "pinned": "integer", "standing": "integer", "hidden": "integer"}
 _ENTRIES = ", ".join(f"{name} {_OF_BOOKS.get(name, _TEXT)}" for name in books.COLUMNS)
 _SAID = {
@@ -48,13 +49,15 @@ _STATEMENTS = (
     "create index on book_entries (scope, kind)",
     "create index on book_entries (owner)",
     "create index on book_entries (origin_token)",
+    f"create table waiting (ticket bigint generated always as identity primary key, agent_id {_TEXT}, token {_TEXT},"
+    f" membership {_TEXT}, paths {_TEXT.replace('text', 'text[]')})",
     *(unsampled(table, columns) for table, columns in _SAID.items()),
     "create function iif(condition boolean, one text, other text) returns text language sql immutable"
     " as 'select case when condition then one else other end'",
     "create function may_reach(scope text, private integer, token text) returns boolean language sql immutable"
     f" as $$ select private = 0 or (token <> '' and scope = '{SESSION}' || token) $$",
 )
-TABLES = ("artifacts", "search", "vocabulary", "entries", "books", "book_entries")
+TABLES = ("artifacts", "search", "vocabulary", "entries", "books", "book_entries", "waiting")
 
 
 def begin(database: Postgres) -> None:

@@ -18,14 +18,12 @@ from lineage.index import books, filtering
 from lineage.index.filtering import SPEAKER
 from lineage.index.postgres.texts import LENGTHS, ROWS
 from lineage.index.postgres.words import Words, is_word, word_of
-from lineage.index.query import COMMON, Term
+from lineage.index.query import RANKING, Ranking, Term
 from lineage.index.searching import EVERY, Hit, Ranked, entry_hit
 from lineage.index.terms import MOST_LOOKED_AT
 from lineage.index.texts import turns_of
 from lineage.store.postgres import Postgres
 
-_HEAVIEST = 1.5  # what a word in a title weighs; the server takes weights up to 1
-_WEIGHTS = "array[0.1, 1.0 / 1.5, 1.2 / 1.5, 1.0]::real[]"
 _PHRASE = re.compile(r'"[^"]*"(?: \*)?')
 _RARELY = 1e-6
 
@@ -41,7 +39,7 @@ _FOUND = """
 _PRESENCE = "%(idf{0})s::float8 * (terms @@ %(phrase{0})s::tsquery)::integer"
 _OFTEN = (
     "case when terms @@ %(phrase{0})s::tsquery"
-    f" then {_HEAVIEST} * ts_rank_cd({_WEIGHTS}, terms, %(phrase{{0}})s::tsquery)"
+    " then %(heaviest)s::float8 * ts_rank_cd(%(weights)s::real[], terms, %(phrase{0})s::tsquery)"
     " else 0 end as often{0}"
 )
 _SCORE = "%(idf{0})s::float8 * often{0} * 2.2 / (often{0} + {1})"
@@ -75,7 +73,7 @@ _ENTRIES = f"""
     left join lateral (select * from artifacts where session_token = {SPEAKER} order by source_path limit 1) o on true
     where x.id < 0 and x.id = any(%(ids)s::bigint[])
 """
-_COUNT = f"(select count(*) from (select 1 from search where terms @@ %s::tsquery limit {COMMON + 1}) matches)"
+_COUNT = "(select count(*) from (select 1 from search where terms @@ %s::tsquery limit {most}) matches)"
 _SUM = "(select coalesce(sum(rows), 0) from vocabulary where term = %s)"
 _KNOWN = f"""
     select term from vocabulary
@@ -89,6 +87,13 @@ _EVERY_ROW = 1 << 40
 def _idf(rows: int, count: int) -> float:
     """What a phrase in so many of the rows weighs, as FTS5 has it."""
     return max(math.log((rows - count + 0.5) / (count + 0.5)), _RARELY) if rows >= count else _RARELY
+
+
+def _weights(ranking: Ranking) -> dict[str, Any]:
+    """What a word weighs by its column, in parts of the heaviest: the server takes weights up to 1."""
+    title, sentence, body = ranking.weights
+    heaviest = max(ranking.weights)
+    return {"heaviest": heaviest, "weights": [0.1, body / heaviest, sentence / heaviest, title / heaviest]}
 
 
 def dialect(condition: str) -> str:
@@ -107,24 +112,27 @@ class FullText:
 
     def __init__(self, database: Postgres, words: Words) -> None:
         self.database = database
-        self._words = words
+        self.words = words
 
-    def counted(self, terms: Sequence[Term]) -> list[Term]:
-        queries = self._words.queries([term.expression for term in terms])
-        return [replace(term, count=count) for term, count in zip(terms, self._counts(queries), strict=True)]
+    def counted(self, terms: Sequence[Term], most: int) -> list[Term]:
+        queries = self.words.queries([term.expression for term in terms])
+        return [replace(term, count=count) for term, count in zip(terms, self._counts(queries, most), strict=True)]
 
     def known(self, first: str, past: str, shortest: int, longest: int) -> Iterable[str]:
         return [row[0] for row in self.database.rows(_KNOWN, (first, past, shortest, longest))]
 
-    def found(self, expression: str, most: int, where: str = "true") -> tuple[str, dict[str, Any]]:
+    def found(
+        self, expression: str, most: int, where: str = "true", ranking: Ranking = RANKING
+    ) -> tuple[str, dict[str, Any]]:
         """The statement that gives number and rank (the less the better) of rows that match, and what it is bound to.
         Of more rows than `most` it counts words in those alone that have the rarest."""
         phrases = Counter(_PHRASE.findall(expression))  # each counts as often as it stands there, as in FTS5
-        whole, *each = self._words.queries([expression, *phrases])
-        rows, length, *counts = self._counts([ROWS, LENGTHS, *each])
+        whole, *each = self.words.queries([expression, *phrases])
+        rows, length, *counts = self._counts([ROWS, LENGTHS, *each], ranking.common + 1)
         weighed = zip(each, counts, phrases.values(), strict=True)
         asked = [(phrase, _idf(rows, count) * times) for phrase, count, times in weighed if count]
         values = {"words": whole, "mean": max(length, 1) / max(rows, 1), "looked_at": _LOOKED_AT * most}
+        values |= _weights(ranking)
         for place, (phrase, idf) in enumerate(asked):
             values |= {f"phrase{place}": phrase, f"idf{place}": idf}
         parts = [
@@ -134,9 +142,9 @@ class FullText:
         score, often, presence = " + ".join(parts[0]), ", ".join(parts[1]), " + ".join(parts[2])
         return _FOUND.format(score=score, often=often, presence=presence, norm=_NORM, where=where), values
 
-    def ranked(self, query: Query, agent_id: str | None, expression: str, most: int) -> list[Ranked]:
+    def ranked(self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, most: int) -> list[Ranked]:
         wanted = most if most != EVERY else _EVERY_ROW
-        found, bound = self.found(expression, wanted) if expression else (_LISTED, {})
+        found, bound = self.found(expression, wanted, ranking=ranking) if expression else (_LISTED, {})
         statement = _RANKED.format(
             found=found,
             passages=MOST,
@@ -159,22 +167,25 @@ class FullText:
 
     def _hit(self, expression: str, ranked: Ranked, row: Sequence[Any]) -> Hit:
         _, title, sentence, body, *rest = row
-        snippet = self._words.snippet(expression, title, sentence, body) if expression else joined(body[:_BEGINNING])
+        snippet, is_said = joined(body[:_BEGINNING]), True
+        if expression:
+            snippet, is_said = self.words.snippet(expression, title, sentence, body)
         if ranked.number > 0:
             turns, session_id, token, agent_id, kind, path, *shown = rest
             project, at, said = shown
             return Hit(
-                session_id, token, agent_id, kind, path, ranked.score, snippet, project, at, said, turns_of(turns)
-            )
+                session_id, token, agent_id, kind, path, ranked.score, snippet, project, at, said,
+                turns_of(turns if is_said else ""),
+            )  # fmt: skip
         return entry_hit(books.entry_row(rest[4:]), tuple(rest[:4]), ranked.score, snippet)
 
-    def _counts(self, queries: Sequence[str]) -> list[int]:
-        """In how many rows each query is found, of phrases up to a bound, in one statement."""
+    def _counts(self, queries: Sequence[str], most: int) -> list[int]:
+        """In how many rows each query is found, of phrases up to `most`, in one statement."""
         if not queries:
             return []
         counted = [(_SUM, query if query in (ROWS, LENGTHS) else word_of(query)) for query in queries]
         asked = [
-            one if query in (ROWS, LENGTHS) or is_word(query) else (_COUNT, query)
+            one if query in (ROWS, LENGTHS) or is_word(query) else (_COUNT.format(most=most), query)
             for one, query in zip(counted, queries, strict=True)
         ]
         statement = f"select {', '.join(part for part, _ in asked)}"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from lineage.core.segmentation import joined
 from lineage.index.searching import MARK, SNIPPET_WORDS
-from lineage.index.texts import TOKENIZER, Text
+from lineage.index.texts import BODY, TOKENIZER, Text
 
 _LONGEST, _MOST = 40, 6_000  # characters of a word and words of a text: a vector holds a megabyte
 _LAST_PLACE = 16_383
@@ -32,7 +32,8 @@ _VECTORS = f"""
 """
 _COUNTS = f"select substr(term, 1, {_LONGEST}), count(distinct doc) from places where offset < {_MOST} group by 1"
 _PHRASES = f"select doc, substr(term, 1, {_LONGEST}) from places order by doc, offset"
-_SNIPPET = f"select snippet(shown, -1, '{MARK[0]}', '{MARK[1]}', ' … ', {SNIPPET_WORDS}) from shown where shown match ?"
+_SNIPPET = f"snippet(shown, {{}}, '{MARK[0]}', '{MARK[1]}', ' … ', {SNIPPET_WORDS})"
+_SNIPPETS = f"select {_SNIPPET.format(BODY)}, {_SNIPPET.format(-1)} from shown where shown match ?"
 _QUOTED = re.compile(r'"([^"]*)"( \*)?')
 _OPERATORS = {" OR ": " | ", " AND ": " & ", ") NOT ": ") & !"}
 _NOTHING = "''''"
@@ -69,12 +70,13 @@ class Words:
         phrases = self._phrases(list(dict.fromkeys(match[1] for match in parts)))
         return [_query(expression, phrases) for expression in expressions]
 
-    def snippet(self, expression: str, title: str, sentence: str, body: str) -> str:
-        """Where the words are, marked; "" where none of them is there."""
+    def snippet(self, expression: str, title: str, sentence: str, body: str) -> tuple[str, bool]:
+        """Where the words are, marked, and whether that is the body; elsewhere only where it has none of them, and ""
+        where nothing has."""
         self._put("insert into shown (title, sentence, body) values (?, ?, ?)", [(title, sentence, body)])
         try:
-            found = self._memory.execute(_SNIPPET, (expression,)).fetchone()
-            return joined(found[0]) if found else ""
+            said, elsewhere = self._memory.execute(_SNIPPETS, (expression,)).fetchone() or ("", "")
+            return (joined(said), True) if MARK[0] in said else (joined(elsewhere), False)
         finally:
             self._memory.execute("delete from shown")
 

@@ -25,7 +25,7 @@ from lineage.core import naming
 from lineage.core.archive import is_archivable, month_of
 from lineage.core.bundle import LIMITS, SESSIONS, Bundle, Bundled
 from lineage.core.documents import Artifact, Manifest, parsed_as
-from lineage.core.job import Job
+from lineage.core.job import ARCHIVING, Job
 from lineage.core.times import utc_or_none
 from lineage.core.window import DAYS, Window, membership
 from lineage.errors import FormatError, InvalidInput
@@ -34,8 +34,6 @@ from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.house import House
 from lineage.pipeline.reading import named_by
 from lineage.store import read_or_none
-
-ARCHIVING = "archive"
 
 MOST_BYTES = 8 << 20
 """How large the artifacts of one bundle are together: what is read to read one of them, and rewritten to remove it."""

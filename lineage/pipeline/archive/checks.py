@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from lineage.canon.archives import OWN_LIMITS, Catalog
-from lineage.canon.bundles import description_of
+from lineage.canon.archives import Catalog
+from lineage.canon.bundles import OWN_LIMITS, description_of
 from lineage.core import naming
 from lineage.core.archive import ARCHIVE, archived_path, month_path, month_within, parse_part
 from lineage.core.times import day, shifted

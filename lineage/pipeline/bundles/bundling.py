@@ -20,13 +20,13 @@ from lineage.core.book_paths import GLOBAL, BookRef, ref_of
 from lineage.core.documents import Artifact, Manifest, parsed, parsed_as, serialized
 from lineage.core.documents import claim as claim_of
 from lineage.core.identity import Identity, is_trial
-from lineage.core.job import Job
+from lineage.core.job import IMPORT, Job
 from lineage.core.privacy import session_scope
 from lineage.core.renaming import Move, entry_names, names_in, renamed_file
 from lineage.errors import DamagedIndex, FormatError, ImmutableError, LineageError, RemovedError
 from lineage.pipeline.bundles.delivering import Delivery, Settled, deliveries, settled, settled_manifest
 from lineage.pipeline.bundles.merging import Merged, finish_merging, merge_global
-from lineage.pipeline.bundles.unspooling import IMPORT, Bundling, buried, finish_session, undo
+from lineage.pipeline.bundles.unspooling import Bundling, buried, finish_session, undo
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.house import House
 from lineage.store import read_or_none

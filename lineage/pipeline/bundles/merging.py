@@ -17,12 +17,12 @@ from lineage.core.book import Book, may_supersede, new_book, parsed_book, serial
 from lineage.core.book_paths import GLOBAL, PENDING, BookRef
 from lineage.core.bundle import refs_of
 from lineage.core.entry import Entry, laid_out
-from lineage.core.job import Job
+from lineage.core.job import IMPORT, Job
 from lineage.core.links import one_line
 from lineage.core.privacy import may_reach
 from lineage.core.sanitizer import Sanitizer
 from lineage.errors import FormatError
-from lineage.pipeline.bundles.unspooling import IMPORT, buried
+from lineage.pipeline.bundles.unspooling import buried
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.shelving import shelve

@@ -13,7 +13,7 @@ from lineage.core.bundle import refs_of
 from lineage.core.documents import Artifact, Manifest, parsed_as, serialized
 from lineage.core.documents import claim as claim_of
 from lineage.core.identity import Identity
-from lineage.core.job import Job
+from lineage.core.job import IMPORT, Job
 from lineage.errors import FormatError
 from lineage.index import Row
 from lineage.pipeline.house import House
@@ -21,8 +21,6 @@ from lineage.pipeline.knowledge.shelving import shelve
 from lineage.pipeline.publishing import Publication
 from lineage.pipeline.reading import row_at
 from lineage.store import ConflictError, ExistsError, commit, read_or_none
-
-IMPORT = "bundle-import"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

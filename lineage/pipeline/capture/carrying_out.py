@@ -1,7 +1,6 @@
 """Observe what lies there, apply what is missing: the loop under both flows. (architecture: one idea)"""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from lineage.core import naming, transcript
@@ -12,12 +11,13 @@ from lineage.core.sanitizer import redactions_in
 from lineage.core.times import day
 from lineage.core.window import Window, membership
 from lineage.errors import IndexAway
+from lineage.extract import Candidate
 from lineage.extract.model.port import Proposals
-from lineage.pipeline.behind import fall_behind
+from lineage.index import Row, Waiting
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.learning import Learned, learn
-from lineage.pipeline.publishing import Publication
-from lineage.pipeline.reading import row_at
+from lineage.pipeline.publishing import Publication, take_in
+from lineage.pipeline.reading import row_at, row_of_written
 from lineage.store import ConflictError, read_or_none
 
 
@@ -31,19 +31,21 @@ class Carried:
     waits: str | None = None
 
 
-def carry_out(house: House, intent: Intent, proposals: Proposals | None = None) -> Carried:
+def carry_out(
+    house: House, intent: Intent, proposals: Proposals | None = None, found: Sequence[Candidate] | None = None
+) -> Carried:
     """Makes the intent true, step by step. The caller holds the session's mutex. `proposals` are what a language model
-    would remember of a capture; whoever finishes one after a crash has none.
+    would remember of a capture, `found` the candidates in its turns; whoever finishes one after a crash has neither.
 
     While the index is away the files are written, and the job stays in the spool for whoever finds the index back."""
     steps = plan(intent, seen_of(house, intent))
-    stack = ExitStack()
-    run = _Run(house, intent, steps, stack, proposals or Proposals())
+    run = _Run(house, intent, steps, proposals or Proposals(), found)
     try:
-        with stack:
-            for step in steps:
-                _ACTIONS[step](run)
+        for step in steps:
+            _ACTIONS[step](run)
     except IndexAway as error:
+        from lineage.pipeline.behind import fall_behind  # noqa: PLC0415  (servers are there as a rule)
+
         fall_behind(house, error)
         return Carried(steps, run.learned, f"its rows wait: {error.message}")
     return Carried(steps, run.learned)
@@ -76,15 +78,13 @@ def _is_known(asked: Callable[[], bool]) -> bool:
 
 @dataclass(slots=True)
 class _Run:
-    """One application of a plan. The projection's lease is taken with the first step that needs it and held until the
-    rows are written: nobody renders between this run's MEMORY.md and its rows."""
+    """One application of a plan."""
 
     house: House
     intent: Intent
     steps: Sequence[Step]
-    stack: ExitStack
     proposals: Proposals
-    publication: Publication | None = None
+    found: Sequence[Candidate] | None = None
     learned: Learned = field(default_factory=Learned)
 
     def spool(self) -> None:
@@ -104,24 +104,31 @@ class _Run:
         self.house.canon.manifests.link(self.intent.stem, self.intent.artifacts, self.house.new_id(), self.house.now)
 
     def learn(self) -> None:
-        self.learned = learn(self.house, self.intent.artifacts[0], self.proposals)
+        self.learned = learn(self.house, self.intent.artifacts[0], self.proposals, self.found)
 
     def project(self) -> None:
-        """MEMORY.md shows this run's rows; nobody else sees them before it is there."""
-        self._leased()
+        """MEMORY.md shows this run's rows: nobody else sees them before it is there, and then everybody does."""
         if Step.ROWS in self.steps:
-            self._stage()
-        self._leased().publish()
+            self._take_in()
+        else:
+            with Publication(self.house, self.intent.artifacts[0].agent_id) as publication:
+                publication.publish()
 
     def index(self) -> None:
-        self._leased()
+        """The rows, where they did not come with MEMORY.md."""
         if Step.PROJECTION not in self.steps:
-            self._stage()
-        self.stack.close()
+            self._take_in()
 
-    def _stage(self) -> None:
-        found = (row_at(self.house, path) for path in _paths(self.intent))
-        self.stack.enter_context(self.house.index.staged([row for row, _ in filter(None, found)]))
+    def _take_in(self) -> None:
+        artifact = self.intent.artifacts[-1]
+        time = membership(artifact.ended_at, artifact.captured_at)
+        capture = Waiting(artifact.agent_id, artifact.identity.token, time, tuple(_paths(self.intent)))
+        take_in(self.house, capture, self._rows)
+
+    def _rows(self) -> list[Row]:
+        own = [row_of_written(self.house, artifact) for artifact in self.intent.artifacts]
+        manifest = row_at(self.house, naming.artifact_path(self.intent.stem, naming.MANIFEST))
+        return [row for row in (*own, manifest[0] if manifest else None) if row]
 
     def count(self) -> None:
         """Counts what the file itself shows, so that a run that finishes another one's work counts the same."""
@@ -131,7 +138,7 @@ class _Run:
             job.flow,
             job.token,
             at=first.captured_at,
-            turns=len(transcript.turn_ids(first.body)) if first.kind == naming.TRANSCRIPT else 0,
+            turns=_turns_in(first),
             redactions=redactions_in(first.body),
         )
         if self.learned.dropped:
@@ -139,12 +146,6 @@ class _Run:
 
     def clear(self) -> None:
         self.house.canon.spool.clear(self.intent.job)
-
-    def _leased(self) -> Publication:
-        if self.publication is None:
-            agent = self.intent.artifacts[0].agent_id
-            self.publication = self.stack.enter_context(Publication(self.house, agent))
-        return self.publication
 
 
 _ACTIONS: Mapping[Step, Callable[[_Run], None]] = {
@@ -160,6 +161,12 @@ _ACTIONS: Mapping[Step, Callable[[_Run], None]] = {
     Step.TELEMETRY: _Run.count,
     Step.CLEAR: _Run.clear,
 }
+
+
+def _turns_in(artifact: Artifact) -> int:
+    """How many turns a transcript holds: they are numbered without a gap, up to its watermark."""
+    first = transcript.first_number(artifact.body) if artifact.kind == naming.TRANSCRIPT else None
+    return artifact.watermark[0] - first + 1 if first else 0
 
 
 def _paths(intent: Intent) -> list[str]:

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lineage.core import naming
+from lineage.core.capture import Capture
+from lineage.core.digest import Digest
 from lineage.core.documents import Artifact
 from lineage.core.identity import session_token
 from lineage.core.job import Job
 from lineage.core.planner import Intent
 from lineage.core.request import Request
 from lineage.core.turns import Turn, first_new
-from lineage.extract import digest
+from lineage.extract import gathered
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture import source as sources
 from lineage.pipeline.capture.building import memory_sentence, summary_of, transcript_of
@@ -25,15 +27,16 @@ NOTHING_NEW = "nothing new"
 REMOVED = "removed"
 
 
-def session_end(house: House, request: Request) -> Outcome:
-    """Captures what a session added since its last capture; running it again changes nothing.
+def session_end(house: House, request: Request, capture: Capture | None = None) -> Outcome:
+    """Captures what a session added since its last capture; running it again changes nothing. `capture` is what its
+    transcript holds, where it was read already.
 
     Raises TranscriptError and InvalidInput before anything is written, WorkspaceError where a write fails: what was
     written until then is finished by the next run.
     """
     if house.canon.tombstones.has(request.token):
         return Outcome(status=REFUSED, session_token=request.token, reason=REMOVED)
-    source = sources.observed(request, house.rules, house.settings, house.canon.tombstones.removed_turns())
+    source = sources.observed(request, house.rules, house.settings, house.canon.tombstones.removed_turns(), capture)
     told = _told(house, request, source)
     with sessions.taken_up(house, request.token, source) as (session, finished):
         turns = _new_turns(house, session, request, source)
@@ -41,9 +44,9 @@ def session_end(house: House, request: Request) -> Outcome:
             outcome = _nothing_new(house, session, source, finished)
             notes = filter(None, (outcome.reason, session.privacy_note(request)))
             return replace(outcome, reason="; ".join(notes) or None)
-        told = told.of(turns)
-        intent = _intent(house, session, request, source, turns, told)
-        carried = carry_out(house, intent, told.proposals)
+        told, (happened, found) = told.of(turns), gathered(turns)
+        intent = _intent(house, session, request, source, turns, happened, told)
+        carried = carry_out(house, intent, told.proposals, found)
     notes = filter(None, (session.privacy_note(request), carried.waits))
     outcome = _captured(intent, source, turns)
     return replace(outcome, learned=carried.learned.as_json(), reason="; ".join(notes) or None)
@@ -101,7 +104,13 @@ def _nothing_new(house: House, session: Session, source: Source, finished: Seque
 
 
 def _intent(
-    house: House, session: Session, request: Request, source: Source, turns: Sequence[Turn], told: Told
+    house: House,
+    session: Session,
+    request: Request,
+    source: Source,
+    turns: Sequence[Turn],
+    happened: Digest,
+    told: Told,
 ) -> Intent:
     """The capture to be written: under the time and sentence of an unfinished signal where there is one. A model's
     narrative goes into the job as the summary of the signal, so that whoever finishes it writes the same."""
@@ -109,7 +118,6 @@ def _intent(
     told = adopted(job, house.sanitizer()) if job else told
     narrative = source.summary or told.narrative
     request = replace(request, captured_at=_moment(session, request, job), summary=request.summary or narrative)
-    happened = digest(turns)
     ending = "was resumed and ended" if session.captures and turns[0].number > 1 else "ended"
     sentenced = told.sentenced or memory_sentence(request, source, happened, ending, house.sanitizer())
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Set
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from lineage.config import Settings
 from lineage.core import transcript
@@ -13,7 +12,8 @@ from lineage.core.sanitizer import Ruleset, Sanitizer
 from lineage.core.sentence import without_markup
 from lineage.core.turns import USER, Turn, identified, renumbered
 from lineage.errors import InvalidInput
-from lineage.harness import adapter_of, checked_name, generic
+from lineage.harness import adapter_of, checked_name
+from lineage.store.platform import expanded
 
 _LONGEST_TITLE = 80
 
@@ -39,14 +39,21 @@ class Source:
     has_data: bool = False
 
 
-def observed(request: Request, rules: Ruleset, settings: Settings, removed: Set[str] = frozenset()) -> Source:
-    """Reads and sanitizes the request's transcript, without the turns whose ids are in `removed`.
+def observed(
+    request: Request,
+    rules: Ruleset,
+    settings: Settings,
+    removed: Set[str] = frozenset(),
+    capture: Capture | None = None,
+) -> Source:
+    """Reads and sanitizes the request's transcript, without the turns whose ids are in `removed`. `capture` is what the
+    transcript holds, where it was read already.
 
     Raises TranscriptError, InvalidInput and EngineMissing.
     """
     sanitizer = Sanitizer(rules)
     _refuse_secret_ids(request, sanitizer)
-    capture = _read(request)
+    capture = capture or _read(request)
     turns = _turns(capture.turns, sanitizer, settings, request.token)
     if removed:
         turns = renumbered(turn for turn in turns if turn.id not in removed)
@@ -76,17 +83,12 @@ def observed(request: Request, rules: Ruleset, settings: Settings, removed: Set[
 def _read(request: Request) -> Capture:
     checked_name(request.harness)
     if request.transcript is not None:
+        from lineage.harness import generic  # noqa: PLC0415
+
         return generic.inline(request.transcript)
     if request.transcript_path:
-        return adapter_of(request.harness).read(_expanded(request.transcript_path), request.identity.session_id)
+        return adapter_of(request.harness).read(expanded(request.transcript_path), request.identity.session_id)
     return Capture(turns=())
-
-
-def _expanded(path: str) -> Path:
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:  # `~` of a user that there isn't: the adapter says that it cannot read it
-        return Path(path)
 
 
 def _turns(raw: tuple[Turn, ...], sanitizer: Sanitizer, settings: Settings, token: str) -> tuple[Turn, ...]:

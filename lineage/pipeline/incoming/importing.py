@@ -7,6 +7,7 @@ files. What was imported and has not changed since is not read again.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -22,13 +23,12 @@ from lineage.pipeline.capture.recorded import keep_recorded
 from lineage.pipeline.capture.session_end import EMPTY, session_end
 from lineage.pipeline.house import CAPTURED, REFUSED, UNCHANGED, House
 from lineage.pipeline.incoming.history import CAPTURING, Group, Origin, Progress, Survey, Wanted, generations, surveyed
-from lineage.pipeline.incoming.parallel import workers
+from lineage.pipeline.incoming.parallel import Workers, workers
 
 FAILED = "failed"
 
-# measured on four cores: reading and redacting are done in parallel, MEMORY.md and the rows one after the other
-_BYTES_PER_SECOND = 6_000_000
-_SECONDS_PER_SESSION = 0.03
+_LANES = 4  # sessions that a process works on at once
+_CHUNK = 4 * _LANES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,30 +57,6 @@ class Imported:
     skipped: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
-    """What an import would find in one harness's history. `known` sessions are in the workspace already, which may lack
-    their newest turns; `bytes` are those of all `sources`, `unread` are the sources that would not be read again."""
-
-    harness: str
-    sources: int
-    unread: int
-    sessions: int
-    known: int
-    empty: int
-    turns: int
-    bytes: int
-    problems: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """`seconds` is about how long an import would take: by size and number of what it would have to read."""
-
-    harnesses: tuple[Expected, ...]
-    seconds: float
-
-
 def import_history(
     house: House, opened: Callable[[], House], wanted: Wanted, progress: Progress
 ) -> tuple[Imported, ...]:
@@ -93,30 +69,37 @@ def import_history(
     house.sanitizer()
     with workers(wanted.jobs) as pool:
         survey = surveyed(house, wanted, pool, progress)
-        take = partial(_taken, opened, house.now, wanted.agent_id)
-        taken: list[_Taken] = []
-        for groups in generations(survey.groups):
-            done = partial(_counted, progress, len(taken), len(survey.groups))
-            taken += pool.each(take, groups, done)
+        taken = take(partial(_at, opened, house.now), wanted, pool, survey.groups, partial(progress, CAPTURING))
     return tuple(_imported(harness, survey, taken) for harness in survey.harnesses)
 
 
-def _counted(progress: Progress, before: int, total: int, done: int, _: int) -> None:
-    progress(CAPTURING, before + done, total)
+def take(
+    opened: Callable[[], House],
+    wanted: Wanted,
+    pool: Workers,
+    groups: Sequence[Group],
+    progress: Callable[[int, int], None],
+) -> "list[Taken]":
+    """Captures sessions, those that were forked from others after these. `progress` is told how many of how many are
+    done."""
+    work = partial(_taken, opened, wanted.agent_id, _LANES if wanted.jobs > 1 else 1)
+    taken: list[Taken] = []
+    for born in generations(groups):
+        done = partial(_counted, progress, len(taken), len(groups))
+        taken += pool.each(work, born, done, chunk=min(_CHUNK, -(-len(born) // wanted.jobs)))
+    return taken
 
 
-def estimate(house: House | None, wanted: Wanted, progress: Progress) -> Estimate:
-    """What an import would do; nothing is written. `house` is None for a workspace that is not there yet."""
-    with workers(wanted.jobs) as pool:
-        survey = surveyed(house, wanted, pool, progress)
-    todo = [group for group in survey.groups if _longest(group)]
-    size = sum(_sizes(survey.origins, [origin for group in todo for origin in group.origins]))
-    seconds = size / _BYTES_PER_SECOND / wanted.jobs + len(todo) * _SECONDS_PER_SESSION
-    return Estimate(tuple(_expected(house, harness, survey) for harness in survey.harnesses), seconds)
+def _counted(progress: Callable[[int, int], None], before: int, total: int, done: int, _: int) -> None:
+    progress(before + done, total)
+
+
+def _at(opened: Callable[[], House], now: str) -> House:
+    return replace(opened(), now=now)
 
 
 @dataclass(slots=True)
-class _Taken:
+class Taken:
     """What became of one session; `harness` is its first source's."""
 
     token: str
@@ -158,17 +141,30 @@ class _Reading:
         return len(self.turns), self.at, self.origin.size, self.origin.path
 
 
-def _taken(opened: Callable[[], House], now: str, agent_id: str, groups: Sequence[Group]) -> list[_Taken]:
-    house = replace(opened(), now=now)
+def _taken(opened: Callable[[], House], agent_id: str, lanes: int, groups: Sequence[Group]) -> list[Taken]:
+    """Captures sessions, in several lanes side by side: while one waits for MEMORY.md the others read and redact, and
+    one render takes in all that wait."""
+    if lanes == 1 or len(groups) == 1:
+        return _lane(opened, agent_id, groups)
+    with ThreadPoolExecutor(lanes) as threads:
+        shares = threads.map(partial(_lane, opened, agent_id), [groups[lane::lanes] for lane in range(lanes)])
+        taken = {one.token: one for share in shares for one in share}
+    return [taken[group.token] for group in groups]
+
+
+def _lane(opened: Callable[[], House], agent_id: str, groups: Sequence[Group]) -> list[Taken]:
+    if not groups:
+        return []
+    house = opened()
     try:
         return [_take(house, agent_id, group) for group in groups]
     finally:
         house.close()
 
 
-def _take(house: House, agent_id: str, group: Group) -> _Taken:
+def _take(house: House, agent_id: str, group: Group) -> Taken:
     """Captures one session. Its sources are noted as imported once all of them went through."""
-    done = _Taken(group.token, group.origins[0].harness)
+    done = Taken(group.token, group.origins[0].harness)
     readings = _readings(group, done)
     chosen = _without_copies(readings)
     done.copies = len(readings) - len(chosen)
@@ -180,7 +176,7 @@ def _take(house: House, agent_id: str, group: Group) -> _Taken:
     return done
 
 
-def _readings(group: Group, done: _Taken) -> list[_Reading]:
+def _readings(group: Group, done: Taken) -> list[_Reading]:
     """The group's sources, read again: what they hold does not travel between processes."""
     found = []
     for origin in group.origins:
@@ -200,7 +196,7 @@ def _without_copies(readings: Iterable[_Reading]) -> list[_Reading]:
     return sorted(kept, key=lambda reading: (reading.at, reading.extent))
 
 
-def _attempt(house: House, agent_id: str, group: Group, reading: _Reading, done: _Taken) -> None:
+def _attempt(house: House, agent_id: str, group: Group, reading: _Reading, done: Taken) -> None:
     done.skipped.update(reading.capture.skipped)
     try:
         _capture(house, _payload(agent_id, group, reading), reading, done)
@@ -210,7 +206,7 @@ def _attempt(house: House, agent_id: str, group: Group, reading: _Reading, done:
         _fail(done, reading.origin, error.message)
 
 
-def _fail(done: _Taken, origin: Origin, reason: str) -> None:
+def _fail(done: Taken, origin: Origin, reason: str) -> None:
     done.problems.append((origin.path, reason))
     if done.status == EMPTY:
         done.status = FAILED
@@ -227,15 +223,15 @@ def _payload(agent_id: str, group: Group, reading: _Reading) -> dict[str, Any]:
     }
 
 
-def _capture(house: House, payload: Mapping[str, Any], reading: _Reading, done: _Taken) -> None:
+def _capture(house: House, payload: Mapping[str, Any], reading: _Reading, done: Taken) -> None:
     """The session's end, then each compaction that its source records."""
     if not reading.turns:
         return
     ended = request(SESSION_END, payload, agent_id=None, now=house.now)
-    if _holds_all_of(house, ended):
+    if _holds_all_of(house, ended, reading.capture):
         done.settle(UNCHANGED)
     else:
-        outcome = session_end(house, ended)
+        outcome = session_end(house, ended, reading.capture)
         done.turns += outcome.turns
         done.settle(EMPTY if outcome.reason == EMPTY else outcome.status)
     kept = keep_recorded(house, payload, ended.token, reading.capture, reading.at)
@@ -243,20 +239,20 @@ def _capture(house: House, payload: Mapping[str, Any], reading: _Reading, done: 
     done.unsummarized += kept.unsummarized
 
 
-def _holds_all_of(house: House, asked: Request) -> bool:
+def _holds_all_of(house: House, asked: Request, capture: Capture) -> bool:
     """Whether the session's captures hold every turn of a source already. Where a session has two lines of turns, the
     end of the older one would be taken for a return to it each time."""
     session = sessions.observed(house, asked.token)
     if len(session.captures) < 2:
         return False
-    source = sources.observed(asked, house.rules, house.settings, house.canon.tombstones.removed_turns())
+    source = sources.observed(asked, house.rules, house.settings, house.canon.tombstones.removed_turns(), capture)
     paths = (naming.artifact_path(stem, naming.TRANSCRIPT) for stem in session.captures)
     artifacts = filter(None, map(house.canon.artifacts.get, paths))
     held = {turn for artifact in artifacts for turn in transcript.turn_ids(artifact.body)}
     return bool(source.turns) and held.issuperset(turn.id for turn in source.turns)
 
 
-def _imported(harness: str, survey: Survey, taken: Iterable[_Taken]) -> Imported:
+def _imported(harness: str, survey: Survey, taken: Iterable[Taken]) -> Imported:
     own = [one for one in taken if one.harness == harness]
     statuses = Counter(one.status for one in own)
     origins = [origin for origin in survey.origins if origin.harness == harness]
@@ -275,38 +271,11 @@ def _imported(harness: str, survey: Survey, taken: Iterable[_Taken]) -> Imported
         turns=sum(one.turns for one in own),
         compactions=sum(one.compactions for one in own),
         unsummarized=sum(one.unsummarized for one in own),
-        problems=(*_problems(harness, survey), *(problem for one in own for problem in one.problems)),
+        problems=(*problems_of(harness, survey), *(problem for one in own for problem in one.problems)),
         skipped=dict(sorted(skipped.items())),
     )
 
 
-def _expected(house: House | None, harness: str, survey: Survey) -> Expected:
-    origins = [origin for origin in survey.origins if origin.harness == harness]
-    groups = [group for group in survey.groups if group.origins[0].harness == harness]
-    unread = {survey.unchanged[origin] for origin in origins if origin in survey.unchanged}
-    tokens = {group.token for group in groups if _longest(group)} | unread
-    return Expected(
-        harness=harness,
-        sources=len(origins),
-        unread=sum(origin in survey.unchanged for origin in origins),
-        sessions=len(tokens),
-        known=sum(house.canon.claims.has(token) for token in tokens) if house else 0,
-        empty=sum(not _longest(group) for group in groups),
-        turns=sum(map(_longest, groups)),
-        bytes=sum(_sizes(survey.origins, origins)),
-        problems=tuple(_problems(harness, survey)),
-    )
-
-
-def _problems(harness: str, survey: Survey) -> list[tuple[str, str]]:
+def problems_of(harness: str, survey: Survey) -> list[tuple[str, str]]:
+    """(path, reason) of each of a harness's sources that can't be read."""
     return [(path, reason) for own, path, reason in survey.problems if own == harness]
-
-
-def _longest(group: Group) -> int:
-    return max(sighting.turns for sighting in group.sightings)
-
-
-def _sizes(origins: Iterable[Origin], chosen: Iterable[Origin]) -> list[int]:
-    """The size of each chosen source; a file that holds many sessions is shared out among them."""
-    sharing = Counter(origin.path for origin in origins)
-    return [origin.size // sharing[origin.path] for origin in chosen]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from lineage.errors import LineageError
 from lineage.harness import ADAPTERS, Found
+from lineage.store.platform import expanded
 
 _SHORT_ID = 8
 
@@ -35,9 +36,9 @@ def located(machine: Machine, harness: str, session: str, given: str | None) -> 
 def _file(given: str) -> Path | None:
     """The regular file of that name; None where there is none, or where that is no name of a file."""
     try:
-        path = Path(given).expanduser()
+        path = expanded(given)
         return path if path.is_file() else None
-    except (OSError, ValueError, RuntimeError):
+    except (OSError, ValueError):
         return None
 
 

@@ -5,11 +5,11 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lineage.errors import LineageError
 
@@ -23,22 +23,42 @@ Result = TypeVar("Result")
 class Workers:
     """Processes that wait for work; without a pool this process does it itself."""
 
-    pool: ProcessPoolExecutor | None = None
+    pool: Executor | None = None
 
     def each(
         self,
         work: Callable[[Sequence[Item]], list[Result]],
         items: Sequence[Item],
         progress: Callable[[int, int], None],
+        *,
+        chunk: int = _CHUNK,
     ) -> list[Result]:
-        """The result of every item, in the items' order. `work` takes a few at a time, and can be pickled, as can what
-        it takes, gives and raises. `progress` is told how many of how many are done."""
-        chunks = [items[start : start + _CHUNK] for start in range(0, len(items), _CHUNK)]
+        """The result of every item, in the items' order. `work` takes `chunk` at a time, and can be pickled, as can
+        what it takes, gives and raises. `progress` is told how many of how many are done."""
+        chunks = [items[start : start + chunk] for start in range(0, len(items), chunk)]
         found: list[Result] = []
         for results in self.pool.map(work, chunks) if self.pool and len(chunks) > 1 else map(work, chunks):
             found += results
             progress(len(found), len(items))
         return found
+
+
+class _Processes(Executor):
+    """Processes that begin with the first work that there is for them: a few files need none."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._pool: ProcessPoolExecutor | None = None
+
+    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self._jobs, mp_context=context, initializer=_begin)
+        return self._pool.submit(fn, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        if self._pool:
+            self._pool.shutdown(wait, cancel_futures=cancel_futures)
 
 
 @contextmanager
@@ -47,7 +67,7 @@ def workers(jobs: int) -> Iterator[Workers]:
     if jobs == 1:
         yield Workers()
         return
-    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_begin)
+    pool = _Processes(jobs)
     try:
         yield Workers(pool)
     except BrokenProcessPool as error:

@@ -24,7 +24,7 @@ from lineage.pipeline.house import CAPTURED, House, Outcome
 from lineage.pipeline.incoming.checkpointing import begun, checkpoint, offer
 from lineage.pipeline.incoming.locating import Machine, belonging, located
 from lineage.pipeline.incoming.settling import settled
-from lineage.pipeline.upkeep.recovery import resume, run
+from lineage.pipeline.upkeep.resuming import resume, run
 from lineage.store import StoreAway
 from lineage.telemetry import Seen
 
@@ -37,7 +37,7 @@ _MADE = "The harness kept no summary of this compaction; lineage made this one f
 class Drained:
     """What the worker did: outcomes by status, payloads that say nothing by reason, and what went wrong. `started` says
     that a session began: the time to sweep. `left` are signals for which no time was left, `unkept` counts checkpoints
-    that could not be made, by reason."""
+    that could not be made, by reason; `embedded` counts passages, `unembedded` says why not more."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     ignored: Counter[str] = field(default_factory=Counter)
@@ -47,6 +47,8 @@ class Drained:
     started: bool = False
     left: int = 0
     unkept: Counter[str] = field(default_factory=Counter)
+    embedded: int = 0
+    unembedded: str = ""
 
 
 def drain(house: House, machine: Machine, *, may_go_on: Callable[[], bool] = lambda: True) -> Drained:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
+from typing import TYPE_CHECKING
 
 from lineage.core import naming
 from lineage.core.book import Book, Part
@@ -16,14 +17,15 @@ from lineage.core.entry import DERIVED, HAND
 from lineage.core.identity import DEFAULT_AGENT, TOKEN, checked_agent, session_token
 from lineage.core.privacy import may_reach, session_scope
 from lineage.core.times import day, shifted
-from lineage.extract.folding import is_dense, tokens
 from lineage.harness.projects import project_of
-from lineage.index import EntryRow, RecalledSession
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.projects import project_folder, project_key
 from lineage.pipeline.knowledge.said import Knowledge, Known, ranked, tasks
 from lineage.pipeline.reading import readable_at
 from lineage.projection import Block, Item, Recollection, assemble
+
+if TYPE_CHECKING:
+    from lineage.index import EntryRow, RecalledSession
 
 _REMEMBERED = ("preference", "decision", "note", "fact")
 _OF_A_PROJECT = ("note", "context", "fact", "project")
@@ -118,22 +120,24 @@ class _Gathering:
     def _said(self, scopes: Iterable[str], *kinds: str) -> list[Known]:
         return ranked(known for scope in scopes for known in self._knowledge.said(scope, *kinds))
 
-    def _may_show(self, row: RecalledSession) -> bool:
+    def _may_show(self, row: "RecalledSession") -> bool:
         return row.session_token != self._asked.token and row.session_token not in self._knowledge.removed
 
-    def _of_the_project(self, rows: list[RecalledSession]) -> list[RecalledSession]:
+    def _of_the_project(self, rows: "list[RecalledSession]") -> "list[RecalledSession]":
         """Those of the project, all where none is given. A bare name is the project of that path, if there is any, else
         the one with that folder."""
         if not self._project:
             return rows
         key = project_key(self._project)
-        same = [row for row in rows if row.project and project_key(row.project) == key]
+        keys = {path: project_key(path) for path in {row.project for row in rows if row.project}}
+        same = [row for row in rows if row.project and keys[row.project] == key]
         if same or key != self._folder:
             return same
-        named = {row.project: project_folder(self._house, row.project) for row in rows if row.project}
-        return [row for row in rows if row.project and named[row.project] == self._folder]
+        paths = {row.project for row in rows if row.project}
+        named = {path for path in paths if project_folder(self._house, path) == self._folder}
+        return [row for row in rows if row.project in named]
 
-    def _handoff(self, sessions: Sequence[RecalledSession], others: Set[str]) -> Known | None:
+    def _handoff(self, sessions: "Sequence[RecalledSession]", others: Set[str]) -> Known | None:
         """The newest handoff that no session of another project left, unless more than the session that left it ended
         since: then it is history."""
         left = (known for known in self._handoffs if others.isdisjoint(naming.tokens_in(known.entry.origin or "")))
@@ -142,7 +146,7 @@ class _Gathering:
             return None
         return newest
 
-    def _captured(self, row: RecalledSession) -> list[Item]:
+    def _captured(self, row: "RecalledSession") -> list[Item]:
         """What stands for a handoff that nobody wrote: the sentence of the last capture, and its summary line by line.
         (lessons: 30)"""
         items = [Item(row.memory_sentence, DERIVED, day(row.membership_ts), row.summary_path)]
@@ -155,21 +159,20 @@ class _Gathering:
         return items + [Item(line) for line in lines if line.strip() and not line.startswith("# ")]
 
     def _relevant(
-        self, rows: Sequence[EntryRow], sessions: Sequence[RecalledSession], handoff: Known | None
+        self, rows: "Sequence[EntryRow]", sessions: "Sequence[RecalledSession]", handoff: Known | None
     ) -> list[Known]:
         """Decisions and lessons, best first: what the query finds. Without a query, those of project and agent too,
         ranked by the words that they share with the last session, then by age."""
         found = list(filter(None, map(self._found, rows)))
         if not self._asked.query:
-            in_use = self._said(self._scopes, *_RELEVANT) + self._said([GLOBAL], "lesson")
+            found = [*self._said(self._scopes, *_RELEVANT), *self._said([GLOBAL], "lesson"), *found]
             last = handoff.text if handoff else sessions[0].memory_sentence if sessions else ""
-            words = _words(f"{self._folder or ''} {last}")
-            newest = sorted({k.entry.id: k for k in (*in_use, *found)}.values(), key=_age, reverse=True)
-            found = sorted(newest, key=lambda known: -len(words & _words(known.text)))
+            newest = sorted({known.entry.id: known for known in found}.values(), key=_age, reverse=True)
+            found = _by_shared_words(newest, f"{self._folder or ''} {last}")
         shown = {known.entry.id for known in self._knowledge.said(GLOBAL, *_REMEMBERED)}
         return [known for known in found if known.entry.id not in shown]
 
-    def _found(self, row: EntryRow) -> Known | None:
+    def _found(self, row: "EntryRow") -> Known | None:
         """The entry of a row as its file has it now."""
         known = self._knowledge.in_force(BookRef(row.scope, row.kind, row.shelf))
         return next((one for one in known if one.entry.id == row.id), None)
@@ -200,7 +203,7 @@ class _Gathering:
         )
         return [Item(found.title), *messages]
 
-    def _recent(self, sessions: Sequence[RecalledSession]) -> list[Item]:
+    def _recent(self, sessions: "Sequence[RecalledSession]") -> list[Item]:
         return [
             Item(row.memory_sentence, about=day(row.membership_ts), link=row.summary_path)
             for row in sessions[:_MOST_RECENT]
@@ -257,6 +260,16 @@ def _age(known: Known) -> tuple[str, str]:
     return known.at, known.entry.id
 
 
+def _by_shared_words(found: Sequence[Known], text: str) -> list[Known]:
+    """The entries that share most words with a text first."""
+    if len(found) < 2:
+        return list(found)
+    words = _words(text)
+    return sorted(found, key=lambda known: -len(words & _words(known.text)))
+
+
 def _words(text: str) -> frozenset[str]:
     """The words by which two texts are compared; short ones say little, but in scripts without spaces."""
+    from lineage.extract.folding import is_dense, tokens  # noqa: PLC0415  (only where there are entries to compare)
+
     return frozenset(word for word in tokens(text) if len(word) >= _SHORTEST_WORD or is_dense(word))

@@ -33,18 +33,19 @@ class Learned:
         return {"kept": self.kept, "pending": self.pending, "dropped": dict(sorted(self.dropped.items()))}
 
 
-def learn(house: House, artifact: Artifact, proposals: Proposals) -> Learned:
+def learn(house: House, artifact: Artifact, proposals: Proposals, found: Sequence[Candidate] | None = None) -> Learned:
     """Learns from the transcript of a capture, and from what a language model proposed of it. The caller holds the
-    session's mutex.
+    session's mutex; who made the transcript knows the candidates that are `found` in its turns.
 
     Nothing is learned of temp and test sessions, of one that was removed, and where `knowledge.extract` is off.
     """
     token = artifact.identity.token
     if not (house.settings.knowledge.extract and is_visible(artifact)) or house.canon.tombstones.has(token):
         return Learned()
-    turns = transcript.parsed(artifact.body)
+    if found is None:
+        found = extract(transcript.parsed(artifact.body))
     learned = Learned(dropped=proposals.dropped)
-    for via, candidates in ((HEURISTIC, extract(turns)), (MODEL, proposals.candidates)):
+    for via, candidates in ((HEURISTIC, found), (MODEL, proposals.candidates)):
         if candidates:
             learned = _together(learned, _kept(house, artifact, via, candidates))
     return learned

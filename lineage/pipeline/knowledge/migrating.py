@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from lineage.core.book import superseded
 from lineage.core.book_paths import CURATED, GLOBAL, PENDING, BookRef
@@ -98,6 +99,18 @@ class Source:
     def is_whole(self) -> bool:
         """Whether nothing of it was left out."""
         return not self.problem and not self.counts[TOO_MANY]
+
+    def as_json(self) -> dict[str, Any]:
+        """The file as one JSON object: counts by state, redactions by rule, and every entry by its line."""
+        keys = ("line", "scope", "kind", "state", "reason")
+        return {
+            "path": self.path,
+            "skipped": self.skipped or None,
+            "problem": self.problem or None,
+            "counts": {state: self.counts[state] for state in STATES},
+            "redactions": dict(sorted(self.redactions.items())),
+            "entries": [{key: getattr(one, key) or None for key in keys} for one in self.taken],
+        }
 
 
 _Noted = tuple[str, str, tuple[str, ...]]

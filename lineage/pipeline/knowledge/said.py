@@ -85,8 +85,10 @@ class Knowledge:
 
     def _redacted(self, book: Book) -> Book:
         """What a hand wrote may hold a secret too: none is shown, in MEMORY.md or in a prompt. (lessons: 44)"""
-        clean = self._house.sanitizer().text
         whole = "".join(part.raw for part in book.parts)
+        if not whole.strip():
+            return book
+        clean = self._house.sanitizer().text
         return book if clean(whole) == whole else redacted(book, clean, by_hand=True)
 
     def said(self, scope: str, *kinds: str) -> list[Known]:

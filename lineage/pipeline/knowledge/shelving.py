@@ -11,7 +11,6 @@ from lineage.core.book_paths import BOOKS, CURATED, CURATED_PATH, GLOBAL, BookRe
 from lineage.core.privacy import session_scope
 from lineage.errors import IndexAway, WorkspaceError
 from lineage.index import Shelf, Shelves
-from lineage.pipeline.behind import fall_behind
 from lineage.pipeline.house import House
 from lineage.store import read_or_none
 
@@ -40,6 +39,8 @@ def shelve(house: House, refs: Iterable[BookRef]) -> None:
         try:
             house.index.shelve(read_books(house, (house.canon.books.shelves(*book) for book in books)))
         except IndexAway as error:
+            from lineage.pipeline.behind import fall_behind  # noqa: PLC0415  (servers are there as a rule)
+
             fall_behind(house, error)
 
 

@@ -6,14 +6,14 @@ from lineage.canon.bundles import SUFFIX, holding
 from lineage.core import naming
 from lineage.core.documents import Tombstone, parsed_as
 from lineage.core.identity import DEFAULT_AGENT
-from lineage.core.job import Job
+from lineage.core.job import REMOVAL, Job
 from lineage.core.mirror_plan import owners
 from lineage.errors import FormatError
 from lineage.pipeline.capture.session import exclusively
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.forgetting import taught
 from lineage.pipeline.upkeep.reindexing import ensure_indexed
-from lineage.pipeline.upkeep.removal import REMOVAL, finish_removal
+from lineage.pipeline.upkeep.removal import finish_removal
 from lineage.store import ExistsError, read_or_none
 
 

@@ -14,8 +14,9 @@ from lineage.pipeline.mirroring.burying import bury, removed_in
 from lineage.pipeline.mirroring.carrying import Carrier, Counts
 from lineage.pipeline.mirroring.journal import Journal
 from lineage.pipeline.mirroring.sides import CLAIMS, HERE, THERE, Sides
-from lineage.pipeline.upkeep.recovery import recover, resume
+from lineage.pipeline.upkeep.recovery import recover
 from lineage.pipeline.upkeep.reindexing import SuddenLoss, reindex
+from lineage.pipeline.upkeep.resuming import resume
 from lineage.store import ConflictError, StoreAway
 
 _MOST_PASSES = 5

@@ -10,40 +10,21 @@ from itertools import groupby
 
 from lineage.core import naming
 from lineage.core.documents import Artifact, Manifest
-from lineage.core.job import Job
-from lineage.core.request import COMPACTION, Request, request
-from lineage.errors import EngineMissing, FormatError, LineageError
-from lineage.pipeline.archive.archiving import ARCHIVING, finish_archiving
-from lineage.pipeline.behind import away
-from lineage.pipeline.bundles.bundling import finish_import
-from lineage.pipeline.bundles.unspooling import IMPORT
+from lineage.errors import FormatError
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture.carrying_out import carry_out
-from lineage.pipeline.capture.compaction import compaction
 from lineage.pipeline.capture.session import Session
-from lineage.pipeline.capture.session_end import session_end
-from lineage.pipeline.house import House, Outcome
+from lineage.pipeline.house import House
 from lineage.pipeline.reading import readable_at
 from lineage.pipeline.upkeep.reindexing import Report, reindex
-from lineage.pipeline.upkeep.removal import REMOVAL, finish_removal
-from lineage.pipeline.upkeep.resanitizing import RESANITIZE, finish_resanitizing
-from lineage.store import BusyError
-
-UNSENTENCED = ("", "")
-"""The sentence of a job that nobody has looked into yet."""
-
-_WITHOUT_ENGINE = "run `pip install google-re2`, then `lineage recover`"
+from lineage.pipeline.upkeep.resuming import Resumed, resume
 
 
 @dataclass(slots=True)
-class Recovered:
-    """What a recovery finished: artifacts by path; `waiting` are jobs whose source cannot be read, with the reason;
-    `collected` counts files that dead writers left behind."""
+class Recovered(Resumed):
+    """What a recovery did besides: `collected` counts files that dead writers left behind, `merged` are sessions whose
+    second manifest a sync had brought."""
 
-    finished: list[str] = field(default_factory=list)
-    removals: list[str] = field(default_factory=list)
-    resanitized: list[str] = field(default_factory=list)
-    waiting: list[tuple[str, str]] = field(default_factory=list)
     collected: int = 0
     merged: list[str] = field(default_factory=list)
     report: Report = field(default_factory=Report)
@@ -60,83 +41,6 @@ def recover(house: House) -> Recovered:
             _finish_session(house, token, names, done)
     done.report = reindex(house, confirmed=True)
     return done
-
-
-def run(house: House, asked: Request) -> Outcome:
-    """One of the spec's two flows as commands run it: first what others left unfinished, then what is asked.
-
-    Where the redaction engine is missing nothing is captured and nothing is lost: what was asked waits in the spool.
-    """
-    try:
-        resume(house, spare=asked.token)
-        return _flow(house, asked)
-    except EngineMissing as error:
-        house.canon.spool.put(sessions.job_of(asked, UNSENTENCED))
-        raise EngineMissing(f"{error.message}; the session waits in the spool", hint=_WITHOUT_ENGINE) from error
-
-
-def resume(house: House, done: Recovered | None = None, *, wait: bool = False, spare: str | None = None) -> Recovered:
-    """Finishes what the spool says is unfinished: cheap where it is empty. Sessions that somebody works on right now
-    are left to them, unless `wait` says otherwise; so is the session whose token is `spare`. While the index is away,
-    all of it waits."""
-    done = done or Recovered()
-    pending = house.canon.spool.pending()
-    unreachable = away(house) if pending else None
-    if unreachable:
-        done.waiting += [(job.name, unreachable.message) for job in pending]
-        return done
-    for job in pending:
-        if job.token == spare and job.flow not in (REMOVAL, RESANITIZE, IMPORT):
-            continue
-        try:
-            with sessions.exclusively(house, job.token, wait=wait):
-                _finish_job(house, job, done)
-            _replay(house, job, done)
-        except BusyError:
-            continue
-        except FormatError as error:
-            done.waiting.append((job.name, error.message))
-    return done
-
-
-def _finish_job(house: House, job: Job, done: Recovered) -> None:
-    """What a job has written already is completed from the files."""
-    if job.flow == REMOVAL:
-        finish_removal(house, job)
-        done.removals.append(job.token)
-        return
-    if job.flow == IMPORT:
-        done.finished += finish_import(house, job)
-        return
-    if job.flow == ARCHIVING:
-        finish_archiving(house, job)
-        return
-    if house.canon.tombstones.has(job.token):
-        house.canon.spool.clear(job)
-        return
-    if job.flow == RESANITIZE:
-        finish_resanitizing(house, job)
-        done.resanitized.append(job.token)
-        return
-    session = sessions.observed(house, job.token)
-    done.finished += [artifact.path for artifact in sessions.finish_interrupted(house, session)]
-
-
-def _replay(house: House, job: Job, done: Recovered) -> None:
-    """A job that had written nothing yet is run again from its payload. Where its source is gone, it waits."""
-    if job.name not in {known.name for known in house.canon.spool.pending(job.token)}:
-        return
-    try:
-        asked = request(job.flow, job.payload, agent_id=None, now=job.captured_at)
-        outcome = _flow(house, asked)
-    except LineageError as error:
-        done.waiting.append((job.name, error.message))
-        return
-    done.finished += [path for path in (outcome.transcript_path, outcome.compaction_path) if path]
-
-
-def _flow(house: House, asked: Request) -> Outcome:
-    return compaction(house, asked) if asked.flow == COMPACTION else session_end(house, asked)
 
 
 def _by_token(house: House) -> Iterable[tuple[str, list[naming.Name]]]:

@@ -4,7 +4,8 @@ Disk wins: rows are added, changed and dropped until they are those of the files
 Cut off at any point, the next run goes on where this one ended.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,16 +13,18 @@ from lineage.core import naming
 from lineage.core.documents import Manifest
 from lineage.errors import FormatError, LineageError
 from lineage.index import Row
+from lineage.pipeline import embedding
 from lineage.pipeline.behind import made_good, marks
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.shelving import shelve_all
 from lineage.pipeline.publishing import Published, publish_all
 from lineage.pipeline.reading import named_by, row_at
+from lineage.pipeline.upkeep.rebuilding import Progress, rebuild
+from lineage.store import Entry
 
 _BATCH = 1000
-
-Progress = Callable[[int, int], None]
-"""Called with (done, total) files."""
+_REBUILT_ASIDE = 1000  # files; an index of fewer is filled where it lies
+_MANIFEST, _TOKEN = f"--{naming.MANIFEST}.md", 16  # how a manifest's name ends, behind a token of so many characters
 
 
 class SuddenLoss(LineageError):
@@ -66,17 +69,19 @@ class _Diff:
     gone: list[str]
     lost: int
     unchanged: int
-    present: frozenset[str]
 
 
-def reindex(house: House, *, confirmed: bool = False, progress: Progress | None = None) -> Report:
-    """Makes the rows those of the files, rebuilds lost claims and renders MEMORY.md.
+def reindex(
+    house: House, *, confirmed: bool = False, progress: Progress | None = None, executor: Executor | None = None
+) -> Report:
+    """Makes the rows those of the files, rebuilds lost claims and renders MEMORY.md. An `executor` does the reading
+    where all rows are made anew.
 
     Raises SuddenLoss, having changed nothing, where more than half of the rows would go and `confirmed` is False.
     """
     missing = marks(house.canon)
-    report, present = _synchronized(house, confirmed=confirmed, progress=progress)
-    report.claims_rebuilt = _rebuild_claims(house, present)
+    report, listed = _synchronized(house, confirmed=confirmed, progress=progress, executor=executor)
+    report.claims_rebuilt = _rebuild_claims(house, listed)
     report.published = publish_all(house)
     made_good(house.canon, missing)
     return report
@@ -96,17 +101,22 @@ def ensure_indexed(house: House) -> None:
         reindex(house)
 
 
-def _synchronized(house: House, *, confirmed: bool, progress: Progress | None) -> tuple[Report, frozenset[str]]:
-    """What was done, and the keys that are there."""
+def _synchronized(
+    house: House, *, confirmed: bool, progress: Progress | None, executor: Executor | None = None
+) -> tuple[Report, list[Entry]]:
+    """What was done, and what lies in `memory/`."""
     report = Report(problems=sorted(house.canon.archives.damaged().items()))
-    diff = _diff(house, report)
+    if house.index.is_new:
+        _rebuild(house, executor, progress, report)
+    listed = list(house.canon.store.list(naming.MEMORY))
+    diff = _diff(house, listed, report)
     known = diff.unchanged + diff.lost + sum(change.sha256 is not None for change in diff.fresh)
     if not confirmed and diff.lost * 2 > known:
         raise SuddenLoss(
             f"{diff.lost} of {known} indexed files are gone from the workspace",
             hint="if they are meant to be gone: `lineage reindex --yes`; else bring the folder back first",
         )
-    report.unchanged = diff.unchanged
+    report.unchanged = max(0, diff.unchanged - report.added)  # what was rebuilt is as it was a moment ago
     for start in range(0, len(diff.fresh), _BATCH):
         take_in(house, diff.fresh[start : start + _BATCH], report)
         if progress:
@@ -114,31 +124,60 @@ def _synchronized(house: House, *, confirmed: bool, progress: Progress | None) -
     house.index.remove(diff.gone)
     report.dropped += len(diff.gone)
     take_in_books(house, report)
-    report.broken = [link for link in report.broken if link[1] not in diff.present]
+    if report.broken:
+        present = {entry.key for entry in listed}
+        report.broken = [link for link in report.broken if link[1] not in present]
     house.index.complete()
-    return report, diff.present
+    prune_vectors(house)
+    return report, listed
 
 
-def _diff(house: House, report: Report) -> _Diff:
-    removed = house.canon.tombstones.tokens()
-    known = {item.path: item for item in house.index.known()}
-    fresh, unchanged, present = [], 0, set()
-    for entry in house.canon.store.list(naming.MEMORY):
-        name = naming.parse_path(entry.key)
-        present.add(entry.key)
-        if name is None:
-            if not entry.key.startswith((naming.CLAIMS, naming.TOMBSTONES)):
-                report.strays.append(entry.key)
-        elif name.token in removed:
-            report.buried.append(entry.key)
-        else:
-            row = known.pop(entry.key, None)
-            if row and row.stamp == entry.stamp:
-                unchanged += 1
-            else:
-                fresh.append(Change(entry.key, entry.stamp, row.sha256 if row else None))
-    lost = sum(removed.isdisjoint(naming.tokens_in(path)) for path in known)
-    return _Diff(fresh, sorted(known), lost, unchanged, frozenset(present))
+def prune_vectors(house: House) -> None:
+    """Leaves no vector of what the rows don't say any more, nor its bytes."""
+    if embedding.prune(house):
+        embedding.scrub(house)
+
+
+def _rebuild(house: House, executor: Executor | None, progress: Progress | None, report: Report) -> None:
+    """Makes many rows at once. What changes meanwhile is found by the comparison that follows. Of several who find an
+    index without rows one makes them."""
+    with house.canon.store.mutex("reindex"):
+        if house.index.is_complete():
+            return
+        removed = house.canon.tombstones.tokens()
+        keys = (entry.key for entry in house.canon.store.list(naming.MEMORY))
+        paths = [key for key in keys if (name := naming.parse_path(key)) and name.token not in removed]
+        if len(paths) >= _REBUILT_ASIDE:
+            built = rebuild(house, paths, executor, progress)
+            report.added, report.broken = built.rows, built.named
+            _forget(house, house.canon.tombstones.tokens() - removed)
+
+
+def _diff(house: House, listed: Sequence[Entry], report: Report) -> _Diff:
+    """Compares names and stamps. What is as it was is neither read nor looked at again."""
+    removed, known = house.canon.tombstones.tokens(), house.index.stamps()
+    changed = [entry for entry in listed if entry not in known]
+    buried = {entry for entry in listed if not removed.isdisjoint(naming.tokens_in(entry.key))} if removed else set()
+    buried = {entry for entry in buried if naming.parse_path(entry.key)}
+    report.buried += sorted(entry.key for entry in buried)
+    unchanged = len(listed) - len(changed) - len(buried & known)
+    files = [entry for entry in changed if entry not in buried and _is_ours(entry.key, report)]
+    gone = {path for path, _ in known.difference(listed) | (buried & known)} if unchanged < len(known) else set()
+    hashes = house.index.hashes(entry.key for entry in files if entry.key in gone)
+    gone -= hashes.keys()
+    lost = sum(removed.isdisjoint(naming.tokens_in(path)) for path in gone)
+    fresh = [Change(entry.key, entry.stamp, hashes.get(entry.key)) for entry in files]
+    return _Diff(fresh, sorted(gone), lost, unchanged)
+
+
+def _is_ours(key: str, report: Report) -> bool:
+    """Whether a file that has no row yet is to have one; what lies there and is nobody's is a stray."""
+    if key.startswith((naming.CLAIMS, naming.TOMBSTONES)):
+        return False
+    if naming.parse_path(key) is None:
+        report.strays.append(key)
+        return False
+    return True
 
 
 def take_in(house: House, changes: Iterable[Change], report: Report) -> None:
@@ -158,7 +197,7 @@ def take_in(house: House, changes: Iterable[Change], report: Report) -> None:
     house.index.upsert(rows)
     house.index.restamp(stamps)
     house.index.remove(gone)
-    _forget_buried(house, rows)
+    _forget(house, house.canon.tombstones.tokens() & {row.session_token for row in rows})
 
 
 def take_in_books(house: House, report: Report) -> None:
@@ -169,10 +208,9 @@ def take_in_books(house: House, report: Report) -> None:
     report.problems += sorted(found.problems.items())
 
 
-def _forget_buried(house: House, rows: Iterable[Row]) -> None:
+def _forget(house: House, buried: Collection[str]) -> None:
     """Drops rows of sessions that were removed while their files were read: the removal dropped its rows before."""
-    buried = house.canon.tombstones.tokens() & {row.session_token for row in rows}
-    for token in buried:
+    for token in sorted(buried):
         house.index.forget(token)
     if buried:
         house.index.scrub()
@@ -192,14 +230,23 @@ def _row(house: House, change: Change, report: Report) -> Row | None:
     return row
 
 
-def _rebuild_claims(house: House, present: Collection[str]) -> int:
+def _rebuild_claims(house: House, listed: Iterable[Entry]) -> int:
     """A lost claim is rebuilt from the session's oldest manifest. (format: Identity)"""
+    keys = [entry.key for entry in listed]
+    claims = {key for key in keys if key.startswith(naming.CLAIMS)}
+    if all(_claim_of(key) in claims for key in keys if key.endswith(_MANIFEST)):
+        return 0
     rebuilt = 0
     for path in house.index.oldest_manifests():
         name = naming.parse_path(path)
-        if name and naming.claim_path(name.token) not in present:
+        if name and naming.claim_path(name.token) not in claims:
             manifest = house.canon.manifests.get(name.stem)
             if manifest:
                 house.canon.claims.claim(manifest.identity, name.stem)
                 rebuilt += 1
     return rebuilt
+
+
+def _claim_of(manifest: str) -> str:
+    token = manifest.removesuffix(_MANIFEST)[-_TOKEN:]
+    return naming.claim_path(token)

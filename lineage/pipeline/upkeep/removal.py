@@ -14,10 +14,11 @@ from lineage.core.archive import ARCHIVE
 from lineage.core.book_paths import ref_of
 from lineage.core.documents import Artifact, Manifest, Tombstone
 from lineage.core.identity import DEFAULT_AGENT, TOKEN, session_token
-from lineage.core.job import Job
+from lineage.core.job import REMOVAL, Job
 from lineage.core.links import one_line
 from lineage.errors import FormatError, NotFoundError, WorkspaceError
 from lineage.harness.signals import signal
+from lineage.pipeline import embedding
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.forgetting import Taught, forget_taught, own_books, taught, text_without
@@ -25,8 +26,6 @@ from lineage.pipeline.lookup import resolve
 from lineage.pipeline.publishing import projected_agents, publish_all
 from lineage.pipeline.reading import readable_at
 from lineage.store import read_or_none
-
-REMOVAL = "remove"
 
 _AGAIN = "what came back goes with `lineage remove {} --again`"
 
@@ -107,9 +106,10 @@ def finish_removal(house: House, job: Job) -> tuple[list[str], int]:
     spooled = house.canon.spool.discard(job.token) + _discarded_signals(house, job.token)
     spooled += house.canon.checkpoints.discard(job.token)
     house.canon.blocks.clear()
-    rows = house.index.forget(job.token) + house.telemetry.forget(job.token)
+    rows = house.index.forget(job.token) + house.telemetry.forget(job.token) + embedding.prune(house)
     publish_all(house)
     house.index.scrub()
+    embedding.scrub(house)
     house.telemetry.scrub()
     house.canon.store.tidy()
     house.canon.spool.clear(job)
@@ -268,4 +268,11 @@ def _out_of_reach(house: House, target: _Target) -> list[str]:
         f"the transcript that {target.harness or 'the harness'} keeps itself{where}",
         *house.canon.store.out_of_reach(),
         *house.index.out_of_reach(),
+        *_sent_away(house),
     ]
+
+
+def _sent_away(house: House) -> list[str]:
+    """Where passages were sent to be embedded, as far as this machine's configuration still says."""
+    place = house.embedding.embedder.place if house.embedding else ""
+    return [f"what {place} kept of the redacted passages that it embedded"] if place else []

@@ -16,20 +16,19 @@ from lineage.core import naming
 from lineage.core.book import redacted
 from lineage.core.book_paths import BookRef
 from lineage.core.documents import Artifact, Manifest, parsed_as, serialized
-from lineage.core.job import Job
+from lineage.core.job import RESANITIZE, Job
 from lineage.core.redaction import resanitized
 from lineage.core.replacement import Replacement
 from lineage.core.sanitizer import Sanitizer
 from lineage.errors import FormatError
 from lineage.index import Row
+from lineage.pipeline import embedding
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.shelving import shelve
 from lineage.pipeline.publishing import publish_all
 from lineage.pipeline.reading import named_by, row_at
 from lineage.store import read_or_none
-
-RESANITIZE = "resanitize"
 
 
 @dataclass(slots=True)
@@ -163,6 +162,8 @@ def _finish(house: House, jobs: list[Job]) -> None:
     publish_all(house)
     house.canon.blocks.clear()
     house.index.scrub()
+    embedding.prune(house)
+    embedding.scrub(house)
     house.canon.store.tidy()
     for job in jobs:
         house.canon.spool.clear(job)

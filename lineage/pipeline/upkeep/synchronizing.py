@@ -18,7 +18,7 @@ from lineage.index import Known
 from lineage.pipeline.behind import marks
 from lineage.pipeline.house import House
 from lineage.pipeline.publishing import publish_all
-from lineage.pipeline.upkeep.reindexing import Change, Report, reindex, take_in, take_in_books
+from lineage.pipeline.upkeep.reindexing import Change, Report, prune_vectors, reindex, take_in, take_in_books
 from lineage.store import Entry
 
 OVERLAP_DAYS = 2
@@ -86,6 +86,7 @@ def _recent(house: House, after: str) -> Report | None:
     take_in_books(house, report)
     if report.added or report.changed or report.dropped or report.books:
         report.published = publish_all(house)
+        prune_vectors(house)
     return report
 
 

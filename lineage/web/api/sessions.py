@@ -6,13 +6,13 @@ from typing import Any
 
 from lineage.core.request import COMPACTION, SESSION_END, request
 from lineage.errors import InvalidInput
+from lineage.pipeline.finding import find
 from lineage.pipeline.house import REFUSED, House
 from lineage.pipeline.incoming.saving import newest, save
 from lineage.pipeline.knowledge.context import Asked, context
 from lineage.pipeline.knowledge.said import Knowledge
-from lineage.pipeline.lookup import search
-from lineage.pipeline.upkeep.recovery import run
 from lineage.pipeline.upkeep.removal import remove
+from lineage.pipeline.upkeep.resuming import run
 from lineage.pipeline.viewing import KINDS, activity, file_of, turn_page, view
 from lineage.web import shapes
 from lineage.web.routes import GET, LARGE, POST, Call, Parameter, Reply, Route
@@ -49,8 +49,9 @@ def _file(house: House, call: Call) -> Any:
 
 def _search(house: House, call: Call) -> Any:
     query = call.text("q")
-    found = search(house, query, call.agent, call.values["limit"])
-    return {"query": query, "results": [shapes.hit(hit) for hit in found]}
+    found = find(house, query, call.agent, call.values["limit"])
+    hits = [shapes.hit(hit) for hit in found.hits]
+    return {"query": query, "mode": found.mode, "notes": list(found.notes), "results": hits}
 
 
 def _context(house: House, call: Call) -> Any:
@@ -190,7 +191,10 @@ ROUTES = (
             Parameter(name="q", about="The query, as `lineage search` takes it.", required=True), AGENT,
             Parameter(name="limit", about="How many at most.", kind=int, default=10, least=1, most=100),
         ),
-        answer=record({"query": TEXT, "results": listed(shapes.HIT)}), act=_search,
+        answer=record(
+            {"query": TEXT, "mode": TEXT, "notes": listed(TEXT), "results": listed(shapes.HIT)}
+        ),
+        act=_search,
     ),
     Route(
         method=GET, path="/context", name="getContext", about="What a new session is told, within a budget of tokens.",

@@ -7,8 +7,9 @@ from urllib.parse import urlencode
 from lineage.core.privacy import session_scope
 from lineage.errors import InvalidInput, NotFoundError
 from lineage.index import SessionRow
+from lineage.pipeline.finding import find
 from lineage.pipeline.house import House
-from lineage.pipeline.lookup import search, status
+from lineage.pipeline.lookup import status
 from lineage.pipeline.upkeep.removal import remove
 from lineage.pipeline.viewing import KINDS, activity, file_of, turn_page, view
 from lineage.web import pictures, shapes
@@ -92,8 +93,10 @@ def _file(house: House, call: Call) -> Shown:
 
 def _search(house: House, call: Call) -> Shown:
     query = call.text("q")
-    hits = search(house, query, call.agent, MOST_FOUND) if query.strip() else []
-    return Shown("search.html", {"query": query, "hits": [shapes.hit(hit) for hit in hits]})
+    if not query.strip():
+        return Shown("search.html", {"query": query, "hits": [], "notes": []})
+    found = find(house, query, call.agent, MOST_FOUND)
+    return Shown("search.html", {"query": query, "hits": [shapes.hit(hit) for hit in found.hits], "notes": found.notes})
 
 
 def _status(house: House, _: Call) -> Shown:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lineage.app.model import machine_file, provider_of, read_machine_settings
+from lineage.app import machine_file, open_house
+from lineage.app.model import provider_of, read_machine_settings
 from lineage.config import parsed
 from lineage.config.machine import MachineSettings, ModelSettings, machine_settings
 from lineage.errors import InvalidInput
@@ -119,6 +120,16 @@ def test_a_file_that_is_not_there_is_no_mistake_and_one_that_cannot_be_read_is(t
     assert read_machine_settings(path).model.name == "x"
     with pytest.raises(InvalidInput, match="cannot be read"):
         read_machine_settings(tmp_path)
+
+
+def test_a_file_that_cannot_even_be_looked_at_is_told_to_every_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    around = tmp_path / "lineage"
+    around.symlink_to(around)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        open_house(tmp_path / "workspace", create=True)
 
 
 def test_a_file_that_anybody_may_change_names_no_program(tmp_path: Path) -> None:

@@ -14,6 +14,12 @@ def test_normalizing_twice_changes_nothing_and_keeps_the_hash(body: str) -> None
     assert body_sha256(once) == body_sha256(body)
 
 
+@given(texts("  \r\n", "\t\n\n", " ", "\t", "\r", "\n"))
+def test_a_body_that_needs_no_change_is_told_from_one_that_does(body: str) -> None:
+    lines = body.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    assert normalized(body) == "\n".join(line.rstrip(" \t") for line in lines).rstrip("\n")
+
+
 @given(texts())
 def test_line_ends_and_trailing_space_do_not_count(body: str) -> None:
     unix = body.replace("\r\n", "\n").replace("\r", "\n")

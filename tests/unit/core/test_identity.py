@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from lineage.core.identity import TOKEN, Identity, checked_agent, checked_id, is_trial, session_token
+from lineage.core.identity import MODEL_FOLDER, TOKEN, Identity, checked_agent, checked_id, is_trial, session_token
 from lineage.errors import InvalidInput
 from tests.support.materials import well_formed
 
@@ -45,13 +45,19 @@ def test_an_id_is_stripped_and_otherwise_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "project", ["/tmp", "/tmp/x", "/private/tmp/x", "/var/folders/ab/T/x", r"C:\Users\ada\AppData\Local\Temp\x"]
-)
+    "project",
+    [
+        "/tmp", "/tmp/x", "/private/tmp/x", "/var/folders/ab/T/x", "/dev/shm/x", r"C:\Users\ada\AppData\Local\Temp\x",
+        f"/home/ada/.cache/{MODEL_FOLDER}k2", rf"D:\Scratch\{MODEL_FOLDER}k2\x",
+    ],
+)  # fmt: skip
 def test_a_session_in_a_temporary_folder_is_a_trial(project: str) -> None:
     assert is_trial(Identity("default", "s"), project)
 
 
-@pytest.mark.parametrize("project", ["/home/ada/tmp", "/tmpfiles/x", "/home/ada/tests", "/variable"])
+@pytest.mark.parametrize(
+    "project", ["/home/ada/tmp", "/tmpfiles/x", "/home/ada/tests", "/variable", "/dev/shmx", "/home/ada/lineage-model"]
+)
 def test_a_project_of_its_own_makes_no_trial_whatever_the_ids(project: str) -> None:
     assert not is_trial(Identity("default", "test-1", "tmp-1"), project)
 

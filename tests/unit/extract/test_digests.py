@@ -1,7 +1,9 @@
 """Digests: what was asked, touched, run, decided, learnt and left open."""
 
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lineage.core.transcript import Limits, clipped, parsed, rendered
@@ -112,3 +114,19 @@ def test_what_was_open_long_ago_is_not_open() -> None:
     turns = [said(USER, "TODO: write the reader's tests."), *(said(ASSISTANT, "Fine, go on.") for _ in range(4))]
     assert digest(turns[:4]).open == ("TODO: write the reader's tests.",)
     assert digest(turns).open == ()
+
+
+NAMES = re.compile(
+    r"#\d{1,6}\b|\b[A-Z][A-Z0-9]{1,9}-\d{1,6}\b|\b\w+_\w+\b|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w+"
+    r"|\b(?!e\.g\b|i\.e\b)[\w-]{1,64}\.[a-z]{1,4}\b"
+)
+"""What is a name, without regard to how long it takes to find one."""
+
+
+PIECES = ["A", "AB09ZZ", "-12", "-", "_", ".py", "e.g", "i.e", "camel", "Case", "#7", " ", "é", "\n", "0", "a" * 70]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+@example("AB09ZZ-12")
+def test_names_are_found_however_the_words_are_gone_through(text: str) -> None:
+    assert digest([Turn(USER, text)]).names == tuple(dict.fromkeys(NAMES.findall(text)))[:64]

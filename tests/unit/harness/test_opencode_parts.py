@@ -310,6 +310,7 @@ def stages(parts: list[str]) -> Iterator[tuple[list[Record], bool]]:
     yield shown, True
 
 
+@pytest.mark.slow
 @given(script=SCRIPT, new=st.booleans())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_session_that_goes_on_only_ever_adds_turns(script: list[Any], new: bool, reading: Reading) -> None:

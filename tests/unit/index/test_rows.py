@@ -16,7 +16,7 @@ from lineage.core.documents import serialized
 from lineage.core.manifest import linked
 from lineage.core.turns import Turn
 from lineage.index import Row, match_expression, row_of
-from lineage.index.schema import COLUMNS
+from lineage.index.rows import COLUMNS
 from tests.support.artifacts import AT, artifact, capture, identity, stem
 
 

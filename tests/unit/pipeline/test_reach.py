@@ -13,9 +13,8 @@ from lineage.errors import InvalidInput, NotFoundError
 from lineage.harness.callers import Caller
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.remembering import Memo, remember
-from lineage.pipeline.lookup import search
 from lineage.pipeline.reach import Reach
-from tests.support.houses import at, end, house_at, turns
+from tests.support.houses import at, end, house_at, search, turns
 
 CALLER = Caller("a harness")
 

@@ -1,15 +1,17 @@
 """Whose lease may be taken over: by what its record says of the holder.
 
-What each guard rests on: `_is_dead` and each of its conditions (machine, running, start of the process).
+What each guard rests on: `_is_dead` and each of its conditions (machine, running, start of the process); `_Patience`,
+and its check before the lease is taken.
 """
 
 import json
 import os
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from lineage.store import LocalStore, lease
+from lineage.store import LeaseUnneeded, LocalStore, lease
 from tests.support.stores import Clock, no_waiting
 
 KEY = ".lineage/locks/x.lease"
@@ -78,3 +80,34 @@ def test_another_process_namespace_of_this_machine_is_another_machine(
     store = LocalStore(tmp_path)
     machine, _, _ = str(record_of_mine(store)["holder"]).split(" ")
     assert machine.endswith(str(Path("/proc/self/ns/pid").readlink()))
+
+
+def test_who_waits_may_find_that_it_was_done(tmp_path: Path) -> None:
+    """Asked only while it has to wait: a lease that is free is taken without a question."""
+    store, asked = LocalStore(tmp_path), list[bool]()
+
+    def is_done() -> bool:
+        asked.append(len(asked) >= 2)
+        return asked[-1]
+
+    with lease(store, "x", unless=is_done) as held:
+        assert (held.generation, asked) == (1, [])
+        with pytest.raises(LeaseUnneeded), lease(store, "x", unless=is_done):
+            pass
+    assert asked == [False, False, True]
+    with lease(store, "x") as held:
+        assert held.generation == 2
+
+
+def test_who_waited_asks_once_more_before_it_takes_the_lease(tmp_path: Path) -> None:
+    store, answers = LocalStore(tmp_path), [False, True]
+    with ExitStack() as first:
+        first.enter_context(lease(store, "x"))
+
+        def is_done() -> bool:
+            first.close()
+            return answers.pop(0)
+
+        with pytest.raises(LeaseUnneeded), lease(store, "x", unless=is_done):
+            pass
+    assert answers == []

@@ -77,6 +77,7 @@ def test_what_is_older_than_a_year_is_dropped(path: Path) -> None:
         assert database.execute("select day from model_calls").fetchall() == [(DAY,)]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 50), st.integers(0, 200)), max_size=20), st.integers(0, 10), st.integers(0, 500)
 )
@@ -94,6 +95,7 @@ def test_no_sequence_of_calls_is_begun_past_a_limit(
     telemetry.close()
 
 
+@pytest.mark.slow
 def test_many_processes_together_stay_within_the_limit(tmp_path: Path) -> None:
     race(LocalStore(tmp_path), call_many, [(tmp_path,) for _ in range(6)])
     assert Telemetry(tmp_path / "runtime.db").spent(DAY).calls == 10

@@ -117,6 +117,7 @@ def test_a_folder_in_its_place_is_an_error_and_is_kept(path: Path) -> None:
     assert path.is_dir()
 
 
+@pytest.mark.slow
 def test_many_processes_that_begin_at_once_count_everything(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     race(store, count_many, [(tmp_path, who) for who in range(6)])

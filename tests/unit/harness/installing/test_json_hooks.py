@@ -66,6 +66,7 @@ def test_installing_appends_and_leaves_the_rest_alone(shape: str, text: str) -> 
     assert others == kept
 
 
+@pytest.mark.slow
 @given(text=files())
 def test_an_outdated_command_is_changed_in_its_place(text: str) -> None:
     old, marks = installed(text, JsonHooks("claude-code", events.claude_code(OTHER)))

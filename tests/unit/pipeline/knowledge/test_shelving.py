@@ -165,6 +165,7 @@ ACTION = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(actions=st.lists(ACTION, max_size=12))
 def test_rows_are_those_of_the_files_after_any_changes_and_a_look(

@@ -1,0 +1,126 @@
+"""Session ends: a transcript of 2 MB beside its floors, on a larger folder, and a transcript of a size of its own."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from pathlib import Path
+
+from benchmarks import commands, floors, plain_capture, transcripts
+from benchmarks.corpus import SEED, Corpus, midnight
+from benchmarks.launched import SanitizerClock
+from benchmarks.pairing import Pair
+from benchmarks.recording import capture_plan
+from benchmarks.words import Prose
+from lineage.pipeline.capture.session_end import session_end
+from lineage.pipeline.house import House
+
+_SANITIZER = "its sanitizer"
+_MEGABYTE = 1_000_000
+
+
+@contextmanager
+def capture(corpus: Corpus) -> Iterator[Pair]:
+    plan = corpus.scratch("plan-in-process")
+    with corpus.opened() as house:
+        log = capture_plan(house, corpus, plan)
+        yield Pair(
+            what="session-end of a 2 MB transcript, in process",
+            floor=partial(plain_capture.run, str(plan)),
+            subject=partial(_capture, house, corpus),
+            apart=_SANITIZER,
+            counted=f"{log.count('read')} reads, {log.count('write')} durable writes, {log.count('delete')} removals",
+        )
+
+
+def _capture(house: House, corpus: Corpus) -> float:
+    with SanitizerClock() as clock:
+        session_end(house, corpus.end_request(house))
+    return clock.seconds
+
+
+@contextmanager
+def session_end_command(corpus: Corpus) -> Iterator[Pair]:
+    plan = corpus.scratch("plan-of-command")
+    with corpus.opened() as house:
+        capture_plan(house, corpus, plan)
+        new_id = house.new_id
+    yield _command("against a bare script", [*commands.PLAIN_CAPTURE, str(plan)], corpus, new_id)
+
+
+@contextmanager
+def session_end_start(corpus: Corpus) -> Iterator[Pair]:
+    with corpus.opened() as house:
+        new_id = house.new_id
+    yield _command("against a bare interpreter", commands.BARE, corpus, new_id)
+
+
+def _command(what: str, floor: commands.Command, corpus: Corpus, new_id: Callable[[], str]) -> Pair:
+    return Pair(
+        what=f"`lineage session-end` of a 2 MB transcript, {what}",
+        floor=partial(commands.run, floor),
+        subject=lambda: _session_end(corpus, new_id()).sanitizer_seconds,
+        apart=_SANITIZER,
+        peak=lambda: _session_end(corpus, new_id()).peak,
+    )
+
+
+@contextmanager
+def growth(corpus: Corpus) -> Iterator[list[Pair]]:
+    """One capture on this folder and one on each of the smaller ones: the first for the share, the last for the
+    exponent."""
+    with corpus.opened() as house:
+        new_id = house.new_id
+
+    def ended(on: Corpus) -> float:
+        done = _session_end(on, new_id())
+        return done.sanitizer_seconds
+
+    subject = partial(ended, corpus)
+    smallest, next_smaller = corpus.smaller[0], corpus.smaller[-1]
+    on_smallest = partial(ended, smallest)
+    on_next = on_smallest if smallest is next_smaller else partial(ended, next_smaller)
+    yield [
+        Pair(
+            row=row,
+            what=f"`lineage session-end`, against the same with {small.artifacts:,} artifacts",
+            floor=floor,
+            subject=subject,
+            peak=lambda: _session_end(corpus, new_id()).peak,
+            growth=corpus.artifacts / small.artifacts,
+        )
+        for row, small, floor in (
+            ("session-end-growth", smallest, on_smallest),
+            ("growth-session-end", next_smaller, on_next),
+        )
+    ]
+
+
+def _session_end(corpus: Corpus, name: str, transcript: Path | None = None) -> commands.Finished:
+    path = transcript or corpus.transcript
+    options = ["--harness", "claude-code", "--session-id", name, "--transcript-path", str(path)]
+    return commands.launched(["-w", str(corpus.workspace), "session-end", *options])
+
+
+def large(megabytes: int) -> Callable[[Corpus], AbstractContextManager[Pair]]:
+    """The case of a transcript of so many megabytes, sanitizer included, in a workspace of its own."""
+
+    @contextmanager
+    def case(corpus: Corpus) -> Iterator[Pair]:
+        folder = corpus.scratch("large")
+        transcript, own = folder / "session.jsonl", Corpus(folder)
+        transcripts.write(transcript, megabytes * _MEGABYTE, Prose(SEED), midnight())
+        own.workspace.mkdir()
+        finished: list[commands.Finished] = []
+        try:
+            yield Pair(
+                what=f"`lineage session-end` of {megabytes:,} MB, sanitizer included, against reading and hashing it",
+                floor=partial(floors.digest, transcript),
+                subject=lambda: finished.append(_session_end(own, f"large-{len(finished)}", transcript)),
+                peak=lambda: max(done.peak for done in finished),
+                size=transcript.stat().st_size,
+            )
+        finally:
+            shutil.rmtree(folder)
+
+    return case

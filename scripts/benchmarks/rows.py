@@ -1,0 +1,87 @@
+"""Rows of sessions that have no files: enough of them, quickly, for what only the index has part in."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+
+from benchmarks.words import Prose
+from lineage.core import naming
+from lineage.core.passages import Passage
+from lineage.core.times import shifted
+from lineage.index import Row
+
+_BATCH = 2_000
+_DAY = 86_400_000
+_WINDOW_DAYS = 29
+_SEED = 8
+
+_ROW = Row(
+    source_path="",
+    source_sha256="",
+    source_kind=naming.SUMMARY,
+    agent_id="default",
+    session_id="",
+    session_key=None,
+    session_token="",
+    stem="",
+    project="/home/ada/lantern",
+    harness="generic",
+    captured_at="",
+    started_at="",
+    ended_at="",
+    membership_ts="",
+    manifest_path="",
+    content_sha256="",
+    memory_sentence="",
+    memory_sentence_quality="ok",
+    title="",
+    private=0,
+    visible=1,
+    stamp="",
+    passages=(),
+)
+
+
+def ledger_rows(now: str, inside: int, outside: int) -> Iterator[list[Row]]:
+    """Batches of summaries: so many spread over the last 29 days, so many older ones, 50 a day."""
+    prose = Prose(_SEED)
+    ages = [(number + 1) * _WINDOW_DAYS * _DAY // (inside + 1) for number in range(inside)]
+    older = [(_WINDOW_DAYS + 2) * _DAY + number * _DAY // 50 for number in range(outside)]
+    return _batches(row(prose, number, shifted(now, milliseconds=-age)) for number, age in enumerate([*ages, *older]))
+
+
+def passage_rows(now: str, sessions: int, passages: int, seed: int) -> Iterator[list[Row]]:
+    """Batches of transcripts with so many passages each."""
+    prose = Prose(seed)
+    texts = (tuple(Passage(prose.text(900), 4 * n + 1, 4 * n + 4) for n in range(passages)) for _ in range(sessions))
+    return _batches(
+        replace(row(prose, number, now), source_kind=naming.TRANSCRIPT, passages=text)
+        for number, text in enumerate(texts)
+    )
+
+
+def row(prose: Prose, number: int, at: str) -> Row:
+    """The row of a made-up session that ended then."""
+    token = f"{number:016d}"
+    stem = naming.stem(at, token)
+    return replace(
+        _ROW,
+        source_path=naming.artifact_path(stem, naming.SUMMARY),
+        source_sha256=stem,
+        session_id=f"bench-{number:08d}",
+        session_token=token,
+        stem=stem,
+        captured_at=at,
+        started_at=at,
+        ended_at=at,
+        membership_ts=at,
+        manifest_path=naming.artifact_path(stem, naming.MANIFEST),
+        content_sha256=stem,
+        memory_sentence=prose.sentence(),
+    )
+
+
+def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    taken = iter(rows)
+    while batch := list(islice(taken, _BATCH)):
+        yield batch

@@ -1,0 +1,106 @@
+"""Search over many passages, by the corpus's artifacts: beside its own SQL, the bare OR of all words, and tantivy."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from random import Random
+
+from benchmarks import floors
+from benchmarks.corpus import SEED, Corpus, kept_index
+from benchmarks.pairing import Pair
+from benchmarks.rivals import Tantivy
+from benchmarks.rows import passage_rows
+from benchmarks.words import Prose
+from lineage.index import SqliteIndex, match_expression
+from lineage.index.gate import ask_the_gate
+from lineage.pipeline.finding import find
+from lineage.pipeline.house import House
+
+_AGENT = "default"
+_FOUND = 10
+_A_SESSION = 8  # passages
+_QUESTIONS = 40
+_SHORTEST, _LONGEST = 3, 8  # words
+_AT = "2026-11-20T10:30:00.000Z"
+
+
+@contextmanager
+def workspace(corpus: Corpus) -> Iterator[Pair]:
+    """The use case over the corpus itself."""
+    asked = questions(_QUESTIONS)
+    expressions = [match_expression(question) or "" for question in asked]
+    with corpus.opened() as house, closing(_read_only(corpus.index)) as connection:
+        yield Pair(
+            what=f"search of the workspace, {len(asked)} questions of 3 to 8 words, against the OR of all words",
+            floor=partial(floors.search, connection, expressions),
+            subject=partial(_search, house, asked),
+        )
+
+
+@contextmanager
+def passages(corpus: Corpus) -> Iterator[list[Pair]]:
+    """One contest over as many passages as the corpus has artifacts."""
+    asked = questions(_QUESTIONS)
+    count = corpus.artifacts
+    sessions = max(1, count // _A_SESSION)
+    expressions = [match_expression(question) or "" for question in asked]
+    rows = partial(passage_rows, _AT, sessions, _A_SESSION, SEED)
+    with kept_index(f"passages-{count}", rows) as index, closing(_read_only(index.path)) as connection:
+        subject = partial(_ask, index, asked)
+        what = f"search of {count:,} passages, {len(asked)} questions of 3 to 8 words, against"
+        own = partial(_replayed, connection, _statements(index, asked))
+        bare = partial(floors.search, connection, expressions)
+        pairs = [
+            Pair(row="search-sql", what=f"{what} its own SQL", floor=own, subject=subject),
+            Pair(row="search-any", what=f"{what} the OR of all words", floor=bare, subject=subject),
+        ]
+        with Tantivy.opened(index.path) as rival:
+            if rival:
+                floor = partial(rival.search, asked, _FOUND)
+                pairs.append(
+                    Pair(row="search-tantivy", what=f"{what} tantivy {rival.version}", floor=floor, subject=subject)
+                )
+            yield pairs
+
+
+def questions(count: int) -> list[str]:
+    """Words out of one sentence of the corpus each: common and rare ones mixed, as people ask."""
+    prose = Prose(SEED)
+    random = Random(SEED)
+    asked: list[str] = []
+    while len(asked) < count:
+        words = list(dict.fromkeys(prose.sentence().lower().rstrip(".").split()))
+        if len(words) >= _LONGEST:
+            asked.append(" ".join(random.sample(words, random.randint(_SHORTEST, _LONGEST))))
+    return asked
+
+
+def _search(house: House, asked: Sequence[str]) -> None:
+    for question in asked:
+        find(house, question, _AGENT, _FOUND)
+
+
+def _ask(index: SqliteIndex, asked: Sequence[str]) -> None:
+    for question in asked:
+        index.search(question, _AGENT, limit=_FOUND)
+
+
+def _statements(index: SqliteIndex, asked: Sequence[str]) -> list[str]:
+    """The statements that the questions come to, with their values."""
+    statements: list[str] = []
+    with index.traced(statements.append):
+        _ask(index, asked)
+    return statements
+
+
+def _replayed(connection: sqlite3.Connection, statements: Sequence[str]) -> None:
+    for statement in statements:
+        connection.execute(statement).fetchall()
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    ask_the_gate(connection)
+    return connection

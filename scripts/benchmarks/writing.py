@@ -1,0 +1,88 @@
+"""Many writers at once: renders that take in whoever waits, against one render for each capture."""
+
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.corpus import Corpus
+from benchmarks.family import peak_here
+from benchmarks.pairing import Pair
+from lineage.app import open_house
+from lineage.core.request import SESSION_END, Request, request
+from lineage.pipeline import publishing
+from lineage.pipeline.capture.session_end import session_end
+from lineage.pipeline.house import House
+
+_CAPTURES = 64
+_PATIENCE_SECONDS = 300
+_LIMIT = "_MOST_TAKEN_IN"  # how many waiting captures a render takes in
+
+_gate: Any = None
+
+
+@contextmanager
+def eight(corpus: Corpus) -> Iterator[Pair]:
+    with _writers(corpus, 8) as pair:
+        yield pair
+
+
+@contextmanager
+def thirty_two(corpus: Corpus) -> Iterator[Pair]:
+    with _writers(corpus, 32) as pair:
+        yield pair
+
+
+@contextmanager
+def _writers(corpus: Corpus, count: int) -> Iterator[Pair]:
+    """So many processes, begun before; each of them ends its share of 64 short sessions."""
+    spawning = multiprocessing.get_context("spawn")
+    gate = spawning.Barrier(count)
+    with ProcessPoolExecutor(count, mp_context=spawning, initializer=_meet_at, initargs=(gate,)) as pool:
+        write = partial(_write, pool, corpus.workspace, count)
+        together = partial(write, getattr(publishing, _LIMIT))
+        yield Pair(
+            what=f"{_CAPTURES} captures by {count} writers at once, against one render for each",
+            floor=partial(write, 0),
+            subject=together,
+            peak=lambda: peak_here(together),
+        )
+
+
+def _write(pool: ProcessPoolExecutor, workspace: Path, count: int, limit: int) -> None:
+    shares = [pool.submit(_share, workspace, _CAPTURES // count, limit) for _ in range(count)]
+    for share in shares:
+        share.result(_PATIENCE_SECONDS)
+
+
+def _meet_at(gate: Any) -> None:
+    global _gate  # noqa: PLW0603  (a barrier reaches a process only when it starts)
+    _gate = gate
+
+
+def _share(workspace: Path, captures: int, limit: int) -> None:
+    """What one process does: with a limit of none its renders take in nobody else's capture."""
+    setattr(publishing, _LIMIT, limit)
+    house = open_house(workspace)
+    try:
+        _gate.wait(_PATIENCE_SECONDS)
+        for _ in range(captures):
+            session_end(house, _request(house))
+    finally:
+        house.close()
+
+
+def _request(house: House) -> Request:
+    """The end of a short session."""
+    name = house.new_id()
+    said = f"Please look at reader_{name}.py: its last line is lost.", "The loop ends one line early; I changed that."
+    payload = {
+        "harness": "generic",
+        "session_id": name,
+        "project": "/home/ada/lantern",
+        "transcript": [{"role": role, "text": text} for role, text in zip(("user", "assistant"), said, strict=True)],
+    }
+    return request(SESSION_END, payload, agent_id=None, now=house.now)

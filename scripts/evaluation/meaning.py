@@ -1,0 +1,40 @@
+"""`lineage search` by meaning, with the local embedding model, over the workspace that the words are asked of too."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from evaluation.material import Material
+from evaluation.rankers import MOST, Ranker, captured
+from lineage.extract.embedding.local import Local, packaged
+from lineage.index.vectors import Vectors
+from lineage.pipeline.embedding import Embedding, embed
+from lineage.pipeline.finding import find
+from lineage.pipeline.house import House
+
+
+class Meaning:
+    """A mode of `lineage search`."""
+
+    def __init__(self, house: House, mode: str) -> None:
+        self.name = f"`lineage search --mode {mode}`"
+        self._house, self._mode = house, mode
+
+    def __call__(self, question: str, group: str) -> list[str]:
+        found = find(self._house, question, group, 2 * MOST, mode=self._mode)
+        if found.notes:
+            raise SystemExit(found.notes[0])
+        sessions = (hit.session_id.removesuffix("-talk") for hit in found.hits if hit.session_id)
+        return list(dict.fromkeys(sessions))[:MOST]
+
+
+@contextmanager
+def meaning(folder: Path, material: Material, modes: Sequence[str], model: Path | None) -> Iterator[Sequence[Ranker]]:
+    """The modes that are asked for, each passage embedded by the model of a folder, else by the packaged one."""
+    with captured(folder, material) as plain, closing(Vectors(folder / ".lineage" / "vectors.db")) as vectors:
+        house = replace(plain, vectors=vectors, embedding=Embedding(Local(model or packaged())))
+        done = embed(house)
+        if done.failed:
+            raise SystemExit(f"nothing embedded: {done.failed}")
+        yield [Meaning(house, mode) for mode in modes]

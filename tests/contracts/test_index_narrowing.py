@@ -1,0 +1,205 @@
+"""What narrows a search and a recall, guard by guard, on a real database.
+
+What each guard rests on: `of_entries` and `_STATES` in index/filtering.py; `_LISTED`, `_shown` and `_are_many` in
+index/searching.py; the conditions of `_RECALLED` in index/recalling.py; `pruned` and `quoted` in index/query.py.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from lineage.core import book_changes as changes
+from lineage.core import naming, transcript
+from lineage.core.book_paths import BookRef
+from lineage.core.documents import Artifact
+from lineage.core.entry import TASK
+from lineage.core.turns import Turn
+from lineage.index import Index, Shelf, Shelves, row_of
+from lineage.index.postgres.searching import FullText
+from lineage.index.query import Ranking, Term, pruned, quoted
+from lineage.index.searching import Fts
+from tests.contracts.test_index_books import book, files
+from tests.support.artifacts import AT, artifact, identity
+from tests.support.books import entry
+from tests.support.indexes import POSTGRES, SQLITE, opened
+
+ENGINES = {SQLITE: Fts, POSTGRES: FullText}
+LATER, LATEST = "2026-11-21T10:30:00.000Z", "2026-11-22T10:30:00.000Z"
+
+
+@pytest.fixture
+def index(engine: str, tmp_path: Path) -> Iterator[Index]:
+    with closing(opened(engine, tmp_path / "index.db")) as found:
+        yield found
+
+
+def add(index: Index, *documents: Artifact) -> None:
+    index.upsert(row_of(document, b"", "") for document in documents)
+
+
+def summary(session: str, text: str, **more: object) -> Artifact:
+    return artifact(session=session, body=f"[[l]]\n{text}\n", **more)
+
+
+def origin_of(session: str, agent: str = "default") -> str:
+    return f"[[memory/2026-11-20T10-30-00.000Z--{identity(session, agent).token}--summary|summary]]"
+
+
+def found(index: Index, text: str, agent: str | None = None) -> set[str | None]:
+    return {hit.entry.text if hit.entry else hit.session_id for hit in index.search(text, agent, limit=50)}
+
+
+@pytest.fixture
+def shelved(index: Index) -> Index:
+    """Entries of every state, by words that say which."""
+    open_one, done_one = entry("global", TASK, "apples open"), entry("global", TASK, "apples done", at=LATER)
+    tasks = changes.done(book(open_one, done_one, scope="global", kind=TASK), done_one.id, LATER)
+    old = entry("global", "note", "apples superseded")
+    new = entry("global", "note", "apples standing", at=LATEST, supersedes=(old.id,))
+    notes = changes.pin(book(old, new, scope="global", kind="note"), new.id, LATEST)
+    rolled, waiting = (
+        book(entry("global", "note", f"apples {state}"), scope="global", kind="note")
+        for state in ("archived", "waiting")
+    )
+    index.shelve([files(use=tasks), files(use=notes, _2026=rolled, pending=waiting)])
+    return index
+
+
+EVERY = {f"apples {state}" for state in ("open", "done", "superseded", "standing", "archived")}
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("is:entry", EVERY),
+        ("kind:entry", EVERY),
+        ("is:open", {"apples open"}),
+        ("is:done", {"apples done"}),
+        ("is:pinned", {"apples standing"}),
+        ("is:superseded", {"apples superseded"}),
+        ("is:archived", {"apples archived"}),
+        ("is:session", {"s-1"}),
+        ("kind:note", {"apples superseded", "apples standing", "apples archived"}),
+        ("is:entry since:2026-11-22", {"apples standing"}),
+        ("is:entry until:2026-11-20", {"apples open", "apples superseded", "apples archived"}),
+    ],
+)
+def test_states_and_times_narrow_what_books_say(shelved: Index, asked: str, expected: set[str]) -> None:
+    add(shelved, summary("s-1", "apples"))
+    assert found(shelved, f"apples {asked}") == found(shelved, asked) == expected
+
+
+def test_what_was_written_by_hand_has_no_time_to_be_before(index: Index) -> None:
+    data = b"apples by hand\n"
+    index.shelve([Shelves("global", "note", (Shelf(BookRef("global", "note"), data, "1"),), frozenset())])
+    assert found(index, "apples") == {"apples by hand"}
+    assert found(index, "apples until:2026-11-20") == found(index, "apples since:2020") == set()
+
+
+def test_a_project_and_an_agent_are_those_of_the_scope_or_of_the_session_that_said_it(index: Index) -> None:
+    add(index, summary("s-1", "plums", project="/home/ada/Demo"), summary("s-2", "plums", agent_id="ann"))
+    for scope, text in (("project/demo", "apples in scope"), ("agent/ann", "apples of ann"), ("global", "apples")):
+        index.shelve([files(use=book(entry(scope, "note", text), scope=scope, kind="note"))])
+    said = [entry("peer/bob", "note", "apples said", origin=origin_of("s-1"))]
+    told = [entry("peer/eve", "note", "apples told", origin=origin_of("s-2", "ann"))]
+    index.shelve([files(use=book(*said, scope="peer/bob", kind="note"))])
+    index.shelve([files(use=book(*told, scope="peer/eve", kind="note"))])
+    assert found(index, "apples project:DEMO is:entry") >= {"apples in scope", "apples said"}
+    assert "apples" not in found(index, "apples project:DEMO is:entry")
+    assert found(index, "apples agent:ann") == {"apples of ann", "apples told"}
+    assert found(index, "apples project:dem_") == set()
+
+
+def test_a_book_of_a_session_goes_with_the_session(index: Index) -> None:
+    for session, more in (("seen", {}), ("secret", {"private": True}), ("trial", {"project": "/tmp/x"})):
+        add(index, summary(session, "plums", **more))
+        scope = f"session/{identity(session).token}"
+        index.shelve([files(use=book(entry(scope, "note", f"apples {session}"), scope=scope, kind="note"))])
+    assert found(index, "apples") == found(index, "apples", "default") == found(index, "is:entry") == {"apples seen"}
+    assert found(index, "apples", "ann") == set()
+
+
+def test_what_a_title_or_sentence_says_is_found_and_no_turn_is_named_for_it(index: Index) -> None:
+    turns = [Turn("user", f"words {number}", AT, id=f"t-{number:010d}", number=number) for number in (1, 2)]
+    body = transcript.rendered("[[l]]", turns)
+    add(
+        index, artifact(naming.TRANSCRIPT, "one", body=body, title="On walruses", memory_sentence="It was about seals.")
+    )
+    for asked, turn in (("walruses", None), ("seals", None), ("words", (1, 2)), ("walruses words", (1, 2))):
+        (hit,) = index.search(asked, None, limit=5)
+        assert hit.turns == turn, asked
+        assert "\x02" in hit.snippet
+
+
+def test_a_phrase_is_there_however_common_its_words_are(index: Index) -> None:
+    add(index, *(summary(f"a{number:02d}", "apples and pears", title="") for number in range(9)))
+    add(index, summary("right", "pears, then apples: rare", title=""))
+    hits = index.search('"then apples" apples pears', None, limit=5, ranking=Ranking(budget=2, common=4))
+    assert [hit.session_id for hit in hits] == ["right"]
+
+
+def test_few_rows_are_all_ranked_whatever_the_words_are(engine: str, index: Index) -> None:
+    add(index, *(summary(f"a{number:02d}", "apples pears plums figs", title="") for number in range(9)))
+    asked: list[str] = []
+    with patch.object(ENGINES[engine], "ranked", autospec=True) as ranked:
+        ranked.side_effect = lambda *values: asked.append(values[4]) or []
+        for budget in (30, 3):
+            index.search("apples pears plums figs", None, limit=1, ranking=Ranking(budget=budget))
+    whole = '"apples" OR "pears" OR "plums" OR "figs"'
+    assert asked[0] == asked[-1] == whole
+    assert '("apples" AND ("pears" OR "plums" OR "figs"))' in asked[-2]
+
+
+def test_the_rows_that_are_looked_at() -> None:
+    ranking = Ranking(budget=10, common=100)
+    words = {"a": 4, "b": 6, "c": 50, "d": 60, "e": 900}
+
+    def rows(*names: str) -> str:
+        return pruned([Term(name, name, words[name]) for name in names], ranking)
+
+    assert rows("a", "b") == "a OR b"
+    assert rows("e", "a") == "(a) AND (a OR e)"
+    assert rows("a", "b", "e") == "(a OR b) AND (a OR b OR e)"
+    assert rows("a", "c") == "(a) AND (a OR c)"
+    assert rows("c", "d") == "((c AND d)) AND (c OR d)"
+    assert rows("c", "e") == "(c) AND (c OR e)"
+    assert (rows("c"), rows("e")) == ("c", "e")
+    assert rows("d", "c", "a", "e") == "(a OR (c AND d)) AND (a OR c OR d OR e)"
+
+
+@pytest.mark.parametrize("text", ['a"b', "a\0b", "\udcff", "日本", '""', "*", "a\u200bb"])
+def test_a_word_is_a_string_of_the_expression_whatever_it_holds(index: Index, text: str) -> None:
+    assert quoted(text).count('"') == 2
+    assert "\0" not in quoted(text)
+    quoted(text).encode("utf-8")
+    add(index, summary("s-1", "日本語"))
+    assert (found(index, text) == {"s-1"}) == (text == "日本")
+
+
+def test_a_recall_is_of_the_agent_as_of_its_time_and_no_compaction_hides_a_session(index: Index) -> None:
+    add(index, artifact(session="mine"), artifact(naming.TRANSCRIPT, "mine"))
+    add(index, artifact(naming.COMPACTION, "mine", LATEST), artifact(session="theirs", agent_id="ann"))
+    add(index, artifact(session="later", at=LATEST), artifact(naming.TRANSCRIPT, "later", LATEST))
+
+    def recalled(until: str | None = None) -> list[str]:
+        asked = index.recalled("x", agent_id="default", scopes=[], kinds=[], sessions=9, entries=9, until=until)
+        return [session.session_id for session in asked.sessions]
+
+    assert recalled() == ["later", "mine"]
+    assert recalled(AT) == ["mine"]
+
+
+def test_an_entry_that_lies_on_two_shelves_is_listed_once(index: Index) -> None:
+    same = entry("global", "note", "apples")
+    shelves = {name: book(same, scope="global", kind="note") for name in ("use", "_2026")}
+    index.shelve([files(**shelves)])
+    assert len(index.search("is:entry", None, limit=9)) == len(index.search("apples", None, limit=9)) == 1
+
+
+def test_a_title_is_of_the_first_passage_alone(index: Index) -> None:
+    add(index, summary("one", "plain words " * 400, title="On walruses"))
+    assert len(index.search("walruses", None, limit=9, by_passage=True)) == 1
+    assert len(index.search("plain", None, limit=9, by_passage=True)) > 1

@@ -1,0 +1,164 @@
+"""Embedding as a person meets it: the machine's configuration, `reindex --embed`, `search --mode`, `status`, `work`.
+
+Fails where a key is printed, where `reindex --embed` hides that it ended early, where a note gets onto stdout, where
+the worker's bounds are not asked, and where it embeds while a signal waits.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lineage.canon import Signals
+from lineage.store import LocalStore
+from tests.support.commands import Lineage, process
+from tests.support.embedding import Endpoint, endpoint
+from tests.support.houses import turns
+from tests.support.web import served as page
+
+KEY = "made-up-key-0123456789"
+
+
+@pytest.fixture
+def served() -> Iterator[Endpoint]:
+    with endpoint() as running:
+        yield running
+
+
+@pytest.fixture
+def configured(home: Path, served: Endpoint) -> Path:
+    """The machine's configuration, which names the endpoint."""
+    file = home / ".config" / "lineage" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(f'[embedding]\nprovider = "openai"\nurl = "{served.url}"\nmodel = "m-1"\nkey = "{KEY}"\n')
+    file.chmod(0o600)
+    return file
+
+
+def talk(lineage: Lineage, session: str, *texts: str) -> None:
+    file = lineage.root.parent / f"{session}.json"
+    file.write_text(json.dumps(turns(*texts)))
+    arguments = ["--harness", "generic", "--session-id", session, "--transcript-path", str(file)]
+    assert lineage("session-end", *arguments, "--project", "/home/ada/harbour").code == 0
+
+
+def test_from_configuration_to_results(lineage: Lineage, configured: Path, served: Endpoint) -> None:
+    talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
+    before = lineage("search", "vessel")
+    assert (before.code, before.err.count("note: ")) == (0, 1)
+    assert "reindex --embed" in before.err
+    assert "note" not in before.out
+    done = lineage("reindex", "--embed", "--json")
+    assert done.json["vectors"]["embedded"] > 0
+    assert done.json["vectors"]["left"] == 0
+    found = lineage("search", "vessel", "--json")
+    assert (found.json["mode"], found.json["results"][0]["session_id"], "notes" in found.json) == (
+        "hybrid",
+        "s-1",
+        False,
+    )
+    assert lineage("search", "vessel", "--mode", "lexical", "--json").json["results"] == []
+    assert lineage("search", "vessel", "--mode", "semantic", "--json").json["mode"] == "semantic"
+    assert set(served.keys) == {f"Bearer {KEY}"}
+    state = lineage("status", "--json").json["embedding"]
+    assert (state["model"], state["endpoint"], state["files_left"]) == ("openai:m-1", "127.0.0.1", 0)
+    shown = lineage("status").out
+    assert f"openai:m-1 at 127.0.0.1: {state['passages']} passages" in shown
+    assert KEY not in shown + json.dumps(state)
+
+
+def test_the_page_says_what_the_model_could_not_do(lineage: Lineage, configured: Path) -> None:
+    talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
+    with page(lineage.root) as client:
+        shown = client.get("/search", q="boat").text
+    assert "third pier" in shown
+    assert "found by words alone: there are no vectors yet" in shown
+
+
+def test_a_key_from_the_environment_goes_first(
+    lineage: Lineage, configured: Path, served: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configured.write_text(configured.read_text() + 'key_variable = "HARBOUR_KEY"\n')
+    talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
+    monkeypatch.setenv("HARBOUR_KEY", "another-key")
+    assert lineage("reindex", "--embed").code == 0
+    assert set(served.keys) == {"Bearer another-key"}
+
+
+def test_a_failing_endpoint_fails_the_command_that_is_for_it_alone(
+    lineage: Lineage, configured: Path, served: Endpoint
+) -> None:
+    talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
+    assert lineage("reindex", "--embed").code == 0
+    served.answer = lambda: (401, KEY.encode(), {})
+    talk(lineage, "s-2", "Where is the cat?", "On the boat.")
+    done = lineage("reindex", "--embed")
+    assert (done.code, "ended early: HTTP 401" in done.out) == (1, True)
+    found = lineage("search", "boat", "--json")
+    assert (found.code, found.json["mode"], len(found.json["notes"])) == (0, "lexical", 1)
+    assert "HTTP 401: 1" in lineage("status").out
+    assert KEY not in done.out + done.err + found.out + found.err
+
+
+def test_without_a_model_a_mode_is_a_mistake_and_status_says_nothing(lineage: Lineage) -> None:
+    lineage.end()
+    for arguments in (("search", "boat", "--mode", "hybrid"), ("reindex", "--embed")):
+        done = lineage(*arguments)
+        assert (done.code, "Semantic search" in done.err) == (2, True)
+    assert lineage("search", "newline", "--mode", "lexical").code == 0
+    assert "embedding" not in lineage("status").out
+    assert not (lineage.root / ".lineage" / "vectors.db").exists()
+
+
+def test_a_local_model_that_is_not_there_is_named(lineage: Lineage, home: Path, configured: Path) -> None:
+    configured.write_text(f'[embedding]\nprovider = "local"\nmodel = "{home}/nothing"\n')
+    lineage.end()
+    found = lineage("search", "newline", "--json")
+    assert found.json["results"]
+    assert lineage("reindex", "--embed").code == 1
+    assert "no model" in lineage("status").out
+
+
+def test_the_worker_embeds(lineage: Lineage, configured: Path, served: Endpoint) -> None:
+    talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
+    done = process(lineage.root, "work", "--json", HOME=str(configured.parents[2]))
+    assert done.json["rounds"][0]["embedded"] > 0
+    served.answer = lambda: (500, b"", {})
+    talk(lineage, "s-2", "Where is the cat?", "On the boat.")
+    (again,) = process(lineage.root, "work", "--json").json["rounds"]
+    assert (again["embedded"], again["unembedded"]) == (0, "HTTP 500")
+
+
+def test_the_worker_s_bound_holds(lineage: Lineage, configured: Path, served: Endpoint) -> None:
+    configured.write_text(configured.read_text() + "passages_per_run = 1\nbatch = 1\n")
+    for number in range(3):
+        talk(lineage, f"s-{number}", f"Where is boat {number} moored?", "At a pier.")
+    (first,) = process(lineage.root, "work", "--json").json["rounds"]
+    assert first["embedded"] == 1
+    assert served.calls == 1
+
+
+def test_captures_do_not_wait_for_embedding(
+    lineage: Lineage, configured: Path, served: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal that comes while the first batch is embedded ends the round before the second."""
+    configured.write_text(configured.read_text() + "batch = 1\n")
+    for number in range(3):
+        talk(lineage, f"s-{number}", f"Where is boat {number} moored?", "At a pier.")
+    seen: list[int] = []
+
+    def rung(_: object) -> None:
+        seen.append(len(Signals(LocalStore(lineage.root / ".lineage", private=True)).pending()))
+        if served.calls == 1:
+            payload = json.dumps({"session_id": "s-9", "hook_event_name": "Nothing"}).encode()
+            place = ["--workspace", str(lineage.root)]
+            process(lineage.root, "hook", "claude-code", *place, stdin=payload, LINEAGE_NO_WORKER="1")
+
+    served.before = rung
+    done = process(lineage.root, "work", "--json")
+    assert done.code == 0, done.err
+    rounds = done.json["rounds"]
+    assert len(rounds) == 2
+    assert rounds[0]["embedded"] == 1
+    assert seen[1] == 0, "the signal was worked off before more was embedded"

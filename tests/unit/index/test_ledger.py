@@ -1,0 +1,97 @@
+"""What a render asks of the index, counted in steps of SQLite's machine: not more for sessions outside the window, and
+next to nothing for those inside that are not shown.
+
+Fails without the index `entries_agent`, with counts that are made of entries, and where all heads are read.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+from lineage.core import naming
+from lineage.core.times import shifted
+from lineage.core.window import Window
+from lineage.index import Row, SqliteIndex
+from lineage.index.ledger import heads, tallies
+from lineage.projection import render
+from tests.contracts.test_index import row
+
+NOW = "2026-11-22T12:00:00.000Z"
+WINDOW = Window.ending(NOW)
+SHOWN = 50
+MINUTE = 60_000
+
+
+def session(number: int, at: str) -> Row:
+    token = f"{number:016d}"
+    stem = naming.stem(at, token)
+    return replace(
+        row(),
+        source_path=naming.artifact_path(stem, naming.SUMMARY),
+        source_kind=naming.SUMMARY,
+        session_token=token,
+        stem=stem,
+        membership_ts=at,
+        manifest_path=naming.artifact_path(stem, naming.MANIFEST),
+    )
+
+
+def index(path: Path, *, inside: int, outside: int) -> SqliteIndex:
+    found = SqliteIndex(path)
+    ages = [(number + 1) * 20 * MINUTE for number in range(inside)]
+    older = [31 * 24 * 60 * MINUTE + number * MINUTE for number in range(outside)]
+    found.upsert(session(number, shifted(NOW, milliseconds=-age)) for number, age in enumerate([*ages, *older]))
+    return found
+
+
+def steps(path: Path) -> int:
+    """The steps for a window's counts and its newest rows."""
+    taken = 0
+
+    def step() -> None:
+        nonlocal taken
+        taken += 1
+
+    with closing(sqlite3.connect(path)) as connection:
+        connection.set_progress_handler(step, 1)
+        tallies(connection, "default", WINDOW)
+        assert len(list(islice(heads(connection, "default", WINDOW), SHOWN))) == SHOWN
+    return taken
+
+
+def read(found: SqliteIndex) -> Iterator[int]:
+    """How many entries a render takes, and how many it shows."""
+    ledger, taken = found.ledger("default", WINDOW), 0
+
+    def entries() -> Iterator[object]:
+        nonlocal taken
+        for entry in ledger.entries:
+            taken += 1
+            yield entry
+
+    shown = render(replace(ledger, entries=entries()), max_bytes=16_000)  # type: ignore[arg-type]
+    yield from (taken, shown.kept, shown.total)
+
+
+def test_sessions_outside_of_the_window_cost_a_render_nothing(tmp_path: Path) -> None:
+    with (
+        closing(index(tmp_path / "few.db", inside=200, outside=0)) as few,
+        closing(index(tmp_path / "many.db", inside=200, outside=2000)) as many,
+    ):
+        assert steps(many.path) == steps(few.path)
+        assert list(read(many)) == list(read(few))
+
+
+def test_sessions_that_are_not_shown_cost_a_render_their_counts(tmp_path: Path) -> None:
+    """Twenty days of 72 sessions against three: a line for each day, and those of the days that the window cuts."""
+    with (
+        closing(index(tmp_path / "few.db", inside=200, outside=0)) as few,
+        closing(index(tmp_path / "many.db", inside=1440, outside=0)) as many,
+    ):
+        assert steps(many.path) < 1.5 * steps(few.path)
+        (taken, kept, total), (taken_of_few, *_) = list(read(many)), list(read(few))
+        assert total == 1440
+        assert taken == taken_of_few < 1.5 * kept
