@@ -68,6 +68,12 @@ class DamagedIndex(LineageError):
     default_hint = "run `lineage reindex`: the index is rebuilt from the files"
 
 
+class IndexAway(LineageError):
+    """The server that holds the index cannot be used: files are written, their rows wait for it."""
+
+    default_hint = "start the server, or mend the address in ~/.config/lineage/config.toml; the next run catches up"
+
+
 class EngineMissing(LineageError):
     """The redaction engine is not installed: nothing is captured without it."""
 

@@ -12,10 +12,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from lineage.app import open_house
+from lineage.app.indexing import VARIABLE
+from lineage.app.places import is_bucket
 from lineage.harness.callers import MARKS
 from lineage.pipeline.house import House
 from lineage.pipeline.upkeep.reindexing import ensure_indexed
 from lineage.pipeline.upkeep.verification import Finding, verify
+from tests.support import engines
 from tests.support.houses import house_at
 
 settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -27,11 +30,32 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 
 _REAL_HOME = Path.home()
 _POINTERS = (
-    "LINEAGE_WORKSPACE", "LINEAGE_SUPPRESS", "LINEAGE_NO_WORKER", "LINEAGE_DEPTH", "LINEAGE_WEB_TOKEN",
+    "LINEAGE_WORKSPACE", VARIABLE, "LINEAGE_SUPPRESS", "LINEAGE_NO_WORKER", "LINEAGE_DEPTH", "LINEAGE_WEB_TOKEN",
     "SIGNET_WORKSPACE", "XDG_STATE_HOME",
     "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "PI_CODING_AGENT_DIR",
     "OPENCLAW_STATE_DIR", "VISUAL", "EDITOR", *(name for mark in MARKS for name in mark.variables),
 )  # fmt: skip
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--index", choices=("sqlite", "postgres"), default="sqlite", help="what holds their rows")
+    parser.addoption("--store", choices=("folder", "bucket"), default="folder", help="where workspaces lie")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--store") == "bucket":
+        engines.use_bucket()
+
+
+@pytest.fixture(autouse=True)
+def _index(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows of every workspace are where the run's option says."""
+    if request.config.getoption("--index") == "postgres":
+        monkeypatch.setenv(VARIABLE, engines.postgres().url)
+
+
+def pytest_unconfigure() -> None:
+    engines.end()
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +85,9 @@ def _verified(request: pytest.FixtureRequest, home: Path) -> Iterator[None]:
     yield
     if request.node.get_closest_marker("leaves_findings"):
         return
-    states = [index.parent for place in places for index in sorted(place.rglob(".lineage/index.db"))]
+    marks = ("index.db", "index-id")  # each engine leaves one where a workspace is in use
+    found_in = {file.parent for place in places for mark in marks for file in place.rglob(f".lineage/{mark}")}
+    states = sorted(state for state in found_in if not is_bucket(state.parent))
     found = {str(state.parent): findings for state in states if (findings := _findings(state.parent))}
     assert found == {}
 

@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from lineage.core.times import canonical
-from lineage.errors import DamagedIndex, WorkspaceError
+from lineage.errors import DamagedIndex, IndexAway, WorkspaceError
 
 if TYPE_CHECKING:
     from lineage.app.initializing import Initialized
@@ -32,10 +33,23 @@ Result = TypeVar("Result")
 
 
 def workspace_root(option: str | None, environment: Mapping[str, str] | None = None) -> Path:
-    """`--workspace`, else LINEAGE_WORKSPACE, else SIGNET_WORKSPACE, else `~/.agents`. Raises WorkspaceError for
-    the home folder of somebody who is not there. (format: Workspace)"""
+    """`--workspace`, else LINEAGE_WORKSPACE, else SIGNET_WORKSPACE, else the machine's configuration, else `~/.agents`;
+    of one in a bucket the folder that stands for it. (format: Workspace)
+
+    Raises InvalidInput for an address of no known kind, WorkspaceError for the home folder of somebody who is not
+    there.
+    """
+    from lineage.core.address import is_address
+
     variables = os.environ if environment is None else environment
-    named = option or next((variables[name] for name in _VARIABLES if variables.get(name)), _DEFAULT)
+    named = option or next((variables[name] for name in _VARIABLES if variables.get(name)), None)
+    if not named:
+        machine = machine_settings(variables)
+        named = machine.workspace if machine and machine.workspace else _DEFAULT
+    if is_address(named):
+        from lineage.app.places import folder_of
+
+        return folder_of(named, variables)
     try:
         return Path(named).expanduser().absolute()
     except RuntimeError as error:
@@ -86,10 +100,9 @@ def with_house(
 
 
 def _run(house: "House", use_case: Callable[["House"], Result], *, writes: bool, needs_index: bool) -> Result:
-    if needs_index and house.index.is_new:
-        from lineage.pipeline.upkeep.reindexing import ensure_indexed
-
-        ensure_indexed(house)
+    if needs_index:
+        with suppress(IndexAway):  # whoever can't do without it is told when it asks
+            _ensure_indexed(house)
     if writes:
         from lineage.pipeline.upkeep.resuming import resume
 
@@ -97,28 +110,36 @@ def _run(house: "House", use_case: Callable[["House"], Result], *, writes: bool,
     return use_case(house)
 
 
+def _ensure_indexed(house: "House") -> None:
+    """`ensure_indexed`, which is imported where it may have something to do."""
+    if house.index.is_new or house.index.is_remote:
+        from lineage.pipeline.upkeep.reindexing import ensure_indexed
+
+        ensure_indexed(house)
+
+
 def open_house(root: Path, *, create: bool = False, asks_model: bool = True) -> "House":
     """The object graph of one workspace, with this machine's language model, if it has one and may be asked. The caller
     closes it."""
+    from lineage.app.indexing import databases_of
+    from lineage.app.places import private_at, shown, store_at
     from lineage.canon import Canon
-    from lineage.index import Index
     from lineage.pipeline.house import House
-    from lineage.store import LocalStore
-    from lineage.telemetry import Telemetry
 
-    store = LocalStore(root)
+    store = store_at(root)
     if not create and not store.is_there():
+        name = shown(root)
         raise WorkspaceError(
-            f"no workspace at {root}", hint=f"run `lineage init {root}`, or name another with `--workspace`"
+            f"no workspace at {name}", hint=f"run `lineage init {name}`, or name another with `--workspace`"
         )
     settings = _settings(store)
-    private = LocalStore(root / STATE, locks=root / STATE / "locks", private=True)
-    machine = _machine_settings()
-    telemetry, moment = Telemetry(root / STATE / "runtime.db"), now()
+    machine = machine_settings(os.environ)
+    private, moment = private_at(root), now()
+    index, telemetry = databases_of(root, private)
     vectors, embedding = _vectors(root / STATE / "vectors.db", machine.embedding if machine else None)
     return House(
         canon=Canon.over(store, private),
-        index=Index(root / STATE / "index.db"),
+        index=index,
         telemetry=telemetry,
         settings=settings,
         now=moment,
@@ -139,9 +160,9 @@ def _own_rules(store: "Store", settings: "Settings") -> "Ruleset | None":
     return rules_of(store, settings).ruleset
 
 
-def _machine_settings() -> "MachineSettings | None":
+def machine_settings(environment: Mapping[str, str]) -> "MachineSettings | None":
     """The settings of this machine, None where it has no file of them: most machines have none."""
-    path = machine_file(os.environ, Path.home())
+    path = machine_file(environment, Path.home())
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -176,11 +197,11 @@ def _vectors(path: Path, settings: "EmbeddingSettings | None") -> "tuple[Vectors
 
 def rules_at(root: Path) -> "Rules":
     """The redaction rules of the workspace, ours where there is none."""
+    from lineage.app.places import store_at
     from lineage.app.redaction import Rules, rules_of
     from lineage.core.sanitizer import BUILTIN
-    from lineage.store import LocalStore
 
-    store = LocalStore(root)
+    store = store_at(root)
     return rules_of(store, _settings(store)) if store.is_there() else Rules(BUILTIN)
 
 

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from lineage.app import hooks, with_house
+from lineage.app.places import canon_at
 from lineage.core.sanitizer import Sanitizer
 from lineage.core.wording import counted
-from lineage.errors import EngineMissing
+from lineage.errors import EngineMissing, IndexAway
 from lineage.harness.installing import Status
 from lineage.harness.installing.checks import HARMLESS
-from lineage.pipeline.lookup import status
+from lineage.pipeline.lookup import spooled, status
 
 _EVENT = "event "
 
@@ -38,11 +39,19 @@ class Examined:
 
 def examine(root: Path) -> Examined:
     """Looks at the hooks of every harness and at the workspace. Raises WorkspaceError where there is no workspace."""
-    state = with_house(root, status)
+    state, away = _state(root)
     statuses = [one for one in hooks.statuses(root, "default", ()) if one.present or one.files]
     events = {name.removeprefix(_EVENT): at for name, at in state["marks"].items() if name.startswith(_EVENT)}
-    findings = [*_engine(), *_hooks(root, statuses), *_workspace(state)]
+    findings = [*_engine(), *away, *_hooks(root, statuses), *_workspace(state)]
     return Examined(statuses, events, shutil.which("lineage") is not None, findings)
+
+
+def _state(root: Path) -> tuple[dict[str, Any], list[Finding]]:
+    """What `status` finds; while the index is away, what this machine knows by itself."""
+    try:
+        return with_house(root, status), []
+    except IndexAway as error:
+        return {"marks": {}, **spooled(canon_at(root))}, [Finding("index", error.message, error.hint)]
 
 
 def _engine() -> list[Finding]:

@@ -1,7 +1,6 @@
 """Composition for imports: this machine, how many processes it has room for, and the workspace."""
 
 import os
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -64,29 +63,31 @@ def import_history(root: Path, asked: Wanted, progress: Progress) -> "tuple[Impo
 
 def estimate(root: Path, asked: Wanted, progress: Progress) -> "Estimate":
     """What an import would do. No workspace is made where there is none."""
+    from lineage.app.places import store_at
     from lineage.pipeline.incoming import estimating
-    from lineage.store import LocalStore
 
     def estimated(house: "House | None") -> "Estimate":
-        with _trial(root, house) as trial:
+        with _trial(house) as trial:
             return estimating.estimate(house, asked, progress, trial)
 
-    if not LocalStore(root).is_there():
+    if not store_at(root).is_there():
         return estimated(None)
     return with_house(root, estimated, needs_index=False)
 
 
 @contextmanager
-def _trial(root: Path, house: "House | None") -> "Iterator[Trial]":
+def _trial(house: "House | None") -> "Iterator[Trial]":
     """A workspace of the same settings, thrown away afterwards."""
     from tempfile import TemporaryDirectory
 
     from lineage.config import FILE
     from lineage.pipeline.incoming.estimating import Trial
+    from lineage.store import LocalStore, read_or_none
 
     with TemporaryDirectory(prefix="lineage-trial-") as folder:
-        for name in filter(None, (FILE, house.settings.sanitizer.rules_path)) if house else ():
-            if (root / name).is_file():
-                (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(root / name, Path(folder) / name)
+        if house:
+            for name in filter(None, (FILE, house.settings.sanitizer.rules_path)):
+                blob = read_or_none(house.canon.store, name)
+                if blob:
+                    LocalStore(Path(folder)).create(name, blob.data)
         yield Trial(partial(open_house, Path(folder), asks_model=False), time.perf_counter)

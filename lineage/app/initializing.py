@@ -17,14 +17,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lineage.app import STATE, template, with_house
+from lineage.app.places import is_bucket, shown, store_at
 from lineage.core.book_paths import CURATED, CURATED_PATH, GLOBAL, BookRef
 from lineage.core.identity import DEFAULT_AGENT
 from lineage.core.naming import memory_md_path
-from lineage.errors import InvalidInput, WorkspaceError
+from lineage.errors import InvalidInput, Problems, WorkspaceError
 from lineage.pipeline.house import House
 from lineage.store import Blob, ExistsError, LocalStore, checked_key, read_or_none
+
+if TYPE_CHECKING:
+    from lineage.store.objects import Bucket
 
 SETTINGS = ".obsidian/"
 SNIPPET = ".obsidian/snippets/lineage.css"
@@ -53,7 +58,7 @@ class _File:
 
     path: str
     data: bytes
-    store: LocalStore
+    store: "LocalStore | Bucket"
     shown: str
     there: Blob | None
 
@@ -82,10 +87,13 @@ def initialized(vault: Path, folder: str | None, may_replace: Callable[[str], bo
     """Makes a workspace in `vault`, or in `folder` below it. Doing it again changes nothing.
 
     `may_replace` is asked about each conflict, by its path. Raises InvalidInput for a folder that can't be one,
-    WorkspaceError where there is no vault to put it in, or a file is in the way of a folder.
+    WorkspaceError where there is no vault to put it in, or a file is in the way of a folder, and Problems for a bucket
+    that would lose writes.
     """
     _check_place(vault)
     workspace = vault / _checked_folder(vault, folder) if folder else vault
+    if is_bucket(workspace):
+        _check_promises(workspace)
     is_ours = not folder and _has_only_ours(vault)
     files = [(file, _state(file, is_ours)) for file in _files(vault, workspace)]
     _claim_ledger(workspace, may_replace)
@@ -111,8 +119,21 @@ def _check_place(vault: Path) -> None:
         ) from error
 
 
+def _check_promises(workspace: Path) -> None:
+    """Raises Problems for a bucket without conditional writes, before anything is trusted to it."""
+    from lineage.store.probing import broken_alone
+
+    broken = broken_alone(store_at(workspace))
+    if broken:
+        raise Problems(
+            f"{shown(workspace)} can't keep a memory: {broken}", hint=f"run `lineage store check {shown(workspace)}`"
+        )
+
+
 def _checked_folder(vault: Path, folder: str) -> str:
     """The folder, as a path below the vault that Obsidian shows."""
+    if is_bucket(vault):
+        raise InvalidInput("a bucket is no vault", hint=f"give the folder in the address: {shown(vault)}/{folder}")
     if not vault.is_dir():
         raise WorkspaceError(f"no vault at {vault}", hint="name the vault's folder: lineage init VAULT --folder NAME")
     if (vault / _CONFIGURATION).is_file():
@@ -130,10 +151,12 @@ def _files(vault: Path, workspace: Path) -> Iterator[_File]:
     """The template's files, each with its place: Obsidian's at the vault's root and last, all else in the workspace.
     Raises WorkspaceError where what is there can't be read."""
     locks = workspace / STATE / "locks"
-    root, inner = LocalStore(vault, locks=locks), LocalStore(workspace, locks=locks)
+    root, inner = LocalStore(vault, locks=locks), _inner(workspace, locks)
     prefix = "" if workspace == vault else f"{workspace.relative_to(vault).as_posix()}/"
     source, has_link = template(), (vault / SETTINGS).is_symlink()
     paths = [found.relative_to(source).as_posix() for found in source.rglob("*") if found.is_file()]
+    if is_bucket(workspace):  # Obsidian opens folders
+        paths = [path for path in paths if not path.startswith(SETTINGS)]
     for path in sorted(paths, key=lambda path: (path.startswith(SETTINGS), path)):
         is_setting = path.startswith(SETTINGS)
         store, shown = (root, path) if is_setting else (inner, prefix + path)
@@ -141,7 +164,13 @@ def _files(vault: Path, workspace: Path) -> Iterator[_File]:
         yield _File(path, (source / path).read_bytes(), store, shown, there)
 
 
-def _there(store: LocalStore, path: str) -> Blob | None:
+def _inner(workspace: Path, locks: Path) -> "LocalStore | Bucket":
+    return store_at(workspace) if is_bucket(workspace) else LocalStore(workspace, locks=locks)
+
+
+def _there(store: "LocalStore | Bucket", path: str) -> Blob | None:
+    if not isinstance(store, LocalStore):
+        return read_or_none(store, path)
     for folder in (store.root, *(store.root / parent for parent in Path(path).parents)):
         if folder.exists() and not folder.is_dir():
             raise WorkspaceError(
@@ -167,7 +196,7 @@ def _is_same(path: Path, other: Path) -> bool:
 
 def _state(file: _File, settings_are_ours: bool) -> State:
     if file.path.startswith(SETTINGS) and not settings_are_ours:
-        has_link = (file.store.root / SETTINGS).is_symlink()
+        has_link = isinstance(file.store, LocalStore) and (file.store.root / SETTINGS).is_symlink()
         if has_link or file.path != SNIPPET:
             return State.KEPT if file.there else State.WITHHELD
     if file.there is None:
@@ -177,10 +206,10 @@ def _state(file: _File, settings_are_ours: bool) -> State:
 
 def _claim_ledger(workspace: Path, may_replace: Callable[[str], bool]) -> None:
     """Raises WorkspaceError where MEMORY.md is somebody's own, and may not be written over."""
-    blob = read_or_none(LocalStore(workspace), _LEDGER)
+    blob = read_or_none(store_at(workspace), _LEDGER)
     if blob and _LEDGER_MARK not in blob.data and not may_replace(_LEDGER):
         raise WorkspaceError(
-            f"{workspace / _LEDGER} isn't lineage's, and would be written over",
+            f"{shown(workspace)}/{_LEDGER} isn't lineage's, and would be written over",
             hint=f"give it another name, or {_ELSEWHERE}",
         )
 
@@ -220,6 +249,6 @@ def _shadowing(vault: Path, paths: Iterable[str]) -> list[str]:
 
 
 def _is_ignored(workspace: Path) -> bool:
-    blob = read_or_none(LocalStore(workspace), GITIGNORE)
+    blob = read_or_none(store_at(workspace), GITIGNORE)
     lines = blob.data.decode("utf-8", errors="replace").splitlines() if blob else []
     return any(line.strip() in _STATE_IGNORED for line in lines)

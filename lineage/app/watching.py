@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lineage.app import open_house, with_house
+from lineage.app.places import shown
 from lineage.app.working import machine
 from lineage.core import doorbell
 from lineage.errors import LineageError
@@ -82,7 +83,7 @@ def watcher(root: Path) -> Iterator[Watcher]:
             held.enter_context(LocalStore(root).mutex("watch", wait=False))
         except BusyError as error:
             hint = "one watcher is enough: end the other one first"
-            raise BusyError(f"{root} is watched already", hint=hint) from error
+            raise BusyError(f"{shown(root)} is watched already", hint=hint) from error
         yield Watcher(root, held.enter_context(Observed(root)))
 
 

@@ -65,5 +65,8 @@ class ArchivedStore:
     def exposed(self) -> tuple[str, ...]:
         return self.plain.exposed()
 
+    def out_of_reach(self) -> tuple[str, ...]:
+        return self.plain.out_of_reach()
+
     def tidy(self) -> int:
         return self.plain.tidy() + self.archives.tidy()

@@ -22,6 +22,7 @@ READ_SECONDS = 0.3
 _CHUNK = 1 << 16
 _MOST_FOLDERS = 40
 _MOST_LOG_BYTES = 1 << 18
+_DEFAULT = "~/.agents"
 _OPTIONS = {"--workspace": "--workspace", "-w": "--workspace", "--agent": "--agent"}
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
@@ -31,8 +32,9 @@ def main(arguments: "Sequence[str]") -> int:
     if os.environ.get("LINEAGE_SUPPRESS"):
         return 0
     words, options = _parsed(arguments)
-    root = _root(options.get("--workspace"))
+    root = os.path.expanduser(_DEFAULT)
     try:
+        root = _root(options.get("--workspace"))
         if len(words) != 1:
             raise ValueError(f"one harness is to be named, there are {len(words)} words")
         ring(root, words[0], options.get("--agent") or "default", _payload())
@@ -75,8 +77,20 @@ def _parsed(arguments: "Sequence[str]") -> "tuple[list[str], dict[str, str]]":
 
 
 def _root(workspace: str | None) -> str:
-    named = workspace or os.environ.get("LINEAGE_WORKSPACE") or os.environ.get("SIGNET_WORKSPACE") or "~/.agents"
-    return os.path.abspath(os.path.expanduser(named))
+    named = workspace or os.environ.get("LINEAGE_WORKSPACE") or os.environ.get("SIGNET_WORKSPACE") or _DEFAULT
+    return _folder_of(named) if "://" in named else os.path.abspath(os.path.expanduser(named))
+
+
+def _folder_of(address: str) -> str:
+    """The folder of this machine that stands for a bucket, as `app.places` has it."""
+    from lineage.core.address import folder_name, normal_address
+
+    normal = normal_address(address)
+    name = folder_name(normal) if normal else None
+    if name is None:
+        raise ValueError("the workspace is no address that is known")
+    state = os.environ.get("XDG_STATE_HOME") or ""
+    return os.path.join(state if os.path.isabs(state) else os.path.expanduser("~/.local/state"), "lineage", name)
 
 
 def _payload() -> "dict[str, Any]":

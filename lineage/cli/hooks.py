@@ -56,9 +56,10 @@ def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_
       lineage hooks install claude-code codex --agent reviewer
     """
     from lineage.app import hooks
+    from lineage.app.places import shown
 
     outcomes = hooks.install(root, agent, harnesses, dry_run=dry_run)
-    head = {"workspace": str(root), "agent": agent}
+    head = {"workspace": shown(root), "agent": agent}
     return _report(outcomes, head, "installed", dry_run=dry_run, as_json=as_json)
 
 

@@ -39,13 +39,14 @@ def command(root: Path, directory: str | None, folder: str | None, yes: bool, sk
       lineage init ~/memory
     """
     from lineage.app import initialize, workspace_root
+    from lineage.app.places import shown
 
     if yes and skip:
         raise InvalidInput("--yes and --skip exclude each other", hint="give one of them")
     target = workspace_root(directory) if directory else root
     result = initialize(target, folder, _answer(yes=yes, asks=not (skip or as_json) and sys.stdin.isatty()))
     if as_json:
-        say_json(asdict(result) | {"workspace": str(result.workspace)})
+        say_json(asdict(result) | {"workspace": shown(result.workspace)})
     else:
         _say(result)
     return 0
@@ -63,7 +64,9 @@ def _answer(*, yes: bool, asks: bool) -> Callable[[str], bool]:
 
 
 def _say(result: "Initialized") -> None:
-    say(f"workspace {result.workspace}")
+    from lineage.app.places import shown
+
+    say(f"workspace {shown(result.workspace)}")
     for path in result.made:
         say(f"  made {path}")
     for path in result.replaced:
@@ -75,7 +78,7 @@ def _say(result: "Initialized") -> None:
     _list("links of the workspace lead to these instead, rename them", result.shadowing)
     if not result.is_ignored:
         say("  .gitignore is yours: put `.lineage/` into it before you commit, it holds what nobody has redacted yet")
-    say(f"Next: lineage -w {result.workspace} session-end --help")
+    say(f"Next: lineage -w {shown(result.workspace)} session-end --help")
 
 
 def _list(title: str, paths: Sequence[str]) -> None:

@@ -42,6 +42,9 @@ COMMANDS = {
     "archive": "lineage.cli.archive",
     "serve": "lineage.cli.serve",
     "mcp": "lineage.cli.mcp",
+    "store": "lineage.cli.store",
+    "mirror": "lineage.cli.mirror",
+    "migrate-store": "lineage.cli.migrate_store",
 }
 
 
@@ -51,7 +54,7 @@ COMMANDS = {
     summaries=SUMMARIES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.option("--workspace", "-w", metavar="DIR", help="The workspace; else LINEAGE_WORKSPACE, else ~/.agents.")
+@click.option("--workspace", "-w", metavar="DIR", help="A folder, or a bucket; else LINEAGE_WORKSPACE, else ~/.agents.")
 @click.version_option(__version__, prog_name="lineage")
 @click.pass_context
 def cli(ctx: click.Context, workspace: str | None) -> None:

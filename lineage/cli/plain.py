@@ -40,7 +40,10 @@ class Command(NamedTuple):
 
 
 WORKSPACE = Option(
-    "workspace", "The workspace; else LINEAGE_WORKSPACE, else ~/.agents.", ("--workspace", "-w"), metavar="DIR"
+    "workspace",
+    "A folder, or a bucket; else LINEAGE_WORKSPACE, else ~/.agents.",
+    ("--workspace", "-w"),
+    metavar="DIR",
 )
 JSON = Option("as_json", "Print one JSON object.", ("--json",), default=False, is_flag=True)
 

@@ -53,4 +53,4 @@ def _say(done: "Resanitized") -> None:
         say("redacted: " + ", ".join(f"{rule} {count}" for rule, count in sorted(done.redactions.items())))
     say(f"{counted(len(done.replaced), 'file')} {would}, {done.unchanged} held nothing to redact ({done.version})")
     if done.replaced and not done.dry_run:
-        say("outside lineage's reach: git history, copies of sync clients and backups, the harness's own transcripts")
+        say("outside lineage's reach: git history, versions in a bucket, other copies, the harness's own transcripts")

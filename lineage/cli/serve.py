@@ -29,20 +29,21 @@ def command(root: Path, host: str, port: int, names: Sequence[str], check: bool,
     Example:
       lineage serve --port 0 --check
     """
-    from lineage.app import caller, machine_file, open_house, serving, with_house
+    from lineage.app import caller, machine_settings, open_house, serving, with_house
     from lineage.app.extras import need
-    from lineage.app.model import read_machine_settings
+    from lineage.app.places import shown
 
     need("web", "starlette", "uvicorn", "jinja2")
     from lineage.web.application import serve
     from lineage.web.service import Service
 
     started_by, is_local = caller(), serving.is_loopback(host) and not names
-    configured = read_machine_settings(machine_file(os.environ, Path.home())).web.token
+    machine = machine_settings(os.environ)
+    configured = machine.web.token if machine else ""
     token = serving.taken_token(os.environ, is_local=is_local, configured=configured)
     open_house(root).close()
     with serving.bound(host, port) as listening:
-        where = {"url": serving.address(listening), "workspace": str(root), "token": token is not None}
+        where = {"url": serving.address(listening), "workspace": shown(root), "token": token is not None}
         _say(where, as_json=as_json, goes_on=not check)
         if check:
             return 0

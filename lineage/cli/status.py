@@ -1,13 +1,16 @@
 """`lineage status`."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lineage.cli import options
 from lineage.cli.output import say, say_json
 from lineage.core.wording import counted
+
+if TYPE_CHECKING:
+    from lineage.errors import LineageError
 
 
 @click.command("status")
@@ -21,17 +24,38 @@ def command(root: Path, as_json: bool) -> int:
       lineage status --json
     """
     from lineage.app import rules_at, with_house
+    from lineage.app.places import shown
+    from lineage.errors import IndexAway
     from lineage.pipeline.capture.metering import usage
     from lineage.pipeline.embedding import coverage
     from lineage.pipeline.lookup import status
+    from lineage.store import StoreAway
 
-    found = with_house(root, lambda house: {**status(house), "model": usage(house), "embedding": coverage(house)})
-    state = {"workspace": str(root), **found, "unusable_rules": list(rules_at(root).unusable)}
+    try:
+        found = with_house(root, lambda house: {**status(house), "model": usage(house), "embedding": coverage(house)})
+    except (IndexAway, StoreAway) as error:
+        return _away(root, error, as_json=as_json)
+    state = {"workspace": shown(root), **found, "unusable_rules": list(rules_at(root).unusable)}
     if as_json:
         say_json(state)
     else:
         _say(state)
     return 0
+
+
+def _away(root: Path, error: "LineageError", *, as_json: bool) -> int:
+    """What this machine knows by itself, while the workspace's store or the index's server does not answer."""
+    from lineage.app.places import canon_at, shown
+    from lineage.pipeline.lookup import spooled
+
+    state = {"workspace": shown(root), "away": error.message, **spooled(canon_at(root))}
+    if as_json:
+        say_json(state)
+    else:
+        say(f"workspace  {state['workspace']}")
+        say(f"away       {error.message}: {error.hint}")
+        _say_spool(state)
+    return error.exit_code
 
 
 def _say(state: dict[str, Any]) -> None:
@@ -49,6 +73,14 @@ def _say(state: dict[str, Any]) -> None:
     _say_embedding(state["embedding"])
     for mark, value in state["marks"].items():
         say(f"{mark}: {value}")
+    _say_spool(state)
+    if state["telemetry_was_damaged"]:
+        say("damaged    .lineage/runtime.db was set aside as runtime.db.damaged; counting began anew")
+
+
+def _say_spool(state: dict[str, Any]) -> None:
+    for since in state["behind"]:
+        say(f"behind     the index, since {since}")
     for job in state["unfinished"]:
         say(f"unfinished {job['flow']} of {job['session_token']}, signalled {job['captured_at']}")
     for rung in state["signals"]:
@@ -59,8 +91,6 @@ def _say(state: dict[str, Any]) -> None:
         say(f"hooks      {len(state['hook_failures'])} failed, the last: {state['hook_failures'][-1]}")
     for path in state["damaged_jobs"]:
         say(f"damaged    .lineage/{path}: left as it is")
-    if state["telemetry_was_damaged"]:
-        say("damaged    .lineage/runtime.db was set aside as runtime.db.damaged; counting began anew")
 
 
 def _say_model(model: dict[str, Any]) -> None:

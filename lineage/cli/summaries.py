@@ -38,5 +38,8 @@ SUMMARIES = {
     "bundle": "Take a session, or the global books, from one workspace into another.",
     "archive": "Pack what ended before DATE into one folder a month.",
     "serve": "Serve the page for people and the API under /api, until it is interrupted.",
+    "store": "What a workspace lies in: a folder, or a bucket.",
+    "mirror": "Keep a folder, for Obsidian say, in step with the workspace, both ways, until it is ended.",
+    "migrate-store": "Copy a memory to another place, a folder or a bucket, and verify it there.",
     "mcp": "Serve one agent its memory as an MCP server, on stdin and stdout: a harness starts it.",
 }

@@ -43,6 +43,7 @@ def command(root: Path, every: float, once: bool, as_json: bool) -> int:
     """
     os.environ["LINEAGE_SUPPRESS"] = "1"  # whatever it starts rings no doorbell
     from lineage.app import watching
+    from lineage.app.places import shown
 
     if once:
         report = watching.once(root)
@@ -53,7 +54,7 @@ def command(root: Path, every: float, once: bool, as_json: bool) -> int:
         return 0
     with watching.watcher(root) as watcher, _ended_by_sigterm(watcher):
         if not as_json:
-            say(f"watching {root}")
+            say(f"watching {shown(root)}")
         watcher.run(every=every, on_report=_say_json_line if as_json else _say_line, on_error=_complain)
     return 0
 

@@ -45,14 +45,25 @@ class WebSettings:
 
 @dataclass(frozen=True, slots=True)
 class MachineSettings:
+    """`workspace`: where the memory is, unless a command or the environment says so; "" for the default place.
+    `index`: the PostgreSQL database that holds rows and runtime state, "" for files beside the workspace.
+    `bucket`: how buckets are reached, endpoint, region and credentials by the names that obstore gives them."""
+
     model: ModelSettings = ModelSettings()
     web: WebSettings = WebSettings()
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
+    workspace: str = ""
+    index: str = field(default="", repr=False)
+    bucket: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 _MODEL = "model"
 _WEB = "web"
 _EMBEDDING = "embedding"
+_BUCKET = "bucket"
+_WORKSPACE = "workspace"
+_INDEX = "index"
+_TABLES = (_MODEL, _WEB, _EMBEDDING, _BUCKET)
 _RANGES = {
     "timeout_seconds": (1, 600),
     "max_prompt_chars": (4_000, 1_000_000),
@@ -72,13 +83,25 @@ def machine_settings(text: str, file: str) -> MachineSettings:
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{file} is not valid TOML: {error}", hint=f"mend {file}") from error
     for name, values in tables.items():
-        if name not in (_MODEL, _WEB, _EMBEDDING) or not isinstance(values, dict):
-            raise _unknown(file, name, [_MODEL, _WEB, _EMBEDDING])
+        if name in (_WORKSPACE, _INDEX) and isinstance(values, str):
+            continue
+        if name not in _TABLES or not isinstance(values, dict):
+            raise _unknown(file, name, [*_TABLES, _WORKSPACE, _INDEX])
     return MachineSettings(
         _model(file, tables.get(_MODEL, {})),
         _web(file, tables.get(_WEB, {})),
         embedding_settings(file, tables.get(_EMBEDDING, {})),
+        tables.get(_WORKSPACE, ""),
+        tables.get(_INDEX, ""),
+        _bucket(file, tables.get(_BUCKET, {})),
     )
+
+
+def _bucket(file: str, table: Mapping[str, Any]) -> Mapping[str, str]:
+    for key, value in table.items():
+        if not isinstance(value, str | bool | int):
+            raise InvalidInput(f"{file}: {_BUCKET}.{key} is {type(value).__name__}, not str")
+    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in table.items()}
 
 
 def _web(file: str, table: Mapping[str, Any]) -> WebSettings:

@@ -1,10 +1,14 @@
-"""The derived SQLite index: disposable, rebuilt by reindex, never asked what is true. (spec: derived DB contract)"""
+"""The derived index: disposable, rebuilt by reindex, never asked what is true. (spec: derived DB contract)
+
+SQLite here; PostgreSQL, where many machines share one, is in `index.postgres`.
+"""
 
 from typing import TYPE_CHECKING
 
 from lineage.core.lazily import exporting
 
 if TYPE_CHECKING:
+    from lineage.index.base import Index, Known
     from lineage.index.books import EntryRow, Shelf, Shelved, Shelves, owner_of, shelved
     from lineage.index.query import match_expression
     from lineage.index.queue import Waiting
@@ -12,9 +16,10 @@ if TYPE_CHECKING:
     from lineage.index.rows import Row, row_of
     from lineage.index.searching import ENTRY, MARK, Hit
     from lineage.index.sessions import SessionRow
-    from lineage.index.sqlite import Index, Known
+    from lineage.index.sqlite import SqliteIndex
 else:
     _HOMES = {
+        "base": ("Index", "Known"),
         "books": ("EntryRow", "Shelf", "Shelved", "Shelves", "owner_of", "shelved"),
         "query": ("match_expression",),
         "queue": ("Waiting",),
@@ -22,7 +27,7 @@ else:
         "rows": ("Row", "row_of"),
         "searching": ("ENTRY", "MARK", "Hit"),
         "sessions": ("SessionRow",),
-        "sqlite": ("Index", "Known"),
+        "sqlite": ("SqliteIndex",),
     }
     __getattr__ = exporting(__name__, {name: home for home, names in _HOMES.items() for name in names})
 
@@ -40,6 +45,7 @@ __all__ = [
     "Shelf",
     "Shelved",
     "Shelves",
+    "SqliteIndex",
     "Waiting",
     "match_expression",
     "owner_of",

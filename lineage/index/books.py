@@ -77,7 +77,7 @@ class Shelves(NamedTuple):
     removed: frozenset[str]
 
 
-class _File(NamedTuple):
+class File(NamedTuple):
     """What a file says, by itself."""
 
     path: str
@@ -137,17 +137,9 @@ def shelved(book: Shelves) -> Shelved:
 
 
 def keep_up(connection: sqlite3.Connection, book: Shelves) -> None:
-    """Makes the rows of a book those that its files make. A file that is as it was isn't parsed again, for archives
-    grow for ever; a row that stays as it is isn't touched."""
-    numbers, known = _known(connection, book)
-    files = _settled(
-        [
-            before._replace(stamp=shelf.stamp)
-            if (before := known.get(shelf.ref.path)) and before.sha256 == _sha256(shelf.data)
-            else _parsed(shelf, book.removed)
-            for shelf in _in_order(book)
-        ]
-    )
+    """Makes the rows of a book those that its files make; a row that stays as it is isn't touched."""
+    numbers = {entry_row(row[1:]): row[0] for row in connection.execute(_ROWS, (book.scope, book.kind))}
+    files = brought_up(book, numbers, connection.execute(_FILES, (book.scope, book.kind)))
     wanted = dict.fromkeys(row for file in files for row in file.rows)
     _drop(connection, [number for row, number in numbers.items() if row not in wanted])
     for row in wanted:
@@ -155,22 +147,35 @@ def keep_up(connection: sqlite3.Connection, book: Shelves) -> None:
             _add(connection, row)
     connection.execute("delete from books where scope = ? and kind = ?", (book.scope, book.kind))
     for file in files:
-        values = (file.path, book.scope, book.kind, file.stamp, file.sha256, json.dumps(file.forgotten))
-        connection.execute("insert into books values (?, ?, ?, ?, ?, ?)", values)
+        connection.execute("insert into books values (?, ?, ?, ?, ?, ?)", file_values(book, file))
 
 
-def _known(connection: sqlite3.Connection, book: Shelves) -> tuple[dict[EntryRow, int], dict[str, _File]]:
-    """What the index knows of a book: the number of each row, and each file, without what removed sessions said."""
-    numbers = {entry_row(row[1:]): row[0] for row in connection.execute(_ROWS, (book.scope, book.kind))}
+def brought_up(
+    book: Shelves, known: Iterable[EntryRow], known_files: Iterable[tuple[str, str, str, str]]
+) -> list[File]:
+    """What a book's files say now. `known` are the rows that the index has of it, `known_files` its (path, stamp,
+    sha256, forgotten): a file that is as it was isn't parsed again, for archives grow for ever."""
     rows: dict[str, list[EntryRow]] = {}
-    for row in numbers:
+    for row in known:
         if row.origin_token not in book.removed:
             rows.setdefault(row.path, []).append(row)
-    files = connection.execute(_FILES, (book.scope, book.kind))
-    return numbers, {
-        path: _File(path, stamp, sha256, tuple(json.loads(forgotten)), tuple(rows.get(path, ())))
-        for path, stamp, sha256, forgotten in files
+    before = {
+        path: File(path, stamp, sha256, tuple(json.loads(forgotten)), tuple(rows.get(path, ())))
+        for path, stamp, sha256, forgotten in known_files
     }
+    return _settled(
+        [
+            file._replace(stamp=shelf.stamp)
+            if (file := before.get(shelf.ref.path)) and file.sha256 == _sha256(shelf.data)
+            else _parsed(shelf, book.removed)
+            for shelf in _in_order(book)
+        ]
+    )
+
+
+def file_values(book: Shelves, file: File) -> tuple[str, ...]:
+    """The row of a book's file."""
+    return file.path, book.scope, book.kind, file.stamp, file.sha256, json.dumps(file.forgotten)
 
 
 def _in_order(book: Shelves) -> list[Shelf]:
@@ -181,10 +186,10 @@ def _in_order(book: Shelves) -> list[Shelf]:
     return sorted(book.files, key=lambda shelf: ages.get(shelf.ref.shelf, shelf.ref.shelf), reverse=True)
 
 
-def _parsed(shelf: Shelf, removed: frozenset[str]) -> _File:
+def _parsed(shelf: Shelf, removed: frozenset[str]) -> File:
     ref, book = shelf.ref, parsed_book(shelf.data, shelf.ref.scope, shelf.ref.kind)
     rows = [_row(ref, place, entry) for place, entry in enumerate((*book.hand, *book.entries))]
-    return _File(
+    return File(
         path=ref.path,
         stamp=shelf.stamp,
         sha256=_sha256(shelf.data),
@@ -201,7 +206,7 @@ def _is_all_by_hand(book: Book) -> bool:
     return not book.head and len(book.problems) == 1 and not text.lstrip("\ufeff").startswith("---")
 
 
-def _settled(files: Sequence[_File]) -> list[_File]:
+def _settled(files: Sequence[File]) -> list[File]:
     """What one shelf says bears on all: which entries are forgotten, which have given way to another, and which of two
     copies is found, as after a move that was cut off: that in use, else that of the newest archive."""
     forgotten = frozenset(identifier for file in files for identifier in file.forgotten)
@@ -278,10 +283,17 @@ def rows_of(connection: sqlite3.Connection, scope: str, kind: str) -> Iterator[E
 
 
 def _add(connection: sqlite3.Connection, row: EntryRow) -> None:
-    number = connection.execute(_INSERT, _values(row)).lastrowid
-    if row.shelf != PENDING and not row.hidden and number is not None:
-        title = "" if _TIME_AS_TITLE.fullmatch(row.title) or row.text.startswith(row.title) else row.title
-        texts.write(connection, [texts.entry_text(number, title, " ".join(row.tags), row.text)])
+    number = connection.execute(_INSERT, entry_values(row)).lastrowid
+    if number is not None:
+        texts.write(connection, texts_of(number, row))
+
+
+def texts_of(number: int, row: EntryRow) -> list[texts.Text]:
+    """What an entry is found by: nothing of one that waits, or is hidden."""
+    if row.shelf == PENDING or row.hidden:
+        return []
+    title = "" if _TIME_AS_TITLE.fullmatch(row.title) or row.text.startswith(row.title) else row.title
+    return [texts.entry_text(number, title, " ".join(row.tags), row.text)]
 
 
 def _drop(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
@@ -290,7 +302,8 @@ def _drop(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
     connection.executemany("delete from book_entries where id = ?", ((number,) for number in gone))
 
 
-def _values(row: EntryRow) -> list[object]:
+def entry_values(row: EntryRow) -> list[object]:
+    """The row for a database, its values in the order of `COLUMNS`."""
     values = {name: getattr(row, name) for name in EntryRow.__dataclass_fields__}
     lists = {name: json.dumps(values[name], ensure_ascii=False) for name in _LISTS}
     return list({**values, **lists}.values())

@@ -34,7 +34,7 @@ def of_artifacts(filters: Filters) -> str:
         *(["a.source_kind in (select value from json_each(:kinds))"] if filters.kinds else []),
         *(["a.membership_ts >= :since"] if filters.since else []),
         *(["a.membership_ts <= :until"] if filters.until else []),
-        *(["0"] if _OF_ENTRIES.intersection(filters.states) else []),
+        *(["false"] if _OF_ENTRIES.intersection(filters.states) else []),
     ]
     return " and ".join(conditions)
 
@@ -56,7 +56,7 @@ def of_entries(filters: Filters) -> str:
         *([_kinds(filters)] if filters.kinds else []),
         *(["e.at >= :since"] if filters.since else []),
         *(["e.at <= :until and e.at != ''"] if filters.until else []),
-        *(["0"] if query.SESSION in filters.states else []),
+        *(["false"] if query.SESSION in filters.states else []),
         *(_STATES[state] for state in filters.states if state in _STATES),
     ]
     return " and ".join(conditions)
@@ -79,7 +79,7 @@ def values(filters: Filters, agent_id: str | None) -> dict[str, Any]:
 
 def _kinds(filters: Filters) -> str:
     if query.ENTRY in filters.kinds:
-        return "1"
+        return "true"
     return "exists (select 1 from json_each(:kinds) where e.kind = value or e.kind like value || '/%')"
 
 

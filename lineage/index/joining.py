@@ -5,9 +5,12 @@ rows can be laid beside its own. The record's form is SQLite's business, so it i
 where that fails, or a part holds something unknown, its text is indexed again.
 """
 
+import shutil
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,22 +46,26 @@ class _Structure(NamedTuple):
     segments: list[tuple[int, int, int]]
 
 
+@dataclass(frozen=True, slots=True)
 class Part:
-    """A part that is being built in the empty database `path`, which nobody else has open. It is not durable."""
+    """See `base.Part`: a database of its own, a copy of `empty`. It is not durable."""
 
-    def __init__(self, path: Path) -> None:
-        self._connection = _opened(path)
-        self._connection.execute("begin")
+    path: Path
+    empty: Path
 
-    def write(self, rows: Sequence[tuple[int, Row]]) -> None:
-        """Adds rows under these numbers, which rise from call to call."""
-        values = ((number, *(getattr(row, name) for name in COLUMNS)) for number, row in rows)
-        self._connection.executemany(_INSERT, values)
-        texts.write(self._connection, (text for number, row in rows for text in texts.texts_of(number, row)))
+    @contextmanager
+    def writing(self) -> Iterator[Callable[[Sequence[tuple[int, Row]]], None]]:
+        shutil.copyfile(self.empty, self.path)
+        with closing(_opened(self.path)) as connection:
+            connection.execute("begin")
+            yield partial(_write, connection)
+            connection.execute("commit")
 
-    def close(self) -> None:
-        self._connection.execute("commit")
-        self._connection.close()
+
+def _write(connection: sqlite3.Connection, rows: Sequence[tuple[int, Row]]) -> None:
+    values = ((number, *(getattr(row, name) for name in COLUMNS)) for number, row in rows)
+    connection.executemany(_INSERT, values)
+    texts.write(connection, (text for number, row in rows for text in texts.texts_of(number, row)))
 
 
 def create_empty(path: Path) -> None:
@@ -69,30 +76,32 @@ def create_empty(path: Path) -> None:
 
 
 class Building:
-    """A whole that is made of parts, in a folder of its own: `path` is where it lies, `empty` what parts begin as."""
+    """See `base.Building`: a whole that is made of parts, in a folder of its own. `path` is where it lies."""
+
+    present: Collection[str] = ()
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "whole.db"
-        self.empty = folder / "empty.db"
+        self._empty = folder / "empty.db"
         self._by_segments = is_form_known(folder)
-        create_empty(self.empty)
+        create_empty(self._empty)
 
-    def part(self, number: int) -> Path:
-        """Where a part is to be built, as a copy of `empty`."""
-        return self.empty.with_name(f"part-{number}.db")
+    def part(self, number: int) -> Part:
+        return Part(self.path.with_name(f"part-{number}.db"), self._empty)
 
-    def add(self, part: Path) -> None:
-        """Adds the rows and the text of a part, which is gone afterwards; no number is in two of them."""
+    def add(self, number: int) -> None:
+        """Adds the rows and the text of a part, which is gone afterwards; no row's number is in two of them."""
+        part = self.part(number)
         if not self.path.exists():
-            part.rename(self.path)
+            part.path.rename(self.path)
             return
         with closing(_opened(self.path)) as connection:
-            connection.execute("attach ? as part", (str(part),))
+            connection.execute("attach ? as part", (str(part.path),))
             connection.execute("begin")
             connection.execute("insert into main.artifacts select * from part.artifacts")
             _join_texts(connection, by_segments=self._by_segments)
             connection.execute("commit")
-        part.unlink()
+        part.path.unlink()
 
     def finish(self) -> None:
         """Makes what is derived from all rows together, and lets FTS5 merge segments as it does by itself."""

@@ -1,8 +1,7 @@
-"""Captures that wait until MEMORY.md shows them: who renders takes in those of everybody who waits.
+"""`.lineage/waiting.db`: captures that wait until MEMORY.md shows them. (index/base.py)
 
 A database of its own, for whoever renders is writing rows all the while, and saying that one waits must not wait for
-that. Nothing in it outlives its use: a capture whose line is lost is rendered by its own process. Where nobody had to
-wait there is no file.
+that. Where nobody had to wait there is no file.
 """
 
 import json
@@ -33,11 +32,8 @@ class Waiting(NamedTuple):
     paths: tuple[str, ...]
 
 
-class Queue:
-    """The captures of one workspace that wait. A damaged database is begun anew.
-
-    A ticket is drawn once and never again: that it is gone says that its capture was taken in.
-    """
+class SqliteQueue:
+    """See `base.Queue`. A damaged database is begun anew."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

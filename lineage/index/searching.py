@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from lineage.core.passages import MOST
 from lineage.core.query import Query
@@ -18,15 +18,15 @@ from lineage.index import books, filtering, texts
 from lineage.index.books import EntryRow
 from lineage.index.filtering import SPEAKER
 from lineage.index.query import RANKING, Ranking, Term, bounded, pruned
-from lineage.index.terms import COUNT, weighed
+from lineage.index.terms import FtsVocabulary, Vocabulary, weighed
 
 MARK = ("\x02", "\x03")  # around the words of a snippet that matched
 ENTRY = "entry"
 
 _COUNTED_PASSAGES = 4
 _LEAST_RANKED, _RANKED_PER_RESULT = 200, 20
-_EVERY = -1
-_SNIPPET_WORDS = 24
+EVERY = -1
+SNIPPET_WORDS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +91,26 @@ _ENTRY = f"""
     where e.id = -?
 """
 _SNIPPET = f"""
-    select snippet(search, {{}}, '{MARK[0]}', '{MARK[1]}', ' … ', {_SNIPPET_WORDS}), {{}}
+    select snippet(search, {{}}, '{MARK[0]}', '{MARK[1]}', ' … ', {SNIPPET_WORDS}), {{}}
     from search where search match ? and rowid = ?
 """
 _IN_BODY, _ELSEWHERE = _SNIPPET.format(texts.BODY, "turns"), _SNIPPET.format(-1, "''")
 _BEGINNING = "select substr(body, 1, 160), turns from search where rowid = ?"
 
 
+class Engine(Vocabulary, Protocol):
+    """Full text, and what goes with it."""
+
+    def ranked(self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, most: int) -> list[Ranked]:
+        """The rows that are found and may be shown, best first: the best `most` that match (`EVERY`: all), with all
+        that rank equal. Of a query without words those that its filters let through."""
+
+    def shown(self, expression: str, ranked: Sequence[Ranked]) -> list[Hit]:
+        """The hits of ranked rows; they are read here, for the few that are shown."""
+
+
 def hits(
-    connection: sqlite3.Connection,
+    engine: Engine,
     query: Query,
     agent_id: str | None,
     limit: int,
@@ -111,52 +122,28 @@ def hits(
     where it has filters alone."""
     if query.is_empty:
         return []
-    terms = weighed(connection, query, ranking)
+    terms = weighed(engine, query, ranking)
     whole = bounded(" OR ".join(term.expression for term in terms), query.phrases, query.without)
     if not whole and (query.words or query.phrases):
         return []
     first = whole
-    if terms and not query.phrases and _are_many(connection, whole, terms, ranking):
+    if terms and not query.phrases and _are_many(engine, whole, terms, ranking):
         first = bounded(pruned(terms, ranking), (), query.without)
-    look = partial(_ranked, connection, query, agent_id, ranking)
+    look = partial(engine.ranked, query, agent_id, ranking)
     decay = None if by_passage else ranking.decay
     most = max(_LEAST_RANKED, _RANKED_PER_RESULT * limit)
     found = _results(look(first, most), decay)[:limit]
     if len(found) < limit and (first != whole or not terms or sum(term.count for term in terms) > most):
-        found = _results(look(whole, _EVERY), decay)[:limit]
-    return [hit_of(connection, whole, ranked) for ranked in found]
+        found = _results(look(whole, EVERY), decay)[:limit]
+    return engine.shown(whole, found)
 
 
-def _are_many(connection: sqlite3.Connection, expression: str, terms: Sequence[Term], ranking: Ranking) -> bool:
+def _are_many(engine: Engine, expression: str, terms: Sequence[Term], ranking: Ranking) -> bool:
     """Whether more rows match than are ranked without a choice among them."""
     if sum(term.count for term in terms) <= ranking.budget:
         return False
-    values = (expression, ranking.budget + 1)
-    return bool(connection.execute(f"select {COUNT} > {ranking.budget}", values).fetchone()[0])
-
-
-def _ranked(
-    connection: sqlite3.Connection,
-    query: Query,
-    agent_id: str | None,
-    ranking: Ranking,
-    expression: str,
-    most: int,
-) -> list[Ranked]:
-    """The rows that are found and may be shown, best first: the best `most` that match, with all that rank equal."""
-    sql = _RANKED.format(
-        found=_FOUND if expression else _LISTED,
-        passages=MOST,
-        artifacts=filtering.of_artifacts(query.filters),
-        entries=filtering.of_entries(query.filters),
-    )
-    values = {
-        **filtering.values(query.filters, agent_id),
-        "words": expression,
-        "weights": f"bm25({', '.join(map(str, ranking.weights))})",
-        "most": most if most != _EVERY else 1 << 40,
-    }
-    return [Ranked(*row[:-1]) for row in connection.execute(sql, values)]
+    (whole,) = engine.counted([Term("", expression)], ranking.budget + 1)
+    return whole.count > ranking.budget
 
 
 def _results(ranked: Sequence[Ranked], decay: float | None) -> list[Ranked]:
@@ -189,7 +176,29 @@ def _shown(connection: sqlite3.Connection, expression: str, number: int) -> tupl
     return found if MARK[0] in found[0] else connection.execute(_ELSEWHERE, (expression, number)).fetchone()
 
 
-def hit_of(connection: sqlite3.Connection, expression: str, ranked: Ranked) -> Hit:
+class Fts(FtsVocabulary):
+    """The full-text table of SQLite."""
+
+    def ranked(self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, most: int) -> list[Ranked]:
+        sql = _RANKED.format(
+            found=_FOUND if expression else _LISTED,
+            passages=MOST,
+            artifacts=filtering.of_artifacts(query.filters),
+            entries=filtering.of_entries(query.filters),
+        )
+        values = {
+            **filtering.values(query.filters, agent_id),
+            "words": expression,
+            "weights": f"bm25({', '.join(map(str, ranking.weights))})",
+            "most": most if most != EVERY else 1 << 40,
+        }
+        return [Ranked(*row[:-1]) for row in self.connection.execute(sql, values)]
+
+    def shown(self, expression: str, ranked: Sequence[Ranked]) -> list[Hit]:
+        return [_hit(self.connection, expression, one) for one in ranked]
+
+
+def _hit(connection: sqlite3.Connection, expression: str, ranked: Ranked) -> Hit:
     """The hit of a ranked row; it is read here, for the few that are shown."""
     number, score = ranked.number, ranked.score
     snippet, turns = _shown(connection, expression, number)
@@ -199,18 +208,12 @@ def hit_of(connection: sqlite3.Connection, expression: str, ranked: Ranked) -> H
         shown = (joined(snippet), project, at, sentence, texts.turns_of(turns))
         return Hit(session_id, token, agent_id, kind, path, score, *shown)
     session_id, token, agent_id, project, *values = connection.execute(_ENTRY, (number,)).fetchone()
-    entry = books.entry_row(values)
+    return entry_hit(books.entry_row(values), (session_id, token, agent_id, project), score, joined(snippet))
+
+
+def entry_hit(entry: EntryRow, spoken: tuple[str | None, ...], score: float, snippet: str) -> Hit:
+    """The hit of an entry; `spoken` are id, token, agent and project of the session that it came from, if any."""
+    session_id, token, agent_id, project = spoken
     agent = entry.scope.removeprefix(books.AGENT) if entry.scope.startswith(books.AGENT) else agent_id
-    return Hit(
-        session_id,
-        token,
-        agent,
-        ENTRY,
-        entry.path,
-        score,
-        joined(snippet),
-        project,
-        entry.at or None,
-        None,
-        entry=entry,
-    )
+    found = (session_id, token, agent, ENTRY, entry.path, score, snippet, project, entry.at or None, None)
+    return Hit(*found, entry=entry)

@@ -5,21 +5,23 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lineage.core.body import cleaned
 from lineage.errors import DamagedIndex, LineageError
 from lineage.index import schema
 from lineage.index.gate import ask_the_gate
-from lineage.index.queue import FILE, Queue
+from lineage.index.queue import FILE, SqliteQueue
 from lineage.store.databases import connect, discard, guarded, vacuumed
 
 if TYPE_CHECKING:  # what only some questions need is imported with the first of them, and so is what only writers do
     from lineage.core.ledger import Ledger
     from lineage.core.query import Query
     from lineage.core.window import Window
+    from lineage.index.base import Known
     from lineage.index.books import EntryRow, Shelves
     from lineage.index.joining import Building
+    from lineage.index.likeness import Texts
     from lineage.index.query import Ranking
     from lineage.index.recalling import Recalled
     from lineage.index.rows import Row
@@ -33,25 +35,22 @@ _NESTED = "-- "
 _FUTURE = "select count(*) from entries where agent_id = ? and membership_ts > ?"
 
 
-class Known(NamedTuple):
-    """What the index remembers of a file: enough to tell whether it changed."""
-
-    path: str
-    stamp: str
-    sha256: str
-
-
-class Index:
+class SqliteIndex:
     """Rows and full text of one workspace. A missing, old or damaged database is begun anew.
 
     `is_new` says that its rows are not yet those of the files: a reindex is due before anything is asked.
     """
 
+    is_remote = False
+
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.queue = Queue(path.with_name(FILE))
+        self.queue = SqliteQueue(path.with_name(FILE))
         self.is_new = False
         self._connection = self._begin()
+
+    def out_of_reach(self) -> tuple[str, ...]:
+        return ()
 
     def close(self) -> None:
         self.queue.close()
@@ -133,10 +132,12 @@ class Index:
         sql = "select source_path, source_sha256 from artifacts where source_path in (select value from json_each(?))"
         return dict(self._read(sql, (json.dumps(list(paths)),)))
 
-    def known(self) -> Iterator[Known]:
-        """What is indexed, in path order."""
-        rows = self._read("select source_path, stamp, source_sha256 from artifacts order by source_path", ())
-        return (Known(*row) for row in rows)
+    def known(self, after: str = "") -> "Iterator[Known]":
+        """What is indexed behind a path, in path order."""
+        from lineage.index.base import Known  # noqa: PLC0415
+
+        sql = "select source_path, stamp, source_sha256 from artifacts where source_path > ? order by source_path"
+        return (Known(*row) for row in self._read(sql, (after,)))
 
     def has(self, paths: Sequence[str]) -> bool:
         """Whether every path has its row."""
@@ -208,7 +209,12 @@ class Index:
         asked = parsed(query) if isinstance(query, str) else query
         with guarded(self.path):
             return searching.hits(
-                self._connection, asked, agent_id, limit, by_passage=by_passage, ranking=ranking or RANKING
+                searching.Fts(self._connection),
+                asked,
+                agent_id,
+                limit,
+                by_passage=by_passage,
+                ranking=ranking or RANKING,
             )
 
     def recalled(
@@ -250,8 +256,10 @@ class Index:
             for book in found:
                 books.keep_up(connection, book)
 
-    def books(self) -> Iterator[Known]:
+    def books(self) -> "Iterator[Known]":
         """The files of books that are shelved, in path order."""
+        from lineage.index.base import Known  # noqa: PLC0415
+
         return (Known(*row) for row in self._read("select path, stamp, sha256 from books order by path", ()))
 
     def books_of(self, tokens: Collection[str]) -> list[tuple[str, str]]:
@@ -340,10 +348,12 @@ class Index:
         return connection
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for what else this package reads."""
+    def reading(self) -> "Iterator[Texts]":
+        """What has vectors; see `likeness`."""
+        from lineage.index.likeness import Texts  # noqa: PLC0415
+
         with guarded(self.path):
-            yield self._connection
+            yield Texts(self._connection)
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from lineage.core.passages import Passage
     from lineage.index.rows import Row
 
+TOKENIZER = "porter unicode61 remove_diacritics 2"
 TABLES = (
     "create virtual table if not exists search using fts5(title, sentence, body, turns unindexed,"
-    " tokenize = 'porter unicode61 remove_diacritics 2')",
+    f" tokenize = '{TOKENIZER}')",
 )
 WEIGHTS = (1.5, 1.2, 1.0)
 """What a word weighs in a title, in a sentence or a tag, and in a body."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lineage.core.naming import MEMORY
 from lineage.core.quantizing import quantized
 from lineage.core.times import day
-from lineage.errors import InvalidInput
+from lineage.errors import IndexAway, InvalidInput
 from lineage.extract.embedding.port import NoVectors
 from lineage.index import likeness
 from lineage.index.likeness import Text
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 EMBEDDED, FAILED_QUERY = "embedded", "no vector for a query"
 BUSY = "another process embeds"
+AWAY = "the index is away"
 UNUSABLE = "unusable vectors"
 NOT_INSTALLED = "not installed"
 
@@ -67,15 +68,20 @@ def embed(
 ) -> Embedded:
     """Embeds what has no vector yet, the newest first: at most `most` passages, and as long as `may_go_on` says so,
     which is asked before each call. What a provider fails at is left, counted, and due again."""
-    done = Embedded(dropped=prune(house))
-    if house.embedding is None or house.vectors is None:
-        return done
-    run = _Run(house, house.embedding, house.vectors, done)
+    done = Embedded()
     try:
+        done.dropped = prune(house)
+        if done.dropped:
+            scrub(house)
+        if house.embedding is None or house.vectors is None:
+            return done
+        run = _Run(house, house.embedding, house.vectors, done)
         with house.canon.spool.store.mutex(_MUTEX, wait=False):
             run.through(most=most, may_go_on=may_go_on, progress=progress)
     except BusyError:
         done.failed = BUSY
+    except IndexAway:
+        done.failed = AWAY
     except NoVectors as failure:
         done.failed = failure.reason
     _count(house, done)

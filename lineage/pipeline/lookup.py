@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lineage.canon import Rung
+from lineage.canon import Canon, Rung
 from lineage.core import doorbell, naming, transcript
 from lineage.core.documents import Artifact
 from lineage.core.turns import Turn
 from lineage.errors import NotFoundError
 from lineage.index import SessionRow
+from lineage.pipeline.behind import behind
 from lineage.pipeline.house import House
 from lineage.pipeline.reading import document_at
 from lineage.store import read_or_none
@@ -69,9 +70,9 @@ def show_turns(house: House, reference: str, first: int, last: int) -> Shown:
     return Shown(session, session.manifest_path, text, turns)
 
 
-def hook_failures(house: House) -> list[str]:
+def hook_failures(canon: Canon) -> list[str]:
     """What the doorbell could not do, oldest first: a hook never tells its harness."""
-    blob = read_or_none(house.canon.signals.store, doorbell.LOG)
+    blob = read_or_none(canon.signals.store, doorbell.LOG)
     return blob.data.decode("utf-8", errors="replace").splitlines() if blob else []
 
 
@@ -79,22 +80,30 @@ def _rung(rung: Rung) -> dict[str, Any]:
     return {"harness": rung.harness, "agent_id": rung.agent, "at": rung.at, "attempts": rung.attempts, "why": rung.why}
 
 
+def spooled(canon: Canon) -> dict[str, Any]:
+    """What of `status` lies on this machine alone, and can be told while the workspace's store is away."""
+    spool = canon.spool
+    return {
+        "behind": behind(canon),
+        "unfinished": [
+            {"flow": job.flow, "session_token": job.token, "captured_at": job.captured_at} for job in spool.pending()
+        ],
+        "damaged_jobs": [*spool.damaged(), *canon.signals.damaged(), *canon.checkpoints.damaged()],
+        "signals": [_rung(rung) for rung in canon.signals.pending()],
+        "given_up": [_rung(rung) for rung in canon.signals.dead()],
+        "hook_failures": hook_failures(canon),
+    }
+
+
 def status(house: House) -> dict[str, Any]:
     """What `lineage status` shows: counts, unfinished flows, counters, the last render."""
-    spool = house.canon.spool
     return {
         "sanitizer": house.rules.version,
         "rules": len(house.rules.rules),
         "artifacts": house.index.counts(),
         "agents": house.index.agents(),
         "tombstones": len(house.canon.tombstones.tokens()),
-        "unfinished": [
-            {"flow": job.flow, "session_token": job.token, "captured_at": job.captured_at} for job in spool.pending()
-        ],
-        "damaged_jobs": [*spool.damaged(), *house.canon.signals.damaged(), *house.canon.checkpoints.damaged()],
-        "signals": [_rung(rung) for rung in house.canon.signals.pending()],
-        "given_up": [_rung(rung) for rung in house.canon.signals.dead()],
-        "hook_failures": hook_failures(house),
+        **spooled(house.canon),
         "counters": house.telemetry.counters(),
         "not_learned": house.telemetry.drops(),
         "telemetry_was_damaged": house.telemetry.was_damaged,

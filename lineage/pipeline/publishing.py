@@ -10,7 +10,7 @@ from lineage.core.identity import DEFAULT_AGENT
 from lineage.core.ledger import Ledger, Tally
 from lineage.core.times import day
 from lineage.core.window import Window
-from lineage.errors import FormatError
+from lineage.errors import FormatError, IndexAway
 from lineage.index import Row, Waiting
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.projects import project_folder
@@ -59,7 +59,8 @@ class Publication(AbstractContextManager["Publication"]):
         self._leases.close()
 
     def publish(self) -> Published:
-        """Renders the window from the rows, this run's staged ones too, and replaces the file."""
+        """Renders the window from the rows, this run's staged ones too, and replaces the file. Raises IndexAway while
+        there are no rows to be had."""
         for _ in range(_MOST_ATTEMPTS):
             rendered = self._rendered()
             try:
@@ -155,6 +156,16 @@ def publish_all(house: House) -> list[Published]:
 
     publish_archive(house)
     return published
+
+
+def publish_or_wait(house: House) -> None:
+    """`publish_all` for whoever changed a book; while the index is away MEMORY.md waits with the rows."""
+    try:
+        publish_all(house)
+    except IndexAway as error:
+        from lineage.pipeline.behind import fall_behind  # noqa: PLC0415  (servers are there as a rule)
+
+        fall_behind(house, error)
 
 
 def projected_agents(house: House) -> set[str]:

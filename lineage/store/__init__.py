@@ -1,12 +1,23 @@
-"""Bytes under keys: one small protocol, a folder (`local`) and a dictionary (`memory`) behind it.
+"""Bytes under keys: one small protocol; a folder (`local`), a bucket (`objects`) and a dictionary (`memory`) behind it.
 
-Nothing above this package may assume that a store is a folder: an object store with conditional writes joins later.
+Nothing above this package may assume that a store is a folder. `objects` needs obstore, and is imported where a bucket
+is asked for.
 """
 
 from typing import TYPE_CHECKING
 
 from lineage.core.lazily import exporting
-from lineage.store.base import Blob, BusyError, ConflictError, Entry, ExistsError, MissingError, Store, checked_key
+from lineage.store.base import (
+    Blob,
+    BusyError,
+    ConflictError,
+    Entry,
+    ExistsError,
+    MissingError,
+    Store,
+    StoreAway,
+    checked_key,
+)
 from lineage.store.lease import Lease, LeaseLost, LeaseUnneeded, lease
 from lineage.store.local import LocalStore
 from lineage.store.operations import commit, read_or_none, update
@@ -29,6 +40,7 @@ __all__ = [
     "MemoryStore",
     "MissingError",
     "Store",
+    "StoreAway",
     "checked_key",
     "commit",
     "lease",

@@ -44,6 +44,12 @@ class ConflictError(LineageError):
     default_hint = "somebody else wrote at the same time: run the command again"
 
 
+class StoreAway(WorkspaceError):
+    """A store behind a network does not answer, though it was asked again for a while."""
+
+    default_hint = "check the network and the endpoint, then run the command again; what waits in the spool is kept"
+
+
 class Store(Protocol):
     """Durable bytes under keys like `memory/x.md`. One conformance suite holds every implementation to this.
 
@@ -87,6 +93,10 @@ class Store(Protocol):
 
     def exposed(self) -> tuple[str, ...]:
         """The keys of a private store that others on this machine can read."""
+        ...
+
+    def out_of_reach(self) -> tuple[str, ...]:
+        """What may go on holding what was deleted here, for people: no store reaches it."""
         ...
 
     def tidy(self) -> int:

@@ -161,7 +161,7 @@ def _key(name: str) -> str:
 
 
 @cache
-def _machine() -> str:
+def machine() -> str:
     """This boot of this machine and, in a container, its process namespace: a process id means nothing elsewhere."""
     with contextlib.suppress(OSError), open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         return f"{file.read().strip()}-{os.readlink('/proc/self/ns/pid')}"
@@ -183,12 +183,12 @@ def _started(pid: int) -> str:
 
 
 def _myself() -> str:
-    return f"{_machine()} {os.getpid()} {_started(os.getpid())}"
+    return f"{machine()} {os.getpid()} {_started(os.getpid())}"
 
 
 def _is_dead(holder: str) -> bool:
     parts = holder.split(" ")
-    if len(parts) != 3 or parts[0] != _machine() or not parts[1].isdigit():
+    if len(parts) != 3 or parts[0] != machine() or not parts[1].isdigit():
         return False
     try:
         os.kill(int(parts[1]), 0)

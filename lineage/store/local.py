@@ -109,6 +109,13 @@ class LocalStore:
             keys = (entry.key for entry in sorted(_scan(self.root, "spool/")))
             return tuple(key for key in keys if _is_open(self._path(key)))
 
+    def out_of_reach(self) -> tuple[str, ...]:
+        return (
+            "the workspace's git history",
+            "copies that a sync client or a backup made",
+            "Obsidian's trash (.trash/)",
+        )
+
     def tidy(self) -> int:
         with _world(str(self.root)):
             return sum(map(_collected, _temporaries(self.root)))

@@ -65,6 +65,9 @@ class MemoryStore:
     def exposed(self) -> tuple[str, ...]:
         return ()
 
+    def out_of_reach(self) -> tuple[str, ...]:
+        return ()
+
     def tidy(self) -> int:
         return 0
 

@@ -92,7 +92,7 @@ class Telemetry:
     def count_capture(self, stem: str, kind: str, token: str, *, at: str, turns: int, redactions: int) -> None:
         """Counts a capture or compaction once, however often its flow is repeated."""
         row = (stem, kind, token, at, turns, redactions)
-        self._execute("insert or ignore into captures values (?, ?, ?, ?, ?, ?)", row)
+        self._execute("insert into captures values (?, ?, ?, ?, ?, ?) on conflict do nothing", row)
 
     def has_counted(self, stem: str, kind: str) -> bool:
         return bool(self._execute("select 1 from captures where stem = ? and kind = ?", (stem, kind)))
@@ -101,7 +101,7 @@ class Telemetry:
         """Notes that somebody looked at a session."""
         self._execute(
             "insert into access (session_token, shown, last_shown_at) values (?, 1, ?) on conflict (session_token)"
-            " do update set shown = shown + 1, last_shown_at = excluded.last_shown_at",
+            " do update set shown = access.shown + 1, last_shown_at = excluded.last_shown_at",
             (token, at),
         )
 
@@ -110,10 +110,12 @@ class Telemetry:
         self._execute(
             "insert into seen values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             " on conflict (harness, agent_id, session_id) do update set event = excluded.event,"
-            " at = max(at, excluded.at), session_token = excluded.session_token,"
-            " transcript_path = coalesce(excluded.transcript_path, transcript_path),"
-            " cwd = coalesce(excluded.cwd, cwd), session_key = coalesce(excluded.session_key, session_key),"
-            " lane = coalesce(excluded.lane, lane), captured_size = coalesce(excluded.captured_size, captured_size)",
+            " at = case when excluded.at > seen.at then excluded.at else seen.at end,"
+            " session_token = excluded.session_token,"
+            " transcript_path = coalesce(excluded.transcript_path, seen.transcript_path),"
+            " cwd = coalesce(excluded.cwd, seen.cwd), session_key = coalesce(excluded.session_key, seen.session_key),"
+            " lane = coalesce(excluded.lane, seen.lane),"
+            " captured_size = coalesce(excluded.captured_size, seen.captured_size)",
             seen,
         )
 
@@ -129,7 +131,11 @@ class Telemetry:
         """Notes that a source was imported as it was at `stamp`. `source` is its harness, its path and, where a file
         holds many sessions, which of them."""
         row = (agent_id, *source, stamp, token)
-        self._execute("insert or replace into imported values (?, ?, ?, ?, ?, ?)", row)
+        self._execute(
+            "insert into imported values (?, ?, ?, ?, ?, ?) on conflict (agent_id, harness, path, session)"
+            " do update set stamp = excluded.stamp, session_token = excluded.session_token",
+            row,
+        )
 
     def imported(self, agent_id: str) -> Mapping[tuple[str, str, str], tuple[str, str]]:
         """The sources that an agent's sessions were imported from, each with its stamp and the session's token."""
@@ -137,7 +143,8 @@ class Telemetry:
         return {tuple(row[:3]): tuple(row[3:]) for row in self._execute(sql, (agent_id,))}
 
     def mark(self, name: str, value: str) -> None:
-        self._execute("insert or replace into marks values (?, ?)", (name, value))
+        sql = "insert into marks values (?, ?) on conflict (name) do update set value = excluded.value"
+        self._execute(sql, (name, value))
 
     def marks(self) -> Mapping[str, str]:
         return dict(self._execute("select name, value from marks order by name"))
@@ -148,7 +155,7 @@ class Telemetry:
         self._execute("delete from model_calls where day < ?", (_days_before(day, _KEPT_DAYS),))
         rows = self._execute(
             "insert into model_calls (day, task, outcome, called, tokens) select ?, ?, ?, 1, ?"
-            " where (select count(*) from model_calls where day = ? and called) < ?"
+            " where (select count(*) from model_calls where day = ? and called = 1) < ?"
             " and (select coalesce(sum(tokens), 0) from model_calls where day = ?) + ? <= ? returning id",
             (day, task, _UNFINISHED, tokens, day, most_calls, day, tokens, most_tokens),
         )
@@ -188,7 +195,7 @@ class Telemetry:
         for reason, count in sorted(dropped.items()):
             self._execute(
                 "insert into drops values (?, ?, ?)"
-                " on conflict (day, reason) do update set count = count + excluded.count",
+                " on conflict (day, reason) do update set count = drops.count + excluded.count",
                 (day, reason, count),
             )
 
@@ -201,7 +208,7 @@ class Telemetry:
         for outcome, count in sorted(outcomes.items()):
             self._execute(
                 "insert into embeddings values (?, ?, ?)"
-                " on conflict (day, outcome) do update set count = count + excluded.count",
+                " on conflict (day, outcome) do update set count = embeddings.count + excluded.count",
                 (day, outcome, count),
             )
 

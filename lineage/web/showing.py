@@ -8,6 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from lineage.app.places import shown
 from lineage.errors import InvalidInput, LineageError
 from lineage.web import asking
 from lineage.web.answering import Endpoint, Threads, check_forgery, status_of
@@ -87,4 +88,4 @@ def _asked(service: Service, csrf: str, *, wrong: bool) -> Response:
 
 def _frame(service: Service, csrf: str, path: str) -> Mapping[str, Any]:
     """What every page has: where it is, and what its forms bring along; one that asks for the token tells nothing."""
-    return {"csrf": csrf, "path": path, "root": "" if path == LOGIN else str(service.root), "query": ""}
+    return {"csrf": csrf, "path": path, "root": "" if path == LOGIN else shown(service.root), "query": ""}

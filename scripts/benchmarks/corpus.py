@@ -14,7 +14,7 @@ from benchmarks.words import Prose
 from lineage.app import STATE, now, open_house
 from lineage.core import naming
 from lineage.core.request import SESSION_END, Request, request
-from lineage.index import Index, Row, schema
+from lineage.index import Row, SqliteIndex, schema
 from lineage.pipeline.house import House
 from lineage.pipeline.publishing import publish_all
 from lineage.pipeline.upkeep.reindexing import synchronize
@@ -96,10 +96,10 @@ def cache() -> Path:
 
 
 @contextmanager
-def kept_index(name: str, batches: Callable[[], Iterable[Sequence[Row]]]) -> Iterator[Index]:
+def kept_index(name: str, batches: Callable[[], Iterable[Sequence[Row]]]) -> Iterator[SqliteIndex]:
     """An index of rows that have no files, to be read only: made where it is not in the cache, for today."""
     path = cache() / f"{name}-{now()[:10]}-{fingerprint()}" / "index.db"
-    with closing(Index(path)) as index:
+    with closing(SqliteIndex(path)) as index:
         if index.is_new:
             index.reset()
             for batch in batches():

@@ -13,7 +13,7 @@ from benchmarks.pairing import Pair
 from benchmarks.rivals import Tantivy
 from benchmarks.rows import passage_rows
 from benchmarks.words import Prose
-from lineage.index import Index, match_expression
+from lineage.index import SqliteIndex, match_expression
 from lineage.index.gate import ask_the_gate
 from lineage.pipeline.finding import find
 from lineage.pipeline.house import House
@@ -82,12 +82,12 @@ def _search(house: House, asked: Sequence[str]) -> None:
         find(house, question, _AGENT, _FOUND)
 
 
-def _ask(index: Index, asked: Sequence[str]) -> None:
+def _ask(index: SqliteIndex, asked: Sequence[str]) -> None:
     for question in asked:
         index.search(question, _AGENT, limit=_FOUND)
 
 
-def _statements(index: Index, asked: Sequence[str]) -> list[str]:
+def _statements(index: SqliteIndex, asked: Sequence[str]) -> list[str]:
     """The statements that the questions come to, with their values."""
     statements: list[str] = []
     with index.traced(statements.append):

@@ -1,6 +1,7 @@
 """`scripts/eval`: captures the sessions into a workspace, asks the questions of every ranker and prints the table."""
 
 import argparse
+import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from evaluation.material import Material
 from evaluation.meaning import meaning
 from evaluation.measures import Measures, measured
 from evaluation.rankers import RANKERS
+from lineage.app.indexing import VARIABLE
 from lineage.pipeline.finding import MODES
 
 _HEAD = """| set | found by | hit@1 | hit@5 | MRR | recall@10 | median ms | p95 ms | removed, found |
@@ -20,6 +22,7 @@ _HEAD = """| set | found by | hit@1 | hit@5 | MRR | recall@10 | median ms | p95 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="scripts/eval", description="How well search finds.")
     parser.add_argument("--locomo", type=Path, metavar="FILE", help="a data set in LoCoMo's format")
+    parser.add_argument("--index", metavar="URL", help="a PostgreSQL database for trials, in place of SQLite")
     parser.add_argument("--held-out", action="store_true", help="choose weights on half of the groups, try the others")
     parser.add_argument("--among", type=int, metavar="N", help="ask once more among so many passages of other text")
     parser.add_argument("--text", type=Path, metavar="DIR", help="whose files that is; else words of the set, drawn")
@@ -28,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if (options.among or 0) < 0 or (options.text and not options.among):
         parser.error("--among takes a number above zero, and --text goes with it")
+    if options.index:
+        os.environ[VARIABLE] = options.index
     sets = [material.coding(), *([material.locomo(options.locomo)] if options.locomo else [])]
     print(_HEAD, flush=True)
     for one in sets:

@@ -22,7 +22,8 @@ from evaluation.measures import Measures, measured_from, p95
 from evaluation.rankers import MOST, Lineage, captured, unpruned
 from lineage.core import passages
 from lineage.core.passages import Passage
-from lineage.index import Row, match_expression
+from lineage.errors import InvalidInput
+from lineage.index import Row, SqliteIndex, match_expression
 from lineage.pipeline.house import House
 
 _SEED = 8
@@ -76,9 +77,16 @@ def lines(material: Material, count: int, folder: Path | None) -> Iterator[str]:
 @contextmanager
 def _asked(place: Path, material: Material, count: int, folder: Path | None) -> Iterator[Sequence[Asked]]:
     """As it is, unpruned and the bare query, over the set's sessions and so many other passages."""
-    with captured(place, material) as house, closing(sqlite3.connect(house.index.path)) as connection:
+    with captured(place, material) as house, closing(_connection(house)) as connection:
         _widen(house, _of_folder(folder) if folder else _drawn(material), count)
         yield Lineage(house), unpruned(house), Bare(connection)
+
+
+def _connection(house: House) -> sqlite3.Connection:
+    """The bare query's. Raises InvalidInput where there is no full text of SQLite's to be asked."""
+    if not isinstance(house.index, SqliteIndex):
+        raise InvalidInput("--among compares with a bare query of SQLite's", hint="leave out --index and LINEAGE_INDEX")
+    return sqlite3.connect(house.index.path)
 
 
 def _rounds(rankers: Sequence[Asked], questions: Sequence[Question]) -> tuple[list[Measures], list[list[float]]]:

@@ -81,8 +81,8 @@ def unpruned(house: House) -> Lineage:
 
 
 def _passages(house: House) -> int:
-    with closing(sqlite3.connect(house.index.path)) as connection:
-        return int(connection.execute("select count(*) from search").fetchone()[0])
+    with house.index.reading() as engine:
+        return sum(1 for path, _ in engine.artifacts() for _ in engine.passages(path))
 
 
 def _capture(house: House, session: Session) -> None:

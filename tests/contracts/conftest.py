@@ -1,14 +1,33 @@
-"""The stores that every contract of the lower floors is run on."""
+"""The stores and the indexes that every contract of the lower floors is run on."""
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from lineage.index import Index
 from lineage.store import Store
-from tests.support.stores import OPENERS
+from tests.support.indexes import OPENERS as INDEXES
+from tests.support.indexes import opened
+from tests.support.stores import OPENERS, SERVERS
 
 
-@pytest.fixture(params=OPENERS)
+@pytest.fixture(params=[*OPENERS, *(pytest.param(name, marks=pytest.mark.slow) for name in SERVERS)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """An empty store of each implementation."""
-    return OPENERS[request.param](tmp_path)
+    return (OPENERS | SERVERS)[request.param](tmp_path)
+
+
+@pytest.fixture(params=INDEXES, scope="session")
+def engine(request: pytest.FixtureRequest) -> str:
+    """The name of each engine of the index. (tests/support/indexes.py)"""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def index(engine: str, tmp_path: Path) -> Iterator[Index]:
+    """An empty index of each engine."""
+    with closing(opened(engine, tmp_path / "index.db")) as found:
+        yield found

@@ -155,6 +155,19 @@ def test_a_listing_begins_behind_the_key_it_is_given(store: Store) -> None:
     assert keys(store, after="memory/d.md") == []
 
 
+BEHIND = ("a", "a-b", "a-b/c", "a.b", "a/b", "a/b-c", "a/b/d", "a0", "ab", "b", "2026/x", "2026-11--t", "2026-12--t")
+
+
+@pytest.mark.parametrize("after", [*BEHIND, "2026-11", "2026", "a-", "a/", "zz", "0"])
+def test_a_listing_begins_behind_any_key_in_the_order_of_bytes(store: Store, after: str) -> None:
+    """A server that lists folder by folder has `a/b` before `a-b`, and `2026/x` before `2026-11--t`."""
+    there = [f"memory/{key}.md" for key in BEHIND]
+    for key in there:
+        store.create(key, b"")
+    assert keys(store, after=f"memory/{after}") == sorted(key for key in there if key > f"memory/{after}")
+    assert keys(store, after=f"memory/{after}.md") == sorted(key for key in there if key > f"memory/{after}.md")
+
+
 def test_a_stamp_stays_while_nothing_happens_and_changes_with_the_content(store: Store) -> None:
     version = store.create(KEY, b"one")
     store.create("memory/other.md", b"one")

@@ -60,6 +60,7 @@ from lineage.pipeline.upkeep.verification import verify
 from lineage.store import LocalStore, MemoryStore, Store
 from tests.support.faults import Fuse, dies, mortal
 from tests.support.houses import NOW, at, contents, house_at
+from tests.support.indexes import INDEX, RUNTIME, lose
 
 AGENTS = ("default", "reviewer")
 MINUTE = 60_000
@@ -233,11 +234,10 @@ class WorkspaceMachine(RuleBasedStateMachine):
         """To a millisecond that has not been: within one, no sync takes a file away and brings it back."""
         self.now = shifted(self.now, milliseconds=jump + next(self.numbers))
 
-    @rule(what=st.sampled_from(["index.db", "runtime.db"]))
+    @rule(what=st.sampled_from([INDEX, RUNTIME]))
     def lose_a_database(self, what: str) -> None:
         self.opened.close()
-        for file in (self.folder / ".lineage").glob(f"{what}*"):
-            file.unlink()
+        lose(self.folder, what)
         self.open()
 
     @rule()
@@ -253,7 +253,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         self.open()
 
     def forget_this_machine(self) -> None:
-        shutil.rmtree(self.folder / ".lineage")
+        shutil.rmtree(self.folder / ".lineage", ignore_errors=True)  # rows on a server leave nothing here
 
     @rule(data=st.data())
     def a_file_vanishes(self, data: st.DataObject) -> None:

@@ -40,7 +40,7 @@ DEAR = {
     "argparse", "asyncio", "ctypes", "http", "importlib.metadata", "logging", "multiprocessing", "socket", "subprocess",
     "tempfile", "uuid", "zipfile",
 }  # fmt: skip
-MOST_MODULES = 130  # of lineage's own, for a session's end
+MOST_MODULES = 133  # of lineage's own, for a session's end; three of them tell a folder from a bucket and a server
 END = ("session-end", "--harness", "generic", "--project", "/home/ada/demo", "--session-id")
 TALK = "User: mend parser.py\nAgent: The parser is mended."
 
@@ -83,7 +83,7 @@ def test_help_imports_no_command() -> None:
     assert not modules & {"asyncio", "sqlite3", "subprocess", "zipfile"}
 
 
-MOST_OF_CONTEXT = 69  # of lineage's own, where no book says anything
+MOST_OF_CONTEXT = 72  # of lineage's own, where no book says anything
 
 
 def test_a_new_session_is_told_by_few_modules(tmp_path: Path) -> None:

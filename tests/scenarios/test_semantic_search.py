@@ -166,7 +166,7 @@ def test_a_session_that_is_removed_while_it_is_embedded_gets_no_vector(
     def removed(_: object) -> None:
         served.before = lambda _: None
         with house_at(tmp_path / "vault") as other:
-            with closing(Vectors(other.index.path.with_name("vectors.db"))) as vectors:
+            with closing(Vectors(tmp_path / "vault" / ".lineage" / "vectors.db")) as vectors:
                 remove(replace(other, vectors=vectors), "s-gone", reason="asked for")
             ended.append(True)
 

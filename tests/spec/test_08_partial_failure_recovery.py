@@ -15,7 +15,7 @@ from lineage.pipeline.capture import compaction as compaction_flow
 from lineage.pipeline.capture import session_end as session_end_flow
 from lineage.pipeline.house import House
 from tests.support.commands import Lineage
-from tests.support.houses import compact, end, house_at, turns
+from tests.support.houses import compact, end, house_at, root_of, turns
 from tests.support.wrecks import SENTENCE, artifacts, canonical, lose_machine, rehearsed, spooled, wreck
 from tests.support.wrecks import without_write_times as settled
 
@@ -84,7 +84,7 @@ def undisturbed(root: Path, flow: Callable[[House], None]) -> dict[str, bytes]:
 
     def kept(house: House) -> None:
         flow(house)
-        calls.update(canonical(house.index.path.parent.parent))
+        calls.update(canonical(root_of(house)))
 
     rehearsed(root, kept)
     return calls

@@ -19,6 +19,7 @@ from lineage.store import LocalStore
 from tests.support.books import by_hand, put, rows_of_books
 from tests.support.faults import CountingStore
 from tests.support.houses import at, compact, contents, end, house_at, rows, search, turns
+from tests.support.indexes import lose
 
 QUERIES = ("reader", "newline fixed", "split OR dots", "größe", "nothing of the kind", "demo", "compacted goal")
 
@@ -67,17 +68,12 @@ def seen(house: House) -> tuple[object, ...]:
     )
 
 
-def without_index(root: Path) -> None:
-    for path in (root / ".lineage").glob("index.db*"):
-        path.unlink()
-
-
 def test_a_lost_index_is_rebuilt_the_same(workspace: Path) -> None:
     with house_at(workspace, now=LATER) as house:
         reindex(house)
         before = seen(house)
     assert len(before[0]) == 20  # type: ignore[arg-type]
-    without_index(workspace)
+    lose(workspace)
     with house_at(workspace, now=LATER) as house:
         assert (rows(house), rows_of_books(house.index)) == ([], ([], []))
         report = reindex(house)
@@ -89,7 +85,7 @@ def test_the_flows_leave_what_a_reindex_would_make(workspace: Path) -> None:
     with house_at(workspace, now=LATER) as house:
         shelve(house, [BookRef("global", "curated"), BookRef("agent/default", "daily/2019-01-01")])
         flows = rows(house), rows_of_books(house.index)
-    without_index(workspace)
+    lose(workspace)
     with house_at(workspace, now=LATER) as house:
         reindex(house)
         assert (rows(house), rows_of_books(house.index)) == flows
@@ -174,7 +170,7 @@ def test_a_damaged_file_is_reported_and_has_no_row(workspace: Path, damage: Call
 def test_a_manifest_that_names_a_missing_file_is_reported(workspace: Path) -> None:
     gone = next(iter(workspace.glob("memory/*--compaction.md")))
     gone.unlink()
-    without_index(workspace)
+    lose(workspace)
     with house_at(workspace, now=LATER) as house:
         report = reindex(house)
         assert [path for _, path in report.broken] == [gone.relative_to(workspace).as_posix()]

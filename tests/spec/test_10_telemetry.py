@@ -4,14 +4,13 @@ Fails when `reindex`, `Index.reset` or `discard` reach runtime.db, when the coun
 and when a resumed session counts the turns of its earlier captures again.
 """
 
-import contextlib
-import sqlite3
 from pathlib import Path
 
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import show
 from lineage.pipeline.upkeep.reindexing import reindex
 from tests.support.houses import at, compact, end, house_at, turns
+from tests.support.indexes import changed, lose, spoil, tables
 
 LATER = "2026-11-22T08:00:00.000Z"
 
@@ -26,20 +25,15 @@ def used(root: Path) -> None:
         compact(house, "s-2")
         for _ in range(3):
             show(at(house, LATER), "s-1", "summary")
-        with contextlib.closing(sqlite3.connect(house.telemetry.path)) as database, database:
-            database.execute("update access set rank = 0.75 where shown = 3")
+        changed(house.telemetry, "update access set rank = 0.75 where shown = 3")
 
 
 def runtime(house: House) -> dict[str, list[tuple[object, ...]]]:
-    """Every table of runtime.db, but for the time of the last render, which a reindex is."""
-    with contextlib.closing(sqlite3.connect(house.telemetry.path)) as database:
-        names = [row[0] for row in database.execute("select name from sqlite_master where type = 'table'")]
-        return {
-            name: sorted(
-                row for row in database.execute(f"select * from {name}") if not str(row[0]).startswith("rendered ")
-            )
-            for name in sorted(names)
-        }
+    """Every table of the runtime state, but for the time of the last render, which a reindex is."""
+    return {
+        name: sorted(row for row in rows if not str(row[0]).startswith("rendered "))
+        for name, rows in tables(house.telemetry).items()
+    }
 
 
 def test_a_reindex_keeps_counters_ranks_and_times(tmp_path: Path) -> None:
@@ -59,8 +53,7 @@ def test_the_loss_of_the_index_leaves_them_alone(tmp_path: Path) -> None:
     used(tmp_path)
     with house_at(tmp_path, now=LATER) as house:
         before = runtime(house)
-    for path in (tmp_path / ".lineage").glob("index.db*"):
-        path.unlink()
+    lose(tmp_path)
     with house_at(tmp_path, now=LATER) as house:
         reindex(house)
         assert runtime(house) == before
@@ -70,7 +63,7 @@ def test_a_damaged_index_leaves_them_alone(tmp_path: Path) -> None:
     used(tmp_path)
     with house_at(tmp_path, now=LATER) as house:
         before = runtime(house)
-    (tmp_path / ".lineage" / "index.db").write_bytes(b"this is no database" * 100)
+    spoil(tmp_path)
     with house_at(tmp_path, now=LATER) as house:
         assert house.index.is_new
         reindex(house)

@@ -1,7 +1,5 @@
 """Books for tests: entries written with little ado, and what the index has of them."""
 
-import contextlib
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from lineage.index import Index
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.shelving import shelve
 from tests.support.commands import Lineage
+from tests.support.indexes import NUMBER, asked
 
 AT = "2026-11-20T10:30:00.000Z"
 
@@ -59,15 +58,14 @@ def text_of(books: Books, ref: BookRef) -> str:
 
 def rows_of_books(index: Index) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
     """Every row of books with what search finds it by, without row numbers, and every file, without its stamp."""
-    with contextlib.closing(sqlite3.connect(index.path)) as database:
-        database.row_factory = sqlite3.Row
-        found = database.execute(
-            "select e.*, s.title as found_title, s.sentence as found_tags, s.body as found_body"
-            " from book_entries e left join search s on s.rowid = -e.id order by e.path, e.place"
-        ).fetchall()
-        files = database.execute("select path, scope, kind, sha256, forgotten from books order by path").fetchall()
-        strays = database.execute(
-            "select count(*) from search where rowid < 0 and -rowid not in (select id from book_entries)"
-        ).fetchone()
-    assert tuple(strays) == (0,)
-    return [{key: row[key] for key in row.keys() if key != "id"} for row in found], [tuple(row) for row in files]  # noqa: SIM118
+    found = asked(
+        index,
+        "select e.*, s.title as found_title, s.sentence as found_tags, s.body as found_body"
+        f" from book_entries e left join search s on s.{NUMBER} = -e.id order by e.path, e.place",
+    )
+    files = asked(index, "select path, scope, kind, sha256, forgotten from books order by path")
+    strays = asked(
+        index, f"select count(*) as n from search where {NUMBER} < 0 and -{NUMBER} not in (select id from book_entries)"
+    )
+    assert strays == [{"n": 0}]
+    return [{key: row[key] for key in row if key != "id"} for row in found], [tuple(row.values()) for row in files]

@@ -105,7 +105,7 @@ def mortal(house: House, store: Store, private: Store, fuse: Fuse) -> House:
 def another_process() -> Iterator[None]:
     """Leases taken inside belong to a process that no longer runs: the next one need not wait for them."""
     lease: Any = import_module("lineage.store.lease")  # the package's own name `lease` is the function
-    with patch.object(lease, "_myself", lambda: f"{lease._machine()} {_NO_PROCESS} 0"):
+    with patch.object(lease, "_myself", lambda: f"{lease.machine()} {_NO_PROCESS} 0"):
         yield
 
 

@@ -1,14 +1,14 @@
 """Opened workspaces for tests: real SQLite, a folder or a dictionary behind the store, a clock that stands still."""
 
-import contextlib
 import itertools
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lineage.app import places
+from lineage.app.indexing import databases_of
 from lineage.canon import Canon
 from lineage.config import Settings
 from lineage.core import naming
@@ -17,7 +17,7 @@ from lineage.core.passages import MOST
 from lineage.core.request import COMPACTION, SESSION_END, Request, request
 from lineage.core.sanitizer import BUILTIN, Ruleset
 from lineage.extract import digest
-from lineage.index import Hit, Index
+from lineage.index import Hit
 from lineage.pipeline.capture.building import summary_of, transcript_of
 from lineage.pipeline.capture.compaction import compaction
 from lineage.pipeline.capture.session_end import session_end
@@ -25,7 +25,7 @@ from lineage.pipeline.capture.source import observed
 from lineage.pipeline.finding import find
 from lineage.pipeline.house import House, Outcome
 from lineage.store import LocalStore, MemoryStore, Store
-from lineage.telemetry import Telemetry
+from tests.support.indexes import NUMBER, asked
 
 NOW = "2026-11-21T12:00:00.000Z"
 AGENT_KEYS = ("agent_id",)
@@ -44,10 +44,12 @@ def house_at(
     """A house whose workspace is the folder `root`, unless stores are given; its databases lie in `root/.lineage`."""
     counter = itertools.count(1)
     state = root / ".lineage"
+    private = private or LocalStore(state, locks=state / "locks", private=True)
+    index, telemetry = databases_of(root, private)
     house = House(
-        canon=Canon.over(store or LocalStore(root), private or LocalStore(state, locks=state / "locks", private=True)),
-        index=Index(state / "index.db"),
-        telemetry=Telemetry(state / "runtime.db"),
+        canon=Canon.over(store or places.store_at(root), private),
+        index=index,
+        telemetry=telemetry,
         settings=settings or Settings(),
         now=now,
         new_id=lambda: f"write-{next(counter)}",
@@ -134,23 +136,27 @@ def _has_memory_md(store: Store) -> bool:
     return read_or_none(store, "MEMORY.md") is not None
 
 
+def root_of(house: House) -> Path:
+    """The folder of a workspace."""
+    root: Path = house.canon.spool.store.root.parent  # type: ignore[attr-defined]
+    return root
+
+
 def rows(house: House) -> list[dict[str, Any]]:
     """Every row of the index with what search finds it by, in path order, without row ids."""
-    with contextlib.closing(sqlite3.connect(house.index.path)) as database:
-        database.row_factory = sqlite3.Row
-        found = database.execute(
-            "select a.*, s.title as found_title, s.sentence as found_sentence, s.body as found_body, s.turns,"
-            " s.rowid & ?1 from artifacts a left join search s on s.rowid between a.id * ?2 and a.id * ?2 + ?1"
-            " order by a.source_path, s.rowid",
-            (MOST - 1, MOST),
-        )
-        return [{key: row[key] for key in row.keys() if key != "id"} for row in found]  # noqa: SIM118
+    found = asked(
+        house.index,
+        "select a.*, s.title as found_title, s.sentence as found_sentence, s.body as found_body, s.turns,"
+        f" s.{NUMBER} - a.id * {MOST} as found_place"
+        f" from artifacts a left join search s on s.{NUMBER} between a.id * {MOST} and a.id * {MOST} + {MOST - 1}"
+        f" order by a.source_path, s.{NUMBER}",
+    )
+    return [{key: row[key] for key in row if key != "id"} for row in found]
 
 
 def counted(house: House) -> list[tuple[Any, ...]]:
     """Every capture and compaction that telemetry counted."""
-    with contextlib.closing(sqlite3.connect(house.telemetry.path)) as database:
-        return database.execute("select * from captures order by stem, kind").fetchall()
+    return [tuple(row.values()) for row in asked(house.telemetry, "select * from captures order by stem, kind")]
 
 
 def search(house: House, query: str, agent_id: str | None, limit: int, *, by_passage: bool = False) -> list[Hit]:

@@ -1,4 +1,4 @@
-"""Many at once: processes over a folder, threads over a dictionary, all let go together.
+"""Many at once: processes over a folder or a bucket, threads over a dictionary, all let go together.
 
 What they do is a plain function of a module that a fresh process can import; its first argument is the store.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage.store import LocalStore, Store
+from lineage.store.objects import Bucket
 
 PROJECT = Path(__file__).parents[2]
 
@@ -29,7 +30,7 @@ def race(store: Store, work: Callable[..., Any], each: Iterable[tuple[Any, ...]]
 
 
 def _executor(store: Store, size: int) -> Executor:
-    if not isinstance(store, LocalStore):
+    if not isinstance(store, LocalStore | Bucket):
         return ThreadPoolExecutor(size, initializer=_meet_at, initargs=(threading.Barrier(size),))
     spawning = multiprocessing.get_context("spawn")
     gate = spawning.Barrier(size)

@@ -10,6 +10,7 @@ from lineage.canon.archived_store import ArchivedStore
 from lineage.canon.archives import Archives
 from lineage.store import LocalStore, MemoryStore, Store
 from lineage.store import lease as lease_function
+from tests.support.engines import fresh_bucket
 
 OPENERS: dict[str, Callable[[Path], Store]] = {
     "local": LocalStore,
@@ -17,6 +18,13 @@ OPENERS: dict[str, Callable[[Path], Store]] = {
     "memory": lambda folder: MemoryStore(),
     "archived": lambda folder: ArchivedStore(LocalStore(folder), Archives(LocalStore(folder))),
 }
+
+SERVERS: dict[str, Callable[[Path], Store]] = {
+    "bucket": lambda folder: fresh_bucket(locks=folder / "locks"),
+    "other machines": lambda folder: fresh_bucket(),
+    "azure": lambda folder: fresh_bucket("azurite"),
+}
+"""Stores behind servers. Those without a folder for locks exclude each other as machines do."""
 
 
 class Clock:

@@ -9,6 +9,7 @@ from lineage.cli import options
 from lineage.cli.book.printing import report
 from lineage.cli.editors import at_line, editor, run
 from lineage.cli.texts import text_or_stdin
+from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
     from lineage.pipeline.knowledge.bookkeeping import Place
@@ -43,9 +44,12 @@ def command(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
 def _by_hand(root: Path, entry_id: str) -> "Place":
     """Lets the user edit the file, then brings index and MEMORY.md up to it."""
     from lineage.app import caller, with_house
+    from lineage.app.places import is_bucket
     from lineage.pipeline.knowledge.bookkeeping import found, refuse_agents, settled
 
     refuse_agents(caller(), "open the user's editor")
+    if is_bucket(root):
+        raise InvalidInput("an editor opens files, and this book lies in a bucket", hint="lineage book edit ID TEXT")
     command = editor("give the text: lineage book edit ID TEXT")
     place = with_house(root, lambda house: found(house, entry_id))
     words = at_line(command, root / place.ref.path, place.line, waits=True)

@@ -26,7 +26,7 @@ from lineage.pipeline.bundles.unspooling import buried
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.shelving import shelve
-from lineage.pipeline.publishing import publish_all
+from lineage.pipeline.publishing import publish_or_wait
 from lineage.pipeline.reading import readable_at
 
 SOURCE = "bundle"
@@ -68,7 +68,7 @@ def finish_merging(house: House, job: Job) -> Merged:
             house.canon.books.roll_over(ref.scope, ref.kind)
         refs.append(ref)
     shelve(house, refs)
-    publish_all(house)
+    publish_or_wait(house)
     house.canon.spool.clear(job)
     return merged
 

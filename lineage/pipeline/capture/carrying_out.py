@@ -10,6 +10,7 @@ from lineage.core.planner import Intent, Seen, Step, plan
 from lineage.core.sanitizer import redactions_in
 from lineage.core.times import day
 from lineage.core.window import Window, membership
+from lineage.errors import IndexAway
 from lineage.extract import Candidate
 from lineage.extract.model.port import Proposals
 from lineage.index import Row, Waiting
@@ -22,21 +23,31 @@ from lineage.store import ConflictError, read_or_none
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """The steps that were made, none where the intent was true already, and what the capture taught in this run."""
+    """The steps that were due, none where the intent was true already, and what the capture taught in this run.
+    `waits` says why rows, counts and MEMORY.md are still due: then the job is still in the spool."""
 
     steps: tuple[Step, ...]
     learned: Learned
+    waits: str | None = None
 
 
 def carry_out(
     house: House, intent: Intent, proposals: Proposals | None = None, found: Sequence[Candidate] | None = None
 ) -> Carried:
     """Makes the intent true, step by step. The caller holds the session's mutex. `proposals` are what a language model
-    would remember of a capture, `found` the candidates in its turns; whoever finishes one after a crash has neither."""
+    would remember of a capture, `found` the candidates in its turns; whoever finishes one after a crash has neither.
+
+    While the index is away the files are written, and the job stays in the spool for whoever finds the index back."""
     steps = plan(intent, seen_of(house, intent))
     run = _Run(house, intent, steps, proposals or Proposals(), found)
-    for step in steps:
-        _ACTIONS[step](run)
+    try:
+        for step in steps:
+            _ACTIONS[step](run)
+    except IndexAway as error:
+        from lineage.pipeline.behind import fall_behind  # noqa: PLC0415  (servers are there as a rule)
+
+        fall_behind(house, error)
+        return Carried(steps, run.learned, f"its rows wait: {error.message}")
     return Carried(steps, run.learned)
 
 
@@ -52,9 +63,17 @@ def seen_of(house: House, intent: Intent) -> Seen:
         ),
         listed=manifest is not None and first.stem in _listed(manifest, first.kind),
         projected=_is_projected(house, intent.artifacts[-1], manifest),
-        indexed=house.index.has(_paths(intent)),
-        counted=house.telemetry.has_counted(first.stem, intent.job.flow),
+        indexed=_is_known(lambda: house.index.has(_paths(intent))),
+        counted=_is_known(lambda: house.telemetry.has_counted(first.stem, intent.job.flow)),
     )
+
+
+def _is_known(asked: Callable[[], bool]) -> bool:
+    """Nothing is known while the index is away."""
+    try:
+        return asked()
+    except IndexAway:
+        return False
 
 
 @dataclass(slots=True)

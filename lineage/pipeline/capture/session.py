@@ -11,6 +11,7 @@ from lineage.core.planner import Intent
 from lineage.core.request import COMPACTION, SESSION_END, Request
 from lineage.core.times import shifted
 from lineage.core.turns import Watermark
+from lineage.errors import IndexAway
 from lineage.extract import digest
 from lineage.pipeline.capture.building import summary_of
 from lineage.pipeline.capture.carrying_out import carry_out
@@ -34,6 +35,12 @@ class Session:
     @property
     def compactions(self) -> list[str]:
         return self.manifest.compactions if self.manifest else []
+
+    @property
+    def signals(self) -> list[Job]:
+        """Ends that were signalled and aren't written yet. A job whose capture is there waits for the index alone."""
+        ends = (job for job in self.jobs if job.flow == SESSION_END)
+        return [job for job in ends if naming.stem(job.captured_at, self.token) not in self.captures]
 
     def is_private(self, request: Request) -> bool:
         """Whether the session is private: as its first capture was, whatever is asked for later; before there is one,
@@ -82,9 +89,14 @@ def observed(house: House, token: str) -> Session:
 
 
 def _unclaimed_stem(house: House, token: str) -> str | None:
-    """The stem of a session whose claim was lost: its oldest manifest's. The index says where to look, no more."""
-    names = (naming.parse_path(path) for path, kind in house.index.paths_of(token) if kind == naming.MANIFEST)
-    return next((name.stem for name in names if name and house.canon.manifests.get(name.stem)), None)
+    """The stem of a session whose claim was lost: its oldest manifest's. The index says where to look, no more; while
+    it is away, every name is looked at."""
+    try:
+        paths = [path for path, kind in house.index.paths_of(token) if kind == naming.MANIFEST]
+    except IndexAway:
+        paths = [entry.key for entry in house.canon.store.list(naming.MEMORY) if token in entry.key]
+    names = (name for path in paths if (name := naming.parse_path(path)) and name.kind == naming.MANIFEST)
+    return next((name.stem for name in names if house.canon.manifests.get(name.stem)), None)
 
 
 def finish_interrupted(house: House, session: Session, source: Source | None = None) -> list[Artifact]:

@@ -10,7 +10,7 @@ from lineage.core.documents import Artifact
 from lineage.core.identity import session_token
 from lineage.core.job import Job
 from lineage.core.planner import Intent
-from lineage.core.request import SESSION_END, Request
+from lineage.core.request import Request
 from lineage.core.turns import Turn, first_new
 from lineage.extract import gathered
 from lineage.pipeline.capture import session as sessions
@@ -46,9 +46,10 @@ def session_end(house: House, request: Request, capture: Capture | None = None) 
             return replace(outcome, reason="; ".join(notes) or None)
         told, (happened, found) = told.of(turns), gathered(turns)
         intent = _intent(house, session, request, source, turns, happened, told)
-        learned = carry_out(house, intent, told.proposals, found).learned
+        carried = carry_out(house, intent, told.proposals, found)
+    notes = filter(None, (session.privacy_note(request), carried.waits))
     outcome = _captured(intent, source, turns)
-    return replace(outcome, learned=learned.as_json(), reason=session.privacy_note(request))
+    return replace(outcome, learned=carried.learned.as_json(), reason="; ".join(notes) or None)
 
 
 def _told(house: House, request: Request, source: Source) -> Told:
@@ -57,7 +58,7 @@ def _told(house: House, request: Request, source: Source) -> Told:
     if house.model is None:
         return NOTHING
     session = sessions.observed(house, request.token)
-    if any(job.flow == SESSION_END for job in session.jobs):
+    if session.signals:
         return NOTHING
     asked = replace(request, private=session.is_private(request))
     return told_of_capture(house, asked, source, _new_turns(house, session, request, source))
@@ -87,9 +88,8 @@ def _inherited(house: House, agent_id: str, source: Source) -> int:
 def _nothing_new(house: House, session: Session, source: Source, finished: Sequence[Artifact]) -> Outcome:
     """Nothing is written but what the newest capture may lack: a summary, a row, MEMORY.md."""
     reason = NOTHING_NEW if source.turns else EMPTY
-    for job in session.jobs:
-        if job.flow == SESSION_END:  # it signalled an end that another run has captured, or one without a turn
-            house.canon.spool.clear(job)
+    for job in session.signals:  # of an end that another run has captured, or of one without a turn
+        house.canon.spool.clear(job)
     if not session.captures:
         return Outcome(status=UNCHANGED, session_token=session.token, reason=reason, skipped=source.skipped)
     newest = house.canon.artifacts.get(naming.artifact_path(session.captures[-1], naming.TRANSCRIPT))
@@ -114,7 +114,7 @@ def _intent(
 ) -> Intent:
     """The capture to be written: under the time and sentence of an unfinished signal where there is one. A model's
     narrative goes into the job as the summary of the signal, so that whoever finishes it writes the same."""
-    job = next((job for job in session.jobs if job.flow == SESSION_END), None)
+    job = next(iter(session.signals), None)
     told = adopted(job, house.sanitizer()) if job else told
     narrative = source.summary or told.narrative
     request = replace(request, captured_at=_moment(session, request, job), summary=request.summary or narrative)

@@ -7,6 +7,7 @@ from typing import Any
 from lineage.core.times import from_epoch, shifted
 from lineage.errors import DamagedIndex
 from lineage.harness.projects import project_of
+from lineage.pipeline.behind import away
 from lineage.pipeline.house import CAPTURED, House
 from lineage.pipeline.incoming.checkpointing import offer
 from lineage.pipeline.incoming.locating import Machine, located
@@ -34,6 +35,9 @@ def sweep(house: House, machine: Machine, *, idle_minutes: int = IDLE_MINUTES) -
     """Captures every session that a hook once told of and whose transcript grew since, unless it was written to in the
     last `idle_minutes`. Then prepares the blocks that new sessions begin with."""
     done = Swept()
+    if unreachable := away(house):
+        done.failed.append(("what hooks told of", unreachable.message))
+        return done
     quiet_since = shifted(house.now, milliseconds=-60_000 * idle_minutes)
     for seen in house.telemetry.seen():
         path = located(machine, seen.harness, seen.session_id, seen.transcript_path)

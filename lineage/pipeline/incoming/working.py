@@ -14,7 +14,7 @@ from lineage.canon import Rung
 from lineage.core.identity import checked_agent, checked_id
 from lineage.core.request import COMPACTION, SESSION_END, request
 from lineage.core.times import shifted
-from lineage.errors import DamagedIndex, EngineMissing, InvalidInput, LineageError, TranscriptError
+from lineage.errors import DamagedIndex, EngineMissing, IndexAway, InvalidInput, LineageError, TranscriptError
 from lineage.extract import digest
 from lineage.harness import ADAPTERS, adapter_of, checked_name, signals
 from lineage.harness.projects import project_of
@@ -25,6 +25,7 @@ from lineage.pipeline.incoming.checkpointing import begun, checkpoint, offer
 from lineage.pipeline.incoming.locating import Machine, belonging, located
 from lineage.pipeline.incoming.settling import settled
 from lineage.pipeline.upkeep.resuming import resume, run
+from lineage.store import StoreAway
 from lineage.telemetry import Seen
 
 _MOST_ATTEMPTS = 5
@@ -62,8 +63,11 @@ def drain(house: House, machine: Machine, *, may_go_on: Callable[[], bool] = lam
             _work_off(house, machine, rung, done)
         else:
             done.left += 1
-    done.unkept = checkpoint(house, machine, may_go_on=may_go_on)
-    offer(house)
+    try:
+        done.unkept = checkpoint(house, machine, may_go_on=may_go_on)
+        offer(house)
+    except IndexAway as error:
+        done.unkept[error.message] += 1
     return done
 
 
@@ -94,7 +98,7 @@ def _check(rung: Rung, found: Signal) -> None:
 
 def _failed(house: House, rung: Rung, error: Exception, done: Drained) -> None:
     why = reason(error)
-    attempts = rung.attempts + (not isinstance(error, EngineMissing))
+    attempts = rung.attempts + (not isinstance(error, EngineMissing | IndexAway | StoreAway))
     if attempts >= _MOST_ATTEMPTS or isinstance(error, InvalidInput):
         house.canon.signals.give_up(rung, why)
         done.given_up.append((rung.key, why))

@@ -20,7 +20,7 @@ from lineage.harness.callers import Caller
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.shelving import shelve
 from lineage.pipeline.lookup import resolve
-from lineage.pipeline.publishing import publish_all
+from lineage.pipeline.publishing import publish_or_wait
 
 STANDING, SUPERSEDED, DONE, PINNED, WAITING = "standing", "superseded", "done", "pinned", "waiting"
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -200,7 +200,7 @@ def forget(house: House, prefix: str, caller: Caller | None = None) -> Place:
 def settled(house: House, refs: Iterable[BookRef]) -> None:
     """What follows a change of books: their rows in the index, then MEMORY.md."""
     shelve(house, refs)
-    publish_all(house)
+    publish_or_wait(house)
 
 
 def changeable(place: Place, caller: Caller | None) -> Place:

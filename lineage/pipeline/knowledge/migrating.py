@@ -44,7 +44,7 @@ from lineage.pipeline.knowledge.bookkeeping import checked_book, refuse_agents
 from lineage.pipeline.knowledge.keeping import keep
 from lineage.pipeline.knowledge.projects import project_folder
 from lineage.pipeline.knowledge.shelving import shelve
-from lineage.pipeline.publishing import publish_all
+from lineage.pipeline.publishing import publish_or_wait
 
 KEPT, WAITS, KNOWN, FORGOTTEN = "kept", "waiting", "known", "forgotten"
 STATES = (KEPT, WAITS, KNOWN, FORGOTTEN, TOO_MANY)
@@ -147,7 +147,7 @@ def migrate(house: House, asked: Asked, caller: Caller | None = None) -> list[So
     own = {path for path in paths if _is_own(path, asked.root)}
     found = [_source(house, asked, path, known) for path in paths if path not in own]
     if not asked.is_dry:
-        publish_all(house)
+        publish_or_wait(house)
     named = [Source(str(path), skipped=_OWN) for path in paths if path in own.intersection(asked.paths)]
     return [*found, *named, *(Source(str(path), skipped=_COPY) for path in _copies(asked))]
 

@@ -24,7 +24,7 @@ from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.bookkeeping import SUPERSEDED, checked_book, found, opened
 from lineage.pipeline.knowledge.keeping import keep
 from lineage.pipeline.knowledge.projects import project_folder
-from lineage.pipeline.publishing import publish_all
+from lineage.pipeline.publishing import publish_or_wait
 
 REMEMBERED = "remembered"
 WAITS = "pending"
@@ -196,7 +196,7 @@ def _kept(house: House, memo: Memo, admitted: Admitted, origin: str | None) -> R
     if not kept.entries:
         is_forgotten = FORGOTTEN in kept.dropped
         return _forgotten(house, ref, admitted, origin) if is_forgotten else _known(house, ref, admitted)
-    publish_all(house)
+    publish_or_wait(house)
     where, entry = kept.entries[0]
     return _outcome(WAITS if where.shelf == PENDING else REMEMBERED, where, entry)
 

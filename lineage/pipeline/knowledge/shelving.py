@@ -9,7 +9,7 @@ from itertools import groupby
 
 from lineage.core.book_paths import BOOKS, CURATED, CURATED_PATH, GLOBAL, BookRef, ref_of
 from lineage.core.privacy import session_scope
-from lineage.errors import WorkspaceError
+from lineage.errors import IndexAway, WorkspaceError
 from lineage.index import Shelf, Shelves
 from lineage.pipeline.house import House
 from lineage.store import read_or_none
@@ -32,11 +32,16 @@ def shelve(house: House, refs: Iterable[BookRef]) -> None:
 
     A file that is gone takes its rows with it; what a removed session said has none. The files are read when nobody
     else can write rows any more: of two who shelve a book at once, the later one has read what the earlier one wrote.
-    Raises WorkspaceError where a file can't be read.
+    While the index is away the rows wait. Raises WorkspaceError where a file can't be read.
     """
     books = sorted({(ref.scope, ref.kind) for ref in refs})
     if books:
-        house.index.shelve(read_books(house, (house.canon.books.shelves(*book) for book in books)))
+        try:
+            house.index.shelve(read_books(house, (house.canon.books.shelves(*book) for book in books)))
+        except IndexAway as error:
+            from lineage.pipeline.behind import fall_behind  # noqa: PLC0415  (servers are there as a rule)
+
+            fall_behind(house, error)
 
 
 def shelve_all(house: House) -> Comparison:

@@ -1,24 +1,23 @@
 """A rebuild: the rows of all files, made in portions that know nothing of each other, by whatever executor there is.
 
-A portion's rows go into a database of its own; the index takes all of them over at once, when the last one is there. A
-file's number is its place in the listing, so that the index is the same however many processes made it.
+Where a portion's rows go to, and when the index has them, is the index's to say. A file's number is its place in the
+listing, so that the index is the same however many processes made it.
 """
 
-import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineage.core.documents import Manifest
 from lineage.errors import FormatError
 from lineage.index import Row
-from lineage.index.joining import Part
 from lineage.pipeline.house import House
 from lineage.pipeline.reading import named_by, row_in
 from lineage.store import Store
+
+if TYPE_CHECKING:
+    from lineage.index.base import Part
 
 _PORTIONS = 16
 _LEAST = 500  # files in a portion
@@ -30,14 +29,12 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """Files in order, the number of the first, and the database that their rows go into, a copy of `empty`. It can be
-    pickled where its store can."""
+    """Files in order, the number of the first, and what their rows go into. It can be pickled where its store can."""
 
     store: Store
     paths: Sequence[str]
     first: int
-    empty: Path
-    database: Path
+    part: "Part"
 
 
 class Built(NamedTuple):
@@ -55,37 +52,37 @@ def rebuild(house: House, paths: Sequence[str], executor: Executor | None, progr
     """
     rows, done, named = 0, 0, []
     with house.index.rebuilt() as building:
-        size = max(_LEAST, -(-len(paths) // _PORTIONS))
+        there, present = set(paths), frozenset(building.present)
+        due = [path for path in paths if path not in present]
+        size = max(_LEAST, -(-len(due) // _PORTIONS))
         portions = [
-            Portion(house.canon.store, paths[start : start + size], start + 1, building.empty, building.part(start))
-            for start in range(0, len(paths), size)
+            Portion(house.canon.store, due[start : start + size], start + 1, building.part(start + 1))
+            for start in range(0, len(due), size)
         ]
-        there = set(paths)
         for portion, built in zip(portions, (executor.map if executor else map)(build, portions), strict=True):
-            building.add(portion.database)
+            building.add(portion.first)
             rows, done = rows + built.rows, done + len(portion.paths)
             named += [link for link in built.named if link[1] not in there]
             if progress:
-                progress(done, len(paths))
+                progress(done, len(due))
     return Built(rows, named)
 
 
 def build(portion: Portion) -> Built:
     """Reads the files of a portion and writes their rows."""
-    shutil.copyfile(portion.empty, portion.database)
     rows, named, batch = 0, list[tuple[str, str]](), list[tuple[int, Row]]()
     own = set(portion.paths)
-    with closing(Part(portion.database)) as part:
+    with portion.part.writing() as write:
         for number, path in enumerate(portion.paths, portion.first):
             found = _found(portion.store, path)
             if found:
                 batch.append((number, found[0]))
                 named += [(path, other) for other in found[1] if other not in own]
             if len(batch) == _BATCH:
-                part.write(batch)
+                write(batch)
                 rows += len(batch)
                 batch = []
-        part.write(batch)
+        write(batch)
     return Built(rows + len(batch), named)
 
 

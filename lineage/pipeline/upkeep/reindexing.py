@@ -14,6 +14,7 @@ from lineage.core.documents import Manifest
 from lineage.errors import FormatError, LineageError
 from lineage.index import Row
 from lineage.pipeline import embedding
+from lineage.pipeline.behind import made_good, marks
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.shelving import shelve_all
 from lineage.pipeline.publishing import Published, publish_all
@@ -51,7 +52,9 @@ class Report:
     published: list[Published] = field(default_factory=list)
 
 
-class _Change(NamedTuple):
+class Change(NamedTuple):
+    """A file that is to have a row; `sha256` is that of its row, None where it has none."""
+
     path: str
     stamp: str
     sha256: str | None
@@ -62,7 +65,7 @@ class _Diff:
     """`fresh` files have no row or another stamp; `gone` rows have no file, or one of a removed session: `lost` counts
     those that no removal explains."""
 
-    fresh: list[_Change]
+    fresh: list[Change]
     gone: list[str]
     lost: int
     unchanged: int
@@ -76,9 +79,11 @@ def reindex(
 
     Raises SuddenLoss, having changed nothing, where more than half of the rows would go and `confirmed` is False.
     """
+    missing = marks(house.canon)
     report, listed = _synchronized(house, confirmed=confirmed, progress=progress, executor=executor)
     report.claims_rebuilt = _rebuild_claims(house, listed)
     report.published = publish_all(house)
+    made_good(house.canon, missing)
     return report
 
 
@@ -88,9 +93,12 @@ def synchronize(house: House, *, confirmed: bool = False, progress: Progress | N
 
 
 def ensure_indexed(house: House) -> None:
-    """Fills an index that is missing, of another version or was damaged: rebuilt, not an error."""
+    """Fills an index that is missing, of another version or was damaged: rebuilt, not an error. One that is behind the
+    files, for its server was away, is brought up with all that is made of its rows."""
     if house.index.is_new:
         synchronize(house, confirmed=True)
+    if marks(house.canon):
+        reindex(house)
 
 
 def _synchronized(
@@ -110,19 +118,24 @@ def _synchronized(
         )
     report.unchanged = max(0, diff.unchanged - report.added)  # what was rebuilt is as it was a moment ago
     for start in range(0, len(diff.fresh), _BATCH):
-        _take_in(house, diff.fresh[start : start + _BATCH], report)
+        take_in(house, diff.fresh[start : start + _BATCH], report)
         if progress:
             progress(min(start + _BATCH, len(diff.fresh)), len(diff.fresh))
     house.index.remove(diff.gone)
     report.dropped += len(diff.gone)
-    _take_in_books(house, report)
+    take_in_books(house, report)
     if report.broken:
         present = {entry.key for entry in listed}
         report.broken = [link for link in report.broken if link[1] not in present]
     house.index.complete()
+    prune_vectors(house)
+    return report, listed
+
+
+def prune_vectors(house: House) -> None:
+    """Leaves no vector of what the rows don't say any more, nor its bytes."""
     if embedding.prune(house):
         embedding.scrub(house)
-    return report, listed
 
 
 def _rebuild(house: House, executor: Executor | None, progress: Progress | None, report: Report) -> None:
@@ -153,7 +166,7 @@ def _diff(house: House, listed: Sequence[Entry], report: Report) -> _Diff:
     hashes = house.index.hashes(entry.key for entry in files if entry.key in gone)
     gone -= hashes.keys()
     lost = sum(removed.isdisjoint(naming.tokens_in(path)) for path in gone)
-    fresh = [_Change(entry.key, entry.stamp, hashes.get(entry.key)) for entry in files]
+    fresh = [Change(entry.key, entry.stamp, hashes.get(entry.key)) for entry in files]
     return _Diff(fresh, sorted(gone), lost, unchanged)
 
 
@@ -167,7 +180,8 @@ def _is_ours(key: str, report: Report) -> bool:
     return True
 
 
-def _take_in(house: House, changes: Iterable[_Change], report: Report) -> None:
+def take_in(house: House, changes: Iterable[Change], report: Report) -> None:
+    """Makes the rows of these files what they say, in one step; those of sessions that are removed meanwhile go."""
     rows, stamps, gone = [], [], []
     for change in changes:
         row = _row(house, change, report)
@@ -186,7 +200,8 @@ def _take_in(house: House, changes: Iterable[_Change], report: Report) -> None:
     _forget(house, house.canon.tombstones.tokens() & {row.session_token for row in rows})
 
 
-def _take_in_books(house: House, report: Report) -> None:
+def take_in_books(house: House, report: Report) -> None:
+    """Makes the rows of books those of their files."""
     found = shelve_all(house)
     report.books = found.changed
     report.buried += found.buried
@@ -201,7 +216,7 @@ def _forget(house: House, buried: Collection[str]) -> None:
         house.index.scrub()
 
 
-def _row(house: House, change: _Change, report: Report) -> Row | None:
+def _row(house: House, change: Change, report: Report) -> Row | None:
     try:
         found = row_at(house, change.path)
     except FormatError as error:

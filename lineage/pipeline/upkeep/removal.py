@@ -266,9 +266,8 @@ def _out_of_reach(house: House, target: _Target) -> list[str]:
     where = f": ~/.claude/projects/*/{target.session_id}.jsonl" if target.harness == "claude-code" else ""
     return [
         f"the transcript that {target.harness or 'the harness'} keeps itself{where}",
-        "the workspace's git history",
-        "copies that a sync client or a backup made",
-        "Obsidian's trash (.trash/)",
+        *house.canon.store.out_of_reach(),
+        *house.index.out_of_reach(),
         *_sent_away(house),
     ]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from lineage.core.job import ARCHIVING, IMPORT, REMOVAL, RESANITIZE, Job
 from lineage.core.request import COMPACTION, Request, request
-from lineage.errors import EngineMissing, FormatError, LineageError
+from lineage.errors import EngineMissing, FormatError, IndexAway, LineageError
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture.session_end import session_end
 from lineage.pipeline.house import House, Outcome
@@ -44,9 +44,15 @@ def run(house: House, asked: Request) -> Outcome:
 
 def resume(house: House, done: Resumed | None = None, *, wait: bool = False, spare: str | None = None) -> Resumed:
     """Finishes what the spool says is unfinished: cheap where it is empty. Sessions that somebody works on right now
-    are left to them, unless `wait` says otherwise; so is the session whose token is `spare`."""
+    are left to them, unless `wait` says otherwise; so is the session whose token is `spare`. While the index is away,
+    all of it waits."""
     done = done or Resumed()
-    for job in house.canon.spool.pending():
+    pending = house.canon.spool.pending()
+    unreachable = _away(house) if pending else None
+    if unreachable:
+        done.waiting += [(job.name, unreachable.message) for job in pending]
+        return done
+    for job in pending:
         if job.token == spare and job.flow not in (REMOVAL, RESANITIZE, IMPORT):
             continue
         try:
@@ -58,6 +64,12 @@ def resume(house: House, done: Resumed | None = None, *, wait: bool = False, spa
         except FormatError as error:
             done.waiting.append((job.name, error.message))
     return done
+
+
+def _away(house: House) -> IndexAway | None:
+    from lineage.pipeline.behind import away  # noqa: PLC0415
+
+    return away(house)
 
 
 def _finish_job(house: House, job: Job, done: Resumed) -> None:

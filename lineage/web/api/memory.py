@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from lineage.app.places import shown
 from lineage.core.book_paths import GLOBAL, PENDING, BookRef
 from lineage.errors import InvalidInput
 from lineage.pipeline.capture.metering import usage
@@ -100,7 +101,7 @@ def confirm_seen(house: House, call: Call, entry_id: str, seen: str) -> Place:
 
 
 def _status(house: House, call: Call) -> Any:
-    return {"workspace": str(call.service.root), "csrf": call.csrf, **status(house), "model": usage(house)}
+    return {"workspace": shown(call.service.root), "csrf": call.csrf, **status(house), "model": usage(house)}
 
 
 def _verify(house: House, _: Call) -> Any:

@@ -36,6 +36,20 @@ def test_what_is_set_is_taken() -> None:
     assert settings('[model]\nprovider = "llm"\nname = "gpt-x"\n') == ModelSettings("llm", name="gpt-x")
 
 
+def test_where_the_memory_is_and_how_buckets_are_reached() -> None:
+    text = 'workspace = "s3://b/team"\n[bucket]\nregion = "eu-1"\nskip_signature = true\nretries = 3\n'
+    found = machine_settings(text, FILE)
+    assert found.workspace == "s3://b/team"
+    assert found.bucket == {"region": "eu-1", "skip_signature": "true", "retries": "3"}
+    assert "eu-1" not in repr(found), "credentials are never shown"
+
+
+@pytest.mark.parametrize("text", ["workspace = 7", "[workspace]", "bucket = 1", "[bucket]\nkeys = [1]", "[buckets]"])
+def test_what_is_mistyped_about_places_is_named(text: str) -> None:
+    with pytest.raises(InvalidInput, match=FILE):
+        machine_settings(text + "\n", FILE)
+
+
 def test_a_command_as_text_is_split_as_a_shell_would() -> None:
     text = '[model]\nprovider = "command"\ncommand = "ollama run \'my model\' $HOME; rm"\n'
     assert settings(text).command == ("ollama", "run", "my model", "$HOME;", "rm")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.index import joining, texts
-from lineage.index.joining import Building, Part
+from lineage.index.joining import Building
 
 WORDS = st.lists(st.sampled_from(("split", "newline", "größe", "reader", "the", "修", "the the")), max_size=6)
 PARTS = st.lists(st.lists(WORDS, max_size=4), min_size=1, max_size=5)
@@ -40,12 +40,15 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _written(building: Building, place: int, rows: list[tuple[int, str]]) -> Path:
-    path = building.part(place)
-    path.write_bytes(building.empty.read_bytes())
-    with closing(Part(path)) as part:
-        texts.write(part._connection, [(number, "", f"day {number}", text, "") for number, text in rows])
-    return path
+def _written(building: Building, place: int, rows: list[tuple[int, str]]) -> int:
+    part = building.part(place)
+    with part.writing():
+        pass  # no row of an artifact
+    with closing(joining._opened(part.path)) as connection:
+        connection.execute("begin")
+        texts.write(connection, [(number, "", f"day {number}", text, "") for number, text in rows])
+        connection.execute("commit")
+    return place
 
 
 def _contents(path: Path) -> list[Any]:

@@ -14,10 +14,10 @@ from pathlib import Path
 from lineage.core import naming
 from lineage.core.times import shifted
 from lineage.core.window import Window
-from lineage.index import Index, Row
+from lineage.index import Row, SqliteIndex
 from lineage.index.ledger import heads, tallies
 from lineage.projection import render
-from tests.unit.index.test_sqlite import row
+from tests.contracts.test_index import row
 
 NOW = "2026-11-22T12:00:00.000Z"
 WINDOW = Window.ending(NOW)
@@ -39,8 +39,8 @@ def session(number: int, at: str) -> Row:
     )
 
 
-def index(path: Path, *, inside: int, outside: int) -> Index:
-    found = Index(path)
+def index(path: Path, *, inside: int, outside: int) -> SqliteIndex:
+    found = SqliteIndex(path)
     ages = [(number + 1) * 20 * MINUTE for number in range(inside)]
     older = [31 * 24 * 60 * MINUTE + number * MINUTE for number in range(outside)]
     found.upsert(session(number, shifted(NOW, milliseconds=-age)) for number, age in enumerate([*ages, *older]))
@@ -62,7 +62,7 @@ def steps(path: Path) -> int:
     return taken
 
 
-def read(found: Index) -> Iterator[int]:
+def read(found: SqliteIndex) -> Iterator[int]:
     """How many entries a render takes, and how many it shows."""
     ledger, taken = found.ledger("default", WINDOW), 0
 

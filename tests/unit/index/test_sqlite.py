@@ -1,378 +1,23 @@
-"""The index on a real database: what is written is found, what is gone is not, and damage is begun anew.
+"""What is SQLite's own: damage is begun anew, a lock or a missing permission is not. The rest is in contracts/.
 
-What each guard rests on:
-- one row a path: `on conflict` in `_INSERT`, and the `delete from search` beside it.
-- all or nothing: the transaction in `_writing`.
-- private and trial sessions stay out of search: the conditions in `_SEARCH`.
-- any text is a query: `match_expression`, which quotes; `_like`, which escapes.
-- damage is begun anew, a lock or a missing permission is not: `guarded`, and `except DamagedIndex` in `Index`.
+What each guard rests on: `guarded`, and `except DamagedIndex` in `SqliteIndex`.
 """
 
-import contextlib
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from lineage.core import naming
-from lineage.core.documents import Artifact
-from lineage.core.ledger import Entry, entries, head, is_visible, ledger
-from lineage.core.window import Window
 from lineage.errors import DamagedIndex, WorkspaceError
-from lineage.index import MARK, Index, Known, Row, row_of, schema
+from lineage.index import SqliteIndex, schema
 from lineage.store import LocalStore, Store, databases
-from tests.support.artifacts import AT, artifact, identity
+from tests.contracts.test_index import all_known, found, row
 from tests.support.races import other_process, race, says, tell, unprivileged
-
-WINDOW = Window("2026-11-01T00:00:00.000Z", "2026-11-30T00:00:00.000Z")
-LATER = "2026-11-21T10:30:00.000Z"
-
-
-@pytest.fixture
-def index(tmp_path: Path) -> Iterator[Index]:
-    found = Index(tmp_path / "index.db")
-    yield found
-    found.close()
-
-
-def row(kind: str = naming.SUMMARY, session: str = "s-1", at: str = AT, text: str = "", **changes: object) -> Row:
-    """The row of a valid artifact; `changes` are columns."""
-    document = artifact(kind, session, at, **({"body": f"[[links]]\n{text}\n"} if text else {}))
-    return replace(row_of(document, b"data", "stamp"), **changes)  # type: ignore[arg-type]
-
-
-def manifest_row(session: str = "s-1", at: str = AT, **changes: object) -> Row:
-    path = naming.artifact_path(naming.stem(at, identity(session).token), naming.MANIFEST)
-    return replace(row(session=session, at=at), source_kind=naming.MANIFEST, source_path=path, **changes)  # type: ignore[arg-type]
-
-
-def found(index: Index, query: str, agent: str | None = None, limit: int = 10) -> list[str]:
-    return [hit.session_id for hit in index.search(query, agent, limit=limit)]
-
-
-def all_known(index: Index) -> list[Known]:
-    return list(index.known())
-
-
-# rows
-
-
-def test_rows_are_known_in_path_order_with_stamp_and_hash(index: Index) -> None:
-    rows = [row(session=f"s-{number}", stamp=f"stamp-{number}") for number in range(5)]
-    index.upsert(reversed(rows))
-    expected = sorted((item.source_path, item.stamp, item.source_sha256) for item in rows)
-    assert all_known(index) == [Known(*item) for item in expected]
-
-
-def test_a_row_of_the_same_path_is_replaced_and_so_is_its_text(index: Index) -> None:
-    index.upsert([row(text="about apples", title="First")])
-    index.upsert([row(text="about pears", title="Second", source_sha256="other")])
-    assert [known.sha256 for known in all_known(index)] == ["other"]
-    assert (found(index, "apples"), found(index, "pears")) == ([], ["s-1"])
-    assert (found(index, "First"), found(index, "Second")) == ([], ["s-1"])
-    assert index.counts() == {"summary": 1}
-
-
-def test_removed_rows_and_their_text_are_gone(index: Index) -> None:
-    gone, kept = row(text="about apples"), row(session="s-2", text="about apples")
-    index.upsert([gone, kept])
-    index.remove([gone.source_path, "memory/never-was.md"])
-    assert [known.path for known in all_known(index)] == [kept.source_path]
-    assert found(index, "apples") == ["s-2"]
-    assert index.has([kept.source_path])
-    assert not index.has([gone.source_path])
-    assert not index.has([gone.source_path, kept.source_path])
-
-
-def test_text_of_a_removed_row_does_not_come_back_with_the_next_one(index: Index) -> None:
-    for number in range(3):
-        gone = row(session=f"s-{number}", text=f"secret{number}")
-        index.upsert([gone])
-        index.remove([gone.source_path])
-    index.upsert([row(session="s-9", text="harmless")])
-    assert found(index, "secret0 secret1 secret2") == []
-
-
-def test_asking_for_the_same_path_twice_is_asking_once(index: Index) -> None:
-    index.upsert([row()])
-    assert index.has([row().source_path] * 2)
-
-
-def test_a_restamp_changes_nothing_else(index: Index) -> None:
-    index.upsert([row(text="apples", stamp="old")])
-    index.restamp([(row().source_path, "new"), ("memory/never-was.md", "x")])
-    assert all_known(index) == [Known(row().source_path, "new", row().source_sha256)]
-    assert found(index, "apples") == ["s-1"]
-
-
-def test_a_batch_is_written_whole_or_not_at_all(index: Index) -> None:
-    def rows() -> Iterator[Row]:
-        yield row(text="apples")
-        yield row(session="s-2", source_sha256=None)
-
-    with pytest.raises(WorkspaceError):
-        index.upsert(rows())
-    assert all_known(index) == []
-    assert found(index, "apples") == []
-
-
-def test_rows_survive_the_end_of_the_process(tmp_path: Path) -> None:
-    with closing(Index(tmp_path / "index.db")) as index:
-        assert index.is_new
-        index.upsert([row(text="apples")])
-        index.complete()
-        assert not index.is_new
-    with closing(Index(tmp_path / "index.db")) as index:
-        assert not index.is_new
-        assert found(index, "apples") == ["s-1"]
-
-
-def test_a_rebuild_that_was_cut_off_is_still_due(tmp_path: Path) -> None:
-    with closing(Index(tmp_path / "index.db")) as index:
-        index.upsert([row()])
-    with closing(Index(tmp_path / "index.db")) as index:
-        assert index.is_new
-        assert len(all_known(index)) == 1
-
-
-def test_an_index_that_was_reset_is_empty_and_due(index: Index) -> None:
-    index.upsert([row(text="apples")])
-    index.complete()
-    index.reset()
-    assert index.is_new
-    assert (all_known(index), found(index, "apples")) == ([], [])
-
-
-# ledger
-
-
-def in_ledger(index: Index, agent: str = "default") -> list[Entry]:
-    """The agent's entries; their tallies count exactly them."""
-    found = index.ledger(agent, WINDOW)
-    entries = list(found.entries)
-    assert list(found.tallies) == list(ledger(entries).tallies)
-    return entries
-
-
-def test_the_ledger_holds_the_window_s_visible_captures_of_one_agent(index: Index) -> None:
-    inside = [artifact(naming.SUMMARY), artifact(naming.TRANSCRIPT), artifact(session="s-2", private=True)]
-    outside = [
-        artifact(session="s-3", ended_at="2026-10-31T23:59:59.999Z"),
-        artifact(session="s-4", ended_at="2026-11-30T00:00:00.001Z"),
-        artifact(session="s-5", agent_id="other"),
-        artifact(session="s-6", project="/tmp/scratch"),
-    ]
-    index.upsert(row_of(document, b"", "") for document in (*inside, *outside))
-    index.upsert([manifest_row()])
-    assert in_ledger(index) == entries(map(head, inside))
-    assert index.agents() == ["default", "other"]
-
-
-@pytest.mark.parametrize("ended_at", [WINDOW.since, WINDOW.until])
-def test_both_ends_of_the_window_belong_to_it(index: Index, ended_at: str) -> None:
-    index.upsert([row_of(artifact(ended_at=ended_at), b"", "")])
-    assert len(in_ledger(index)) == 1
-
-
-MOMENTS = st.sampled_from(
-    [WINDOW.since, "2026-11-01T10:00:00.000Z", "2026-11-02T10:00:00.000Z", AT, LATER, WINDOW.until]
-)
-DOCUMENTS = st.builds(
-    artifact,
-    st.sampled_from([naming.SUMMARY, naming.TRANSCRIPT, naming.COMPACTION]),
-    st.sampled_from(["s-1", "s-2", "s-3"]),
-    MOMENTS,
-    ended_at=st.none(),
-    project=st.sampled_from([None, "/home/ada/demo", "/home/ada/other", "/tmp/scratch"]),
-    private=st.booleans(),
-)
-
-
-@given(steps=st.lists(st.tuples(st.booleans(), DOCUMENTS), max_size=20))
-def test_the_ledger_is_that_of_the_artifacts_after_any_writes_and_drops(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[bool, Artifact]]
-) -> None:
-    index = Index(tmp_path_factory.mktemp("ledger") / "index.db")
-    there: dict[str, Artifact] = {}
-    with closing(index):
-        for is_written, document in steps:
-            if is_written:
-                there[document.path] = document
-                index.upsert([row_of(document, b"", "")])
-            else:
-                there.pop(document.path, None)
-                index.remove([document.path])
-        heads = (head(document) for document in there.values() if is_visible(document))
-        kinds_agree = {d.stem: (d.project, d.private) for d in there.values()}
-        if all(kinds_agree[d.stem] == (d.project, d.private) for d in there.values()):
-            assert in_ledger(index) == [entry for entry in entries(heads) if WINDOW.holds(entry.membership)]
-
-
-def test_staged_rows_are_read_by_their_writer_alone_until_the_block_is_left(index: Index) -> None:
-    with closing(Index(index.path)) as other:
-        with index.staged([row()]):
-            assert len(in_ledger(index)) == 1
-            assert in_ledger(other) == []
-        assert len(in_ledger(other)) == 1
-
-
-def test_staged_rows_are_gone_where_the_block_fails(index: Index) -> None:
-    with contextlib.suppress(KeyError), index.staged([row()]):
-        raise KeyError
-    assert in_ledger(index) == []
-    assert all_known(index) == []
-
-
-def test_captures_of_the_future_are_counted_once_each(index: Index) -> None:
-    future = "2027-01-01T00:00:00.000Z"
-    documents = [artifact(kind, ended_at=future) for kind in (naming.SUMMARY, naming.TRANSCRIPT)]
-    index.upsert(row_of(document, b"", "") for document in (*documents, artifact(session="s-2")))
-    assert index.future("default", WINDOW) == 1
-    assert index.future("other", WINDOW) == 0
-
-
-# sessions
-
-
-def test_sessions_come_newest_first_with_the_newest_sentence(index: Index) -> None:
-    index.upsert([manifest_row("s-1"), manifest_row("s-2", LATER), row(session="s-2", at=LATER)])
-    for at, sentence in ((AT, "The old one."), ("2026-11-25T10:30:00.000Z", "The new one.")):
-        for kind in (naming.TRANSCRIPT, naming.SUMMARY):
-            index.upsert([row(kind, "s-1", at, memory_sentence=sentence)])
-    sessions = index.sessions("default")
-    assert [(s.session_id, s.memory_sentence, s.captures) for s in sessions] == [
-        ("s-1", "The new one.", 2),
-        ("s-2", artifact(session="s-2").memory_sentence, 0),
-    ]
-    assert [s.session_id for s in index.sessions(None, limit=1)] == ["s-1"]
-    assert index.sessions("other") == []
-
-
-def test_a_session_is_found_by_a_prefix_of_its_id_key_or_token(index: Index) -> None:
-    index.upsert([manifest_row("alpha", session_key="chat#alpha"), manifest_row("beta")])
-    token = identity("alpha").token
-    for reference in ("alpha", "al", "chat#", token, token[:6]):
-        assert [s.session_id for s in index.sessions(None, reference=reference)] == ["alpha"], reference
-    for reference in ("lpha", "%", "_lpha", "a%", "!", "", "\x00", "\udcff"):
-        expected = ["alpha", "beta"] if reference == "" else []
-        assert sorted(s.session_id for s in index.sessions(None, reference=reference)) == expected, reference
-
-
-def test_a_session_is_found_by_its_project_s_path_or_the_end_of_it(index: Index) -> None:
-    index.upsert([manifest_row("s-1", project="/home/ada/de_mo"), manifest_row("s-2", project="/home/ada/deXmo")])
-    for project in ("/home/ada/de_mo", "de_mo", "ada/de_mo"):
-        assert [s.session_id for s in index.sessions(None, project=project)] == ["s-1"]
-    for project in ("mo", "%", "/home/ada", "\udcff"):
-        assert index.sessions(None, project=project) == []
-
-
-def test_a_session_s_files_come_oldest_first(index: Index) -> None:
-    index.upsert([row(at=LATER), row(), row(naming.TRANSCRIPT), row(session="s-2")])
-    assert index.paths_of(identity().token) == [
-        (artifact(naming.SUMMARY).path, "summary"),
-        (artifact(naming.TRANSCRIPT).path, "transcript"),
-        (artifact(at=LATER).path, "summary"),
-    ]
-
-
-# search
-
-
-def test_any_word_finds_and_more_of_them_rank_higher(index: Index) -> None:
-    index.upsert([row(session="one", text="apples here"), row(session="two", text="apples and pears")])
-    assert found(index, "apples pears plums") == ["two", "one"]
-    assert found(index, "plums") == []
-    assert found(index, "PEARS") == ["two"]
-
-
-def test_a_title_weighs_more_than_a_sentence_and_that_more_than_a_body(index: Index) -> None:
-    index.upsert(
-        [
-            row(session="body", title="plums", memory_sentence="pears", text="apples"),
-            row(session="sentence", title="plums", memory_sentence="apples", text="pears"),
-            row(session="title", title="apples", memory_sentence="plums", text="pears"),
-        ]
-    )
-    assert found(index, "apples") == ["title", "sentence", "body"]
-
-
-def test_a_session_is_one_result_its_best(index: Index) -> None:
-    index.upsert([row(naming.SUMMARY, text="apples and more"), row(at=LATER, text="apples apples apples")])
-    hits = index.search("apples", None, limit=10)
-    assert [hit.path for hit in hits] == [artifact(at=LATER).path]
-    assert hits[0].score > 0
-    assert f"{MARK[0]}apples{MARK[1]}" in hits[0].snippet
-
-
-def test_private_and_trial_sessions_are_not_found(index: Index) -> None:
-    index.upsert([row(session="a", text="apples", private=1), row(session="b", text="apples", visible=0)])
-    assert found(index, "apples") == []
-
-
-def test_only_the_agent_that_is_asked_for_is_searched(index: Index) -> None:
-    index.upsert([row(session="a", text="apples"), row(session="b", text="apples", agent_id="other")])
-    assert found(index, "apples", "other") == ["b"]
-    assert sorted(found(index, "apples", None)) == ["a", "b"]
-    assert found(index, "apples", "nobody") == []
-
-
-def test_there_are_no_more_results_than_asked_for(index: Index) -> None:
-    index.upsert(row(session=f"s-{number}", text="apples") for number in range(5))
-    assert len(found(index, "apples", limit=3)) == 3
-
-
-def test_accents_make_no_difference(index: Index) -> None:
-    index.upsert([row(text="a résumé in the café")])
-    assert found(index, "resume") == found(index, "CAFÉ") == ["s-1"]
-
-
-SYNTAX = ("apples NEAR pears", 'NEAR("apples" "pears", 2)', '"apples', "title:apples", "app* OR", "^apples", "-apples")
-
-
-@pytest.mark.parametrize("query", [*SYNTAX, "(apples", "apples AND", "{title}: apples", "'apples'; drop table search"])
-def test_nothing_in_a_query_is_syntax(index: Index, query: str) -> None:
-    index.upsert([row(session="right", text="apples"), row(session="wrong", text="plums")])
-    assert found(index, query) in (["right"], []), query
-    assert found(index, "plums") == ["wrong"]
-
-
-@pytest.mark.parametrize(
-    "query", ["", " ", '"', "*", "()", "_", "\0", "\udcff", "…", "😀", "NEAR", "x" * 100_000, "z " * 9999]
-)
-def test_a_query_without_a_useful_word_finds_nothing(index: Index, query: str) -> None:
-    index.upsert([row(text="apples")])
-    assert found(index, query) == []
-
-
-@given(st.one_of(st.text(), st.binary().map(lambda data: data.decode("utf-8", "surrogateescape"))))
-def test_no_query_of_any_bytes_is_an_error(shared: Index, query: str) -> None:
-    assert isinstance(shared.search(query, None, limit=3), list)
-    assert isinstance(shared.sessions(None, reference=query, project=query), list)
-
-
-@given(st.text(alphabet="\"*()^:-+ANDORNEAT{},_'\\ apples", max_size=40))
-def test_no_query_of_syntax_is_an_error(shared: Index, query: str) -> None:
-    assert isinstance(shared.search(query, None, limit=3), list)
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
-    """One index for many queries, which change nothing in it."""
-    with closing(Index(tmp_path_factory.mktemp("index") / "index.db")) as index:
-        index.upsert([row(text="apples and pears"), manifest_row()])
-        yield index
-
-
-# damage, and what is none
 
 
 def complete_index(path: Path, rows: int = 1) -> None:
-    with closing(Index(path)) as index:
+    with closing(SqliteIndex(path)) as index:
         index.upsert(row(session=f"s-{number}", text=f"apples {number}") for number in range(rows))
         index.complete()
 
@@ -380,7 +25,7 @@ def complete_index(path: Path, rows: int = 1) -> None:
 @pytest.mark.parametrize("data", [b"", b"no database " * 1000, b"SQLite format 3\0" + b"\xff" * 9000])
 def test_a_file_that_is_no_database_is_begun_anew(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "index.db").write_bytes(data)
-    with closing(Index(tmp_path / "index.db")) as index:
+    with closing(SqliteIndex(tmp_path / "index.db")) as index:
         assert index.is_new
         index.upsert([row(text="apples")])
         assert found(index, "apples") == ["s-1"]
@@ -391,7 +36,7 @@ def test_a_database_of_another_version_is_begun_anew(tmp_path: Path, version: in
     complete_index(tmp_path / "index.db")
     with closing(sqlite3.connect(tmp_path / "index.db")) as database:
         database.execute(f"pragma application_id = {version}")
-    with closing(Index(tmp_path / "index.db")) as index:
+    with closing(SqliteIndex(tmp_path / "index.db")) as index:
         assert index.is_new
         assert all_known(index) == []
 
@@ -407,7 +52,7 @@ def test_the_tables_of_a_new_database_come_all_at_once(tmp_path: Path, monkeypat
 def test_damage_that_shows_only_in_use_is_called_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     complete_index(path, rows=2000)
-    with closing(Index(path)) as index:
+    with closing(SqliteIndex(path)) as index:
         size = path.stat().st_size
         with path.open("r+b") as file:
             file.seek(4096 * 8)
@@ -442,11 +87,11 @@ input()
     with other_process(code, tmp_path) as process:
         assert says(process) == "locked"
         with pytest.raises(WorkspaceError, match="locked"):
-            Index(path)
+            SqliteIndex(path)
         tell(process)
         process.wait()
     assert path.stat().st_ino == before
-    with closing(Index(path)) as index:
+    with closing(SqliteIndex(path)) as index:
         assert not index.is_new
         assert [known.path for known in all_known(index)] == [row(session="s-0").source_path]
 
@@ -457,7 +102,7 @@ def test_a_writer_that_is_kept_waiting_too_long_says_so_and_can_try_again(
     monkeypatch.setattr(databases, "_TIMEOUT_SECONDS", 0.01)
     path = tmp_path / "index.db"
     complete_index(path)
-    with closing(Index(path)) as index, closing(sqlite3.connect(path, isolation_level=None)) as other:
+    with closing(SqliteIndex(path)) as index, closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("begin immediate")
         for write in (lambda: index.upsert([row(session="s-1")]), lambda: index.remove(["x"]), index.complete):
             with pytest.raises(WorkspaceError, match="locked"):
@@ -475,8 +120,10 @@ def test_a_database_that_is_not_ours_to_write_is_an_error_and_is_kept(tmp_path: 
     path.chmod(0o444)
     path.parent.chmod(0o555)
     tmp_path.chmod(0o755)
-    imports = "from pathlib import Path; from lineage.index import Index; from tests.support.races import outcome_of"
-    code = "print(outcome_of(lambda: Index(Path('index.db')).complete()))"
+    imports = (
+        "from pathlib import Path; from lineage.index import SqliteIndex; from tests.support.races import outcome_of"
+    )
+    code = "print(outcome_of(lambda: SqliteIndex(Path('index.db')).complete()))"
     assert unprivileged(imports, code, path.parent).strip() == "WorkspaceError"
     path.parent.chmod(0o755)
     path.chmod(0o644)
@@ -487,7 +134,7 @@ def test_a_folder_in_its_place_is_an_error_and_is_kept(tmp_path: Path) -> None:
     (tmp_path / "index.db").mkdir()
     (tmp_path / "index.db" / "note").write_bytes(b"")
     with pytest.raises(WorkspaceError):
-        Index(tmp_path / "index.db")
+        SqliteIndex(tmp_path / "index.db")
     assert (tmp_path / "index.db" / "note").exists()
 
 
@@ -495,13 +142,13 @@ def test_a_folder_in_its_place_is_an_error_and_is_kept(tmp_path: Path) -> None:
 def test_many_processes_that_begin_at_once_all_get_their_index(tmp_path: Path) -> None:
     race(LocalStore(tmp_path), open_many, [(tmp_path,)] * 8)
     for number in range(10):
-        with closing(Index(tmp_path / f"{number}.db")) as index:
+        with closing(SqliteIndex(tmp_path / f"{number}.db")) as index:
             assert found(index, "apples") == ["s-1"]
 
 
 def open_many(_: Store, folder: Path) -> None:
     for number in range(10):
-        Index(folder / f"{number}.db").close()
+        SqliteIndex(folder / f"{number}.db").close()
     for number in range(10):
-        with closing(Index(folder / f"{number}.db")) as index:
+        with closing(SqliteIndex(folder / f"{number}.db")) as index:
             index.upsert([row(text="apples")])

@@ -20,6 +20,7 @@ from lineage.pipeline.house import House
 from lineage.pipeline.upkeep.reindexing import reindex
 from lineage.store import LocalStore, lease, read_or_none
 from tests.support.houses import NOW, at, contents, end, house_at, rows, write_capture
+from tests.support.indexes import lose
 from tests.unit.pipeline.knowledge.test_context import bury
 
 SESSIONS = [f"s-{number}" for number in range(8)]
@@ -90,7 +91,7 @@ def test_all_that_wait_are_taken_in_by_one_render(tmp_path: Path) -> None:
         assert all(one.result() for one in shown)
         assert store.written["MEMORY.md"] == 1
         before, found = memory_md(house), rows(house)
-    (tmp_path / ".lineage" / "index.db").unlink()
+    lose(tmp_path)
     with house_at(tmp_path) as house:
         reindex(house)
         assert memory_md(house) == before

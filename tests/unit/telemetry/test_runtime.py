@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lineage.errors import WorkspaceError
-from lineage.index import Index
+from lineage.index import SqliteIndex
 from lineage.store import LocalStore, Store, databases
 from lineage.telemetry import Telemetry
 from tests.support.races import race
@@ -63,7 +63,7 @@ def test_a_mark_is_the_last_one_set(path: Path) -> None:
 
 
 def test_the_loss_of_the_index_does_not_touch_what_was_counted(path: Path) -> None:
-    with closing(Index(path.with_name("index.db"))) as index:
+    with closing(SqliteIndex(path.with_name("index.db"))) as index:
         count(Telemetry(path))
         index.reset()
     assert Telemetry(path).counters()["captures"] == 1

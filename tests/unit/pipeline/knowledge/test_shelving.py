@@ -21,7 +21,7 @@ from lineage.core import book_changes
 from lineage.core.book_paths import BookRef
 from lineage.core.documents import Tombstone
 from lineage.errors import LineageError, WorkspaceError
-from lineage.index import Index
+from lineage.index import SqliteIndex
 from lineage.pipeline.house import House
 from lineage.pipeline.incoming.watching import is_change
 from lineage.pipeline.knowledge.shelving import shelve, shelve_all
@@ -206,6 +206,6 @@ def test_the_index_is_begun_anew_where_it_has_another_version(tmp_path: Path) ->
         house.index.complete()
     with contextlib.closing(sqlite3.connect(tmp_path / ".lineage" / "index.db")) as database:
         database.execute("pragma application_id = 2")
-    with contextlib.closing(Index(tmp_path / ".lineage" / "index.db")) as index:
+    with contextlib.closing(SqliteIndex(tmp_path / ".lineage" / "index.db")) as index:
         assert index.is_new
         assert list(index.books()) == []

@@ -27,7 +27,7 @@ import pytest
 from lineage.core.documents import Tombstone
 from lineage.core.identity import Identity
 from lineage.errors import WorkspaceError
-from lineage.index import Index, aside, joining
+from lineage.index import SqliteIndex, aside, joining
 from lineage.index.aside import folder
 from lineage.pipeline.house import House
 from lineage.pipeline.incoming.parallel import workers
@@ -276,7 +276,7 @@ def test_an_index_whose_pages_were_being_replaced_is_begun_anew(workspace: Path)
     path = workspace / ".lineage" / "index.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("pragma application_id = -1")
-    with contextlib.closing(Index(path)) as index:
+    with contextlib.closing(SqliteIndex(path)) as index:
         assert index.is_new
         assert index.counts() == {}
     assert rebuilt(workspace)[:2] == (whole, hits)
@@ -301,7 +301,7 @@ def _die(name: str, event: str, args: tuple[Any, ...]) -> None:
 _DEATHS: list[str] = []
 
 
-@pytest.mark.parametrize("name", ["part-8.db", "whole.db", "index.db"])
+@pytest.mark.parametrize("name", ["part-9.db", "whole.db", "index.db"])
 def test_a_rebuild_that_is_killed_is_made_by_the_next_one(workspace: Path, name: str) -> None:
     whole, hits, _ = rebuilt(workspace)
     (workspace / ".lineage" / "index.db").unlink()

@@ -4,6 +4,8 @@ What each guard rests on: `of_entries` and `_STATES` in index/filtering.py; `_LI
 index/searching.py; the conditions of `_RECALLED` in index/recalling.py; `pruned` and `quoted` in index/query.py.
 """
 
+from unittest.mock import patch
+
 import pytest
 
 from lineage.core import book_changes as changes
@@ -13,11 +15,15 @@ from lineage.core.documents import Artifact
 from lineage.core.entry import TASK
 from lineage.core.turns import Turn
 from lineage.index import Index, Shelf, Shelves
+from lineage.index.postgres.searching import FullText
 from lineage.index.query import Ranking, Term, pruned, quoted
+from lineage.index.searching import Fts
+from tests.contracts.test_index_books import book, files
 from tests.support.artifacts import AT, add, artifact, identity
 from tests.support.books import entry
-from tests.unit.index.test_books import book, files
+from tests.support.indexes import POSTGRES, SQLITE
 
+ENGINES = {SQLITE: Fts, POSTGRES: FullText}
 LATER, LATEST = "2026-11-21T10:30:00.000Z", "2026-11-22T10:30:00.000Z"
 
 
@@ -122,15 +128,16 @@ def test_a_phrase_is_there_however_common_its_words_are(index: Index) -> None:
     assert [hit.session_id for hit in hits] == ["right"]
 
 
-def test_few_rows_are_all_ranked_whatever_the_words_are(index: Index) -> None:
+def test_few_rows_are_all_ranked_whatever_the_words_are(engine: str, index: Index) -> None:
     add(index, *(summary(f"a{number:02d}", "apples pears plums figs", title="") for number in range(9)))
-    statements: list[str] = []
-    with index.traced(statements.append):
-        index.search("apples pears plums figs", None, limit=1, ranking=Ranking(budget=30))
-    assert not any('") AND ("' in statement for statement in statements)
-    with index.traced(statements.append):
-        index.search("apples pears plums figs", None, limit=1, ranking=Ranking(budget=3))
-    assert '("apples" AND ("pears" OR "plums" OR "figs"))' in statements[-3]
+    asked: list[str] = []
+    with patch.object(ENGINES[engine], "ranked", autospec=True) as ranked:
+        ranked.side_effect = lambda *values: asked.append(values[4]) or []
+        for budget in (30, 3):
+            index.search("apples pears plums figs", None, limit=1, ranking=Ranking(budget=budget))
+    whole = '"apples" OR "pears" OR "plums" OR "figs"'
+    assert asked[0] == asked[-1] == whole
+    assert '("apples" AND ("pears" OR "plums" OR "figs"))' in asked[-2]
 
 
 def test_the_rows_that_are_looked_at() -> None:

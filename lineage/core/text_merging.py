@@ -1,0 +1,50 @@
+"""Two changed versions of a text brought together line by line, against the one that both began from. (issue 9)"""
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+
+class _Common(NamedTuple):
+    """Lines that all three have, by where they begin."""
+
+    base: int
+    ours: int
+    theirs: int
+    length: int
+
+
+def merged_text(base: str, ours: str, theirs: str) -> str | None:
+    """What both made of `base`; None where they changed the same place, or places with nothing in between.
+
+    >>> merged_text("a\\nb\\nc\\n", "A\\nb\\nc\\n", "a\\nb\\nC\\n")
+    'A\\nb\\nC\\n'
+    >>> merged_text("a\\n", "b\\n", "c\\n") is None
+    True
+    """
+    lines = [text.splitlines(keepends=True) for text in (base, ours, theirs)]
+    merged: list[str] = []
+    at = _Common(0, 0, 0, 0)
+    for common in _common(*lines):
+        old, mine, yours = (lines[n][at[n] + at.length : common[n]] for n in range(3))
+        if mine not in (old, yours) and yours != old:
+            return None
+        merged += mine if yours == old else yours
+        merged += lines[0][common.base : common.base + common.length]
+        at = common
+    return "".join(merged)
+
+
+def _common(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> Iterator[_Common]:
+    """What all three have in common, in order, and an empty piece at the end."""
+    yours = _blocks(base, theirs)
+    for start, mine, length in _blocks(base, ours):
+        for other, place, size in yours:
+            first, last = max(start, other), min(start + length, other + size)
+            if first < last:
+                yield _Common(first, mine + first - start, place + first - other, last - first)
+    yield _Common(len(base), len(ours), len(theirs), 0)
+
+
+def _blocks(base: Sequence[str], other: Sequence[str]) -> list[tuple[int, int, int]]:
+    return [(block.a, block.b, block.size) for block in SequenceMatcher(None, base, other, False).get_matching_blocks()]

@@ -1,0 +1,105 @@
+"""The index's tables in PostgreSQL, and how a schema comes to have them.
+
+Columns compare byte by byte, as SQLite's do, whatever the database's own collation is. `vocabulary` adds up: a word has
+as many rows as its lines say together, so that writers never wait for each other; "" counts rows, " " their words.
+"""
+
+from lineage.errors import IndexAway
+from lineage.index import books
+from lineage.index.books import SESSION
+from lineage.index.rows import COLUMNS
+from lineage.store.postgres import Postgres, unsampled
+
+VERSION = 2
+
+_TEXT = 'text collate "C"'
+_INTEGERS = ("private", "visible")
+_ARTIFACTS = ", ".join(f"{name} {'integer' if name in _INTEGERS else _TEXT}" for name in COLUMNS)
+_OF_BOOKS = {"place": "integer", "done": "integer", "pinned": "integer", "standing": "integer", "hidden": "integer"}
+_ENTRIES = ", ".join(f"{name} {_OF_BOOKS.get(name, _TEXT)}" for name in books.COLUMNS)
+_SAID = {
+    "artifacts": ("session_id", "session_key", "project", "memory_sentence", "title"),
+    "search": ("title", "sentence", "body", "terms"),
+    "vocabulary": ("term",),
+    "entries": ("project",),
+    "book_entries": ("source", "tool", "origin", "tags", "supersedes", "title", "text"),
+}
+"""Columns of what sessions said: the server takes no samples of them, which a removal couldn't reach."""
+_STATEMENTS = (
+    "create table state (version integer not null, is_complete boolean not null)",
+    f"insert into state values ({VERSION}, false)",
+    f"create table artifacts (id bigint generated always as identity primary key, {_ARTIFACTS},"
+    " unique (source_path), check (source_path is not null and source_sha256 is not null and source_kind is not null))",
+    "create index on artifacts (agent_id, membership_ts)",
+    "create index on artifacts (session_token)",
+    f"create table search (id bigint primary key, title {_TEXT}, sentence {_TEXT}, body {_TEXT}, turns {_TEXT},"
+    " terms tsvector not null, words integer not null)",
+    "alter table search alter column terms set storage external",  # each word of a query would unpack it again
+    "alter table search set (toast_tuple_target = 8160)",
+    f"create table vocabulary (term {_TEXT} not null, rows bigint not null)",
+    "create index on vocabulary (term)",
+    f"create table entries (stem {_TEXT} primary key, agent_id {_TEXT}, session_token {_TEXT}, membership_ts {_TEXT},"
+    f" project {_TEXT}, is_compaction integer)",
+    "create index on entries (agent_id, membership_ts, stem, project)",
+    "create index on entries (session_token)",
+    f"create table books (path {_TEXT} primary key, scope {_TEXT} not null, kind {_TEXT} not null,"
+    f" stamp {_TEXT} not null, sha256 {_TEXT} not null, forgotten {_TEXT} not null)",
+    "create index on books (scope, kind)",
+    f"create table book_entries (id bigint generated always as identity primary key, {_ENTRIES})",
+    "create index on book_entries (scope, kind)",
+    "create index on book_entries (owner)",
+    "create index on book_entries (origin_token)",
+    f"create table waiting (ticket bigint generated always as identity primary key, agent_id {_TEXT}, token {_TEXT},"
+    f" membership {_TEXT}, paths {_TEXT.replace('text', 'text[]')})",
+    *(unsampled(table, columns) for table, columns in _SAID.items()),
+    "create function iif(condition boolean, one text, other text) returns text language sql immutable"
+    " as 'select case when condition then one else other end'",
+    "create function may_reach(scope text, private integer, token text) returns boolean language sql immutable"
+    f" as $$ select private = 0 or (token <> '' and scope = '{SESSION}' || token) $$",
+)
+TABLES = ("artifacts", "search", "vocabulary", "entries", "books", "book_entries", "waiting")
+
+
+def begin(database: Postgres) -> None:
+    """Makes the tables of a schema that has none; those of an older version go, for a reindex makes them again. Raises
+    IndexAway where they are of a newer one: machines that are ahead use them."""
+    version = _version(database)
+    if version is not None and version > VERSION:
+        raise IndexAway(
+            f"{database.name} is of a newer lineage: its version is {version}, this one knows {VERSION}",
+            hint="upgrade lineage on this machine",
+        )
+    if version != VERSION:
+        database.rows(f'drop schema if exists "{database.schema}" cascade')
+        database.rows(f'create schema "{database.schema}"')
+        for statement in _STATEMENTS:
+            database.rows(statement)
+
+
+def is_complete(database: Postgres) -> bool:
+    """Whether a reindex has ever run to its end: a rebuild that was cut off is resumed."""
+    return bool(database.rows("select is_complete from state")[0][0])
+
+
+def complete(database: Postgres) -> None:
+    """Notes that a reindex has run to its end. After the first one the words are counted up, and have their index: a
+    rebuild is faster without."""
+    with database.transaction():
+        database.locked("complete")
+        if is_complete(database):
+            return
+        database.rows(
+            "with counted as (delete from vocabulary returning term, rows) insert into vocabulary"
+            " select term, sum(rows) from counted group by term having sum(rows) <> 0"
+        )
+        database.rows("create index if not exists search_terms on search using gin (terms)")
+        database.rows("update state set is_complete = true")
+    for table in TABLES:
+        database.rows(f"analyze {table}")
+
+
+def _version(database: Postgres) -> int | None:
+    """The version of the tables; None where there are none."""
+    if database.rows("select to_regclass('state')::text")[0][0] is None:
+        return None
+    return int(database.rows("select max(version) from state")[0][0] or 0)

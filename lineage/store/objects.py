@@ -1,0 +1,325 @@
+"""A store in a bucket: S3, Google Cloud Storage or Azure, by conditional writes alone. (scale.md: the store protocol)
+
+A key is created where it is free (`If-None-Match: *`) and replaced where its e-tag is still the one that was read
+(`If-Match`). Every write carries an id of its own as metadata: whoever gets no answer and tries again can meet its own
+object, and knows it by that. What is transient is tried again here, for `patience` seconds; nothing above knows of it.
+"""
+
+import contextlib
+import random
+import re
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import obstore
+from filelock import FileLock, Timeout
+from obstore.exceptions import AlreadyExistsError, BaseError, GenericError, PreconditionError
+from obstore.store import from_url
+
+from lineage.errors import InvalidInput, WorkspaceError
+from lineage.store.base import (
+    Blob,
+    BusyError,
+    ConflictError,
+    Entry,
+    ExistsError,
+    MissingError,
+    StoreAway,
+    checked_key,
+    checked_prefix,
+    is_listed,
+)
+from lineage.store.lease import machine
+from lineage.store.platform import make_directories
+from lineage.store.records import Records
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta, PutMode, UpdateVersion
+    from obstore.store import ObjectStore
+
+PATIENCE_SECONDS = 10.0
+
+_WRITE_ID = "lineagewrite"
+_CONNECT_SECONDS, _REQUEST_SECONDS = 5, 60
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
+_MOST_KEY_BYTES = 900
+_STATUS = re.compile(r"status code: (\d{3})")
+_CODE = re.compile(r"<Code>(\w{1,60})</Code>")
+_TRANSIENT = frozenset({408, 425, 429})
+_COLLISION = "ConditionalRequestConflict"
+_NOT_IMPLEMENTED = 501
+_PAGE = 1000
+_NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
+_CREDENTIALS = "give credentials in the environment or in [bucket] of ~/.config/lineage/config.toml"
+
+Result = TypeVar("Result")
+
+
+class _Refused(Exception):
+    """The store says that a condition of the write does not hold: the key is taken, changed or gone."""
+
+
+@dataclass
+class Bucket:
+    """The bucket, or the part of it under a prefix, at `url`: `s3://BUCKET/PREFIX`, `gs://…` or `az://…`.
+
+    `settings` are obstore's for that kind of store; what they do not say comes from the environment. `locks` is a
+    folder for the locks between processes of this machine; without it this object excludes itself as any other would.
+    `patience` is for how many seconds a store that does not answer is asked again.
+    """
+
+    url: str
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    locks: Path | None = None
+    patience: float = PATIENCE_SECONDS
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process opens the same bucket by: a connection is never shared."""
+        return {name: self.__dict__[name] for name in ("url", "settings", "locks", "patience")}
+
+    def is_there(self) -> bool:
+        """Whether anything lies in the bucket at this place. Raises WorkspaceError where that cannot be told."""
+        return bool(self._metas("", enough=lambda meta: is_listed(meta["path"], "")))
+
+    def create(self, key: str, data: bytes, *, frozen: bool = False) -> str:
+        del frozen
+        try:
+            return self._put(key, data, "create")
+        except _Refused as error:
+            raise ExistsError(f"{key} exists already") from error
+
+    def read(self, key: str) -> Blob:
+        return self._read(key)[0]
+
+    def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
+        del frozen
+        try:
+            return self._put(key, data, _condition(version))
+        except _Refused as error:
+            raise ConflictError(f"{key} was changed or removed by somebody else") from error
+
+    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+        checked_prefix(prefix)
+        found = {Entry(meta["path"], _stamp(meta)) for meta in self._metas(prefix, after=after)}
+        for folder in _passed_over(prefix, after):
+            found |= {Entry(meta["path"], _stamp(meta)) for meta in self._metas(folder)}
+        return iter(sorted(entry for entry in found if is_listed(entry.key, prefix) and entry.key > after))
+
+    def delete(self, key: str) -> None:
+
+        _check(key)
+        with contextlib.suppress(FileNotFoundError):
+            self._asked(lambda: obstore.delete(self._remote, key))
+
+    def mutex(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
+        return self._mutex(name, wait)
+
+    def exposed(self) -> tuple[str, ...]:
+        return ()
+
+    def out_of_reach(self) -> tuple[str, ...]:
+        return (
+            "what the bucket itself keeps of deleted objects: versions, soft delete, object lock, replicas",
+            "copies that a mirror or a backup made",
+            "rows and vectors that other machines keep until their next `lineage reindex`",
+        )
+
+    def tidy(self) -> int:
+        return 0
+
+    def _put(self, key: str, data: bytes, mode: "PutMode") -> str:
+        """Writes under a condition; the version of what was written. Raises _Refused where the condition does not hold,
+        unless it is this very write, whose answer was lost, that made it so."""
+
+        write_id, tries = secrets.token_hex(16), iter(range(1 << 30))
+
+        def put() -> str:
+            is_first = next(tries) == 0
+            try:
+                attributes = {_WRITE_ID: write_id}
+                done = obstore.put(self._remote, key, data, mode=mode, attributes=attributes, use_multipart=False)
+            except (AlreadyExistsError, PreconditionError, FileNotFoundError) as error:
+                if _is_transient(error) or _lacks_bucket(error):
+                    raise
+                written = None if is_first else self._written(key, write_id)
+                if written is None:
+                    raise _Refused(key) from error
+                return written
+            return _version(done["e_tag"], done["version"])
+
+        _check(key)
+        return self._asked(put)
+
+    def _written(self, key: str, write_id: str) -> str | None:
+        """The version of what a key holds, where the write of this id put it there."""
+        with contextlib.suppress(MissingError):
+            blob, found = self._read(key)
+            return blob.version if found == write_id else None
+        return None
+
+    def _read(self, key: str) -> tuple[Blob, str]:
+        """What a key holds, and the id of the write that put it there."""
+
+        def read() -> tuple[Blob, str]:
+            found = obstore.get(self._remote, key)
+            meta = found.meta
+            version = _version(meta["e_tag"], meta["version"])
+            return Blob(bytes(found.bytes()), version, _stamp(meta)), str(found.attributes.get(_WRITE_ID, ""))
+
+        _check(key)
+        try:
+            return self._asked(read)
+        except FileNotFoundError as error:
+            raise MissingError(f"{key} does not exist") from error
+
+    def _metas(
+        self, prefix: str, enough: "Callable[[ObjectMeta], bool]" = lambda _: False, after: str = ""
+    ) -> "Sequence[ObjectMeta]":
+        """What lies below a prefix, in the order of the server, and behind `after` in that order; no more than the
+        first of which it says `enough`."""
+
+        def listed() -> "Sequence[ObjectMeta]":
+            found: deque[ObjectMeta] = deque()
+            for page in obstore.list(self._remote, prefix or None, offset=after or None, chunk_size=_PAGE):
+                found += page
+                if any(map(enough, page)):
+                    return [next(filter(enough, page))]
+            return [meta for meta in found if not prefix or meta["path"].startswith(prefix)]
+
+        return self._asked(listed)
+
+    def _asked(self, ask: Callable[[], Result]) -> Result:
+        """The store's answer, asked for again while there is none. Raises FileNotFoundError where a key is missing,
+        WorkspaceError for what asking again does not mend, and StoreAway."""
+        deadline, pause = time.monotonic() + self.patience, _FIRST_PAUSE
+        while True:
+            try:
+                return ask()
+            except (BaseError, FileNotFoundError) as error:
+                if not _is_transient(error):
+                    if isinstance(error, FileNotFoundError) and not _lacks_bucket(error):
+                        raise
+                    raise self._explained(error) from error
+                if time.monotonic() >= deadline:
+                    raise StoreAway(f"{self.url} does not answer: {_said(error)}") from error
+            time.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _explained(self, error: Exception) -> WorkspaceError:
+        if _lacks_bucket(error):
+            return WorkspaceError(f"there is no bucket at {self.url}", hint="make it with your provider's tools first")
+        if _status(error) in (401, 403):
+            return WorkspaceError(f"{self.url} refuses access: {_said(error)}", hint=_CREDENTIALS)
+        return WorkspaceError(f"{self.url}: {_said(error)}", hint=f"run `lineage store check {self.url}`")
+
+    @contextmanager
+    def _mutex(self, name: str, wait: bool) -> Iterator[None]:
+        checked_key(name)
+        with self._alone_here(name, wait), self._records.mutex(name, wait=wait):
+            yield
+
+    @contextmanager
+    def _alone_here(self, name: str, wait: bool) -> Iterator[None]:
+        """Mutual exclusion on this machine: only one of its processes competes with other machines."""
+        if self.locks is None:
+            yield
+            return
+        make_directories(self.locks, 0o700)
+        try:
+            with FileLock(str(self.locks / f"bucket-{name}.lock"), mode=0o600, thread_local=False, blocking=wait):
+                yield
+        except Timeout as error:
+            raise BusyError(f"{name} is held by somebody else") from error
+
+    @cached_property
+    def _remote(self) -> "ObjectStore":
+        options: dict[str, Any] = {
+            "connect_timeout": timedelta(seconds=_CONNECT_SECONDS),
+            "timeout": timedelta(seconds=_REQUEST_SECONDS),
+        }
+        if self.settings.get("endpoint", "").startswith("http://"):
+            options["allow_http"] = True
+        try:
+            return _opened(self.url, dict(self.settings), options)
+        except Exception as error:
+            raise InvalidInput(f"{self.url} can't be opened: {_said(error)}", hint=_CREDENTIALS) from error
+
+    @cached_property
+    def _records(self) -> Records:
+        return Records(self, f"{machine()} {self.locks}" if self.locks else secrets.token_hex(16))
+
+
+def _opened(url: str, settings: Any, options: Any) -> "ObjectStore":
+    """The connection. What the settings may say depends on the kind of store, and is checked there."""
+    store: ObjectStore = from_url(url, config=settings, client_options=options, retry_config={"max_retries": 0})
+    return store
+
+
+def _check(key: str) -> None:
+    if len(checked_key(key).encode()) > _MOST_KEY_BYTES:
+        raise WorkspaceError(f"not a usable path in a bucket: {key[:120]!r}", hint="give it a shorter name")
+
+
+def _passed_over(prefix: str, after: str) -> list[str]:
+    """The folders below `prefix` whose keys sort behind `after`, and which a server that lists folder by folder, as
+    SeaweedFS does, has listed before it.
+
+    >>> _passed_over("memory/", "memory/2026-11")
+    ['memory/2026-11/', 'memory/2026/']
+    """
+    ends = [place for place, sign in enumerate(f"{after}!") if sign < "/" and place > len(prefix)]
+    return sorted({f"{after[:end].rstrip('/')}/" for end in ends})
+
+
+def _version(e_tag: str | None, version: str | None) -> str:
+    """One text for what the kinds of stores compare: e-tags, or generations where there are any."""
+    return f"{e_tag or ''}\n{version or ''}"
+
+
+def _condition(version: str) -> "UpdateVersion":
+    """What has to hold for a write over a version."""
+    e_tag, _, generation = version.partition("\n")
+    condition: UpdateVersion = {"e_tag": e_tag}
+    if generation:
+        condition["version"] = generation
+    return condition
+
+
+def _stamp(meta: "ObjectMeta") -> str:
+    """An e-tag, which some listings show without its quotes."""
+    return (meta["e_tag"] or "").strip('"')
+
+
+def _status(error: Exception) -> int | None:
+    """The status of the server's answer, None where there was none."""
+    found = _STATUS.search(str(error))
+    return int(found[1]) if found else None
+
+
+def _is_transient(error: Exception) -> bool:
+    """Whether asking again may help: no answer, a server that is busy or broken, writers that collided."""
+    status = _status(error)
+    if status is None:
+        return isinstance(error, GenericError) and "HTTP error" in str(error)
+    return (status >= 500 and status != _NOT_IMPLEMENTED) or status in _TRANSIENT or _COLLISION in str(error)
+
+
+def _lacks_bucket(error: Exception) -> bool:
+    return any(name in str(error) for name in _NO_BUCKET)
+
+
+def _said(error: Exception) -> str:
+    """What a server answered, or why there was no answer, in a few words; no address, which may hold a signature."""
+    text = str(error).partition("\n\nDebug source")[0]
+    status, code = _STATUS.search(text), _CODE.search(text)
+    if status:
+        return f"{status[1]} {code[1]}" if code else status[1]
+    return text.rpartition(" - ")[2][:200]

@@ -1,0 +1,214 @@
+"""Whether a store keeps the promises that everything else rests on, found out by racing it. (issue 9)
+
+What is probed lies below `.lineage/probe-…/` of the store and is deleted afterwards. A store can be raced if it can be
+opened by another process.
+"""
+
+import multiprocessing
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from lineage.store.base import ConflictError, ExistsError, Store
+from lineage.store.operations import read_or_none
+
+PROCESSES = 16
+
+_KEYS = 12
+_SWAPS = 6
+_WAIT_SECONDS = 120
+_DATA = bytes(range(256)) * 1200
+
+Result = TypeVar("Result")
+
+_gate: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A promise of the store's protocol. `broken` says what was seen instead, "" where it was kept."""
+
+    name: str
+    broken: str
+
+
+def probed(store: Store, processes: int = PROCESSES) -> Iterator[Promise]:
+    """Every promise in turn, each as soon as it is known. Raises what the store raises where it can't be used."""
+    folder = f".lineage/probe-{secrets.token_hex(8)}/"
+    try:
+        for name, check in _ALONE.items():
+            yield Promise(name, check(store, folder))
+        with _Race(processes) as race:
+            yield Promise("of many who create a key one succeeds", _creates(store, folder, race))
+            yield Promise("no swap is lost", _swaps(store, folder, race))
+    finally:
+        for entry in list(store.list(folder)):
+            store.delete(entry.key)
+
+
+def broken_alone(store: Store) -> str:
+    """The first promise that a store breaks without anybody racing for it, "" where it keeps them: a store without
+    conditional writes breaks one of these."""
+    folder = f".lineage/probe-{secrets.token_hex(8)}/"
+    try:
+        return next((f"{name}: {found}" for name, check in _ALONE.items() if (found := check(store, folder))), "")
+    finally:
+        for entry in list(store.list(folder)):
+            store.delete(entry.key)
+
+
+def _is_kept(store: Store, folder: str) -> str:
+    version = store.create(f"{folder}kept", _DATA)
+    blob = store.read(f"{folder}kept")
+    if blob.data != _DATA:
+        return f"{len(_DATA)} bytes were written, {len(blob.data)} others read"
+    return "" if blob.version == version else "the version that is read is not the one that was written"
+
+
+def _is_created_once(store: Store, folder: str) -> str:
+    store.create(f"{folder}once", b"first")
+    try:
+        store.create(f"{folder}once", b"second")
+    except ExistsError:
+        return "" if store.read(f"{folder}once").data == b"first" else "what was refused is there all the same"
+    return "a key that was taken was created again"
+
+
+def _is_swapped_by_version(store: Store, folder: str) -> str:
+    key = f"{folder}swapped"
+    first = store.create(key, b"1")
+    second = store.replace(key, b"2", first)
+    if second == first:
+        return "a version stayed the same when the content changed"
+    if not _conflicts(store, key, first) or store.read(key).data != b"2":
+        return "a write over an old version was not refused"
+    store.delete(key)
+    if not _conflicts(store, key, second) or read_or_none(store, key):
+        return "a write over a deleted key was not refused"
+    return ""
+
+
+def _conflicts(store: Store, key: str, version: str) -> bool:
+    try:
+        store.replace(key, b"stale", version)
+    except ConflictError:
+        return True
+    return False
+
+
+def _is_listed_at_once(store: Store, folder: str) -> str:
+    keys = [f"{folder}listed/{name}" for name in ("Z", "a", "a-b", "a.b", "ä")]
+    for key in reversed(keys):
+        store.create(key, b"")
+        if key not in _listed(store, f"{folder}listed/"):
+            return "a key that was created is not listed"
+    if _listed(store, f"{folder}listed/") != keys:
+        return "a listing is not in the order of the keys"
+    stamps = {entry.key: entry.stamp for entry in store.list(f"{folder}listed/")}
+    if stamps[keys[0]] != store.read(keys[0]).stamp:
+        return "a listing shows another stamp than a reading"
+    store.delete(keys[0])
+    return "a key that was deleted is listed" if keys[0] in _listed(store, f"{folder}listed/") else ""
+
+
+def _listed(store: Store, prefix: str) -> list[str]:
+    return [entry.key for entry in store.list(prefix)]
+
+
+def _is_deleted_again(store: Store, folder: str) -> str:
+    key = f"{folder}deleted"
+    store.create(key, b"")
+    for _ in range(2):
+        store.delete(key)
+        if read_or_none(store, key):
+            return "a key that was deleted can be read"
+    return ""
+
+
+_ALONE: dict[str, Callable[[Store, str], str]] = {
+    "what is written is read": _is_kept,
+    "a key is created once": _is_created_once,
+    "a key is replaced by version": _is_swapped_by_version,
+    "a listing shows what was written": _is_listed_at_once,
+    "a key is deleted, and again": _is_deleted_again,
+}
+
+
+class _Race:
+    """Processes that are let go together, each with its number."""
+
+    def __init__(self, processes: int) -> None:
+        spawning = multiprocessing.get_context("spawn")
+        self._size, gate = processes, spawning.Barrier(processes)
+        self._pool = ProcessPoolExecutor(processes, mp_context=spawning, initializer=_meet_at, initargs=(gate,))
+
+    def __enter__(self) -> "_Race":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def each(self, work: Callable[[Store, str, int], Result], store: Store, folder: str) -> Sequence[Result]:
+        going: list[Future[Result]] = [
+            self._pool.submit(_run, work, store, folder, number) for number in range(self._size)
+        ]
+        return [future.result() for future in going]
+
+
+def _meet_at(gate: Any) -> None:
+    global _gate  # noqa: PLW0603  (a barrier reaches a process only when it starts)
+    _gate = gate
+
+
+def _run(work: Callable[[Store, str, int], Result], store: Store, folder: str, number: int) -> Result:
+    _gate.wait(_WAIT_SECONDS)
+    return work(store, folder, number)
+
+
+def _creates(store: Store, folder: str, race: _Race) -> str:
+    won = race.each(_create_many, store, folder)
+    for number in range(_KEYS):
+        winners = [who for who, numbers in enumerate(won) if number in numbers]
+        if len(winners) != 1:
+            return f"of {len(won)} who created a key {len(winners)} were told that they did"
+        if store.read(f"{folder}race-{number}").data != _mark(winners[0]):
+            return "a key holds what somebody wrote who was told that it was taken"
+    return ""
+
+
+def _create_many(store: Store, folder: str, who: int) -> set[int]:
+    won = set()
+    for number in range(_KEYS):
+        try:
+            store.create(f"{folder}race-{number}", _mark(who))
+        except ExistsError:
+            continue
+        won.add(number)
+    return won
+
+
+def _mark(who: int) -> bytes:
+    return str(who).encode() * 1000
+
+
+def _swaps(store: Store, folder: str, race: _Race) -> str:
+    store.create(f"{folder}count", b"0")
+    expected = sum(race.each(_count_up, store, folder))
+    found = int(store.read(f"{folder}count").data)
+    return "" if found == expected else f"of {expected} swaps that succeeded {expected - found} are lost"
+
+
+def _count_up(store: Store, folder: str, who: int) -> int:
+    """Adds one, again and again; how often that was."""
+    del who
+    done = 0
+    while done < _SWAPS:
+        blob = store.read(f"{folder}count")
+        try:
+            store.replace(f"{folder}count", str(int(blob.data) + 1).encode(), blob.version)
+        except ConflictError:
+            continue
+        done += 1
+    return done

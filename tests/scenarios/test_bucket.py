@@ -1,0 +1,332 @@
+"""A memory in a bucket, by the command line: two machines, a server that goes away, what a bucket can't do.
+
+What each guard rests on:
+- addresses: `folder_of` in `app.places` and in the doorbell, which must agree; `address_of` in `store_at`.
+- a store that breaks a promise: `_check_promises` in init.
+- a server that is away: the job is in the spool before the first artifact; `_away` in `status`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from lineage.app import workspace_root
+from lineage.app.places import is_bucket, shown, store_at
+from lineage.cli import doorbell as bell
+from lineage.cli.main import run
+from lineage.errors import InvalidInput
+from lineage.store import objects
+from tests.support import engines
+from tests.support.commands import SAMPLE, SAMPLE_ID, Done
+from tests.support.doorbells import payload
+from tests.support.proxies import CUT, Proxy, proxied
+from tests.support.races import PROJECT
+
+Machine = Callable[..., Done]
+
+slow = pytest.mark.slow
+END = ("session-end", "--harness", "claude-code", "--transcript-path", str(SAMPLE), "--session-id")
+
+
+def configure(home: Path, settings: dict[str, str], head: str = "") -> None:
+    file = home / ".config" / "lineage" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lines = [head, "[bucket]", *(f"{key} = {json.dumps(value)}" for key, value in settings.items())]
+    file.write_text("\n".join(lines))
+
+
+@pytest.fixture
+def url() -> str:
+    return f"{engines.object_store().url}/{uuid4().hex}"
+
+
+@pytest.fixture
+def machine(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Machine]:
+    """Makes a machine with a home of its own, whose command line works in the bucket."""
+
+    def made(name: str = "one", settings: dict[str, str] | None = None) -> Machine:
+        home = tmp_path / name
+        configure(home, settings or engines.object_store().settings())
+
+        def lineage(*arguments: str) -> Done:
+            monkeypatch.setenv("HOME", str(home))
+            capsys.readouterr()
+            code = run(["--workspace", url, *arguments])
+            printed = capsys.readouterr()
+            return Done(code, printed.out, printed.err)
+
+        return lineage
+
+    return made
+
+
+@pytest.fixture
+def proxy() -> Iterator[Proxy]:
+    with proxied(engines.object_store().port) as proxy:
+        yield proxy
+
+
+@contextmanager
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        defaults = objects.Bucket.__init__.__defaults__
+        patch.setattr(objects.Bucket.__init__, "__defaults__", (*(defaults or ())[:-1], 0.2))
+        yield
+
+
+# addresses
+
+
+def test_an_address_names_a_folder_of_this_machine_s_state(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = workspace_root("s3://Team/notes/", {})
+    assert root == home / ".local" / "state" / "lineage" / "s3%3a%2f%2f%54eam%2fnotes"
+    assert (shown(root), is_bucket(root)) == ("s3://Team/notes", True)
+    assert workspace_root(str(root), {}) == root, "hooks name the folder"
+    assert workspace_root(None, {"LINEAGE_WORKSPACE": "gs://b", "XDG_STATE_HOME": "/var/state"}) == Path(
+        "/var/state/lineage/gs%3a%2f%2fb"
+    )
+    assert not is_bucket(home)
+
+
+@pytest.mark.parametrize("named", ["ftp://b", "s3://", "s3://b/../c", "s3://b/" + "x" * 300, "file:///etc"])
+def test_what_is_no_address_is_refused_and_makes_no_folder(named: str, home: Path) -> None:
+    with pytest.raises(InvalidInput, match="not an address"):
+        workspace_root(named, {})
+    assert list(home.iterdir()) == []
+
+
+def test_the_machine_s_configuration_names_a_workspace_for_want_of_another(home: Path) -> None:
+    configure(home, {}, 'workspace = "s3://team/notes"')
+    assert shown(workspace_root(None, {})) == "s3://team/notes"
+    assert workspace_root(None, {"LINEAGE_WORKSPACE": "/elsewhere"}) == Path("/elsewhere")
+    assert workspace_root("/here", {}) == Path("/here")
+
+
+@pytest.mark.parametrize("address", ["s3://team", "gs://Team/nötes/", "az://c/a b"])
+def test_the_doorbell_finds_the_same_folder(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert bell._root(address) == str(workspace_root(address, {}))
+    monkeypatch.setenv("LINEAGE_WORKSPACE", address)
+    monkeypatch.setenv("XDG_STATE_HOME", "/var/state")
+    assert bell._root(None) == str(workspace_root(None, dict(os.environ)))
+
+
+def test_a_doorbell_with_an_address_of_no_known_kind_says_so_and_fails_nobody(home: Path) -> None:
+    assert bell.main(["claude-code", "--workspace", "ftp://host"]) == 0
+    assert "no address" in (home / ".agents" / ".lineage" / "log" / "hook.log").read_text()
+    assert not list(home.rglob("spool"))
+
+
+# two machines
+
+
+@slow
+def test_two_machines_share_a_memory_and_each_keeps_its_own_state(
+    machine: Callable[..., Machine], tmp_path: Path
+) -> None:
+    one, two = machine("one"), machine("two")
+    assert one("init").code == 0
+    assert one(*END, SAMPLE_ID).code == 0
+    assert [row["session_id"] for row in two("sessions", "--json").json["sessions"]] == [SAMPLE_ID]
+    assert two(*END, SAMPLE_ID, "--json").json["status"] == "unchanged"
+    assert two(*END, "another", "--json").json["status"] == "captured"
+    one("reindex")
+    assert len(one("sessions", "--json").json["sessions"]) == 2
+    for lineage in (one, two):
+        assert lineage("verify").code == 0
+    kept = {path.relative_to(tmp_path).parts[0] for path in tmp_path.rglob("index.db")}
+    assert kept == {"one", "two"}
+    assert not list(tmp_path.rglob("*.md"))
+
+
+@slow
+def test_what_one_machine_removes_no_other_brings_back(machine: Callable[..., Machine]) -> None:
+    one, two = machine("one"), machine("two")
+    one("init")
+    two(*END, SAMPLE_ID)
+    receipt = one("remove", SAMPLE_ID, "--yes", "--json").json
+    assert any("versions" in place for place in receipt["out_of_reach"])
+    assert not any("Obsidian" in place for place in receipt["out_of_reach"])
+    assert two(*END, SAMPLE_ID, "--json").json["status"] == "refused"
+    two("reindex", "--yes")
+    assert two("sessions", "--json").json["sessions"] == []
+    assert two("verify").code == 0
+
+
+@slow
+def test_many_machines_at_once_lose_nothing_and_double_nothing(
+    machine: Callable[..., Machine], url: str, tmp_path: Path
+) -> None:
+    """Six machines, each capturing a session of its own and one that all of them saw end."""
+    lineage = machine("one")
+    lineage("init")
+    going = []
+    for number in range(6):
+        home = tmp_path / f"machine-{number}"
+        configure(home, engines.object_store().settings())
+        for session in (f"own-{number}", SAMPLE_ID):
+            command = [sys.executable, "-m", "lineage", "--workspace", url, *END, session]
+            environment = {**os.environ, "HOME": str(home), "PYTHONPATH": str(PROJECT)}
+            going.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+    ended = [(process.communicate()[0].decode(), process.returncode) for process in going]
+    assert [said for said, code in ended if code] == []
+    lineage("reindex")
+    sessions = [row["session_id"] for row in lineage("sessions", "--json").json["sessions"]]
+    assert sorted(sessions) == sorted([SAMPLE_ID, *(f"own-{number}" for number in range(6))])
+    keys = [entry.key for entry in store_at(workspace_root(url)).list("memory/") if "--" in entry.key]
+    assert len(keys) == 7 * 3, "a session was captured twice"
+    done = lineage("verify")
+    assert (done.code, done.out) == (0, "every promise holds\n")
+
+
+@slow
+def test_hooks_ring_into_a_bucket(
+    machine: Callable[..., Machine], url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lineage = machine("one")
+    lineage("init")
+    monkeypatch.setenv("LINEAGE_NO_WORKER", "1")
+    monkeypatch.setenv("LINEAGE_WORKSPACE", url)
+    bell.ring(bell._root(None), "claude-code", "default", payload(session=SAMPLE_ID, transcript_path=str(SAMPLE)))
+    assert lineage("status", "--json").json["workspace"] == url
+    assert lineage("work").code == 0
+    assert [row["session_id"] for row in lineage("sessions", "--json").json["sessions"]] == [SAMPLE_ID]
+
+
+@slow
+def test_hooks_are_installed_for_a_bucket(machine: Callable[..., Machine], url: str, tmp_path: Path) -> None:
+    lineage = machine("one")
+    lineage("init")
+    assert lineage("hooks", "install", "claude-code", "--json").json["workspace"] == url
+    settings = (tmp_path / "one" / ".claude" / "settings.json").read_text()
+    assert workspace_root(url).name in settings
+    assert "hooks capture into" not in lineage("doctor").out
+
+
+@slow
+@pytest.mark.parametrize(
+    "command",
+    [("watch", "--once"), ("archive", "--before", "2000-01-01"), ("recover",), ("render",), ("doctor",), ("context",)],
+)
+def test_commands_of_a_folder_work_in_a_bucket(machine: Callable[..., Machine], command: tuple[str, ...]) -> None:
+    lineage = machine()
+    lineage("init")
+    lineage(*END, SAMPLE_ID)
+    done = lineage(*command)
+    assert (done.code, done.err) == (0, "")
+    assert lineage("verify").code == 0
+
+
+@slow
+def test_what_needs_a_file_says_so(machine: Callable[..., Machine], monkeypatch: pytest.MonkeyPatch) -> None:
+    lineage = machine()
+    lineage("init")
+    added = lineage("book", "add", "global", "note", "Prefers tabs over spaces in Makefiles.", "--json").json
+    monkeypatch.setenv("EDITOR", "true")
+    done = lineage("book", "edit", added["id"])
+    assert (done.code, "in a bucket" in done.err) == (2, True)
+    assert lineage("book", "edit", added["id"], "Prefers spaces over tabs in Makefiles.").code == 0
+    done = lineage("init", "--folder", "notes")
+    assert (done.code, "no vault" in done.err) == (2, True)
+
+
+# bad days
+
+
+@slow
+def test_a_server_that_goes_away_in_the_middle_leaves_the_job_in_the_spool(
+    machine: Callable[..., Machine], proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lineage = machine("one", engines.object_store().settings(proxy.port))
+    lineage("init")
+    start = len(proxy.requests)
+    assert lineage(*END, "whole").code == 0
+    requests = proxy.requests[start:]
+    first = next(number for number, request in enumerate(requests) if "--transcript.md" in request and "PUT" in request)
+    with impatient(monkeypatch):
+        for number in (first, len(requests) - 12):
+            session = f"cut-{number}"
+            proxy.after(number, CUT)
+            failed = lineage(*END, session)
+            assert (failed.code, "does not answer" in failed.err) == (1, True)
+            told = lineage("status")
+            assert told.code == 1
+            assert "does not answer" in told.out
+            assert "unfinished session-end" in told.out
+            proxy.after(10**9, CUT)
+            assert lineage("recover").code == 0
+            state = lineage("status", "--json").json
+            assert state["unfinished"] == []
+    sessions = {row["session_id"] for row in lineage("sessions", "--json").json["sessions"]}
+    assert len(sessions) == 3
+    assert lineage("verify").code == 0
+
+
+@slow
+def test_signals_wait_while_the_server_is_away(
+    machine: Callable[..., Machine], proxy: Proxy, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lineage = machine("one", engines.object_store().settings(proxy.port))
+    lineage("init")
+    monkeypatch.setenv("LINEAGE_NO_WORKER", "1")
+    proxy.always(CUT)
+    with impatient(monkeypatch):
+        bell.ring(bell._root(url), "claude-code", "default", payload(session=SAMPLE_ID, transcript_path=str(SAMPLE)))
+        assert lineage("work").code == 1
+        told = lineage("status", "--json")
+        assert (told.code, len(told.json["signals"]), "does not answer" in told.json["away"]) == (1, 1, True)
+        proxy.after(10**9, CUT)
+        assert lineage("work").code == 0
+    assert [row["session_id"] for row in lineage("sessions", "--json").json["sessions"]] == [SAMPLE_ID]
+
+
+@slow
+def test_wrong_credentials_and_a_missing_bucket_are_told_apart(
+    machine: Callable[..., Machine], url: str, home: Path
+) -> None:
+    settings = engines.object_store().settings()
+    refused = machine("wrong", {**settings, "secret_access_key": "wrong"})("status")
+    assert (refused.code, "refuses access: 403" in refused.err, "wrong" in refused.err) == (1, True, False)
+    nothing = machine("right")("status")
+    assert (nothing.code, f"no workspace at {url}" in nothing.err, f"lineage init {url}" in nothing.err) == (
+        1,
+        True,
+        True,
+    )
+
+
+@slow
+def test_a_store_that_breaks_a_promise_is_refused(
+    machine: Callable[..., Machine], proxy: Proxy, url: str, tmp_path: Path
+) -> None:
+    settings = engines.object_store().settings(proxy.port)
+    unsigned = {"region": settings["region"], "endpoint": settings["endpoint"], "skip_signature": "true"}
+    lineage = machine("one", unsigned)
+    kept = lineage("store", "check", url, "--processes", "4", "--json")
+    assert (kept.code, kept.json["usable"], len(kept.json["promises"])) == (0, True, 7)
+    proxy.without = frozenset({"if-none-match"})
+    broken = lineage("store", "check", url, "--processes", "4")
+    assert (broken.code, "broken  a key is created once" in broken.out) == (4, True)
+    assert "a key is created once" in broken.err
+    refused = lineage("init")
+    assert (refused.code, "a key is created once" in refused.err) == (4, True)
+    proxy.without = frozenset()
+    assert not store_at(workspace_root(url)).is_there()
+    folder = lineage("store", "check", str(tmp_path / "folder"), "--processes", "2")
+    assert (folder.code, "broken" in folder.out) == (0, False)
+
+
+def test_without_the_extra_a_bucket_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "lineage.store.objects", None)
+    assert run(["--workspace", "s3://bucket", "status"]) == 1
+    assert "lineage-memory[bucket]" in capsys.readouterr().err

@@ -1,0 +1,197 @@
+"""What came lately, and one share of everything.
+
+What each guard rests on:
+- late clocks: the overlap; later ones: the comparison of everything once a day, and times that lie ahead.
+- sessions that go on: `_older_manifests`. Removals: `_forget`. Files that are gone: `_recent` that gives up.
+- shares: `Share.holds` asks for the session's token alone, of a name of ours.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineage.core import naming
+from lineage.core.sharding import Share, share
+from lineage.core.times import shifted
+from lineage.errors import InvalidInput
+from lineage.index import SqliteIndex
+from lineage.pipeline.house import House
+from lineage.pipeline.upkeep.reindexing import Report, SuddenLoss, reindex
+from lineage.pipeline.upkeep.removal import remove
+from lineage.pipeline.upkeep.synchronizing import COMPARED_EVERY_DAYS, OVERLAP_DAYS, synced, take_in_share
+from lineage.pipeline.upkeep.verification import verify
+from lineage.store import MemoryStore
+from lineage.telemetry import Telemetry
+from tests.support.houses import NOW, at, compact, end, house_at, rows, turns
+
+LATER = shifted(NOW, milliseconds=3_600_000)
+TALK = turns("Why does reader.py drop the last line?", "It splits on newline.", "And the tests?", "They pass now.")
+
+
+class Listed(MemoryStore):
+    """Notes which listings were asked for, and which keys were read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.after: list[str] = []
+        self.reads: list[str] = []
+
+    def list(self, prefix: str, after: str = "") -> Iterator[Any]:
+        if prefix == naming.MEMORY:
+            self.after.append(after)
+        return super().list(prefix, after)
+
+    def read(self, key: str) -> Any:
+        self.reads.append(key)
+        return super().read(key)
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[House]:
+    with house_at(tmp_path / "writer", store=Listed()) as house:
+        yield house
+
+
+@pytest.fixture
+def reader(writer: House, tmp_path: Path) -> Iterator[House]:
+    """Another machine, which has seen all that is there."""
+    end(at(writer, shifted(NOW, days=-30)), "old", transcript=TALK[:2])
+    folder = tmp_path / "reader"
+    house = replace(writer, index=SqliteIndex(folder / "index.db"), telemetry=Telemetry(folder / "runtime.db"))
+    with closing(house):
+        synced(house)
+        yield house
+
+
+def watched(house: House) -> Listed:
+    """The store below the one that shows what is archived, too."""
+    plain: Any = house.canon.store
+    while not isinstance(plain, Listed):
+        plain = plain.plain
+    return plain
+
+
+def seen(house: House) -> list[str]:
+    return sorted(row.session_id for row in house.index.sessions("default"))
+
+
+def listed_from(house: House, report: Report) -> str:
+    """Where the listing began, "" for one of everything."""
+    assert isinstance(report, Report)
+    return str(watched(house).after[0])
+
+
+def sync(house: House, now: str = LATER) -> str:
+    watched(house).after.clear()
+    watched(house).reads.clear()
+    return listed_from(house, synced(at(house, now)))
+
+
+def agrees(house: House) -> bool:
+    """Whether a comparison of everything finds nothing left to do, and no promise is broken."""
+    before = rows(house)
+    report = reindex(house)
+    return rows(house) == before and not (report.added or report.changed or report.dropped) and verify(house) == []
+
+
+def test_only_what_came_lately_is_listed_and_read(writer: House, reader: House) -> None:
+    end(at(writer, LATER), "new")
+    assert sync(reader) == "memory/2026-11-19T12-00-00.000Z"
+    assert not [key for key in watched(reader).reads if "2026-10" in key]
+    assert seen(reader) == ["new", "old"]
+    assert sync(reader) > "memory/2026-11-19T12"
+    assert not [key for key in watched(reader).reads if "--" in key]
+    assert agrees(at(reader, LATER))
+
+
+def test_a_clock_that_is_behind_is_within_the_overlap(writer: House, reader: House) -> None:
+    end(at(writer, shifted(NOW, days=-OVERLAP_DAYS, milliseconds=1)), "slow")
+    sync(reader)
+    assert seen(reader) == ["old", "slow"]
+
+
+def test_a_clock_that_is_further_behind_is_found_once_a_day(writer: House, reader: House) -> None:
+    end(at(writer, shifted(NOW, days=-OVERLAP_DAYS, milliseconds=-1)), "slower")
+    sync(reader)
+    assert seen(reader) == ["old"]
+    assert sync(reader, shifted(NOW, days=COMPARED_EVERY_DAYS)) == ""
+    assert seen(reader) == ["old", "slower"]
+
+
+def test_a_time_that_lies_far_ahead_says_nothing(writer: House, reader: House) -> None:
+    synced(at(reader, shifted(NOW, days=40)))
+    end(at(writer, LATER), "new")
+    assert sync(reader) == ""
+    assert seen(reader) == ["new", "old"]
+
+
+def test_a_last_time_that_lies_ahead_begins_no_listing_later_than_now(writer: House, reader: House) -> None:
+    synced(at(reader, shifted(NOW, milliseconds=3 * 3_600_000)))
+    assert sync(reader) == "memory/2026-11-19T13-00-00.000Z"
+
+
+def test_the_manifest_of_a_session_that_goes_on_is_read_again(writer: House, reader: House) -> None:
+    end(at(writer, LATER), "old", transcript=TALK)
+    compact(at(writer, LATER), "old", transcript=TALK)
+    sync(reader)
+    assert agrees(at(reader, LATER))
+
+
+def test_a_removed_session_has_no_rows_any_more(writer: House, reader: House) -> None:
+    remove(at(writer, LATER), "old", reason="")
+    assert sync(reader) != ""
+    assert seen(reader) == []
+    assert agrees(at(reader, LATER))
+
+
+def test_files_that_are_gone_and_were_not_removed_are_looked_into(writer: House, reader: House) -> None:
+    end(at(writer, LATER), "new")
+    end(at(writer, LATER), "newer")
+    sync(reader)
+    for entry in list(reader.canon.store.list(naming.MEMORY, "memory/2026-11")):
+        if naming.parse_path(entry.key):
+            reader.canon.store.delete(entry.key)
+    with pytest.raises(SuddenLoss):
+        synced(at(reader, LATER))
+    assert seen(reader) == ["new", "newer", "old"]
+    synced(at(reader, LATER), confirmed=True)
+    assert seen(reader) == ["old"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_shares_together_are_everything_and_a_reindex_finds_nothing_left(
+    writer: House, reader: House, count: int, tmp_path: Path
+) -> None:
+    for number in range(6):
+        end(at(writer, LATER), f"s-{number}")
+    with closing(SqliteIndex(tmp_path / "shared.db")) as index:
+        house = at(replace(reader, index=index), LATER)
+        reports = [take_in_share(house, Share(1, count))]
+        assert {len(index.paths_of(row.session_token)) for row in index.sessions("default")} <= {3}
+        assert sum(index.counts().values()) == reports[0].added, "a session is in one share, whole"
+        assert reports[0].added % 3 == 0
+        reports += [take_in_share(house, Share(number, count)) for number in range(2, count + 1)]
+        assert sum(report.added for report in reports) == 7 * 3
+        assert not any(report.strays for report in reports)
+        report = reindex(house)
+        assert (report.added, report.changed, report.unchanged) == (0, 0, 21)
+        assert not index.is_new
+        reindex(at(reader, LATER))
+        assert rows(house) == rows(at(reader, LATER))
+
+
+@given(st.text(max_size=20), st.integers(1, 50))
+def test_a_session_is_in_exactly_one_share(token: str, count: int) -> None:
+    assert sum(Share(number, count).holds(token) for number in range(1, count + 1)) == 1
+
+
+@pytest.mark.parametrize("text", ["", "1", "0/2", "3/2", "1/0", "a/b", "1/2/3", "-1/2", "1/20000", "01/2"])
+def test_what_names_no_share_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="not a share"):
+        share(text)

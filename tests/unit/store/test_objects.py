@@ -1,0 +1,289 @@
+"""A bucket whose server, network or owner fails. (issue 9: bad input)
+
+What each guard rests on:
+- a lost answer: `_written`, the write's own id; without it a retried create meets its own object and says "taken".
+- somebody else's write in between: the comparison of that id.
+- transient errors: `_is_transient`; giving up: `patience`.
+- mutexes: `Records.is_abandoned` by the watcher's clock, the beat, the holder's own name.
+"""
+
+import json
+import pickle
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lineage.errors import InvalidInput, WorkspaceError
+from lineage.store import BusyError, ConflictError, ExistsError, MissingError, StoreAway, commit, update
+from lineage.store.objects import Bucket
+from lineage.store.probing import broken_alone, probed
+from tests.support import engines
+from tests.support.proxies import BUSY, COLLIDED, CUT, GONE, LOST, Proxy, proxied
+
+pytestmark = pytest.mark.slow
+
+KEY = "memory/a.md"
+KINDS = ("seaweedfs", "azurite")
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def proxy(kind: str) -> Iterator[Proxy]:
+    with proxied(engines.object_store(kind).port) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def plain(kind: str) -> Bucket:
+    """The store, reached without the proxy."""
+    return engines.fresh_bucket(kind)
+
+
+@pytest.fixture
+def store(kind: str, plain: Bucket, proxy: Proxy) -> Bucket:
+    return Bucket(plain.url, engines.object_store(kind).settings(proxy.port))
+
+
+def impatient(store: Bucket) -> Bucket:
+    return Bucket(store.url, store.settings, patience=0.3)
+
+
+# answers that are lost, connections that are cut, servers that are busy
+
+
+@pytest.mark.parametrize("fault", [LOST, BUSY, CUT])
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_create_is_done_once_whatever_becomes_of_its_answer(
+    store: Bucket, plain: Bucket, proxy: Proxy, fault: str, times: int
+) -> None:
+    proxy.once(fault, "PUT", times)
+    version = store.create(KEY, b"one")
+    assert plain.read(KEY)[:2] == (b"one", version)
+    with pytest.raises(ExistsError):
+        store.create(KEY, b"one")
+    assert store.replace(KEY, b"two", version)
+
+
+@pytest.mark.parametrize("fault", [LOST, BUSY, CUT])
+def test_a_replace_is_done_once_whatever_becomes_of_its_answer(
+    store: Bucket, plain: Bucket, proxy: Proxy, fault: str
+) -> None:
+    first = store.create(KEY, b"one")
+    proxy.once(fault, "PUT", 2)
+    second = store.replace(KEY, b"two", first)
+    assert plain.read(KEY)[:2] == (b"two", second)
+    with pytest.raises(ConflictError):
+        store.replace(KEY, b"two", first)
+
+
+@pytest.mark.parametrize("fault", [LOST, BUSY, CUT])
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_reading_listing_and_deleting_are_asked_again(store: Bucket, proxy: Proxy, fault: str, method: str) -> None:
+    store.create(KEY, b"one")
+    proxy.once(fault, method)
+    assert store.read(KEY).data == b"one"
+    proxy.once(fault, method)
+    assert [entry.key for entry in store.list("memory/")] == [KEY]
+    proxy.once(fault, method)
+    store.delete(KEY)
+    proxy.once(fault, method)
+    store.delete(KEY)
+    with pytest.raises(MissingError):
+        store.read(KEY)
+
+
+def test_a_create_that_was_overtaken_by_the_same_bytes_is_not_taken_for_done(
+    store: Bucket, plain: Bucket, proxy: Proxy
+) -> None:
+    """The request is cut off, somebody else writes the very same: exactly one of the two has created it."""
+
+    def overtaken(method: str, path: str) -> str:
+        if method == "PUT" and not plain.is_there():
+            plain.create(KEY, b"same")
+            return CUT
+        return "pass"
+
+    proxy.faults = overtaken
+    with pytest.raises(ExistsError):
+        store.create(KEY, b"same")
+    assert commit(store, KEY, b"same") is False
+
+
+def test_a_replace_that_was_overtaken_is_a_conflict(store: Bucket, plain: Bucket, proxy: Proxy) -> None:
+    """Done, the answer lost, and changed by somebody else before it is asked again: nobody can tell; `update` looks."""
+    first = store.create(KEY, b"1")
+    seen = []
+
+    def overtaken(method: str, path: str) -> str:
+        if method != "PUT" or seen:
+            if method == "PUT" and len(seen) == 1:
+                seen.append("overtaken")
+                plain.replace(KEY, b"3", plain.read(KEY).version)
+            return "pass"
+        seen.append("lost")
+        return LOST
+
+    proxy.faults = overtaken
+    with pytest.raises(ConflictError):
+        store.replace(KEY, b"2", first)
+    assert plain.read(KEY).data == b"3"
+
+
+@pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
+def test_writers_that_collided_ask_again(store: Bucket, proxy: Proxy) -> None:
+    """Amazon S3 refuses one of two conditional writes at the same time, whatever the conditions say."""
+    proxy.once(COLLIDED, "PUT", 2)
+    version = store.create(KEY, b"1")
+    proxy.once(COLLIDED, "PUT", 2)
+    assert store.replace(KEY, b"2", version)
+
+
+@pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
+def test_a_store_that_misses_the_key_of_a_replace_says_conflict_too(store: Bucket, proxy: Proxy) -> None:
+    version = store.create(KEY, b"1")
+    proxy.once(GONE, "PUT")
+    with pytest.raises(ConflictError):
+        store.replace(KEY, b"2", version)
+
+
+def test_an_update_whose_answers_are_lost_changes_once(store: Bucket, plain: Bucket, proxy: Proxy) -> None:
+    for number in range(5):
+        proxy.once(LOST, "PUT")
+        update(store, KEY, lambda data, number=number: (data or b"") + str(number).encode())  # type: ignore[misc]
+    assert plain.read(KEY).data == b"01234"
+
+
+# servers that are away, and what asking again does not mend
+
+
+def test_a_server_that_stays_away_is_said_to_be(store: Bucket, proxy: Proxy) -> None:
+    proxy.always(CUT)
+    for action in (
+        lambda: impatient(store).read(KEY),
+        lambda: impatient(store).create(KEY, b""),
+        lambda: list(impatient(store).list("memory/")),
+        lambda: impatient(store).delete(KEY),
+        lambda: impatient(store).is_there(),
+    ):
+        with pytest.raises(StoreAway, match="does not answer"):
+            action()
+    assert len(proxy.requests) > 5, "it was not asked again"
+
+
+def test_a_port_where_nobody_listens_is_a_server_that_is_away(kind: str, plain: Bucket) -> None:
+    with pytest.raises(StoreAway):
+        Bucket(plain.url, engines.object_store(kind).settings(1), patience=0.2).read(KEY)
+
+
+def test_wrong_credentials_are_refused_at_once_and_named(kind: str, plain: Bucket) -> None:
+    secret = "secret_access_key" if kind == "seaweedfs" else "account_key"
+    store = Bucket(plain.url, {**plain.settings, secret: "bm9wZQ=="}, patience=60.0)
+    for action in (lambda: store.read(KEY), lambda: store.create(KEY, b""), lambda: list(store.list("memory/"))):
+        with pytest.raises(WorkspaceError, match="refuses access: 403") as caught:
+            action()
+        assert "config.toml" in caught.value.hint
+        assert "bm9wZQ==" not in str(caught.value)
+
+
+def test_a_missing_bucket_is_no_missing_key(kind: str, plain: Bucket) -> None:
+    url = plain.url.replace("//lineage/", "//nowhere-at-all/")
+    store = Bucket(url, plain.settings, patience=60.0)
+    for action in (lambda: store.read(KEY), lambda: list(store.list("memory/")), store.is_there):
+        with pytest.raises(WorkspaceError, match="no bucket") as caught:
+            action()
+        assert not isinstance(caught.value, MissingError)
+
+
+def test_a_setting_that_nobody_knows_is_named(plain: Bucket) -> None:
+    with pytest.raises(InvalidInput, match=r"can't be opened.*bogus"):
+        Bucket(plain.url, {**plain.settings, "bogus": "1"}).read(KEY)
+
+
+def test_a_key_that_is_too_long_for_a_bucket_is_refused(plain: Bucket) -> None:
+    with pytest.raises(WorkspaceError, match="not a usable path"):
+        plain.create("/".join(["x" * 200] * 5), b"")
+
+
+def test_a_bucket_can_be_handed_to_another_process(plain: Bucket) -> None:
+    plain.create(KEY, b"one")
+    assert pickle.loads(pickle.dumps(plain)).read(KEY).data == b"one"
+
+
+def test_secrets_are_not_shown(plain: Bucket) -> None:
+    assert "key" not in repr(plain)
+
+
+# a store without conditional writes
+
+
+@pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
+@pytest.mark.parametrize(
+    ("header", "promise"), [("if-none-match", "a key is created once"), ("if-match", "a key is replaced by version")]
+)
+def test_a_store_that_ignores_conditions_is_found_out(plain: Bucket, proxy: Proxy, header: str, promise: str) -> None:
+    settings = engines.object_store().settings(proxy.port)
+    unsigned = {"region": settings["region"], "endpoint": settings["endpoint"], "skip_signature": "true"}
+    store = Bucket(plain.url, unsigned)
+    assert broken_alone(store) == ""
+    proxy.without = frozenset({header})
+    assert promise in broken_alone(store)
+    broken = {found.name for found in probed(store, 4) if found.broken}
+    assert promise in broken
+    assert list(plain.list(".lineage/")) == []
+
+
+# mutexes between machines
+
+
+def machine_of(plain: Bucket, folder: Path) -> Bucket:
+    return Bucket(plain.url, plain.settings, folder)
+
+
+@pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
+def test_a_mutex_is_one_for_all_machines(plain: Bucket, tmp_path: Path) -> None:
+    here, there = machine_of(plain, tmp_path / "here"), machine_of(plain, tmp_path / "there")
+    with here.mutex("m"):
+        for other in (there, machine_of(plain, tmp_path / "here")):
+            with pytest.raises(BusyError), other.mutex("m", wait=False):
+                pass
+    with there.mutex("m", wait=False):
+        pass
+
+
+@pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
+def test_what_a_process_of_this_machine_left_behind_is_taken_over_at_once(plain: Bucket, tmp_path: Path) -> None:
+    died = machine_of(plain, tmp_path)
+    records = died._records
+    held = records.mutex("m", wait=True)
+    held.__enter__()
+    with machine_of(plain, tmp_path).mutex("m", wait=False):
+        pass
+    held.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
+def test_a_mutex_is_given_back_though_the_server_is_away_when_it_ends(
+    plain: Bucket, store: Bucket, proxy: Proxy, tmp_path: Path
+) -> None:
+    held = Bucket(store.url, store.settings, tmp_path, patience=0.2)
+    with held.mutex("m"):
+        proxy.always(CUT)
+    with machine_of(plain, tmp_path).mutex("m", wait=False):
+        pass
+
+
+def test_clocks_are_not_compared(plain: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An hour of skew: a record says no time, so that no clock can make it look old."""
+    with plain.mutex("m"):
+        blob = plain.read(".lineage/locks/m.mutex")
+        assert set(json.loads(blob.data)) == {"fence", "beat", "holder"}
+        ahead = time.time() + 3600
+        monkeypatch.setattr(time, "time", lambda: ahead)
+        with pytest.raises(BusyError), Bucket(plain.url, plain.settings).mutex("m", wait=False):
+            pass
