@@ -148,6 +148,7 @@ def open_house(root: Path, *, create: bool = False, asks_model: bool = True) -> 
         model=_model(machine.model, telemetry, moment[:10]) if machine and asks_model else None,
         vectors=vectors,
         embedding=embedding,
+        scratch=root / STATE,
     )
 
 

@@ -6,13 +6,13 @@ path too, as after a crash or a sync, the plain file is what is read.
 """
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 
 from lineage.canon.archives import Archives, stamp_of
 from lineage.core.archive import is_archivable
 from lineage.core.naming import MEMORY
-from lineage.store import Blob, Entry, ExistsError, MissingError, Store, read_or_none
+from lineage.store import Blob, Data, Entry, ExistsError, MissingError, Opened, Store, read_or_none
 
 
 @dataclass
@@ -22,7 +22,7 @@ class ArchivedStore:
     plain: Store
     archives: Archives
 
-    def create(self, key: str, data: bytes, *, frozen: bool = False) -> str:
+    def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         if is_archivable(key) and self.archives.holds(key):
             raise ExistsError(f"{key} exists already")
         return self.plain.create(key, data, frozen=frozen)
@@ -35,6 +35,16 @@ class ArchivedStore:
             if blob is None:
                 raise
             return blob
+
+    @contextmanager
+    def opened(self, key: str) -> Iterator[Opened]:
+        with ExitStack() as stack:
+            try:
+                found = stack.enter_context(self.plain.opened(key))
+            except MissingError:
+                blob = self.read(key)
+                found = Opened(len(blob.data), blob.stamp, iter([blob.data]))
+            yield found
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         if is_archivable(key) and read_or_none(self.plain, key) is None and self.archives.holds(key):

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from lineage.core.documents import Artifact, parsed_as, serialized
-from lineage.store import Store, commit, read_or_none
+from lineage.core.documents import Artifact, contents, parsed_as, serialized
+from lineage.store import MissingError, Store, commit, holds, read_or_none
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Artifacts:
 
     def write(self, artifact: Artifact) -> bool:
         """True when written, False when it lay there already. Raises ImmutableError where other content does."""
-        return commit(self.store, artifact.path, serialized(artifact))
+        return commit(self.store, artifact.path, contents(artifact))
 
     def replace(self, artifact: Artifact, version: str) -> None:
         """The one lawful change: the artifact under new redaction rules, where the file is still the one that was read
@@ -28,5 +28,10 @@ class Artifacts:
 
     def holds(self, artifact: Artifact) -> bool | None:
         """Whether this very content is committed; None where the path is free."""
-        blob = read_or_none(self.store, artifact.path)
-        return blob.data == serialized(artifact) if blob else None
+        if isinstance(artifact.body, str):
+            blob = read_or_none(self.store, artifact.path)
+            return blob.data == serialized(artifact) if blob else None
+        try:
+            return holds(self.store, artifact.path, contents(artifact))
+        except MissingError:
+            return None

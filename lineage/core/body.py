@@ -2,10 +2,31 @@
 
 import hashlib
 import re
+from collections.abc import Callable, Iterable, Iterator
 
 HASH_SCOPE = "body-normalized-v1"
 
+_BLANK = " \t\r\n"
+
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+class LongText:
+    """A text that is too long to be held: made anew each time, in pieces of whole lines. `str` of it is the whole."""
+
+    def __init__(self, pieces: Callable[[], Iterable[str]]) -> None:
+        self.pieces = pieces
+
+    def __str__(self) -> str:
+        return "".join(self.pieces())
+
+
+Body = str | LongText
+
+
+def pieces_of(body: Body) -> Iterable[str]:
+    """The body in pieces of whole lines: one, where it is held."""
+    return (body,) if isinstance(body, str) else body.pieces()
 
 
 def normalized(body: str) -> str:
@@ -16,13 +37,32 @@ def normalized(body: str) -> str:
     """
     if _is_tidy(body):
         return body.rstrip("\n")
-    text = body.replace("\r\n", "\n").replace("\r", "\n")
-    return "\n".join(line.rstrip(" \t") for line in text.split("\n")).rstrip("\n")
+    return _tidied(body).rstrip("\n")
 
 
-def body_sha256(body: str) -> str:
+def body_sha256(body: Body) -> str:
     """SHA-256, in hex, of the normalized body as UTF-8; a lone surrogate counts as U+FFFD."""
-    return hashlib.sha256(_encoded(normalized(body))).hexdigest()
+    if isinstance(body, str):
+        return hashlib.sha256(_encoded(normalized(body))).hexdigest()
+    digest = hashlib.sha256()
+    for part in _normalized_parts(body.pieces()):
+        digest.update(_encoded(part))
+    return digest.hexdigest()
+
+
+def _normalized_parts(pieces: Iterable[str]) -> Iterator[str]:
+    """What is normalized, in parts: a part ends where white space begins of which nobody knows yet what follows."""
+    blank = ""
+    for piece in pieces:
+        text = blank + piece
+        end = len(text.rstrip(_BLANK))
+        yield _tidied(text[:end])
+        blank = text[end:]
+
+
+def _tidied(text: str) -> str:
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "\n".join(line.rstrip(" \t") for line in text.split("\n"))
 
 
 def _is_tidy(body: str) -> bool:

@@ -1,6 +1,6 @@
 """What an adapter makes of a harness's transcript, before anything is sanitized or decided."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lineage.core.turns import Turn
@@ -22,14 +22,15 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A session as its source shows it. Times are canonical UTC strings, `turns` in the source's order.
+    """A session as its source shows it. Times are canonical UTC strings, `turns` in the source's order: a tuple, or a
+    sequence that reads them again each time where they are too many to be held.
 
     `session_id`, `parent_session` (of a sub-agent) and `forked_from` are the harness's own ids, where the source names
     them. `skipped` counts, by reason, the records that are not turns: unknown, damaged, bookkeeping, sub-agents.
     `has_data` declares that data is attached to the session: only then it can have findings.
     """
 
-    turns: tuple[Turn, ...]
+    turns: Sequence[Turn]
     started_at: str | None = None
     ended_at: str | None = None
     session_id: str | None = None

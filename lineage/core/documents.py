@@ -6,13 +6,13 @@ canonical UTC strings, paths are relative to the workspace root.
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from lineage.core import frontmatter, naming
-from lineage.core.body import HASH_SCOPE, body_sha256, cleaned
+from lineage.core.body import HASH_SCOPE, Body, LongText, body_sha256, cleaned
 from lineage.core.identity import TOKEN, Identity, checked_agent
 from lineage.core.links import wikilink
 from lineage.core.replacement import Replacement
@@ -30,6 +30,7 @@ _TIMES = frozenset(
 _OPTIONAL = ("imported_from",)
 _ITEMS: dict[str, type | UnionType] = {"watermark": int | str | NoneType}
 _WATERMARKS = ([int, str, str], [int, NoneType, str])
+_PIECE = 1 << 16
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -68,7 +69,7 @@ class Artifact:
     title: str
     aliases: list[str]
     tags: list[str]
-    body: str = field(repr=False)
+    body: Body = field(repr=False)
 
     @property
     def identity(self) -> Identity:
@@ -192,11 +193,43 @@ def claim(identity: Identity, stem: str) -> Claim:
 
 def serialized(document: Document) -> bytes:
     """The file of a document. Raises FormatError when the document breaks its contract."""
+    return _encoded(frontmatter.dump(_checked_meta(document), str(document.body)))
+
+
+def contents(document: Document) -> bytes | Iterable[bytes]:
+    """`serialized`; of a document whose body isn't held, the same in pieces, which can be gone through again."""
+    if isinstance(document.body, LongText):
+        return _Pieces(frontmatter.dump(_checked_meta(document), ""), document.body)
+    return serialized(document)
+
+
+class _Pieces(Iterable[bytes]):
+    """A file that is too long to be held, in pieces that are worth a call each."""
+
+    def __init__(self, head: str, body: LongText) -> None:
+        self._head, self._body = head, body
+
+    def __iter__(self) -> Iterator[bytes]:
+        waiting, size = [self._head], 0
+        for piece in self._body.pieces():
+            waiting.append(piece)
+            size += len(piece)
+            if size >= _PIECE:
+                yield _encoded("".join(waiting))
+                waiting, size = [], 0
+        yield _encoded("".join(waiting))
+
+
+def _encoded(text: str) -> bytes:
+    return cleaned(text).encode()
+
+
+def _checked_meta(document: Document) -> dict[str, Any]:
     meta = {key: getattr(document, key) for key in keys_of(document.__class__)}
     meta |= {key: value for key in _optional(type(document)) if (value := getattr(document, key))}
     _check(type(document), meta)
     _check_links(document)
-    return cleaned(frontmatter.dump(meta, document.body)).encode()
+    return meta
 
 
 def parsed(data: bytes, path: str) -> Document:
@@ -329,6 +362,6 @@ def _linked(document: Document) -> Iterator[tuple[str, str, str]]:
             yield from ((naming.artifact_path(stem, kind), token, kind) for stem in stems)
 
 
-def with_body(document: Artifact, body: str) -> Artifact:
+def with_body(document: Artifact, body: Body) -> Artifact:
     """The artifact with another body and the hash that belongs to it."""
     return dataclasses.replace(document, body=body, content_sha256=body_sha256(body))

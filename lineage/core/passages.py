@@ -1,6 +1,6 @@
 """Passages: what search finds and shows of a long text, some hundred words each. (format: Commands)"""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -23,9 +23,23 @@ class Passage(NamedTuple):
 
 def of_turns(turns: "Sequence[Turn]") -> tuple[Passage, ...]:
     """The passages of a transcript: consecutive turns as far as they fit, and the pieces of one that doesn't."""
-    said = [(turn.number, " ".join(filter(None, (turn.name, turn.input, turn.text)))) for turn in turns]
-    length = _length(sum(len(text) for _, text in said))
-    return tuple(_windows(said, length))
+    said = list(map(_said, turns))
+    return tuple(_windows(said, _length(sum(len(text) for _, text in said))))
+
+
+class PassagesOf:
+    """`of_turns` of turns that are not held but told again by each call: made whenever somebody goes through them."""
+
+    def __init__(self, turns: "Callable[[], Iterable[Turn]]") -> None:
+        self._turns = turns
+
+    def __iter__(self) -> Iterator[Passage]:
+        length = _length(sum(len(text) for _, text in map(_said, self._turns())))
+        return _windows(map(_said, self._turns()), length)
+
+
+def _said(turn: "Turn") -> tuple[int, str]:
+    return turn.number, " ".join(filter(None, (turn.name, turn.input, turn.text)))
 
 
 def of_text(text: str) -> tuple[Passage, ...]:

@@ -32,7 +32,7 @@ def _line(text: str, sanitizer: Sanitizer) -> str:
 
 
 def _body(artifact: Artifact, sanitizer: Sanitizer) -> str:
-    siblings, newline, rest = artifact.body.partition("\n")
+    siblings, newline, rest = str(artifact.body).partition("\n")
     if artifact.kind != naming.TRANSCRIPT:
         return siblings + newline + sanitizer.text(rest)
     turns = transcript.parsed(artifact.body)
@@ -41,4 +41,4 @@ def _body(artifact: Artifact, sanitizer: Sanitizer) -> str:
         replace(turn, text=text, name=_line(turn.name, sanitizer), input=_line(turn.input, sanitizer))
         for turn, text in zip(turns, texts, strict=True)
     ]
-    return artifact.body if clean == list(turns) else transcript.rendered(siblings, clean)
+    return str(artifact.body) if clean == list(turns) else transcript.rendered(siblings, clean)

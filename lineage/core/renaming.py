@@ -87,7 +87,7 @@ class Move:
         """The artifact whose sentence and heading name the new session where they named the old one."""
         heading, fresh = (f"\n# {escaped(title)}\n" for title in (old_title, artifact.title))
         is_headed = artifact.kind != naming.TRANSCRIPT and heading != fresh
-        body = artifact.body.replace(heading, fresh, 1) if is_headed else artifact.body
+        body = str(artifact.body).replace(heading, fresh, 1) if is_headed else artifact.body
         place = _PLACE.match(artifact.memory_sentence)
         is_short = place and re.sub(r"[^\w-]+", "-", self.old.session_id).strip("-_").startswith(place[1])
         sentence = self._said(artifact.memory_sentence)

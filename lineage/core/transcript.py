@@ -1,9 +1,10 @@
 """The transcript's body: one heading per turn, its text in a fence. Written and read here. (format: Bodies)"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from lineage.core.body import Body, LongText, pieces_of
 from lineage.core.fences import fenced, opening
 from lineage.core.links import escaped, one_line, unescaped
 from lineage.core.turns import TOOL, Turn
@@ -12,6 +13,7 @@ _HEADING = re.compile(r"## (\d+) · (\w+) · (?:(\d{4}-\d\d-\d\d) )?(\S+) \^(t-[
 _HEADING_LINE = re.compile(f"^{_HEADING.pattern}$", re.MULTILINE)
 _CALL = re.compile(r"\*\*([^*]+)\*\*( \[error\])?(?: (.*))?")
 _UNKNOWN_TIME = "–"
+_AT_ONCE = 1 << 12  # lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +51,22 @@ def _line_cut(text: str, limit: int) -> str:
 
 def rendered(siblings: str, turns: Sequence[Turn]) -> str:
     """The body: the line of links to the siblings, then every turn. Dates show where the day changes."""
-    parts = [siblings]
+    return "".join(pieces(siblings, turns))
+
+
+def body_of(siblings: str, turns: Sequence[Turn]) -> Body:
+    """`rendered`; of turns that are not held, as a tuple is, a body that isn't held either."""
+    return rendered(siblings, turns) if isinstance(turns, tuple) else LongText(lambda: pieces(siblings, turns))
+
+
+def pieces(siblings: str, turns: Iterable[Turn]) -> Iterator[str]:
+    """The body piece by piece, each of whole lines: the links, then every turn."""
+    yield f"{siblings}\n"
     day = ""
     for turn in turns:
         date = turn.at[:10] if turn.at else day
-        parts.append(_heading(turn, with_date=date != day) + _content(turn))
+        yield f"\n{_heading(turn, with_date=date != day)}{_content(turn)}\n"
         day = date
-    return "\n\n".join(parts) + "\n"
 
 
 def _heading(turn: Turn, *, with_date: bool) -> str:
@@ -77,37 +88,67 @@ def _content(turn: Turn) -> str:
     return call + (f"\n\n{fenced(turn.text, info)}" if turn.text else "")
 
 
-def parsed(body: str) -> tuple[Turn, ...]:
+def parsed(body: Body) -> tuple[Turn, ...]:
     """The turns of a rendered body; times have the precision that the headings show (seconds)."""
-    return tuple(_turns(body.split("\n")))
+    return tuple(turns_in(body))
 
 
-def turn_ids(body: str) -> list[str]:
+def turns_in(body: Body) -> Iterator[Turn]:
+    """`parsed`, one turn after the other: of a body that isn't held, few turns are at a time."""
+    if isinstance(body, str):
+        return (turn for _, _, turn in _turns(body.split("\n")))
+    return _turns_in(body.pieces())
+
+
+def _turns_in(pieces: Iterable[str]) -> Iterator[Turn]:
+    """A turn is known when the next one begins: what is behind the last heading waits for what follows it."""
+    lines: list[str] = []
+    day, due = "", _AT_ONCE
+    for piece in pieces:
+        lines[-1:] = ((lines[-1] if lines else "") + piece).split("\n")
+        if len(lines) < due:
+            continue
+        found = list(_turns(lines, day))
+        yield from (turn for _, _, turn in found[:-1])
+        if found:
+            start, day, _ = found[-1]
+            lines = lines[start:]
+        due = max(_AT_ONCE, 2 * len(lines))
+    yield from (turn for _, _, turn in _turns(lines, day))
+
+
+def turn_ids(body: Body) -> list[str]:
     """The ids of the turns that a body holds, in order."""
-    return [turn.id for turn in parsed(body)]
+    return [turn.id for turn in turns_in(body)]
 
 
-def first_number(body: str) -> int | None:
+def links_of(body: Body) -> str:
+    """The line of links that a body begins with."""
+    return next(iter(pieces_of(body)), "").partition("\n")[0]
+
+
+def first_number(body: Body) -> int | None:
     """The number of the first turn that a body holds, None where it holds none."""
-    found = _HEADING_LINE.search(body)
+    found = next(filter(None, map(_HEADING_LINE.search, pieces_of(body))), None)
     return int(found[1]) if found else None
 
 
-def _turns(lines: Sequence[str]) -> Iterator[Turn]:
-    day, start, position = "", 0, 0
+def _turns(lines: Sequence[str], day: str = "") -> Iterator[tuple[int, str, Turn]]:
+    """Each turn with the line of its heading, and the day that a heading there goes by if it names none."""
+    start, position, before = 0, 0, day
     heading: re.Match[str] | None = None
     while position < len(lines):
         line = lines[position]
         found = _HEADING.fullmatch(line) if line.startswith("## ") else None
         if found:
             if heading:
-                yield _turn(heading, day, lines[start:position])
-            heading, start, day = found, position + 1, found[3] or day
+                yield start - 1, before, _turn(heading, day, lines[start:position])
+            heading, start, before, day = found, position + 1, day, found[3] or day
         elif heading and line.startswith("~~~") and (fence := opening(line)):
             position = _closing(lines, fence[0], position)
         position += 1
     if heading:
-        yield _turn(heading, day, lines[start:])
+        yield start - 1, before, _turn(heading, day, lines[start:])
 
 
 def _closing(lines: Sequence[str], fence: str, position: int) -> int:

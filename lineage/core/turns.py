@@ -1,7 +1,7 @@
 """Turns of a session: their stable ids, the watermark of a capture, and what is new after it. (format: Captures)"""
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,18 +49,21 @@ class Watermark:
         return Watermark(int(count), last, str(sanitizer))
 
 
-def identified(turns: Sequence[Turn], token: str) -> tuple[Turn, ...]:
+def identified(turns: Iterable[Turn], token: str) -> tuple[Turn, ...]:
     """The turns with number and id: 10 hex digits of the hash of the record's id or, where the harness has none, of
     session token, ordinal and (sanitized) text, so that such ids never match across sessions."""
-    return tuple(
-        replace(turn, number=number, id=turn_id(turn.source_id or f"{token}\n{number}\n{turn.text}"))
-        for number, turn in enumerate(turns, 1)
-    )
+    return tuple(identifying(turns, token))
 
 
-def renumbered(turns: Iterable[Turn]) -> tuple[Turn, ...]:
+def identifying(turns: Iterable[Turn], token: str) -> Iterator[Turn]:
+    """`identified`, one turn after the other."""
+    for number, turn in enumerate(turns, 1):
+        yield replace(turn, number=number, id=turn_id(turn.source_id or f"{token}\n{number}\n{turn.text}"))
+
+
+def renumbered(turns: Iterable[Turn]) -> Iterator[Turn]:
     """The turns numbered from 1, their ids kept: some were taken out."""
-    return tuple(replace(turn, number=number) for number, turn in enumerate(turns, 1))
+    return (replace(turn, number=number) for number, turn in enumerate(turns, 1))
 
 
 def turn_id(record: str) -> str:

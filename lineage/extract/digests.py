@@ -2,7 +2,7 @@
 can be made again from its transcript after a crash."""
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence, Set
 
 from lineage.core.digest import Digest
@@ -48,57 +48,74 @@ def gathered(turns: Sequence[Turn]) -> tuple[Digest, list[Candidate]]:
     summaries are read by later sessions. (reliability: poisoned memory)
 
     The candidates are those of `extract`: who learns from the same turns need not look for them again."""
-    requests = [one_line(turn.text) for turn in turns if turn.role == USER and turn.text]
-    replies = [turn for turn in turns if turn.role == ASSISTANT and turn.text and not turn.thinking]
-    calls = [turn for turn in turns if turn.name and turn.role in (ASSISTANT, TOOL) and turn.input]
-    used = Counter(turn.name for turn in turns if turn.role == ASSISTANT and turn.name)
-    spoken = [turn for turn in turns if turn.role in (USER, ASSISTANT) and not turn.thinking]
-    found, echoes = told_apart(turns, [(turns.index(reply), reply.text, False) for reply in replies[-1:]])
+    seen = _Seen()
+    for position, turn in enumerate(turns):
+        seen.add(position, turn)
+    found, echoes = told_apart(turns, [(position, reply, False) for position, reply in seen.last_reply])
     repeated = {candidate.text for candidate in found if candidate.tool}
     happened = Digest(
         turns=len(turns),
-        requests=tuple(requests),
-        replies=len(replies),
-        last_reply=_beginning(replies[-1].text) if echoes == [""] else "",
-        edited=_inputs(calls, _EDITS),
-        read=_inputs(calls, _READS),
-        commands=_inputs(calls, _RUNS),
-        tools=tuple(sorted(used.items(), key=lambda item: (-item[1], item[0]))),
-        errors=sum(turn.error for turn in turns),
+        requests=tuple(seen.requests),
+        replies=seen.replies,
+        last_reply=_beginning(seen.last_reply[0][1]) if echoes == [""] else "",
+        edited=tuple(seen.inputs[_EDITS]),
+        read=tuple(seen.inputs[_READS]),
+        commands=tuple(seen.inputs[_RUNS]),
+        tools=tuple(sorted(seen.used.items(), key=lambda item: (-item[1], item[0]))),
+        errors=seen.errors,
         decisions=_of_kind(found, DECISION, repeated),
         lessons=_of_kind(found, LESSON, repeated),
-        open=_of_kind(extract(spoken[-_LATELY:]), TASK, repeated),
-        names=_names(turn.text for turn in spoken),
+        open=_of_kind(extract(tuple(seen.lately)), TASK, repeated),
+        names=tuple(seen.names)[:_MOST_NAMES],
         ending=_ending(turns),
     )
     return happened, found
 
 
-def _inputs(calls: Iterable[Turn], names: frozenset[str]) -> tuple[str, ...]:
-    """What calls of certain tools were about; an extension puts its name before the tool's (`developer__shell`)."""
-    found: dict[str, None] = {}
-    for turn in calls:
+class _Seen:
+    """What is counted and gathered on one way through the turns: they need not all be held."""
+
+    def __init__(self) -> None:
+        self.requests: list[str] = []
+        self.replies = self.errors = 0
+        self.last_reply: list[tuple[int, str]] = []
+        self.inputs: dict[frozenset[str], dict[str, None]] = {names: {} for names in (_EDITS, _READS, _RUNS)}
+        self.used: Counter[str] = Counter()
+        self.lately: deque[Turn] = deque(maxlen=_LATELY)
+        self.names: dict[str, None] = {}
+
+    def add(self, position: int, turn: Turn) -> None:
+        self.errors += turn.error
+        if turn.role == USER and turn.text:
+            self.requests.append(one_line(turn.text))
+        if turn.role == ASSISTANT and turn.name:
+            self.used[turn.name] += 1
+        if turn.name and turn.role in (ASSISTANT, TOOL) and turn.input:
+            self._call(turn)
+        if turn.role in (USER, ASSISTANT) and not turn.thinking:
+            self._spoken(position, turn)
+
+    def _call(self, turn: Turn) -> None:
+        """What a call was about; an extension puts its name before the tool's (`developer__shell`)."""
         name = turn.name.lower().rpartition("__")[2]
-        if name in names:
-            found |= dict.fromkeys(turn.input.split(", ") if name == _MANY else [turn.input])
-    return tuple(found)
+        for names, known in self.inputs.items():
+            if name in names:
+                known.update(dict.fromkeys(turn.input.split(", ") if name == _MANY else [turn.input]))
+
+    def _spoken(self, position: int, turn: Turn) -> None:
+        """Of what is said, the identifiers that people and the agent named: issues, files, components."""
+        self.lately.append(turn)
+        if turn.role == ASSISTANT and turn.text:
+            self.replies += 1
+            self.last_reply = [(position, turn.text)]
+        if len(self.names) < _MOST_NAMES:
+            self.names |= dict.fromkeys(_NAME.findall(turn.text[:20_000]))
 
 
 def _of_kind(candidates: Iterable[Candidate], kind: str, left_out: Set[str]) -> tuple[str, ...]:
     """What candidates of a kind say."""
     said = (candidate.text for candidate in candidates if candidate.kind == kind)
     return tuple(text for text in said if text not in left_out)[:_MOST_CUED]
-
-
-def _names(texts: Iterable[str]) -> tuple[str, ...]:
-    """Identifiers that people and the agent named: issues, files, snake_case and CamelCase components."""
-    found: dict[str, None] = {}
-    for text in texts:
-        for match in _NAME.findall(text[:20_000]):
-            found[match] = None
-        if len(found) >= _MOST_NAMES:
-            break
-    return tuple(found)[:_MOST_NAMES]
 
 
 def _beginning(text: str) -> str:

@@ -6,15 +6,19 @@ split over several lines gives a turn for each, a tool call and its result give 
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from hashlib import blake2b
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from lineage.core.capture import Capture, Compacted
 from lineage.core.times import utc_or_none
 from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
+from lineage.harness import gathered
 from lineage.harness.claude_files import Spilled, found, moved, roots, spilled_name
 from lineage.harness.claude_records import (
     API_ERROR,
@@ -35,55 +39,55 @@ from lineage.harness.claude_records import (
     reason_of,
     string,
 )
-from lineage.harness.jsonl import DAMAGED, records
+from lineage.harness.gathered import Gathered
+from lineage.harness.jsonl import DAMAGED
 from lineage.harness.text import salient, without_injected
 
 __all__ = ["found", "moved", "read", "roots"]
 
 _PRESERVED = frozenset({"preservedSegment", "preservedMessages"})
 
-_Shown = tuple[str | None, str, str, str, str]
+_MARK_BYTES = 16
 
 
 def read(path: Path, session: str | None = None) -> Capture:
     """The session that a transcript file holds. Raises TranscriptError for unreadable and foreign files."""
-    reader = _Reader(path)
-    for record in records(path, reader.skipped):
-        reader.add(record)
+    reader, turns = gathered.read(path, partial(_Reader, path))
     if not reader.known and reader.skipped.keys() & {UNKNOWN, DAMAGED}:
         raise TranscriptError(
             f"no Claude Code record in {path}", hint="is it another harness's? name it with `--harness`"
         )
-    return reader.capture()
+    return reader.capture(turns)
 
 
 class _Reader:
     """Collects what the records say, in file order: timestamps are not a safe order."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, most: float) -> None:
         self.origin = Origin(path)
         self.spilled = Spilled(path)
         self.skipped: Counter[str] = Counter()
         self.known = 0
-        self.turns: list[Turn] = []
+        self.gathered = Gathered(most)
         self.compactions: list[Compacted] = []
-        self.times: list[str] = []
+        self.started_at: str | None = None
+        self.ended_at: str | None = None
         self.cwd: str | None = None
         self.models: dict[str, None] = {}
         self.branches: dict[str, None] = {}
         self.titles: dict[str, str] = {}
         self.summaries: list[tuple[str, str]] = []
-        self.uuids: set[str] = set()
+        self.uuids: set[bytes] = set()
         self.calls: dict[str, str] = {}
-        self.shown: set[_Shown] = set()
-        self.replayable: set[_Shown] = set()
+        self.shown = bytearray()
+        self.replayable: set[bytes] = set()
         self.trigger: str | None = None
 
-    def capture(self) -> Capture:
+    def capture(self, turns: Sequence[Turn]) -> Capture:
         return Capture(
-            turns=tuple(self.turns),
-            started_at=self.times[0] if self.times else None,
-            ended_at=self.times[-1] if self.times else None,
+            turns=turns,
+            started_at=self.started_at,
+            ended_at=self.ended_at,
             session_id=self.origin.session_id,
             parent_session=self.origin.parent_session,
             forked_from=self.origin.forked_from,
@@ -113,11 +117,12 @@ class _Reader:
         if not self.origin.is_sub_agents(record) and record.get("isSidechain"):
             self.skipped[SUB_AGENT] += 1
             return
-        if uuid in self.uuids:
+        mark = _mark(uuid)
+        if mark in self.uuids:
             self.skipped[REPLAYED] += 1
             return
         if uuid:
-            self.uuids.add(uuid)
+            self.uuids.add(mark)
         at = utc_or_none(record.get("timestamp"))
         self._note_envelope(record, at)
         self.origin.note(record)
@@ -129,12 +134,12 @@ class _Reader:
             self.skipped[reason_of(kind, record)] += 1
 
     def _append(self, turn: Turn, at: str | None, source_id: str | None) -> None:
-        key = (at, turn.role, turn.name, turn.input, turn.text)
-        if at and key in self.replayable:
+        said = _mark(f"{at}\n{turn.role}\n{len(turn.name)}\n{len(turn.input)}\n{turn.name}{turn.input}{turn.text}")
+        if at and said in self.replayable:
             self.skipped[REPLAYED] += 1
             return
-        self.shown.add(key)
-        self.turns.append(replace(turn, at=at, source_id=source_id))
+        self.shown += said
+        self.gathered.append(replace(turn, at=at, source_id=source_id))
 
     def _turns_of(self, kind: str, record: dict[str, Any]) -> Iterator[Turn]:
         match kind:
@@ -179,7 +184,7 @@ class _Reader:
             case ("text" | "thinking") as kind if string(block.get(kind)).strip():
                 yield Turn(ASSISTANT, block[kind].strip("\n"), thinking=kind == "thinking")
             case "tool_use" | "server_tool_use":
-                name = string(block.get("name")) or "tool"
+                name = intern(string(block.get("name")) or "tool")
                 self.calls[string(block.get("id"))] = name
                 yield Turn(ASSISTANT, "", name=name, input=salient(block.get("input")))
             case "text" | "thinking" | "redacted_thinking":
@@ -215,11 +220,13 @@ class _Reader:
         """A compaction's boundary. What it preserves may be replayed after it, under new ids with the old times."""
         details = details if isinstance(details, dict) else {}
         self.trigger = string(details.get("trigger")) or None
-        self.replayable = set(self.shown) if details.keys() & _PRESERVED else set()
+        is_due = bool(details.keys() & _PRESERVED)
+        places = range(0, len(self.shown) if is_due else 0, _MARK_BYTES)
+        self.replayable = {bytes(self.shown[place : place + _MARK_BYTES]) for place in places}
 
     def _compacted(self, record: dict[str, Any]) -> Turn:
         text = self._text(record["message"]["content"])
-        self.compactions.append(Compacted(text, len(self.turns), utc_or_none(record.get("timestamp")), self.trigger))
+        self.compactions.append(Compacted(text, len(self.gathered), utc_or_none(record.get("timestamp")), self.trigger))
         self.trigger = None
         return Turn(SYSTEM, text, name="compaction")
 
@@ -236,7 +243,7 @@ class _Reader:
 
     def _note_envelope(self, record: dict[str, Any], at: str | None) -> None:
         if at:
-            self.times.append(at)
+            self.started_at, self.ended_at = self.started_at or at, at
         self.cwd = self.cwd or string(record.get("cwd")) or None
         if string(record.get("gitBranch")):
             self.branches[record["gitBranch"]] = None
@@ -250,8 +257,13 @@ class _Reader:
 
     def _title(self) -> str | None:
         """Of each kind the last one. A `summary` may belong to another session, its leaf tells; it may stand first."""
-        own = [text for leaf, text in self.summaries if leaf in self.uuids and text.strip()]
+        own = [text for leaf, text in self.summaries if _mark(leaf) in self.uuids and text.strip()]
         return self.titles.get("custom-title") or self.titles.get("ai-title") or (own[-1] if own else None)
+
+
+def _mark(text: str) -> bytes:
+    """What stands for a text where only its equals are looked for: whole, they would be a large part of a long file."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_MARK_BYTES).digest()
 
 
 def _blocks(text: str) -> list[Any]:

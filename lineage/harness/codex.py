@@ -5,6 +5,7 @@ events, for half of the items that bear the user's role are scaffolding; everyth
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from lineage.core.capture import Capture, Compacted
 from lineage.core.times import utc_or_none
 from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
+from lineage.harness import gathered
 from lineage.harness.codex_files import COMPRESSED, found, name_of, roots
 from lineage.harness.codex_records import (
     BOOKKEEPING_EVENTS,
@@ -38,7 +40,8 @@ from lineage.harness.codex_records import (
 )
 from lineage.harness.codex_thread import Thread
 from lineage.harness.codex_turns import Turns
-from lineage.harness.jsonl import DAMAGED, records
+from lineage.harness.gathered import Gathered
+from lineage.harness.jsonl import DAMAGED
 from lineage.harness.text import without_injected
 from lineage.harness.values import mapping, string
 
@@ -61,37 +64,40 @@ def read(path: Path, session: str | None = None) -> Capture:
         raise TranscriptError(
             f"the transcript {path} is compressed", hint="unpack it with `zstd -d`, then name the .jsonl file"
         )
-    reader = _Reader()
-    for record in records(path, reader.skipped):
-        reader.add(record)
+    reader, turns = gathered.read(path, _Reader)
     if not reader.known and reader.skipped.keys() & {UNKNOWN, DAMAGED}:
         raise TranscriptError(f"no Codex record in {path}", hint="is it another harness's? name it with `--harness`")
-    capture = reader.capture()
+    capture = reader.capture(turns)
     return capture if capture.title else replace(capture, title=name_of(path, capture.session_id))
 
 
 class _Reader:
     """Collects what the records say, in file order."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: float) -> None:
         self.skipped: Counter[str] = Counter()
         self.known = 0
         self.thread = Thread()
-        self.turns = Turns(self.thread)
+        self.turns = Turns(self.thread, most)
         self.compactions: list[Compacted] = []
-        self.times: list[str] = []
+        self.started_at: str | None = None
+        self.ended_at: str | None = None
         self.at: str | None = None
         self.calls: dict[str, str] = {}
         self.failures: set[str] = set()
         self.prompted = False
 
-    def capture(self) -> Capture:
+    @property
+    def gathered(self) -> Gathered:
+        return self.turns.all
+
+    def capture(self, turns: Sequence[Turn]) -> Capture:
         thread = self.thread
         skipped = self.skipped + Counter({UNCONFIRMED: self.turns.held})
         return Capture(
-            turns=tuple(self.turns.all),
-            started_at=self.times[0] if self.times else None,
-            ended_at=self.times[-1] if self.times else None,
+            turns=turns,
+            started_at=self.started_at,
+            ended_at=self.ended_at,
             session_id=thread.session_id,
             parent_session=thread.parent_session,
             forked_from=thread.forked_from,
@@ -115,7 +121,7 @@ class _Reader:
             return
         self.known += 1
         if self.at:
-            self.times.append(self.at)
+            self.started_at, self.ended_at = self.started_at or self.at, self.at
 
     def _add_wrapped(self, record: dict[str, Any], kind: str, payload: dict[str, Any]) -> bool:
         """A record by its kind; whether it is one of Codex's."""

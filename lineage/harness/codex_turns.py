@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from lineage.core.turns import Turn
 from lineage.harness.codex_thread import Thread
+from lineage.harness.gathered import Gathered
 
 _DIGEST = 24
 
@@ -13,8 +14,8 @@ _DIGEST = 24
 class Turns:
     """Turns in file order, each decided by what stands at or before its record: a longer file only ever adds turns."""
 
-    def __init__(self, thread: Thread) -> None:
-        self.all: list[Turn] = []
+    def __init__(self, thread: Thread, most: float) -> None:
+        self.all = Gathered(most)
         self._thread = thread
         self._used: Counter[str] = Counter()
         self._said: Counter[tuple[bool, str]] = Counter()
@@ -48,7 +49,8 @@ class Turns:
 
     def repeats(self, event: bool, own_id: str, text: str) -> bool:
         """Whether the other kind of record, event or item, has said this already: by id, else by text."""
-        keys = {own_id or text.strip(), text.strip()}
+        said = _short(text.strip())
+        keys = {own_id or said, said}
         twins = [(not event, key) for key in keys if self._said[not event, key]]
         if twins:
             self._said.subtract(twins)
@@ -67,7 +69,17 @@ class Turns:
         if not self._thread.root:
             return None
         said = "\n".join((self._thread.turn_id, turn.role, turn.name, turn.input, turn.text))
-        key = own_id or hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:_DIGEST]
+        key = own_id or _digest(said)[:_DIGEST]
         before = self._used[key]
         self._used[key] += 1
         return f"{self._thread.root}/{key}#{before}" if before else f"{self._thread.root}/{key}"
+
+
+def _short(text: str) -> str:
+    """What stands for a text where only its equals are looked for."""
+    digest = _digest(text)
+    return text if len(text) < len(digest) else digest
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

@@ -4,9 +4,10 @@ What a payload gives inline has this form whatever the harness. (format: Command
 """
 
 import json
+import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from lineage.core.capture import Capture
 from lineage.core.times import utc
 from lineage.core.turns import ROLES, USER, Turn
 from lineage.errors import InvalidInput, TranscriptError
-from lineage.harness.jsonl import read_bytes, records
+from lineage.harness import gathered
+from lineage.harness.gathered import Gathered
+from lineage.harness.jsonl import read_bytes
 from lineage.harness.listing import files
 from lineage.harness.port import Found
 from lineage.harness.text import salient, without_injected
@@ -32,11 +35,10 @@ def read(path: Path, session: str | None = None) -> Capture:
     """
     suffix = path.suffix.lower()
     if suffix == ".jsonl":
-        skipped: Counter[str] = Counter()
-        items = list(records(path, skipped))
-        if (items or skipped) and not any("role" in item for item in items):
+        reader, turns = gathered.read(path, _Reader)
+        if not reader.has_roles and (reader.items or reader.skipped):
             raise TranscriptError(f"no turn in {path}", hint=_HINT)
-        return _capture(items, skipped)
+        return reader.capture(turns)
     text = _text(path)
     if suffix != ".json" or not text:
         return inline(text)
@@ -71,22 +73,52 @@ def inline(value: Any) -> Capture:
     if isinstance(value, str):
         return Capture(turns=tuple(_spoken(value)))
     if isinstance(value, list):
-        return _capture(value, Counter())
+        reader = _Reader(math.inf)
+        for item in value:
+            reader.add(item)
+        return reader.capture(tuple(reader.gathered.taken()))
     raise InvalidInput(f"a transcript is a list of turns or a string, not {type(value).__name__}", hint=_HINT)
 
 
-def _capture(items: list[Any], skipped: Counter[str]) -> Capture:
-    turns = [_turn(item, index) for index, item in enumerate(items)]
-    shown = tuple(turn for turn in turns if turn.text or turn.name)
-    if len(shown) < len(turns):
-        skipped["without text"] += len(turns) - len(shown)
-    times = [turn.at for turn in turns if turn.at]
-    return Capture(
-        turns=shown,
-        started_at=times[0] if times else None,
-        ended_at=times[-1] if times else None,
-        skipped=dict(sorted(skipped.items())),
-    )
+class _Reader:
+    """Collects turns, one item after the other. `wrong` is what is wrong with the first one that is no turn: a file
+    without any role is another harness's, and no turn of its own is."""
+
+    def __init__(self, most: float) -> None:
+        self.skipped: Counter[str] = Counter()
+        self.gathered = Gathered(most)
+        self.items = 0
+        self.has_roles = False
+        self.wrong: InvalidInput | None = None
+        self.started_at: str | None = None
+        self.ended_at: str | None = None
+
+    def add(self, item: Any) -> None:
+        self.has_roles = self.has_roles or (isinstance(item, dict) and "role" in item)
+        try:
+            turn = _turn(item, self.items)
+        except InvalidInput as error:
+            self.wrong = self.wrong or error
+            return
+        finally:
+            self.items += 1
+        if turn.at:
+            self.started_at, self.ended_at = self.started_at or turn.at, turn.at
+        if turn.text or turn.name:
+            self.gathered.append(turn)
+        else:
+            self.skipped["without text"] += 1
+
+    def capture(self, turns: Sequence[Turn]) -> Capture:
+        """What was collected. Raises InvalidInput where an item is no turn."""
+        if self.wrong:
+            raise self.wrong
+        return Capture(
+            turns=turns,
+            started_at=self.started_at,
+            ended_at=self.ended_at,
+            skipped=dict(sorted(self.skipped.items())),
+        )
 
 
 def _turn(item: Any, index: int) -> Turn:

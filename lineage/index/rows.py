@@ -1,7 +1,9 @@
 """From a canonical file to its row: path, hash, kind, identity and what the ledger and the lists show."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from functools import partial
 
 from lineage.core import naming, passages, transcript
 from lineage.core.documents import Artifact, Manifest
@@ -36,7 +38,7 @@ class Row:
     private: int
     visible: int
     stamp: str
-    passages: tuple[Passage, ...]
+    passages: Iterable[Passage]
 
 
 COLUMNS = tuple(field.name for field in fields(Row) if field.name != "passages")
@@ -49,10 +51,15 @@ INSERT = (
 
 def row_of(document: Artifact | Manifest, data: bytes, stamp: str) -> Row:
     """The row of a document that was read as `data`; `stamp` is what the store lists for it."""
+    return row_with(document, hashlib.sha256(data).hexdigest(), stamp)
+
+
+def row_with(document: Artifact | Manifest, sha256: str, stamp: str) -> Row:
+    """`row_of`, by the hash of the data."""
     artifact = document if isinstance(document, Artifact) else None
     return Row(
         source_path=document.path,
-        source_sha256=hashlib.sha256(data).hexdigest(),
+        source_sha256=sha256,
         source_kind=document.kind,
         agent_id=document.agent_id,
         session_id=document.session_id,
@@ -77,13 +84,14 @@ def row_of(document: Artifact | Manifest, data: bytes, stamp: str) -> Row:
     )
 
 
-def _searchable(document: Artifact | Manifest) -> tuple[Passage, ...]:
+def _searchable(document: Artifact | Manifest) -> Iterable[Passage]:
     """What search finds a document by: a transcript's turns without headings, a body without its links. One passage at
     least, for the title and the sentence; none of a manifest."""
     if document.kind == naming.MANIFEST:
         return ()
-    if document.kind == naming.TRANSCRIPT:
-        found = passages.of_turns(transcript.parsed(document.body))
-    else:
-        found = passages.of_text(document.body.partition("\n")[2])
-    return found or (Passage(""),)
+    body = document.body
+    if document.kind != naming.TRANSCRIPT:
+        return passages.of_text(str(body).partition("\n")[2]) or (Passage(""),)
+    if isinstance(body, str):
+        return passages.of_turns(transcript.parsed(body)) or (Passage(""),)
+    return passages.PassagesOf(partial(transcript.turns_in, body))

@@ -7,6 +7,7 @@ tokenizer; characters of scripts without spaces are tokens of their own. (core/s
 
 import sqlite3
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from lineage.core.passages import MOST
@@ -41,7 +42,7 @@ Text = tuple[int, str, str, str, str]
 def texts_of(number: int, row: "Row") -> Iterator[Text]:
     """The rows of an artifact: its title, its sentence and its day go with the first passage."""
     title, sentence = segmented(row.title), f"{segmented(row.memory_sentence)} {_day(row.membership_ts)}"
-    for place, passage in enumerate(row.passages[:MOST]):
+    for place, passage in enumerate(islice(row.passages, MOST)):
         head = ("", "") if place else (title, sentence)
         yield number * MOST + place, *head, segmented(passage.text), _turns(passage)
 

@@ -70,7 +70,7 @@ def _pieces(reach: Reach, path: str) -> list[Piece] | None:
         return None
     reach.session(name.token)
     document = document_at(reach.house, path)
-    return [Piece(name.kind, document.body)] if document else None
+    return [Piece(name.kind, str(document.body))] if document else None
 
 
 def _summaries(reach: Reach) -> Iterator[Listed]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # whoever opens a house imports what it is made of
+    from pathlib import Path
+
     from lineage.canon import Canon
     from lineage.config import Settings
     from lineage.core.sanitizer import Ruleset, Sanitizer
@@ -23,7 +25,8 @@ REFUSED = "refused"
 class House:
     """One workspace, opened. `now` is the canonical UTC time of this run, read once at the top. `own_rules` are the
     redaction rules that the workspace chose, None where it has ours. `model` is the language model that this machine is
-    configured for, `embedding` its embedding model, None without one; `vectors` are there where it has one, or had."""
+    configured for, `embedding` its embedding model, None without one; `vectors` are there where it has one, or had.
+    `scratch` is a folder of this machine for what does not fit into memory, None for the system's own."""
 
     canon: "Canon"
     index: "Index"
@@ -35,6 +38,7 @@ class House:
     model: "Model | None" = None
     vectors: "Vectors | None" = None
     embedding: "Embedding | None" = None
+    scratch: "Path | None" = None
 
     @property
     def rules(self) -> "Ruleset":

@@ -52,7 +52,7 @@ def show(house: House, reference: str, kind: str) -> Shown:
     if document is None:
         raise NotFoundError(f"session {session.session_id} has no {kind}", hint=f"run `lineage show {reference}`")
     house.telemetry.count_access(session.session_token, house.now)
-    return Shown(session, document.path, document.body)
+    return Shown(session, document.path, str(document.body))
 
 
 def show_turns(house: House, reference: str, first: int, last: int) -> Shown:

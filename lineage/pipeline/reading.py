@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from lineage import index
 from lineage.core import naming
-from lineage.core.documents import Artifact, Manifest, parsed, serialized
+from lineage.core.documents import Artifact, Manifest, contents, parsed, serialized
 from lineage.errors import FormatError
 from lineage.pipeline.house import House
-from lineage.store import Blob, Store, read_or_none
+from lineage.store import Blob, MissingError, Store, digest_of, pieces_of, read_or_none
 
 if TYPE_CHECKING:
     from lineage.index import Row
@@ -44,6 +44,8 @@ def row_in(store: Store, path: str) -> "tuple[Row, Artifact | Manifest] | None":
 def row_of_written(house: House, artifact: Artifact) -> "Row | None":
     """The row of an artifact that was written, None where it is gone. It is parsed only where the file holds something
     else by now. Raises FormatError where that is damaged."""
+    if not isinstance(artifact.body, str):
+        return _row_of_long(house, artifact)
     blob = read_or_none(house.canon.store, artifact.path)
     if blob is None:
         return None
@@ -51,6 +53,19 @@ def row_of_written(house: House, artifact: Artifact) -> "Row | None":
         return index.row_of(artifact, blob.data, blob.stamp)
     found = row_at(house, artifact.path)
     return found[0] if found else None
+
+
+def _row_of_long(house: House, artifact: Artifact) -> "Row | None":
+    """`row_of_written`, with the file gone through and never held."""
+    try:
+        with house.canon.store.opened(artifact.path) as found:
+            sha256, stamp = digest_of(found.pieces), found.stamp
+    except MissingError:
+        return None
+    if sha256 == digest_of(pieces_of(contents(artifact))):
+        return index.row_with(artifact, sha256, stamp)
+    other = row_at(house, artifact.path)
+    return other[0] if other else None
 
 
 def _read(store: Store, path: str) -> tuple[Artifact | Manifest, Blob] | None:

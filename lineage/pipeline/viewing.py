@@ -127,7 +127,7 @@ def file_of(house: House, reference: str, kind: str) -> File:
     document = document_at(house, path) if path else None
     if document is None:
         raise NotFoundError(f"session {session.session_id} has no {kind}")
-    return File(session, kind, document.path, document.body)
+    return File(session, kind, document.path, str(document.body))
 
 
 def activity(house: House, agent_id: str | None) -> list[tuple[str, int]]:

@@ -27,7 +27,7 @@ def note_of(artifact: Artifact, data: bytes) -> bytes:
     that a link to a turn leads to its place. `data` is the artifact's file."""
     if artifact.kind != naming.TRANSCRIPT:
         return data
-    siblings = artifact.body.partition("\n")[0]
+    siblings = transcript.links_of(artifact.body)
     token = artifact.identity.token
     notice = f"> Archived: `lineage show {token} --turns A-B` prints what was said in these turns."
     turns = [replace(turn, text="", name="", input="", error=False) for turn in transcript.parsed(artifact.body)]

@@ -11,16 +11,19 @@ from lineage.store.base import (
     Blob,
     BusyError,
     ConflictError,
+    Data,
     Entry,
     ExistsError,
     MissingError,
+    Opened,
     Store,
     StoreAway,
     checked_key,
+    pieces_of,
 )
 from lineage.store.lease import Lease, LeaseLost, LeaseUnneeded, lease
 from lineage.store.local import LocalStore
-from lineage.store.operations import commit, read_or_none, update
+from lineage.store.operations import commit, digest_of, holds, read_or_none, update
 
 if TYPE_CHECKING:
     from lineage.store.memory import MemoryStore
@@ -31,6 +34,7 @@ __all__ = [
     "Blob",
     "BusyError",
     "ConflictError",
+    "Data",
     "Entry",
     "ExistsError",
     "Lease",
@@ -39,11 +43,15 @@ __all__ = [
     "LocalStore",
     "MemoryStore",
     "MissingError",
+    "Opened",
     "Store",
     "StoreAway",
     "checked_key",
     "commit",
+    "digest_of",
+    "holds",
     "lease",
+    "pieces_of",
     "read_or_none",
     "update",
 ]

@@ -1,7 +1,7 @@
 """The store's protocol and its errors. (scale.md: the store protocol)"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
@@ -11,12 +11,24 @@ _KEY_PART = re.compile(r"[^\x00-\x1f\x7f/\\:\ud800-\udfff]+")
 _MOST_BYTES = 255
 
 
+Data = bytes | Iterable[bytes]
+"""What is written: bytes, or the same in pieces, which can be gone through more than once."""
+
+
 class Blob(NamedTuple):
     """What a key holds; `version` is what `replace` compares, `stamp` what `list` shows for the key."""
 
     data: bytes
     version: str
     stamp: str
+
+
+class Opened(NamedTuple):
+    """What a key holds, to be read once: its length in bytes, its stamp as in `Blob`, the bytes in pieces."""
+
+    size: int
+    stamp: str
+    pieces: Iterator[bytes]
 
 
 class Entry(NamedTuple):
@@ -56,8 +68,10 @@ class Store(Protocol):
     Every method raises WorkspaceError where the world fails: no permission, no space, an unusable key.
     """
 
-    def create(self, key: str, data: bytes, *, frozen: bool = False) -> str:
+    def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         """Writes a key that is free; durable on return. `frozen` says that it will never be replaced.
+
+        Data in pieces are written as they come; a store in a bucket joins them first, and so do dictionaries.
 
         Returns the version. Raises ExistsError where the key is taken: of many writers exactly one succeeds.
         """
@@ -65,6 +79,10 @@ class Store(Protocol):
 
     def read(self, key: str) -> Blob:
         """What the key holds, always one whole write. Raises MissingError."""
+        ...
+
+    def opened(self, key: str) -> AbstractContextManager[Opened]:
+        """`read`, piece by piece: one whole write too, whatever becomes of the key meanwhile. Raises MissingError."""
         ...
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
@@ -102,6 +120,16 @@ class Store(Protocol):
     def tidy(self) -> int:
         """Collects what writers that died left behind and nobody will use; how much it was."""
         ...
+
+
+def joined(data: Data) -> bytes:
+    """Data as bytes."""
+    return data if isinstance(data, bytes) else b"".join(data)
+
+
+def pieces_of(data: Data) -> Iterable[bytes]:
+    """Data in pieces: one, where they are bytes."""
+    return (data,) if isinstance(data, bytes) else data
 
 
 def checked_key(key: str) -> str:

@@ -15,11 +15,14 @@ from lineage.store.base import (
     Blob,
     BusyError,
     ConflictError,
+    Data,
     Entry,
     ExistsError,
     MissingError,
+    Opened,
     checked_key,
     checked_prefix,
+    pieces_of,
 )
 from lineage.store.platform import (
     can_rename_open_files,
@@ -34,6 +37,7 @@ from lineage.store.platform import (
 
 TEMP_PREFIX = ".lineage-tmp-"
 _LOCK_SHARDS = 64
+_PIECE = 1 << 20
 _KEY = operator.itemgetter(0)
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
@@ -57,21 +61,27 @@ class LocalStore:
         with _world(str(self.root)):
             return self.root.is_dir()
 
-    def create(self, key: str, data: bytes, *, frozen: bool = False) -> str:
+    def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         path = self._path(key)
-        with _world(key), self._temporary(path, data, frozen=frozen) as temporary:
+        with _world(key), self._temporary(path, data, frozen=frozen) as (temporary, version):
             try:
                 publish_new(temporary, path)
             except FileExistsError as error:
                 raise ExistsError(f"{key} exists already") from error
             finally:
                 sync_directory(path.parent)
-        return _version(data)
+        return version
 
     def read(self, key: str) -> Blob:
         with _world(key):
             data, status = _read(self._path(key), key)
         return Blob(data, _version(data), _stamp(status))
+
+    @contextmanager
+    def opened(self, key: str) -> Iterator[Opened]:
+        with _world(key), _descriptor(self._path(key), key) as (descriptor, status):
+            pieces = iter(lambda: os.read(descriptor, _PIECE), b"")
+            yield Opened(status.st_size, _stamp(status), pieces)
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         path = self._path(key)
@@ -81,10 +91,10 @@ class LocalStore:
                     raise ConflictError(f"{key} was changed by somebody else")
             except MissingError as error:
                 raise ConflictError(f"{key} was removed by somebody else") from error
-            with self._temporary(path, data, frozen=frozen) as temporary:
+            with self._temporary(path, data, frozen=frozen) as (temporary, written):
                 temporary.replace(path)
                 sync_directory(path.parent)
-        return _version(data)
+        return written
 
     def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
         checked_prefix(prefix)
@@ -147,20 +157,21 @@ class LocalStore:
         return folder
 
     @contextmanager
-    def _temporary(self, path: Path, data: bytes, *, frozen: bool) -> Iterator[Path]:
-        """A durable temporary file beside `path`; gone afterwards. Its writer holds a lock on it until then."""
+    def _temporary(self, path: Path, data: Data, *, frozen: bool) -> Iterator[tuple[Path, str]]:
+        """A durable temporary file beside `path` and its version; gone afterwards. Its writer holds a lock on it until
+        then."""
         make_directories(path.parent, 0o700 if self._private else 0o777)
         descriptor, temporary = self._opened_temporary(path.parent)
         try:
             with _kept_held(descriptor):
                 try:
-                    _write_all(descriptor, data)
+                    version = _write_all(descriptor, data)
                     if frozen:
                         os.chmod(temporary, 0o400 if self._private else 0o444)
                     sync(descriptor)
                 finally:
                     os.close(descriptor)
-                yield temporary
+                yield temporary, version
         finally:
             with contextlib.suppress(FileNotFoundError):
                 temporary.unlink()
@@ -215,6 +226,16 @@ def _refuse_link(folder: Path) -> None:
 
 
 def _read(path: Path, key: str) -> tuple[bytes, os.stat_result]:
+    with _descriptor(path, key) as (descriptor, status):
+        parts = []
+        while part := os.read(descriptor, max(status.st_size, 1) + 1):
+            parts.append(part)
+        return b"".join(parts), status
+
+
+@contextmanager
+def _descriptor(path: Path, key: str) -> Iterator[tuple[int, os.stat_result]]:
+    """A regular file, open for reading. Raises MissingError."""
     try:
         descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW | _NO_BLOCK | _BINARY)
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -223,18 +244,20 @@ def _read(path: Path, key: str) -> tuple[bytes, os.stat_result]:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
-        parts = []
-        while part := os.read(descriptor, max(status.st_size, 1) + 1):
-            parts.append(part)
-        return b"".join(parts), status
+        yield descriptor, status
     finally:
         os.close(descriptor)
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+def _write_all(descriptor: int, data: Data) -> str:
+    """Writes all of it; the version of what was written."""
+    digest = hashlib.sha256()
+    for piece in pieces_of(data):
+        digest.update(piece)
+        view = memoryview(piece)
+        while view:
+            view = view[os.write(descriptor, view) :]
+    return digest.hexdigest()
 
 
 def _scan(root: Path, prefix: str) -> list[Entry]:

@@ -4,18 +4,21 @@ import hashlib
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 
 from lineage.store.base import (
     Blob,
     BusyError,
     ConflictError,
+    Data,
     Entry,
     ExistsError,
     MissingError,
+    Opened,
     checked_key,
     checked_prefix,
     is_listed,
+    joined,
 )
 
 
@@ -27,18 +30,23 @@ class MemoryStore:
         self._lock = threading.RLock()
         self._mutexes: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
-    def create(self, key: str, data: bytes, *, frozen: bool = False) -> str:
+    def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         del frozen
         with self._lock:
             if checked_key(key) in self._blobs:
                 raise ExistsError(f"{key} exists already")
-            return self._put(key, data)
+            return self._put(key, joined(data))
 
     def read(self, key: str) -> Blob:
         with self._lock:
             if checked_key(key) not in self._blobs:
                 raise MissingError(f"{key} does not exist")
             return self._blobs[key]
+
+    @contextmanager
+    def opened(self, key: str) -> Iterator[Opened]:
+        blob = self.read(key)
+        yield Opened(len(blob.data), blob.stamp, iter([blob.data]))
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         del frozen

@@ -29,13 +29,16 @@ from lineage.store.base import (
     Blob,
     BusyError,
     ConflictError,
+    Data,
     Entry,
     ExistsError,
     MissingError,
+    Opened,
     StoreAway,
     checked_key,
     checked_prefix,
     is_listed,
+    joined,
 )
 from lineage.store.lease import machine
 from lineage.store.platform import make_directories
@@ -89,15 +92,21 @@ class Bucket:
         """Whether anything lies in the bucket at this place. Raises WorkspaceError where that cannot be told."""
         return bool(self._metas("", enough=lambda meta: is_listed(meta["path"], "")))
 
-    def create(self, key: str, data: bytes, *, frozen: bool = False) -> str:
+    def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
+        """Joins what comes in pieces: no write in parts can be made under a condition."""
         del frozen
         try:
-            return self._put(key, data, "create")
+            return self._put(key, joined(data), "create")
         except _Refused as error:
             raise ExistsError(f"{key} exists already") from error
 
     def read(self, key: str) -> Blob:
         return self._read(key)[0]
+
+    @contextmanager
+    def opened(self, key: str) -> Iterator[Opened]:
+        blob = self.read(key)
+        yield Opened(len(blob.data), blob.stamp, iter([blob.data]))
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         del frozen

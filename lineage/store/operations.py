@@ -1,14 +1,15 @@
 """What is written once, above every engine: commit and update. (scale.md)"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from hashlib import sha256
 
 from lineage.errors import ImmutableError
-from lineage.store.base import Blob, ConflictError, ExistsError, MissingError, Store
+from lineage.store.base import Blob, ConflictError, Data, ExistsError, MissingError, Store
 
 _MOST_ATTEMPTS = 100
 
 
-def commit(store: Store, key: str, data: bytes) -> bool:
+def commit(store: Store, key: str, data: Data) -> bool:
     """Writes an immutable key once. True when written, False when the same bytes lay there already.
 
     Raises ImmutableError where the key holds other bytes. A retried create can meet its own object: bytes are compared.
@@ -16,10 +17,26 @@ def commit(store: Store, key: str, data: bytes) -> bool:
     try:
         store.create(key, data, frozen=True)
     except ExistsError as error:
-        if store.read(key).data != data:
+        if not holds(store, key, data):
             raise ImmutableError(f"{key} exists with other content") from error
         return False
     return True
+
+
+def holds(store: Store, key: str, data: Data) -> bool:
+    """Whether a key holds these very bytes. Raises MissingError."""
+    if isinstance(data, bytes):
+        return store.read(key).data == data
+    with store.opened(key) as found:
+        return digest_of(found.pieces) == digest_of(data)
+
+
+def digest_of(pieces: Iterable[bytes]) -> str:
+    """SHA-256, in hex, of all the pieces together."""
+    digest = sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def update(store: Store, key: str, change: Callable[[bytes | None], bytes | None]) -> bool:

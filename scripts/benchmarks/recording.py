@@ -13,7 +13,7 @@ from lineage.core import naming
 from lineage.core.passages import MOST
 from lineage.pipeline.capture.session_end import session_end
 from lineage.pipeline.house import House
-from lineage.store import Blob, LocalStore
+from lineage.store import Blob, Data, LocalStore, pieces_of
 
 
 @dataclass(slots=True)
@@ -39,9 +39,9 @@ class RecordingStore(LocalStore):
         super().__init__(root, locks=locks, private=private)
         self._log = log
 
-    def create(self, key: str, data: bytes, *, frozen: bool = False) -> str:
+    def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         version = super().create(key, data, frozen=frozen)
-        self._log.steps.append(("write", str(len(data))))
+        self._log.steps.append(("write", str(sum(map(len, pieces_of(data))))))
         return version
 
     def read(self, key: str) -> Blob:

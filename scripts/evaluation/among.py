@@ -126,7 +126,7 @@ def _widen(house: House, texts: Iterator[str], count: int) -> None:
     added = 0
     for batch in batches(_rows(islice(texts, count))):
         house.index.upsert(batch)
-        added += sum(len(row.passages) for row in batch)
+        added += sum(len(tuple(row.passages)) for row in batch)
     if added < count:
         raise SystemExit(f"only {added:,} passages of other text: give a folder with more, or a smaller number")
 

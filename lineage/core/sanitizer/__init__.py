@@ -14,7 +14,7 @@ from lineage.core.sanitizer.report import Finding, Places
 from lineage.core.sanitizer.rule import MARKER, Allowance, Rule, digest_of
 from lineage.core.sanitizer.rules import RULES
 from lineage.core.sanitizer.ruleset import BUILTIN, DROP, MASK, Ruleset, Span, ruleset
-from lineage.core.sanitizer.seams import split_over
+from lineage.core.sanitizer.seams import batches, split_over
 from lineage.core.sanitizer.stream import BLOCK, OVERLAP, Block, blocks
 from lineage.core.sanitizer.view import normalized, normalizing
 
@@ -93,5 +93,5 @@ def redactions_in(text: str) -> int:
 
 __all__ = [
     "BUILTIN", "DROP", "MARKER", "MASK", "RULES", "VERSION", "Allowance", "Finding", "Rule", "Ruleset", "Sanitizer",
-    "digest_of", "normalized", "redactions_in", "ruleset",
+    "batches", "digest_of", "normalized", "redactions_in", "ruleset",
 ]  # fmt: skip

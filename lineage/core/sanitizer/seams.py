@@ -1,16 +1,37 @@
 """Secrets that are split over consecutive texts: the chunks of a tool's output, two messages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
+from typing import TypeVar
 
 from lineage.core.sanitizer.encodings import TOKEN_CHARACTERS, beginning, is_random
 from lineage.core.sanitizer.engine import spans
 from lineage.core.sanitizer.ruleset import Ruleset, Span
+from lineage.core.sanitizer.view import normalized
 
 WINDOW = 200
 """Characters on each side of a seam that are read together."""
 
 _LONGEST_BLOCK = 1 << 15
+
+Item = TypeVar("Item")
+
+
+def batches(items: Iterable[Item], text_of: Callable[[Item], str], size: int) -> Iterator[list[Item]]:
+    """Consecutive items with at least so many characters of text together, cut where no text goes on in the next one:
+    sanitized batch by batch, their texts are what they are when all are sanitized together. Texts that all go on in
+    one another are one batch, however long."""
+    batch: list[Item] = []
+    length, last = 0, ""
+    for item in items:
+        text = text_of(item)
+        if length >= size and not _goes_on(normalized(last), normalized(text)):
+            yield batch
+            batch, length = [], 0
+        batch.append(item)
+        length, last = length + len(text), text
+    if batch:
+        yield batch
 
 
 def split_over(texts: Sequence[str], rules: Ruleset) -> list[list[Span]]:

@@ -105,8 +105,8 @@ def _check_artifact(artifact: Artifact, unknown: list[str]) -> None:
     if one_line(sentence) != sentence or words(sentence) > MAX_WORDS or len(sentence) > _LONGEST_SENTENCE:
         raise FormatError(f"{artifact.path}: 'memory_sentence' is not one sentence", hint=_HINT)
     if artifact.kind == naming.TRANSCRIPT:
-        siblings = artifact.body.partition("\n")[0]
-        if transcript.rendered(siblings, transcript.parsed(artifact.body)) != artifact.body:
+        siblings = transcript.links_of(artifact.body)
+        if transcript.rendered(siblings, transcript.parsed(artifact.body)) != str(artifact.body):
             raise FormatError(f"{artifact.path}: holds something beside its turns", hint=_HINT)
 
 
@@ -159,19 +159,19 @@ def _settled_artifact(
 ) -> Artifact:
     clean = resanitized(artifact, sanitizer) or artifact
     if clean.kind != naming.TRANSCRIPT:
-        body = defused(clean.body)
+        body = defused(str(clean.body))
         defusals[body != clean.body] += 1
         clean = clean if body == clean.body else with_body(clean, body)
     path = delivery.manifest.path
     if clean.manifest_path != path:  # its own was retired where it comes from
-        clean = replace(with_body(clean, clean.body.replace(clean.manifest_path, path, 1)), manifest_path=path)
+        clean = replace(with_body(clean, str(clean.body).replace(clean.manifest_path, path, 1)), manifest_path=path)
     _check_siblings(clean, delivery)
     return replace(clean, private=delivery.private)
 
 
 def _check_siblings(artifact: Artifact, delivery: Delivery) -> None:
     known = {delivery.manifest.path, *(other.path for other in delivery.artifacts)}
-    for target in _SIBLING.findall(artifact.body.partition("\n")[0]):
+    for target in _SIBLING.findall(transcript.links_of(artifact.body)):
         if target not in known:
             raise FormatError(f"{artifact.path}: links to {target[:120]}, which did not come with it", hint=_HINT)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from lineage.core import naming, sentence, transcript
 from lineage.core import summary as summaries
-from lineage.core.body import HASH_SCOPE, body_sha256
+from lineage.core.body import HASH_SCOPE, Body, body_sha256
 from lineage.core.capture import DATA
 from lineage.core.digest import Digest
 from lineage.core.documents import FALLBACK, SENTENCE_VERSION, Artifact, with_body
@@ -50,7 +50,7 @@ def transcript_of(
         sentenced,
         mark,
         started_at=request.started_at or (source.started_at if is_first else turns[0].at),
-        body=transcript.rendered(siblings, turns),
+        body=transcript.body_of(siblings, turns),
     )
 
 
@@ -100,7 +100,7 @@ def _artifact(
     mark: Watermark,
     *,
     started_at: str | None,
-    body: str,
+    body: Body,
 ) -> Artifact:
     identity = request.identity
     return Artifact(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lineage.core import naming, transcript
+from lineage.core.body import pieces_of
 from lineage.core.documents import Artifact, Manifest
 from lineage.core.ledger import is_visible
 from lineage.core.planner import Intent, Seen, Step, plan
@@ -139,7 +140,7 @@ class _Run:
             job.token,
             at=first.captured_at,
             turns=_turns_in(first),
-            redactions=redactions_in(first.body),
+            redactions=sum(map(redactions_in, pieces_of(first.body))),
         )
         if self.learned.dropped:
             self.house.telemetry.count_drops(day(first.captured_at), self.learned.dropped)

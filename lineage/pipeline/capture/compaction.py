@@ -27,7 +27,8 @@ def compaction(house: House, request: Request) -> Outcome:
     """
     if house.canon.tombstones.has(request.token):
         return Outcome(status=REFUSED, session_token=request.token, reason=REMOVED)
-    source = sources.observed(request, house.rules, house.settings, house.canon.tombstones.removed_turns())
+    removed = house.canon.tombstones.removed_turns()
+    source = sources.observed(request, house.rules, house.settings, removed, scratch=house.scratch)
     mark = _mark(source, house.rules.version)
     told = _told(house, request, source, mark)
     with sessions.taken_up(house, request.token) as (session, finished):

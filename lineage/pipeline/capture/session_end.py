@@ -36,7 +36,8 @@ def session_end(house: House, request: Request, capture: Capture | None = None) 
     """
     if house.canon.tombstones.has(request.token):
         return Outcome(status=REFUSED, session_token=request.token, reason=REMOVED)
-    source = sources.observed(request, house.rules, house.settings, house.canon.tombstones.removed_turns(), capture)
+    removed = house.canon.tombstones.removed_turns()
+    source = sources.observed(request, house.rules, house.settings, removed, capture, house.scratch)
     told = _told(house, request, source)
     with sessions.taken_up(house, request.token, source) as (session, finished):
         turns = _new_turns(house, session, request, source)

@@ -1,21 +1,29 @@
 """Observing the source: the harness's transcript, sanitized. From here on there is no raw text. (law 4)"""
 
-from collections.abc import Set
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import chain
+from operator import attrgetter
+from pathlib import Path
 
 from lineage.config import Settings
 from lineage.core import transcript
 from lineage.core.capture import Capture
 from lineage.core.links import one_line
 from lineage.core.request import Request
-from lineage.core.sanitizer import Ruleset, Sanitizer
+from lineage.core.sanitizer import Ruleset, Sanitizer, batches
 from lineage.core.sentence import without_markup
-from lineage.core.turns import USER, Turn, identified, renumbered
+from lineage.core.turns import USER, Turn, identifying, renumbered
 from lineage.errors import InvalidInput
 from lineage.harness import adapter_of, checked_name
 from lineage.store.platform import expanded
 
 _LONGEST_TITLE = 80
+_AT_ONCE = 1 << 20
+"""How much text, in characters, is sanitized in one piece."""
+_MOST_HELD = 1 << 23
+"""How much text, in characters, of a session's turns is held in memory; of more, none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +31,7 @@ class Source:
     """A session as it can be written: turns clipped, sanitized, numbered and identified; `summary` is the text that
     came with the signal. `compactions` are (sanitized summary, turns before it)."""
 
-    turns: tuple[Turn, ...]
+    turns: Sequence[Turn]
     project: str | None
     title: str
     started_at: str | None
@@ -45,18 +53,19 @@ def observed(
     settings: Settings,
     removed: Set[str] = frozenset(),
     capture: Capture | None = None,
+    scratch: Path | None = None,
 ) -> Source:
     """Reads and sanitizes the request's transcript, without the turns whose ids are in `removed`. `capture` is what the
-    transcript holds, where it was read already.
+    transcript holds, where it was read already; `scratch` is the folder for turns that do not fit into memory.
 
-    Raises TranscriptError, InvalidInput and EngineMissing.
+    Raises TranscriptError, InvalidInput, EngineMissing, and WorkspaceError where `scratch` is full.
     """
     sanitizer = Sanitizer(rules)
     _refuse_secret_ids(request, sanitizer)
     capture = capture or _read(request)
-    turns = _turns(capture.turns, sanitizer, settings, request.token)
-    if removed:
-        turns = renumbered(turn for turn in turns if turn.id not in removed)
+    left_out: list[int] = []
+    shown = identifying(_clean(_shown(capture.turns, settings, left_out), sanitizer, settings), request.token)
+    turns = _kept(renumbered(turn for turn in shown if turn.id not in removed) if removed else shown, scratch)
     project = request.project or capture.project
     return Source(
         turns=turns,
@@ -68,7 +77,7 @@ def observed(
         branches=[sanitizer.text(one_line(branch)) for branch in capture.branches],
         summary=sanitizer.optional(request.summary),
         compactions=tuple(
-            (sanitizer.text(c.summary.strip()), _kept(capture.turns[: c.turns_before], settings))
+            (sanitizer.text(c.summary.strip()), c.turns_before - bisect_left(left_out, c.turns_before))
             for c in capture.compactions
             if c.summary
         ),
@@ -91,26 +100,43 @@ def _read(request: Request) -> Capture:
     return Capture(turns=())
 
 
-def _turns(raw: tuple[Turn, ...], sanitizer: Sanitizer, settings: Settings, token: str) -> tuple[Turn, ...]:
+def _shown(raw: Iterable[Turn], settings: Settings, left_out: list[int]) -> Iterator[Turn]:
+    """The turns that the transcript shows at all; the places of the others go to `left_out`."""
+    for place, turn in enumerate(raw):
+        if settings.transcript.thinking or not turn.thinking:
+            yield turn
+        else:
+            left_out.append(place)
+
+
+def _clean(shown: Iterable[Turn], sanitizer: Sanitizer, settings: Settings) -> Iterator[Turn]:
     """Sanitized first, then clipped: a cut must not hide half a secret from the rules. A secret that is split over two
     turns is found too."""
     limits = transcript.Limits(result=settings.transcript.max_result_chars)
-    kept = [turn for turn in raw if settings.transcript.thinking or not turn.thinking]
-    texts = sanitizer.texts([turn.text for turn in kept])
-    clean = (
-        transcript.clipped(
-            replace(turn, text=text, name=sanitizer.text(turn.name), input=sanitizer.text(turn.input)), limits
-        )
-        for turn, text in zip(kept, texts, strict=True)
-    )
-    return identified([turn for turn in clean if turn.text or turn.name], token)
+    for batch in batches(shown, attrgetter("text"), _AT_ONCE):
+        texts = sanitizer.texts([turn.text for turn in batch])
+        for turn, text in zip(batch, texts, strict=True):
+            name, given = sanitizer.text(turn.name), sanitizer.text(turn.input)
+            clean = transcript.clipped(replace(turn, text=text, name=name, input=given), limits)
+            if clean.text or clean.name:
+                yield clean
 
 
-def _kept(turns: tuple[Turn, ...], settings: Settings) -> int:
-    return sum(settings.transcript.thinking or not turn.thinking for turn in turns)
+def _kept(turns: Iterable[Turn], scratch: Path | None) -> Sequence[Turn]:
+    """The turns, to be gone through again and again: held, where they fit into memory."""
+    kept, size = [], 0
+    following = iter(turns)
+    for turn in following:
+        kept.append(turn)
+        size += len(turn.text) + len(turn.input)
+        if size > _MOST_HELD:
+            from lineage.pipeline.capture.spilled import Spilled  # noqa: PLC0415  (few transcripts are that long)
+
+            return Spilled(chain(kept, following), scratch)
+    return tuple(kept)
 
 
-def _title(given: str | None, turns: tuple[Turn, ...], request: Request) -> str:
+def _title(given: str | None, turns: Iterable[Turn], request: Request) -> str:
     """The harness's title, else the beginning of the first request, else harness and id."""
     first = next((turn.text for turn in turns if turn.role == USER and turn.text), "")
     title = one_line(given or "") or without_markup(first) or f"{request.harness} session {request.identity.session_id}"

@@ -47,7 +47,7 @@ class Told:
 
     def of(self, turns: Sequence[Turn]) -> "Told":
         """This, where it is about these very turns."""
-        return self if self.turns == _ids(turns) else NOTHING
+        return self if len(self.turns) == len(turns) and self.turns == _ids(turns) else NOTHING
 
 
 NOTHING = Told()

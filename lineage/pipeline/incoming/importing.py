@@ -245,7 +245,8 @@ def _holds_all_of(house: House, asked: Request, capture: Capture) -> bool:
     session = sessions.observed(house, asked.token)
     if len(session.captures) < 2:
         return False
-    source = sources.observed(asked, house.rules, house.settings, house.canon.tombstones.removed_turns(), capture)
+    removed = house.canon.tombstones.removed_turns()
+    source = sources.observed(asked, house.rules, house.settings, removed, capture, house.scratch)
     paths = (naming.artifact_path(stem, naming.TRANSCRIPT) for stem in session.captures)
     artifacts = filter(None, map(house.canon.artifacts.get, paths))
     held = {turn for artifact in artifacts for turn in transcript.turn_ids(artifact.body)}

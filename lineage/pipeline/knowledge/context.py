@@ -155,7 +155,7 @@ class _Gathering:
             return items
         if not may_reach(GLOBAL, private=summary.private, token=summary.identity.token):
             return []
-        lines = _COMMANDS.sub("", summary.body).splitlines()[1:]
+        lines = _COMMANDS.sub("", str(summary.body)).splitlines()[1:]
         return items + [Item(line) for line in lines if line.strip() and not line.startswith("# ")]
 
     def _relevant(

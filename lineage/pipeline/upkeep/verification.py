@@ -14,6 +14,7 @@ from lineage.core.book_paths import BOOKS, CURATED_PATH
 from lineage.core.documents import Artifact, Claim, Manifest, parsed, unknown_keys
 from lineage.core.ledger import Ledger, entries, head, is_visible, ledger
 from lineage.core.replacement import Replacement, leads
+from lineage.core.transcript import links_of
 from lineage.core.window import Window
 from lineage.errors import FormatError
 from lineage.index import EntryRow, Shelved, owner_of, shelved
@@ -156,7 +157,7 @@ def _links(survey: Survey) -> Iterator[Finding]:
     """The siblings that a file opens with are there; a link to a removed session is no finding."""
     documents: dict[str, Artifact | Manifest] = {**survey.artifacts, **survey.manifests}
     for path, document in documents.items():
-        for target in _SIBLING.findall(document.body.partition("\n")[0]):
+        for target in _SIBLING.findall(links_of(document.body)):
             name = naming.parse_path(target)
             if target not in survey.hashes and not (name and name.token in survey.removed):
                 yield Finding(SHOULD, path, f"links to {target}, which is not there", _RECOVER)

@@ -1,0 +1,48 @@
+"""Sequences that are too long to be held: made again, or read again, whenever somebody goes through them."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TypeVar, overload
+
+Item_co = TypeVar("Item_co", covariant=True)
+
+
+class Lazy(Sequence[Item_co]):
+    """A sequence whose items are made on the way through it; a slice is a view, and holds none either."""
+
+    @abstractmethod
+    def between(self, start: int, stop: int) -> Iterator[Item_co]:
+        """The items from one place up to another, 0 <= `start` <= `stop` <= the length."""
+        ...
+
+    def __iter__(self) -> Iterator[Item_co]:
+        return self.between(0, len(self))
+
+    @overload
+    def __getitem__(self, place: int) -> Item_co: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Item_co]: ...
+    def __getitem__(self, place: int | slice) -> Item_co | Sequence[Item_co]:
+        if isinstance(place, slice):
+            start, stop, step = place.indices(len(self))
+            if step != 1:
+                return tuple(islice(self, start, stop, step)) if step > 0 else tuple(self)[place]
+            return _View(self, start, max(start, stop))
+        at = place + len(self) if place < 0 else place
+        if not 0 <= at < len(self):
+            raise IndexError(f"no item {place} of {len(self)}")
+        return next(self.between(at, at + 1))
+
+
+class _View(Lazy[Item_co]):
+    """A part of another sequence."""
+
+    def __init__(self, whole: Lazy[Item_co], start: int, stop: int) -> None:
+        self._whole, self._start, self._stop = whole, start, stop
+
+    def __len__(self) -> int:
+        return self._stop - self._start
+
+    def between(self, start: int, stop: int) -> Iterator[Item_co]:
+        return self._whole.between(self._start + start, self._start + stop)
