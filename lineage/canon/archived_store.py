@@ -43,7 +43,7 @@ class ArchivedStore:
                 found = stack.enter_context(self.plain.opened(key))
             except MissingError:
                 blob = self.read(key)
-                found = Opened(len(blob.data), blob.stamp, iter([blob.data]))
+                found = Opened(blob.data, blob.stamp, iter([blob.data]))
             yield found
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from lineage.core.documents import Artifact, contents, parsed_as, serialized
+from lineage.canon.loading import loaded
+from lineage.core.documents import Artifact, contents, of_kind, serialized
 from lineage.store import MissingError, Store, commit, holds, read_or_none
 
 
@@ -23,8 +24,8 @@ class Artifacts:
 
     def get(self, path: str) -> Artifact | None:
         """The artifact at a path, None where there is none. Raises FormatError where it breaks its contract."""
-        blob = read_or_none(self.store, path)
-        return parsed_as(Artifact, blob.data, path) if blob else None
+        found = loaded(self.store, path)
+        return of_kind(Artifact, found.document, path) if found else None
 
     def holds(self, artifact: Artifact) -> bool | None:
         """Whether this very content is committed; None where the path is free."""

@@ -6,8 +6,10 @@ canonical UTC strings, paths are relative to the workspace root.
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -31,6 +33,7 @@ _OPTIONAL = ("imported_from",)
 _ITEMS: dict[str, type | UnionType] = {"watermark": int | str | NoneType}
 _WATERMARKS = ([int, str, str], [int, NoneType, str])
 _PIECE = 1 << 16
+_HEAD_PIECES = 4  # a frontmatter has at most 1 MB
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -238,26 +241,66 @@ def parsed(data: bytes, path: str) -> Document:
     The checks: known kind, every key present with its type, canonical times, the body hash, and an identity that
     recomputes to the token in the file's name and in every path that the document links to.
     """
+    with _named(path):
+        return _document(*frontmatter.load(data.decode("utf-8")), path)
+
+
+def parsed_long(pieces: Callable[[], Iterator[bytes]], path: str) -> Document:
+    """`parsed`, of a file that is told in pieces again by each call: an artifact's body isn't held."""
+    with _named(path):
+        head = head_of(pieces()).rpartition(b"\n")[0]
+        meta, rest = frontmatter.load(f"{head.decode('utf-8')}\n")
+        if _CLASS_OF.get(str(meta.get("kind"))) is Artifact:
+            start = len(head) + 1 - len(rest.encode())
+            return _document(meta, LongText(lambda: _lines(pieces(), start)), path)
+    return parsed(b"".join(pieces()), path)
+
+
+def head_of(pieces: Iterator[bytes]) -> bytes:
+    """The beginning of a file that is told in pieces of a megabyte: it holds the frontmatter, if there is any."""
+    return b"".join(islice(pieces, _HEAD_PIECES))
+
+
+def _lines(pieces: Iterable[bytes], start: int) -> Iterator[str]:
+    """What stands behind the first bytes, in pieces of whole lines."""
+    waiting = b""
+    for piece in pieces:
+        known, start = waiting + piece[start:], max(0, start - len(piece))
+        lines, newline, waiting = known.rpartition(b"\n")
+        yield (lines + newline).decode("utf-8")
+    yield waiting.decode("utf-8")
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Errors of format that say which file has them."""
     try:
-        meta, body = frontmatter.load(data.decode("utf-8"))
-        cls = _CLASS_OF.get(str(meta.get("kind")))
-        if cls is None:
-            raise FormatError(f"unknown kind {meta.get('kind')!r}")
-        _check(cls, meta)
-        kept = {key: meta[key] for key in (*keys_of(cls), *_optional(cls)) if key in meta}
-        document: Document = cls(**kept, body=body)
-        _check_place(document, path)
-        _check_links(document)
+        yield
     except UnicodeDecodeError as error:
         raise FormatError(f"{path}: not UTF-8 text") from error
     except FormatError as error:
         raise FormatError(f"{path}: {error.message}", hint=error.hint) from error
+
+
+def _document(meta: dict[str, Any], body: Body, path: str) -> Document:
+    cls = _CLASS_OF.get(str(meta.get("kind")))
+    if cls is None:
+        raise FormatError(f"unknown kind {meta.get('kind')!r}")
+    _check(cls, meta)
+    kept = {key: meta[key] for key in (*keys_of(cls), *_optional(cls)) if key in meta}
+    document: Document = cls(**kept, body=body)
+    _check_place(document, path)
+    _check_links(document)
     return document
 
 
 def parsed_as(cls: type[AnyDocument], data: bytes, path: str) -> AnyDocument:
     """`parsed`, for a place that holds one kind of document only."""
-    document = parsed(data, path)
+    return of_kind(cls, parsed(data, path), path)
+
+
+def of_kind(cls: type[AnyDocument], document: Document, path: str) -> AnyDocument:
+    """The document that lies at a path, where it is of a kind. Raises FormatError where it isn't."""
     if not isinstance(document, cls):
         raise FormatError(f"{path}: holds a {document.kind}, not a {cls.__name__.lower()}")
     return document

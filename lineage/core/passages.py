@@ -1,6 +1,6 @@
 """Passages: what search finds and shows of a long text, some hundred words each. (format: Commands)"""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,21 +21,22 @@ class Passage(NamedTuple):
     last: int = 0
 
 
-def of_turns(turns: "Sequence[Turn]") -> tuple[Passage, ...]:
-    """The passages of a transcript: consecutive turns as far as they fit, and the pieces of one that doesn't."""
+def of_turns(turns: "Sequence[Turn]") -> "Iterable[Passage]":
+    """The passages of a transcript: consecutive turns as far as they fit, and the pieces of one that doesn't. A tuple,
+    or made again each time where the turns aren't held."""
+    if not isinstance(turns, tuple | list):
+        return _PassagesOf(turns)
     said = list(map(_said, turns))
     return tuple(_windows(said, _length(sum(len(text) for _, text in said))))
 
 
-class PassagesOf:
-    """`of_turns` of turns that are not held but told again by each call: made whenever somebody goes through them."""
-
-    def __init__(self, turns: "Callable[[], Iterable[Turn]]") -> None:
+class _PassagesOf:
+    def __init__(self, turns: "Sequence[Turn]") -> None:
         self._turns = turns
 
     def __iter__(self) -> Iterator[Passage]:
-        length = _length(sum(len(text) for _, text in map(_said, self._turns())))
-        return _windows(map(_said, self._turns()), length)
+        length = _length(sum(len(text) for _, text in map(_said, self._turns)))
+        return _windows(map(_said, self._turns), length)
 
 
 def _said(turn: "Turn") -> tuple[int, str]:

@@ -1,7 +1,7 @@
 """Sequences that are too long to be held: made again, or read again, whenever somebody goes through them."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar, overload
 
@@ -46,3 +46,17 @@ class _View(Lazy[Item_co]):
 
     def between(self, start: int, stop: int) -> Iterator[Item_co]:
         return self._whole.between(self._start + start, self._start + stop)
+
+
+class Told(Lazy[Item_co]):
+    """What each call of `again` tells from the beginning, the same every time; gone through once to count it."""
+
+    def __init__(self, again: Callable[[], Iterator[Item_co]]) -> None:
+        self._again = again
+        self._count = sum(1 for _ in again())
+
+    def __len__(self) -> int:
+        return self._count
+
+    def between(self, start: int, stop: int) -> Iterator[Item_co]:
+        return islice(self._again(), start, stop)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from lineage.core.body import Body, LongText, pieces_of
 from lineage.core.fences import fenced, opening
@@ -88,9 +89,14 @@ def _content(turn: Turn) -> str:
     return call + (f"\n\n{fenced(turn.text, info)}" if turn.text else "")
 
 
-def parsed(body: Body) -> tuple[Turn, ...]:
-    """The turns of a rendered body; times have the precision that the headings show (seconds)."""
-    return tuple(turns_in(body))
+def parsed(body: Body) -> Sequence[Turn]:
+    """The turns of a rendered body; times have the precision that the headings show (seconds). They are a tuple, or are
+    read again each time where the body isn't held."""
+    if isinstance(body, str):
+        return tuple(turns_in(body))
+    from lineage.core.sequences import Told  # noqa: PLC0415  (few bodies are that long)
+
+    return Told(partial(turns_in, body))
 
 
 def turns_in(body: Body) -> Iterator[Turn]:
@@ -124,7 +130,7 @@ def turn_ids(body: Body) -> list[str]:
 
 def links_of(body: Body) -> str:
     """The line of links that a body begins with."""
-    return next(iter(pieces_of(body)), "").partition("\n")[0]
+    return next(filter(None, pieces_of(body)), "").partition("\n")[0]
 
 
 def first_number(body: Body) -> int | None:

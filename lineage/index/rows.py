@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from functools import partial
 
 from lineage.core import naming, passages, transcript
 from lineage.core.documents import Artifact, Manifest
@@ -89,9 +88,9 @@ def _searchable(document: Artifact | Manifest) -> Iterable[Passage]:
     least, for the title and the sentence; none of a manifest."""
     if document.kind == naming.MANIFEST:
         return ()
-    body = document.body
-    if document.kind != naming.TRANSCRIPT:
-        return passages.of_text(str(body).partition("\n")[2]) or (Passage(""),)
-    if isinstance(body, str):
-        return passages.of_turns(transcript.parsed(body)) or (Passage(""),)
-    return passages.PassagesOf(partial(transcript.turns_in, body))
+    found: Iterable[Passage]
+    if document.kind == naming.TRANSCRIPT:
+        found = passages.of_turns(transcript.parsed(document.body))
+    else:
+        found = passages.of_text(str(document.body).partition("\n")[2])
+    return found or (Passage(""),)

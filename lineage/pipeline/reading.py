@@ -4,11 +4,12 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from lineage import index
+from lineage.canon.loading import loaded
 from lineage.core import naming
-from lineage.core.documents import Artifact, Manifest, contents, parsed, serialized
+from lineage.core.documents import Artifact, Manifest, contents, serialized
 from lineage.errors import FormatError
 from lineage.pipeline.house import House
-from lineage.store import Blob, MissingError, Store, digest_of, pieces_of, read_or_none
+from lineage.store import MissingError, Store, digest_of, pieces_of, read_or_none
 
 if TYPE_CHECKING:
     from lineage.index import Row
@@ -37,8 +38,8 @@ def row_in(store: Store, path: str) -> "tuple[Row, Artifact | Manifest] | None":
     found = _read(store, path)
     if found is None:
         return None
-    document, blob = found
-    return index.row_of(document, blob.data, blob.stamp), document
+    document, sha256, stamp = found
+    return index.row_with(document, sha256, stamp), document
 
 
 def row_of_written(house: House, artifact: Artifact) -> "Row | None":
@@ -68,14 +69,14 @@ def _row_of_long(house: House, artifact: Artifact) -> "Row | None":
     return other[0] if other else None
 
 
-def _read(store: Store, path: str) -> tuple[Artifact | Manifest, Blob] | None:
-    blob = read_or_none(store, path)
-    if blob is None:
+def _read(store: Store, path: str) -> tuple[Artifact | Manifest, str, str] | None:
+    """What lies at a path, the hash of its file and its stamp."""
+    found = loaded(store, path)
+    if found is None:
         return None
-    document = parsed(blob.data, path)
-    if not isinstance(document, Artifact | Manifest):
-        raise FormatError(f"{path}: holds a {document.kind}")
-    return document, blob
+    if not isinstance(found.document, Artifact | Manifest):
+        raise FormatError(f"{path}: holds a {found.document.kind}")
+    return found.document, found.sha256, found.stamp
 
 
 def named_by(manifest: Manifest) -> list[str]:

@@ -24,9 +24,9 @@ class Blob(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """What a key holds, to be read once: its length in bytes, its stamp as in `Blob`, the bytes in pieces."""
+    """What a key holds, its stamp as in `Blob`: `data` where that is held, `pieces` of it in any case, for once."""
 
-    size: int
+    data: bytes | None
     stamp: str
     pieces: Iterator[bytes]
 
@@ -82,7 +82,8 @@ class Store(Protocol):
         ...
 
     def opened(self, key: str) -> AbstractContextManager[Opened]:
-        """`read`, piece by piece: one whole write too, whatever becomes of the key meanwhile. Raises MissingError."""
+        """`read`, where what is too long to be held is told piece by piece: one whole write too, whatever becomes of
+        the key meanwhile. Raises MissingError."""
         ...
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:

@@ -38,6 +38,8 @@ from lineage.store.platform import (
 TEMP_PREFIX = ".lineage-tmp-"
 _LOCK_SHARDS = 64
 _PIECE = 1 << 20
+MOST_HELD = 1 << 23
+"""Bytes. What is longer is told in pieces to who can take it so."""
 _KEY = operator.itemgetter(0)
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
@@ -80,8 +82,9 @@ class LocalStore:
     @contextmanager
     def opened(self, key: str) -> Iterator[Opened]:
         with _world(key), _descriptor(self._path(key), key) as (descriptor, status):
-            pieces = iter(lambda: os.read(descriptor, _PIECE), b"")
-            yield Opened(status.st_size, _stamp(status), pieces)
+            data = _whole(descriptor, status) if status.st_size <= MOST_HELD else None
+            pieces = iter(lambda: os.read(descriptor, _PIECE), b"") if data is None else iter([data])
+            yield Opened(data, _stamp(status), pieces)
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         path = self._path(key)
@@ -227,10 +230,14 @@ def _refuse_link(folder: Path) -> None:
 
 def _read(path: Path, key: str) -> tuple[bytes, os.stat_result]:
     with _descriptor(path, key) as (descriptor, status):
-        parts = []
-        while part := os.read(descriptor, max(status.st_size, 1) + 1):
-            parts.append(part)
-        return b"".join(parts), status
+        return _whole(descriptor, status), status
+
+
+def _whole(descriptor: int, status: os.stat_result) -> bytes:
+    parts = []
+    while part := os.read(descriptor, max(status.st_size, 1) + 1):
+        parts.append(part)
+    return b"".join(parts)
 
 
 @contextmanager

@@ -106,7 +106,7 @@ class Bucket:
     @contextmanager
     def opened(self, key: str) -> Iterator[Opened]:
         blob = self.read(key)
-        yield Opened(len(blob.data), blob.stamp, iter([blob.data]))
+        yield Opened(blob.data, blob.stamp, iter([blob.data]))
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         del frozen

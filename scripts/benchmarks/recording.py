@@ -2,7 +2,8 @@
 
 import shutil
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from lineage.core import naming
 from lineage.core.passages import MOST
 from lineage.pipeline.capture.session_end import session_end
 from lineage.pipeline.house import House
-from lineage.store import Blob, Data, LocalStore, pieces_of
+from lineage.store import Blob, Data, LocalStore, Opened, pieces_of
 
 
 @dataclass(slots=True)
@@ -48,6 +49,12 @@ class RecordingStore(LocalStore):
         blob = super().read(key)
         self._log.steps.append(("read", str(self.root / key)))
         return blob
+
+    @contextmanager
+    def opened(self, key: str) -> Iterator[Opened]:
+        with super().opened(key) as found:
+            self._log.steps.append(("read", str(self.root / key)))
+            yield found
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         replaced = super().replace(key, data, version, frozen=frozen)

@@ -73,7 +73,7 @@ def _known(house: House, session: Session, source: Source, mark: Watermark) -> A
         artifact = house.canon.artifacts.get(naming.artifact_path(stem, naming.COMPACTION))
         if artifact and artifact.watermark[:2] == mark.as_list()[:2]:
             body = compaction_body(source.summary or "", artifact.title, artifact.manifest_path)
-            if body == artifact.body:
+            if body == str(artifact.body):
                 return artifact
     return None
 

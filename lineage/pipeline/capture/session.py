@@ -201,7 +201,7 @@ def captured_ids(house: House, session: Session) -> list[str]:
     ids: list[str] = []
     for stem in session.captures:
         artifact = house.canon.artifacts.get(naming.artifact_path(stem, naming.TRANSCRIPT))
-        turns = transcript.parsed(artifact.body) if artifact else ()
+        turns = [(turn.number, turn.id) for turn in transcript.turns_in(artifact.body)] if artifact else []
         if turns:
-            ids[turns[0].number - 1 :] = [turn.id for turn in turns]
+            ids[turns[0][0] - 1 :] = [known for _, known in turns]
     return ids

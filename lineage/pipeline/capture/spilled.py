@@ -2,6 +2,7 @@
 
 import marshal
 import tempfile
+import weakref
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
@@ -27,7 +28,8 @@ class Spilled(Lazy[Turn]):
     def __init__(self, turns: Iterable[Turn], folder: Path | None) -> None:
         self._ends = array("Q", [0])
         try:
-            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (it is closed when this is gone)
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (it is open for as long as this is there)
+            weakref.finalize(self, self._file.close)
             for turn in turns:
                 self._ends.append(self._ends[-1] + self._file.write(marshal.dumps(_values(turn))))
             self._file.flush()

@@ -3,17 +3,20 @@
 MUST, else data is lost or leaked; SHOULD, else a rebuild is due. Everything is read; nothing is changed.
 """
 
-import hashlib
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
+from lineage.canon.loading import loaded
 from lineage.core import naming
+from lineage.core.body import Body
 from lineage.core.book_paths import BOOKS, CURATED_PATH
-from lineage.core.documents import Artifact, Claim, Manifest, parsed, unknown_keys
+from lineage.core.documents import Artifact, Claim, Manifest, unknown_keys
 from lineage.core.ledger import Ledger, entries, head, is_visible, ledger
 from lineage.core.replacement import Replacement, leads
+from lineage.core.sanitizer import Sanitizer
 from lineage.core.transcript import links_of
 from lineage.core.window import Window
 from lineage.errors import FormatError
@@ -103,10 +106,10 @@ def _survey_key(house: House, path: str, survey: Survey) -> None:
 
 def _survey_file(house: House, path: str, survey: Survey) -> None:
     try:
-        blob = read_or_none(house.canon.store, path)
-        if blob is None:
+        found = loaded(house.canon.store, path)
+        if found is None:
             return
-        document = parsed(blob.data, path)
+        document = found.document
     except FormatError as error:
         survey.findings.append(_damaged(path, error.message.removeprefix(f"{path}: "), survey))
         return
@@ -114,13 +117,13 @@ def _survey_file(house: House, path: str, survey: Survey) -> None:
         survey.claims[document.session_token] = document.stem
     elif isinstance(document, Artifact):
         survey.artifacts[path] = document
-        survey.hashes[path] = hashlib.sha256(blob.data).hexdigest()
-        for key in unknown_keys(blob.data):
+        survey.hashes[path] = found.sha256
+        for key in unknown_keys(found.head):
             survey.findings.append(Finding(SHOULD, path, f"a key of no artifact: {key!r}", "remove the key"))
     elif isinstance(document, Manifest):
         survey.manifests[path] = document
         survey.records += document.replacements()
-        survey.hashes[path] = hashlib.sha256(blob.data).hexdigest()
+        survey.hashes[path] = found.sha256
 
 
 def _damaged(path: str, what: str, survey: Survey) -> Finding:
@@ -182,9 +185,17 @@ def _sanitized(house: House, survey: Survey) -> Iterator[Finding]:
     sanitizer = house.sanitizer()
     for path, artifact in survey.artifacts.items():
         before = Counter(sanitizer.redactions)
-        sanitizer.text(f"{artifact.title}\n{artifact.memory_sentence}\n{artifact.body}")
+        _sanitize(sanitizer, f"{artifact.title}\n{artifact.memory_sentence}\n", artifact.body)
         for rule in sorted(sanitizer.redactions - before):
             yield Finding(MUST, path, f"holds what the rule {rule!r} redacts", _RESANITIZE)
+
+
+def _sanitize(sanitizer: Sanitizer, head: str, body: Body) -> None:
+    """The findings go into the sanitizer's counts; nothing else is kept."""
+    if isinstance(body, str):
+        sanitizer.text(head + body)
+    else:
+        deque(sanitizer.stream(chain([head], body.pieces())), maxlen=0)
 
 
 def _replaced(survey: Survey) -> Iterator[Finding]:

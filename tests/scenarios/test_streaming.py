@@ -1,0 +1,175 @@
+"""A session of any length: what is streamed is, byte for byte, what it is when all of it is held; and memory is bounded.
+
+What each guard rests on:
+- the same files and rows: `body_of`, `_Pieces`, `_normalized_parts`, `batches`, `_turns_in`, `Spilled`.
+- a file that shrinks while it is read: the count in `_ReadAgain`.
+- a file that is replaced while it is read: the stamp in `loaded`.
+- nothing left behind: the scratch file has no name.
+"""
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lineage.core.body import LongText
+from lineage.core.transcript import parsed
+from lineage.errors import TranscriptError
+from lineage.harness import adapter_of
+from lineage.index import SqliteIndex
+from lineage.pipeline.house import House
+from lineage.pipeline.upkeep.reindexing import reindex
+from lineage.pipeline.upkeep.verification import verify
+from lineage.store import ConflictError
+from tests.support.houses import contents, end, house_at
+from tests.support.streams import held
+
+BOUND = 200
+TOKEN = "AKIA" + "QWERTYUIOPASDFGH"
+SIZES = st.integers(0, 20) | st.integers(BOUND - 3, BOUND + 3) | st.integers(390, 460)
+WORDS = st.sampled_from(("parser ", "line\n", "  \n", "\t", "~~~\n", "é ", "key AKIA" + "QWERTYUIOPASDFGH ", "## 1 · user"))
+TEXTS = st.tuples(WORDS, SIZES).map(lambda drawn: (drawn[0] * (drawn[1] // len(drawn[0]) + 1))[: drawn[1]])
+TURNS = st.lists(st.tuples(st.sampled_from(("user", "assistant", "tool")), TEXTS | st.sampled_from(("", TOKEN[:9], TOKEN[9:]))))
+
+
+def written(folder: Path, turns: Sequence[tuple[str, str]], *, start: int = 0) -> Path:
+    path = folder / "session.jsonl"
+    with path.open("a", encoding="utf-8") as file:
+        for number, (role, text) in enumerate(turns, start):
+            at = f"2026-11-20T10:{number % 60:02d}:00Z"
+            file.write(json.dumps({"role": role, "text": text, "at": at, "id": f"r{number}", "name": "x"}) + "\n")
+    return path
+
+
+@contextmanager
+def workspace(folder: Path) -> Iterator[House]:
+    (folder / "workspace").mkdir()
+    with house_at(folder / "workspace") as house:
+        yield house
+
+
+def rows(house: House) -> list[tuple[Any, ...]]:
+    """Every row and passage of the index, but for stamps."""
+    assert isinstance(house.index, SqliteIndex)
+    import sqlite3
+
+    with closing(sqlite3.connect(house.index.path)) as database:
+        shown = "source_path, source_sha256, content_sha256, title, memory_sentence"
+        return [
+            *database.execute(f"select {shown} from artifacts order by source_path"),
+            *database.execute("select title, sentence, body, turns from search order by title, sentence, turns, body"),
+        ]
+
+
+def told(turns: Sequence[tuple[str, str]], more: Sequence[tuple[str, str]]) -> list[Any]:
+    """What two ends of a session leave behind, and what verify and a reindex say of it."""
+    with TemporaryDirectory() as name, workspace(Path(name)) as house:
+        path = written(Path(name), turns)
+        done = [end(house, transcript_path=str(path)).as_json()]
+        written(Path(name), more, start=len(turns))
+        done += [end(house, transcript_path=str(path)).as_json() for _ in range(2)]
+        found, before = verify(house), rows(house)
+        assert not list((Path(name) / "workspace").rglob("*tmp*"))
+        house.index.reset()
+        reindex(house, confirmed=True)
+        return [done, contents(house.canon.store), before, rows(house), found]
+
+
+@settings(max_examples=25)
+@given(TURNS, TURNS)
+def test_what_is_streamed_is_what_it_is_when_it_is_held(
+    turns: list[tuple[str, str]], more: list[tuple[str, str]]
+) -> None:
+    expected = told(turns, more)
+    with held(BOUND):
+        assert told(turns, more) == expected
+
+
+def test_a_long_artifact_is_not_held(tmp_path: Path) -> None:
+    with held(BOUND), workspace(tmp_path) as house:
+        outcome = end(house, transcript_path=str(written(tmp_path, [("user", "parser " * 50)] * 9)))
+        artifact = house.canon.artifacts.get(outcome.transcript_path or "")
+        assert artifact
+        assert isinstance(artifact.body, LongText)
+        assert [turn.number for turn in parsed(artifact.body)[-2:]] == [8, 9]
+
+
+def test_an_artifact_that_is_replaced_while_it_is_read_is_a_conflict(tmp_path: Path) -> None:
+    with held(BOUND), workspace(tmp_path) as house:
+        outcome = end(house, transcript_path=str(written(tmp_path, [("user", "parser " * 50)] * 9)))
+        artifact = house.canon.artifacts.get(outcome.transcript_path or "")
+        assert artifact
+        blob = house.canon.store.read(artifact.path)
+        house.canon.store.replace(artifact.path, blob.data + b"\n", blob.version)
+        with pytest.raises(ConflictError):
+            str(artifact.body)
+
+
+def test_a_transcript_that_shrinks_while_it_is_read_is_an_error(tmp_path: Path) -> None:
+    path = written(tmp_path, [("user", "parser " * 50)] * 9)
+    with held(BOUND):
+        turns = adapter_of("generic").read(path).turns
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        with pytest.raises(TranscriptError):
+            list(turns)
+
+
+def test_what_a_transcript_gets_while_it_is_read_is_for_the_next_time(tmp_path: Path) -> None:
+    path = written(tmp_path, [("user", "parser " * 50)] * 9)
+    with held(BOUND):
+        turns = adapter_of("generic").read(path).turns
+        written(tmp_path, [("user", "later")], start=9)
+        assert (len(list(turns)), len(turns)) == (9, 9)
+
+
+MEASURED = """
+import sys, tracemalloc
+from pathlib import Path
+from tests.support.houses import end, house_at
+with house_at(Path(sys.argv[1])) as house:
+    end(house, "warm")
+    tracemalloc.start()
+    end(house, transcript_path=sys.argv[2], harness="claude-code")
+print(tracemalloc.get_traced_memory()[1])
+"""
+
+
+def peak(folder: Path, megabytes: int) -> int:
+    """The most memory that Python's objects take while a session of that size ends."""
+    folder.mkdir()
+    path, dice = folder / "session.jsonl", random.Random(megabytes)
+    words = ["".join(dice.choices("abcdefghij", k=dice.randrange(2, 9))) for _ in range(500)]
+    with path.open("w", encoding="utf-8") as file:
+        number = 0
+        while file.tell() < megabytes * 1_000_000:
+            number += 1
+            role = ("user", "assistant")[number % 2]
+            record = {
+                "type": role,
+                "uuid": f"00000000-0000-4000-8000-{number:012d}",
+                "sessionId": "s-1",
+                "timestamp": f"2026-11-20T10:{number // 60 % 60:02d}:{number % 60:02d}.000Z",
+                "message": {"role": role, "content": " ".join(dice.choices(words, k=250)) + "."},
+            }
+            file.write(json.dumps(record) + "\n")
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", MEASURED, str(folder / "workspace"), str(path)]
+    (folder / "workspace").mkdir()
+    return int(subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout)
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_text_of_a_session(tmp_path: Path) -> None:
+    """What grows is what is known of each record: well below a sixth of it, where holding it once is all of it."""
+    small, large = peak(tmp_path / "small", 12), peak(tmp_path / "large", 36)
+    assert small < 60_000_000
+    assert large - small < 24_000_000 / 6
