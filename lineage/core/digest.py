@@ -1,17 +1,19 @@
 """What happened in a run of turns, condensed: the material of summaries and fallback sentences."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """All texts are one-line or paragraph strings out of sanitized turns; tuples are in order of appearance.
+    """All texts are one-line or paragraph strings out of sanitized turns; tuples are in order of appearance,
+    and so are `requests`, which are told again each time where the turns aren't held.
 
     `ending` says who had the last word: `reply`, `request`, `call` (a tool call without an answer) or `result`.
     """
 
     turns: int = 0
-    requests: tuple[str, ...] = ()
+    requests: Sequence[str] = ()
     replies: int = 0
     last_reply: str = ""
     edited: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import TypeVar, overload
 
@@ -49,14 +50,20 @@ class _View(Lazy[Item_co]):
 
 
 class Told(Lazy[Item_co]):
-    """What each call of `again` tells from the beginning, the same every time; gone through once to count it."""
+    """What each call of `again` tells from the beginning, the same every time; gone through to count it, if need be."""
 
     def __init__(self, again: Callable[[], Iterator[Item_co]]) -> None:
         self._again = again
-        self._count = sum(1 for _ in again())
+
+    def __iter__(self) -> Iterator[Item_co]:
+        return self._again()
 
     def __len__(self) -> int:
         return self._count
+
+    @cached_property
+    def _count(self) -> int:
+        return sum(1 for _ in self._again())
 
     def between(self, start: int, stop: int) -> Iterator[Item_co]:
         return islice(self._again(), start, stop)

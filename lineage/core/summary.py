@@ -1,7 +1,7 @@
 """The summary's and the compaction's body. (format: Bodies)"""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from lineage.core.digest import Digest
 from lineage.core.fences import defused
@@ -42,13 +42,12 @@ def compaction(siblings: str, title: str, text: str) -> str:
     return f"{siblings}\n\n# {escaped(title)}\n\n{defused(text.strip(chr(10)))}\n"
 
 
-def _section(heading: str, items: Iterable[str], *, quote: bool = False, code: bool = False) -> str:
-    lines = list(items)
-    if not lines:
+def _section(heading: str, items: Sequence[str], *, quote: bool = False, code: bool = False) -> str:
+    if not items:
         return ""
-    shown = [_item(line, quote=quote, code=code) for line in lines[:_MOST]]
-    if len(lines) > _MOST:
-        shown.append(f"- … and {len(lines) - _MOST} more, in the transcript")
+    shown = [_item(line, quote=quote, code=code) for line in items[:_MOST]]
+    if len(items) > _MOST:
+        shown.append(f"- … and {len(items) - _MOST} more, in the transcript")
     return f"## {heading}\n\n" + "\n".join(shown)
 
 

@@ -3,7 +3,8 @@ can be made again from its transcript after a crash."""
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import partial
 
 from lineage.core.digest import Digest
 from lineage.core.links import one_line
@@ -55,7 +56,7 @@ def gathered(turns: Sequence[Turn]) -> tuple[Digest, list[Candidate]]:
     repeated = {candidate.text for candidate in found if candidate.tool}
     happened = Digest(
         turns=len(turns),
-        requests=tuple(seen.requests),
+        requests=_requests(turns),
         replies=seen.replies,
         last_reply=_beginning(seen.last_reply[0][1]) if echoes == [""] else "",
         edited=tuple(seen.inputs[_EDITS]),
@@ -72,11 +73,23 @@ def gathered(turns: Sequence[Turn]) -> tuple[Digest, list[Candidate]]:
     return happened, found
 
 
+def _requests(turns: Sequence[Turn]) -> Sequence[str]:
+    """What the user said; told again each time where the turns aren't held either."""
+    if isinstance(turns, tuple | list):
+        return tuple(_asked(turns))
+    from lineage.core.sequences import Told  # noqa: PLC0415  (few sessions are that long)
+
+    return Told(partial(_asked, turns))
+
+
+def _asked(turns: Iterable[Turn]) -> Iterator[str]:
+    return (one_line(turn.text) for turn in turns if turn.role == USER and turn.text)
+
+
 class _Seen:
     """What is counted and gathered on one way through the turns: they need not all be held."""
 
     def __init__(self) -> None:
-        self.requests: list[str] = []
         self.replies = self.errors = 0
         self.last_reply: list[tuple[int, str]] = []
         self.inputs: dict[frozenset[str], dict[str, None]] = {names: {} for names in (_EDITS, _READS, _RUNS)}
@@ -86,8 +99,6 @@ class _Seen:
 
     def add(self, position: int, turn: Turn) -> None:
         self.errors += turn.error
-        if turn.role == USER and turn.text:
-            self.requests.append(one_line(turn.text))
         if turn.role == ASSISTANT and turn.name:
             self.used[turn.name] += 1
         if turn.name and turn.role in (ASSISTANT, TOOL) and turn.input:

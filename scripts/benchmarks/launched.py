@@ -19,7 +19,7 @@ class SanitizerClock:
 
         self.seconds = 0.0
         self._class: Any = Sanitizer
-        self._originals = {name: getattr(Sanitizer, name) for name in ("__init__", "text", "texts")}
+        self._originals = {name: getattr(Sanitizer, name) for name in ("__init__", "text", "_together")}
 
     def __enter__(self) -> "SanitizerClock":
         for name, original in self._originals.items():

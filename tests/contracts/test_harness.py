@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from lineage.core.turns import ROLES, identified
 from lineage.errors import LineageError, TranscriptError
 from lineage.harness import ADAPTERS, Found, adapter_of
 from tests.support.houses import end, memory_house
+from tests.support.streams import held
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -288,3 +289,13 @@ def replace_somewhere(value: Any, data: st.DataObject) -> None:
         replace_somewhere(value[key], data)
     else:
         value[key] = data.draw(JSON)
+
+
+@each_file
+def test_turns_that_are_not_held_are_the_same(case: Case) -> None:
+    """Fails where a reader's answer depends on turns that it has found before."""
+    expected = case.open(case.sample)
+    with held(1):
+        found = case.open(case.sample)
+        assert replace(found, turns=tuple(found.turns)) == expected
+        assert (len(found.turns), found.turns[-1]) == (len(expected.turns), expected.turns[-1])

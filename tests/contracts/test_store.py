@@ -80,6 +80,34 @@ def test_what_was_created_is_read_back_byte_for_byte(store: Store, data: bytes) 
     assert (blob.data, blob.version) == (data, version)
 
 
+@pytest.mark.parametrize("pieces", [[], [b""], [b"one", b"", b"two"], [b"x" * 3_000_000] * 3], ids=len)
+def test_what_comes_in_pieces_is_what_it_is_at_once(store: Store, pieces: list[bytes]) -> None:
+    version = store.create(KEY, pieces)
+    blob = store.read(KEY)
+    assert (blob.data, blob.version) == (b"".join(pieces), version)
+    with store.opened(KEY) as found:
+        assert found.data in (None, blob.data)
+        assert (b"".join(found.pieces), found.stamp) == (blob.data, blob.stamp)
+
+
+def test_what_is_opened_is_one_whole_write(store: Store) -> None:
+    """Fails where a piece is read by the key again."""
+    first = store.create(KEY, [b"1" * 5_000_000, b"1" * 5_000_000])
+    with store.opened(KEY) as found:
+        store.replace(KEY, b"2", first)
+        assert b"".join(found.pieces) == b"1" * 10_000_000
+    with pytest.raises(MissingError, match=r"memory/b\.md"), store.opened("memory/b.md"):
+        pass
+
+
+def test_pieces_are_committed_once(store: Store) -> None:
+    assert commit(store, KEY, [b"one", b"two"])
+    assert not commit(store, KEY, [b"o", b"netwo"])
+    assert not commit(store, KEY, b"onetwo")
+    with pytest.raises(ImmutableError):
+        commit(store, KEY, [b"onetw"])
+
+
 @pytest.mark.parametrize("frozen", [False, True])
 def test_a_taken_key_is_not_created_again(store: Store, frozen: bool) -> None:
     store.create(KEY, b"first", frozen=frozen)

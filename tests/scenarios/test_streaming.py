@@ -1,4 +1,4 @@
-"""A session of any length: what is streamed is, byte for byte, what it is when all of it is held; and memory is bounded.
+"""A session of any length: streamed, it is byte for byte what it is when all of it is held; and memory is bounded.
 
 What each guard rests on:
 - the same files and rows: `body_of`, `_Pieces`, `_normalized_parts`, `batches`, `_turns_in`, `Spilled`.
@@ -36,9 +36,13 @@ from tests.support.streams import held
 BOUND = 200
 TOKEN = "AKIA" + "QWERTYUIOPASDFGH"
 SIZES = st.integers(0, 20) | st.integers(BOUND - 3, BOUND + 3) | st.integers(390, 460)
-WORDS = st.sampled_from(("parser ", "line\n", "  \n", "\t", "~~~\n", "é ", "key AKIA" + "QWERTYUIOPASDFGH ", "## 1 · user"))
+WORDS = st.sampled_from(
+    ("parser ", "line\n", "  \n", "\t", "~~~\n", "é ", "key AKIA" + "QWERTYUIOPASDFGH ", "## 1 · user")
+)
 TEXTS = st.tuples(WORDS, SIZES).map(lambda drawn: (drawn[0] * (drawn[1] // len(drawn[0]) + 1))[: drawn[1]])
-TURNS = st.lists(st.tuples(st.sampled_from(("user", "assistant", "tool")), TEXTS | st.sampled_from(("", TOKEN[:9], TOKEN[9:]))))
+TURNS = st.lists(
+    st.tuples(st.sampled_from(("user", "assistant", "tool")), TEXTS | st.sampled_from(("", TOKEN[:9], TOKEN[9:])))
+)
 
 
 def written(folder: Path, turns: Sequence[tuple[str, str]], *, start: int = 0) -> Path:

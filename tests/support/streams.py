@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from lineage.core import transcript
+from lineage.core.sanitizer import seams
 from lineage.harness import gathered
 from lineage.pipeline.capture import source
 from lineage.store import local
@@ -18,7 +19,7 @@ def held(most: int) -> Iterator[None]:
         for module, bound in (
             (gathered, "MOST_CHARS"),
             (source, "_MOST_HELD"),
-            (source, "_AT_ONCE"),
+            (seams, "BATCH"),
             (transcript, "_AT_ONCE"),
             (local, "MOST_HELD"),
         ):

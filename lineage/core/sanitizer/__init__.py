@@ -45,11 +45,23 @@ class Sanitizer:
 
     def texts(self, texts: Sequence[str]) -> list[str]:
         """Consecutive texts, each without secrets, nor any part of one that begins in one text and ends in another."""
-        clean = [normalized(text) for text in texts]
-        return [
-            self._redacted(text, spans(text, self.rules, known))
-            for text, known in zip(clean, split_over(clean, self.rules), strict=True)
-        ]
+        return list(self.consecutive(texts))
+
+    def consecutive(self, texts: Iterable[str]) -> Iterator[str]:
+        """`texts`, of as many as there are: as many as it pays to look through together are held."""
+        begun: list[Span] = []
+        for batch, goes_on in batches(map(normalized, texts)):
+            clean, begun = self._together(batch, begun, goes_on)
+            yield from clean
+
+    def _together(self, texts: Sequence[str], begun: Sequence[Span], goes_on: bool) -> tuple[list[str], list[Span]]:
+        """Normalized texts without secrets. `begun` is what is known of the first one; where it `goes_on`, the last one
+        is not among them, and what is known of it is told."""
+        known = split_over(texts, self.rules)
+        known[0] += begun
+        rest = known.pop() if goes_on else []
+        clean = (self._redacted(text, spans(text, self.rules, own)) for text, own in zip(texts, known, strict=False))
+        return list(clean), rest
 
     def stream(self, chunks: Iterable[str], block: int = BLOCK, overlap: int = OVERLAP) -> Iterator[str]:
         """A text that comes in chunks, in bounded memory. The same as `text` of the whole for every secret that is,
@@ -93,5 +105,5 @@ def redactions_in(text: str) -> int:
 
 __all__ = [
     "BUILTIN", "DROP", "MARKER", "MASK", "RULES", "VERSION", "Allowance", "Finding", "Rule", "Ruleset", "Sanitizer",
-    "batches", "digest_of", "normalized", "redactions_in", "ruleset",
+    "digest_of", "normalized", "redactions_in", "ruleset",
 ]  # fmt: skip

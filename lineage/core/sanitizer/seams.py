@@ -1,37 +1,48 @@
 """Secrets that are split over consecutive texts: the chunks of a tool's output, two messages."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import TypeVar
 
 from lineage.core.sanitizer.encodings import TOKEN_CHARACTERS, beginning, is_random
 from lineage.core.sanitizer.engine import spans
 from lineage.core.sanitizer.ruleset import Ruleset, Span
-from lineage.core.sanitizer.view import normalized
 
 WINDOW = 200
 """Characters on each side of a seam that are read together."""
 
+BATCH = 1 << 20
+"""Characters of text that are looked through together at least, where there are as many."""
+
 _LONGEST_BLOCK = 1 << 15
 
-Item = TypeVar("Item")
 
-
-def batches(items: Iterable[Item], text_of: Callable[[Item], str], size: int) -> Iterator[list[Item]]:
-    """Consecutive items with at least so many characters of text together, cut where no text goes on in the next one:
-    sanitized batch by batch, their texts are what they are when all are sanitized together. Texts that all go on in
-    one another are one batch, however long."""
-    batch: list[Item] = []
-    length, last = 0, ""
-    for item in items:
-        text = text_of(item)
-        if length >= size and not _goes_on(normalized(last), normalized(text)):
-            yield batch
-            batch, length = [], 0
-        batch.append(item)
-        length, last = length + len(text), text
+def batches(texts: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
+    """Consecutive normalized texts, as many as it pays to look through together, apart from all others; and whether the
+    last one is the first of the next batch too, for something may begin or end in it."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        if size >= BATCH and not _goes_on(batch[-1], text):
+            yield batch, False
+            batch, size = [], 0
+        elif size >= BATCH and len(batch) > 1 and _parts(batch):
+            yield batch, True
+            batch, size = batch[-1:], len(batch[-1])
+        batch.append(text)
+        size += len(text)
     if batch:
-        yield batch
+        yield batch, False
+
+
+def _parts(batch: Sequence[str]) -> bool:
+    """Whether what is read together around the last text's beginning is apart from what is around its end."""
+    if len(batch[-1]) <= 2 * WINDOW:
+        return False
+    looked_at, number = "", len(batch)
+    while number and len(looked_at) < len(batch[-1]) + _LONGEST_BLOCK:
+        number -= 1
+        looked_at = batch[number] + looked_at
+    return "-----BEGIN " not in looked_at
 
 
 def split_over(texts: Sequence[str], rules: Ruleset) -> list[list[Span]]:

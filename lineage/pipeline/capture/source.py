@@ -3,8 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import chain
-from operator import attrgetter
+from itertools import chain, tee
 from pathlib import Path
 
 from lineage.config import Settings
@@ -12,7 +11,7 @@ from lineage.core import transcript
 from lineage.core.capture import Capture
 from lineage.core.links import one_line
 from lineage.core.request import Request
-from lineage.core.sanitizer import Ruleset, Sanitizer, batches
+from lineage.core.sanitizer import Ruleset, Sanitizer
 from lineage.core.sentence import without_markup
 from lineage.core.turns import USER, Turn, identifying, renumbered
 from lineage.errors import InvalidInput
@@ -20,8 +19,6 @@ from lineage.harness import adapter_of, checked_name
 from lineage.store.platform import expanded
 
 _LONGEST_TITLE = 80
-_AT_ONCE = 1 << 20
-"""How much text, in characters, is sanitized in one piece."""
 _MOST_HELD = 1 << 23
 """How much text, in characters, of a session's turns is held in memory; of more, none."""
 
@@ -113,13 +110,12 @@ def _clean(shown: Iterable[Turn], sanitizer: Sanitizer, settings: Settings) -> I
     """Sanitized first, then clipped: a cut must not hide half a secret from the rules. A secret that is split over two
     turns is found too."""
     limits = transcript.Limits(result=settings.transcript.max_result_chars)
-    for batch in batches(shown, attrgetter("text"), _AT_ONCE):
-        texts = sanitizer.texts([turn.text for turn in batch])
-        for turn, text in zip(batch, texts, strict=True):
-            name, given = sanitizer.text(turn.name), sanitizer.text(turn.input)
-            clean = transcript.clipped(replace(turn, text=text, name=name, input=given), limits)
-            if clean.text or clean.name:
-                yield clean
+    turns, ahead = tee(shown)
+    for turn, text in zip(turns, sanitizer.consecutive(turn.text for turn in ahead), strict=True):
+        name, given = sanitizer.text(turn.name), sanitizer.text(turn.input)
+        clean = transcript.clipped(replace(turn, text=text, name=name, input=given), limits)
+        if clean.text or clean.name:
+            yield clean
 
 
 def _kept(turns: Iterable[Turn], scratch: Path | None) -> Sequence[Turn]:

@@ -2,6 +2,7 @@
 breach raises FormatError and names the file."""
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,7 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core import documents, frontmatter, naming
-from lineage.core.documents import Artifact, Claim, Document, Manifest, keys_of, parsed, parsed_as, serialized
+from lineage.core.body import LongText
+from lineage.core.documents import (
+    Artifact,
+    Claim,
+    Document,
+    Manifest,
+    contents,
+    keys_of,
+    parsed,
+    parsed_as,
+    parsed_long,
+    serialized,
+)
 from lineage.errors import FormatError
 from tests.support.materials import LATER_STEM, SESSION, STEM, artifact, manifest, texts, tombstone, well_formed
 
@@ -218,3 +231,44 @@ def test_another_body_comes_with_its_hash() -> None:
     changed = documents.with_body(artifact(), "other\n")
     assert parsed(serialized(changed), changed.path) == changed
     assert changed.content_sha256 != artifact().content_sha256
+
+
+def in_pieces(data: bytes, size: int) -> Iterator[bytes]:
+    """A file as a store tells it; the frontmatter is in the first pieces, as it is in those of a megabyte."""
+    yield data[:2000]
+    yield from (data[start : start + size] for start in range(2000, len(data), size))
+
+
+@given(well_formed(), st.integers(1, 70), st.integers(0, 3))
+def test_what_is_not_held_is_written_and_read_as_what_is(text: str, size: int, empty_lines: int) -> None:
+    """Fails where a piece may end inside a line or a character, or where the frontmatter's length is not that of its
+    bytes."""
+    body = "\n".join([text] * 4) + "\n" * empty_lines
+    whole = artifact(body=body, title=text)
+    long = dataclasses.replace(whole, body=LongText(lambda: body.splitlines(keepends=True)))
+    data = serialized(whole)
+    assert b"".join(contents(long)) == serialized(long) == data  # type: ignore[arg-type]
+    found = parsed_long(lambda: in_pieces(data, size), whole.path)
+    assert isinstance(found.body, LongText)
+    assert all(piece.endswith("\n") for piece in list(found.body.pieces())[:-1] if piece)
+    assert dataclasses.replace(found, body=str(found.body)) == parsed(data, whole.path)  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("damage", [b"more\n", b"\xff\n", b" \xc3"])
+def test_damage_anywhere_in_what_is_not_held_is_found(damage: bytes) -> None:
+    data = serialized(artifact(body="line\n" * 2000)) + damage
+    with pytest.raises(FormatError, match=artifact().path):
+        parsed_long(lambda: in_pieces(data, 100), artifact().path)
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_a_document_of_every_kind_is_read_in_pieces(kind: str) -> None:
+    document = DOCUMENTS[kind]
+    found = parsed_long(lambda: in_pieces(serialized(document), 100), document.path)
+    assert serialized(found) == serialized(document)
+
+
+@pytest.mark.parametrize("data", [b"", b"text\n", b"\xff\xfe\x00", b"---\n---\n", b"---\nkind: [x]\n---\n"])
+def test_another_file_that_is_not_held_is_refused(data: bytes) -> None:
+    with pytest.raises(FormatError, match=artifact().path):
+        parsed_long(lambda: in_pieces(data, 100), artifact().path)

@@ -1,13 +1,17 @@
 """The transcript's body: what is written is read back, whatever the turns say."""
 
 from dataclasses import replace
+from itertools import groupby
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineage.core import transcript
+from lineage.core.body import LongText
 from lineage.core.sanitizer import Sanitizer
-from lineage.core.transcript import Limits, clipped, parsed, rendered, turn_ids
+from lineage.core.transcript import Limits, clipped, first_number, links_of, parsed, rendered, turn_ids
 from lineage.core.turns import ASSISTANT, ROLES, TOOL, USER, Turn, identified
 from tests.support.materials import INVISIBLE, texts
 
@@ -37,6 +41,21 @@ def test_what_is_rendered_reads_back_equal(raw: list[Turn], limit: int) -> None:
     body = rendered(SIBLINGS, turns)
     assert parsed(body) == turns
     assert turn_ids(body) == [turn.id for turn in turns]
+
+
+@given(st.lists(RAW, max_size=8), st.integers(1, 12), st.randoms(use_true_random=False))
+def test_what_is_read_in_pieces_is_what_is_read_at_once(raw: list[Turn], lines: int, dice: Random) -> None:
+    """Fails where `_turns_in` forgets the day, or takes a turn for whole whose fence isn't closed yet."""
+    turns = identified([as_kept(turn, Limits()) for turn in raw], "token")
+    body = rendered(SIBLINGS, turns)
+    parts = [part for part in (line + "\n" for line in body.split("\n")[:-1]) if part]
+    pieces = ["".join(group) for _, group in groupby(parts, key=lambda _: dice.randrange(3))]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(transcript, "_AT_ONCE", lines)
+        assert tuple(parsed(LongText(lambda: pieces))) == parsed(body) == turns
+    assert "".join(transcript.pieces(SIBLINGS, turns)) == body
+    assert (turn_ids(LongText(lambda: pieces)), links_of(LongText(lambda: pieces))) == (turn_ids(body), SIBLINGS)
+    assert first_number(LongText(lambda: pieces)) == first_number(body)
 
 
 @given(RAW)

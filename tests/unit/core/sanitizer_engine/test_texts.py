@@ -1,18 +1,24 @@
 """Consecutive texts: a secret that one begins and the next one ends is redacted in both.
 
-Fails without the windows around the seams, without the open block of a private key, and when a whole secret takes the
-next text's first word with it.
+Fails without the windows around the seams, without what is known of a text that two batches share (`begun`), without
+the open block of a private key, and when a whole secret takes the next text's first word with it.
 """
+
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core.sanitizer import MARKER, Sanitizer
+from lineage.core.sanitizer import MARKER, Sanitizer, seams
+from lineage.core.sanitizer.seams import WINDOW
 from tests.support.materials import texts
 from tests.unit.core.sanitizer_engine.material import NOISE, OWN, TOKEN
 
 ANY = st.lists(texts(*NOISE, TOKEN, TOKEN[:12], TOKEN[12:], OWN.rules[1].example[:60]), max_size=6)
+
+BEGIN, END = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
+PARTS = ("", "word", TOKEN, TOKEN[:12], TOKEN[12:], BEGIN, f"MIIE{TOKEN}", END, "\n")
 
 
 @pytest.mark.parametrize("at", range(3, len(TOKEN) - 3))
@@ -65,3 +71,34 @@ def test_texts_twice_is_texts_once(given_texts: list[str]) -> None:
 def test_nothing_is_left_that_a_text_alone_would_have_lost(given_texts: list[str]) -> None:
     for shown in Sanitizer(OWN).texts(given_texts):
         assert Sanitizer(OWN).text(shown) == shown
+
+
+LONG = st.sampled_from((0, 0, 0, 2 * WINDOW - 20, 2 * WINDOW, 2 * WINDOW + 20))
+PADDED = st.lists(st.tuples(st.one_of(texts(*NOISE), st.sampled_from(PARTS)), LONG, st.sampled_from(PARTS)), max_size=9)
+
+
+@given(PADDED, st.integers(1, 3 * WINDOW))
+def test_texts_that_come_in_batches_are_what_they_are_together(drawn: list[tuple[str, int, str]], batch: int) -> None:
+    """The middle is long enough, or not, to keep what is read around a text's beginning apart from its end."""
+    given_texts = [f"{head}{'word. ' * (middle // 6)}{tail}" for head, middle, tail in drawn]
+    together = Sanitizer(OWN)
+    expected = together.texts(given_texts)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(seams, "BATCH", batch)
+        apart = Sanitizer(OWN)
+        assert list(apart.consecutive(given_texts)) == expected
+    assert apart.redactions == together.redactions
+
+
+def test_few_texts_are_held_even_where_each_goes_on_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seams, "BATCH", 1000)
+    asked: list[int] = []
+
+    def endless(count: int) -> Iterator[str]:
+        for number in range(count):
+            asked.append(number)
+            yield "word" * (WINDOW // 2 + 1)
+
+    first = next(Sanitizer(OWN).consecutive(endless(100)))
+    assert first
+    assert len(asked) < 10
