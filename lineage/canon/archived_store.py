@@ -1,5 +1,5 @@
 """The workspace's store with its archive behind it: the one place that knows whether an artifact lies in `memory/` or
-in a bundle. (issue 6, 9)
+in a bundle. (issue 6, 9) Documents are read out of it by `loaded`, however long they are.
 
 An archived artifact is read, listed, replaced and deleted under the path that it had. Where a plain file lies at that
 path too, as after a crash or a sync, the plain file is what is read.
@@ -8,11 +8,25 @@ path too, as after a crash or a sync, the plain file is what is read.
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
+from typing import NamedTuple
 
 from lineage.canon.archives import Archives, stamp_of
 from lineage.core.archive import is_archivable
+from lineage.core.documents import Document, head_of, parsed, parsed_long
 from lineage.core.naming import MEMORY
-from lineage.store import Blob, Data, Entry, ExistsError, MissingError, Opened, Store, read_or_none
+from lineage.store import (
+    Blob,
+    ConflictError,
+    Data,
+    Entry,
+    ExistsError,
+    MissingError,
+    Opened,
+    Store,
+    digest_of,
+    read_or_none,
+)
 
 
 @dataclass
@@ -80,3 +94,35 @@ class ArchivedStore:
 
     def tidy(self) -> int:
         return self.plain.tidy() + self.archives.tidy()
+
+
+class Loaded(NamedTuple):
+    """A document, the SHA-256 of its file in hex, what the store lists for that, and the file as far as its frontmatter
+    goes at least."""
+
+    document: Document
+    sha256: str
+    stamp: str
+    head: bytes
+
+
+def loaded(store: Store, path: str) -> Loaded | None:
+    """What lies at a path, None where nothing does. Raises FormatError where it breaks its contract.
+
+    Going through a body that isn't held raises ConflictError where the file was replaced since.
+    """
+    try:
+        with store.opened(path) as found:
+            if found.data is not None:
+                return Loaded(parsed(found.data, path), sha256(found.data).hexdigest(), found.stamp, found.data)
+            stamp = found.stamp
+    except MissingError:
+        return None
+
+    def pieces() -> Iterator[bytes]:
+        with store.opened(path) as again:
+            if again.stamp != stamp:
+                raise ConflictError(f"{path} was replaced while it was read")
+            yield from again.pieces
+
+    return Loaded(parsed_long(pieces, path), digest_of(pieces()), stamp, head_of(pieces()))

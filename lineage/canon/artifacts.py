@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lineage.canon.loading import loaded
+from lineage.canon.archived_store import loaded
 from lineage.core.documents import Artifact, contents, of_kind, serialized
 from lineage.store import MissingError, Store, commit, holds, read_or_none
 

@@ -18,7 +18,6 @@ from lineage.core.capture import Capture, Compacted
 from lineage.core.times import utc_or_none
 from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
-from lineage.harness import gathered
 from lineage.harness.claude_files import Spilled, found, moved, roots, spilled_name
 from lineage.harness.claude_records import (
     API_ERROR,
@@ -39,8 +38,7 @@ from lineage.harness.claude_records import (
     reason_of,
     string,
 )
-from lineage.harness.gathered import Gathered
-from lineage.harness.jsonl import DAMAGED
+from lineage.harness.jsonl import DAMAGED, Gathered, gathered
 from lineage.harness.text import salient, without_injected
 
 __all__ = ["found", "moved", "read", "roots"]
@@ -52,7 +50,7 @@ _MARK_BYTES = 16
 
 def read(path: Path, session: str | None = None) -> Capture:
     """The session that a transcript file holds. Raises TranscriptError for unreadable and foreign files."""
-    reader, turns = gathered.read(path, partial(_Reader, path))
+    reader, turns = gathered(path, partial(_Reader, path))
     if not reader.known and reader.skipped.keys() & {UNKNOWN, DAMAGED}:
         raise TranscriptError(
             f"no Claude Code record in {path}", hint="is it another harness's? name it with `--harness`"

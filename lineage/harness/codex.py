@@ -14,7 +14,6 @@ from lineage.core.capture import Capture, Compacted
 from lineage.core.times import utc_or_none
 from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
-from lineage.harness import gathered
 from lineage.harness.codex_files import COMPRESSED, found, name_of, roots
 from lineage.harness.codex_records import (
     BOOKKEEPING_EVENTS,
@@ -40,8 +39,7 @@ from lineage.harness.codex_records import (
 )
 from lineage.harness.codex_thread import Thread
 from lineage.harness.codex_turns import Turns
-from lineage.harness.gathered import Gathered
-from lineage.harness.jsonl import DAMAGED
+from lineage.harness.jsonl import DAMAGED, Gathered, gathered
 from lineage.harness.text import without_injected
 from lineage.harness.values import mapping, string
 
@@ -64,7 +62,7 @@ def read(path: Path, session: str | None = None) -> Capture:
         raise TranscriptError(
             f"the transcript {path} is compressed", hint="unpack it with `zstd -d`, then name the .jsonl file"
         )
-    reader, turns = gathered.read(path, _Reader)
+    reader, turns = gathered(path, _Reader)
     if not reader.known and reader.skipped.keys() & {UNKNOWN, DAMAGED}:
         raise TranscriptError(f"no Codex record in {path}", hint="is it another harness's? name it with `--harness`")
     capture = reader.capture(turns)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lineage.core.turns import Turn
 from lineage.harness.codex_thread import Thread
-from lineage.harness.gathered import Gathered
+from lineage.harness.jsonl import Gathered
 
 _DIGEST = 24
 

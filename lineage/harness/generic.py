@@ -15,9 +15,7 @@ from lineage.core.capture import Capture
 from lineage.core.times import utc
 from lineage.core.turns import ROLES, USER, Turn
 from lineage.errors import InvalidInput, TranscriptError
-from lineage.harness import gathered
-from lineage.harness.gathered import Gathered
-from lineage.harness.jsonl import read_bytes
+from lineage.harness.jsonl import Gathered, gathered, read_bytes
 from lineage.harness.listing import files
 from lineage.harness.port import Found
 from lineage.harness.text import salient, without_injected
@@ -35,7 +33,7 @@ def read(path: Path, session: str | None = None) -> Capture:
     """
     suffix = path.suffix.lower()
     if suffix == ".jsonl":
-        reader, turns = gathered.read(path, _Reader)
+        reader, turns = gathered(path, _Reader)
         if not reader.has_roles and (reader.items or reader.skipped):
             raise TranscriptError(f"no turn in {path}", hint=_HINT)
         return reader.capture(turns)

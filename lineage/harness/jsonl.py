@@ -5,17 +5,22 @@ tails torn inside a UTF-8 sequence. Lines end at `\\n` only. (harnesses.md 0.3)
 """
 
 import json
+import math
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
+from lineage.core.turns import Turn
 from lineage.errors import TranscriptError
 
 DAMAGED = "damaged"
 _DECODER = json.JSONDecoder()
+MOST_CHARS = 1 << 23
+"""How much text of a session's turns is held; of more, none."""
 
 
 def records(path: Path, skipped: Counter[str], size: int | None = None) -> Iterator[dict[str, Any]]:
@@ -78,3 +83,61 @@ def _objects(text: str, skipped: Counter[str]) -> Iterator[dict[str, Any]]:
             skipped[DAMAGED] += 1
         while position < len(text) and text[position] in " \t\r\x00":
             position += 1
+
+
+class Gathered:
+    """The turns that a reader has found so far. Those of more than `most` characters together are counted, not held."""
+
+    def __init__(self, most: float = MOST_CHARS) -> None:
+        self._most = most
+        self._held: list[Turn] = []
+        self._count = self._chars = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def append(self, turn: Turn) -> None:
+        self._count += 1
+        self._chars += len(turn.text) + len(turn.input)
+        self._held.append(turn)
+        if self._chars > self._most:
+            self._held.clear()
+
+    @property
+    def are_held(self) -> bool:
+        """Whether none was given up."""
+        return len(self._held) == self._count
+
+    def taken(self) -> list[Turn]:
+        """The turns that are held, which are not any longer."""
+        found, self._held = self._held, []
+        return found
+
+
+class Reader(Protocol):
+    """What an adapter gathers a session with, one record after the other."""
+
+    skipped: Counter[str]
+
+    @property
+    def gathered(self) -> Gathered: ...
+
+    def add(self, record: dict[str, Any]) -> None: ...
+
+
+AnyReader = TypeVar("AnyReader", bound=Reader)
+
+
+def gathered(path: Path, reader: Callable[[float], AnyReader]) -> tuple[AnyReader, Sequence[Turn]]:
+    """A reader that went through a file of JSON lines, and the turns. `reader` makes one that holds so many characters.
+
+    Raises TranscriptError where the file cannot be read.
+    """
+    size, first = size_of(path), reader(MOST_CHARS)
+    for record in records(path, first.skipped, size):
+        first.add(record)
+    if first.gathered.are_held:
+        return first, tuple(first.gathered.taken())
+    from lineage.harness.again import ReadAgain  # noqa: PLC0415  (few transcripts are that long)
+
+    return first, ReadAgain(path, size, partial(reader, math.inf), len(first.gathered))

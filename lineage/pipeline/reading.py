@@ -4,7 +4,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from lineage import index
-from lineage.canon.loading import loaded
+from lineage.canon.archived_store import loaded
 from lineage.core import naming
 from lineage.core.documents import Artifact, Manifest, contents, serialized
 from lineage.errors import FormatError

@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.__main__ import PLAIN
+from lineage.canon import archived_store
 from lineage.cli.lazy import LazyGroup
 from lineage.cli.main import COMMANDS, cli, run
 from lineage.cli.plain import WORKSPACE, Command, started
@@ -26,7 +27,6 @@ from lineage.core import documents, transcript
 from lineage.core.naming import parse_path
 from lineage.core.turns import ASSISTANT, TOOL, USER, Turn, identified
 from lineage.extract import candidates, extract
-from lineage.pipeline import reading
 from tests.support.commands import SAMPLE, SAMPLE_ID
 from tests.support.counting import Work, imported, work_of
 from tests.support.houses import end, house_at, turns
@@ -165,7 +165,7 @@ def test_a_capture_parses_none_of_what_it_writes(tmp_path: Path, monkeypatch: py
     parsed: list[str] = []
     original = documents.parsed
     monkeypatch.setattr(documents, "parsed", lambda data, path: parsed.append(path) or original(data, path))
-    monkeypatch.setattr(reading, "parsed", lambda data, path: parsed.append(path) or original(data, path))
+    monkeypatch.setattr(archived_store, "parsed", lambda data, path: parsed.append(path) or original(data, path))
     with house_at(tmp_path) as house:
         end(house, "s-1", transcript=turns("please mend reader.py", "It is mended."))
     assert [path for path in parsed if not path.endswith("--manifest.md")] == []

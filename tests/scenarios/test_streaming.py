@@ -2,7 +2,7 @@
 
 What each guard rests on:
 - the same files and rows: `body_of`, `_Pieces`, `_normalized_parts`, `batches`, `_turns_in`, `Spilled`.
-- a file that shrinks while it is read: the count in `_ReadAgain`.
+- a file that shrinks while it is read: the count in `ReadAgain`.
 - a file that is replaced while it is read: the stamp in `loaded`.
 - nothing left behind: the scratch file has no name.
 """

@@ -7,7 +7,7 @@ import pytest
 
 from lineage.core import transcript
 from lineage.core.sanitizer import seams
-from lineage.harness import gathered
+from lineage.harness import jsonl
 from lineage.pipeline.capture import source
 from lineage.store import local
 
@@ -17,7 +17,7 @@ def held(most: int) -> Iterator[None]:
     """At most so many characters of turns, or bytes of a file, are held; so many lines are looked at at once."""
     with pytest.MonkeyPatch.context() as patched:
         for module, bound in (
-            (gathered, "MOST_CHARS"),
+            (jsonl, "MOST_CHARS"),
             (source, "_MOST_HELD"),
             (seams, "BATCH"),
             (transcript, "_AT_ONCE"),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from lineage.canon.loading import loaded
+from lineage.canon.archived_store import loaded
 from lineage.core import naming
 from lineage.core.body import Body
 from lineage.core.book_paths import BOOKS, CURATED_PATH
