@@ -5,7 +5,8 @@
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,14 +62,14 @@ class Checkpoint:
         return self.saved_at < shifted(now, days=-DAYS)
 
 
-def last_said(turns: Sequence[Turn]) -> list[Turn]:
+def last_said(turns: Iterable[Turn]) -> list[Turn]:
     """The last 50 turns in which a person or the agent said something. Thinking and what tools say is no message.
 
     >>> [turn.text for turn in last_said([Turn("user", "Go."), Turn("tool", "exit 0"), Turn("assistant", "")])]
     ['Go.']
     """
-    said = [turn for turn in turns if turn.role in (USER, ASSISTANT) and turn.text.strip() and not turn.thinking]
-    return said[-MOST_MESSAGES:]
+    said = (turn for turn in turns if turn.role in (USER, ASSISTANT) and turn.text.strip() and not turn.thinking)
+    return list(deque(said, MOST_MESSAGES))
 
 
 def message(turn: Turn, text: str) -> Message:

@@ -14,10 +14,10 @@ from lineage.harness.jsonl import Reader, records
 
 
 class ReadAgain(Lazy[Turn]):
-    """The turns in the first bytes of a file that is only ever appended to."""
+    """The first turns of a file: a longer one only ever adds turns to them."""
 
-    def __init__(self, path: Path, size: int, reader: Callable[[], Reader], count: int) -> None:
-        self._path, self._size, self._reader, self._count = path, size, reader, count
+    def __init__(self, path: Path, reader: Callable[[], Reader], count: int) -> None:
+        self._path, self._reader, self._count = path, reader, count
 
     def __len__(self) -> int:
         return self._count
@@ -32,6 +32,6 @@ class ReadAgain(Lazy[Turn]):
 
     def _turns(self) -> Iterator[Turn]:
         reader = self._reader()
-        for record in records(self._path, reader.skipped, self._size):
+        for record in records(self._path, reader.skipped):
             reader.add(record)
             yield from reader.gathered.taken()

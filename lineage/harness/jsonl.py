@@ -23,13 +23,12 @@ MOST_CHARS = 1 << 23
 """How much text of a session's turns is held; of more, none."""
 
 
-def records(path: Path, skipped: Counter[str], size: int | None = None) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a file, in order, up to a size, else up to the one that it has now. Damage is counted in
-    `skipped`.
+def records(path: Path, skipped: Counter[str]) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file, in order, up to the size that it has now. Damage is counted in `skipped`.
 
     Raises TranscriptError where the file cannot be read.
     """
-    for line in _lines(path, size):
+    for line in _lines(path):
         text = line.decode("utf-8", errors="replace").strip(" \t\r\n\x00\ufeff")
         yield from _objects(text, skipped)
 
@@ -39,34 +38,22 @@ def read_bytes(path: Path) -> bytes:
     return b"".join(_lines(path))
 
 
-def size_of(path: Path) -> int:
-    """How large a file is. Raises TranscriptError where that cannot be told."""
-    try:
-        return path.stat().st_size
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from error
-
-
-def _lines(path: Path, size: int | None = None) -> Iterator[bytes]:
+def _lines(path: Path) -> Iterator[bytes]:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise OSError("not a file")
         with path.open("rb") as file:
-            left = os.fstat(file.fileno()).st_size if size is None else size
+            left = os.fstat(file.fileno()).st_size
             for line in file:
                 yield line[:left]
                 left -= len(line)
                 if left <= 0:
                     return
     except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: Exception) -> TranscriptError:
-    reason = getattr(error, "strerror", None) or error
-    return TranscriptError(
-        f"cannot read the transcript {path}: {reason}", hint="check the path, then run the command again"
-    )
+        reason = getattr(error, "strerror", None) or error
+        raise TranscriptError(
+            f"cannot read the transcript {path}: {reason}", hint="check the path, then run the command again"
+        ) from error
 
 
 def _objects(text: str, skipped: Counter[str]) -> Iterator[dict[str, Any]]:
@@ -133,11 +120,11 @@ def gathered(path: Path, reader: Callable[[float], AnyReader]) -> tuple[AnyReade
 
     Raises TranscriptError where the file cannot be read.
     """
-    size, first = size_of(path), reader(MOST_CHARS)
-    for record in records(path, first.skipped, size):
+    first = reader(MOST_CHARS)
+    for record in records(path, first.skipped):
         first.add(record)
     if first.gathered.are_held:
         return first, tuple(first.gathered.taken())
     from lineage.harness.again import ReadAgain  # noqa: PLC0415  (few transcripts are that long)
 
-    return first, ReadAgain(path, size, partial(reader, math.inf), len(first.gathered))
+    return first, ReadAgain(path, partial(reader, math.inf), len(first.gathered))

@@ -137,7 +137,7 @@ def _checkpoint(house: House, seen: Seen, path: Path) -> Checkpoint:
 def _messages(house: House, turns: Sequence[Turn]) -> tuple[Message, ...]:
     """The last ones, sanitized before they are cut; without what a fork brought from a session that was removed."""
     removed = house.canon.tombstones.removed_turns()
-    said = last_said([turn for turn in turns if not turn.source_id or turn_id(turn.source_id) not in removed])
+    said = last_said(turn for turn in turns if not turn.source_id or turn_id(turn.source_id) not in removed)
     texts = house.sanitizer().texts([turn.text[:_LONGEST] for turn in said])
     return tuple(message(turn, text) for turn, text in zip(said, texts, strict=True))
 

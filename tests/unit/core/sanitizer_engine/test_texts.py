@@ -102,3 +102,18 @@ def test_few_texts_are_held_even_where_each_goes_on_in_the_next(monkeypatch: pyt
     first = next(Sanitizer(OWN).consecutive(endless(100)))
     assert first
     assert len(asked) < 10
+
+
+def test_what_begins_and_what_ends_in_a_text_that_two_batches_share_is_redacted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    halves = TOKEN[:12], TOKEN[12:]
+    given_texts = [f"it is {halves[0]}", f"{halves[1]} {'word. ' * 80}{halves[0]}", f"{halves[1]}, yes"]
+    monkeypatch.setattr(seams, "BATCH", 100)
+    assert [len(batch) for batch, _ in seams.batches(given_texts)] == [2, 2]
+    marker = "[REDACTED:probe-token]"
+    assert Sanitizer(OWN).texts(given_texts) == [
+        f"it is {marker}",
+        f"{marker} {'word. ' * 80}{marker}",
+        f"{marker}, yes",
+    ]
