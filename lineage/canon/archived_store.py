@@ -7,7 +7,6 @@ path too, as after a crash or a sync, the plain file is what is read.
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from lineage.canon.archives import Archives, stamp_of
 from lineage.core.archive import is_archivable
@@ -15,12 +14,16 @@ from lineage.core.naming import MEMORY
 from lineage.store import Blob, Entry, ExistsError, MissingError, Store, read_or_none
 
 
-@dataclass
 class ArchivedStore:
     """A store like the one below it. Where a bundle is damaged, `read` raises FormatError."""
 
-    plain: Store
-    archives: Archives
+    def __init__(self, plain: Store, archives: Archives) -> None:
+        self.plain = plain
+        self.archives = archives
+
+    @property
+    def is_remote(self) -> bool:
+        return self.plain.is_remote
 
     def create(self, key: str, data: bytes, *, frozen: bool = False) -> str:
         if is_archivable(key) and self.archives.holds(key):

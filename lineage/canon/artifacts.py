@@ -1,13 +1,12 @@
 """Immutable content artifacts. (spec: immutable content artifacts)"""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lineage.core.documents import Artifact, parsed_as, serialized
 from lineage.store import Store, commit, read_or_none
 
 
-@dataclass(frozen=True, slots=True)
-class Artifacts:
+class Artifacts(NamedTuple):
     """Written once: the same content again succeeds, other content raises."""
 
     store: Store

@@ -1,11 +1,12 @@
 """The body hash, `body-normalized-v1`. (spec: checksum scope)"""
 
 import hashlib
-import re
+
+from lineage.core.lazily import pattern
 
 HASH_SCOPE = "body-normalized-v1"
 
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_SURROGATE = pattern(r"[\ud800-\udfff]")
 
 
 def normalized(body: str) -> str:
@@ -22,7 +23,7 @@ def normalized(body: str) -> str:
 
 def body_sha256(body: str) -> str:
     """SHA-256, in hex, of the normalized body as UTF-8; a lone surrogate counts as U+FFFD."""
-    return hashlib.sha256(_encoded(normalized(body))).hexdigest()
+    return hashlib.sha256(encoded(normalized(body))).hexdigest()
 
 
 def _is_tidy(body: str) -> bool:
@@ -31,7 +32,8 @@ def _is_tidy(body: str) -> bool:
     return not ("\r" in body or " \n" in body or "\t\n" in body or end.endswith((" ", "\t")))
 
 
-def _encoded(text: str) -> bytes:
+def encoded(text: str) -> bytes:
+    """The text as UTF-8, `cleaned` where it has to be."""
     try:
         return text.encode()
     except UnicodeEncodeError:

@@ -1,10 +1,9 @@
 """What happened in a run of turns, condensed: the material of summaries and fallback sentences."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
+class Digest(NamedTuple):
     """All texts are one-line or paragraph strings out of sanitized turns; tuples are in order of appearance.
 
     `ending` says who had the last word: `reply`, `request`, `call` (a tool call without an answer) or `result`.

@@ -1,19 +1,17 @@
 """The typed documents of the canonical layer and their frontmatter contract, strict both ways. (spec: frontmatter)
 
-Every document is a frozen dataclass whose fields, in order, are its frontmatter keys; `body` comes last. Times are
+Every document is a named tuple whose fields, in order, are its frontmatter keys; `body` is none of them. Times are
 canonical UTC strings, paths are relative to the workspace root.
 """
 
-import dataclasses
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from types import NoneType, UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
 from lineage.core import frontmatter, naming
-from lineage.core.body import HASH_SCOPE, body_sha256, cleaned
+from lineage.core.body import HASH_SCOPE, body_sha256, encoded
 from lineage.core.identity import TOKEN, Identity, checked_agent
+from lineage.core.lazily import pattern
 from lineage.core.links import wikilink
 from lineage.core.replacement import Replacement
 from lineage.core.times import utc_or_none
@@ -30,11 +28,10 @@ _TIMES = frozenset(
 _OPTIONAL = ("imported_from",)
 _ITEMS: dict[str, type | UnionType] = {"watermark": int | str | NoneType}
 _WATERMARKS = ([int, str, str], [int, NoneType, str])
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_DAY = pattern(r"\d{4}-\d\d-\d\d")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Artifact:
+class Artifact(NamedTuple):
     """An immutable content artifact: transcript, summary or compaction.
 
     `watermark` is [count, last turn id, sanitizer version]: how far into the session's turns the capture reaches.
@@ -68,7 +65,7 @@ class Artifact:
     title: str
     aliases: list[str]
     tags: list[str]
-    body: str = field(repr=False)
+    body: str
 
     @property
     def identity(self) -> Identity:
@@ -83,8 +80,7 @@ class Artifact:
         return naming.artifact_path(self.stem, self.kind)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class Manifest(NamedTuple):
     """The one mutable file of a session: it names every capture and compaction, oldest first, by stem. `resanitized`
     holds a record of each artifact that was replaced under new redaction rules; `imported_from` the tokens that a
     session had before it came here in a bundle, oldest first."""
@@ -117,8 +113,8 @@ class Manifest:
     title: str
     aliases: list[str]
     tags: list[str]
-    imported_from: list[str] = field(default_factory=list)
-    body: str = field(repr=False)
+    body: str
+    imported_from: list[str] = []  # noqa: RUF012  (nobody changes a document's lists)
 
     @property
     def identity(self) -> Identity:
@@ -137,8 +133,7 @@ class Manifest:
         return [Replacement.from_text(text) for text in self.resanitized]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(NamedTuple):
     """Which stem the session's manifest has; created once, before the session's first artifact. (format: Identity)"""
 
     kind: str
@@ -152,8 +147,7 @@ class Claim:
         return naming.claim_path(self.session_token)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tombstone:
+class Tombstone(NamedTuple):
     """A removed session: no writer may bring it back, nor under the tokens of `imported_from`, which it had before it
     came here in a bundle. (spec: deletion/removal)"""
 
@@ -164,7 +158,7 @@ class Tombstone:
     reason: str
     removed_paths: list[str]
     removed_turns: list[str]
-    imported_from: list[str] = field(default_factory=list)
+    imported_from: list[str] = []  # noqa: RUF012  (nobody changes a document's lists)
     body: str = ""
 
     @property
@@ -196,7 +190,7 @@ def serialized(document: Document) -> bytes:
     meta |= {key: value for key in _optional(type(document)) if (value := getattr(document, key))}
     _check(type(document), meta)
     _check_links(document)
-    return cleaned(frontmatter.dump(meta, document.body)).encode()
+    return encoded(frontmatter.dump(meta, document.body))
 
 
 def parsed(data: bytes, path: str) -> Document:
@@ -244,7 +238,7 @@ def keys_of(cls: type) -> tuple[str, ...]:
 
 def _optional(cls: type) -> tuple[str, ...]:
     """The keys that a document has only where they hold something, written behind the others."""
-    return tuple(key for key in _OPTIONAL if key in {known.name for known in dataclasses.fields(cls)})
+    return tuple(key for key in _OPTIONAL if key in cls.__annotations__)
 
 
 def _flat(hint: Any) -> tuple[type, ...]:
@@ -254,7 +248,7 @@ def _flat(hint: Any) -> tuple[type, ...]:
 
 
 _TYPES: dict[type, dict[str, tuple[type, ...]]] = {
-    cls: {key: _flat(hint) for key, hint in get_type_hints(cls).items() if key not in ("body", *_OPTIONAL)}
+    cls: {key: _flat(hint) for key, hint in cls.__annotations__.items() if key not in ("body", *_OPTIONAL)}
     for cls in (Artifact, Manifest, Claim, Tombstone)
 }
 
@@ -331,4 +325,4 @@ def _linked(document: Document) -> Iterator[tuple[str, str, str]]:
 
 def with_body(document: Artifact, body: str) -> Artifact:
     """The artifact with another body and the hash that belongs to it."""
-    return dataclasses.replace(document, body=body, content_sha256=body_sha256(body))
+    return document._replace(body=body, content_sha256=body_sha256(body))

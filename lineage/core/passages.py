@@ -1,10 +1,7 @@
 """Passages: what search finds and shows of a long text, some hundred words each. (format: Commands)"""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from lineage.core.turns import Turn
+from typing import NamedTuple
 
 MOST = 1 << 20
 """How many passages a text has at most; those of a longer one are longer."""
@@ -21,9 +18,9 @@ class Passage(NamedTuple):
     last: int = 0
 
 
-def of_turns(turns: "Sequence[Turn]") -> tuple[Passage, ...]:
-    """The passages of a transcript: consecutive turns as far as they fit, and the pieces of one that doesn't."""
-    said = [(turn.number, " ".join(filter(None, (turn.name, turn.input, turn.text)))) for turn in turns]
+def of_turns(said: Sequence[tuple[int, str]]) -> tuple[Passage, ...]:
+    """The passages of a transcript, whose turns say this by number: consecutive turns as far as they fit, and the
+    pieces of one that doesn't."""
     length = _length(sum(len(text) for _, text in said))
     return tuple(_windows(said, length))
 
@@ -44,8 +41,9 @@ def _windows(said: Iterable[tuple[int, str]], length: int) -> Iterator[Passage]:
         if window and size + len(text) > length:
             yield _passage(window)
             window, size = [], 0
-        *whole, rest = _pieces(text, length) or [""]
-        yield from (Passage(piece, number, number) for piece in whole)
+        *whole, rest = _pieces(text, length) if len(text) > length else (text,)
+        for piece in whole:
+            yield Passage(piece, number, number)
         window.append((number, rest))
         size += len(rest)
     if window:

@@ -2,20 +2,26 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from lineage.core.fences import fenced, opening
+from lineage.core.lazily import pattern
 from lineage.core.links import escaped, one_line, unescaped
 from lineage.core.turns import TOOL, Turn
 
-_HEADING = re.compile(r"## (\d+) · (\w+) · (?:(\d{4}-\d\d-\d\d) )?(\S+) \^(t-[0-9a-f]{10})")
-_HEADING_LINE = re.compile(f"^{_HEADING.pattern}$", re.MULTILINE)
-_CALL = re.compile(r"\*\*([^*]+)\*\*( \[error\])?(?: (.*))?")
+_HEADING = pattern(r"## (\d+) · (\w+) · (?:(\d{4}-\d\d-\d\d) )?(\S+) \^(t-[0-9a-f]{10})")
+_MARK = pattern(f"^(?:{_HEADING.pattern}|(~{{3,}})(.*))$", re.MULTILINE)
+_HEADING_LINE = pattern(f"^{_HEADING.pattern}$", re.MULTILINE)
+_CALL = pattern(r"\*\*([^*]+)\*\*( \[error\])?(?: (.*))?")
 _UNKNOWN_TIME = "–"
 
+_Fenced = tuple[str, str, str]
+"""What stands above a fence, the text in it and its info string; without a fence, all that there is."""
+_Block = tuple[re.Match[str], str, str, str]
+"""A turn: its heading, and what is below it as `_Fenced`."""
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+
+class Limits(NamedTuple):
     """What a transcript keeps of tools, in characters. People's and the agent's own words are never clipped."""
 
     result: int = 2000
@@ -26,12 +32,8 @@ def clipped(turn: Turn, limits: Limits) -> Turn:
     """The turn as the transcript keeps it: tool results cut in the middle with a note, tool input cut to one line."""
     text = _cut(turn.text, limits.result) if turn.role == TOOL else turn.text
     name = one_line(turn.name.replace("*", ""))
-    return replace(
-        turn,
-        text=text.rstrip("\n"),
-        name=name or ("tool" if turn.input.strip() or turn.error else ""),
-        input=_line_cut(turn.input, limits.input),
-    )
+    name = name or ("tool" if turn.input.strip() or turn.error else "")
+    return Turn(turn.role, text.rstrip("\n"), turn.at, name, _line_cut(turn.input, limits.input), *turn[5:])
 
 
 def _cut(text: str, limit: int) -> str:
@@ -79,7 +81,16 @@ def _content(turn: Turn) -> str:
 
 def parsed(body: str) -> tuple[Turn, ...]:
     """The turns of a rendered body; times have the precision that the headings show (seconds)."""
-    return tuple(_turns(body.split("\n")))
+    return tuple(_turns(body))
+
+
+def said(body: str) -> list[tuple[int, str]]:
+    """What each turn of a rendered body says, by its number: a tool's name and input, and the text."""
+    found = []
+    for heading, above, text, _ in _blocks(body):
+        name, _, value = _call(above)
+        found.append((int(heading[1]), " ".join(filter(None, (name, value, text)))))
+    return found
 
 
 def turn_ids(body: str) -> list[str]:
@@ -93,45 +104,51 @@ def first_number(body: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _turns(lines: Sequence[str]) -> Iterator[Turn]:
-    day, start, position = "", 0, 0
+def _turns(body: str) -> Iterator[Turn]:
+    day = ""
+    for heading, above, text, info in _blocks(body):
+        day = heading[3] or day
+        at = None if heading[4] == _UNKNOWN_TIME else f"{day}T{heading[4][:-1]}.000Z"
+        name, error, value = _call(above)
+        yield Turn(heading[2], text, at, name, value, error, info == "thinking", None, heading[5], int(heading[1]))
+
+
+def _blocks(body: str) -> Iterator[_Block]:
+    """Every turn. What stands in a fence is no heading; of several fences the first is the turn's."""
     heading: re.Match[str] | None = None
-    while position < len(lines):
-        line = lines[position]
-        found = _HEADING.fullmatch(line) if line.startswith("## ") else None
-        if found:
+    own: _Fenced | None = None
+    start = position = 0
+    while mark := _MARK.search(body, position):
+        position, fence = mark.end(), mark[6]
+        if not fence:
             if heading:
-                yield _turn(heading, day, lines[start:position])
-            heading, start, day = found, position + 1, found[3] or day
-        elif heading and line.startswith("~~~") and (fence := opening(line)):
-            position = _closing(lines, fence[0], position)
-        position += 1
+                yield heading, *(own or (body[start : mark.start()], "", ""))
+            heading, own, start = mark, None, position
+        elif heading:
+            end = _end(body, fence, position)
+            own = own or (body[start : mark.start()], body[position + 1 : end], mark[7])
+            position = min(end + 1 + len(fence), len(body))
     if heading:
-        yield _turn(heading, day, lines[start:])
+        yield heading, *(own or (body[start:], "", ""))
 
 
-def _closing(lines: Sequence[str], fence: str, position: int) -> int:
-    """Where the fence that opens at a position is closed; behind the end where it is not."""
-    try:
-        return lines.index(fence, position + 1)
-    except ValueError:
-        return len(lines)
+def _end(body: str, fence: str, start: int) -> int:
+    """Where the text of a fence ends whose first line ends at `start`: with the body where it is not closed."""
+    end = body.find(f"\n{fence}\n", start)
+    if end < 0 and body.endswith(f"\n{fence}", start):
+        end = len(body) - len(fence) - 1
+    return end if end >= 0 else len(body)
 
 
-def _turn(heading: re.Match[str], day: str, block: Sequence[str]) -> Turn:
-    name = value = text = ""
-    error = thinking = False
-    for index, line in enumerate(block):
-        fence = opening(line)
-        if fence:
-            text = "\n".join(block[index + 1 : _closing(block, fence[0], index)])
-            thinking = fence[1] == "thinking"
-            break
-        call = _CALL.fullmatch(line) if line.startswith("**") else None
-        if call:
-            name, error, value = unescaped(call[1]), call[2] is not None, unescaped(call[3] or "")
-    at = None if heading[4] == _UNKNOWN_TIME else f"{day}T{heading[4][:-1]}.000Z"
-    return Turn(heading[2], text, at, name, value, error, thinking, None, heading[5], int(heading[1]))
+def _call(above: str) -> tuple[str, bool, str]:
+    """The tool's name, whether it failed and its input, from what stands above the fence."""
+    found = ("", False, "")
+    if "**" in above:
+        for line in above.split("\n"):
+            call = _CALL.fullmatch(line) if line.startswith("**") else None
+            if call:
+                found = unescaped(call[1]), call[2] is not None, unescaped(call[3] or "")
+    return found
 
 
 def line_of(text: str, number: int) -> int | None:

@@ -2,8 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 USER = "user"
 ASSISTANT = "assistant"
@@ -12,8 +11,7 @@ SYSTEM = "system"
 ROLES = (USER, ASSISTANT, TOOL, SYSTEM)
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """One visible record of a session.
 
     `at` is a canonical UTC time. `name` is the tool's, `input` its argument as one line; `source_id` is the id that the
@@ -32,35 +30,34 @@ class Turn:
     number: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Watermark:
+class Watermark(NamedTuple):
     """How far a capture reaches: so many turns of the session, the last one's id, and the sanitizer that was used."""
 
-    count: int
+    turns: int
     last: str | None
     sanitizer: str
 
     def as_list(self) -> list[Any]:
-        return [self.count, self.last, self.sanitizer]
+        return [self.turns, self.last, self.sanitizer]
 
     @staticmethod
     def from_list(value: Sequence[Any]) -> "Watermark":
-        count, last, sanitizer = value
-        return Watermark(int(count), last, str(sanitizer))
+        turns, last, sanitizer = value
+        return Watermark(int(turns), last, str(sanitizer))
 
 
 def identified(turns: Sequence[Turn], token: str) -> tuple[Turn, ...]:
     """The turns with number and id: 10 hex digits of the hash of the record's id or, where the harness has none, of
     session token, ordinal and (sanitized) text, so that such ids never match across sessions."""
     return tuple(
-        replace(turn, number=number, id=turn_id(turn.source_id or f"{token}\n{number}\n{turn.text}"))
+        Turn(*turn[:8], turn_id(turn.source_id or f"{token}\n{number}\n{turn.text}"), number)
         for number, turn in enumerate(turns, 1)
     )
 
 
 def renumbered(turns: Iterable[Turn]) -> tuple[Turn, ...]:
     """The turns numbered from 1, their ids kept: some were taken out."""
-    return tuple(replace(turn, number=number) for number, turn in enumerate(turns, 1))
+    return tuple(turn._replace(number=number) for number, turn in enumerate(turns, 1))
 
 
 def turn_id(record: str) -> str:
@@ -86,7 +83,7 @@ def first_new(
         if turns[position].id == mark.last:
             return position + 1
     if mark.sanitizer != sanitizer and turns and turns[0].source_id is None:
-        return min(mark.count, len(turns))
+        return min(mark.turns, len(turns))
     common = 0
     for turn, known in zip(turns, captured(), strict=False):
         if turn.id != known:

@@ -7,7 +7,6 @@ split over several lines gives a turn for each, a tool call and its result give 
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +133,7 @@ class _Reader:
             self.skipped[REPLAYED] += 1
             return
         self.shown.add(key)
-        self.turns.append(replace(turn, at=at, source_id=source_id))
+        self.turns.append(Turn(turn.role, turn.text, at, *turn[3:7], source_id))
 
     def _turns_of(self, kind: str, record: dict[str, Any]) -> Iterator[Turn]:
         match kind:

@@ -18,9 +18,9 @@ from lineage.store.base import (
     StoreAway,
     checked_key,
 )
-from lineage.store.lease import Lease, LeaseLost, LeaseUnneeded, lease
+from lineage.store.lease import Lease, LeaseLost, LeaseUnneeded, Unless, lease
 from lineage.store.local import LocalStore
-from lineage.store.operations import commit, read_or_none, update
+from lineage.store.operations import commit, read_or_none, together, update
 
 if TYPE_CHECKING:
     from lineage.store.memory import MemoryStore
@@ -41,9 +41,11 @@ __all__ = [
     "MissingError",
     "Store",
     "StoreAway",
+    "Unless",
     "checked_key",
     "commit",
     "lease",
     "read_or_none",
+    "together",
     "update",
 ]

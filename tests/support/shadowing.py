@@ -35,10 +35,15 @@ _shadows: defaultdict[Path, _Shadow] = defaultdict(lambda: _Shadow(fresh_bucket(
 class Shadowed:
     """The store of the workspace that is shown in the folder `root`."""
 
+    is_remote = True
+
     def __init__(self, root: Path) -> None:
         self.root = root
         self._shadow = _shadows[root]
         self._folder = LocalStore(root)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _shown_elsewhere, (self.root, self._shadow.bucket, self._shadow.known)
 
     @property
     def _bucket(self) -> Bucket:
@@ -109,6 +114,12 @@ class Shadowed:
             bucket.create(key, data)
         else:
             bucket.replace(key, data, blob.version)
+
+
+def _shown_elsewhere(root: Path, bucket: Bucket, known: dict[str, str]) -> Shadowed:
+    """The same store in another process, which has the folder before it and the bucket behind it."""
+    _shadows.setdefault(root, _Shadow(bucket, known))
+    return Shadowed(root)
 
 
 def _is_state(key: str) -> bool:

@@ -1,7 +1,7 @@
 """Observing the source: the harness's transcript, sanitized. From here on there is no raw text. (law 4)"""
 
 from collections.abc import Set
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from lineage.config import Settings
 from lineage.core import transcript
@@ -18,8 +18,7 @@ from lineage.store.platform import expanded
 _LONGEST_TITLE = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A session as it can be written: turns clipped, sanitized, numbered and identified; `summary` is the text that
     came with the signal. `compactions` are (sanitized summary, turns before it)."""
 
@@ -99,7 +98,7 @@ def _turns(raw: tuple[Turn, ...], sanitizer: Sanitizer, settings: Settings, toke
     texts = sanitizer.texts([turn.text for turn in kept])
     clean = (
         transcript.clipped(
-            replace(turn, text=text, name=sanitizer.text(turn.name), input=sanitizer.text(turn.input)), limits
+            turn._replace(text=text, name=sanitizer.text(turn.name), input=sanitizer.text(turn.input)), limits
         )
         for turn, text in zip(kept, texts, strict=True)
     )

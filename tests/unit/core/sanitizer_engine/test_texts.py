@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.sanitizer import MARKER, Sanitizer
+from tests.support.cases import each
 from tests.support.materials import texts
 from tests.unit.core.sanitizer_engine.material import NOISE, OWN, TOKEN
 
 ANY = st.lists(texts(*NOISE, TOKEN, TOKEN[:12], TOKEN[12:], OWN.rules[1].example[:60]), max_size=6)
 
 
-@pytest.mark.parametrize("at", range(3, len(TOKEN) - 3))
+@each("at", range(3, len(TOKEN) - 3))
 def test_a_split_secret_is_redacted_in_both(at: int) -> None:
     marker = "[REDACTED:probe-token]"
     assert Sanitizer(OWN).texts([f"it is {TOKEN[:at]}", f"{TOKEN[at:]}, yes", "more"]) == [

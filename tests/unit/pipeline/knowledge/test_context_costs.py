@@ -58,6 +58,7 @@ def fill(house: House, sessions: int) -> None:
         capture(house, f"s-{number}", hour=number % 24, project=f"/home/ada/{('demo', 'other')[number % 2]}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("project", ["/home/ada/demo", "demo"])
 def test_it_reads_one_summary_and_the_books_however_many_sessions_there_are(tmp_path: Path, project: str) -> None:
     with asked(tmp_path / "few", project, FEW) as few, asked(tmp_path / "many", project, MANY) as many:
