@@ -5,7 +5,9 @@ CI is set; HYPOTHESIS_PROFILE names one, `scripts/test --fast` the one of that n
 """
 
 import os
+import re
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -25,10 +27,11 @@ settings.register_profile("dev", max_examples=50, deadline=None, suppress_health
 settings.register_profile(
     "ci", max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("fast", settings.get_profile("dev"), max_examples=15)
+settings.register_profile("fast", settings.get_profile("dev"), max_examples=6, database=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 _REAL_HOME = Path.home()
+_IS_SLOW = re.compile(r"^pytestmark = \[?pytest\.mark\.slow\b", re.MULTILINE)
 _POINTERS = (
     "LINEAGE_WORKSPACE", VARIABLE, "LINEAGE_SUPPRESS", "LINEAGE_NO_WORKER", "LINEAGE_DEPTH", "LINEAGE_WEB_TOKEN",
     "SIGNET_WORKSPACE", "XDG_STATE_HOME",
@@ -47,6 +50,12 @@ def pytest_configure(config: pytest.Config) -> None:
         engines.use_bucket()
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file that is slow as a whole says so in a line, and a fast run doesn't import it, nor what only it needs."""
+    is_left_out = config.getoption("markexpr") == "not slow" and collection_path.suffix == ".py"
+    return True if is_left_out and _IS_SLOW.search(collection_path.read_text(encoding="utf-8")) else None
+
+
 @pytest.fixture(autouse=True)
 def _index(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows of every workspace are where the run's option says."""
@@ -58,10 +67,18 @@ def pytest_unconfigure() -> None:
     engines.end()
 
 
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders that nobody has used; a folder of pytest's own looks at all that there are, for a number of its own."""
+    within = tmp_path_factory.mktemp("homes")
+    return (within / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home; a test that would look into the real one finds this instead."""
-    folder = tmp_path_factory.mktemp("home")
+    folder = next(_homes)
+    folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
     for name in _POINTERS:
         monkeypatch.delenv(name, raising=False)
@@ -85,8 +102,9 @@ def _verified(request: pytest.FixtureRequest, home: Path) -> Iterator[None]:
     yield
     if request.node.get_closest_marker("leaves_findings"):
         return
-    marks = ("index.db", "index-id")  # each engine leaves one where a workspace is in use
-    found_in = {file.parent for place in places for mark in marks for file in place.rglob(f".lineage/{mark}")}
+    marks = {"index.db", "index-id"}  # each engine leaves one where a workspace is in use
+    folders = (walked for place in places for walked in os.walk(place) if walked[0].endswith("/.lineage"))
+    found_in = {Path(folder) for folder, _, files in folders if marks.intersection(files)}
     states = sorted(state for state in found_in if not is_bucket(state.parent))
     found = {str(state.parent): findings for state in states if (findings := _findings(state.parent))}
     assert found == {}

@@ -111,11 +111,15 @@ def _run(house: "House", use_case: Callable[["House"], Result], *, writes: bool,
 
 
 def _ensure_indexed(house: "House") -> None:
-    """`ensure_indexed`, which is imported where it may have something to do."""
+    """Rows that are there, and none of a session that another machine removed. Imports what has something to do."""
     if house.index.is_new or house.index.is_remote:
         from lineage.pipeline.upkeep.reindexing import ensure_indexed
 
         ensure_indexed(house)
+    if removed := house.canon.tombstones.tokens():
+        from lineage.pipeline.upkeep.forgetting import forget_removed
+
+        forget_removed(house, removed)
 
 
 def open_house(root: Path, *, create: bool = False, asks_model: bool = True) -> "House":

@@ -7,7 +7,6 @@ path too, as after a crash or a sync, the plain file is what is read.
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -29,12 +28,16 @@ from lineage.store import (
 )
 
 
-@dataclass
 class ArchivedStore:
     """A store like the one below it. Where a bundle is damaged, `read` raises FormatError."""
 
-    plain: Store
-    archives: Archives
+    def __init__(self, plain: Store, archives: Archives) -> None:
+        self.plain = plain
+        self.archives = archives
+
+    @property
+    def is_remote(self) -> bool:
+        return self.plain.is_remote
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         if is_archivable(key) and self.archives.holds(key):

@@ -8,7 +8,6 @@ whenever a writer dies.
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineage.core.archive import ARCHIVE, Part, bundles_folder, in_force, is_archivable, month_of, narrowed, parse_part
@@ -36,20 +35,20 @@ class Catalog(NamedTuple):
     members: Mapping[str, "Member"]
 
 
-@dataclass(slots=True)
 class _Seen:
     """What was read already, by key and stamp: catalogs, and the contents of one bundle."""
 
-    catalogs: dict[str, tuple[str, "Bundle"]] = field(default_factory=dict)
-    contents: tuple[str, str, Contents] | None = None
+    def __init__(self) -> None:
+        self.catalogs: dict[str, tuple[str, Bundle]] = {}
+        self.contents: tuple[str, str, Contents] | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class Archives:
     """The bundles below `archive/` in a store. Paths are those that the artifacts had in `memory/`."""
 
-    store: Store
-    _seen: _Seen = field(default_factory=_Seen, repr=False, compare=False)
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._seen = _Seen()
 
     def catalogs(self, month: str | None = None) -> Iterator[Catalog]:
         """What the readable bundles in force hold, of one month or of all, in order; `damaged` names the others."""
@@ -105,7 +104,7 @@ class Archives:
         """Writes a bundle of a month; durable and read back on return. `bundle` says what its sessions are."""
         from lineage.canon.bundles import members_of, packed  # noqa: PLC0415
 
-        whole = replace(bundle, members=members_of(files))
+        whole = bundle._replace(members=members_of(files))
         data = packed(whole, files)
         part = Part(month, hashlib.sha256(data).hexdigest()[:_SLOT], 1)
         with self._writing():

@@ -1,14 +1,13 @@
 """Immutable content artifacts. (spec: immutable content artifacts)"""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lineage.canon.archived_store import loaded
 from lineage.core.documents import Artifact, contents, of_kind, serialized
 from lineage.store import MissingError, Store, commit, holds, read_or_none
 
 
-@dataclass(frozen=True, slots=True)
-class Artifacts:
+class Artifacts(NamedTuple):
     """Written once: the same content again succeeds, other content raises."""
 
     store: Store

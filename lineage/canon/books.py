@@ -4,10 +4,9 @@ Every write is a compare-and-swap on the file; what was changed meanwhile is bro
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineage.core import book_changes
 from lineage.core.body import normalized
@@ -23,8 +22,7 @@ if TYPE_CHECKING:  # who reads neither merges nor archives
     from lineage.core.rollover import Cap
 
 
-@dataclass(frozen=True, slots=True)
-class Books:
+class Books(NamedTuple):
     """The books of a workspace: those in use, those that wait for confirmation, and archives by year."""
 
     store: Store

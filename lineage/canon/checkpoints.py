@@ -4,8 +4,7 @@ Files are 0600 in folders 0700. One that is damaged is ignored, named by `damage
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineage.core.book_paths import escaped_name
 from lineage.errors import FormatError, WorkspaceError
@@ -17,8 +16,7 @@ if TYPE_CHECKING:  # imported with the first one that is there: there seldom is 
 _PREFIX = "checkpoints/"
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoints:
+class Checkpoints(NamedTuple):
     store: Store
 
     def get(self, agent_id: str, now: str, *, project: str | None = None) -> "Checkpoint | None":
@@ -50,11 +48,11 @@ class Checkpoints:
 
     def mark_offered(self, agent_id: str, token: str, at: str) -> bool:
         """Notes that prepared blocks hold it from `at` on."""
-        return self._change(agent_id, token, lambda known: known if known.offered_at else replace(known, offered_at=at))
+        return self._change(agent_id, token, lambda known: known if known.offered_at else known._replace(offered_at=at))
 
     def mark_used(self, agent_id: str, token: str, at: str) -> bool:
         """Notes that it was recovered: nobody gets it again, and its messages go. False where that was so already."""
-        return self._change(agent_id, token, lambda known: replace(known, messages=(), used_at=known.used_at or at))
+        return self._change(agent_id, token, lambda known: known._replace(messages=(), used_at=known.used_at or at))
 
     def discard(self, token: str) -> list[str]:
         """Deletes a session's, readable or not; which files."""

@@ -1,6 +1,6 @@
 """Claims: which stem a session's manifest has, found by token without listing anything. (format: Identity)"""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lineage.core import naming
 from lineage.core.documents import Claim, parsed_as, serialized
@@ -9,8 +9,7 @@ from lineage.core.identity import Identity
 from lineage.store import ExistsError, Store, read_or_none, update
 
 
-@dataclass(frozen=True, slots=True)
-class Claims:
+class Claims(NamedTuple):
     store: Store
 
     def stem_of(self, token: str) -> str | None:

@@ -1,8 +1,7 @@
 """The one mutable file of a session, changed by compare-and-swap. (spec: mutable session manifest; concurrency)"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineage.core import manifest as revisions
 from lineage.core import naming
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from lineage.core.sanitizer import Sanitizer
 
 
-@dataclass(frozen=True, slots=True)
-class Manifests:
+class Manifests(NamedTuple):
     store: Store
 
     def get(self, stem: str) -> Manifest | None:

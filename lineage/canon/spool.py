@@ -1,6 +1,6 @@
 """The spool: unfinished flows of this machine, the only place that may hold raw text. (law 1; law 2)"""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lineage.core.job import Job, parsed, serialized
 from lineage.errors import FormatError
@@ -9,8 +9,7 @@ from lineage.store import Store, read_or_none, update
 _PREFIX = "spool/"
 
 
-@dataclass(frozen=True, slots=True)
-class Spool:
+class Spool(NamedTuple):
     """Jobs in a private store: files 0600 in folders 0700."""
 
     store: Store

@@ -1,17 +1,19 @@
 """Tombstones: removed sessions, read by every writer. (spec: deletion/removal)"""
 
 import contextlib
-from dataclasses import dataclass
 
 from lineage.core import naming
 from lineage.core.documents import Tombstone, parsed_as, serialized
 from lineage.errors import FormatError, RemovedError
-from lineage.store import ExistsError, Store, read_or_none
+from lineage.store import Entry, ExistsError, Store, read_or_none, together
 
 
-@dataclass(frozen=True, slots=True)
 class Tombstones:
-    store: Store
+    """`store` is the workspace. What a tombstone lists is read once."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._turns: dict[Entry, frozenset[str]] = {}
 
     def has(self, token: str) -> bool:
         """Whether the session was removed. A damaged tombstone counts: what is in doubt stays removed."""
@@ -37,17 +39,24 @@ class Tombstones:
 
     def removed_turns(self) -> frozenset[str]:
         """The ids of all removed turns: a fork that was not captured yet must not bring them back."""
-        turns: set[str] = set()
-        for token in self.tokens():
-            with contextlib.suppress(FormatError):
-                tombstone = self.get(token)
-                turns.update(tombstone.removed_turns if tombstone else ())
-        return frozenset(turns)
+        there = self._entries()
+        unread = [entry for entry in there if entry not in self._turns]
+        self._turns.update(zip(unread, together(self.store, self._turns_in, unread), strict=True))
+        return frozenset[str]().union(*(self._turns[entry] for entry in there))
 
     def tokens(self) -> frozenset[str]:
         """The tokens of all removed sessions."""
-        names = (entry.key.removeprefix(naming.TOMBSTONES) for entry in self.store.list(naming.TOMBSTONES))
-        return frozenset(name.removesuffix(".md") for name in names if name.endswith(".md"))
+        return frozenset(map(_token, self._entries()))
+
+    def _entries(self) -> list[Entry]:
+        return [entry for entry in self.store.list(naming.TOMBSTONES) if naming.is_register(entry.key)]
+
+    def _turns_in(self, entry: Entry) -> frozenset[str]:
+        """The ids of the turns that a tombstone lists; none where it is damaged."""
+        with contextlib.suppress(FormatError):
+            tombstone = self.get(_token(entry))
+            return frozenset(tombstone.removed_turns if tombstone else ())
+        return frozenset()
 
     def _when(self, token: str) -> str:
         try:
@@ -55,3 +64,7 @@ class Tombstones:
         except FormatError:
             return ""
         return f" at {tombstone.removed_at}" if tombstone else ""
+
+
+def _token(entry: Entry) -> str:
+    return entry.key.removeprefix(naming.TOMBSTONES).removesuffix(".md")

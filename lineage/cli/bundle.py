@@ -59,7 +59,7 @@ def export(
         raise InvalidInput("name a session, or give --global", hint="lineage bundle export SESSION -o FILE")
     made = bundling.export(root, session, expanded(output), include_private=include_private, force=force)
     if as_json:
-        say_json({"file": str(output), "bytes": len(made.data), **asdict(made.bundle)})
+        say_json({"file": str(output), "bytes": len(made.data), **made.bundle.as_json()})
         return 0
     say(f"{output}: {counted(len(made.bundle.members), 'file')}, {len(made.data):,} bytes")
     for bundled in made.bundle.sessions:

@@ -14,6 +14,7 @@ _MAX_STDIN = 256 * 1024 * 1024
 _STDIN = Option(
     "from_stdin", "Read the payload as a JSON object from stdin.", ("--stdin",), default=False, is_flag=True
 )
+_WHILE_AWAY = "check the network and the endpoint, then run `lineage recover`"
 
 _PAYLOAD = (
     Option("data", "It has data attached, and can have findings.", is_flag=True),
@@ -39,18 +40,25 @@ _TRIGGER = Option("trigger", "What started it: auto or manual.")
 def run(flow: str, root: Path, given: Mapping[str, Any]) -> int:
     """Runs `session-end` or `compaction` with the payload that options and stdin make together, options winning, and
     prints the outcome. The exit code: 1 where the session was refused, else 0. Raises InvalidInput where stdin holds no
-    JSON object."""
+    JSON object, StoreAway where the workspace's store is: what was asked waits in the spool then."""
     from lineage.app import with_house
     from lineage.cli.outcome import report
     from lineage.core.request import request
     from lineage.pipeline.upkeep.resuming import run as run_flow
+    from lineage.store import StoreAway
 
     switches = (_STDIN.name, JSON.name)
     options = {name: value for name, value in given.items() if value is not None and name not in switches}
     payload = {**(_stdin_object() if given[_STDIN.name] else {}), **options}
-    outcome = with_house(
-        root, lambda house: run_flow(house, request(flow, payload, agent_id=None, now=house.now)), create=True
-    )
+    try:
+        outcome = with_house(
+            root, lambda house: run_flow(house, request(flow, payload, agent_id=None, now=house.now)), create=True
+        )
+    except StoreAway as error:
+        from lineage.app.spooling import keep
+
+        keep(root, flow, payload)
+        raise StoreAway(f"{error.message}; the session waits in the spool", hint=_WHILE_AWAY) from error
     return report(outcome, as_json=given[JSON.name])
 
 

@@ -1,6 +1,5 @@
 """`lineage recover`."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -24,7 +23,7 @@ def command(root: Path, as_json: bool) -> int:
 
     done = with_house(root, recover)
     if as_json:
-        say_json({key: value for key, value in asdict(done).items() if key != "report"})
+        say_json({key: value for key, value in vars(done).items() if key != "report"})
         return 0
     for path in done.finished:
         say(f"finished {path}")

@@ -35,7 +35,7 @@ def command(root: Path, dry_run: bool, as_json: bool) -> int:
 
     done = with_house(root, lambda house: resanitize(house, dry_run=dry_run), writes=not dry_run)
     if as_json:
-        say_json(asdict(done))
+        say_json({**asdict(done), "replaced": [record._asdict() for record in done.replaced]})
     else:
         _say(done)
     return 0

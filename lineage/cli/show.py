@@ -10,6 +10,7 @@ from lineage.cli import options
 from lineage.cli.output import say, say_json
 
 if TYPE_CHECKING:
+    from lineage.core.turns import Turn
     from lineage.pipeline.house import House
     from lineage.pipeline.knowledge.bookkeeping import Place
     from lineage.pipeline.lookup import Shown
@@ -72,6 +73,5 @@ def _say_entry(place: "Place", *, as_json: bool) -> int:
     return 0
 
 
-def _turn(turn: object) -> dict[str, object]:
-    values = asdict(turn)  # type: ignore[call-overload]
-    return {key: values[key] for key in ("number", "id", "role", "at", "name", "input", "error", "text")}
+def _turn(turn: "Turn") -> dict[str, object]:
+    return {key: getattr(turn, key) for key in ("number", "id", "role", "at", "name", "input", "error", "text")}

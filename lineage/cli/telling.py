@@ -63,9 +63,7 @@ def _told(house: "House", asked: "Asked") -> "tuple[Block, list[str]]":
 
 
 def _as_json(block: "Block", unread: list[str]) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    sections = [asdict(spent) for spent in block.sections]
+    sections = [spent._asdict() for spent in block.sections]
     told = {"text": block.text, "tokens": block.tokens, "budget": block.budget, "sections": sections}
     return {**told, "unread": unread}
 

@@ -5,8 +5,7 @@ This package takes text and gives values; who reads the file is the composition 
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from lineage.errors import InvalidInput
 
@@ -15,24 +14,21 @@ Mode = Literal["mask", "drop"]
 FILE = "lineage.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(NamedTuple):
     """`max_bytes`: the whole of MEMORY.md, UTF-8. `row_style`: `full` (the spec's row) or `compact`."""
 
     max_bytes: int = 262144
     row_style: str = "full"
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(NamedTuple):
     """`thinking`: keep the agent's thinking. `max_result_chars`: how much of a tool's result is kept."""
 
     thinking: bool = False
     max_result_chars: int = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class Redaction:
+class Redaction(NamedTuple):
     """`rules_path`: a file of the user's own rules in gitleaks' format, relative to the workspace; none where empty.
     What is done with e-mail addresses, user names in home directories and IP addresses: `off`, `mask` or `drop`."""
 
@@ -48,15 +44,13 @@ class Redaction:
         return {name: "drop" if mode == "drop" else "mask" for name, mode in modes.items() if mode != "off"}
 
 
-@dataclass(frozen=True, slots=True)
-class Knowledge:
+class Knowledge(NamedTuple):
     """`extract`: whether books learn from what is captured."""
 
     extract: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Sessions:
+class Sessions(NamedTuple):
     """`dm_scope`: what tells people's conversations apart, a scope of `core.lanes`. Their sessions are over at
     `daily_reset`, HH:MM by the clocks of `reset_time_zone`, never where it is empty, and after `idle_minutes` without a
     message, never where these are 0. `spawn_depth`: how deep agents that lineage starts may start others."""
@@ -68,8 +62,7 @@ class Sessions:
     spawn_depth: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageModel:
+class LanguageModel(NamedTuple):
     """What the language model of this machine is used for, where its own configuration names one."""
 
     sentences: bool = True
@@ -77,15 +70,13 @@ class LanguageModel:
     memory: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """`budget`: how many tokens the block that a new session starts with may take, its frame and all."""
 
     budget: int = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """`identity_links`: who is the same person on several channels, canonical id → ids with their channel in front."""
 
     ledger: Ledger = Ledger()
@@ -95,10 +86,10 @@ class Settings:
     knowledge: Knowledge = Knowledge()
     sessions: Sessions = Sessions()
     language_model: LanguageModel = LanguageModel()
-    identity_links: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    identity_links: Mapping[str, Sequence[str]] = {}
 
 
-_SECTIONS: Mapping[str, type] = {
+_SECTIONS: Mapping[str, Any] = {
     "ledger": Ledger,
     "transcript": Transcript,
     "sanitizer": Redaction,
@@ -117,8 +108,8 @@ _CHOICES = {
     "sessions.dm_scope": ("main", "per-peer", "per-channel-peer", "per-account-channel-peer"),
 }
 _FORMS = {
-    "sessions.daily_reset": (re.compile(r"(?:(?:[01]\d|2[0-3]):[0-5]\d)?"), 'a time of day like "04:00", or ""'),
-    "sessions.reset_time_zone": (re.compile(r"\w[\w+-]*(?:/\w[\w+-]*)*"), 'a time zone like "Europe/Berlin"'),
+    "sessions.daily_reset": (r"(?:(?:[01]\d|2[0-3]):[0-5]\d)?", 'a time of day like "04:00", or ""'),
+    "sessions.reset_time_zone": (r"\w[\w+-]*(?:/\w[\w+-]*)*", 'a time zone like "Europe/Berlin"'),
 }
 _LEAST = {
     "ledger.max_bytes": 4096,
@@ -157,11 +148,11 @@ def _check(tables: Mapping[str, Any]) -> None:
         if name in _LISTS:
             _check_lists(name, values)
             continue
-        known = {field.name: field for field in fields(_SECTIONS[name])}
+        known = _SECTIONS[name]._field_defaults
         for key, value in values.items():
             if key not in known:
                 raise _unknown(f"{name}.{key}", [f"{name}.{k}" for k in known])
-            _check_value(f"{name}.{key}", value, known[key].default)
+            _check_value(f"{name}.{key}", value, known[key])
 
 
 def _check_lists(name: str, values: Mapping[str, Any]) -> None:
@@ -175,7 +166,7 @@ def _check_value(key: str, value: Any, default: Any) -> None:
         raise InvalidInput(f"{FILE}: {key} is {type(value).__name__}, not {type(default).__name__}")
     if key in _CHOICES and value not in _CHOICES[key]:
         raise InvalidInput(f"{FILE}: {key} is {value!r}, not one of {', '.join(_CHOICES[key])}")
-    if key in _FORMS and not _FORMS[key][0].fullmatch(value):
+    if key in _FORMS and not re.fullmatch(_FORMS[key][0], value):
         raise InvalidInput(f"{FILE}: {key} is {value!r}, not {_FORMS[key][1]}")
     if key in _LEAST and value < _LEAST[key]:
         raise InvalidInput(f"{FILE}: {key} is {value}, less than {_LEAST[key]}")

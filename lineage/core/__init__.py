@@ -1,1 +1,1 @@
-"""The contracts of the spec as pure functions and frozen dataclasses: no clock, no files, no database."""
+"""The contracts of the spec as pure functions and named tuples: no clock, no files, no database."""

@@ -9,12 +9,11 @@ An artifact's month is that of its own stem. A bundle never changes: what has to
 slot, and the highest revision is in force, so that names alone say which one that is after a crash between the two.
 """
 
-import re
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineage.core import naming
+from lineage.core.lazily import pattern
 
 if TYPE_CHECKING:
     from lineage.core.bundle import Bundle, Member
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 ARCHIVE = "archive/"
 
 _MONTH = r"\d{4}-\d\d"
-_PART = re.compile(rf"{ARCHIVE}({_MONTH})/bundles/([0-9a-f]{{16}})-([1-9]\d{{0,8}})\.(zip|json)")
-_INSIDE = re.compile(rf"{ARCHIVE}({_MONTH})/(?:(bundles/)|(memory/)|(\1\.md$))")
+_PART = pattern(rf"{ARCHIVE}({_MONTH})/bundles/([0-9a-f]{{16}})-([1-9]\d{{0,8}})\.(zip|json)")
+_INSIDE = pattern(rf"{ARCHIVE}({_MONTH})/(?:(bundles/)|(memory/)|(\1\.md$))")
 
 
 class Part(NamedTuple):
@@ -109,4 +108,4 @@ def narrowed(bundle: "Bundle", members: "tuple[Member, ...]") -> "Bundle":
     """The description of a bundle that holds these members of it only."""
     tokens = {name.token for member in members if (name := naming.parse_path(member.path))}
     held = tuple(session for session in bundle.sessions if session.session_token in tokens)
-    return replace(bundle, members=members, sessions=held)
+    return bundle._replace(members=members, sessions=held)

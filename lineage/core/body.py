@@ -1,14 +1,15 @@
 """The body hash, `body-normalized-v1`. (spec: checksum scope)"""
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator
+
+from lineage.core.lazily import pattern
 
 HASH_SCOPE = "body-normalized-v1"
 
 _BLANK = " \t\r\n"
 
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_SURROGATE = pattern(r"[\ud800-\udfff]")
 
 
 class LongText:
@@ -43,10 +44,10 @@ def normalized(body: str) -> str:
 def body_sha256(body: Body) -> str:
     """SHA-256, in hex, of the normalized body as UTF-8; a lone surrogate counts as U+FFFD."""
     if isinstance(body, str):
-        return hashlib.sha256(_encoded(normalized(body))).hexdigest()
+        return hashlib.sha256(encoded(normalized(body))).hexdigest()
     digest = hashlib.sha256()
     for part in _normalized_parts(body.pieces()):
-        digest.update(_encoded(part))
+        digest.update(encoded(part))
     return digest.hexdigest()
 
 
@@ -71,7 +72,8 @@ def _is_tidy(body: str) -> bool:
     return not ("\r" in body or " \n" in body or "\t\n" in body or end.endswith((" ", "\t")))
 
 
-def _encoded(text: str) -> bytes:
+def encoded(text: str) -> bytes:
+    """The text as UTF-8, `cleaned` where it has to be."""
     try:
         return text.encode()
     except UnicodeEncodeError:

@@ -8,8 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from lineage.core import block, frontmatter
 from lineage.core.body import normalized
@@ -27,18 +26,18 @@ from lineage.core.entry import (
     with_text,
     written,
 )
+from lineage.core.lazily import pattern
 from lineage.errors import FormatError
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_LINE_END = re.compile(r"\r\n|\r|\n")
-_SAYS_NOTHING = re.compile(r"<!--.*?-->|^ {0,3}#{1,6}(?:[ \t][^\r\n]*)?$", re.DOTALL | re.MULTILINE)
-_TRACE = re.compile(r"<!--[ \t]*lineage:(?:entry|end|forgotten)\b")
-_OWN_WORD = re.compile(r"[ \t]*lineage:\w+(?:.*-->)?")
-_HEX = re.compile(rf"(?<![0-9a-f]){ID.pattern}(?![0-9a-f])")
+_LINE = pattern(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_LINE_END = pattern(r"\r\n|\r|\n")
+_SAYS_NOTHING = pattern(r"<!--.*?-->|^ {0,3}#{1,6}(?:[ \t][^\r\n]*)?$", re.DOTALL | re.MULTILINE)
+_TRACE = pattern(r"<!--[ \t]*lineage:(?:entry|end|forgotten)\b")
+_OWN_WORD = pattern(r"[ \t]*lineage:\w+(?:.*-->)?")
+_HEX = pattern(rf"(?<![0-9a-f]){ID.pattern}(?![0-9a-f])")
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A stretch of a book, `raw` as it stands in the file: an entry, the mark of a forgotten one, or free text.
 
     An entry is `sound` where its end was found; one that isn't may hold words of the human's, and is left alone."""
@@ -53,15 +52,14 @@ class Part:
         return self.entry is None and not self.forgotten
 
 
-@dataclass(frozen=True, slots=True)
-class Book:
+class Book(NamedTuple):
     """`head` is the frontmatter with its delimiters. Texts hold undecodable bytes as lone surrogates."""
 
     scope: str
     kind: str
     head: str = ""
     parts: tuple[Part, ...] = ()
-    problems: tuple[str, ...] = field(default=(), compare=False)
+    problems: tuple[str, ...] = ()
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -143,7 +141,7 @@ def serialized_book(book: Book) -> bytes:
 
 def with_parts(book: Book, parts: Iterable[Part]) -> Book:
     """The book with other parts, as it would be read back."""
-    return parsed_book(serialized_book(replace(book, parts=tuple(parts))), book.scope, book.kind)
+    return parsed_book(serialized_book(book._replace(parts=tuple(parts))), book.scope, book.kind)
 
 
 def redacted(book: Book, clean: Callable[[str], str], *, by_hand: bool) -> Book:
@@ -152,10 +150,10 @@ def redacted(book: Book, clean: Callable[[str], str], *, by_hand: bool) -> Book:
     parts = []
     for part in book.parts:
         if part.entry and part.sound:
-            entry = replace(part.entry, text=clean(part.entry.text), more=_clean_values(part.entry.more, clean))
+            entry = part.entry._replace(text=clean(part.entry.text), more=_clean_values(part.entry.more, clean))
             parts.append(part if entry == part.entry else entry_part(book, entry))
         else:
-            parts.append(replace(part, raw=clean(part.raw)) if by_hand and not part.forgotten else part)
+            parts.append(part._replace(raw=clean(part.raw)) if by_hand and not part.forgotten else part)
     return book if tuple(parts) == book.parts else with_parts(book, parts)
 
 

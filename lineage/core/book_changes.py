@@ -4,7 +4,6 @@ A book that a person edits meanwhile is brought together with the result by `mer
 """
 
 from collections.abc import Callable, Set
-from dataclasses import replace
 
 from lineage.core.book import Book, Part, appended, entry_part, may_supersede, tombstone_part, with_parts
 from lineage.core.entry import CONFIRMED, Entry, entry_id, retitled, ticked
@@ -51,7 +50,7 @@ def add(book: Book, entry: Entry, known: Set[str] = frozenset()) -> Book:
 def supersede(book: Book, old: str, entry: Entry) -> Book:
     """Adds an entry that takes the place of another one, which stays. Raises as `add` and `found` do."""
     found(book, old)
-    return add(book, replace(entry, supersedes=tuple(dict.fromkeys((*entry.supersedes, old)))))
+    return add(book, entry._replace(supersedes=tuple(dict.fromkeys((*entry.supersedes, old)))))
 
 
 def edit(book: Book, identifier: str, body: str, now: str) -> Book:
@@ -60,7 +59,7 @@ def edit(book: Book, identifier: str, body: str, now: str) -> Book:
 
 
 def tag(book: Book, identifier: str, tags: tuple[str, ...], now: str) -> Book:
-    return _changed(book, identifier, lambda entry: replace(entry, tags=tags), now)
+    return _changed(book, identifier, lambda entry: entry._replace(tags=tags), now)
 
 
 def done(book: Book, identifier: str, now: str, *, is_done: bool = True) -> Book:
@@ -70,7 +69,7 @@ def done(book: Book, identifier: str, now: str, *, is_done: bool = True) -> Book
 
 def pin(book: Book, identifier: str, now: str, *, pinned: bool = True) -> Book:
     """A pinned entry never rolls over."""
-    return _changed(book, identifier, lambda entry: replace(entry, pinned=pinned), now)
+    return _changed(book, identifier, lambda entry: entry._replace(pinned=pinned), now)
 
 
 def forget(book: Book, identifier: str) -> Book:
@@ -90,7 +89,7 @@ def forget(book: Book, identifier: str) -> Book:
 
 def confirm(pending: Book, book: Book, identifier: str, now: str) -> tuple[Book, Book]:
     """Moves what waits into the book, as confirmed by the user. Both books, the pending one first."""
-    entry = replace(entry_of(pending, identifier), source=CONFIRMED, updated=now)
+    entry = entry_of(pending, identifier)._replace(source=CONFIRMED, updated=now)
     return without(pending, identifier), add(book, entry)
 
 
@@ -98,7 +97,7 @@ def demote(book: Book, target: Book, identifier: str, now: str) -> tuple[Book, B
     """Moves an entry into the book of another scope, and keeps it from coming back to this one. Both, this first."""
     entry = entry_of(book, identifier)
     fresh = entry_id(target.scope, target.kind, entry.body, entry.origin)
-    moved = replace(entry, id=fresh, pinned=False, updated=now)
+    moved = entry._replace(id=fresh, pinned=False, updated=now)
     if fresh == identifier:
         return book, target
     return forget(book, identifier), add(target, moved)
@@ -120,7 +119,7 @@ def _changed(book: Book, identifier: str, change: Callable[[Entry], Entry], now:
     changed = change(entry)
     if changed == entry:
         return book
-    fresh = entry_part(book, replace(changed, updated=now))
+    fresh = entry_part(book, changed._replace(updated=now))
     return with_parts(book, (fresh if known is part else known for known in book.parts))
 
 

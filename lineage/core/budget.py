@@ -1,7 +1,7 @@
 """Budgets in bytes and in tokens: what fits is kept whole, in order, and no part takes the room of the others."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 QUARTERS = 4
 """Of a token: the unit of `cost`."""
@@ -25,8 +25,7 @@ def tokens(quarters: int) -> int:
     return -(-quarters // QUARTERS)
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """What one part of a text asks for: all that it `need`s, the `least` of it that is worth showing, and its shares of
     the budget in percent: nobody takes the `floor` from it, and it never takes more than the `cap`."""
 

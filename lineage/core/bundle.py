@@ -4,13 +4,11 @@ A bundle holds sessions, each with its artifacts, its manifest and its own books
 paths that they have in a workspace. Nothing a bundle says is believed before it was checked here.
 """
 
-import dataclasses
 import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from lineage.core import naming
 from lineage.core.book_paths import GLOBAL, BookRef, ref_of
@@ -30,8 +28,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _HINT = "the bundle is damaged, or was not made by `lineage bundle export`; nothing was written"
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """The most that a bundle may hold, written or read: members, bytes of one, of all of them, of the file and of
     `bundle.json`; how many times larger than the file its members may be, where they are more than `small` bytes."""
 
@@ -47,8 +44,7 @@ class Limits:
 LIMITS = Limits()
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A file of the bundle: its path, how many bytes it has and their SHA-256."""
 
     path: str
@@ -56,8 +52,7 @@ class Member:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Bundled:
+class Bundled(NamedTuple):
     """A session of the bundle, and the tokens that it had before, oldest first."""
 
     agent_id: str
@@ -71,8 +66,7 @@ class Bundled:
         return Identity(self.agent_id, self.session_id, self.session_key)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
+class Bundle(NamedTuple):
     """The description. `holds` is `sessions` or `global`; `exported_at` the newest time in what it holds, so that the
     same state gives the same file; `members` are sorted by path."""
 
@@ -91,10 +85,14 @@ class Bundle:
             token for session in self.sessions for token in (session.session_token, *session.imported_from)
         )
 
+    def as_json(self) -> dict[str, Any]:
+        sessions, members = ([one._asdict() for one in found] for found in (self.sessions, self.members))
+        return {**self._asdict(), "sessions": sessions, "members": members}
+
 
 def described(bundle: Bundle) -> bytes:
     """The file `bundle.json`."""
-    value = {"format_version": VERSION, **dataclasses.asdict(bundle)}
+    value = {"format_version": VERSION, **bundle.as_json()}
     return json.dumps(value, indent=1, sort_keys=True).encode() + b"\n"
 
 

@@ -1,7 +1,7 @@
 """What an adapter makes of a harness's transcript, before anything is sanitized or decided."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from lineage.core.turns import Turn
 
@@ -9,8 +9,7 @@ DATA = "data"
 """The tag of a transcript whose session has data attached: only there are findings. (format: Books)"""
 
 
-@dataclass(frozen=True, slots=True)
-class Compacted:
+class Compacted(NamedTuple):
     """A compaction that the transcript records: its summary, and how many turns came before it. `summary` is None where
     the harness kept none, or kept it where it cannot be read: a state of its own."""
 
@@ -20,8 +19,7 @@ class Compacted:
     trigger: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
+class Capture(NamedTuple):
     """A session as its source shows it. Times are canonical UTC strings, `turns` in the source's order: a tuple, or a
     sequence that reads them again each time where they are too many to be held.
 
@@ -41,5 +39,5 @@ class Capture:
     models: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
     compactions: tuple[Compacted, ...] = ()
-    skipped: Mapping[str, int] = field(default_factory=dict)
+    skipped: Mapping[str, int] = {}
     has_data: bool = False

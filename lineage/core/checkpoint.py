@@ -3,12 +3,10 @@
 (issue: knowledge, checkpoints) Sanitized text of people and agents alone; it lies on this machine only.
 """
 
-import dataclasses
 import json
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from lineage.core.identity import TOKEN, is_agent
 from lineage.core.times import shifted, utc_or_none
@@ -24,8 +22,7 @@ MOST_PER_AGENT = 16
 _TIMES = ("saved_at", "offered_at", "used_at")
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """What a person or the agent said. `role` is `user` or `assistant`, `at` a canonical UTC time."""
 
     role: str
@@ -33,8 +30,7 @@ class Message:
     at: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
+class Checkpoint(NamedTuple):
     """`saved_at` is when the harness last told of the session, `offered_at` since when prepared blocks hold it,
     `used_at` when a session began with such a block; then the messages are gone. Canonical UTC times."""
 
@@ -44,7 +40,7 @@ class Checkpoint:
     harness: str
     project: str | None
     saved_at: str
-    messages: tuple[Message, ...] = field(repr=False)
+    messages: tuple[Message, ...]
     offered_at: str | None = None
     used_at: str | None = None
 
@@ -60,6 +56,9 @@ class Checkpoint:
     def is_over(self, now: str) -> bool:
         """Whether it is more than 7 days old."""
         return self.saved_at < shifted(now, days=-DAYS)
+
+    def as_json(self) -> dict[str, Any]:
+        return {**self._asdict(), "messages": [message._asdict() for message in self.messages]}
 
 
 def last_said(turns: Iterable[Turn]) -> list[Turn]:
@@ -78,7 +77,7 @@ def message(turn: Turn, text: str) -> Message:
 
 
 def serialized(checkpoint: Checkpoint) -> bytes:
-    value = {"version": VERSION, **dataclasses.asdict(checkpoint)}
+    value = {"version": VERSION, **checkpoint.as_json()}
     return json.dumps(value, indent=1, sort_keys=True).encode() + b"\n"
 
 

@@ -1,11 +1,10 @@
 """What happened in a run of turns, condensed: the material of summaries and fallback sentences."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
+class Digest(NamedTuple):
     """All texts are one-line or paragraph strings out of sanitized turns; tuples are in order of appearance,
     and so are `requests`, which are told again each time where the turns aren't held.
 

@@ -1,21 +1,19 @@
 """The typed documents of the canonical layer and their frontmatter contract, strict both ways. (spec: frontmatter)
 
-Every document is a frozen dataclass whose fields, in order, are its frontmatter keys; `body` comes last. Times are
+Every document is a named tuple whose fields, in order, are its frontmatter keys; `body` is none of them. Times are
 canonical UTC strings, paths are relative to the workspace root.
 """
 
-import dataclasses
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from itertools import islice
 from types import NoneType, UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
 from lineage.core import frontmatter, naming
-from lineage.core.body import HASH_SCOPE, Body, LongText, body_sha256, cleaned
+from lineage.core.body import HASH_SCOPE, Body, LongText, body_sha256, encoded
 from lineage.core.identity import TOKEN, Identity, checked_agent
+from lineage.core.lazily import pattern
 from lineage.core.links import wikilink
 from lineage.core.replacement import Replacement
 from lineage.core.times import utc_or_none
@@ -34,11 +32,10 @@ _ITEMS: dict[str, type | UnionType] = {"watermark": int | str | NoneType}
 _WATERMARKS = ([int, str, str], [int, NoneType, str])
 _PIECE = 1 << 16
 _HEAD_PIECES = 4  # a frontmatter has at most 1 MB
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_DAY = pattern(r"\d{4}-\d\d-\d\d")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Artifact:
+class Artifact(NamedTuple):
     """An immutable content artifact: transcript, summary or compaction.
 
     `watermark` is [count, last turn id, sanitizer version]: how far into the session's turns the capture reaches.
@@ -72,7 +69,7 @@ class Artifact:
     title: str
     aliases: list[str]
     tags: list[str]
-    body: Body = field(repr=False)
+    body: Body
 
     @property
     def identity(self) -> Identity:
@@ -87,8 +84,7 @@ class Artifact:
         return naming.artifact_path(self.stem, self.kind)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class Manifest(NamedTuple):
     """The one mutable file of a session: it names every capture and compaction, oldest first, by stem. `resanitized`
     holds a record of each artifact that was replaced under new redaction rules; `imported_from` the tokens that a
     session had before it came here in a bundle, oldest first."""
@@ -121,8 +117,8 @@ class Manifest:
     title: str
     aliases: list[str]
     tags: list[str]
-    imported_from: list[str] = field(default_factory=list)
-    body: str = field(repr=False)
+    body: str
+    imported_from: list[str] = []  # noqa: RUF012  (nobody changes a document's lists)
 
     @property
     def identity(self) -> Identity:
@@ -141,8 +137,7 @@ class Manifest:
         return [Replacement.from_text(text) for text in self.resanitized]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(NamedTuple):
     """Which stem the session's manifest has; created once, before the session's first artifact. (format: Identity)"""
 
     kind: str
@@ -156,8 +151,7 @@ class Claim:
         return naming.claim_path(self.session_token)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tombstone:
+class Tombstone(NamedTuple):
     """A removed session: no writer may bring it back, nor under the tokens of `imported_from`, which it had before it
     came here in a bundle. (spec: deletion/removal)"""
 
@@ -168,7 +162,7 @@ class Tombstone:
     reason: str
     removed_paths: list[str]
     removed_turns: list[str]
-    imported_from: list[str] = field(default_factory=list)
+    imported_from: list[str] = []  # noqa: RUF012  (nobody changes a document's lists)
     body: str = ""
 
     @property
@@ -196,7 +190,7 @@ def claim(identity: Identity, stem: str) -> Claim:
 
 def serialized(document: Document) -> bytes:
     """The file of a document. Raises FormatError when the document breaks its contract."""
-    return _encoded(frontmatter.dump(_checked_meta(document), str(document.body)))
+    return encoded(frontmatter.dump(_checked_meta(document), str(document.body)))
 
 
 def contents(document: Document) -> bytes | Iterable[bytes]:
@@ -218,13 +212,9 @@ class _Pieces(Iterable[bytes]):
             waiting.append(piece)
             size += len(piece)
             if size >= _PIECE:
-                yield _encoded("".join(waiting))
+                yield encoded("".join(waiting))
                 waiting, size = [], 0
-        yield _encoded("".join(waiting))
-
-
-def _encoded(text: str) -> bytes:
-    return cleaned(text).encode()
+        yield encoded("".join(waiting))
 
 
 def _checked_meta(document: Document) -> dict[str, Any]:
@@ -320,7 +310,7 @@ def keys_of(cls: type) -> tuple[str, ...]:
 
 def _optional(cls: type) -> tuple[str, ...]:
     """The keys that a document has only where they hold something, written behind the others."""
-    return tuple(key for key in _OPTIONAL if key in {known.name for known in dataclasses.fields(cls)})
+    return tuple(key for key in _OPTIONAL if key in cls.__annotations__)
 
 
 def _flat(hint: Any) -> tuple[type, ...]:
@@ -330,7 +320,7 @@ def _flat(hint: Any) -> tuple[type, ...]:
 
 
 _TYPES: dict[type, dict[str, tuple[type, ...]]] = {
-    cls: {key: _flat(hint) for key, hint in get_type_hints(cls).items() if key not in ("body", *_OPTIONAL)}
+    cls: {key: _flat(hint) for key, hint in cls.__annotations__.items() if key not in ("body", *_OPTIONAL)}
     for cls in (Artifact, Manifest, Claim, Tombstone)
 }
 
@@ -407,4 +397,4 @@ def _linked(document: Document) -> Iterator[tuple[str, str, str]]:
 
 def with_body(document: Artifact, body: Body) -> Artifact:
     """The artifact with another body and the hash that belongs to it."""
-    return dataclasses.replace(document, body=body, content_sha256=body_sha256(body))
+    return document._replace(body=body, content_sha256=body_sha256(body))

@@ -4,10 +4,8 @@ It carries the payload, the moment of the signal and the sentence, so that a ret
 sentence. The payload may hold raw text: jobs lie in the spool and nowhere else.
 """
 
-import dataclasses
 import json
-from dataclasses import dataclass, field
-from typing import Any, get_origin
+from typing import Any, NamedTuple, get_origin
 
 from lineage.errors import FormatError
 
@@ -19,8 +17,7 @@ ARCHIVING = "archive"
 """The flows besides the spec's two (see `request`)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(NamedTuple):
     """One unfinished flow of one session. `quality` is the sentence's: `ok` or `fallback`."""
 
     flow: str
@@ -28,8 +25,12 @@ class Job:
     captured_at: str
     sentence: str
     quality: str
-    payload: dict[str, Any] = field(repr=False)
+    payload: dict[str, Any]
     version: int = VERSION
+
+    def __repr__(self) -> str:
+        """Nothing of what is in the payload: that may be raw text."""
+        return f"Job({self.name})"
 
     @property
     def name(self) -> str:
@@ -38,7 +39,7 @@ class Job:
 
 
 def serialized(job: Job) -> bytes:
-    return json.dumps(dataclasses.asdict(job), indent=1, sort_keys=True).encode() + b"\n"
+    return json.dumps(job._asdict(), indent=1, sort_keys=True).encode() + b"\n"
 
 
 def parsed(data: bytes) -> Job:
@@ -55,7 +56,8 @@ def parsed(data: bytes) -> Job:
 
 def _typed(job: Job) -> Job:
     """The job itself. Raises TypeError where a value is of another type than its field."""
-    for known in dataclasses.fields(Job):
-        if type(getattr(job, known.name)) is not (get_origin(known.type) or known.type):
-            raise TypeError(f"{known.name} is of another type")
+    for name, value in job._asdict().items():
+        known: Any = Job.__annotations__[name]
+        if type(value) is not (get_origin(known) or known):
+            raise TypeError(f"{name} is of another type")
     return job

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from lineage.core import naming
 from lineage.core.documents import Artifact, Manifest
@@ -13,8 +13,7 @@ from lineage.core.times import day
 from lineage.core.window import membership
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """What the ledger needs of one artifact: frontmatter only, never its body."""
 
     path: str
@@ -29,8 +28,7 @@ class Head:
     manifest_path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One row of the ledger. `links` are (path, label), in the order in which they are shown."""
 
     membership: str
@@ -47,17 +45,15 @@ class Entry:
         return may_reach(GLOBAL, private=self.private, token="")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Tally:
-    """How many entries a project has on a day; "" stands for those that are private or name none."""
+class Tally(NamedTuple):
+    """How many `entries` a project has on a day; "" stands for those that are private or name none."""
 
     day: str
     project: str
-    count: int
+    entries: int
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(NamedTuple):
     """A window's entries, newest first, and the tallies of all of them: who renders takes as many entries as it shows
     and counts the others without looking at them."""
 

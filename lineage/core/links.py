@@ -2,13 +2,16 @@
 
 import re
 
-_GONE = re.compile(
+from lineage.core.lazily import pattern
+
+_GONE = pattern(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
-_SPACE = re.compile(r"[\s\u0085\u2028\u2029]+")
-_SPECIAL = re.compile(r"(?<!\[)\[REDACTED:[\w.-]+\](?![\](\[:])|[\\\[\]|^`<]|#(?=[^\s\d#])|&(?=lt;|amp;|#96;)")
+_SPACE = pattern(r"[\s\u0085\u2028\u2029]+")
+_SPECIAL = pattern(r"(?<!\[)\[REDACTED:[\w.-]+\](?![\](\[:])|[\\\[\]|^`<]|#(?=[^\s\d#])|&(?=lt;|amp;|#96;)")
+_RISKY = pattern(r"[\\\[\]|^`<#&]")  # without one there is nothing special: faster than looking for that itself
 _ENTITIES = {"<": "&lt;", "`": "&#96;", "&": "&amp;"}
-_ESCAPED = re.compile(r"\\([\\\[\]|^#])|&(lt|amp|#96);")
+_ESCAPED = pattern(r"\\([\\\[\]|^#])|&(lt|amp|#96);")
 
 
 def one_line(text: str) -> str:
@@ -29,7 +32,7 @@ def escaped(value: str) -> str:
 
 def escaped_line(line: str) -> str:
     """`escaped` for a piece of text that is one line already: its outer spaces stay."""
-    return _SPECIAL.sub(_safe, line)
+    return _SPECIAL.sub(_safe, line) if _RISKY.search(line) else line
 
 
 def _safe(match: re.Match[str]) -> str:
@@ -40,6 +43,8 @@ def _safe(match: re.Match[str]) -> str:
 
 def unescaped(line: str) -> str:
     """The inverse of `escaped` for text that is one line already."""
+    if "\\" not in line and "&" not in line:
+        return line
     return _ESCAPED.sub(lambda m: m[1] or {"lt": "<", "amp": "&", "#96": "`"}[m[2]], line)
 
 

@@ -4,7 +4,6 @@ Only new links enter a manifest; its stem, identity and first times stay. (spec:
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lineage.core import naming, times
@@ -39,15 +38,14 @@ def linked(
 def imported(manifest: Manifest, came_from: Sequence[str], write_id: str, now: str) -> Manifest:
     """The first revision of the manifest of a session that came in a bundle and got a fresh id; `came_from` are the
     tokens that it had before, oldest first. What was replaced under older ids is no replacement here."""
-    changed = replace(manifest, resanitized=[], imported_from=list(came_from))
+    changed = manifest._replace(resanitized=[], imported_from=list(came_from))
     return _revised(changed, 0, body_of(changed), write_id, now)
 
 
 def retired(manifest: Manifest, successor: str, write_id: str, now: str) -> Manifest:
     """A manifest whose captures another one of the session took over: it names nothing but its successor's stem."""
     body = wikilink(naming.artifact_path(successor, naming.MANIFEST), "manifest") + "\n"
-    emptied = replace(
-        manifest,
+    emptied = manifest._replace(
         summary_path=None,
         transcript_path=None,
         compaction_path=None,
@@ -68,8 +66,7 @@ def resanitized(
     replaced = {(record.path, record.old) for record in records}
     kept = [record for record in manifest.replacements() if (record.path, record.old) not in replaced]
     title = one_line(sanitizer.text(manifest.title))
-    changed = replace(
-        manifest,
+    changed = manifest._replace(
         resanitized=[record.as_text() for record in (*kept, *records)],
         project=one_line(sanitizer.text(manifest.project)) if manifest.project else None,
         title=title,
@@ -79,8 +76,7 @@ def resanitized(
 
 
 def _revised(changed: Manifest, revision: int, body: str, write_id: str, now: str) -> Manifest:
-    return replace(
-        changed,
+    return changed._replace(
         body=body,
         content_sha256=body_sha256(body),
         revision=revision + 1,
@@ -131,8 +127,7 @@ def _with_capture(manifest: Manifest, artifacts: Sequence[Artifact]) -> Manifest
     newest = captures[-1]
     is_newest = newest == transcript.stem
     reference = memory_md_reference(transcript)
-    return replace(
-        manifest,
+    return manifest._replace(
         captures=captures,
         transcript_path=naming.artifact_path(newest, naming.TRANSCRIPT),
         summary_path=naming.artifact_path(newest, naming.SUMMARY),
@@ -150,8 +145,7 @@ def _with_compaction(manifest: Manifest, artifact: Artifact) -> Manifest:
     if artifact.stem in manifest.compactions:
         return manifest
     compactions = sorted({*manifest.compactions, artifact.stem})
-    return replace(
-        manifest,
+    return manifest._replace(
         compactions=compactions,
         compaction_path=naming.artifact_path(compactions[-1], naming.COMPACTION),
     )

@@ -6,7 +6,6 @@ make the same bytes wherever they meet, so that several mirrors agree.
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
 
 from lineage.core import naming
 from lineage.core.body import body_sha256
@@ -24,8 +23,7 @@ def merged_manifests(base: Manifest | None, one: Manifest, other: Manifest) -> M
         if _content(merged) == _content(side):
             return side
     body = body_of(merged) if merged.captures or merged.compactions else newer.body
-    return replace(
-        merged,
+    return merged._replace(
         body=body,
         content_sha256=body_sha256(body),
         revision=newer.revision + 1,
@@ -43,8 +41,7 @@ def _merged(base: Manifest | None, older: Manifest, newer: Manifest) -> Manifest
     captures, compactions = of_both(lambda m: m.captures), of_both(lambda m: m.compactions)
     first = older if captures and captures[0] not in newer.captures else newer
     last = older if captures and captures[-1] not in newer.captures else newer
-    return replace(
-        newer,
+    return newer._replace(
         captures=captures,
         compactions=compactions,
         transcript_path=naming.artifact_path(captures[-1], naming.TRANSCRIPT) if captures else None,
@@ -62,4 +59,4 @@ def _merged(base: Manifest | None, older: Manifest, newer: Manifest) -> Manifest
 
 def _content(manifest: Manifest) -> Manifest:
     """What a manifest says, whoever wrote it and when."""
-    return replace(manifest, body="", content_sha256="", revision=0, write_id="", updated_at="")
+    return manifest._replace(body="", content_sha256="", revision=0, write_id="", updated_at="")

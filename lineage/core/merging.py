@@ -6,7 +6,7 @@ No word of either is lost: where both changed the same text, both texts stay. Wh
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -73,18 +73,18 @@ class _Merge:
         entry = _fields_of_both(before, mine.entry, yours.entry)
         first, *rest = _texts_of_both(_text(old) if old else None, _text(mine), _text(yours))
         other = [
-            replace(with_text(entry, text), id=entry_id(self.mine.scope, self.mine.kind, text, entry.id))
+            with_text(entry, text)._replace(id=entry_id(self.mine.scope, self.mine.kind, text, entry.id))
             for text in rest
         ]
         return [entry_part(self.mine, one) for one in (with_text(entry, first), *other)]
 
     def _here(self, part: Part) -> Part:
         """A part of the other side in this one's place; it may have stood at the end of its file."""
-        return replace(part, raw=_ended(part.raw))
+        return part._replace(raw=_ended(part.raw))
 
     def _apart(self, part: Part) -> Part:
         end = self.mine.line_end
-        return replace(part, raw=end * 2 + _ended(part.raw), entry=None)
+        return part._replace(raw=end * 2 + _ended(part.raw), entry=None)
 
     def with_marks(self, book: Book) -> Book:
         missing = sorted((self.yours.forgotten - self.base.forgotten) - book.forgotten)
@@ -143,16 +143,16 @@ def _ended(text: str) -> str:
 def _fields_of_both(old: Entry | None, mine: Entry, yours: Entry) -> Entry:
     """Mine, with every field that only yours changed; tags and ids of both; the later time of change."""
     changed: dict[str, Any] = {
-        field.name: getattr(yours, field.name)
-        for field in fields(Entry)
-        if old and getattr(mine, field.name) == getattr(old, field.name) and field.name != "text"
+        name: getattr(yours, name)
+        for name in Entry._fields
+        if old and getattr(mine, name) == getattr(old, name) and name != "text"
     }
     if old is None or old.tags not in (mine.tags, yours.tags):
         changed["tags"] = tuple(dict.fromkeys((*mine.tags, *yours.tags)))
     if old is None or old.supersedes not in (mine.supersedes, yours.supersedes):
         changed["supersedes"] = tuple(dict.fromkeys((*mine.supersedes, *yours.supersedes)))
     updated = max(mine.updated or "", yours.updated or "")
-    return replace(mine, **{**changed, "updated": updated or None})
+    return mine._replace(**{**changed, "updated": updated or None})
 
 
 def _texts_of_both(old: str | None, mine: str, yours: str) -> list[str]:

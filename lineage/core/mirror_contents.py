@@ -5,7 +5,6 @@ the same lines of a note, the version here is kept beside the other one.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from lineage.core.book import new_book, parsed_book, serialized_book
@@ -91,8 +90,7 @@ def _tombstone(key: str, here: bytes, there: bytes) -> bytes:
         return serialized(found[0]) if found else there
     first, second = sorted(found, key=lambda one: (one.removed_at, one.reason, serialized(one)))
     return serialized(
-        replace(
-            first,
+        first._replace(
             removed_paths=_both(first.removed_paths, second.removed_paths),
             removed_turns=_both(first.removed_turns, second.removed_turns),
             imported_from=_both(first.imported_from, second.imported_from),

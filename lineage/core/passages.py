@@ -1,10 +1,7 @@
 """Passages: what search finds and shows of a long text, some hundred words each. (format: Commands)"""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from lineage.core.turns import Turn
+from typing import NamedTuple
 
 MOST = 1 << 20
 """How many passages a text has at most; those of a longer one are longer."""
@@ -21,26 +18,20 @@ class Passage(NamedTuple):
     last: int = 0
 
 
-def of_turns(turns: "Sequence[Turn]") -> "Iterable[Passage]":
-    """The passages of a transcript: consecutive turns as far as they fit, and the pieces of one that doesn't. A tuple,
-    or made again each time where the turns aren't held."""
-    if not isinstance(turns, tuple | list):
-        return _PassagesOf(turns)
-    said = list(map(_said, turns))
+def of_turns(said: Sequence[tuple[int, str]]) -> Iterable[Passage]:
+    """The passages of a transcript, whose turns say this by number: consecutive turns as far as they fit, and the
+    pieces of one that doesn't. A tuple, or made again each time where what is said isn't held."""
+    if not isinstance(said, tuple | list):
+        return _PassagesOf(said)
     return tuple(_windows(said, _length(sum(len(text) for _, text in said))))
 
 
 class _PassagesOf:
-    def __init__(self, turns: "Sequence[Turn]") -> None:
-        self._turns = turns
+    def __init__(self, said: Sequence[tuple[int, str]]) -> None:
+        self._said = said
 
     def __iter__(self) -> Iterator[Passage]:
-        length = _length(sum(len(text) for _, text in map(_said, self._turns)))
-        return _windows(map(_said, self._turns), length)
-
-
-def _said(turn: "Turn") -> tuple[int, str]:
-    return turn.number, " ".join(filter(None, (turn.name, turn.input, turn.text)))
+        return _windows(self._said, _length(sum(len(text) for _, text in self._said)))
 
 
 def of_text(text: str) -> tuple[Passage, ...]:
@@ -59,8 +50,9 @@ def _windows(said: Iterable[tuple[int, str]], length: int) -> Iterator[Passage]:
         if window and size + len(text) > length:
             yield _passage(window)
             window, size = [], 0
-        *whole, rest = _pieces(text, length) or [""]
-        yield from (Passage(piece, number, number) for piece in whole)
+        *whole, rest = _pieces(text, length) if len(text) > length else (text,)
+        for piece in whole:
+            yield Passage(piece, number, number)
         window.append((number, rest))
         size += len(rest)
     if window:

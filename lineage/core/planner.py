@@ -6,8 +6,8 @@ point and repairing what a sync half-delivered are the same call.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from lineage.core.documents import Artifact
 from lineage.core.job import Job
@@ -30,20 +30,20 @@ class Step(Enum):
     CLEAR = "clear"
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(NamedTuple):
     """What shall be true of one capture (transcript and summary) or one compaction when the run is over.
 
-    `stem` is the session's claimed stem, where its manifest lies.
+    `stem` is the session's claimed stem, where its manifest lies. `is_first` says that nothing of the session lies
+    there yet.
     """
 
     job: Job
     stem: str
     artifacts: tuple[Artifact, ...]
+    is_first: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """What lies there already. `present` are the kinds of the intent's artifacts that exist."""
 
     spooled: bool = False

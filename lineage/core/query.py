@@ -5,9 +5,10 @@ Any text is a query; only what is documented here means something else than its 
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lineage.core import language, segmentation
+from lineage.core.lazily import pattern
 from lineage.core.times import shifted
 from lineage.errors import InvalidInput
 
@@ -16,16 +17,16 @@ _MOST_PHRASES = 8
 _LOOKED_AT = 20_000  # characters
 _LONGEST_PHRASE = 1_000
 
-_TOKEN = re.compile(
+_TOKEN = pattern(
     r"""(?P<filter>(?<!\S)(?P<key>project|agent|kind|since|until|is):(?P<value>"[^"]*"|[^\s"]+))
       | "(?P<phrase>[^"]*)"
       | (?<!\S)-(?P<without>[^\W\d_]\w{2,})
       | (?P<word>\w(?:[\w./\\:@+-]*\w)?)""",
     re.VERBOSE,
 )
-_PART = re.compile(r"[^\W_]+")
-_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
-_AGO = re.compile(r"(\d{1,4})([dwmy])")
+_PART = pattern(r"[^\W_]+")
+_DATE = pattern(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
+_AGO = pattern(r"(\d{1,4})([dwmy])")
 _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 _FIRST, _LAST = "0000-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"
 
@@ -36,8 +37,7 @@ _STATES = (SESSION, ENTRY, OPEN, DONE, PINNED, SUPERSEDED, ARCHIVED)
 _BOOKS = ("decision", "task", "lesson", "preference", "fact", "context", "finding", "note", "handoff")
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(NamedTuple):
     """What a result has to be. `since` and `until` are canonical times, both included; `kinds` are of artifacts or of
     books, of which a result has one; `states` are those of `is:`, all of which it has."""
 
@@ -49,8 +49,7 @@ class Filters:
     until: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """A query taken apart. `words` rank: any of them finds, each is looked up as it stands, one with signs within as a
     phrase. `phrases` have to be there, `without` must not. `language` is None where nothing tells it."""
 

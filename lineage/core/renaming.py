@@ -4,10 +4,9 @@ A token is 80 bits of a hash, an entry's id 64: wherever one stands, it is a ref
 over the whole of a text, it can be taken back, and nothing of the old names is left by construction. (lesson 24)
 """
 
-import dataclasses
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from lineage.core import naming
@@ -65,9 +64,8 @@ class Move:
     def document(self, document: AnyFile) -> AnyFile:
         """The artifact or manifest under the new identity: every field, and the body. Its key and lane were those of
         the old one, and go; the id of a parent stays, unless that moves too."""
-        fields = {known.name: getattr(document, known.name) for known in dataclasses.fields(document)}
         changed: dict[str, Any] = {
-            name: self._value(value) for name, value in fields.items() if name != "content_sha256"
+            name: self._value(value) for name, value in document._asdict().items() if name != "content_sha256"
         }
         known_as = renamed(document.title, self.tokens)
         title = self._said(known_as)
@@ -80,7 +78,7 @@ class Move:
             "title": title,
             "aliases": [naming.alias(title, document.kind)] if title != known_as else changed["aliases"],
         }
-        moved = replace(document, **changed)
+        moved = document._replace(**changed)
         return self._told(moved, known_as) if isinstance(moved, Artifact) else moved
 
     def _told(self, artifact: Artifact, old_title: str) -> Artifact:
@@ -93,7 +91,7 @@ class Move:
         sentence = self._said(artifact.memory_sentence)
         if is_short:
             sentence = _PLACE.sub(f"In session {self.new.session_id[:_SHORT]},", sentence, count=1)
-        return with_body(replace(artifact, memory_sentence=sentence), body)
+        return with_body(artifact._replace(memory_sentence=sentence), body)
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, list):

@@ -4,17 +4,16 @@ The manifest keeps one for each: which file, what it held before and holds now, 
 exactly these. (spec: immutable content artifacts, sanitization contract)
 """
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
+from lineage.core.lazily import pattern
 from lineage.errors import FormatError
 
-_RECORD = re.compile(r"(\S+) ([0-9a-f]{64}) ([0-9a-f]{64}) (\S+) (\S+)")
+_RECORD = pattern(r"(\S+) ([0-9a-f]{64}) ([0-9a-f]{64}) (\S+) (\S+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(NamedTuple):
     """`old` and `new` are SHA-256 of the whole file, the versions those of the sanitizer."""
 
     path: str

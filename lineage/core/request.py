@@ -4,8 +4,7 @@ Times are converted to UTC here, ids are checked here; nothing further in looks 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from lineage.core.identity import DEFAULT_AGENT, Identity, checked_agent, checked_id
 from lineage.core.links import one_line
@@ -22,8 +21,7 @@ _KEYS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """A checked payload. `transcript` is an inline one (list of turns or text); `captured_at` is never missing;
     `data` says that the session has data attached: findings about it are welcome."""
 
@@ -42,7 +40,11 @@ class Request:
     private: bool = False
     data: bool = False
     lane: str | None = None
-    payload: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    payload: Mapping[str, Any] = {}
+
+    def __repr__(self) -> str:
+        """Nothing of what is in the payload: that may be raw text."""
+        return f"Request({self.flow}, {self.identity}, {self.captured_at})"
 
     @property
     def token(self) -> str:

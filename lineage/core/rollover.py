@@ -1,14 +1,13 @@
 """Caps: they bound what is active in a book. What is older goes into an archive, word for word. (format: Books)"""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lineage.core.book import Book, Part, superseded, with_parts
 from lineage.core.book_paths import GLOBAL
 from lineage.core.entry import TASK, USER_STATED, Entry
 
 
-@dataclass(frozen=True, slots=True)
-class Cap:
+class Cap(NamedTuple):
     """More than `most` entries are brought down to `keep`."""
 
     most: int

@@ -23,7 +23,7 @@ def segmented(text: str) -> str:
     >>> segmented("plain"), segmented("修正 parser")
     ('plain', '\u200b修\u200b\u200b正\u200b parser')
     """
-    return text if text.isascii() else _CHARACTER().sub(rf"{SEAM}\1{SEAM}", text)
+    return text if text.isascii() else _CHARACTER.sub(rf"{SEAM}\1{SEAM}", text)
 
 
 def joined(text: str) -> str:
@@ -37,12 +37,12 @@ def runs(text: str) -> list[str]:
     >>> runs("csv解析器v2")
     ['csv', '解析器', 'v2']
     """
-    return [text] if text.isascii() else _RUN().findall(text)
+    return [text] if text.isascii() else _RUN.findall(text)
 
 
 def is_dense(text: str) -> bool:
     """Whether the text begins in a script that writes no spaces between words."""
-    return not text.isascii() and _CHARACTER().match(text) is not None
+    return not text.isascii() and _CHARACTER.match(text) is not None
 
 
 def pairs(run: str) -> list[str]:

@@ -7,7 +7,7 @@ names files by pattern-checked base names only. (spec: per-session sentence qual
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lineage.core.digest import Digest
 from lineage.core.lazily import pattern
@@ -24,21 +24,20 @@ _LOW_SIGNAL = frozenset(
     }
 )  # fmt: skip
 _CJK = pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
-_ABBREVIATION = re.compile(r"(?:^|[\s(“\"'])(?:e\.g|i\.e|vs|etc|cf|approx|no|dr|mr|ms|st|fig|[a-z])\.$", re.IGNORECASE)
-_BOUNDARY = re.compile(r"[.!?]+[\"'”’»)\]]*\s+(?=[\"'“‘«(\[]*[A-ZÀ-ÖØ-Þ\u0400-\u042f])|[。！？](?!$)")
-_TERMINAL = re.compile(r"[.!?]$")
+_ABBREVIATION = pattern(r"(?:^|[\s(“\"'])(?:e\.g|i\.e|vs|etc|cf|approx|no|dr|mr|ms|st|fig|[a-z])\.$", re.IGNORECASE)
+_BOUNDARY = pattern(r"[.!?]+[\"'”’»)\]]*\s+(?=[\"'“‘«(\[]*[A-ZÀ-ÖØ-Þ\u0400-\u042f])|[。！？](?!$)")
+_TERMINAL = pattern(r"[.!?]$")
 
-_URL = re.compile(r"[a-z0-9+.-]{0,32}://\S*|\bwww\.\S+", re.IGNORECASE)
-_CODE = re.compile(r"`{3,}.*?(?:`{3,}|$)", re.DOTALL)
-_MARKUP = re.compile(r"[`*~<>|{}\[\]\\“”\"^$=]+|(?<![^\W_])_+|_+(?![^\W_])|#(?!\d)")
-_INNER_STOP = re.compile(r"[.!?…;:]+(?=['’)»]*(?:\s|$))|[。！？]+")
-_SAFE_NAME = re.compile(r"[\w@+-][\w.@+-]{0,47}")
+_URL = pattern(r"[a-z0-9+.-]{0,32}://\S*|\bwww\.\S+", re.IGNORECASE)
+_CODE = pattern(r"`{3,}.*?(?:`{3,}|$)", re.DOTALL)
+_MARKUP = pattern(r"[`*~<>|{}\[\]\\“”\"^$=]+|(?<![^\W_])_+|_+(?![^\W_])|#(?!\d)")
+_INNER_STOP = pattern(r"[.!?…;:]+(?=['’)»]*(?:\s|$))|[。！？]+")
+_SAFE_NAME = pattern(r"[\w@+-][\w.@+-]{0,47}")
 
 _ROOMS = ((14, 3), (9, 3), (5, 1), (0, 0))
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """Whose session it was: the anchors that do not come from its turns."""
 
     harness: str
@@ -70,10 +69,15 @@ def faults(sentence: str, anchors: Iterable[str]) -> list[str]:
 def words(text: str) -> int:
     """Words by white space; a run of CJK characters counts one word for two characters."""
     count = 0
-    for piece in text.split():
-        runs = [] if piece.isascii() else _CJK().findall(piece)
+    for piece in map(_without_quotes, text.split()):
+        runs = [] if piece.isascii() else _CJK.findall(piece)
         count += max(1, sum(math.ceil(len(run) / 2) for run in runs))
     return count
+
+
+def _without_quotes(piece: str) -> str:
+    """A word without the marks around it, which mostly are all of it that is not ASCII."""
+    return piece if piece.isascii() else piece.strip("“”‘’…")
 
 
 def is_one_sentence(text: str) -> bool:
@@ -200,4 +204,4 @@ def _contains(sentence: str, anchor: str) -> bool:
 
 
 def _goes_on(neighbour: str) -> bool:
-    return neighbour.isalnum() and (neighbour.isascii() or not _CJK().match(neighbour))
+    return neighbour.isalnum() and (neighbour.isascii() or not _CJK.match(neighbour))

@@ -1,24 +1,32 @@
 """The transcript's body: one heading per turn, its text in a fence. Written and read here. (format: Bodies)"""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple, TypeVar
 
 from lineage.core.body import Body, LongText, pieces_of
 from lineage.core.fences import fenced, opening
+from lineage.core.lazily import pattern
 from lineage.core.links import escaped, one_line, unescaped
 from lineage.core.turns import TOOL, Turn
 
-_HEADING = re.compile(r"## (\d+) · (\w+) · (?:(\d{4}-\d\d-\d\d) )?(\S+) \^(t-[0-9a-f]{10})")
-_HEADING_LINE = re.compile(f"^{_HEADING.pattern}$", re.MULTILINE)
-_CALL = re.compile(r"\*\*([^*]+)\*\*( \[error\])?(?: (.*))?")
+_HEADING = pattern(r"## (\d+) · (\w+) · (?:(\d{4}-\d\d-\d\d) )?(\S+) \^(t-[0-9a-f]{10})")
+_MARK = pattern(f"^(?:{_HEADING.pattern}|(~{{3,}})(.*))$", re.MULTILINE)
+_HEADING_LINE = pattern(f"^{_HEADING.pattern}$", re.MULTILINE)
+_CALL = pattern(r"\*\*([^*]+)\*\*( \[error\])?(?: (.*))?")
 _UNKNOWN_TIME = "–"
-_AT_ONCE = 1 << 12  # lines
+_AT_ONCE = 1 << 18  # characters
+
+Item = TypeVar("Item")
+
+_Fenced = tuple[str, str, str]
+"""What stands above a fence, the text in it and its info string; without a fence, all that there is."""
+_Block = tuple[re.Match[str], str, str, str]
+"""A turn: its heading, and what is below it as `_Fenced`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """What a transcript keeps of tools, in characters. People's and the agent's own words are never clipped."""
 
     result: int = 2000
@@ -29,12 +37,8 @@ def clipped(turn: Turn, limits: Limits) -> Turn:
     """The turn as the transcript keeps it: tool results cut in the middle with a note, tool input cut to one line."""
     text = _cut(turn.text, limits.result) if turn.role == TOOL else turn.text
     name = one_line(turn.name.replace("*", ""))
-    return replace(
-        turn,
-        text=text.rstrip("\n"),
-        name=name or ("tool" if turn.input.strip() or turn.error else ""),
-        input=_line_cut(turn.input, limits.input),
-    )
+    name = name or ("tool" if turn.input.strip() or turn.error else "")
+    return Turn(turn.role, text.rstrip("\n"), turn.at, name, _line_cut(turn.input, limits.input), *turn[5:])
 
 
 def _cut(text: str, limit: int) -> str:
@@ -92,35 +96,34 @@ def _content(turn: Turn) -> str:
 def parsed(body: Body) -> Sequence[Turn]:
     """The turns of a rendered body; times have the precision that the headings show (seconds). They are a tuple, or are
     read again each time where the body isn't held."""
-    if isinstance(body, str):
-        return tuple(turns_in(body))
+    return tuple(turns_in(body)) if isinstance(body, str) else _told(partial(turns_in, body))
+
+
+def said(body: Body) -> Sequence[tuple[int, str]]:
+    """What each turn of a rendered body says, by its number: a tool's name and input, and the text."""
+    return list(_said(body)) if isinstance(body, str) else _told(partial(_said, body))
+
+
+def _told(again: Callable[[], Iterator[Item]]) -> Sequence[Item]:
     from lineage.core.sequences import Told  # noqa: PLC0415  (few bodies are that long)
 
-    return Told(partial(turns_in, body))
+    return Told(again)
+
+
+def _said(body: Body) -> Iterator[tuple[int, str]]:
+    for heading, above, text, _ in _blocks_of(body):
+        name, _, value = _call(above)
+        yield int(heading[1]), " ".join(filter(None, (name, value, text)))
 
 
 def turns_in(body: Body) -> Iterator[Turn]:
     """`parsed`, one turn after the other: of a body that isn't held, few turns are at a time."""
-    if isinstance(body, str):
-        return (turn for _, _, turn in _turns(body.split("\n")))
-    return _turns_in(body.pieces())
-
-
-def _turns_in(pieces: Iterable[str]) -> Iterator[Turn]:
-    """A turn is known when the next one begins: what is behind the last heading waits for what follows it."""
-    lines: list[str] = []
-    day, due = "", _AT_ONCE
-    for piece in pieces:
-        lines[-1:] = ((lines[-1] if lines else "") + piece).split("\n")
-        if len(lines) < due:
-            continue
-        found = list(_turns(lines, day))
-        yield from (turn for _, _, turn in found[:-1])
-        if found:
-            start, day, _ = found[-1]
-            lines = lines[start:]
-        due = max(_AT_ONCE, 2 * len(lines))
-    yield from (turn for _, _, turn in _turns(lines, day))
+    day = ""
+    for heading, above, text, info in _blocks_of(body):
+        day = heading[3] or day
+        at = None if heading[4] == _UNKNOWN_TIME else f"{day}T{heading[4][:-1]}.000Z"
+        name, error, value = _call(above)
+        yield Turn(heading[2], text, at, name, value, error, info == "thinking", None, heading[5], int(heading[1]))
 
 
 def turn_ids(body: Body) -> list[str]:
@@ -139,46 +142,59 @@ def first_number(body: Body) -> int | None:
     return int(found[1]) if found else None
 
 
-def _turns(lines: Sequence[str], day: str = "") -> Iterator[tuple[int, str, Turn]]:
-    """Each turn with the line of its heading, and the day that a heading there goes by if it names none."""
-    start, position, before = 0, 0, day
+def _blocks_of(body: Body) -> Iterator[_Block]:
+    return _blocks(body) if isinstance(body, str) else _blocks_in(body.pieces())
+
+
+def _blocks_in(pieces: Iterable[str]) -> Iterator[_Block]:
+    """A turn is known when the next one begins: what is behind the last heading waits for what follows it."""
+    text, due = "", _AT_ONCE
+    for piece in pieces:
+        text += piece
+        if len(text) >= due:
+            found = list(_blocks(text))
+            yield from found[:-1]
+            text = text[found[-1][0].start() :] if found else text
+            due = max(_AT_ONCE, 2 * len(text))
+    yield from _blocks(text)
+
+
+def _blocks(body: str) -> Iterator[_Block]:
+    """Every turn. What stands in a fence is no heading; of several fences the first is the turn's."""
     heading: re.Match[str] | None = None
-    while position < len(lines):
-        line = lines[position]
-        found = _HEADING.fullmatch(line) if line.startswith("## ") else None
-        if found:
+    own: _Fenced | None = None
+    start = position = 0
+    while mark := _MARK.search(body, position):
+        position, fence = mark.end(), mark[6]
+        if not fence:
             if heading:
-                yield start - 1, before, _turn(heading, day, lines[start:position])
-            heading, start, before, day = found, position + 1, day, found[3] or day
-        elif heading and line.startswith("~~~") and (fence := opening(line)):
-            position = _closing(lines, fence[0], position)
-        position += 1
+                yield heading, *(own or (body[start : mark.start()], "", ""))
+            heading, own, start = mark, None, position
+        elif heading:
+            end = _end(body, fence, position)
+            own = own or (body[start : mark.start()], body[position + 1 : end], mark[7])
+            position = min(end + 1 + len(fence), len(body))
     if heading:
-        yield start - 1, before, _turn(heading, day, lines[start:])
+        yield heading, *(own or (body[start:], "", ""))
 
 
-def _closing(lines: Sequence[str], fence: str, position: int) -> int:
-    """Where the fence that opens at a position is closed; behind the end where it is not."""
-    try:
-        return lines.index(fence, position + 1)
-    except ValueError:
-        return len(lines)
+def _end(body: str, fence: str, start: int) -> int:
+    """Where the text of a fence ends whose first line ends at `start`: with the body where it is not closed."""
+    end = body.find(f"\n{fence}\n", start)
+    if end < 0 and body.endswith(f"\n{fence}", start):
+        end = len(body) - len(fence) - 1
+    return end if end >= 0 else len(body)
 
 
-def _turn(heading: re.Match[str], day: str, block: Sequence[str]) -> Turn:
-    name = value = text = ""
-    error = thinking = False
-    for index, line in enumerate(block):
-        fence = opening(line)
-        if fence:
-            text = "\n".join(block[index + 1 : _closing(block, fence[0], index)])
-            thinking = fence[1] == "thinking"
-            break
-        call = _CALL.fullmatch(line) if line.startswith("**") else None
-        if call:
-            name, error, value = unescaped(call[1]), call[2] is not None, unescaped(call[3] or "")
-    at = None if heading[4] == _UNKNOWN_TIME else f"{day}T{heading[4][:-1]}.000Z"
-    return Turn(heading[2], text, at, name, value, error, thinking, None, heading[5], int(heading[1]))
+def _call(above: str) -> tuple[str, bool, str]:
+    """The tool's name, whether it failed and its input, from what stands above the fence."""
+    found = ("", False, "")
+    if "**" in above:
+        for line in above.split("\n"):
+            call = _CALL.fullmatch(line) if line.startswith("**") else None
+            if call:
+                found = unescaped(call[1]), call[2] is not None, unescaped(call[3] or "")
+    return found
 
 
 def line_of(text: str, number: int) -> int | None:

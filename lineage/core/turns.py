@@ -2,8 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 USER = "user"
 ASSISTANT = "assistant"
@@ -12,8 +11,7 @@ SYSTEM = "system"
 ROLES = (USER, ASSISTANT, TOOL, SYSTEM)
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """One visible record of a session.
 
     `at` is a canonical UTC time. `name` is the tool's, `input` its argument as one line; `source_id` is the id that the
@@ -32,21 +30,20 @@ class Turn:
     number: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Watermark:
+class Watermark(NamedTuple):
     """How far a capture reaches: so many turns of the session, the last one's id, and the sanitizer that was used."""
 
-    count: int
+    turns: int
     last: str | None
     sanitizer: str
 
     def as_list(self) -> list[Any]:
-        return [self.count, self.last, self.sanitizer]
+        return [self.turns, self.last, self.sanitizer]
 
     @staticmethod
     def from_list(value: Sequence[Any]) -> "Watermark":
-        count, last, sanitizer = value
-        return Watermark(int(count), last, str(sanitizer))
+        turns, last, sanitizer = value
+        return Watermark(int(turns), last, str(sanitizer))
 
 
 def identified(turns: Iterable[Turn], token: str) -> tuple[Turn, ...]:
@@ -58,12 +55,12 @@ def identified(turns: Iterable[Turn], token: str) -> tuple[Turn, ...]:
 def identifying(turns: Iterable[Turn], token: str) -> Iterator[Turn]:
     """`identified`, one turn after the other."""
     for number, turn in enumerate(turns, 1):
-        yield replace(turn, number=number, id=turn_id(turn.source_id or f"{token}\n{number}\n{turn.text}"))
+        yield Turn(*turn[:8], turn_id(turn.source_id or f"{token}\n{number}\n{turn.text}"), number)
 
 
 def renumbered(turns: Iterable[Turn]) -> Iterator[Turn]:
     """The turns numbered from 1, their ids kept: some were taken out."""
-    return (replace(turn, number=number) for number, turn in enumerate(turns, 1))
+    return (turn._replace(number=number) for number, turn in enumerate(turns, 1))
 
 
 def turn_id(record: str) -> str:
@@ -89,7 +86,7 @@ def first_new(
         if turns[position].id == mark.last:
             return position + 1
     if mark.sanitizer != sanitizer and turns and turns[0].source_id is None:
-        return min(mark.count, len(turns))
+        return min(mark.turns, len(turns))
     common = 0
     for turn, known in zip(turns, captured(), strict=False):
         if turn.id != known:

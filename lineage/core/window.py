@@ -1,14 +1,13 @@
 """The rolling window of the ledger. (spec: window semantics)"""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lineage.core.times import shifted
 
 DAYS = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """`[since, until]`, both ends included, as canonical UTC times."""
 
     since: str

@@ -7,8 +7,8 @@ stays in its session, and no text that isn't typed by the user at a terminal rea
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from lineage.core.links import one_line
 from lineage.core.privacy import GLOBAL, may_reach, session_scope
@@ -55,8 +55,7 @@ REASONS = (
 """Why something is dropped; in the order in which it is asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """Where candidates come from: the session's token ("" outside of one), its agent, its project's book folder (None
     without a project), whether it is private and whether it has data attached."""
 
@@ -67,8 +66,7 @@ class Setting:
     has_data: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """Where an admitted text comes from: through which door, out of which session and turn, who said it first, which
     tool's result it repeats ("" for none), the words as they were said, and whether that session is private."""
 
@@ -81,8 +79,7 @@ class Origin:
     private: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(NamedTuple):
     """A text for the book of `kind` in `scope`; `pending` where it waits for confirmation."""
 
     kind: str
@@ -106,8 +103,7 @@ class Admitted:
         return self.source != _ASSISTANT_TURN and not self.origin.tool
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(NamedTuple):
     """What is not kept, and one of `REASONS`."""
 
     candidate: Candidate

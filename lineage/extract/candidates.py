@@ -6,18 +6,20 @@ repeats them is marked with the tool's name. (format: Books; lessons: 18)
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence, Set
 from functools import cache
+from typing import NamedTuple
 
+from lineage.core.lazily import pattern
 from lineage.core.links import one_line
 from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.extract import cues
+from lineage.extract.cue_words import Cue, cues_in
 from lineage.extract.cues import CONTEXT, DECISION, FACT, LESSON, PREFERENCE, TASK
 from lineage.extract.echoes import echoed
 from lineage.extract.folding import is_dense, normalized, width
 from lineage.extract.phrases import Phrases, phrases
-from lineage.extract.prose import Sentence, sentences
+from lineage.extract.prose import Sentence, bared, sentences
 
 HEURISTIC = "heuristic"
 MODEL = "model"
@@ -33,8 +35,7 @@ LONGEST = 300
 _OF_THE_USER = frozenset({PREFERENCE, CONTEXT})
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """Something that may be worth an entry.
 
     `text` is one line. `role` is who said it first (user, assistant or tool) and `turn_id` where; `quote` is the
@@ -72,7 +73,7 @@ def told_apart(turns: Sequence[Turn], others: Sequence[tuple[int, str, bool]]) -
     kept = _capped(list(found.values()))
     tools = echoed([*((position, c.quote, c.role == USER) for position, c in kept), *others], turns)
     found_tools, other_tools = tools[: len(kept)], tools[len(kept) :]
-    candidates = [replace(candidate, tool=tool) for (_, candidate), tool in zip(kept, found_tools, strict=True)]
+    candidates = [candidate._replace(tool=tool) for (_, candidate), tool in zip(kept, found_tools, strict=True)]
     return candidates, other_tools
 
 
@@ -95,7 +96,8 @@ def attributed(kind: str, text: str, quote: str, turns: Sequence[Turn]) -> Candi
 
 
 def _said(turn: Turn) -> Iterator[Candidate]:
-    if turn.role not in (USER, ASSISTANT) or turn.thinking:
+    is_speech = turn.role in (USER, ASSISTANT) and not turn.thinking
+    if not (is_speech and (_BOX in turn.text or cues_in(bared(turn.text)))):
         return
     for sentence in sentences(turn.text, LONGEST):
         kind, labelled = _kind(sentence, turn.role)
@@ -107,21 +109,28 @@ def _said(turn: Turn) -> Iterator[Candidate]:
 
 def _kind(sentence: Sentence, role: str) -> tuple[str, bool]:
     """What the sentence is taken for, "" for nothing, and whether it says so itself."""
-    dense = is_dense(sentence.bare)
-    leads_in = sentence.bare.endswith(":")
-    if leads_in or not (sentence.unchecked or _any_cue(sentence.bare, dense)):
-        return "", False
-    if _QUESTION.search(sentence.bare) or _unsure().found(sentence.bare, dense):
-        return "", False
-    if role == ASSISTANT and _musing().found(sentence.bare, dense):
+    bare, possible = sentence.bare, cues_in(sentence.bare)
+    leads_in = bare.endswith(":")
+    if leads_in or not (sentence.unchecked or possible):
         return "", False
     kinds = [kind for kind in KINDS if role == USER or kind not in _OF_THE_USER]
-    for kind in kinds:
-        if ":" in sentence.bare and _label(kind).match(sentence.bare):
-            return kind, True
-    if sentence.unchecked:
-        return TASK, True
-    return next((kind for kind in kinds if _cues(kind).found(sentence.bare, dense)), ""), False
+    labels = (kind for kind in kinds if ":" in bare and _label(kind).match(bare))
+    labelled = next(labels, TASK if sentence.unchecked else "")
+    kind = labelled or next((kind for kind in kinds if _is_cued(kind, bare, possible)), "")
+    return (kind, bool(labelled)) if kind and not _is_open(bare, role) else ("", False)
+
+
+def _is_cued(kind: str, bare: str, possible: Set[Cue]) -> bool:
+    dense = is_dense(bare)
+    return any(_cues(kind, language).found(bare, dense) for own, language in possible if own == kind)
+
+
+def _is_open(bare: str, role: str) -> bool:
+    """Whether the sentence asks, or only thinks of something."""
+    dense = is_dense(bare)
+    if _QUESTION.search(bare) or _unsure().found(bare, dense):
+        return True
+    return role == ASSISTANT and _musing().found(bare, dense)
 
 
 def _capped(found: Sequence[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
@@ -137,13 +146,8 @@ def _capped(found: Sequence[tuple[int, Candidate]]) -> list[tuple[int, Candidate
 
 
 @cache
-def _cues(kind: str) -> Phrases:
-    return phrases(_tables(kind))
-
-
-@cache
-def _all_cues() -> Phrases:
-    return phrases(table for kind in KINDS for table in _tables(kind))
+def _cues(kind: str, language: str) -> Phrases:
+    return phrases(({language: cues.CUES[language][kind]},))
 
 
 @cache
@@ -156,17 +160,10 @@ def _musing() -> Phrases:
     return phrases((cues.MUSING,))
 
 
-def _tables(kind: str) -> Iterable[Mapping[str, Sequence[str]]]:
-    return ({language: kinds[kind]} for language, kinds in cues.CUES.items())
-
-
-def _any_cue(bare: str, dense: bool) -> bool:
-    return _all_cues().found(bare, dense) or (":" in bare and any(_label(kind).match(bare) for kind in KINDS))
-
-
 @cache
 def _label(kind: str) -> re.Pattern[str]:
     return re.compile(rf"(?:{'|'.join(map(re.escape, cues.LABELS[kind]))}) ?:")
 
 
-_QUESTION = re.compile(cues.QUESTION)
+_BOX = "[ ]"
+_QUESTION = pattern(cues.QUESTION)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import partial
 
 from lineage.core.digest import Digest
+from lineage.core.lazily import pattern
 from lineage.core.links import one_line
 from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.extract.candidates import Candidate, extract, told_apart
@@ -27,11 +28,14 @@ _RUNS = frozenset(
 )  # fmt: skip
 _MANY = "apply_patch"  # the one tool that names several files in its input
 
-_NAME = re.compile(  # most words are none: one look tells where one begins, and no part of it is gone through twice
+_NAME = pattern(  # most words are none: one look tells where one begins, and no part of it is gone through twice
     r"#\d{1,6}\b|\b(?:[A-Z][A-Z0-9]{1,9}+-\d{1,6}\b|\w[^\W_]*+_\w+\b|[a-z]++[A-Z]\w+|[A-Z][a-z]++[A-Z]\w+"
     r"|(?!e\.g\b|i\.e\b)[\w-]{1,64}+\.[a-z]{1,4}\b)"
 )
-_FENCE = re.compile(r"^(?:```|~~~).*?^(?:```|~~~)", re.MULTILINE | re.DOTALL)
+_HINT = pattern(  # what every name has: begins with a set of characters, as the engine likes best
+    r"[#_.A-Z-](?:(?<=[#_])|(?<=\.)[a-z]|(?<=-)\d|(?<=[a-z][A-Z]))"
+)
+_FENCE = pattern(r"^(?:```|~~~).*?^(?:```|~~~)", re.MULTILINE | re.DOTALL)
 
 _MOST_CUED = 8
 _LATELY = 4  # turns in which something that is said to be open still is
@@ -119,7 +123,7 @@ class _Seen:
         if turn.role == ASSISTANT and turn.text:
             self.replies += 1
             self.last_reply = [(position, turn.text)]
-        if len(self.names) < _MOST_NAMES:
+        if len(self.names) < _MOST_NAMES and _HINT.search(turn.text):
             self.names |= dict.fromkeys(_NAME.findall(turn.text[:20_000]))
 
 

@@ -1,16 +1,15 @@
 """Forms of a text that comparisons use: folded for cues, normalized for identity, in tokens for echoes."""
 
-import re
 import unicodedata
 
 from lineage.core.lazily import pattern
 from lineage.core.links import one_line
 
-_MARKS = re.compile(r"[\u0300-\u036f]+")
+_MARKS = pattern(r"[\u0300-\u036f]+")
 _WIDE = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _DENSE = pattern(f"[{_WIDE}]")
 _TOKEN = pattern(rf"[{_WIDE}]|[^\W{_WIDE}]+")
-_QUOTES = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'))
+_PLAIN = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("…", "..."))
 _BLANKS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 _ENDS = " .!。！\"'“”«»"
 
@@ -23,8 +22,10 @@ def folded(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    for curly, straight in _QUOTES:
-        text = text.replace(curly, straight)
+    for sign, straight in _PLAIN:
+        text = text.replace(sign, straight)
+    if text.isascii():
+        return text.lower()
     plain = unicodedata.normalize("NFKC", text).casefold()
     return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", plain)))
 
@@ -40,16 +41,20 @@ def normalized(text: str) -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """Words of a folded text; in scripts without spaces each character is one."""
-    plain = folded(text)
-    return plain.translate(_BLANKS).split() if plain.isascii() else _TOKEN().findall(plain)
+    """The words of a text, folded; in scripts without spaces each character is one."""
+    return words_of(folded(text))
+
+
+def words_of(plain: str) -> list[str]:
+    """`tokens`, of a text that is folded already."""
+    return plain.translate(_BLANKS).split() if plain.isascii() else _TOKEN.findall(plain)
 
 
 def is_dense(text: str) -> bool:
     """Whether some of the text is in a script that writes no spaces between words."""
-    return not text.isascii() and _DENSE().search(text) is not None
+    return not text.isascii() and _DENSE.search(text) is not None
 
 
 def width(text: str) -> int:
     """Length in Latin characters: one of a dense script says as much as two."""
-    return len(text) if text.isascii() else len(text) + len(_DENSE().findall(text))
+    return len(text) if text.isascii() else len(text) + len(_DENSE.findall(text))

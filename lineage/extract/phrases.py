@@ -2,27 +2,26 @@
 keeps the result."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from lineage.core.lazily import pattern
 from lineage.extract.cues import DENSE
 
 
-@dataclass(frozen=True, slots=True)
-class Phrases:
+class Phrases(NamedTuple):
     """Patterns of all languages as two: those of whole words, and those of scripts without spaces."""
 
-    words: Callable[[], re.Pattern[str]]
-    dense: Callable[[], re.Pattern[str]]
+    words: re.Pattern[str]
+    dense: re.Pattern[str]
 
     def found(self, folded: str, dense: bool) -> bool:
         """Whether one of them is in the folded text; `dense` says that it has characters of such a script."""
-        return bool(self.words().search(folded) or (dense and self.dense().search(folded)))
+        return bool(self.words.search(folded) or (dense and self.dense.search(folded)))
 
     def without(self, folded: str) -> str:
         """The folded text with each of them blotted out."""
-        return self.dense().sub("·", self.words().sub("·", folded))
+        return self.dense.sub("·", self.words.sub("·", folded))
 
 
 def phrases(tables: Iterable[Mapping[str, Sequence[str]]]) -> Phrases:

@@ -5,18 +5,19 @@ Every pattern is linear in the length of the line: no nested repetition, and eac
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from lineage.core.lazily import pattern
 from lineage.extract.folding import folded
 
-_FENCE = re.compile(r"(?:[-*+]\s+|\d{1,9}[.)]\s+)?(`{3,}(?!.*`)|~{3,})")
-_TAG = re.compile(r"<(?!(?:br|hr|img|input|link|meta)\b)([A-Za-z][\w-]*)(?:\s[^<>]*)?>")
-_DIFF = re.compile(r"diff --git |@@ -\d|(?:---|\+\+\+) [ab/]|index [0-9a-f]{7,40}\.\.")
-_IN_DIFF = re.compile(r"[-+@ \\]|(?:diff|index|new file|deleted file|old mode|new mode|rename|similarity) |$")
-_INDENTED = re.compile(r"(?: {4}|\t)\s*(?![-*+•]\s|\d{1,9}[.)]\s|\s)")
-_RULE = re.compile(r"(?:=+|-{2,})\s*$")
-_BOLD = re.compile(r"(\*\*|__)[^*_]*\1:?$")
-_NO_PROSE = re.compile(
+_FENCE = pattern(r"(?:[-*+]\s+|\d{1,9}[.)]\s+)?(`{3,}(?!.*`)|~{3,})")
+_TAG = pattern(r"<(?!(?:br|hr|img|input|link|meta)\b)([A-Za-z][\w-]*)(?:\s[^<>]*)?>")
+_DIFF = pattern(r"diff --git |@@ -\d|(?:---|\+\+\+) [ab/]|index [0-9a-f]{7,40}\.\.")
+_IN_DIFF = pattern(r"[-+@ \\]|(?:diff|index|new file|deleted file|old mode|new mode|rename|similarity) |$")
+_INDENTED = pattern(r"(?: {4}|\t)\s*(?![-*+•]\s|\d{1,9}[.)]\s|\s)")
+_RULE = pattern(r"(?:=+|-{2,})\s*$")
+_BOLD = pattern(r"(\*\*|__)[^*_]*\1:?$")
+_NO_PROSE = pattern(
     r"""[>|#<{}@]|\[(?![ xX]\]|[^\]]*\]\()|//|/\*|\*/|--\s
       | (?:def|class|import|const|var|function|return|public|private|export)\s[^.!?]*[(){:;=]
       | from\s\S+\simport\s | let\s\w+\s?= | (?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP)\s
@@ -27,24 +28,23 @@ _NO_PROSE = re.compile(
     """,
     re.VERBOSE,
 )
-_ITEM = re.compile(r"\s*(?:(?:[-*+•‣–]|\d{1,9}[.)])\s+)?(?:\[([ xX])\]\s+)?")
-_QUOTED = re.compile(  # each begins with a character: the engine goes straight from one of them to the next
+_ITEM = pattern(r"\s*(?:(?:[-*+•‣–]|\d{1,9}[.)])\s+)?(?:\[([ xX])\]\s+)?")
+_QUOTED = pattern(  # each begins with a character: the engine goes straight from one of them to the next
     r"""`[^`]*` | "[^"]*" | “[^“”]*” | „[^„“”]*[“”] | «[^«»]*» | »[^«»]*« | 「[^「」]*」 | 『[^『』]*』 | ‘[^‘’]*’(?!\w)
       | '(?<!\w')[^']*'(?!\w)""",
     re.VERBOSE,
 )
-_STOP = re.compile(  # begins with a set of characters: the engine goes straight from one of them to the next
+_STOP = pattern(  # begins with a set of characters: the engine goes straight from one of them to the next
     r"[.!?…。！？](?:(?<=[.!?…])(?<![.!?…]{2})[.!?…]*+[\"'”’»)\]*_]*+(?:\s++|$)|(?<=[。！？])[。！？]*+[」』”）]*+\s*+)"
 )
-_ABBREVIATION = re.compile(
+_ABBREVIATION = pattern(
     r"(?:^|[\s(])(?:e\.g|i\.e|z\.b|d\.h|u\.a|bzw|vs|cf|p\.ex|p\. ex|ej|approx|nr|dr|mr|mrs|ms|sr|sra|fig|[a-z])\.$"
 )
-_EMPHASIS = re.compile(r"\*+|__+|~~")
+_EMPHASIS = pattern(r"\*+|__+|~~")
 _MASK = "\ue000"
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(NamedTuple):
     """A sentence `said`, a part of its turn's text, and `bare`: folded, with what it quotes blotted out.
 
     `unchecked` is a list item with an empty box.
@@ -64,8 +64,13 @@ def sentences(text: str, longest: int) -> Iterator[Sentence]:
         masked = _QUOTED.sub(lambda quote: _MASK * len(quote[0]), line)
         for begin, end in _spans(masked, start):
             if 0 < end - begin <= longest:
-                bare = _EMPHASIS.sub("", folded(masked[begin:end]))
-                yield Sentence(line[begin:end], bare, unchecked=box == " " and begin == start)
+                yield Sentence(line[begin:end], bared(masked[begin:end]), unchecked=box == " " and begin == start)
+
+
+def bared(text: str) -> str:
+    """The text folded, without the signs of emphasis."""
+    bare = folded(text)
+    return _EMPHASIS.sub("", bare) if "*" in bare or "_" in bare or "~" in bare else bare
 
 
 def _spans(line: str, start: int) -> Iterator[tuple[int, int]]:
@@ -103,13 +108,13 @@ def _is_prose(line: str) -> bool:
     return not _NO_PROSE.match(stripped) and not (item and _NO_PROSE.match(line, item.end()))
 
 
-@dataclass(slots=True)
 class _Blocks:
     """Which block of several lines a line stands in: a fence, a tag's content or a diff."""
 
-    fence: str = ""
-    tag: str = ""
-    diff: bool = field(default=False)
+    def __init__(self) -> None:
+        self.fence = ""
+        self.tag = ""
+        self.diff = False
 
     def holds(self, line: str) -> bool:
         """Whether the line, the next of its text, is inside a block or one of its ends."""

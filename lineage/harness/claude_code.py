@@ -7,7 +7,6 @@ split over several lines gives a turn for each, a tool call and its result give 
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -137,7 +136,7 @@ class _Reader:
             self.skipped[REPLAYED] += 1
             return
         self.shown += said
-        self.gathered.append(replace(turn, at=at, source_id=source_id))
+        self.gathered.append(Turn(turn.role, turn.text, at, *turn[3:7], source_id))
 
     def _turns_of(self, kind: str, record: dict[str, Any]) -> Iterator[Turn]:
         match kind:

@@ -6,7 +6,6 @@ events, for half of the items that bear the user's role are scaffolding; everyth
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +65,7 @@ def read(path: Path, session: str | None = None) -> Capture:
     if not reader.known and reader.skipped.keys() & {UNKNOWN, DAMAGED}:
         raise TranscriptError(f"no Codex record in {path}", hint="is it another harness's? name it with `--harness`")
     capture = reader.capture(turns)
-    return capture if capture.title else replace(capture, title=name_of(path, capture.session_id))
+    return capture if capture.title else capture._replace(title=name_of(path, capture.session_id))
 
 
 class _Reader:
@@ -300,7 +299,7 @@ class _Reader:
     # Shared
 
     def _append(self, turn: Turn, own_id: str = "") -> None:
-        self.turns.append(replace(turn, at=self.at), own_id)
+        self.turns.append(turn._replace(at=self.at), own_id)
 
     def _skip(self, reason: str) -> None:
         self.skipped[reason] += 1

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections import Counter
-from dataclasses import replace
 
 from lineage.core.turns import Turn
 from lineage.harness.codex_thread import Thread
@@ -59,7 +58,7 @@ class Turns:
         return bool(twins)
 
     def _put(self, turn: Turn, own_id: str) -> None:
-        self.all.append(replace(turn, source_id=self._source_id(turn, own_id)))
+        self.all.append(turn._replace(source_id=self._source_id(turn, own_id)))
 
     def _source_id(self, turn: Turn, own_id: str) -> str | None:
         """The record's own id, else a digest of the turn id and of what is said; within the thread it was written in.

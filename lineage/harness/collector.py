@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from lineage.core.capture import Capture, Compacted
@@ -58,7 +58,7 @@ class Collector:
         """The turns of one record: the first has its id, each later one the id and its place."""
         for index, turn in enumerate(turns):
             source = f"{record}#{index}" if record and index else record
-            self.turns.append(replace(turn, at=at, source_id=source))
+            self.turns.append(turn._replace(at=at, source_id=source))
 
     def compacted(self, summary: Any, at: str | None, trigger: str | None = None) -> Iterator[Turn]:
         """A compaction, and the turn that shows its summary where the harness kept one."""

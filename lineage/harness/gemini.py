@@ -9,7 +9,7 @@ import glob
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -122,14 +122,13 @@ class _Reader(Collector):
 
     def session(self, path: Path) -> Capture:
         times = [turn.at for turn in self.turns if turn.at]
-        return replace(
-            self.capture(
-                session_id=self.session_id,
-                parent_session=path.parent.name if self.is_sub_agent else None,
-                project=_project(path),
-                title=self.title,
-                models=tuple(self.models),
-            ),
+        return self.capture(
+            session_id=self.session_id,
+            parent_session=path.parent.name if self.is_sub_agent else None,
+            project=_project(path),
+            title=self.title,
+            models=tuple(self.models),
+        )._replace(
             started_at=self.started or (times[0] if times else None),
             ended_at=times[-1] if times else self.started,
         )
@@ -295,7 +294,7 @@ class _Reader(Collector):
             if given or status in _ENDED:
                 self.answered.add(string(call.get("id")))
                 turn = genai.result_turn(string(call.get("name")), given, self.skipped, error=status == "error")
-                turn = turn if turn.text else replace(turn, text=string(call.get("resultDisplay")).strip("\n"))
+                turn = turn if turn.text else turn._replace(text=string(call.get("resultDisplay")).strip("\n"))
                 yield from self._show(f"{key}-result", turn, message, call)
 
     def _say(self, message: dict[str, Any], role: str, text: str) -> Iterator[Turn]:
@@ -313,7 +312,7 @@ class _Reader(Collector):
         if source_id not in self.shown:
             self.shown.add(source_id)
             times = (utc_or_none(record.get("timestamp")) for record in reversed(timed))
-            yield replace(turn, at=next(filter(None, times), None), source_id=source_id)
+            yield turn._replace(at=next(filter(None, times), None), source_id=source_id)
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

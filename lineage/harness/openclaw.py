@@ -6,7 +6,6 @@ come with the signal. (format: Identity)
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from lineage.core.capture import Capture
@@ -20,7 +19,7 @@ def read(path: Path, session: str | None = None) -> Capture:
     say the same id: there the file's name is the id. Raises TranscriptError for unreadable and foreign files."""
     capture = read_entries(path, "OpenClaw")
     is_topic = capture.session_id is not None and path.stem.startswith(f"{capture.session_id}-topic-")
-    return replace(capture, session_id=path.stem) if is_topic else capture
+    return capture._replace(session_id=path.stem) if is_topic else capture
 
 
 def roots(home: Path, environment: Mapping[str, str]) -> list[Path]:

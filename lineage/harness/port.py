@@ -1,15 +1,13 @@
 """What an adapter offers: reading one session, and finding those that a harness keeps."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from lineage.core.capture import Capture
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Found:
+class Found(NamedTuple):
     """A session of a harness's history: its file and, where one file holds many, which of them."""
 
     path: Path

@@ -39,6 +39,13 @@ class Queue(Protocol):
     def is_taken(self, ticket: int) -> bool:
         """Whether somebody took the capture in."""
 
+    def wait(self, ticket: int, seconds: float) -> bool:
+        """`is_taken`, when somebody has called those who wait or so many seconds have passed."""
+
+    def call(self) -> None:
+        """Calls those who wait elsewhere: what somebody took is taken, and who is left may render. A call that is not
+        heard costs them the rest of their seconds."""
+
     def first(self, agent_id: str, until: str, limit: int) -> "list[tuple[int, Waiting]]":
         """The tickets of an agent's captures up to a time, with the captures, oldest ticket first."""
 
@@ -197,6 +204,9 @@ class Index(Protocol):
 
     def traced(self, take: Callable[[str], object]) -> AbstractContextManager[None]:
         """Gives `take` each statement that this index runs within the block."""
+
+    def held(self, tokens: Collection[str]) -> set[str]:
+        """Those of these sessions of which there is a row, be it of what they said in books."""
 
     def forget(self, token: str) -> int:
         """Drops every row of a session and of what it said in books, with their text; how many rows. The bytes are gone

@@ -6,10 +6,8 @@ has a row and no text: nothing finds it. (format: Books)
 
 import hashlib
 import json
-import re
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from lineage.core import naming
@@ -17,17 +15,17 @@ from lineage.core.body import cleaned
 from lineage.core.book import Book, parsed_book, superseded
 from lineage.core.book_paths import PENDING, BookRef
 from lineage.core.entry import Entry
+from lineage.core.lazily import pattern
 from lineage.index import texts
 
 SESSION = "session/"
 AGENT = "agent/"
 
 _NEWEST, _OLDEST = "~", ""  # than any year
-_TIME_AS_TITLE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
+_TIME_AS_TITLE = pattern(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 
 
-@dataclass(frozen=True, slots=True)
-class EntryRow:
+class EntryRow(NamedTuple):
     """An entry as the index has it. `text` is what it says, `title` its heading; `shelf` is "" while the book is in
     use, else the year of an archive, or `pending`, and `place` the entry's in that file; `at` is "" for what the human
     wrote without a marker.
@@ -99,7 +97,7 @@ class Shelved(NamedTuple):
     problems: tuple[tuple[str, str], ...]
 
 
-COLUMNS = tuple("entry_id" if field.name == "id" else field.name for field in fields(EntryRow))
+COLUMNS = tuple("entry_id" if name == "id" else name for name in EntryRow._fields)
 _FLAGS = ("pinned", "standing", "hidden")
 _LISTS = ("tags", "supersedes")
 _TYPES = dict.fromkeys(("place", "done", *_FLAGS), "integer")
@@ -218,7 +216,7 @@ def _settled(files: Sequence[File]) -> list[File]:
         hidden = row.id in forgotten or (row.id, row.text) in seen
         seen.add((row.id, row.text))
         is_so = (row.standing, row.hidden) == (standing, hidden)
-        return row if is_so else replace(row, standing=standing, hidden=hidden)
+        return row if is_so else row._replace(standing=standing, hidden=hidden)
 
     return [file._replace(rows=tuple(map(settled, file.rows))) for file in files]
 
@@ -304,14 +302,14 @@ def _drop(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
 
 def entry_values(row: EntryRow) -> list[object]:
     """The row for a database, its values in the order of `COLUMNS`."""
-    values = {name: getattr(row, name) for name in EntryRow.__dataclass_fields__}
+    values = row._asdict()
     lists = {name: json.dumps(values[name], ensure_ascii=False) for name in _LISTS}
     return list({**values, **lists}.values())
 
 
 def entry_row(values: Sequence[Any]) -> EntryRow:
     """The row that a database gives back, its values in the order of `COLUMNS`."""
-    named = dict(zip(EntryRow.__dataclass_fields__, values, strict=True))
+    named = dict(zip(EntryRow._fields, values, strict=True))
     for name in _LISTS:
         named[name] = tuple(json.loads(named[name]))
     for name in _FLAGS:

@@ -5,8 +5,8 @@ that are less rare, to be scored at all: much the same is found in a fraction of
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 from lineage.core.body import cleaned
 from lineage.core.query import words_of
@@ -16,8 +16,7 @@ from lineage.index.texts import WEIGHTS
 _MOST_PAIRED = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(NamedTuple):
     """How much of the text is looked at, and what counts how much in it; the values were measured by scripts/eval.
 
     `budget` is how many rows the rarest words may have together to be looked up each by itself. Words in more rows than
@@ -34,13 +33,12 @@ class Ranking:
 RANKING = Ranking()
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A word with what it is looked up by, and in how many rows that is; one more than are common for any more."""
+class Term(NamedTuple):
+    """A word with what it is looked up by, and how many `rows` that is in; one more than are common for any more."""
 
     word: str
     expression: str
-    count: int = 0
+    rows: int = 0
 
 
 def quoted(text: str) -> str:
@@ -76,9 +74,9 @@ def pruned(terms: Sequence[Term], ranking: Ranking = RANKING) -> str:
     >>> pruned([Term("a", '"a"', 5), Term("b", '"b"', 9000), Term("c", '"c"', 24000), Term("d", '"d"', 24001)])
     '("a" OR ("b" AND "c")) AND ("a" OR "b" OR "c" OR "d")'
     """
-    ordered = sorted(terms, key=lambda term: term.count)
+    ordered = sorted(terms, key=lambda term: term.rows)
     words = [term.expression for term in ordered]
-    choosing = [term.expression for term in ordered if term.count <= ranking.common] or words
+    choosing = [term.expression for term in ordered if term.rows <= ranking.common] or words
     rare = choosing[: _rare(ordered, ranking.budget)]
     paired = choosing[len(rare) :][:_MOST_PAIRED]
     pairs = [f"({one} AND {any_of(paired[place + 1 :])})" for place, one in enumerate(paired[:-1])]
@@ -88,7 +86,7 @@ def pruned(terms: Sequence[Term], ranking: Ranking = RANKING) -> str:
 
 def _rare(ordered: Sequence[Term], budget: int) -> int:
     """How many of the terms, rarest first, are in no more rows than that together."""
-    sums = accumulate(term.count for term in ordered)
+    sums = accumulate(term.rows for term in ordered)
     return sum(rows <= budget for rows in sums)
 
 

@@ -6,6 +6,7 @@ that. Where nobody had to wait there is no file.
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,6 +52,14 @@ class SqliteQueue:
         with guarded(self._path):
             found = self._connection().execute("select 1 from waiting where ticket = ?", (ticket,)).fetchone()
         return found is None
+
+    def wait(self, ticket: int, seconds: float) -> bool:
+        """`is_taken` after so many seconds; nobody on this machine waits for long."""
+        time.sleep(seconds)
+        return self.is_taken(ticket)
+
+    def call(self) -> None:
+        """Nobody is asleep for longer than it takes to be called."""
 
     def first(self, agent_id: str, until: str, limit: int) -> list[tuple[int, Waiting]]:
         """The tickets of an agent's captures up to a time, with the captures, oldest ticket first."""

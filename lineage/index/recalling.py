@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from lineage.core import naming
@@ -27,8 +26,7 @@ class RecalledSession(NamedTuple):
     manifest_path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(NamedTuple):
     """What a new session recalls: entries, best match first, and sessions, newest first."""
 
     entries: tuple[EntryRow, ...]

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from lineage.core import naming, passages, transcript
 from lineage.core.documents import Artifact, Manifest
@@ -11,8 +11,7 @@ from lineage.core.passages import Passage
 from lineage.core.window import membership
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One row of `artifacts`; the field names are the columns. `passages` go to the full-text table only."""
 
     source_path: str
@@ -40,7 +39,7 @@ class Row:
     passages: Iterable[Passage]
 
 
-COLUMNS = tuple(field.name for field in fields(Row) if field.name != "passages")
+COLUMNS = tuple(name for name in Row._fields if name != "passages")
 INSERT = (
     f"insert into artifacts ({', '.join(COLUMNS)}) values ({', '.join(':' + c for c in COLUMNS)})"
     f" on conflict (source_path) do update set {', '.join(f'{c} = excluded.{c}' for c in COLUMNS)} returning id"
@@ -90,7 +89,7 @@ def _searchable(document: Artifact | Manifest) -> Iterable[Passage]:
         return ()
     found: Iterable[Passage]
     if document.kind == naming.TRANSCRIPT:
-        found = passages.of_turns(transcript.parsed(document.body))
+        found = passages.of_turns(transcript.said(document.body))
     else:
         found = passages.of_text(str(document.body).partition("\n")[2])
     return found or (Passage(""),)

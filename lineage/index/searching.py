@@ -133,17 +133,17 @@ def hits(
     decay = None if by_passage else ranking.decay
     most = max(_LEAST_RANKED, _RANKED_PER_RESULT * limit)
     found = _results(look(first, most), decay)[:limit]
-    if len(found) < limit and (first != whole or not terms or sum(term.count for term in terms) > most):
+    if len(found) < limit and (first != whole or not terms or sum(term.rows for term in terms) > most):
         found = _results(look(whole, EVERY), decay)[:limit]
     return engine.shown(whole, found)
 
 
 def _are_many(engine: Engine, expression: str, terms: Sequence[Term], ranking: Ranking) -> bool:
     """Whether more rows match than are ranked without a choice among them."""
-    if sum(term.count for term in terms) <= ranking.budget:
+    if sum(term.rows for term in terms) <= ranking.budget:
         return False
     (whole,) = engine.counted([Term("", expression)], ranking.budget + 1)
-    return whole.count > ranking.budget
+    return whole.rows > ranking.budget
 
 
 def _results(ranked: Sequence[Ranked], decay: float | None) -> list[Ranked]:

@@ -1,7 +1,8 @@
 """Sessions as lists show them: one row for each, out of its artifacts' rows."""
 
+import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,12 @@ _REFERENCE = "(m.session_id like ? escape '!' or m.session_key like ? escape '!'
 _OLDEST_MANIFEST = """
     m.source_kind = 'manifest' and m.source_path = (select min(o.source_path) from artifacts o
     where o.session_token = m.session_token and o.source_kind = 'manifest')
+"""
+
+_HELD = """
+    select session_token from artifacts where session_token in (select value from json_each(?1))
+    union select owner from book_entries where owner in (select value from json_each(?1))
+    union select origin_token from book_entries where origin_token in (select value from json_each(?1))
 """
 
 
@@ -68,6 +75,11 @@ def listed(
         values += [f"{_like(cleaned(reference))}%"] * 3
     found = connection.execute(_SESSIONS.format(where=" and ".join(where)), (*values, limit))
     return [_session(row) for row in found]
+
+
+def held(connection: sqlite3.Connection, tokens: Collection[str]) -> set[str]:
+    """See `Index.held`."""
+    return {row[0] for row in connection.execute(_HELD, (json.dumps(list(tokens)),))}
 
 
 def _session(row: Sequence[Any]) -> SessionRow:

@@ -285,6 +285,13 @@ class SqliteIndex:
         finally:
             self._connection.set_trace_callback(None)
 
+    def held(self, tokens: Collection[str]) -> set[str]:
+        """Those of these sessions of which there is a row, be it of what they said in books."""
+        from lineage.index import sessions  # noqa: PLC0415
+
+        with guarded(self.path):
+            return sessions.held(self._connection, tokens)
+
     def forget(self, token: str) -> int:
         """Drops every row of a session and of what it said in books, with their text; how many rows. The bytes are gone
         after `scrub`."""

@@ -6,7 +6,6 @@ Document frequencies are asked of the index itself, up to a bound: exact after e
 import sqlite3
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from lineage.core import segmentation
@@ -50,7 +49,7 @@ class FtsVocabulary:
             return []
         values = [value for term in terms for value in (term.expression, most)]
         counts = self.connection.execute(f"select {', '.join([_COUNT] * len(terms))}", values).fetchone()
-        return [replace(term, count=count) for term, count in zip(terms, counts, strict=True)]
+        return [term._replace(rows=count) for term, count in zip(terms, counts, strict=True)]
 
     def known(self, first: str, past: str, shortest: int, longest: int) -> Iterable[str]:
         return (row[0] for row in self.connection.execute(_KNOWN, (first, past, shortest, longest)))
@@ -61,9 +60,9 @@ def weighed(vocabulary: Vocabulary, query: Query, ranking: Ranking = RANKING) ->
     else another form of them, else what they are mistyped for. One statement where each is found."""
     most = ranking.common + 1
     terms = vocabulary.counted([_term(word, query.language) for word in query.words], most)
-    missing = [term for term in terms if not term.count and _may_be_replaced(term.word)][:_MOST_REPLACED]
+    missing = [term for term in terms if not term.rows and _may_be_replaced(term.word)][:_MOST_REPLACED]
     found = _replaced(vocabulary, missing, query.language, most)
-    return [term for one in terms if (term := found.get(one.word, one)).count]
+    return [term for one in terms if (term := found.get(one.word, one)).rows]
 
 
 def _term(word: str, language: str | None) -> Term:
@@ -81,7 +80,7 @@ def _replaced(vocabulary: Vocabulary, missing: Sequence[Term], language: str | N
     bent = [Term(term.word, any_of(map(quoted, [term.word, *forms(term.word, language)]))) for term in missing]
     found: dict[str, Term] = {}
     for term in vocabulary.counted([*begun, *bent], most):
-        if term.count:
+        if term.rows:
             found.setdefault(term.word, term)
     meant = [_meant(vocabulary, term.word) for term in missing if term.word not in found]
     return found | {term.word: term for term in vocabulary.counted([term for term in meant if term], most)}

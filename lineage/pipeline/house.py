@@ -1,8 +1,7 @@
 """What every use case works with, and what the two flows give back."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:  # whoever opens a house imports what it is made of
     from pathlib import Path
@@ -21,15 +20,14 @@ UNCHANGED = "unchanged"
 REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True)
-class House:
+class House(NamedTuple):
     """One workspace, opened. `now` is the canonical UTC time of this run, read once at the top. `own_rules` are the
     redaction rules that the workspace chose, None where it has ours. `model` is the language model that this machine is
     configured for, `embedding` its embedding model, None without one; `vectors` are there where it has one, or had.
     `scratch` is a folder of this machine for what does not fit into memory, None for the system's own."""
 
     canon: "Canon"
-    index: "Index"
+    index: "Index"  # type: ignore[assignment]  # hides what a tuple has under this name
     telemetry: "Telemetry"
     settings: "Settings"
     now: str
@@ -61,8 +59,7 @@ class House:
             self.vectors.close()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The result of `session-end` and `compaction`. Paths are relative to the workspace; `compactions` says how many
     the transcript records, `learned` what came into books. (format: Commands)"""
 
@@ -78,12 +75,12 @@ class Outcome:
     memory_sentence_quality: str | None = None
     turns: int = 0
     compactions: int = 0
-    redactions: Mapping[str, int] = field(default_factory=dict)
-    skipped: Mapping[str, int] = field(default_factory=dict)
-    learned: Mapping[str, Any] = field(default_factory=lambda: {"dropped": {}, "kept": 0, "pending": 0})
+    redactions: Mapping[str, int] = {}
+    skipped: Mapping[str, int] = {}
+    learned: Mapping[str, Any] = {"dropped": {}, "kept": 0, "pending": 0}
 
     def as_json(self) -> dict[str, Any]:
-        return {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
+        return {name: _plain(getattr(self, name)) for name in self._fields}
 
 
 def _plain(value: Any) -> Any:

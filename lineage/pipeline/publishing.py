@@ -1,11 +1,14 @@
 """MEMORY.md from the rows, under the lease. (spec: write ordering 7, concurrency 1)"""
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 from lineage.core import naming
-from lineage.core.book_paths import GLOBAL
+from lineage.core.book_paths import GLOBAL, BookRef
+from lineage.core.entry import TASK
 from lineage.core.identity import DEFAULT_AGENT
 from lineage.core.ledger import Ledger, Tally
 from lineage.core.times import day
@@ -16,16 +19,15 @@ from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.projects import project_folder
 from lineage.pipeline.knowledge.said import Knowledge, Known, ranked, tasks
 from lineage.pipeline.reading import row_at
-from lineage.projection import Curated, Item, Rendered, active_projects, publish, render
-from lineage.store import LeaseLost, LeaseUnneeded, lease, read_or_none
+from lineage.projection import Curated, Item, Rendered, active_projects, render
+from lineage.store import LeaseLost, LeaseUnneeded, Unless, lease, read_or_none, together
 
 _MOST_ATTEMPTS = 20
 _MOST_TAKEN_IN = 64
 _REMEMBERED = ("preference", "decision", "note")
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Published(NamedTuple):
     """What MEMORY.md of one agent shows now. `future` captures claim a time after now and are left out."""
 
     agent_id: str
@@ -38,10 +40,10 @@ class Published:
 class Publication(AbstractContextManager["Publication"]):
     """The right to publish one agent's MEMORY.md. Where the lease passes on, it is taken and rendered again.
 
-    Entering raises LeaseUnneeded where `unless`, which is asked while it has to wait, says that it need not any more.
+    Entering raises LeaseUnneeded where `unless`, which waits where it has to, says that it need not any more.
     """
 
-    def __init__(self, house: House, agent_id: str, unless: Callable[[], bool] | None = None) -> None:
+    def __init__(self, house: House, agent_id: str, unless: Unless | None = None) -> None:
         self._house = house
         self._agent_id = agent_id
         self._unless = unless
@@ -51,34 +53,31 @@ class Publication(AbstractContextManager["Publication"]):
         self._take_lease(self._unless)
         return self
 
-    def _take_lease(self, unless: Callable[[], bool] | None = None) -> None:
+    def _take_lease(self, unless: Unless | None = None) -> None:
         name = f"memory-md-{self._agent_id}"
         self._lease = self._leases.enter_context(lease(self._house.canon.store, name, unless=unless))
 
     def __exit__(self, *_: object) -> None:
         self._leases.close()
 
-    def publish(self) -> Published:
-        """Renders the window from the rows, this run's staged ones too, and replaces the file. Raises IndexAway while
-        there are no rows to be had."""
+    def publish(self) -> tuple[Rendered, bool]:
+        """Renders the window from the rows, this run's staged ones too, and replaces the file; what it shows, and
+        whether that is new. Raises IndexAway while there are no rows to be had."""
         for _ in range(_MOST_ATTEMPTS):
             rendered = self._rendered()
             try:
-                written = publish(self._house.canon.store, self._lease, self._agent_id, rendered.text)
+                written = self._lease.put(naming.memory_md_path(self._agent_id), rendered.text.encode())
             except LeaseLost:
                 self._leases.close()
                 self._take_lease()
                 continue
             self._house.telemetry.mark(f"rendered {self._agent_id}", self._house.now)
-            future = self._house.index.future(self._agent_id, self._window())
-            return Published(self._agent_id, written, rendered.kept, rendered.total, future)
+            return rendered, written
         raise LeaseLost(f"the lease of MEMORY.md was lost {_MOST_ATTEMPTS} times", hint="run `lineage render`")
 
     def _rendered(self) -> Rendered:
-        return rendered(self._house, self._agent_id, self._house.index.ledger(self._agent_id, self._window()))
-
-    def _window(self) -> Window:
-        return Window.ending(self._house.now)
+        ledger = self._house.index.ledger(self._agent_id, Window.ending(self._house.now))
+        return rendered(self._house, self._agent_id, ledger)
 
 
 def take_in(house: House, capture: Waiting, own: Callable[[], Sequence[Row]]) -> None:
@@ -90,34 +89,43 @@ def take_in(house: House, capture: Waiting, own: Callable[[], Sequence[Row]]) ->
     """
     queue, tickets = house.index.queue, list[int]()
 
-    def is_taken() -> bool:
+    def is_taken(seconds: float) -> bool:
         if not tickets:
             tickets.append(queue.enlist(capture))
-        return queue.is_taken(tickets[0])
+        return queue.wait(tickets[0], seconds)
 
     try:
         with Publication(house, capture.agent_id, unless=is_taken) as publication:
             waiting = queue.first(capture.agent_id, house.now, _MOST_TAKEN_IN)
-            rows = {row.source_path: row for row in own()}
-            taken = {ticket for ticket, other in waiting if ticket in tickets or _add_rows(house, other, rows)}
-            with house.index.staged(rows.values()):
+            found = _rows_of(house, {ticket: other for ticket, other in waiting if ticket not in tickets})
+            with house.index.staged([*itertools.chain.from_iterable(found.values()), *own()]):
                 publication.publish()
-            queue.take(taken.union(tickets))
+            queue.take({*found, *tickets})
     except LeaseUnneeded:
         return
+    queue.call()
 
 
-def _add_rows(house: House, other: Waiting, rows: dict[str, Row]) -> bool:
-    """Adds the rows of a capture that another process waits for, or died of waiting for; whether it is taken in. One
-    that is damaged is left to its own process, which says so; a removed session has no rows."""
-    if house.canon.tombstones.has(other.token):
-        return True
+def _rows_of(house: House, others: Mapping[int, Waiting]) -> dict[int, list[Row]]:
+    """By ticket the rows of captures that other processes wait for, or died of waiting for. One that is damaged is left
+    to its own process, which says so; a removed session has no rows."""
+    if not others:
+        return {}
+    removed = house.canon.tombstones.tokens()
+    paths = {ticket: () if other.token in removed else other.paths for ticket, other in others.items()}
+    asked = sorted(set(itertools.chain.from_iterable(paths.values())))
+    read = dict(zip(asked, together(house.canon.store, partial(_read_row, house), asked), strict=True))
+    found = {ticket: [read[path] for path in named] for ticket, named in paths.items()}
+    whole = {ticket: rows for ticket, rows in found.items() if not any(isinstance(row, FormatError) for row in rows)}
+    return {ticket: [row for row in rows if isinstance(row, Row)] for ticket, rows in whole.items()}
+
+
+def _read_row(house: House, path: str) -> Row | FormatError | None:
     try:
-        found = [row_at(house, path) for path in other.paths]
-    except FormatError:
-        return False
-    rows.update({row.source_path: row for row, _ in filter(None, found)})
-    return True
+        found = row_at(house, path)
+    except FormatError as error:
+        return error
+    return found[0] if found else None
 
 
 def rendered(house: House, agent_id: str, ledger: Ledger) -> Rendered:
@@ -131,9 +139,11 @@ def _curated(house: House, agent_id: str, tallies: Sequence[Tally]) -> Curated:
     """What is remembered for every session and for the agent, and the open tasks, those of active projects too."""
     knowledge = Knowledge(house, agent_id)
     scopes = (GLOBAL, f"agent/{agent_id}")
+    knowledge.fetch(BookRef(scope, kind) for scope in scopes for kind in (*_REMEMBERED, TASK))
     remembered = ranked(known for scope in scopes for known in knowledge.said(scope, *_REMEMBERED))
-    folders = {project_folder(house, path) for path in active_projects(tallies)}
+    folders = set(together(house.canon.store, partial(project_folder, house), active_projects(tallies)))
     projects = [f"project/{folder}" for folder in sorted(filter(None, folders))]
+    knowledge.fetch(BookRef(scope, TASK) for scope in projects)
     return Curated(
         [_item(known, known.text) for known in remembered],
         [_item(known, text) for known, text in tasks(knowledge, (*scopes, *projects))],
@@ -151,7 +161,9 @@ def publish_all(house: House) -> list[Published]:
     published = []
     for agent in sorted({*house.index.agents(), *projected_agents(house), DEFAULT_AGENT}):
         with Publication(house, agent) as publication:
-            published.append(publication.publish())
+            shown, written = publication.publish()
+        future = house.index.future(agent, Window.ending(house.now))
+        published.append(Published(agent, written, shown.kept, shown.total, future))
     from lineage.pipeline.archive.notes import publish_archive  # noqa: PLC0415  (a capture archives nothing)
 
     publish_archive(house)

@@ -137,7 +137,7 @@ def activity(house: House, agent_id: str | None) -> list[tuple[str, int]]:
     counts: Counter[str] = Counter()
     for agent in house.index.agents() if agent_id is None else [agent_id]:
         for tally in house.index.ledger(agent, window).tallies:
-            counts[tally.day] += tally.count
+            counts[tally.day] += tally.entries
     days = [day(shifted(house.now, days=-back)) for back in range(DAYS - 1, -1, -1)]
     return [(date, counts[date]) for date in days]
 

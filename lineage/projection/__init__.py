@@ -1,4 +1,4 @@
-"""MEMORY.md and the context of a new session as pure text from typed entries, and publication under a lease."""
+"""MEMORY.md and the context of a new session as pure text from typed entries."""
 
 from typing import TYPE_CHECKING
 
@@ -7,15 +7,13 @@ from lineage.core.lazily import exporting
 if TYPE_CHECKING:
     from lineage.projection.context import Block, Item, Recollection, Spent, assemble
     from lineage.projection.memory_md import Curated, Rendered, active_projects, render
-    from lineage.projection.publication import publish
 else:
     _HOMES = {
         "context": ("Block", "Item", "Recollection", "Spent", "assemble"),
         "memory_md": ("Curated", "Rendered", "active_projects", "render"),
-        "publication": ("publish",),
     }
     __getattr__ = exporting(__name__, {name: home for home, names in _HOMES.items() for name in names})
 
 __all__ = [
-    "Block", "Curated", "Item", "Recollection", "Rendered", "Spent", "active_projects", "assemble", "publish", "render",
+    "Block", "Curated", "Item", "Recollection", "Rendered", "Spent", "active_projects", "assemble", "render",
 ]  # fmt: skip

@@ -5,7 +5,6 @@ Pure functions of the artifacts: the bundles are the truth, and each of these ca
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 
 from lineage.core import frontmatter, naming, transcript
@@ -30,7 +29,7 @@ def note_of(artifact: Artifact, data: bytes) -> bytes:
     siblings = transcript.links_of(artifact.body)
     token = artifact.identity.token
     notice = f"> Archived: `lineage show {token} --turns A-B` prints what was said in these turns."
-    turns = [replace(turn, text="", name="", input="", error=False) for turn in transcript.parsed(artifact.body)]
+    turns = [turn._replace(text="", name="", input="", error=False) for turn in transcript.parsed(artifact.body)]
     meta: dict[str, frontmatter.Value] = {
         "kind": "archived-transcript",
         "captured_at": artifact.captured_at,

@@ -7,13 +7,13 @@ prompt makes a model read all of it anew. Whatever somebody said stands behind `
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage.core.body import cleaned
 from lineage.core.budget import QUARTERS, Claim, cost, rooms, tokens
 from lineage.core.fences import defused
 from lineage.core.injection import CONTEXT_CLOSING, CONTEXT_OPENING
+from lineage.core.lazily import pattern
 from lineage.core.links import one_line, wikilink
 
 AUTHORITY = (
@@ -27,9 +27,9 @@ MOST_OF_A_SECTION = 16 * 1024
 _LEAST_WORDS = 120
 _LEAST_PIECE = 40
 _MOST_OF_AN_ITEM = 3  # its share of a section that is cut: a third
-_HIDDEN = re.compile(r"[\u00ad\u034f\u180e\u2060-\u206f\ufe00-\ufe0f\ufff9-\ufffb\U000e0000-\U000e0fff]")
-_FRAMES = re.compile(r"<(?=\s*/|[A-Za-z!?|%$])")
-_TAG = re.compile(r"\[\s*(user\W?stated|derived)\s*\]", re.IGNORECASE)
+_HIDDEN = pattern(r"[\u00ad\u034f\u180e\u2060-\u206f\ufe00-\ufe0f\ufff9-\ufffb\U000e0000-\U000e0fff]")
+_FRAMES = pattern(r"<(?=\s*/|[A-Za-z!?|%$])")
+_TAG = pattern(r"\[\s*(user\W?stated|derived)\s*\]", re.IGNORECASE)
 _DEEPEST = 8
 
 
@@ -67,8 +67,7 @@ DROPPED_FIRST = (
 """Which sections go where the budget is too small to show something of each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """Something that is shown. `text` is anybody's; `trust` is a computed tag, `about` says what the text is, `link`
     is a path of the workspace. Where not all items fit, those of the lowest `rank` are kept."""
 
@@ -79,8 +78,7 @@ class Item:
     rank: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recollection:
+class Recollection(NamedTuple):
     """All that may be shown, a tuple for each section, in the order in which it is shown."""
 
     curated: Sequence[Item] = ()
@@ -96,8 +94,7 @@ class Recollection:
     recent: Sequence[Item] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(NamedTuple):
     """What a section cost, and the most that it may, in tokens; how many of its items are `shown`, whether some were
     left out or shortened (`cut`), or all of them for want of room (`dropped`)."""
 
@@ -110,8 +107,7 @@ class Spent:
     dropped: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """The block: `body` without its frame, which the doorbell puts around it, `text` with it. Both are "" where nothing
     is remembered, or the budget too small for anything. `tokens` is what `text` costs, never more than `budget`."""
 
@@ -152,19 +148,15 @@ def _affordable(sections: Sequence["_Section"], room: int) -> "list[_Section]":
     return list(kept.values())
 
 
-@dataclass(slots=True)
 class _Section:
     """A section while it is laid out. No more of the items is looked at than it can ever show."""
 
-    rule: _Rule
-    items: Sequence[Item]
-    text: str = ""
-    shown: int = 0
-    is_cut: bool = False
-    claim: Claim = field(init=False)
-    _laid: dict[int, list[str]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
+    def __init__(self, rule: _Rule, items: Sequence[Item]) -> None:
+        self.rule = rule
+        self.items = items
+        self.text = ""
+        self.shown = 0
+        self._laid: dict[int, list[str]] = {}
         need, looked_at = self._fixed, 0
         for index in sorted(range(len(self.items)), key=lambda index: self.items[index].rank):
             if looked_at > MOST_OF_A_SECTION:

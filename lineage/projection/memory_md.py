@@ -5,8 +5,8 @@ A pure function of the entries: the same state gives the same bytes. Nothing her
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from lineage.core.budget import Claim, clipped, fitting, rooms
 from lineage.core.ledger import Entry, Ledger, Tally
@@ -30,8 +30,7 @@ _LEAST = 100
 _PRIVATE = "(private session)"
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(NamedTuple):
     """The text, and how many of the window's rows it shows."""
 
     text: str
@@ -39,16 +38,17 @@ class Rendered:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Curated:
+class Curated(NamedTuple):
     """What the head shows of books: what is remembered, and tasks that are open, each as it ranks."""
 
     remembered: Sequence[Item] = ()
     tasks: Sequence[Item] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+_NOTHING = Curated()
+
+
+class _Row(NamedTuple):
     """One row of the ledger; `cost` is in bytes, with the heading of the day that it begins."""
 
     entry: Entry
@@ -56,7 +56,7 @@ class _Row:
     cost: int
 
 
-def render(ledger: Ledger, curated: Curated = Curated(), *, max_bytes: int, row_style: str = FULL) -> Rendered:
+def render(ledger: Ledger, curated: Curated = _NOTHING, *, max_bytes: int, row_style: str = FULL) -> Rendered:
     """MEMORY.md from the window's visible entries, within `max_bytes` of UTF-8; no more of them are read than fit.
 
     The head keeps at most a quarter of the budget. Where rows don't fit, the oldest are clipped and one notice says so.
@@ -133,7 +133,7 @@ def _active(tallies: Iterable[Tally]) -> list[tuple[str, int, str]]:
     last: dict[str, str] = {}
     for tally in sorted(tallies):
         if tally.project:
-            counts[tally.project] += tally.count
+            counts[tally.project] += tally.entries
             last[tally.project] = tally.day
     found = [(path, counts[path], last[path]) for path in sorted(counts)]
     return sorted(found, key=lambda one: (one[2], one[1]), reverse=True)
@@ -143,7 +143,7 @@ def _days(tallies: Iterable[Tally]) -> Counter[str]:
     """How many entries each day has."""
     days: Counter[str] = Counter()
     for tally in tallies:
-        days[tally.day] += tally.count
+        days[tally.day] += tally.entries
     return days
 
 

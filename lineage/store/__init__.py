@@ -21,9 +21,9 @@ from lineage.store.base import (
     checked_key,
     pieces_of,
 )
-from lineage.store.lease import Lease, LeaseLost, LeaseUnneeded, lease
+from lineage.store.lease import Lease, LeaseLost, LeaseUnneeded, Unless, lease
 from lineage.store.local import LocalStore
-from lineage.store.operations import commit, digest_of, holds, read_or_none, update
+from lineage.store.operations import commit, digest_of, holds, read_or_none, together, update
 
 if TYPE_CHECKING:
     from lineage.store.memory import MemoryStore
@@ -46,6 +46,7 @@ __all__ = [
     "Opened",
     "Store",
     "StoreAway",
+    "Unless",
     "checked_key",
     "commit",
     "digest_of",
@@ -53,5 +54,6 @@ __all__ = [
     "lease",
     "pieces_of",
     "read_or_none",
+    "together",
     "update",
 ]

@@ -1,13 +1,13 @@
 """The store's protocol and its errors. (scale.md: the store protocol)"""
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
+from lineage.core.lazily import pattern
 from lineage.errors import LineageError, WorkspaceError
 
-_KEY_PART = re.compile(r"[^\x00-\x1f\x7f/\\:\ud800-\udfff]+")
+_KEY_PART = pattern(r"[^\x00-\x1f\x7f/\\:\ud800-\udfff]+")
 _MOST_BYTES = 255
 
 
@@ -67,6 +67,12 @@ class Store(Protocol):
 
     Every method raises WorkspaceError where the world fails: no permission, no space, an unusable key.
     """
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it lies behind a network: each call waits for an answer, and a mutex passes on when its holder stands
+        still for long, which the holder may not know. Elsewhere a mutex is its process's for as long as that runs."""
+        ...
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         """Writes a key that is free; durable on return. `frozen` says that it will never be replaced.

@@ -53,6 +53,8 @@ class LocalStore:
     `private` makes every file 0600 and every folder 0700. Otherwise the process's umask holds, frozen files are 0444.
     """
 
+    is_remote = False
+
     def __init__(self, root: Path, *, locks: Path | None = None, private: bool = False) -> None:
         self.root = root
         self._locks = locks or root / ".lineage" / "locks"

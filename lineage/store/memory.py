@@ -25,6 +25,8 @@ from lineage.store.base import (
 class MemoryStore:
     """Keeps everything in memory, for one process; safe between threads."""
 
+    is_remote = False
+
     def __init__(self) -> None:
         self._blobs: dict[str, Blob] = {}
         self._lock = threading.RLock()

@@ -84,6 +84,8 @@ class Bucket:
     locks: Path | None = None
     patience: float = PATIENCE_SECONDS
 
+    is_remote = True
+
     def __getstate__(self) -> dict[str, Any]:
         """What another process opens the same bucket by: a connection is never shared."""
         return {name: self.__dict__[name] for name in ("url", "settings", "locks", "patience")}
@@ -138,7 +140,7 @@ class Bucket:
         return (
             "what the bucket itself keeps of deleted objects: versions, soft delete, object lock, replicas",
             "copies that a mirror or a backup made",
-            "rows and vectors that other machines keep until their next `lineage reindex`",
+            "rows and vectors that other machines keep until their next command",
         )
 
     def tidy(self) -> int:

@@ -1,12 +1,17 @@
-"""What is written once, above every engine: commit and update. (scale.md)"""
+"""What is written once, above every engine: commit, update, and several reads at a time. (scale.md)"""
 
 from collections.abc import Callable, Iterable
 from hashlib import sha256
+from typing import TypeVar
 
 from lineage.errors import ImmutableError
 from lineage.store.base import Blob, ConflictError, Data, ExistsError, MissingError, Store
 
 _MOST_ATTEMPTS = 100
+_AT_ONCE = 32
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def commit(store: Store, key: str, data: Data) -> bool:
@@ -56,6 +61,18 @@ def update(store: Store, key: str, change: Callable[[bytes | None], bytes | None
             continue
         return True
     raise ConflictError(f"{key} kept changing while it was being updated")
+
+
+def together(store: Store, ask: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """What `ask` says of each item, in their order; several are asked about at a time where the store is remote. Raises
+    the first error."""
+    asked = list(items)
+    if not store.is_remote or len(asked) < 2:
+        return [ask(item) for item in asked]
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (a folder needs none)
+
+    with ThreadPoolExecutor(min(len(asked), _AT_ONCE)) as pool:
+        return list(pool.map(ask, asked))
 
 
 def read_or_none(store: Store, key: str) -> Blob | None:

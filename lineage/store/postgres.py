@@ -59,6 +59,7 @@ class Postgres:
         self._connection: psycopg.Connection[Any] | None = None
         self._away: IndexAway | None = None
         self._take: Callable[[str], object] | None = None
+        self._heard = set[str]()
 
     @property
     def name(self) -> str:
@@ -97,6 +98,25 @@ class Postgres:
     def locked(self, name: str = "") -> None:
         """Waits until no other transaction holds this lock of the schema, and holds it as long as this one lasts."""
         self.rows("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"lineage {self.schema} {name}",))
+
+    def call(self, name: str) -> None:
+        """Wakes whoever waits in `called` under this name."""
+        self.rows("select pg_notify(%s, '')", (self._channel(name),))
+
+    def called(self, name: str, seconds: float) -> None:
+        """Waits for a call, for so many seconds at most. The first time there is nothing to wait for: what came before
+        was not heard."""
+        channel = self._channel(name)
+        with self._guarded() as connection:
+            if channel not in self._heard:
+                connection.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
+                self._heard.add(channel)
+                return
+            for _ in connection.notifies(timeout=seconds, stop_after=1):
+                pass
+
+    def _channel(self, name: str) -> str:
+        return f"{self.schema} {name}"
 
     def scrubbed(self, tables: Iterable[str]) -> None:
         """Writes tables anew, without what was deleted."""

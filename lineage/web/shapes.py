@@ -211,4 +211,4 @@ def snippet_parts(snippet: str) -> list[tuple[str, bool]]:
 
 
 def checkpoint(found: Checkpoint) -> dict[str, Any]:
-    return {**asdict(found), "messages": [asdict(message) for message in found.messages]}
+    return found.as_json()

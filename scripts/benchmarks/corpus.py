@@ -1,8 +1,10 @@
 """A generated workspace, seeded, of realistic sizes: made once a day, kept in a cache, measured on as a copy."""
 
+import functools
 import hashlib
 import os
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -10,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import transcripts, written
+from benchmarks.rows import passage_rows
 from benchmarks.words import Prose
 from lineage.app import STATE, now, open_house
 from lineage.core import naming
+from lineage.core.documents import serialized
 from lineage.core.request import SESSION_END, Request, request
 from lineage.index import Row, SqliteIndex, schema
 from lineage.pipeline.house import House
@@ -23,7 +27,7 @@ TRANSCRIPT_BYTES = 2_000_000
 SEED = 8
 
 _WORKSPACE = "workspace"
-_SOURCES = ("written.py", "rows.py", "words.py", "transcripts.py")
+_SAMPLED_AT, _SAMPLED_BYTES = "2026-11-20T00:00:00.000Z", 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +135,16 @@ def midnight() -> str:
     return f"{now()[:10]}T00:00:00.000Z"
 
 
+@functools.cache
 def fingerprint() -> str:
-    """Another generator makes other files, another schema another index."""
-    here = Path(__file__).parent
-    sources = b"".join((here / name).read_bytes() for name in _SOURCES) + Path(schema.__file__).read_bytes()
-    return hashlib.sha256(sources).hexdigest()[:8]
+    """Of a sample of what is made: another generator makes other files, another schema another index."""
+    with closing(sqlite3.connect(":memory:")) as connection, tempfile.NamedTemporaryFile() as file:
+        schema.create(connection)
+        tables = connection.execute("select sql from sqlite_master order by name").fetchall()
+        transcripts.write(Path(file.name), _SAMPLED_BYTES, Prose(SEED), _SAMPLED_AT)
+        files = [serialized(document) for document in written.documents(SEED, 0, _SAMPLED_AT)]
+        made = (schema.VERSION, tables, file.read(), files, next(passage_rows(_SAMPLED_AT, 1, 1, SEED)))
+    return hashlib.sha256(repr(made).encode()).hexdigest()[:8]
 
 
 def _kept(artifacts: int, seed: int) -> Corpus:

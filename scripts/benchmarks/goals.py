@@ -10,7 +10,7 @@ GOALS = Path(__file__).with_name("goals.toml")
 
 _BOUND = re.compile(r"(<=|>=) (\d+(?:\.\d+)?)")
 _SIGNS = {"<=": "≤", ">=": "≥"}
-_AT = "at"
+_AT, _IN_THE_WAY = "at", "in_the_way"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,12 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """What a row is to reach on a corpus of `at` artifacts or more."""
+    """What a row is to reach on a corpus of `at` artifacts or more; `in_the_way` is what profiles say where it does not
+    and what was tried."""
 
     goals: tuple[Goal, ...] = ()
     at: int = 0
+    in_the_way: str = ""
 
     def told(self, figures: Mapping[str, float], artifacts: int) -> str:
         """Every goal with what was measured; those of larger corpora are named and not judged."""
@@ -66,12 +68,13 @@ def _told(goal: Goal, figures: Mapping[str, float]) -> str:
 
 def parsed(text: str) -> dict[str, Goals]:
     """The goals by row. Raises ValueError for what is no bound."""
-    return {
-        row: Goals(
-            tuple(_goal(row, figure, bound) for figure, bound in said.items() if figure != _AT), int(said.get(_AT, 0))
-        )
-        for row, said in tomllib.loads(text).items()
-    }
+    return {row: _goals(row, said) for row, said in tomllib.loads(text).items()}
+
+
+def _goals(row: str, said: Mapping[str, object]) -> Goals:
+    bounds = {figure: bound for figure, bound in said.items() if figure not in (_AT, _IN_THE_WAY)}
+    found = tuple(_goal(row, figure, bound) for figure, bound in bounds.items())
+    return Goals(found, int(str(said.get(_AT, 0))), str(said.get(_IN_THE_WAY, "")))
 
 
 def goals() -> dict[str, Goals]:

@@ -40,11 +40,12 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Medians in seconds; `subject` is without what is reported `apart`."""
+    """Medians in seconds of so many `runs`; `subject` is without what is reported `apart`."""
 
     floor: float
     subject: float
     apart: float
+    runs: int
 
     @property
     def ratio(self) -> float:
@@ -57,12 +58,15 @@ class _Run:
     apart: float
 
 
-def timed(pairs: Sequence[Pair], runs: int) -> list[Timing]:
+def timed(pairs: Sequence[Pair], runs: int, is_late: Callable[[], bool] = lambda: False) -> list[Timing]:
     """Runs every floor and subject `runs` times, in turn and the other way round in every other round. What several
-    pairs share runs once in a round. A first run of each does not count, unless it is LONG."""
+    pairs share runs once in a round. A first run of each does not count, unless it is LONG. Once it `is_late` no round
+    begins but the first that counts."""
     actions = list({id(action): action for pair in pairs for action in (pair.floor, pair.subject)}.values())
     taken: dict[int, list[_Run]] = {id(action): [] for action in actions}
     for number in range(runs + 1):
+        if all(taken.values()) and is_late():
+            break
         for action in actions if number % 2 else reversed(actions):
             done = taken[id(action)]
             if len(done) < runs:
@@ -104,4 +108,5 @@ def _timing(floors: Sequence[_Run], subjects: Sequence[_Run]) -> Timing:
         median(run.whole for run in floors),
         median(run.whole - run.apart for run in subjects),
         median(run.apart for run in subjects),
+        min(len(floors), len(subjects)),
     )

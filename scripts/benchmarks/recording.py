@@ -4,7 +4,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.corpus import Corpus
@@ -71,7 +71,7 @@ def recorded(house: House, corpus: Corpus) -> tuple[House, Log]:
     log, state = Log(), corpus.workspace / STATE
     store = RecordingStore(corpus.workspace, log)
     private = RecordingStore(state, log, locks=state / "locks", private=True)
-    return replace(house, canon=Canon.over(store, private)), log
+    return house._replace(canon=Canon.over(store, private)), log
 
 
 def capture_plan(house: House, corpus: Corpus, folder: Path) -> Log:

@@ -9,7 +9,6 @@ from benchmarks.corpus import Corpus
 from benchmarks.family import peak_of
 from benchmarks.pairing import Pair
 from benchmarks.recording import recorded
-from lineage.pipeline.house import House
 from lineage.pipeline.upkeep.reindexing import synchronize
 from lineage.store.databases import discard
 
@@ -20,56 +19,66 @@ JOBS = 4
 def cold(corpus: Corpus) -> Iterator[list[Pair]]:
     """All of one contest: the floor, one process, four and the library's way run in the same rounds."""
     database = corpus.scratch("reindexed") / "index.db"
-    with corpus.opened() as house:
-        floor = partial(floors.reindex, corpus.memory, database)
-        one, four = partial(_reindex, house), partial(_with_four, corpus)
-        pairs = [
-            Pair(what="reindex from nothing, one process", floor=floor, subject=one),
-            Pair(
-                row="reindex-four",
-                what="`lineage reindex --jobs 4` from nothing, against the same floor",
-                floor=floor,
-                subject=four,
-                peak=lambda: peak_of(_prepared(corpus)),
-            ),
-            Pair(
-                row="reindex-library",
-                what="the same, against python-frontmatter and sqlite-utils",
-                floor=partial(library.index, corpus.memory, database),
-                subject=four,
-            ),
-        ]
-        if not corpus.smaller:
-            yield pairs
-            return
-        with corpus.smaller[-1].opened() as small:
-            yield [*pairs, _growth(corpus, partial(_reindex, small), one)]
+    floor, one, four = partial(floors.reindex, corpus.memory, database), _One(corpus), partial(_with_four, corpus)
+    yield [
+        Pair(
+            what="`lineage reindex --jobs 1` from nothing, against reading, hashing and writing the rows",
+            floor=floor,
+            subject=one.run,
+            peak=one.peak,
+        ),
+        Pair(
+            row="reindex-four",
+            what=f"`lineage reindex --jobs {JOBS}` from nothing, against the same floor",
+            floor=floor,
+            subject=four,
+            peak=lambda: peak_of([*commands.LINEAGE, *_prepared(corpus, JOBS)]),
+        ),
+        Pair(
+            row="reindex-library",
+            what="the same, against python-frontmatter and sqlite-utils",
+            floor=partial(library.index, corpus.memory, database),
+            subject=four,
+        ),
+        *_growth(corpus, one),
+    ]
 
 
-def _growth(corpus: Corpus, floor: partial[None], subject: partial[None]) -> Pair:
-    small = corpus.smaller[-1].artifacts
-    return Pair(
-        row="growth-reindex",
-        what=f"reindex from nothing, against the same with {small:,} artifacts",
-        floor=floor,
-        subject=subject,
-        growth=corpus.artifacts / small,
-    )
+def _growth(corpus: Corpus, one: "_One") -> Iterator[Pair]:
+    if corpus.smaller:
+        small = corpus.smaller[-1]
+        yield Pair(
+            row="growth-reindex",
+            what=f"`lineage reindex --jobs 1` from nothing, against the same with {small.artifacts:,} artifacts",
+            floor=_One(small).run,
+            subject=one.run,
+            growth=corpus.artifacts / small.artifacts,
+        )
 
 
-def _reindex(house: House) -> None:
-    house.index.reset()
-    synchronize(house, confirmed=True)
+class _One:
+    """A reindex by one process, whose peaks are those of its runs. Its `run` is one action, whoever asks for it."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._peaks: list[int] = []
+        self.run = partial(self._run)
+
+    def peak(self) -> int:
+        return max(self._peaks)
+
+    def _run(self) -> None:
+        self._peaks.append(commands.launched(_prepared(self._corpus, 1)).peak)
 
 
 def _with_four(corpus: Corpus) -> None:
-    commands.run(_prepared(corpus))
+    commands.run([*commands.LINEAGE, *_prepared(corpus, JOBS)])
 
 
-def _prepared(corpus: Corpus) -> list[str]:
-    """The command, its index away."""
+def _prepared(corpus: Corpus, jobs: int) -> list[str]:
+    """The command's words, its index away."""
     discard(corpus.index)
-    return [*commands.LINEAGE, "-w", str(corpus.workspace), "reindex", "--jobs", str(JOBS)]
+    return ["-w", str(corpus.workspace), "reindex", "--jobs", str(jobs)]
 
 
 @contextmanager

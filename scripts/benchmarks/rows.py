@@ -1,7 +1,6 @@
 """Rows of sessions that have no files: enough of them, quickly, for what only the index has part in."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 
 from benchmarks.words import Prose
@@ -61,15 +60,14 @@ def passage_rows(now: str, sessions: int, passages: int, seed: int) -> Iterator[
 
 def talk(number: int, at: str, passages: Sequence[Passage], sentence: str = "") -> Row:
     """The row of a made-up session's transcript."""
-    return replace(row(number, at, sentence), source_kind=naming.TRANSCRIPT, passages=tuple(passages))
+    return row(number, at, sentence)._replace(source_kind=naming.TRANSCRIPT, passages=tuple(passages))
 
 
 def row(number: int, at: str, sentence: str = "") -> Row:
     """The row of a made-up session that ended then."""
     token = f"{number:016d}"
     stem = naming.stem(at, token)
-    return replace(
-        _ROW,
+    return _ROW._replace(
         source_path=naming.artifact_path(stem, naming.SUMMARY),
         source_sha256=stem,
         session_id=f"bench-{number:08d}",

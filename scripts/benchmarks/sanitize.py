@@ -19,7 +19,7 @@ from benchmarks import transcripts
 from benchmarks.corpus import midnight
 from benchmarks.disguises import DISGUISES
 from benchmarks.words import Prose
-from lineage.core.sanitizer import RULES, VERSION, Rule, Sanitizer
+from lineage.core.sanitizer import BUILTIN, RULES, Rule, Sanitizer
 
 _MEGABYTE = 1_000_000
 _MADE_UP = 4 * _MEGABYTE
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench sanitize", description="What the sanitizer finds.")
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="transcripts: files or folders")
     options = parser.parse_args(arguments)
-    print(f"{VERSION}, {len(RULES)} rules\n")
+    print(f"{BUILTIN.version}, {len(RULES)} rules\n")
     _print_recall([rule for rule in RULES if rule.example and not rule.personal])
     _print_hostile()
     if options.paths:

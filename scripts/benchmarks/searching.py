@@ -13,6 +13,7 @@ from benchmarks.pairing import Pair
 from benchmarks.rivals import Tantivy
 from benchmarks.rows import passage_rows
 from benchmarks.words import Prose
+from lineage.core.passages import MOST
 from lineage.index import SqliteIndex, match_expression
 from lineage.index.gate import ask_the_gate
 from lineage.pipeline.finding import find
@@ -21,15 +22,19 @@ from lineage.pipeline.house import House
 _AGENT = "default"
 _FOUND = 10
 _A_SESSION = 8  # passages
-_QUESTIONS = 40
+_QUESTIONS, _OF_WORKSPACE = 40, 5
+_FIRST = 5  # results that are looked at for an answer
 _SHORTEST, _LONGEST = 3, 8  # words
 _AT = "2026-11-20T10:30:00.000Z"
+_TURNS = 4  # of a passage of `passage_rows`
+_SAID = "select body from search where rowid = (select id from artifacts where source_path = ?) * ? + ?"
+_BARE = "select body from search where search match ? order by rank limit ?"
 
 
 @contextmanager
 def workspace(corpus: Corpus) -> Iterator[Pair]:
     """The use case over the corpus itself."""
-    asked = questions(_QUESTIONS)
+    asked = questions(_OF_WORKSPACE)
     expressions = [match_expression(question) or "" for question in asked]
     with corpus.opened() as house, closing(_read_only(corpus.index)) as connection:
         yield Pair(
@@ -54,7 +59,13 @@ def passages(corpus: Corpus) -> Iterator[list[Pair]]:
         bare = partial(floors.search, connection, expressions)
         pairs = [
             Pair(row="search-sql", what=f"{what} its own SQL", floor=own, subject=subject),
-            Pair(row="search-any", what=f"{what} the OR of all words", floor=bare, subject=subject),
+            Pair(
+                row="search-any",
+                what=f"{what} the OR of all words",
+                floor=bare,
+                subject=subject,
+                counted=_answered(connection, index),
+            ),
         ]
         with Tantivy.opened(index.path) as rival:
             if rival:
@@ -67,14 +78,45 @@ def passages(corpus: Corpus) -> Iterator[list[Pair]]:
 
 def questions(count: int) -> list[str]:
     """Words out of one sentence of the corpus each: common and rare ones mixed, as people ask."""
+    return [question for question, _ in _drawn(count)]
+
+
+def _drawn(count: int) -> list[tuple[str, str]]:
+    """Questions, each with the sentence that answers it."""
     prose = Prose(SEED)
     random = Random(SEED)
-    asked: list[str] = []
-    while len(asked) < count:
-        words = list(dict.fromkeys(prose.sentence().lower().rstrip(".").split()))
+    drawn: list[tuple[str, str]] = []
+    while len(drawn) < count:
+        sentence = prose.sentence()
+        words = list(dict.fromkeys(sentence.lower().rstrip(".").split()))
         if len(words) >= _LONGEST:
-            asked.append(" ".join(random.sample(words, random.randint(_SHORTEST, _LONGEST))))
-    return asked
+            drawn.append((" ".join(random.sample(words, random.randint(_SHORTEST, _LONGEST))), sentence))
+    return drawn
+
+
+def _answered(connection: sqlite3.Connection, index: SqliteIndex) -> str:
+    """How many questions have their answer among the first results."""
+    return (
+        f"{_answers(connection, index)} of {_QUESTIONS} answered among the first {_FIRST},"
+        f" {_bare_answers(connection)} by the OR of all words; on real questions: scripts/eval --among"
+    )
+
+
+def _answers(connection: sqlite3.Connection, index: SqliteIndex) -> int:
+    found = 0
+    for question, sentence in _drawn(_QUESTIONS):
+        hits = index.search(question, _AGENT, limit=_FIRST)
+        at = [(hit.path, MOST, hit.turns[0] // _TURNS) for hit in hits if hit.turns]
+        found += any(sentence in connection.execute(_SAID, one).fetchone()[0] for one in at)
+    return found
+
+
+def _bare_answers(connection: sqlite3.Connection) -> int:
+    found = 0
+    for question, sentence in _drawn(_QUESTIONS):
+        texts = connection.execute(_BARE, (match_expression(question), _FIRST))
+        found += any(sentence in text for (text,) in texts.fetchall())
+    return found
 
 
 def _search(house: House, asked: Sequence[str]) -> None:

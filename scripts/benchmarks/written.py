@@ -12,7 +12,7 @@ from lineage.core import manifest as revisions
 from lineage.core import naming
 from lineage.core.documents import Document, claim, serialized
 from lineage.core.request import SESSION_END, Request, request
-from lineage.core.sanitizer import VERSION, Sanitizer
+from lineage.core.sanitizer import BUILTIN, Sanitizer
 from lineage.core.times import shifted
 from lineage.core.turns import ASSISTANT, TOOL, USER, Turn, identified
 from lineage.extract import digest
@@ -85,7 +85,7 @@ def _session(prose: Prose, ended_at: str) -> Iterator[Document]:
     stem = naming.stem(ended_at, asked.token)
     happened = digest(turns[:_DIGESTED])
     sentenced = memory_sentence(asked, source, happened, "ended", _sanitizer())
-    transcript = transcript_of(asked, source, turns, stem, sentenced, VERSION)
+    transcript = transcript_of(asked, source, turns, stem, sentenced, BUILTIN.version)
     capture = (transcript, summary_of(transcript, happened, None))
     yield from capture
     yield claim(asked.identity, stem)

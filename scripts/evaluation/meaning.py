@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from evaluation.material import Material
@@ -33,7 +32,7 @@ class Meaning:
 def meaning(folder: Path, material: Material, modes: Sequence[str], model: Path | None) -> Iterator[Sequence[Ranker]]:
     """The modes that are asked for, each passage embedded by the model of a folder, else by the packaged one."""
     with captured(folder, material) as plain, closing(Vectors(folder / ".lineage" / "vectors.db")) as vectors:
-        house = replace(plain, vectors=vectors, embedding=Embedding(Local(model or packaged())))
+        house = plain._replace(vectors=vectors, embedding=Embedding(Local(model or packaged())))
         done = embed(house)
         if done.failed:
             raise SystemExit(f"nothing embedded: {done.failed}")

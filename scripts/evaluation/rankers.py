@@ -4,7 +4,6 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -67,7 +66,7 @@ def lineage(folder: Path, material: Material) -> Iterator[Sequence[Ranker]]:
     scaled down, so that they bind here as they do in a workspace of 100,000 passages."""
     with captured(folder, material) as house:
         share = _passages(house) / _MANY
-        scaled = replace(RANKING, budget=round(RANKING.budget * share), common=round(RANKING.common * share))
+        scaled = RANKING._replace(budget=round(RANKING.budget * share), common=round(RANKING.common * share))
         yield (
             Lineage(house),
             unpruned(house),
@@ -77,7 +76,7 @@ def lineage(folder: Path, material: Material) -> Iterator[Sequence[Ranker]]:
 
 def unpruned(house: House) -> Lineage:
     """With every row ranked that has any of the words."""
-    return Lineage(house, "`lineage search`, unpruned", replace(RANKING, budget=_NO_BOUND, common=_NO_BOUND))
+    return Lineage(house, "`lineage search`, unpruned", RANKING._replace(budget=_NO_BOUND, common=_NO_BOUND))
 
 
 def _passages(house: House) -> int:

@@ -15,9 +15,9 @@ from fleets.servers import Servers, servers
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
-    with TemporaryDirectory(prefix="lineage-fleet-") as folder, servers(Path(folder)) as running:
+    with TemporaryDirectory(prefix="lineage-fleet-") as root, servers(Path(root), options.latency / 1000) as running:
         fleets = list(_growing(options) if options.growth else _hunted(options))
-        results = [(fleet, *_run(Path(folder, f"fleet-{fleet.machines}"), fleet, running)) for fleet in fleets]
+        results = [(fleet, *_run(Path(root, f"fleet-{fleet.machines}"), fleet, running)) for fleet in fleets]
     if options.growth:
         _table([(fleet, run) for fleet, run, _ in results])
     else:
@@ -33,6 +33,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=24, metavar="N", help="machines killed midway (default: 24)")
     parser.add_argument("--cut", type=float, default=20, metavar="SECONDS", help="one is cut off (default: 20)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="which are killed (default: 1)")
+    parser.add_argument("--latency", type=float, default=0, metavar="MS", help="how far the servers are (default: 0)")
     parser.add_argument("--growth", action="store_true", help="1, 2, 4 … machines undisturbed, as a table")
     return parser.parse_args(arguments)
 
@@ -52,7 +53,7 @@ def _run(root: Path, fleet: Fleet, running: Servers) -> tuple[Run, Verdict]:
     home = root / "judge"
     configuration = home / ".config" / "lineage" / "config.toml"
     configuration.parent.mkdir(parents=True)
-    configuration.write_text(running.configuration(wired=False))
+    configuration.write_text(running.near())
     os.environ["HOME"] = str(home)
     run = conducted(root, fleet, running)
     return run, judged(run.places[0].url, fleet, run)

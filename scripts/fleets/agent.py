@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +89,10 @@ class Worker:
         """The workspace at this time, with an index that is as far as the files where that can be had."""
         if self._house is None or marks(self._house.canon):
             self.close()
-            self._house = replace(open_house(workspace_root(self._place.url), create=True), now=self._place.now)
+            self._house = open_house(workspace_root(self._place.url), create=True)._replace(now=self._place.now)
             with suppress(IndexAway):
                 ensure_indexed(self._house)
-        return replace(self._house, now=self._place.now)
+        return self._house._replace(now=self._place.now)
 
     def close(self) -> None:
         if self._house:

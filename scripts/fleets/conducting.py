@@ -158,7 +158,7 @@ def _machine(root: Path, fleet: Fleet, servers: Servers, number: int) -> Machine
     home = root / f"machine-{number}"
     configuration = home / ".config" / "lineage" / "config.toml"
     configuration.parent.mkdir(parents=True)
-    configuration.write_text(servers.configuration(wired=number == _CUT_OFF))
+    configuration.write_text(servers.far(cuttable=number == _CUT_OFF))
     where = f"{servers.store.url}/{root.name}"
     return Machine([Place(fleet, number, agent, str(home), where, time.time()) for agent in range(AGENTS)])
 

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -71,7 +71,7 @@ def judged(url: str, fleet: Fleet, run: Run) -> Verdict:
 
 
 def _opened(root: Path) -> House:
-    return replace(open_house(root, create=True), now=NOON)
+    return open_house(root, create=True)._replace(now=NOON)
 
 
 def _objects(store: Store) -> dict[str, bytes]:

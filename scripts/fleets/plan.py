@@ -57,13 +57,13 @@ class Fleet:
         the next one too, at about the same time, and one that is removed again after that."""
         removed = set(self.removed)
         for number, session in enumerate(self.ids):
-            machine, agent = number % self.machines, number // self.machines % AGENTS
-            round_ = number // self.machines
+            round_, machine = divmod(number, self.machines)
+            turn, agent = divmod(round_, AGENTS)
             yield round_, machine, agent, Task(END, session)
             if session in removed:
                 yield round_ + _REMOVED_AFTER, machine, agent, Task(REMOVE, session)
                 yield round_ + _AGAIN_AFTER, (machine + 1) % self.machines, agent, Task(END_AGAIN, session)
-            if number % _SHARED_EVERY == 0:
+            if (turn + machine) % _SHARED_EVERY == 0:  # as many of each agent as of any other
                 yield round_, (machine + 1) % self.machines, agent, Task(END, session)
 
 

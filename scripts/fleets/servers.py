@@ -1,11 +1,12 @@
-"""The bucket and the database of a fleet, and wires to them that can be cut."""
+"""The bucket and the database of a fleet, and wires to them that can be cut and that can be long."""
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.support.servers import Server, seaweedfs
 from tests.support.servers_postgres import PostgresServer, postgres_server
@@ -17,8 +18,10 @@ _PIECE = 1 << 16
 
 @dataclass
 class Wire:
-    """A port of this machine behind which a server lies, while the wire is whole."""
+    """A port of this machine behind which a server lies, while the wire is whole. What goes to and fro takes `latency`
+    seconds longer than without it."""
 
+    latency: float = 0.0
     port: int = 0
     is_cut: bool = False
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
@@ -40,29 +43,29 @@ class Wire:
         far_reader, far_writer = await connect()
         self._open |= {writer, far_writer}
         try:
-            await asyncio.gather(_piped(reader, far_writer), _piped(far_reader, writer))
+            await asyncio.gather(self._piped(reader, far_writer), self._piped(far_reader, writer))
         finally:
             self._open -= {writer, far_writer}
+
+    async def _piped(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while piece := await reader.read(_PIECE):
+                await asyncio.sleep(self.latency / 2)
+                writer.write(piece)
+                await writer.drain()
+        except OSError:
+            pass  # the wire was cut, or an end died: the other one is told by what follows
+        writer.transport.close()
 
     def _break(self) -> None:
         for writer in self._open:
             writer.transport.abort()
 
 
-async def _piped(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        while piece := await reader.read(_PIECE):
-            writer.write(piece)
-            await writer.drain()
-    except OSError:
-        pass  # the wire was cut, or an end died: the other one is told by what follows
-    writer.transport.close()
-
-
 @contextmanager
-def wired(connect: Connect) -> Iterator[Wire]:
+def wired(connect: Connect, latency: float) -> Iterator[Wire]:
     """A wire to what `connect` reaches."""
-    wire, ready = Wire(), threading.Event()
+    wire, ready = Wire(latency), threading.Event()
 
     async def listen() -> None:
         server = await asyncio.start_server(lambda r, w: wire.carry(connect, r, w), "127.0.0.1", 0)
@@ -84,42 +87,61 @@ def wired(connect: Connect) -> Iterator[Wire]:
         thread.join()
 
 
+class Wires(NamedTuple):
+    """What leads to the bucket, and to the database."""
+
+    store: Wire
+    database: Wire
+
+
 @dataclass(frozen=True)
 class Servers:
-    """Both servers, and the wires over which the machine that can be cut off reaches them."""
+    """Both servers; the wires of the machine that can be cut off, and those of all others."""
 
     store: Server
     database: PostgresServer
-    to_store: Wire
-    to_database: Wire
+    cuttable: Wires
+    whole: Wires
 
     @contextmanager
     def partition(self) -> Iterator[None]:
-        """The machine at the end of the wires reaches neither."""
-        wires = (self.to_store, self.to_database)
-        for wire in wires:
+        """The machine at the end of the wires that can be cut reaches neither."""
+        for wire in self.cuttable:
             wire.cut()
         try:
             yield
         finally:
-            for wire in wires:
+            for wire in self.cuttable:
                 wire.mend()
 
-    def configuration(self, *, wired: bool) -> str:
-        """What stands in the machine's own configuration."""
-        settings = self.store.settings(self.to_store.port if wired else None)
-        far = f"postgresql://postgres@127.0.0.1:{self.to_database.port}/postgres"
-        lines = [f'index = "{far if wired else self.database.url}"', "[bucket]"]
-        return "\n".join([*lines, *(f'{name} = "{value}"' for name, value in settings.items()), ""])
+    def near(self) -> str:
+        """What stands in the configuration of a machine beside the servers."""
+        return _configuration(self.database.url, self.store.settings())
+
+    def far(self, *, cuttable: bool) -> str:
+        """What stands in the configuration of a machine of the fleet."""
+        wires = self.cuttable if cuttable else self.whole
+        if not (cuttable or wires.store.latency):
+            return self.near()
+        index = f"postgresql://postgres@127.0.0.1:{wires.database.port}/postgres"
+        return _configuration(index, self.store.settings(wires.store.port))
+
+
+def _configuration(index: str, bucket: Mapping[str, str]) -> str:
+    return "\n".join([f'index = "{index}"', "[bucket]", *(f'{name} = "{bucket[name]}"' for name in bucket), ""])
 
 
 @contextmanager
-def servers(folder: Path) -> Iterator[Servers]:
-    """Both servers with nothing in them."""
+def servers(folder: Path, latency: float = 0.0) -> Iterator[Servers]:
+    """Both servers with nothing in them, `latency` seconds away from the fleet."""
     with ExitStack() as running:
         store = running.enter_context(seaweedfs(folder / "seaweedfs"))
         database = running.enter_context(postgres_server())
         socket = database.data.parent / ".s.PGSQL.5432"
-        to_store = running.enter_context(wired(lambda: asyncio.open_connection("127.0.0.1", store.port)))
-        to_database = running.enter_context(wired(lambda: asyncio.open_unix_connection(socket)))
-        yield Servers(store, database, to_store, to_database)
+
+        def wires() -> Wires:
+            to_store = wired(lambda: asyncio.open_connection("127.0.0.1", store.port), latency)
+            to_database = wired(lambda: asyncio.open_unix_connection(socket), latency)
+            return Wires(running.enter_context(to_store), running.enter_context(to_database))
+
+        yield Servers(store, database, wires(), wires())

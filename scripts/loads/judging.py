@@ -3,7 +3,7 @@
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -49,7 +49,7 @@ def judged(root: Path, load: Load, tally: Tally) -> Verdict:
             + sum(_surplus(Counter(lines).values()) for lines in texts.values())
             + max(tally.outcomes[CAPTURED] - len(load.ids), 0),
             errors=tally.errors.total(),
-            findings=len(verify(replace(house, now=NOON))),
+            findings=len(verify(house._replace(now=NOON))),
             stale=_memory_md(house) != _from_scratch(root),
         )
     finally:
@@ -92,7 +92,7 @@ def _from_scratch(root: Path) -> bytes | None:
     """MEMORY.md as it comes out of the canonical files alone, in a workspace that has nothing else."""
     with TemporaryDirectory(prefix="lineage-load-") as folder:
         shutil.copytree(root / naming.MEMORY, Path(folder, naming.MEMORY))
-        house = replace(open_house(Path(folder)), now=NOON)
+        house = open_house(Path(folder))._replace(now=NOON)
         try:
             reindex(house)
             return _memory_md(house)

@@ -201,6 +201,7 @@ def typed(number: int, data: bytes | None) -> bytes:
     return f"typed {number};\n\n".encode() + (data or b"")
 
 
+@pytest.mark.slow
 def test_a_thread_that_edits_in_between_loses_nothing(store: Store) -> None:
     books, stop = Books(store), threading.Event()
     books.add(SCOPE, KIND, entry("Number 0."))

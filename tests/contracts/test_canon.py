@@ -9,7 +9,6 @@ What each guard rests on:
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -21,6 +20,7 @@ from lineage.core.manifest import memory_md_reference
 from lineage.errors import FormatError, ImmutableError, RemovedError
 from lineage.store import ConflictError, Store
 from tests.support.artifacts import AT, artifact, capture, identity, stem
+from tests.support.faults import CountingStore
 from tests.support.races import race
 
 LATER = "2026-11-21T10:30:00.000Z"
@@ -279,11 +279,36 @@ def test_a_damaged_tombstone_still_counts(store: Store, damage: bytes) -> None:
         Tombstones(store).get(TOKEN)
 
 
+def test_what_a_tombstone_lists_is_read_once(store: Store) -> None:
+    """Fails without the memory of `removed_turns`, and where it is one of keys alone."""
+    counting = CountingStore(store)
+    tombstones = Tombstones(counting)  # type: ignore[arg-type]
+    assert tombstones.removed_turns() == frozenset()
+    store.create(tombstone().path, serialized(tombstone()))
+    store.create(naming.tombstone_path(identity("s-2").token), b"damaged")
+    for _ in range(3):
+        assert tombstones.removed_turns() == {"t-0123456789"}
+    assert len(counting.reads) == 2
+    second = naming.tombstone_path(identity("s-2").token)
+    listing = serialized(tombstone("s-2")._replace(removed_turns=["t-9876543210"]))
+    store.replace(second, listing, store.read(second).version)
+    assert tombstones.removed_turns() == {"t-0123456789", "t-9876543210"}
+    store.delete(second)
+    assert tombstones.removed_turns() == {"t-0123456789"}
+
+
 def test_the_tokens_of_all_removed_sessions_are_known_without_reading(store: Store) -> None:
     for session in ("s-1", "s-2"):
         store.create(tombstone(session).path, serialized(tombstone(session)))
     store.create(naming.TOMBSTONES + "notes.txt", b"")
     assert Tombstones(store).tokens() == {identity("s-1").token, identity("s-2").token}
+
+
+@pytest.mark.parametrize("name", [".md", "notes.md", f"{'a' * 16} (conflicted copy).md", f"{'a' * 16}.txt"])
+def test_what_is_no_tombstone_s_name_removes_nothing(store: Store, name: str) -> None:
+    """Nobody's token would be that of every row that names no session."""
+    store.create(f"{naming.TOMBSTONES}{name}", b"")
+    assert Tombstones(store).tokens() == frozenset()
 
 
 # spool
@@ -312,7 +337,7 @@ def test_a_job_stays_until_it_is_cleared(store: Store) -> None:
 def test_a_job_that_is_put_again_is_replaced(store: Store) -> None:
     spool = Spool(store)
     spool.put(job())
-    spool.put(replace(job(), sentence="Another."))
+    spool.put(job()._replace(sentence="Another."))
     assert [found.sentence for found in spool.pending()] == ["Another."]
 
 
@@ -339,11 +364,12 @@ def test_a_damaged_job_is_named_and_left_alone(store: Store, damage: bytes) -> N
 
 def test_a_job_of_a_newer_version_is_left_for_it(store: Store) -> None:
     spool = Spool(store)
-    spool.put(replace(job(), version=99))
+    spool.put(job()._replace(version=99))
     assert spool.pending() == []
     assert len(spool.damaged()) == 1
 
 
+@pytest.mark.slow
 def test_a_store_that_never_settles_is_an_error_and_not_a_silent_loss(store: Store) -> None:
     manifests = Manifests(store)
     manifests.link(stem(), capture(), "w-1", LAST)

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from lineage.core.times import utc
 from lineage.core.turns import ROLES, identified
 from lineage.errors import LineageError, TranscriptError
 from lineage.harness import ADAPTERS, Found, adapter_of
+from tests.support.cases import each
 from tests.support.houses import end, memory_house
 from tests.support.streams import held
 
@@ -90,8 +91,10 @@ JSON = st.recursive(
     max_leaves=6,
 )
 
-each_adapter = pytest.mark.parametrize("case", CASES, ids=lambda case: case.harness)
-each_file = pytest.mark.parametrize("case", CASES + FILES, ids=lambda case: f"{case.harness} {case.sample.name[:24]}")
+each_adapter = each("case", CASES, ids=lambda case: case.harness)
+each_file = each("case", CASES + FILES, ids=lambda case: f"{case.harness} {case.sample.name[:24]}")
+an_adapter = pytest.mark.parametrize("case", CASES, ids=lambda case: case.harness)
+a_file = pytest.mark.parametrize("case", CASES + FILES, ids=lambda case: f"{case.harness} {case.sample.name[:24]}")
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +139,7 @@ def test_a_directory_is_an_error(case: Case, folder: Path) -> None:
 
 @each_file
 def test_a_pipe_is_an_error_and_not_waited_for(case: Case, tmp_path: Path) -> None:
-    pipe = tmp_path / f"pipe{case.sample.suffix}"
+    pipe = tmp_path / f"{case.harness} {case.sample.name}"
     os.mkfifo(pipe)
     refused(lambda: ADAPTERS[case.harness].read(pipe))
 
@@ -157,14 +160,14 @@ def test_a_path_that_cannot_exist_is_an_error(case: Case) -> None:
 
 
 @each_adapter
-@pytest.mark.parametrize("data", [b"", b"\n\n", b"\xef\xbb\xbf", b"\r\n \n", bytes(512)], ids=repr)
+@each("data", [b"", b"\n\n", b"\xef\xbb\xbf", b"\r\n \n", bytes(512)], ids=repr)
 def test_a_file_that_holds_nothing_has_no_turns(case: Case, data: bytes, folder: Path) -> None:
     assert case.read(data[:20], folder).turns == ()
     assert case.read(data, folder).skipped == {}
 
 
 @each_file
-@pytest.mark.parametrize("kind", FOREIGN)
+@each("kind", FOREIGN)
 def test_what_is_no_transcript_is_an_error(case: Case, kind: str, folder: Path) -> None:
     refused(lambda: case.read(FOREIGN[kind], folder))
 
@@ -187,7 +190,7 @@ def test_a_growing_file_only_ever_adds_turns(case: Case, folder: Path) -> None:
 
 
 @each_adapter
-@pytest.mark.parametrize("where", [0.1, 0.5, 0.99])
+@each("where", [0.1, 0.5, 0.99])
 def test_a_torn_last_line_waits_for_the_next_reading(case: Case, where: float, folder: Path) -> None:
     for count in range(1, len(case.lines)):
         before = b"".join(case.lines[:count])
@@ -250,7 +253,7 @@ def test_what_is_skipped_is_counted_by_reason(case: Case, folder: Path) -> None:
     assert all(isinstance(reason, str) and type(count) is int and count > 0 for reason, count in skipped.items())
 
 
-@each_adapter
+@an_adapter
 def test_a_lone_surrogate_reaches_memory_as_a_replacement_character(case: Case, tmp_path: Path) -> None:
     path = tmp_path / f"given{case.sample.suffix}"
     path.write_bytes(case.sample.read_bytes().replace(case.word, rb"\ud83d"))
@@ -260,7 +263,7 @@ def test_a_lone_surrogate_reaches_memory_as_a_replacement_character(case: Case, 
         assert "\ufffd" in house.canon.store.read(outcome.transcript_path or "").data.decode()
 
 
-@each_file
+@a_file
 @given(data=st.binary(max_size=400))
 def test_any_bytes_are_read_or_refused(case: Case, data: bytes, folder: Path) -> None:
     try:
@@ -269,7 +272,7 @@ def test_any_bytes_are_read_or_refused(case: Case, data: bytes, folder: Path) ->
         assert error.hint
 
 
-@each_adapter
+@an_adapter
 @given(data=st.data())
 def test_a_record_with_any_value_anywhere_is_read_or_refused(case: Case, data: st.DataObject, folder: Path) -> None:
     records = [json.loads(line) for line in case.lines]
@@ -297,5 +300,5 @@ def test_turns_that_are_not_held_are_the_same(case: Case) -> None:
     expected = case.open(case.sample)
     with held(1):
         found = case.open(case.sample)
-        assert replace(found, turns=tuple(found.turns)) == expected
+        assert found._replace(turns=tuple(found.turns)) == expected
         assert (len(found.turns), found.turns[-1]) == (len(expected.turns), expected.turns[-1])

@@ -11,7 +11,6 @@ What each guard rests on:
 import contextlib
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,12 +33,12 @@ LATER = "2026-11-21T10:30:00.000Z"
 def row(kind: str = naming.SUMMARY, session: str = "s-1", at: str = AT, text: str = "", **changes: object) -> Row:
     """The row of a valid artifact; `changes` are columns."""
     document = artifact(kind, session, at, **({"body": f"[[links]]\n{text}\n"} if text else {}))
-    return replace(row_of(document, b"data", "stamp"), **changes)  # type: ignore[arg-type]
+    return row_of(document, b"data", "stamp")._replace(**changes)  # type: ignore[arg-type]
 
 
 def manifest_row(session: str = "s-1", at: str = AT, **changes: object) -> Row:
     path = naming.artifact_path(naming.stem(at, identity(session).token), naming.MANIFEST)
-    return replace(row(session=session, at=at), source_kind=naming.MANIFEST, source_path=path, **changes)  # type: ignore[arg-type]
+    return row(session=session, at=at)._replace(source_kind=naming.MANIFEST, source_path=path, **changes)  # type: ignore[arg-type]
 
 
 def found(index: Index, query: str, agent: str | None = None, limit: int = 10) -> list[str]:
@@ -51,6 +50,14 @@ def all_known(index: Index) -> list[Known]:
 
 
 # rows
+
+
+def test_a_session_is_held_where_it_has_a_row(index: Index) -> None:
+    index.upsert([row(session=f"s-{number}") for number in range(3)])
+    tokens = [identity(f"s-{number}").token for number in (1, 2, 7)]
+    assert index.held(tokens) == set(tokens[:2])
+    index.forget(tokens[0])
+    assert index.held(tokens) == {tokens[1]}
 
 
 def test_rows_are_known_in_path_order_with_stamp_and_hash(index: Index) -> None:

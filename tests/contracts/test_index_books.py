@@ -206,6 +206,18 @@ def test_a_session_that_is_forgotten_takes_along_what_it_said(index: Index) -> N
     assert [known.path for known in index.books()] == [BookRef(SCOPE, KIND).path]
 
 
+def test_a_session_is_held_as_long_as_there_is_a_row_of_what_it_said(index: Index) -> None:
+    assert index.held([TOKEN, "x"]) == set()
+    index.shelve([files(use=book(said("apples", origin=FROM), said("pears")))])
+    assert index.held([TOKEN, "x"]) == {TOKEN}
+    index.forget(TOKEN)
+    scope = f"session/{TOKEN}"
+    index.shelve([files(use=book(entry(scope, "note", "apples"), scope=scope, kind="note"))])
+    assert index.held([TOKEN, "x"]) == {TOKEN}
+    index.forget(TOKEN)
+    assert (index.held([TOKEN]), index.held([])) == (set(), set())
+
+
 def test_a_file_that_is_gone_takes_its_rows_along(index: Index) -> None:
     index.shelve([files(use=book(said("One apple.")), _2026=book(said("Two apples.")))])
     index.shelve([files(_2026=book(said("Two apples.")))])

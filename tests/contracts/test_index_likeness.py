@@ -136,6 +136,7 @@ def test_filters_and_phrases_hold(shown: Index, asked: str, agent: str | None, e
     assert found(shown, asked, close, agent) == expected
 
 
+@pytest.mark.slow
 def test_every_engine_has_the_same_texts_and_versions(tmp_path: Path) -> None:
     """Vectors lie on each machine: they stay what they are when the rows go elsewhere."""
     seen = []

@@ -24,6 +24,8 @@ from tests.support import engines
 from tests.support.houses import NOW, at, compact, end, house_at, rows, turns
 from tests.support.indexes import POSTGRES, opened
 
+pytestmark = pytest.mark.slow
+
 QUERIES = ("reader3", "newline fixed", "größe", "修正", "last line")
 SAID = "Why does reader{0}.py drop the last line?", "It splits on newline {0}; fixed. Größe 修正."
 

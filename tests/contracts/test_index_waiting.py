@@ -4,6 +4,7 @@ What each guard rests on: tickets that are drawn once, `autoincrement` and `iden
 the order of `_FIRST`; `queue.forget` where an index forgets a session.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -52,6 +53,26 @@ def test_who_waits_elsewhere_waits_with_us(engine: str, index: Index, tmp_path: 
         ticket = other.queue.enlist(capture("a"))
         index.queue.take([number for number, _ in index.queue.first("default", NOON, 9)])
         assert other.queue.is_taken(ticket)
+
+
+def test_who_is_called_looks_again(engine: str, index: Index, tmp_path: Path) -> None:
+    """The engine that calls is waited for longer than the test may take; the other one looks by itself."""
+    ticket = index.queue.enlist(capture("a"))
+    assert not index.queue.wait(ticket, 0.0)
+    seconds = 60.0 if index.is_remote else 0.01
+    assert not index.queue.wait(ticket, 0.01)
+    with ThreadPoolExecutor(1) as threads, closing(opened(engine, tmp_path / "index.db")) as other:
+        other.queue.take([ticket])
+        other.queue.call()
+        assert index.queue.wait(ticket, seconds)
+        next_one = other.queue.enlist(capture("b"))
+        if index.is_remote:
+            waiting = threads.submit(index.queue.wait, next_one, seconds)
+            other.queue.call()
+            assert waiting.result(30) is False
+            other.queue.take([next_one])
+            other.queue.call()
+        assert index.queue.wait(next_one, seconds) is index.is_remote
 
 
 def test_a_session_that_is_forgotten_waits_no_more(index: Index) -> None:

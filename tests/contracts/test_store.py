@@ -6,14 +6,19 @@ What each guard rests on:
 - listings: `sorted`, the test on `after`, the prefix that is a folder.
 - hostile keys: `checked_key` and `checked_prefix`.
 - commit and update: the comparison of bytes, the loop.
-- leases: the comparison of the whole record in `guarded`; `_is_dead`; the waiter's clock.
+- leases: the comparison of the whole record in `guarded` and in `put`, there between the reading of the key and its
+  swap; `_is_dead`; the waiter's clock.
+- several at a time: the pool in `together`, and its order.
 """
 
+import contextlib
 import json
 import os
 import signal
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -28,8 +33,10 @@ from lineage.store import (
     commit,
     lease,
     read_or_none,
+    together,
     update,
 )
+from tests.support.cases import each
 from tests.support.races import other_process, race, says, tell
 from tests.support.stores import Clock, no_waiting
 
@@ -186,6 +193,7 @@ def test_a_listing_begins_behind_the_key_it_is_given(store: Store) -> None:
 BEHIND = ("a", "a-b", "a-b/c", "a.b", "a/b", "a/b-c", "a/b/d", "a0", "ab", "b", "2026/x", "2026-11--t", "2026-12--t")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [*BEHIND, "2026-11", "2026", "a-", "a/", "zz", "0"])
 def test_a_listing_begins_behind_any_key_in_the_order_of_bytes(store: Store, after: str) -> None:
     """A server that lists folder by folder has `a/b` before `a-b`, and `2026/x` before `2026-11--t`."""
@@ -228,7 +236,7 @@ def test_deleting_twice_is_as_good_as_once(store: Store) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("key", HOSTILE, ids=lambda key: ascii(key)[:24])
+@each("key", HOSTILE, ids=lambda key: ascii(key)[:24])
 def test_a_hostile_key_is_refused_by_every_method(store: Store, key: str, tmp_path: Path) -> None:
     before = sorted(tmp_path.parent.rglob("*"))
     methods: tuple[Callable[[], object], ...] = (
@@ -317,6 +325,24 @@ def test_an_update_that_is_always_overtaken_gives_up_with_a_clear_error(store: S
     assert store.read(KEY).data != b"mine"
 
 
+# several at a time
+
+
+def test_what_is_asked_together_is_answered_in_order(store: Store) -> None:
+    for number in range(40):
+        store.create(f"memory/{number:02}.md", b"%d" % number)
+    keys = [f"memory/{number:02}.md" for number in (7, 39, 0, 7)]
+    assert together(store, lambda key: store.read(key).data, keys) == [b"7", b"39", b"0", b"7"]
+    assert together(store, store.read, []) == []
+    with pytest.raises(MissingError):
+        together(store, store.read, [*keys, "memory/none.md"])
+
+
+def test_a_remote_store_is_asked_at_a_time(store: Store) -> None:
+    meeting = Barrier(4 if store.is_remote else 1)
+    assert together(store, lambda number: meeting.wait(10) >= 0 and number, range(1, 5)) == [1, 2, 3, 4]
+
+
 # mutex
 
 
@@ -328,6 +354,7 @@ def test_a_mutex_is_free_again_after_an_error(store: Store) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_mutex_lets_one_in_at_a_time(store: Store) -> None:
     store.create(KEY, b"0")
     race(store, increment_in_mutex, [(10,)] * 4)
@@ -385,6 +412,7 @@ def test_a_lease_that_was_given_back_writes_nothing_more(store: Store) -> None:
     assert read_or_none(store, KEY) is None
 
 
+@pytest.mark.slow
 def test_a_stalled_holder_is_overtaken_after_its_time_and_writes_nothing_stale(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -401,6 +429,61 @@ def test_a_stalled_holder_is_overtaken_after_its_time_and_writes_nothing_stale(
     assert store.read(KEY).data == b"new"
 
 
+def test_a_holder_puts_what_a_key_is_to_hold_until_it_is_overtaken(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Clock(monkeypatch)
+    with lease(store, "x") as stalled:
+        assert [stalled.put(KEY, data) for data in (b"old", b"old", b"older")] == [True, False, True]
+        with lease(store, "x", ttl=1.0) as held:
+            with pytest.raises(LeaseLost):
+                stalled.put(KEY, b"stale")
+            assert held.put(KEY, b"new")
+        with pytest.raises(LeaseLost):
+            stalled.put(KEY, b"stale")
+    assert store.read(KEY).data == b"new"
+
+
+def test_who_is_overtaken_while_it_puts_does_not_write_over_the_later_holder(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At any request of a put the later holder comes and is done: what is there in the end is the later one's."""
+    Clock(monkeypatch)
+    commit(store, KEY, b"old")
+    for step in range(3 if store.is_remote else 0):
+        with lease(store, "x") as stalled, ExitStack() as later:
+            interrupted = Interrupted(store, step, lambda later=later: published(store, later, b"new"))  # type: ignore[misc]
+            with contextlib.suppress(LeaseLost):
+                stalled._replace(store=interrupted).put(KEY, b"stale")
+            assert store.read(KEY).data == b"new", step
+        update(store, KEY, lambda _: b"old")
+
+
+class Interrupted:
+    """A store that something happens to before the request of a number."""
+
+    def __init__(self, store: Store, number: int, happens: Callable[[], object]) -> None:
+        self._store, self._left, self._happens = store, number, happens
+
+    def __getattr__(self, name: str) -> object:
+        if name in ("read", "create", "replace"):
+            self._left -= 1
+            if self._left == -1:
+                self._happens()
+        return getattr(self._store, name)
+
+
+def published(store: Store, held: ExitStack, data: bytes) -> None:
+    assert held.enter_context(lease(store, "x", ttl=1.0)).put(KEY, data)
+
+
+def test_a_lease_of_a_remote_store_is_one_object_and_no_mutex(store: Store) -> None:
+    with lease(store, "x", unless=lambda _: False) as held:
+        held.put(KEY, b"new")
+    keys = [entry.key for entry in store.list(".lineage/locks/")]
+    assert keys == [".lineage/locks/x.lease"] or not store.is_remote
+
+
 def test_a_stalled_holder_gives_back_only_what_is_still_its_own(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     Clock(monkeypatch)
     stalled = lease(store, "x")
@@ -410,6 +493,7 @@ def test_a_stalled_holder_gives_back_only_what_is_still_its_own(store: Store, mo
         assert held.guarded(lambda: True)
 
 
+@pytest.mark.slow
 def test_a_waiter_waits_anew_for_every_holder_that_moves(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     key = ".lineage/locks/x.lease"
     moves = [3.0, 6.0, 9.0]
@@ -475,6 +559,7 @@ def test_the_lease_of_a_killed_process_is_taken_over_at_once(
             assert held.generation == 2
 
 
+@pytest.mark.slow
 def test_a_process_that_was_stopped_and_wakes_up_publishes_nothing_stale(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,6 @@ Fails where trust looks at resemblance instead of at who said the words first, a
 tool.
 """
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,4 +55,4 @@ def test_the_flag_is_read_whoever_passed_the_words_on(tmp_path: Path, source: st
     with house_at(tmp_path) as house:
         end(house, transcript=transcript(LIKE_IT, repeated=True))
         (entry,) = entries(house)
-        assert replace(entry, source=source).trust == DERIVED
+        assert entry._replace(source=source).trust == DERIVED

@@ -5,6 +5,7 @@ Fails where an id is made of anything that other entries change: a count, a time
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ def ids(house: House, scope: str, kind: str) -> list[str]:
     return [place.entry.id for ref in refs for place in opened(house, ref).places]
 
 
+@pytest.mark.slow
 def test_105_adds_make_105_entries_with_105_ids(tmp_path: Path) -> None:
     with memory_house(tmp_path) as house:
         for number in range(105):
@@ -41,6 +43,7 @@ def test_forgetting_in_between_gives_no_id_away(tmp_path: Path) -> None:
         assert set(ids(house, "global", "note")) == {second, third}
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(
     st.lists(

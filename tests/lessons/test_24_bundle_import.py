@@ -5,8 +5,6 @@ without `checked_sizes` or `_check_end` in canon/bundles.py, and when `Move.docu
 core/renaming.py leaves out a field or a kind of id. More of it: tests/scenarios/test_hostile_18_bundle.py.
 """
 
-import dataclasses
-
 import pytest
 
 from lineage.canon.bundles import unpacked
@@ -35,6 +33,7 @@ SAYS_SO = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restore", [False, True], ids=["fresh", "restored"])
 @pytest.mark.parametrize("who", SAYS_SO)
 def test_whoever_says_that_it_is_private_is_believed(there: House, here: House, who: str, restore: bool) -> None:
@@ -73,7 +72,7 @@ def test_sizes_and_counts_have_limits(there: House) -> None:
         {"file_bytes": len(data) - 1}, {"description_bytes": 100}, {"small": 0, "ratio": 1},
     ):  # fmt: skip
         with pytest.raises(FormatError):
-            unpacked(data, dataclasses.replace(LIMITS, **tight))
+            unpacked(data, LIMITS._replace(**tight))
     exact = Limits(len(sizes), max(sizes), sum(sizes), len(data))
     assert unpacked(data, exact) == whole
 

@@ -40,6 +40,7 @@ def test_120_decisions_survive_word_for_word(tmp_path: Path) -> None:
         assert texts[-20:] == [place.entry.body for place in in_use][-20:]
 
 
+@pytest.mark.slow
 def test_open_tasks_stay_each_by_itself_and_done_ones_roll_over(tmp_path: Path) -> None:
     with memory_house(tmp_path) as house:
         for number in range(60):

@@ -38,6 +38,7 @@ def test_daily_notes_are_found_however_old_they_are(lineage: Lineage) -> None:
     assert lineage("search", "zebras", "2019").out.count("daily/2019-01-01") == 1
 
 
+@pytest.mark.slow
 def test_a_note_that_lineage_wrote_and_a_hand_changed_is_found_by_its_new_words(lineage: Lineage) -> None:
     lineage("init")
     lineage("remember", "The cache lives in Redis.")

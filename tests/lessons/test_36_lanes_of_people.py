@@ -12,6 +12,7 @@ from lineage.app import open_house
 from lineage.core.lanes import SCOPES, lane, parsed
 from lineage.errors import InvalidInput
 from lineage.pipeline.people.lanes import lane_of, show_lane
+from tests.support.cases import each
 from tests.support.houses import end, house_at
 
 
@@ -34,8 +35,8 @@ def test_a_hash_in_a_part_does_not_reach_into_another_lane(tmp_path: Path) -> No
         assert [row.session_id for row in show_lane(house, plain, None, limit=9).sessions] == ["s-1"]
 
 
-@pytest.mark.parametrize("scope", SCOPES[1:])
-@pytest.mark.parametrize("user", ["", "  ", "\t\n"])
+@each("scope", SCOPES[1:])
+@each("user", ["", "  ", "\t\n"])
 def test_nobody_without_an_id_shares_a_session_with_others(scope: str, user: str) -> None:
     with pytest.raises(InvalidInput, match="user missing"):
         lane(scope, "home", "telegram", "bot", user)

@@ -36,6 +36,8 @@ from tests.support.faults import Crash, Fuse
 from tests.support.houses import end, end_request, turns
 from tests.support.mirrors import Laptop, canonical, world
 
+pytestmark = pytest.mark.slow
+
 SESSIONS = ("s-1", "s-2")
 NOTES = ("Plans.md", "ideas/Later.md")
 places = st.sampled_from(["fleet", "one", "two"])
@@ -89,7 +91,7 @@ class MirrorMachine(RuleBasedStateMachine):
         """The house at a place, a minute later."""
         self.now = shifted(self.now, milliseconds=60_000)
         house = self.fleet if place == "fleet" else self.laptops[place].here
-        return replace(house, now=self.now)
+        return house._replace(now=self.now)
 
     @rule(place=places, session=sessions)
     def capture(self, place: str, session: str) -> None:
@@ -163,7 +165,7 @@ class MirrorMachine(RuleBasedStateMachine):
         """The laptop, a minute later."""
         self.now = shifted(self.now, milliseconds=60_000)
         found = self.laptops[name]
-        here, there = replace(found.here, now=self.now), replace(found.there, now=self.now)
+        here, there = found.here._replace(now=self.now), found.there._replace(now=self.now)
         return replace(found, here=here, there=there)
 
     def line_there(self) -> None:
@@ -235,6 +237,5 @@ class OverBucket(MirrorMachine):
         return fresh_bucket()
 
 
-@pytest.mark.slow
 class TestOverBucket(OverBucket.TestCase):  # type: ignore[misc]
     settings = settings(max_examples=5, stateful_step_count=10)

@@ -33,7 +33,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -125,7 +124,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
     def open(self) -> None:
         self.opened = ExitStack()
         house = self.opened.enter_context(house_at(self.folder, store=self.store, private=self.private))
-        self.house = replace(house, new_id=lambda: f"write-{next(self.writes)}")
+        self.house = house._replace(new_id=lambda: f"write-{next(self.writes)}")
 
     def teardown(self) -> None:
         if hasattr(self, "opened"):

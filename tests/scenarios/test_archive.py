@@ -10,7 +10,6 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -275,7 +274,7 @@ def test_an_artifact_that_is_archived_is_not_written_again_with_other_content(ro
         assert house.canon.artifacts.write(artifact) is False
         assert house.canon.artifacts.holds(artifact) is True
         with pytest.raises(ImmutableError):
-            house.canon.artifacts.write(replace(artifact, title="other"))
+            house.canon.artifacts.write(artifact._replace(title="other"))
     assert not (root / path).exists()
 
 

@@ -117,6 +117,7 @@ def test_a_bad_payload_is_a_usage_error_that_names_the_field(
     assert files(tmp_path / "vault") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stdin", [b"", b"not json", b"[]", b"\xff\xfe", b"[" * 50_000])
 def test_a_stdin_that_is_no_object_is_a_usage_error(tmp_path: Path, stdin: bytes) -> None:
     done = process(tmp_path / "vault", "session-end", "--stdin", stdin=stdin)
@@ -153,6 +154,7 @@ def test_a_workspace_that_is_a_file_is_an_error(lineage: Lineage) -> None:
     assert lineage.root.read_text() == "not a folder"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     os.geteuid() == 0 and shutil.which("setpriv") is None, reason="root writes everywhere, and setpriv is missing"
 )

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 _SCRIPTS = Path(__file__).parents[2] / "scripts"
 _WHAT = (
     "`lineage --help`",
@@ -22,9 +24,9 @@ _WHAT = (
     "search of the workspace",
     "search of 9 passages, 40 questions of 3 to 8 words, against its own SQL",
     "search of 9 passages, 40 questions of 3 to 8 words, against the OR of all words",
-    "reindex from nothing, one process",
+    "`lineage reindex --jobs 1` from nothing, against reading",
     "`lineage reindex --jobs 4` from nothing",
-    "reindex from nothing, against the same with 9 artifacts",
+    "`lineage reindex --jobs 1` from nothing, against the same with 9 artifacts",
     "reindex where nothing changed",
     "session-end of a 2 MB transcript, in process",
     "`lineage session-end` of a 2 MB transcript, against a bare script",
@@ -48,7 +50,6 @@ def bench(*arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
 def test_every_row_is_printed_and_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     printed = bench("--artifacts", "9", "18", "--runs", "1", "--megabytes", "1")
@@ -64,7 +65,6 @@ def test_every_row_is_printed_and_nothing_is_left_behind(tmp_path: Path, monkeyp
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.slow
 def test_one_measurement_can_be_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     printed = bench("--artifacts", "9", "--runs", "1", "--only", "render")
@@ -72,7 +72,18 @@ def test_one_measurement_can_be_asked_for(tmp_path: Path, monkeypatch: pytest.Mo
     assert "session-end" not in printed
 
 
-@pytest.mark.slow
+def test_what_is_kept_is_made_beforehand_and_nothing_begins_when_time_is_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert "| what |" not in bench("--artifacts", "9", "--prepare", "--only", "render-growth", "render")
+    kept = {path.name.rsplit("-", 4)[0] for path in (tmp_path / f"lineage-corpora-{os.getuid()}").iterdir()}
+    assert kept == {"seed-8-artifacts-9", "ledger-1500-0", "ledger-13-0"}
+    printed = bench("--artifacts", "9", "--minutes", "0.000001")
+    assert "| what |" in printed and "artifacts |" not in printed
+    assert "- session-end: **not measured**" in printed
+
+
 def test_other_tools_are_in_a_table_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is not installed is said to be so; grep is everywhere."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -84,7 +95,6 @@ def test_other_tools_are_in_a_table_of_their_own(tmp_path: Path, monkeypatch: py
     assert not any("failed" in line for line in rows.values())
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not importlib.util.find_spec("matplotlib"), reason="the drawing has an environment of its own")
 def test_the_growth_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))

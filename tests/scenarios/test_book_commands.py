@@ -183,6 +183,7 @@ def test_done_and_pin_and_back(vault: Lineage, tabs: str) -> None:
     assert (vault("book", "done", tabs).code, "no task" in vault("book", "done", tabs).err) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reference", ["..", "../../x", "", "zz", "ffffffffffffffff", "%", "*", "\u202e", "a" * 500])
 @pytest.mark.parametrize("command", ["done", "pin", "forget", "edit", "demote", "confirm"])
 def test_an_id_that_is_none_changes_nothing(vault: Lineage, tabs: str, command: str, reference: str) -> None:
@@ -279,6 +280,7 @@ def test_confirm_prints_one_object(vault: Lineage, waiting: str) -> None:
     assert (confirmed["shelf"], confirmed["source"]) == ("", "confirmed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "state"), [("y", "standing"), ("n", "waiting"), ("", "waiting")])
 def test_confirm_asks_on_a_terminal(vault: Lineage, waiting: str, answer: str, state: str) -> None:
     ours, theirs = os.openpty()

@@ -13,6 +13,8 @@ from tests.support.books import shown, written
 from tests.support.commands import Lineage
 from tests.support.houses import house_at
 
+pytestmark = pytest.mark.slow
+
 TABS = "Prefers tabs over spaces in Makefiles."
 PATH = "books/global/preference.md"
 

@@ -3,7 +3,9 @@
 What each guard rests on:
 - addresses: `folder_of` in `app.places` and in the doorbell, which must agree; `address_of` in `store_at`.
 - a store that breaks a promise: `_check_promises` in init.
-- a server that is away: the job is in the spool before the first artifact; `_away` in `status`.
+- what another machine removed: `forget_removed` in `_ensure_indexed`.
+- a server that is away: the job is in the spool before the first artifact; who finds it away already puts one there
+  (app/spooling.py); `_away` in `status`.
 """
 
 import json
@@ -28,6 +30,9 @@ from tests.support.commands import SAMPLE, SAMPLE_ID, Done
 from tests.support.doorbells import payload
 from tests.support.proxies import CUT, Proxy, proxied
 from tests.support.races import PROJECT
+from tests.support.wrecks import holders
+
+pytestmark = pytest.mark.slow
 
 Machine = Callable[..., Done]
 
@@ -162,6 +167,24 @@ def test_what_one_machine_removes_no_other_brings_back(machine: Callable[..., Ma
 
 
 @slow
+@pytest.mark.parametrize("asked", [["search", "quokka4711"], ["context", "--project", "/home/ada/demo"]])
+def test_what_one_machine_removes_no_other_shows_any_more(
+    machine: Callable[..., Machine], tmp_path: Path, asked: list[str]
+) -> None:
+    """From the next command on, whichever it is; and no byte of it is kept there."""
+    one, two = machine("one"), machine("two")
+    one("init")
+    said = ("--harness", "generic", "--project", "/home/ada/demo", "--transcript")
+    one("session-end", *said, "User: Decision: the quokka4711 sleeps in the lair.", "--session-id", "gone")
+    one("session-end", *said, "User: Decision: the reader splits on newline.", "--session-id", "kept")
+    assert "quokka4711" in two(*asked).out
+    one("remove", "gone", "--yes")
+    assert "quokka4711" not in two(*asked).out
+    assert [row["session_id"] for row in two("sessions", "--json").json["sessions"]] == ["kept"]
+    assert holders(tmp_path / "two", "quokka4711") == []
+
+
+@slow
 def test_many_machines_at_once_lose_nothing_and_double_nothing(
     machine: Callable[..., Machine], url: str, tmp_path: Path
 ) -> None:
@@ -267,6 +290,29 @@ def test_a_server_that_goes_away_in_the_middle_leaves_the_job_in_the_spool(
             assert state["unfinished"] == []
     sessions = {row["session_id"] for row in lineage("sessions", "--json").json["sessions"]}
     assert len(sessions) == 3
+    assert lineage("verify").code == 0
+
+
+@slow
+@pytest.mark.parametrize("flow", [("session-end",), ("compaction", "--summary", "Goal: count the quokkas.")])
+def test_what_is_asked_while_the_server_is_away_waits_too(
+    machine: Callable[..., Machine], proxy: Proxy, monkeypatch: pytest.MonkeyPatch, flow: tuple[str, ...]
+) -> None:
+    """Once, however often it is asked for; and nothing waits of what is no request."""
+    lineage = machine("one", engines.object_store().settings(proxy.port))
+    lineage("init")
+    asked = (*flow, "--harness", "generic", "--session-id", "s-1", "--transcript", "User: How many quokkas?")
+    proxy.always(CUT)
+    with impatient(monkeypatch):
+        for _ in range(2):
+            failed = lineage(*asked)
+            assert (failed.code, "waits in the spool" in failed.err, "lineage recover" in failed.err) == (1, True, True)
+        assert lineage(*flow, "--harness", "generic").code == 2
+        assert [job["flow"] for job in lineage("status", "--json").json["unfinished"]] == [flow[0]]
+        proxy.after(10**9, CUT)
+        assert lineage("recover").code == 0
+    assert "quokkas" in lineage("search", "quokkas").out
+    assert lineage("status", "--json").json["unfinished"] == []
     assert lineage("verify").code == 0
 
 

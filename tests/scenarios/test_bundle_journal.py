@@ -4,7 +4,6 @@ Fails without `undo` in `_finish_or_undo` of pipeline/bundles/bundling.py, witho
 back, without the question to the tombstones in `finish_session`, and without `unfinished` in app/bundling.py.
 """
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +91,7 @@ def _plain(house: House, root: Path) -> dict[str, Any]:
     """The same house over a disk with room."""
     from lineage.canon import Canon
 
-    values = {field.name: getattr(house, field.name) for field in dataclasses.fields(house)}
-    return {**values, "canon": Canon.over(LocalStore(root), house.canon.spool.store)}
+    return {**house._asdict(), "canon": Canon.over(LocalStore(root), house.canon.spool.store)}
 
 
 def test_a_session_that_was_removed_while_its_import_was_cut_off_goes_again(tmp_path: Path, there: House) -> None:

@@ -5,7 +5,6 @@ pipeline/bundles/unspooling.py, when `_check_same` or `_bundling` of pipeline/bu
 without the records of `settled_manifest`, and when an export follows a link or writes over a file.
 """
 
-import dataclasses
 import stat
 from pathlib import Path
 from typing import Any
@@ -286,7 +285,7 @@ def tells(house: House, token: str, **values: Any) -> None:
     tombstone = house.canon.tombstones.get(token)
     assert tombstone is not None
     blob = house.canon.store.read(tombstone.path)
-    house.canon.store.replace(tombstone.path, serialized(dataclasses.replace(tombstone, **values)), blob.version)
+    house.canon.store.replace(tombstone.path, serialized(tombstone._replace(**values)), blob.version)
 
 
 def test_nor_by_what_its_tombstone_says_it_was(there: House, here: House) -> None:

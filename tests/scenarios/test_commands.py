@@ -44,6 +44,7 @@ def test_a_session_end_prints_the_documented_object(lineage: Lineage) -> None:
     assert (again["status"], again["reason"]) == ("unchanged", "nothing new")
 
 
+@pytest.mark.slow
 def test_the_payload_comes_by_stdin_too_and_options_win(tmp_path: Path) -> None:
     payload = {
         "harness": "generic",
@@ -98,7 +99,7 @@ def test_the_template_documents_every_setting_with_its_default() -> None:
     uncommented = re.sub(r"^# (?=\w+ = )", "", text, flags=re.MULTILINE)
     assert parsed(text) == parsed(uncommented) == Settings()
     for section in (Settings().ledger, Settings().transcript):
-        for key in section.__dataclass_fields__:
+        for key in section._fields:
             assert re.search(rf"^# {key} = ", text, re.MULTILINE), key
 
 
@@ -140,6 +141,7 @@ def test_named_agents_have_a_memory_of_their_own(lineage: Lineage) -> None:
     assert len(lineage("sessions", "--agent", "all", "--json").json["sessions"]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_the_examples_in_help_run(
     lineage: Lineage, home: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

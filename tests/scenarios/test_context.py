@@ -66,6 +66,7 @@ def test_it_makes_no_workspace(lineage: Lineage) -> None:
     assert (done.code, "lineage init" in done.err, lineage.root.exists()) == (1, True, False)
 
 
+@pytest.mark.slow
 def test_what_real_sessions_leave_is_told_in_order(vault: Lineage, home: Path) -> None:
     shutil.copytree(DATA / "claude-code/projects", home / ".claude/projects")
     assert vault("import", "claude-code").code == 0

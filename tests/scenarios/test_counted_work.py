@@ -3,7 +3,8 @@
 Fails with any import of `click` or `filelock` on the way of a session's end, with `zipfile` in canon/archives.py, with
 an adapter imported by harness/__init__.py, without the summaries in cli/lazy.py, when House imports the sanitizer, when
 a capture lists `memory/`, reads an artifact that is not its own or parses what it has just written, when it looks for
-what it may learn a second time, and when cli/plain.py reads a command line in another way than click.
+what it may learn a second time, with a dataclass or a pattern compiled by `import` on one of these ways, and when
+cli/plain.py reads a command line in another way than click.
 """
 
 import itertools
@@ -26,10 +27,12 @@ from lineage.cli.plain import WORKSPACE, Command, started
 from lineage.core import documents, transcript
 from lineage.core.naming import parse_path
 from lineage.core.turns import ASSISTANT, TOOL, USER, Turn, identified
-from lineage.extract import candidates, extract
+from lineage.extract import candidates, echoes, extract
 from tests.support.commands import SAMPLE, SAMPLE_ID
-from tests.support.counting import Work, imported, work_of
+from tests.support.counting import Work, compiling, imported, work_of
 from tests.support.houses import end, house_at, turns
+
+pytestmark = pytest.mark.slow
 
 STARTED = {"lineage", "lineage.__main__", "lineage.cli", "lineage.core"}
 HOOK = STARTED | {"lineage.cli.doorbell", "lineage.core.doorbell"}
@@ -37,8 +40,8 @@ HELP = {"lineage", "lineage.__main__", "lineage.cli", "lineage.errors"} | {
     f"lineage.cli.{name}" for name in ("main", "lazy", "summaries", "ending", "output")
 }
 DEAR = {
-    "argparse", "asyncio", "ctypes", "http", "importlib.metadata", "logging", "multiprocessing", "socket", "subprocess",
-    "tempfile", "uuid", "zipfile",
+    "argparse", "asyncio", "ctypes", "dataclasses", "http", "importlib.metadata", "inspect", "logging",
+    "multiprocessing", "socket", "subprocess", "tempfile", "uuid", "zipfile",
 }  # fmt: skip
 MOST_MODULES = 133  # of lineage's own, for a session's end; three of them tell a folder from a bucket and a server
 END = ("session-end", "--harness", "generic", "--project", "/home/ada/demo", "--session-id")
@@ -59,10 +62,11 @@ def test_a_hook_imports_two_small_modules_and_not_even_json(tmp_path: Path) -> N
     modules = imported("hook", "claude-code", "-w", str(tmp_path / "w"), stdin=payload, LINEAGE_NO_WORKER="1")
     assert own(modules) == HOOK
     assert foreign(modules) == set()
-    assert not modules & {"json", "re", "pathlib", "hashlib", "sqlite3", "typing", "dataclasses", *DEAR}
+    assert not modules & {"json", "re", "pathlib", "hashlib", "sqlite3", "typing", *DEAR}
     assert len(list((tmp_path / "w" / ".lineage" / "spool" / "signals").iterdir())) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flow", ["session-end", "compaction"])
 def test_a_flow_imports_the_engine_alone(tmp_path: Path, flow: str) -> None:
     more = ["--summary", "Goal: mend it."] if flow == "compaction" else []
@@ -74,6 +78,7 @@ def test_a_flow_imports_the_engine_alone(tmp_path: Path, flow: str) -> None:
     adapters = {f"lineage.harness.{name}" for name in ("aider", "codex", "cursor", "gemini", "goose", "opencode", "pi")}
     assert not modules & adapters
     assert len(own(modules)) <= MOST_MODULES
+    assert own(compiling(own(modules))) <= {"lineage.cli.output", "lineage.core.sanitizer.stream"}
 
 
 def test_help_imports_no_command() -> None:
@@ -86,6 +91,7 @@ def test_help_imports_no_command() -> None:
 MOST_OF_CONTEXT = 72  # of lineage's own, where no book says anything
 
 
+@pytest.mark.slow
 def test_a_new_session_is_told_by_few_modules(tmp_path: Path) -> None:
     with house_at(tmp_path) as house:
         end(house, "s-1", transcript=turns("why does the parser stop?", "It drops the last line."))
@@ -96,8 +102,10 @@ def test_a_new_session_is_told_by_few_modules(tmp_path: Path) -> None:
     assert not modules & {"tomllib", "difflib", "sqlite_utils", "lineage.core.ledger", "lineage.index.rows", *DEAR}
     assert not any(name.startswith("lineage.core.sanitizer") for name in modules)
     assert len(own(modules)) <= MOST_OF_CONTEXT
+    assert own(compiling(own(modules))) <= {"lineage.cli.output"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["status"], ["sessions"], ["search", "parser"], ["context"], ["render"]])
 def test_who_reads_imports_neither_yaml_nor_the_engine(tmp_path: Path, command: list[str]) -> None:
     with house_at(tmp_path) as house:
@@ -132,7 +140,6 @@ def names(paths: Any) -> list[str]:
     return sorted(re.sub(r"[0-9a-f]{16}$|\d{4}-\d\d-\d\dT[\d-]+\.\d+Z|(?<=swap-)\d+", "*", path) for path in paths)
 
 
-@pytest.mark.slow
 def test_a_capture_does_not_grow_with_the_folder(tmp_path: Path) -> None:
     few, many = captured(tmp_path / "few", 10), captured(tmp_path / "many", 200)
     assert many.shape() == few.shape()
@@ -155,6 +162,7 @@ def test_what_a_capture_does(tmp_path: Path) -> None:
     assert all(work.read[path] <= 2 * (tmp_path / path).stat().st_size for path in artifacts)
 
 
+@pytest.mark.slow
 def test_a_second_end_of_the_same_session_flushes_nothing(tmp_path: Path) -> None:
     work_of(tmp_path, *END, "s-1", "--transcript", TALK)
     again = work_of(tmp_path, *END, "s-1", "--transcript", TALK)
@@ -178,6 +186,27 @@ def test_a_capture_looks_for_what_it_may_learn_once(tmp_path: Path, monkeypatch:
     with house_at(tmp_path) as house:
         end(house, "s-1", transcript=turns(*(f"Decision: we take reader number {n}." for n in range(20))))
     assert len(looked) == 20 + 4  # all turns, and once more the last ones, for what is open
+
+
+def test_only_what_has_a_word_of_a_cue_is_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of most turns one look at their words is enough, and of most cues nobody needs the pattern."""
+    taken: list[str] = []
+    original = candidates.sentences
+    monkeypatch.setattr(candidates, "sentences", lambda text, longest: taken.append(text) or original(text, longest))
+    candidates._cues.cache_clear()
+    said = ["please mend the parser", "It reads every line.", "We chose the second reader.", "- [ ] paint the fence"]
+    extract([Turn(USER, text) for text in said])
+    assert taken == said[2:]
+    assert candidates._cues.cache_info().misses == 1
+
+
+def test_only_results_that_may_be_repeated_are_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[str] = []
+    original = echoes.words_of
+    monkeypatch.setattr(echoes, "words_of", lambda plain: taken.append(plain) or original(plain))
+    results = [Turn(TOOL, text) for text in ("all 312 passed", "it drops every second line", "no such file")]
+    echoes.echoed([(3, "It drops every second line.", False)], results)
+    assert taken == ["it drops every second line"]
 
 
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40) | st.sampled_from(

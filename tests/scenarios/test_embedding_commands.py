@@ -17,6 +17,8 @@ from tests.support.embedding import Endpoint, endpoint
 from tests.support.houses import turns
 from tests.support.web import served as page
 
+pytestmark = pytest.mark.slow
+
 KEY = "made-up-key-0123456789"
 
 

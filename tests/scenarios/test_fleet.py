@@ -13,6 +13,8 @@ import pytest
 
 from tests.support import engines
 
+pytestmark = pytest.mark.slow
+
 _PROJECT = Path(__file__).parents[2]
 _ZERO = (
     "lost",
@@ -38,7 +40,6 @@ def _servers() -> None:
     engines.postgres()
 
 
-@pytest.mark.slow
 def test_machines_that_are_killed_and_cut_off_lose_double_and_bring_back_nothing() -> None:
     done = _fleet("--machines 3 --sessions 30 --removals 4 --kills 4 --cut 3")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -52,9 +53,8 @@ def test_machines_that_are_killed_and_cut_off_lose_double_and_bring_back_nothing
     )
 
 
-@pytest.mark.slow
 def test_growth_is_a_table_for_the_readme() -> None:
-    done = _fleet("--growth --machines 2 --sessions 6")
+    done = _fleet("--growth --machines 2 --sessions 6 --latency 2")
     assert done.returncode == 0, done.stdout + done.stderr
     rows = [line.split("|")[1:4] for line in done.stdout.splitlines()]
     assert [[cell.strip() for cell in row] for row in rows[2:]] == [["1", "2", "6"], ["2", "4", "6"]]

@@ -13,7 +13,6 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -214,7 +213,7 @@ class TestPrefixes:
         """Not even where it redacts differently, so that ids made from text are other ones."""
         end(house, transcript=talk)
         before = contents(house.canon.store)
-        house = replace(house, own_rules=ruleset([Rule(id="six", pattern="six")]))
+        house = house._replace(own_rules=ruleset([Rule(id="six", pattern="six")]))
         assert end(at(house, later(1)), transcript=talk).status == "unchanged"
         assert contents(house.canon.store) == before
         assert end(at(house, later(2)), transcript=[*talk, {"role": "user", "text": "seven"}]).turns == 1

@@ -9,7 +9,8 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -401,10 +402,19 @@ class Meddling(LocalStore):
 
     def read(self, key: str) -> Any:
         blob = super().read(key)
+        self._meddled(key)
+        return blob
+
+    @contextmanager
+    def opened(self, key: str) -> Iterator[Any]:
+        with super().opened(key) as found:
+            self._meddled(key)
+            yield found
+
+    def _meddled(self, key: str) -> None:
         if self.meddle and key.endswith("--transcript.md"):
             meddle, self.meddle = self.meddle, None
             meddle()
-        return blob
 
 
 def test_28_a_removal_during_a_reindex_leaves_neither_row_nor_text(tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ from tests.support.embedding import embedding_house, endpoint
 from tests.support.houses import at, compact, contents, counted, end, house_at, rows, turns
 from tests.support.servers_postgres import PostgresServer, postgres_server
 
-pytestmark = pytest.mark.leaves_findings  # the server ends before anybody could look; the tests look themselves
+# The server ends before anybody could look; the tests look themselves.
+pytestmark = [pytest.mark.slow, pytest.mark.leaves_findings]
 
 LATER, LATEST = "2026-11-22T08:00:00.000Z", "2026-11-23T08:00:00.000Z"
 TALK = turns("Why does reader.py drop the last line?", "It splits on newline.", "And the tests?", "They pass now.")

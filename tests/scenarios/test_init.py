@@ -132,6 +132,7 @@ def on_a_terminal(root: Path, answers: str) -> str:
     return shown
 
 
+@pytest.mark.slow
 def test_a_terminal_is_asked_once_for_each_conflict_and_no_is_the_default(notes: Path) -> None:
     (notes / "handbook" / "Books.md").write_text("mine too\n")
     shown = on_a_terminal(notes, "y\n\n")
@@ -142,6 +143,7 @@ def test_a_terminal_is_asked_once_for_each_conflict_and_no_is_the_default(notes:
     assert "put `.lineage/` into it" in shown
 
 
+@pytest.mark.slow
 def test_without_a_terminal_nothing_is_asked(notes: Path) -> None:
     done = process(notes, "init", stdin=b"y\ny\n")
     assert (done.code, "Replace it?" in done.out + done.err) == (0, False)

@@ -14,6 +14,8 @@ from lineage.telemetry import Seen
 from tests.support.commands import Lineage, process
 from tests.support.houses import at, end, house_at, turns
 
+pytestmark = pytest.mark.slow
+
 LANE = "home:telegram:dm:123"
 SETTINGS = '[sessions]\ndaily_reset = "04:00"\nreset_time_zone = "Europe/Berlin"\nidle_minutes = 120\n'
 NINE = "2026-11-20T09"

@@ -7,7 +7,6 @@ without the tag in pipeline/capture/building.py, and with a planner that learns 
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +167,7 @@ def test_a_resumed_session_teaches_what_is_new(tmp_path: Path) -> None:
 def test_a_session_that_was_removed_meanwhile_teaches_nothing(tmp_path: Path) -> None:
     """A tombstone that a sync brought, between the manifest and the books."""
     with house_at(tmp_path) as house:
-        outcome = end(replace(house, settings=Settings(knowledge=Knowledge(extract=False))), transcript=TALK)
+        outcome = end(house._replace(settings=Settings(knowledge=Knowledge(extract=False))), transcript=TALK)
         artifact = transcript_in(house, outcome.transcript_path)
         tombstone = Tombstone(
             kind="tombstone",

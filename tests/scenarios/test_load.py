@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 _SCRIPTS = Path(__file__).parents[2] / "scripts"
 _ZERO = ("lost", "torn", "duplicates", "errors", "findings of verify")
 
 
-@pytest.mark.slow
 def test_eight_processes_that_end_the_same_sessions_lose_tear_and_double_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

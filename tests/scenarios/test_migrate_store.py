@@ -22,6 +22,8 @@ from tests.support import engines
 from tests.support.commands import SAMPLE_ID, Done, Lineage
 from tests.support.faults import Crash, Fuse, Mortal
 
+pytestmark = pytest.mark.slow
+
 WRITING = frozenset({"create", "replace", "delete"})
 CONTENT = {
     "memory/tombstones/aaaaaaaaaaaaaaaa.md": b"buried",
@@ -196,7 +198,6 @@ def test_a_target_that_loses_bytes_is_found_out() -> None:
         moved(store_of(CONTENT), Losing(), "here")
 
 
-@pytest.mark.slow
 def test_into_a_bucket_and_back(lineage: Lineage, tmp_path: Path, home: Path) -> None:
     configure(home, engines.object_store().settings())
     filled(lineage)

@@ -29,6 +29,8 @@ from tests.support.faults import Crash, Fuse
 from tests.support.houses import end, turns
 from tests.support.mirrors import Laptop, World, canonical, world
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def here_and_there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
@@ -237,7 +239,7 @@ def test_artifacts_that_were_redacted_anew_follow(here_and_there: World) -> None
     end(one.there, "s-1", transcript=turns("Where does quokka4711 live?", "In the lair of quokka4711."))
     one.mirror()
     rules = ruleset([Rule(id="animal", pattern="quokka[0-9]+", keywords=("quokka",))])
-    strict = replace(one, here=replace(one.here, own_rules=rules), there=replace(one.there, own_rules=rules))
+    strict = replace(one, here=one.here._replace(own_rules=rules), there=one.there._replace(own_rules=rules))
     resanitize(strict.there)
     strict.mirror()
     in_step(strict)
@@ -285,6 +287,7 @@ def test_two_laptops_agree(here_and_there: World) -> None:
     assert canonical(one.here) == canonical(two.here)
 
 
+@pytest.mark.slow
 def test_whoever_dies_between_the_sides_merges_nothing_with_itself(here_and_there: World) -> None:
     """Without the note before the write the next round would take its own merge for somebody else's."""
     for at in range(1, 60):

@@ -23,6 +23,8 @@ from tests.scenarios.test_bucket import configure
 from tests.support import engines
 from tests.support.commands import SAMPLE, SAMPLE_ID, Lineage
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Lineage:
@@ -123,7 +125,6 @@ def test_no_failure_of_the_world_ends_the_loop_and_each_is_told_once() -> None:
     assert (told, len(done)) == (["away", "away"], 1)
 
 
-@pytest.mark.slow
 def test_two_laptops_over_a_bucket(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

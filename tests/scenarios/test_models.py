@@ -7,7 +7,6 @@ the narrative is not in the job; when `of` does not compare the turns; and witho
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -305,12 +304,12 @@ def test_whoever_finishes_a_capture_writes_the_same_and_asks_nobody(tmp_path: Pa
         with house_at(folder, settings=UNLEARNING, store=store, private=private) as house:
             first, later = Canned(ANSWER), Canned("SENTENCE: never")
             fuse = Fuse(number, after)
-            dying = replace(mortal(house, store, private, fuse), model=first)
+            dying = mortal(house, store, private, fuse)._replace(model=first)
             died = dies(lambda house=dying: session_end(house, end_request(house)))
             assert len(first.prompts) == 1
             spooled = bool(list(house.canon.spool.pending()))
-            recover(replace(house, model=later))
-            outcome = session_end(replace(house, model=later), end_request(house))
+            recover(house._replace(model=later))
+            outcome = session_end(house._replace(model=later), end_request(house))
             is_decided = spooled or outcome.status == "unchanged"
             decided.add(is_decided)
             assert later.prompts == [] or not is_decided
@@ -341,27 +340,27 @@ def test_a_thinking_model_holds_nobody_up_and_its_word_counts_for_its_turns_alon
     with house_at(tmp_path, settings=UNLEARNING) as house:
         said = turns("Why does demo fail?", "It does not.")
         first = Busy(lambda: end(house, transcript=said))
-        outcome = session_end(replace(house, model=first), end_request(house, transcript=said))
+        outcome = session_end(house._replace(model=first), end_request(house, transcript=said))
         assert (outcome.status, outcome.reason) == ("unchanged", "nothing new")
         longer = [*said, *turns("And reader.py?", "Mended.", "Good.", start="2026-11-20T11:00")]
         second = Busy(lambda: end(house, transcript=longer[:3]))
-        outcome = session_end(replace(house, model=second), end_request(house, transcript=longer))
+        outcome = session_end(house._replace(model=second), end_request(house, transcript=longer))
         assert (outcome.status, outcome.turns, outcome.memory_sentence_quality) == ("captured", 2, "fallback")
 
 
 def test_a_thinking_model_holds_no_compaction_up(tmp_path: Path) -> None:
     with house_at(tmp_path, settings=UNLEARNING) as house:
-        outcome = compact(replace(house, model=Busy(lambda: compact(house))))
+        outcome = compact(house._replace(model=Busy(lambda: compact(house))))
         assert (outcome.status, outcome.memory_sentence_quality) == ("unchanged", "fallback")
         model = Canned(ANSWER)
-        assert compact(replace(house, model=model)).status == "unchanged"
+        assert compact(house._replace(model=model)).status == "unchanged"
         assert model.prompts == []
 
 
 def test_when_a_model_wrote_the_sentence_is_when_it_was_asked(tmp_path: Path) -> None:
     earlier = "2026-11-21T08:00:00.000Z"
     with house_at(tmp_path, settings=UNLEARNING) as house:
-        outcome = session_end(replace(house, model=Canned(ANSWER)), end_request(house, captured_at=earlier))
+        outcome = session_end(house._replace(model=Canned(ANSWER)), end_request(house, captured_at=earlier))
         written = house.canon.artifacts.get(outcome.transcript_path or "")
         assert written is not None
         assert (written.captured_at, written.memory_sentence_generated_at) == (earlier, house.now)

@@ -23,6 +23,8 @@ from tests.support.commands import SAMPLE_ID, Lineage
 from tests.support.houses import at, end, house_at, search, turns
 from tests.support.programs import Programs
 
+pytestmark = pytest.mark.slow
+
 LOOKS = "## 2 · user · 10:00:00Z ^t-0000000000"
 
 
@@ -195,6 +197,7 @@ def test_turns_at_the_boundaries_and_across_captures(lineage: Lineage, asked: st
     assert [turn["number"] for turn in shown["turns"]] == numbers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ["0", "0-3", "3-2", "x", "-1", "1-", "1-2-3", "", "9" * 5000, "١", "1 - 2"])
 def test_what_is_no_range_of_turns_is_told(vault: Lineage, asked: str) -> None:
     for command in (["show"], ["open", "--print"]):
@@ -228,6 +231,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=120).map(" ".join), min_size=1, max_size=9),

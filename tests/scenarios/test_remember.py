@@ -100,6 +100,7 @@ def test_a_secret_is_redacted_in_text_and_tags_and_no_book_is_named_by_one(vault
     assert not any(SECRET.encode() in data for data in files(vault.root).values())
 
 
+@pytest.mark.slow
 def test_it_reads_stdin_too(vault: Lineage) -> None:
     assert process(vault.root, "remember", "-", stdin=b"\xef\xbb\xbfOne line,\nand a second.\n").code == 0
     assert book(vault, "global", "note")[0]["text"] == "One line,\nand a second."
@@ -163,6 +164,7 @@ def test_what_is_not_taken_says_why_and_what_to_do(vault: Lineage, arguments: li
     assert files(vault.root) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -182,6 +184,7 @@ def test_names_that_there_cannot_be_are_errors_and_write_nothing(vault: Lineage,
     assert files(vault.root) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", MARKS, ids=[mark.harness for mark in MARKS])
 def test_whoever_calls_from_inside_a_harness_waits(
     vault: Lineage, monkeypatch: pytest.MonkeyPatch, mark: tuple[str, tuple[str, ...], str]

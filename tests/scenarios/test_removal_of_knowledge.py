@@ -26,6 +26,8 @@ from tests.support.faults import Fuse
 from tests.support.houses import at, end, house_at, search, turns
 from tests.support.wrecks import died, every_byte, rehearsed
 
+pytestmark = pytest.mark.slow
+
 LATER = "2026-11-22T12:00:00.000Z"
 TALK: list[dict[str, Any]] = turns(
     "I prefer wombats over quokkas. I am currently working on the wombat. We decided on the wombat for good.",
@@ -169,7 +171,6 @@ def test_again_forgets_what_a_sync_brought_back(house: House) -> None:
     assert entries(house) == LEFT
 
 
-@pytest.mark.slow
 def test_a_removal_that_died_anywhere_is_finished_by_the_next_run(tmp_path: Path) -> None:
     root = tmp_path / "w"
 

@@ -11,7 +11,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,8 @@ from lineage.pipeline.upkeep.verification import verify
 from tests.support.commands import Lineage
 from tests.support.faults import Fuse
 from tests.support.houses import compact, end, house_at, turns
-from tests.support.wrecks import canonical, died, every_byte, holders, spooled
+from tests.support.indexes import lose
+from tests.support.wrecks import canonical, copied, died, holders, spooled
 
 pytestmark = pytest.mark.slow
 
@@ -131,7 +131,7 @@ def test_a_run_that_died_anywhere_is_finished(
 ) -> None:
     for point in itertools.count(1):
         copy = tmp_path / "copy"
-        shutil.copytree(root, copy)
+        copied(root, copy)
         is_over = not died(copy, resanitize, Fuse(point, after), rules=RULES)
         with opened(copy) as house:
             finish(house)
@@ -157,14 +157,14 @@ def test_a_run_that_was_cut_off_with_its_spool_lost_is_a_finding_that_names_the_
     assert holders(root, SECRET) == []
 
 
-def test_an_index_that_has_the_old_rows_is_told_to_reindex_and_not_to_restore(root: Path) -> None:
+def test_an_index_that_has_the_old_rows_is_told_to_reindex_and_not_to_restore(root: Path, tmp_path: Path) -> None:
     """Another machine, to which a sync brought what was replaced here."""
-    old = every_byte(root)
+    copied(root, tmp_path / "other")
     resanitized(root)
-    for path, data in old.items():
-        if path.startswith(".lineage/index.db"):
-            (root / path).write_bytes(data)
-    with opened(root) as house:
+    for path, data in canonical(root).items():
+        (tmp_path / "other" / path).unlink(missing_ok=True)
+        (tmp_path / "other" / path).write_bytes(data)
+    with opened(tmp_path / "other") as house:
         found = [finding for finding in verify(house) if "since it was indexed" in finding.what]
         assert found
         assert {finding.mend for finding in found} == {"lineage reindex"}
@@ -178,9 +178,7 @@ def test_an_edit_by_hand_after_it_is_a_finding_even_without_an_index(root: Path)
     file = root / record.path
     file.chmod(0o644)
     file.write_bytes(file.read_bytes().replace(b"agent_id:", b"agent_id: ", 1))
-    for path in every_byte(root):
-        if path.startswith(".lineage/index.db"):
-            (root / path).unlink()
+    lose(root)
     with opened(root) as house:
         reindex(house)
         assert [f.path for f in verify(house) if "since it was redacted" in f.what] == [record.path]
@@ -257,7 +255,7 @@ def test_without_the_engine_nothing_is_captured_and_nothing_is_lost(
     assert spooled(root) == []
     with house_at(root) as house:
         assert len(house.index.sessions(None)) == 1
-        assert replace(house, now=house.now).index.search("hi there", None, limit=1)
+        assert house._replace(now=house.now).index.search("hi there", None, limit=1)
 
 
 def test_entries_of_books_are_redacted_and_what_a_hand_wrote_stays(root: Path) -> None:

@@ -39,6 +39,7 @@ def test_the_report_names_rule_and_place_and_never_the_secret(
     assert found["sanitizer_version"].startswith("sanitize_transcript_v1+")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_stdin_is_read_in_chunks_whatever_its_encoding(tmp_path: Path, encoding: str) -> None:
     filler = "an ordinary line of prose, ünd nothing in it\n"

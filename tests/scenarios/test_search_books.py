@@ -14,6 +14,8 @@ from tests.support.books import AT, put
 from tests.support.commands import SAMPLE_ID, Lineage
 from tests.support.houses import end, house_at, turns
 
+pytestmark = pytest.mark.slow
+
 SESSION_KEYS = [
     "session_id", "session_token", "agent_id", "kind", "path", "turns", "score", "snippet", "project",
     "membership_ts", "memory_sentence",

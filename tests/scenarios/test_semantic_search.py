@@ -8,7 +8,6 @@ fails a search.
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,6 +25,8 @@ from tests.scenarios.test_resanitize import RULES, SECRET, TALK
 from tests.support.books import by_hand, put
 from tests.support.embedding import Endpoint, embedding_house, endpoint
 from tests.support.houses import end, house_at, turns
+
+pytestmark = pytest.mark.slow
 
 READER = turns("Why does reader.py drop the last row?", "It splits on newline; fixed in reader.py.")
 HARBOUR = turns("Where is the boat moored?", "At the third pier of the harbour.")
@@ -167,7 +168,7 @@ def test_a_session_that_is_removed_while_it_is_embedded_gets_no_vector(
         served.before = lambda _: None
         with house_at(tmp_path / "vault") as other:
             with closing(Vectors(tmp_path / "vault" / ".lineage" / "vectors.db")) as vectors:
-                remove(replace(other, vectors=vectors), "s-gone", reason="asked for")
+                remove(other._replace(vectors=vectors), "s-gone", reason="asked for")
             ended.append(True)
 
     ended: list[bool] = []
@@ -192,7 +193,7 @@ def test_what_is_redacted_later_is_embedded_anew(tmp_path: Path, served: Endpoin
         token = end(house, "s-1", transcript=TALK).session_token
         embed(house)
         old = blobs(house, token)
-        resanitize(replace(house, own_rules=RULES))
+        resanitize(house._replace(own_rules=RULES))
         left = bytes_of(tmp_path / "vault" / ".lineage")
         assert any(SECRET in text for text in served.texts)
         assert [blob for blob in old if blob in left] == []
@@ -225,7 +226,7 @@ def test_a_passage_that_says_something_else_by_now_is_no_result(house: House) ->
     assert "books/project/harbour/decision.md" in {hit.path for hit in semantic(house, "vessel")}
     by_hand(house, "books/project/harbour/decision.md", "# Mine\n\nThe herring is fresh.\n")
     assert house.vectors is not None
-    reindex(replace(house, vectors=None))
+    reindex(house._replace(vectors=None))
     assert "books/project/harbour/decision.md" not in {hit.path for hit in semantic(house, "vessel")}
 
 

@@ -25,6 +25,8 @@ from tests.support.houses import turns
 from tests.support.web import FORM, JSON, Client, served
 from tests.support.workspaces import lived_in
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "a-token-that-nobody-guesses"
 BY_NAME = {route.name: route for route in ROUTES}
 
@@ -108,13 +110,11 @@ def test_search_finds_and_shows_what_matched_and_nothing_private(client: Client)
     assert client.get("/api/search", q="salary").json["results"] == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("query", ['"', "NEAR(", "*", "\0", "a" * 4000, "…", "-x:y", "(" * 500])
 def test_any_text_is_a_query(client: Client, query: str) -> None:
     assert client.get("/api/search", q=query).status == 200
 
 
-@pytest.mark.slow
 def test_a_session_comes_in_and_goes_for_good(client: Client, root: Path) -> None:
     payload = {
         "harness": "generic",
@@ -447,7 +447,6 @@ def test_other_commands_load_none_of_it(root: Path) -> None:
     assert not loaded & {"starlette", "uvicorn", "jinja2", "lineage.web"}
 
 
-@pytest.mark.slow
 def test_the_process_serves_until_it_is_interrupted_and_logs_nothing(root: Path, home: Path) -> None:
     import os
     import signal

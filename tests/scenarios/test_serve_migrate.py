@@ -15,6 +15,8 @@ from lineage.web.schema import problem
 from tests.support.web import served
 from tests.support.workspaces import lived_in
 
+pytestmark = pytest.mark.slow
+
 ROUTE = next(route for route in ROUTES if route.name == "migrateNotes")
 TOKEN = "a-token-that-nobody-guesses"
 

@@ -228,6 +228,7 @@ def test_a_clean_workspace_has_no_finding(lineage: Lineage) -> None:
     assert lineage("verify").out == "every promise holds\n"
 
 
+@pytest.mark.slow
 @pytest.mark.leaves_findings
 @pytest.mark.parametrize("case", FINDINGS.values(), ids=FINDINGS)
 def test_what_is_wrong_is_found_and_what_it_names_mends_it(lineage: Lineage, case: Case) -> None:

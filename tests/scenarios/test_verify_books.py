@@ -18,7 +18,7 @@ NOTE = "books/global/note.md"
 TOKEN = identity().token
 FROM = f"[[memory/2026-11-20T10-30-00.000Z--{TOKEN}--summary|summary]]"
 
-pytestmark = pytest.mark.leaves_findings
+pytestmark = [pytest.mark.slow, pytest.mark.leaves_findings]
 
 
 def of_books(house: House) -> list[Finding]:

@@ -87,6 +87,7 @@ def stored(house: House, outcome: Outcome) -> tuple[Artifact, Artifact]:
     return found[0], found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", SESSIONS.values(), ids=SESSIONS)
 @pytest.mark.parametrize("project", ["/home/ada/demo", None, "/", "/home/ada/]] | [[x"])
 def test_what_is_stored_where_no_sentence_passes_is_a_fallback_that_does(

@@ -5,7 +5,6 @@ writes a later capture under an earlier one's name.
 """
 
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,7 @@ def test_a_rewrite_of_a_committed_artifact_is_refused_and_changes_nothing(tmp_pa
         path = next(path for path in before if path.endswith(f"--{kind}.md"))
         committed = house.canon.artifacts.get(path)
         assert committed is not None
-        changed = with_body(committed, "other\n") if part == "body" else replace(committed, memory_sentence="Other.")
+        changed = with_body(committed, "other\n") if part == "body" else committed._replace(memory_sentence="Other.")
         with pytest.raises(ImmutableError):
             house.canon.artifacts.write(changed)
         assert contents(house.canon.store, "memory/") == before

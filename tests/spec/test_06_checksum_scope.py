@@ -6,7 +6,6 @@ Fails without any one step of `normalized` in core/body.py, with any step more, 
 
 import hashlib
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,14 +67,14 @@ def test_every_file_carries_the_hash_of_its_own_body(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", SAME.values(), ids=SAME)
 def test_what_editors_and_git_do_to_line_ends_changes_no_hash(summary: Artifact, change: object) -> None:
-    changed = replace(summary, body=change(summary.body))  # type: ignore[operator]
+    changed = summary._replace(body=change(summary.body))  # type: ignore[operator]
     assert body_sha256(changed.body) == summary.content_sha256 == specified(changed.body)
     assert parsed(serialized(changed), summary.path).path == summary.path
 
 
 @pytest.mark.parametrize("change", OTHER.values(), ids=OTHER)
 def test_any_other_change_of_the_body_is_found(summary: Artifact, change: object) -> None:
-    changed = replace(summary, body=change(summary.body))  # type: ignore[operator]
+    changed = summary._replace(body=change(summary.body))  # type: ignore[operator]
     assert changed.body != summary.body
     assert body_sha256(changed.body) != summary.content_sha256
     with pytest.raises(FormatError, match="content_sha256"):
@@ -83,7 +82,7 @@ def test_any_other_change_of_the_body_is_found(summary: Artifact, change: object
 
 
 def test_the_frontmatter_is_outside_of_the_hash(summary: Artifact) -> None:
-    changed = replace(summary, memory_sentence="Another.", tags=["mine"], title="Mine")
+    changed = summary._replace(memory_sentence="Another.", tags=["mine"], title="Mine")
     assert parsed(serialized(changed), summary.path) == changed
 
 

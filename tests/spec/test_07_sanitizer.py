@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lineage.core.sanitizer import VERSION, Sanitizer
+from lineage.core.sanitizer import BUILTIN, Sanitizer
 from lineage.errors import InvalidInput
 from tests.support.houses import compact, contents, end, house_at, memory_house, turns
 
@@ -44,13 +44,13 @@ def test_sanitizing_twice_is_sanitizing_once(text: str) -> None:
 
 
 def test_the_version_names_function_and_rules_and_stands_in_the_frontmatter(tmp_path: Path) -> None:
-    assert re.fullmatch(r"sanitize_transcript_v1\+[0-9a-f]{8}", VERSION)
+    assert re.fullmatch(r"sanitize_transcript_v1\+[0-9a-f]{8}", BUILTIN.version)
     with memory_house(tmp_path) as house:
         end(house)
         compact(house)
         for path, data in contents(house.canon.store, "memory/").items():
             if path.endswith(("--transcript.md", "--summary.md", "--compaction.md")):
-                assert f'\nsanitizer_version: "{VERSION}"\n'.encode() in data
+                assert f'\nsanitizer_version: "{BUILTIN.version}"\n'.encode() in data
 
 
 def test_one_payload_gives_the_same_files_on_two_machines(tmp_path: Path) -> None:
@@ -113,6 +113,7 @@ PLACES: dict[str, dict[str, Any] | Callable[[Path], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
 def test_a_secret_in_a_payload_is_nowhere_in_the_workspace(tmp_path: Path, place: Any) -> None:
     payload = place(tmp_path) if callable(place) else place

@@ -101,6 +101,7 @@ def is_whole(lineage: Lineage, expected: dict[str, bytes]) -> None:
     assert canonical(lineage.root) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recovery", FINISHED_BY_THE_SPOOL)
 @pytest.mark.parametrize("call", STATES.values(), ids=STATES)
 def test_a_session_end_that_failed_here_is_finished_from_the_spool(
@@ -113,6 +114,7 @@ def test_a_session_end_that_failed_here_is_finished_from_the_spool(
     is_whole(lineage, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recovery", FINISHED_BY_THE_FILES)
 @pytest.mark.parametrize("call", WRITTEN.values(), ids=WRITTEN)
 def test_a_session_end_that_failed_here_is_finished_from_the_files_alone(
@@ -133,6 +135,7 @@ COMPACTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recovery", [by_recover, by_reindex])
 @pytest.mark.parametrize("call", COMPACTIONS.values(), ids=COMPACTIONS)
 def test_a_compaction_that_failed_here_is_finished_from_the_spool(
@@ -144,6 +147,7 @@ def test_a_compaction_that_failed_here_is_finished_from_the_spool(
     is_whole(lineage, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", list(COMPACTIONS.values())[1:], ids=list(COMPACTIONS)[1:])
 def test_a_compaction_that_failed_here_is_finished_from_the_files_alone(lineage: Lineage, call: str) -> None:
     expected = undisturbed(lineage.root, compacted)

@@ -149,6 +149,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.leaves_findings
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_damaged_file_is_reported_and_has_no_row(workspace: Path, damage: Callable[[bytes], bytes]) -> None:

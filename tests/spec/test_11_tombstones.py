@@ -116,6 +116,7 @@ SYNC_NAMES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("renamed", SYNC_NAMES.values(), ids=SYNC_NAMES)
 def test_files_that_come_back_are_reported_and_deleted_on_demand(
     lineage: Lineage, renamed: Callable[[str], str]
@@ -139,6 +140,7 @@ def test_reindex_names_the_files_that_came_back(lineage: Lineage) -> None:
     assert lineage("reindex", "--json").json["buried"] == back
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [MOMENT, "2026-11-21T18:00:00.000Z", "2026-11-20T09:00:00.000Z"])
 @pytest.mark.parametrize("flow", ["session-end", "compaction"])
 def test_a_capture_of_it_is_refused_whatever_its_clock_says(

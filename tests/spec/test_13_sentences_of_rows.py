@@ -5,7 +5,6 @@ sentence that its file no longer has.
 """
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from lineage.core.documents import Artifact, serialized, with_body
@@ -45,7 +44,7 @@ def test_another_sentence_in_the_artifact_is_another_sentence_in_the_row(tmp_pat
         outcome = end(house)
         end(house, "s-2")
         untouched = shown(house)["s-2"]
-        put(tmp_path, replace(artifact_at(house, outcome.summary_path), memory_sentence=OTHER))
+        put(tmp_path, artifact_at(house, outcome.summary_path)._replace(memory_sentence=OTHER))
         reindex(house)
         assert shown(house) == {"s-1": OTHER, "s-2": untouched}
 
@@ -56,7 +55,7 @@ def test_other_text_in_the_body_title_or_manifest_changes_no_row(tmp_path: Path)
         before = house.canon.store.read("MEMORY.md").data
         for path in (outcome.summary_path, outcome.transcript_path):
             artifact = artifact_at(house, path)
-            put(tmp_path, with_body(replace(artifact, title=OTHER, aliases=[OTHER]), artifact.body + OTHER + "\n"))
+            put(tmp_path, with_body(artifact._replace(title=OTHER, aliases=[OTHER]), artifact.body + OTHER + "\n"))
         manifest = tmp_path / (outcome.manifest_path or "")
         manifest.write_text(re.sub(r'\ntitle: ".*"', f'\ntitle: "{OTHER}"', manifest.read_text()))
         reindex(house)

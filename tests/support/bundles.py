@@ -1,6 +1,5 @@
 """Sessions that are worth a bundle, and bundles that somebody altered by hand."""
 
-import dataclasses
 import io
 import json
 import zipfile
@@ -84,7 +83,7 @@ def remade(data: bytes, alter: Callable[[Files], object] = lambda files: None, *
     found = unpacked(data)
     files = dict(found.files)
     alter(files)
-    bundle = dataclasses.replace(found.bundle, **{"members": members_of(files), **description})
+    bundle = found.bundle._replace(**{"members": members_of(files), **description})
     return packed(bundle, files)
 
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -110,4 +110,4 @@ def embedding_house(
 ) -> Iterator[House]:
     """A house whose embedding model is the endpoint's."""
     with house_at(root, **more) as house, closing(Vectors(root / ".lineage" / "vectors.db")) as vectors:
-        yield replace(house, vectors=vectors, embedding=Embedding(served.remote(name), batch=batch))
+        yield house._replace(vectors=vectors, embedding=Embedding(served.remote(name), batch=batch))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 from unittest.mock import patch
@@ -93,8 +93,7 @@ class MortalIndex(Mortal):
 def mortal(house: House, store: Store, private: Store, fuse: Fuse) -> House:
     """The house of a process that dies when the fuse burns. `store` and `private` are the ones it was opened over."""
     canon = Canon.over(Mortal(store, fuse, _STORE, "store"), Mortal(private, fuse, _STORE, "private"))
-    return replace(
-        house,
+    return house._replace(
         canon=canon,
         index=MortalIndex(house.index, fuse),
         telemetry=Mortal(house.telemetry, fuse, _TELEMETRY, "telemetry"),
@@ -129,6 +128,10 @@ class CountingStore:
     def read(self, key: str) -> Any:
         self.reads.append(key)
         return self._inner.read(key)
+
+    def opened(self, key: str) -> Any:
+        self.reads.append(key)
+        return self._inner.opened(key)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)

@@ -3,10 +3,10 @@
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lineage import store as stores
 from lineage.app import places
 from lineage.app.indexing import databases_of
 from lineage.canon import Canon
@@ -24,7 +24,7 @@ from lineage.pipeline.capture.session_end import session_end
 from lineage.pipeline.capture.source import observed
 from lineage.pipeline.finding import find
 from lineage.pipeline.house import House, Outcome
-from lineage.store import LocalStore, MemoryStore, Store
+from lineage.store import LocalStore, Store
 from tests.support.indexes import NUMBER, asked
 
 NOW = "2026-11-21T12:00:00.000Z"
@@ -63,14 +63,14 @@ def house_at(
 
 @contextmanager
 def memory_house(folder: Path, *, now: str = NOW) -> Iterator[House]:
-    """A house over dictionaries; only its databases are files, in `folder`."""
-    with house_at(folder, now=now, store=MemoryStore(), private=MemoryStore()) as house:
+    """A house over dictionaries, or what the run has in their place; only its databases are files, in `folder`."""
+    with house_at(folder, now=now, store=stores.MemoryStore(), private=stores.MemoryStore()) as house:
         yield house
 
 
 def at(house: House, now: str) -> House:
     """The same house at another time."""
-    return replace(house, now=now)
+    return house._replace(now=now)
 
 
 def turns(*texts: str, start: str = "2026-11-20T10:00") -> list[dict[str, Any]]:

@@ -1,8 +1,8 @@
 """What unit tests are made of: text that tries to break out, and one valid document of each kind."""
 
-import dataclasses
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
@@ -10,6 +10,8 @@ from lineage.core import documents, naming
 from lineage.core.body import HASH_SCOPE, body_sha256
 from lineage.core.documents import Artifact, Manifest, Tombstone
 from lineage.core.identity import Identity
+
+Value = TypeVar("Value")
 
 TIME = "2026-03-28T22:34:06.792Z"
 LATER = "2026-03-29T08:00:00.000Z"
@@ -40,6 +42,11 @@ def texts(*more: str) -> st.SearchStrategy[str]:
 def well_formed(*more: str) -> st.SearchStrategy[str]:
     """`texts` that UTF-8 can hold: what comes out of any file."""
     return texts(*more).map(lambda text: "".join(c for c in text if not "\ud800" <= c <= "\udfff"))
+
+
+def named_tuples(kind: Callable[..., Value], /, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Value]:
+    """Named tuples of these fields; the others keep their defaults, which `builds` would make something up for."""
+    return st.fixed_dictionaries(fields).map(lambda values: kind(**values))
 
 
 def artifact(kind: str = naming.TRANSCRIPT, **values: Any) -> Artifact:
@@ -83,8 +90,7 @@ def artifact(kind: str = naming.TRANSCRIPT, **values: Any) -> Artifact:
 def manifest(**values: Any) -> Manifest:
     """A valid manifest of the same session, with one capture."""
     first = artifact()
-    shared = {f.name for f in dataclasses.fields(Manifest)} & {f.name for f in dataclasses.fields(Artifact)}
-    whole: dict[str, Any] = {name: getattr(first, name) for name in shared}
+    whole: dict[str, Any] = {name: value for name, value in first._asdict().items() if name in Manifest._fields}
     whole |= {
         "kind": naming.MANIFEST,
         "summary_path": naming.artifact_path(STEM, naming.SUMMARY),

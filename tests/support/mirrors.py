@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ class World:
     def house(self, name: str, store: Store) -> House:
         made = house_at(self.folder / name, store=store, private=MemoryStore(), now=NOW)
         house = self.opened.enter_context(made)
-        return replace(house, new_id=_numbered(name))
+        return house._replace(new_id=_numbered(name))
 
     def laptop(self, name: str) -> Laptop:
         journal = Journal(self.folder / name / "mirror.db")

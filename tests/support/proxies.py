@@ -57,6 +57,8 @@ def proxied(port: int) -> Iterator[Proxy]:
 def _handler(proxy: Proxy, port: int) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = -1  # an answer goes out whole: in two pieces the second would wait for the first's receipt
+        disable_nagle_algorithm = True
 
         def handle_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -4,6 +4,7 @@ What they do is a plain function of a module that a fresh process can import; it
 """
 
 import multiprocessing
+import os
 import subprocess
 import sys
 import threading
@@ -32,9 +33,17 @@ def race(store: Store, work: Callable[..., Any], each: Iterable[tuple[Any, ...]]
 def _executor(store: Store, size: int) -> Executor:
     if not isinstance(store, LocalStore | Bucket):
         return ThreadPoolExecutor(size, initializer=_meet_at, initargs=(threading.Barrier(size),))
-    spawning = multiprocessing.get_context("spawn")
-    gate = spawning.Barrier(size)
-    return ProcessPoolExecutor(size, mp_context=spawning, initializer=_meet_at, initargs=(gate,))
+    forking = multiprocessing.get_context("forkserver")  # which imports once what spawned ones would import each
+    forking.set_forkserver_preload(["pytest", "hypothesis", "lineage.store.objects", "lineage.pipeline.house"])
+    gate = forking.Barrier(size)
+    return ProcessPoolExecutor(size, mp_context=forking, initializer=_begin_at, initargs=(gate, dict(os.environ)))
+
+
+def _begin_at(gate: Any, environment: dict[str, str]) -> None:
+    """The environment of a forked process is that of the first test that raced; from here on it is this one's."""
+    os.environ.clear()
+    os.environ.update(environment)
+    _meet_at(gate)
 
 
 def _meet_at(gate: Any) -> None:

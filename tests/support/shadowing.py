@@ -12,7 +12,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lineage.store import Blob, Entry, LocalStore, MissingError
+from lineage.store import Blob, Data, Entry, LocalStore, MissingError, Opened
+from lineage.store.base import joined
 from lineage.store.local import TEMP_PREFIX
 from lineage.store.objects import Bucket
 from tests.support.engines import fresh_bucket
@@ -35,10 +36,15 @@ _shadows: defaultdict[Path, _Shadow] = defaultdict(lambda: _Shadow(fresh_bucket(
 class Shadowed:
     """The store of the workspace that is shown in the folder `root`."""
 
+    is_remote = True
+
     def __init__(self, root: Path) -> None:
         self.root = root
         self._shadow = _shadows[root]
         self._folder = LocalStore(root)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _shown_elsewhere, (self.root, self._shadow.bucket, self._shadow.known)
 
     @property
     def _bucket(self) -> Bucket:
@@ -48,14 +54,17 @@ class Shadowed:
     def is_there(self) -> bool:
         return self._folder.is_there()
 
-    def create(self, key: str, data: bytes, *, frozen: bool = False) -> str:
+    def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         with self._shadow.lock:
             version = self._bucket.create(key, data)
-            self._show(key, data, frozen=frozen)
+            self._show(key, joined(data), frozen=frozen)
         return version
 
     def read(self, key: str) -> Blob:
         return self._bucket.read(key)
+
+    def opened(self, key: str) -> AbstractContextManager[Opened]:
+        return self._bucket.opened(key)
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         with self._shadow.lock:
@@ -109,6 +118,12 @@ class Shadowed:
             bucket.create(key, data)
         else:
             bucket.replace(key, data, blob.version)
+
+
+def _shown_elsewhere(root: Path, bucket: Bucket, known: dict[str, str]) -> Shadowed:
+    """The same store in another process, which has the folder before it and the bucket behind it."""
+    _shadows.setdefault(root, _Shadow(bucket, known))
+    return Shadowed(root)
 
 
 def _is_state(key: str) -> bool:

@@ -13,6 +13,7 @@ from lineage.core.sanitizer import BUILTIN, Ruleset
 from lineage.pipeline.capture import compaction as compaction_flow
 from lineage.pipeline.capture import session_end as session_end_flow
 from lineage.pipeline.house import House
+from lineage.pipeline.upkeep.reindexing import ensure_indexed
 from lineage.store import LocalStore
 from tests.support.faults import Fuse, dies, mortal
 from tests.support.houses import NOW, compact, end, house_at
@@ -33,11 +34,21 @@ def wreck(root: Path, flow: Callable[[House], object], *, dies_at: str, after: b
 def rehearsed(root: Path, flow: Callable[[House], object], *, now: str = NOW) -> list[str]:
     """The mutating calls of a flow: it runs through in a copy of the folder."""
     copy = root.with_name(f"{root.name}-rehearsal")
-    shutil.copytree(root, copy) if root.exists() else copy.mkdir()
+    copied(root, copy) if root.exists() else copy.mkdir()
     fuse = Fuse()
     died(copy, flow, fuse, now=now)
     shutil.rmtree(copy)
     return fuse.calls
+
+
+def copied(root: Path, copy: Path) -> None:
+    """A copy of a workspace with rows of its own: a server has those of a folder by the name that lies beside it."""
+    shutil.copytree(root, copy)
+    name = copy / ".lineage" / "index-id"
+    if name.exists():
+        name.unlink()
+        with house_at(copy) as house:
+            ensure_indexed(house)
 
 
 def died(root: Path, flow: Callable[[House], object], fuse: Fuse, *, now: str = NOW, rules: Ruleset = BUILTIN) -> bool:

@@ -4,15 +4,25 @@ import ast
 import statistics
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
 
 PACKAGE = Path(__file__).parents[2] / "lineage"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def functions() -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in MODULES)
-    return [n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    nodes = (node for path in MODULES for node in ast.walk(parsed(path)))
+    return [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
 def length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -32,7 +42,7 @@ def test_files_are_short() -> None:
 
 
 def test_every_module_says_what_it_is() -> None:
-    assert [path for path in MODULES if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))] == []
+    assert [path for path in MODULES if not ast.get_docstring(parsed(path))] == []
 
 
 def test_the_floors_hold() -> None:
@@ -46,7 +56,7 @@ def test_core_calls_no_clock() -> None:
     calls = {"now", "today", "utcnow", "time", "monotonic", "open", "getenv"}
     found = []
     for path in sorted((PACKAGE / "core").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call):
                 name = getattr(node.func, "attr", getattr(node.func, "id", ""))
                 if name in calls:

@@ -18,8 +18,6 @@ from lineage.core.sanitizer.seams import batches, split_over
 from lineage.core.sanitizer.stream import BLOCK, OVERLAP, Block, blocks
 from lineage.core.sanitizer.view import normalized, normalizing
 
-VERSION = BUILTIN.version
-
 _MOST_DROPS = 8
 
 
@@ -104,6 +102,6 @@ def redactions_in(text: str) -> int:
 
 
 __all__ = [
-    "BUILTIN", "DROP", "MARKER", "MASK", "RULES", "VERSION", "Allowance", "Finding", "Rule", "Ruleset", "Sanitizer",
+    "BUILTIN", "DROP", "MARKER", "MASK", "RULES", "Allowance", "Finding", "Rule", "Ruleset", "Sanitizer",
     "digest_of", "normalized", "redactions_in", "ruleset",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ unusable, allow-lists of that kind allow nothing.
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from lineage.core.sanitizer.patterns import compiled, engine
@@ -62,7 +62,7 @@ def marker_id(name: str) -> str:
 
 def _allowing(name: str, rule: Rule, everywhere: Collection[tuple[Allowance, tuple[str, ...]]]) -> Rule:
     more = (allowance for allowance, targets in everywhere if not targets or name in targets)
-    return replace(rule, allow=(*rule.allow, *more))
+    return rule._replace(allow=(*rule.allow, *more))
 
 
 class _Reader:

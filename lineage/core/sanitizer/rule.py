@@ -1,30 +1,29 @@
 """What a redaction rule is. The rules themselves are data: `rules.py`, and the files that users name."""
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
 from math import log2
-from typing import Literal
+from typing import Literal, NamedTuple
+
+from lineage.core.lazily import pattern
 
 FIRST_GROUP = -1
 """As a rule's `group`: the first group of the match that holds anything, the whole match where there is none."""
 
 WORD = r"(?:[a-z]{1,16}[0-9]{0,3}[a-z]{0,16}|[0-9]{1,3}[a-z]{0,16})"
-MARKER = re.compile(rf"\[REDACTED:{WORD}(?:-{WORD}){{0,9}}\]")
+MARKER = pattern(rf"\[REDACTED:{WORD}(?:-{WORD}){{0,9}}\]")
 """What stands for a secret. Ids are of this shape, which no credential has: a marker around one would keep it."""
 
 _DESCRIBING = frozenset({"description", "example", "source"})
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = pattern(
     r"example|placeholder|changeme|your[_-]|dummy|xxxx|\*\*\*|<.*>|\$\{|\{\{|redacted|not[_-]a[_-]real"
 )  # in lower-cased text
-_DIGIT = re.compile(r"[0-9]")
-_LETTER = re.compile(r"[A-Za-z]")
+_DIGIT = pattern(r"[0-9]")
+_LETTER = pattern(r"[A-Za-z]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allowance:
+class Allowance(NamedTuple):
     """What a rule's secrets are not: one of the RE2 `patterns` is found in the secret, in the whole match or in its
     line, as `over` says, or one of the lower-case `words` is in the secret; with `every`, both."""
 
@@ -34,8 +33,7 @@ class Allowance:
     every: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(NamedTuple):
     """One family of credentials or personal data.
 
     `pattern` is RE2 syntax over UTF-8 text; what is redacted is its group `group`, 0 for the whole match. `keywords`
@@ -47,8 +45,8 @@ class Rule:
     """
 
     id: str
-    description: str = ""
     pattern: str
+    description: str = ""
     keywords: tuple[str, ...] = ()
     group: int = 0
     entropy: float = 0.0
@@ -81,6 +79,6 @@ def entropy(text: str) -> float:
 
 def digest_of(rules: Iterable[Rule], *more: str) -> str:
     """8 hex digits of a hash over everything of the rules that can change a result, their order included."""
-    names = [field.name for field in fields(Rule) if field.name not in _DESCRIBING]
+    names = [name for name in Rule._fields if name not in _DESCRIBING]
     lines = ["\t".join(repr(getattr(rule, name)) for name in names) for rule in rules]
     return hashlib.sha256("\n".join([*lines, *more]).encode()).hexdigest()[:8]

@@ -1,11 +1,10 @@
 """Sets of rules: which are used, what is tried on a text, and the version that all of it has."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
 
+from lineage.core.lazily import pattern
 from lineage.core.sanitizer.allowed import ALLOWED, is_allowed, is_allowed_there
 from lineage.core.sanitizer.patterns import compiled, engine, options
 from lineage.core.sanitizer.rule import FIRST_GROUP, Allowance, Rule, digest_of
@@ -19,7 +18,7 @@ DROP: Literal["drop"] = "drop"
 _LONGEST_LINE = 1000
 _LONGEST_KEYWORD = 100
 _BLOCK = 1 << 14
-_DIGIT = re.compile(rb"[0-9]")
+_DIGIT = pattern(rb"[0-9]")
 _ENGINE = "engine 1"  # goes up with every change of the code that changes what is redacted
 
 
@@ -37,13 +36,13 @@ Judged = dict[tuple[int, bytes], bool]
 """By the identity of a rule and what it found: whether that is a secret, as far as can be told wherever it stands."""
 
 
-@dataclass(frozen=True)
 class Ruleset:
     """Rules in the order in which they win, compiled when they are first needed. Of personal data what a rule in
     `dropped` finds is left out of the text, what another finds is masked."""
 
-    rules: tuple[Rule, ...]
-    dropped: frozenset[str] = frozenset()
+    def __init__(self, rules: tuple[Rule, ...], dropped: frozenset[str] = frozenset()) -> None:
+        self.rules = rules
+        self.dropped = dropped
 
     @cached_property
     def version(self) -> str:

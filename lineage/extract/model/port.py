@@ -1,17 +1,14 @@
 """The port to language models: what a provider does, and what a use case asks for."""
 
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from lineage.extract.candidates import Candidate
 
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What a provider gave back. `tokens` are those of prompt and answer as it counted them, None where it does not."""
 
     text: str
@@ -44,8 +41,7 @@ class Provider(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Reading(Generic[Value]):
+class Reading(NamedTuple, Generic[Value]):
     """What somebody made of an answer: `value` is None where nothing of it is usable, `complaint` says what is not, in
     a few fixed words."""
 
@@ -53,13 +49,12 @@ class Reading(Generic[Value]):
     complaint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Proposals:
+class Proposals(NamedTuple):
     """What a model would remember: candidates for `admit` (via MODEL), and how many of its lines were dropped, by
     reason."""
 
     candidates: tuple[Candidate, ...] = ()
-    dropped: Counter[str] = field(default_factory=Counter)
+    dropped: Mapping[str, int] = {}
 
 
 class Model(Protocol):

@@ -61,6 +61,11 @@ _REFERENCE = """
 """
 _FUTURE = "select count(*) from entries where agent_id = %s and membership_ts > %s"
 _COUNTS = "select source_kind, count(*) from artifacts group by source_kind order by source_kind"
+_HELD = """
+    select session_token from artifacts where session_token = any(%(tokens)s::text[])
+    union select owner from book_entries where owner = any(%(tokens)s::text[])
+    union select origin_token from book_entries where origin_token = any(%(tokens)s::text[])
+"""
 _OLDEST = "select min(source_path) from artifacts where source_kind = 'manifest' group by session_token order by 1"
 
 
@@ -256,6 +261,9 @@ class PostgresIndex:
     def traced(self, take: Callable[[str], object]) -> AbstractContextManager[None]:
         """Gives `take` each statement that this index runs within the block."""
         return self.database.traced(take)
+
+    def held(self, tokens: Collection[str]) -> set[str]:
+        return {row[0] for row in self.database.rows(_HELD, {"tokens": list(tokens)})}
 
     def forget(self, token: str) -> int:
         self.queue.forget(token)

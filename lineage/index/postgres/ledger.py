@@ -51,9 +51,8 @@ _AFTER = "~"  # than any stem
 
 def kept_up(database: Postgres, tokens: Iterable[str]) -> None:
     """Makes the entries of sessions those of their artifacts: one for each capture, or the newest compaction's."""
-    asked = (sorted(set(tokens)),)
-    for statement in (_FORGET, _CAPTURES, _COMPACTIONS):
-        database.rows(statement, asked)
+    asked = sorted(set(tokens))
+    database.rows("; ".join((_FORGET, _CAPTURES, _COMPACTIONS)), (asked, asked, asked))
 
 
 def fill(database: Postgres) -> None:

@@ -13,6 +13,8 @@ _FIRST = """
     where agent_id = %s and membership <= %s order by ticket limit %s
 """
 
+_CALLS = "rendered"
+
 
 class PostgresQueue:
     """See `base.Queue`."""
@@ -25,6 +27,14 @@ class PostgresQueue:
 
     def is_taken(self, ticket: int) -> bool:
         return not self._database.rows("select 1 from waiting where ticket = %s", (ticket,))
+
+    def wait(self, ticket: int, seconds: float) -> bool:
+        if seconds:
+            self._database.called(_CALLS, seconds)
+        return self.is_taken(ticket)
+
+    def call(self) -> None:
+        self._database.call(_CALLS)
 
     def first(self, agent_id: str, until: str, limit: int) -> list[tuple[int, Waiting]]:
         rows = self._database.rows(_FIRST, (agent_id, until, limit))

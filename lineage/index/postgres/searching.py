@@ -8,7 +8,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from lineage.core.passages import MOST
@@ -116,7 +115,7 @@ class FullText:
 
     def counted(self, terms: Sequence[Term], most: int) -> list[Term]:
         queries = self.words.queries([term.expression for term in terms])
-        return [replace(term, count=count) for term, count in zip(terms, self._counts(queries, most), strict=True)]
+        return [term._replace(rows=count) for term, count in zip(terms, self._counts(queries, most), strict=True)]
 
     def known(self, first: str, past: str, shortest: int, longest: int) -> Iterable[str]:
         return [row[0] for row in self.database.rows(_KNOWN, (first, past, shortest, longest))]

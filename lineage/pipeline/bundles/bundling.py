@@ -10,7 +10,7 @@ any later command goes on where this one died.
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from lineage.canon.bundles import unpacked
 from lineage.core import frontmatter
@@ -200,7 +200,7 @@ def _seen(path: str, data: bytes) -> str:
     ref = ref_of(path)
     if ref is None:
         document = parsed(data, path)
-        told = replace(document, imported_from=[]) if isinstance(document, Manifest) else document
+        told = document._replace(imported_from=[]) if isinstance(document, Manifest) else document
         return f"{told!r}\n{document.body}"
     book = parsed_book(data, ref.scope, ref.kind)
     meta = frontmatter.load(book.head.removeprefix("\ufeff"))[0] if book.head else {}
@@ -239,7 +239,7 @@ def _check_same(house: House, manifest: Manifest, files: dict[str, bytes]) -> No
 
 def _says_the_same(data: bytes, manifest: Manifest) -> bool:
     here = parsed_as(Manifest, data, manifest.path)
-    return here == replace(manifest, revision=here.revision, write_id=here.write_id, updated_at=here.updated_at)
+    return here == manifest._replace(revision=here.revision, write_id=here.write_id, updated_at=here.updated_at)
 
 
 def _bundling(house: House, manifest: Manifest, files: Mapping[str, bytes]) -> Bundling:

@@ -164,9 +164,9 @@ def _settled_artifact(
         clean = clean if body == clean.body else with_body(clean, body)
     path = delivery.manifest.path
     if clean.manifest_path != path:  # its own was retired where it comes from
-        clean = replace(with_body(clean, str(clean.body).replace(clean.manifest_path, path, 1)), manifest_path=path)
+        clean = with_body(clean, str(clean.body).replace(clean.manifest_path, path, 1))._replace(manifest_path=path)
     _check_siblings(clean, delivery)
-    return replace(clean, private=delivery.private)
+    return clean._replace(private=delivery.private)
 
 
 def _check_siblings(artifact: Artifact, delivery: Delivery) -> None:
@@ -188,9 +188,9 @@ def _sha256(artifact: Artifact) -> str:
 def settled_manifest(found: Settled, sanitizer: Sanitizer, write_id: str, now: str) -> Manifest:
     """The delivery's manifest for a session that keeps its ids: as it came where it says what its files say by now."""
     manifest = found.delivery.manifest
-    wanted = replace(manifest, private=found.delivery.private)
+    wanted = manifest._replace(private=found.delivery.private)
     clean = manifests.resanitized(wanted, found.replaced, sanitizer, write_id, now)
-    same = replace(clean, revision=manifest.revision, write_id=manifest.write_id, updated_at=manifest.updated_at)
+    same = clean._replace(revision=manifest.revision, write_id=manifest.write_id, updated_at=manifest.updated_at)
     return manifest if same == manifest else clean
 
 

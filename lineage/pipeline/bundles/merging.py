@@ -7,7 +7,7 @@ own is taken at once. What was forgotten here stays forgotten, and nothing here 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 
 from lineage.canon.bundles import Unpacked
@@ -81,7 +81,7 @@ def _added(book: Book, entry: Entry) -> Book:
     """The book with an entry, which takes the place of no entry that it may not."""
     trusts = {old.id: old.trust for old in book.entries}
     lawful = tuple(old for old in entry.supersedes if may_supersede(entry.trust, trusts.get(old, entry.trust)))
-    return book_changes.add(book, replace(entry, supersedes=lawful))
+    return book_changes.add(book, entry._replace(supersedes=lawful))
 
 
 def _job(house: House, digest: str, admitted: Mapping[BookRef, list[Entry]]) -> Job:
@@ -126,7 +126,7 @@ def _offered(book: Book, at: str) -> Iterator[Entry]:
     for part in book.parts:
         if part.entry and part.sound and part.entry.id not in book.forgotten:
             yield part.entry
-    yield from (replace(entry, at=at) for entry in book.hand)
+    yield from (entry._replace(at=at) for entry in book.hand)
 
 
 def _settled(entry: Entry, sanitizer: Sanitizer, *, trusted: bool) -> Entry:
@@ -137,9 +137,8 @@ def _settled(entry: Entry, sanitizer: Sanitizer, *, trusted: bool) -> Entry:
     origin = one_line(sanitizer.text(entry.origin)) if entry.origin else None
     if trusted:
         text = entry.text if clean == entry.text else laid_out(clean, is_users=True) + "\n"
-        return replace(entry, text=text, tags=tags, origin=origin)
-    return replace(
-        entry,
+        return entry._replace(text=text, tags=tags, origin=origin)
+    return entry._replace(
         text=laid_out(clean, is_users=False) + "\n",
         source=SOURCE,
         tool=one_line(sanitizer.text(entry.tool)) if entry.tool else None,

@@ -1,7 +1,6 @@
 """Building the documents of a capture or a compaction: pure, from sanitized turns."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from lineage.core import naming, sentence, transcript
 from lineage.core import summary as summaries
@@ -64,8 +63,7 @@ def summary_of(transcript_artifact: Artifact, happened: Digest, narrative: str |
         (transcript_artifact.manifest_path, "manifest"),
     )
     body = summaries.summary(siblings, transcript_artifact.title, happened, narrative)
-    summary = replace(
-        transcript_artifact,
+    summary = transcript_artifact._replace(
         kind=naming.SUMMARY,
         aliases=[naming.alias(transcript_artifact.title, naming.SUMMARY)],
         tags=_tags(naming.SUMMARY),

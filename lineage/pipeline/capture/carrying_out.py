@@ -1,7 +1,7 @@
 """Observe what lies there, apply what is missing: the loop under both flows. (architecture: one idea)"""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from lineage.core import naming, transcript
 from lineage.core.body import pieces_of
@@ -19,11 +19,10 @@ from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.learning import Learned, learn
 from lineage.pipeline.publishing import Publication, take_in
 from lineage.pipeline.reading import row_at, row_of_written
-from lineage.store import ConflictError, read_or_none
+from lineage.store import ConflictError, read_or_none, together
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(NamedTuple):
     """The steps that were due, none where the intent was true already, and what the capture taught in this run.
     `waits` says why rows, counts and MEMORY.md are still due: then the job is still in the spool."""
 
@@ -55,9 +54,12 @@ def carry_out(
 def seen_of(house: House, intent: Intent) -> Seen:
     """What lies there of an intent already."""
     canon, first = house.canon, intent.artifacts[0]
+    spooled = any(job.name == intent.job.name for job in canon.spool.pending(intent.job.token))
+    if intent.is_first:
+        return Seen(spooled)
     manifest = canon.manifests.get(intent.stem)
     return Seen(
-        spooled=any(job.name == intent.job.name for job in canon.spool.pending(intent.job.token)),
+        spooled=spooled,
         claimed=canon.claims.stem_of(intent.job.token) is not None,
         present=frozenset(
             artifact.kind for artifact in intent.artifacts if canon.artifacts.holds(artifact) is not None
@@ -77,16 +79,23 @@ def _is_known(asked: Callable[[], bool]) -> bool:
         return False
 
 
-@dataclass(slots=True)
 class _Run:
     """One application of a plan."""
 
-    house: House
-    intent: Intent
-    steps: Sequence[Step]
-    proposals: Proposals
-    found: Sequence[Candidate] | None = None
-    learned: Learned = field(default_factory=Learned)
+    def __init__(
+        self,
+        house: House,
+        intent: Intent,
+        steps: Sequence[Step],
+        proposals: Proposals,
+        found: Sequence[Candidate] | None,
+    ) -> None:
+        self.house = house
+        self.intent = intent
+        self.steps = steps
+        self.proposals = proposals
+        self.found = found
+        self.learned = Learned()
 
     def spool(self) -> None:
         self.house.canon.spool.put(self.intent.job)
@@ -127,9 +136,15 @@ class _Run:
         take_in(self.house, capture, self._rows)
 
     def _rows(self) -> list[Row]:
-        own = [row_of_written(self.house, artifact) for artifact in self.intent.artifacts]
-        manifest = row_at(self.house, naming.artifact_path(self.intent.stem, naming.MANIFEST))
-        return [row for row in (*own, manifest[0] if manifest else None) if row]
+        house, stem = self.house, self.intent.stem
+
+        def row_of(artifact: Artifact | None) -> Row | None:
+            if artifact:
+                return row_of_written(house, artifact)
+            manifest = row_at(house, naming.artifact_path(stem, naming.MANIFEST))
+            return manifest[0] if manifest else None
+
+        return list(filter(None, together(house.canon.store, row_of, (*self.intent.artifacts, None))))
 
     def count(self) -> None:
         """Counts what the file itself shows, so that a run that finishes another one's work counts the same."""

@@ -1,7 +1,5 @@
 """Compaction complete. (spec: write ordering, compaction-complete; format: Captures)"""
 
-from dataclasses import replace
-
 from lineage.core import naming
 from lineage.core.documents import Artifact
 from lineage.core.job import Job
@@ -38,7 +36,7 @@ def compaction(house: House, request: Request) -> Outcome:
             carry_out(house, intent)
             status = CAPTURED if known in finished else UNCHANGED
             reason = None if known in finished else NOTHING_NEW
-            return replace(_outcome(house, intent, source), status=status, reason=reason)
+            return _outcome(house, intent, source)._replace(status=status, reason=reason)
         intent = _intent(house, session, request, source, mark, told)
         carry_out(house, intent)
         return _outcome(house, intent, source)
@@ -51,8 +49,8 @@ def _told(house: House, request: Request, source: Source, mark: Watermark) -> To
     session = sessions.observed(house, request.token)
     if _signalled(session, request) or _known(house, session, source, mark):
         return NOTHING
-    asked = replace(request, private=session.is_private(request))
-    return told_of_compaction(house, asked, source, source.turns[: mark.count])
+    asked = request._replace(private=session.is_private(request))
+    return told_of_compaction(house, asked, source, source.turns[: mark.turns])
 
 
 def _signalled(session: Session, request: Request) -> Job | None:
@@ -82,16 +80,16 @@ def _intent(house: House, session: Session, request: Request, source: Source, ma
     """The compaction to be written: under the time and sentence of the same unfinished signal where there is one."""
     job = _signalled(session, request)
     if job:
-        request = replace(request, captured_at=job.captured_at)
+        request = request._replace(captured_at=job.captured_at)
     elif session.stem and session.is_begun:
-        request = replace(request, captured_at=naming.captured_at_of(session.stem))
-    turns = source.turns[: mark.count]
+        request = request._replace(captured_at=naming.captured_at_of(session.stem))
+    turns = source.turns[: mark.turns]
     told = adopted(job, house.sanitizer()) if job else told.of(turns)
     sentenced = told.sentenced or memory_sentence(request, source, digest(turns), "was compacted", house.sanitizer())
 
     def build(asked: Request, stem: str) -> tuple[Artifact, ...]:
         artifact = compaction_of(asked, source, mark, stem, sentenced)
-        return (replace(artifact, memory_sentence_generated_at=told.at or asked.captured_at),)
+        return (artifact._replace(memory_sentence_generated_at=told.at or asked.captured_at),)
 
     return sessions.intent_at(house, session, request, sentenced, build)
 

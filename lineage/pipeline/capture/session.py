@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from lineage.core import naming, transcript
 from lineage.core.documents import Artifact, Manifest
@@ -17,10 +17,10 @@ from lineage.pipeline.capture.building import summary_of
 from lineage.pipeline.capture.carrying_out import carry_out
 from lineage.pipeline.capture.source import Source
 from lineage.pipeline.house import House
+from lineage.store import together
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(NamedTuple):
     """`stem` is the claimed one, None for a session that nobody has written yet."""
 
     token: str
@@ -156,13 +156,15 @@ def intent_at(
 
     The session's privacy is that of its creation, whatever the request says.
     """
-    request = replace(request, private=session.is_private(request))
+    request = request._replace(private=session.is_private(request))
     while True:
         stem = session.stem or naming.stem(request.captured_at, request.token)
         artifacts = build(request, stem)
-        if all(house.canon.artifacts.holds(artifact) is not False for artifact in artifacts):
-            return Intent(job_of(request, sentenced), stem, artifacts)
-        request = replace(request, captured_at=shifted(request.captured_at, milliseconds=1))
+        held = together(house.canon.store, house.canon.artifacts.holds, artifacts)
+        if False not in held:
+            is_first = session.stem is None and not any(held)
+            return Intent(job_of(request, sentenced), stem, artifacts, is_first)
+        request = request._replace(captured_at=shifted(request.captured_at, milliseconds=1))
 
 
 def job_of(request: Request, sentenced: tuple[str, str]) -> Job:

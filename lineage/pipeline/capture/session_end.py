@@ -1,7 +1,6 @@
 """Session end. (spec: write ordering, session-end; format: Captures)"""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from lineage.core import naming
 from lineage.core.capture import Capture
@@ -44,13 +43,13 @@ def session_end(house: House, request: Request, capture: Capture | None = None) 
         if not turns:
             outcome = _nothing_new(house, session, source, finished)
             notes = filter(None, (outcome.reason, session.privacy_note(request)))
-            return replace(outcome, reason="; ".join(notes) or None)
+            return outcome._replace(reason="; ".join(notes) or None)
         told, (happened, found) = told.of(turns), gathered(turns)
         intent = _intent(house, session, request, source, turns, happened, told)
         carried = carry_out(house, intent, told.proposals, found)
     notes = filter(None, (session.privacy_note(request), carried.waits))
     outcome = _captured(intent, source, turns)
-    return replace(outcome, learned=carried.learned.as_json(), reason="; ".join(notes) or None)
+    return outcome._replace(learned=carried.learned.as_json(), reason="; ".join(notes) or None)
 
 
 def _told(house: House, request: Request, source: Source) -> Told:
@@ -61,7 +60,7 @@ def _told(house: House, request: Request, source: Source) -> Told:
     session = sessions.observed(house, request.token)
     if session.signals:
         return NOTHING
-    asked = replace(request, private=session.is_private(request))
+    asked = request._replace(private=session.is_private(request))
     return told_of_capture(house, asked, source, _new_turns(house, session, request, source))
 
 
@@ -101,7 +100,7 @@ def _nothing_new(house: House, session: Session, source: Source, finished: Seque
     outcome = _captured(intent, source, ())
     if any(artifact.kind == naming.TRANSCRIPT for artifact in finished):
         return outcome
-    return replace(outcome, status=UNCHANGED, reason=reason)
+    return outcome._replace(status=UNCHANGED, reason=reason)
 
 
 def _intent(
@@ -118,13 +117,13 @@ def _intent(
     job = next(iter(session.signals), None)
     told = adopted(job, house.sanitizer()) if job else told
     narrative = source.summary or told.narrative
-    request = replace(request, captured_at=_moment(session, request, job), summary=request.summary or narrative)
+    request = request._replace(captured_at=_moment(session, request, job), summary=request.summary or narrative)
     ending = "was resumed and ended" if session.captures and turns[0].number > 1 else "ended"
     sentenced = told.sentenced or memory_sentence(request, source, happened, ending, house.sanitizer())
 
     def build(asked: Request, stem: str) -> tuple[Artifact, ...]:
         transcript = transcript_of(asked, source, turns, stem, sentenced, house.rules.version)
-        transcript = replace(transcript, memory_sentence_generated_at=told.at or asked.captured_at)
+        transcript = transcript._replace(memory_sentence_generated_at=told.at or asked.captured_at)
         return transcript, summary_of(transcript, happened, narrative)
 
     return sessions.intent_at(house, session, request, sentenced, build)

@@ -2,9 +2,9 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
 from itertools import chain, tee
 from pathlib import Path
+from typing import NamedTuple
 
 from lineage.config import Settings
 from lineage.core import transcript
@@ -23,8 +23,7 @@ _MOST_HELD = 1 << 23
 """How much text, in characters, of a session's turns is held in memory; of more, none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A session as it can be written: turns clipped, sanitized, numbered and identified; `summary` is the text that
     came with the signal. `compactions` are (sanitized summary, turns before it)."""
 
@@ -113,7 +112,7 @@ def _clean(shown: Iterable[Turn], sanitizer: Sanitizer, settings: Settings) -> I
     turns, ahead = tee(shown)
     for turn, text in zip(turns, sanitizer.consecutive(turn.text for turn in ahead), strict=True):
         name, given = sanitizer.text(turn.name), sanitizer.text(turn.input)
-        clean = transcript.clipped(replace(turn, text=text, name=name, input=given), limits)
+        clean = transcript.clipped(turn._replace(text=text, name=name, input=given), limits)
         if clean.text or clean.name:
             yield clean
 

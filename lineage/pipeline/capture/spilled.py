@@ -5,9 +5,7 @@ import tempfile
 import weakref
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from itertools import pairwise
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ from lineage.core.turns import Turn
 from lineage.errors import WorkspaceError
 
 _AT_ONCE = 64
-_values = attrgetter(*(field.name for field in fields(Turn)))
 
 
 class Spilled(Lazy[Turn]):
@@ -31,7 +28,7 @@ class Spilled(Lazy[Turn]):
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (it is open for as long as this is there)
             weakref.finalize(self, self._file.close)
             for turn in turns:
-                self._ends.append(self._ends[-1] + self._file.write(marshal.dumps(_values(turn))))
+                self._ends.append(self._ends[-1] + self._file.write(marshal.dumps(tuple(turn))))
             self._file.flush()
         except OSError as error:
             raise WorkspaceError(

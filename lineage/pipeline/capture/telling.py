@@ -6,9 +6,8 @@ sentence, and recovery asks nobody. Nor is it shown private sessions, temp and t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineage.core import sentence
 from lineage.core.digest import Digest
@@ -33,8 +32,7 @@ COMPACTION = "compaction"
 _MADE = "The harness kept no summary; a language model wrote this one. The sections after it are extracted by rule."
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """What was said of the turns with these ids before anything of them was written: the sentence with its quality and
     the narrative, None where there is none. `at` is when a model wrote the sentence; `proposals` are what it would
     remember."""
@@ -43,7 +41,7 @@ class Told:
     sentenced: tuple[str, str] | None = None
     narrative: str | None = None
     at: str | None = None
-    proposals: Proposals = field(default_factory=Proposals)
+    proposals: Proposals = Proposals()
 
     def of(self, turns: Sequence[Turn]) -> "Told":
         """This, where it is about these very turns."""
@@ -65,7 +63,7 @@ def told_of_capture(house: House, request: Request, source: Source, turns: Seque
     if model is None or not turns:
         return NOTHING
     told = _narrated(house, model, request, source, turns)
-    return replace(told, proposals=_proposed(house, model, turns)) if uses.memory else told
+    return told._replace(proposals=_proposed(house, model, turns)) if uses.memory else told
 
 
 def _proposed(house: House, model: Model, turns: Sequence[Turn]) -> Proposals:
@@ -111,8 +109,7 @@ def model_for(house: House, request: Request, source: Source) -> Model | None:
     return None if is_barred else house.model
 
 
-@dataclass(frozen=True, slots=True)
-class _Subject:
+class _Subject(NamedTuple):
     """What an account is about."""
 
     request: Request

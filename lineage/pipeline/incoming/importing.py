@@ -8,7 +8,7 @@ files. What was imported and has not changed since is not read again.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -95,7 +95,7 @@ def _counted(progress: Callable[[int, int], None], before: int, total: int, done
 
 
 def _at(opened: Callable[[], House], now: str) -> House:
-    return replace(opened(), now=now)
+    return opened()._replace(now=now)
 
 
 @dataclass(slots=True)

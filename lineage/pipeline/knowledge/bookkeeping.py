@@ -6,7 +6,7 @@ the user stated can be changed or put aside: the words in it would be an agent's
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from lineage.core import book_changes
@@ -264,7 +264,7 @@ def _places(ref: BookRef, book: Book) -> Iterator[Place]:
             yield Place(ref, part.entry, line, WAITING if ref.shelf == PENDING else _state(part.entry, gone))
         else:
             blank = len(_LINE_END.findall(part.raw[: len(part.raw) - len(part.raw.lstrip())]))
-            yield from (Place(ref, entry, line + blank, STANDING) for entry in replace(book, parts=(part,)).hand)
+            yield from (Place(ref, entry, line + blank, STANDING) for entry in book._replace(parts=(part,)).hand)
         line += len(_LINE_END.findall(part.raw))
 
 

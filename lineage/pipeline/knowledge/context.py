@@ -5,9 +5,8 @@
 
 import re
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineage.core import naming
 from lineage.core.book import Book, Part
@@ -15,6 +14,7 @@ from lineage.core.book_paths import CURATED, GLOBAL, BookRef
 from lineage.core.documents import Artifact
 from lineage.core.entry import DERIVED, HAND
 from lineage.core.identity import DEFAULT_AGENT, TOKEN, checked_agent, session_token
+from lineage.core.lazily import pattern
 from lineage.core.privacy import may_reach, session_scope
 from lineage.core.times import day, shifted
 from lineage.harness.projects import project_of
@@ -39,15 +39,14 @@ _MOST_RELEVANT = 5
 _MOST_MESSAGES = 6
 _LONGEST_MESSAGE = 600
 _SHORTEST_WORD = 4
-_HEADING = re.compile(r"\s*#{1,6}\s")
-_COMMANDS = re.compile(r"^## Commands run\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_HEADING = pattern(r"\s*#{1,6}\s")
+_COMMANDS = pattern(r"^## Commands run\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 """An agent may have written anything into a command, a commit's message for instance."""
 
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT = pattern(r"<!--.*?-->", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(NamedTuple):
     """For whom: the agent; its project, a path or a bare name; the running session, a token or an id; what it is
     about. `budget` is in tokens, the workspace's where it is None."""
 
@@ -228,7 +227,7 @@ def curated(knowledge: Knowledge) -> list[Item]:
         return []
     ranks = {place: rank for rank, place in enumerate(_newest_first(found))}
     return [
-        Item(one, rank=ranks[place]) if isinstance(one, str) else replace(_item(one), rank=ranks[place])
+        Item(one, rank=ranks[place]) if isinstance(one, str) else _item(one)._replace(rank=ranks[place])
         for place, one in enumerate(found)
     ]
 
@@ -244,7 +243,7 @@ def _newest_first(found: Sequence[Known | str]) -> list[int]:
 
 def _prose(book: Book, part: Part) -> str:
     """What a person wrote there, without comments: nobody sees those in a note."""
-    return _COMMENT.sub("", "".join(entry.text for entry in replace(book, parts=(part,)).hand))
+    return _COMMENT.sub("", "".join(entry.text for entry in book._replace(parts=(part,)).hand))
 
 
 def _items(found: Iterable[Known]) -> list[Item]:

@@ -10,8 +10,8 @@ import json
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import reduce
+from typing import NamedTuple
 
 from lineage.core import book_changes
 from lineage.core.book import Book, appended, entry_part, superseded
@@ -31,12 +31,11 @@ QUOTE = "quote"
 _Made = tuple[Admitted, Entry]
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """What was written and where it stands, and how many were not, by reason."""
 
-    entries: tuple[tuple[BookRef, Entry], ...] = ()
-    dropped: Counter[str] = field(default_factory=Counter)
+    entries: tuple[tuple[BookRef, Entry], ...]
+    dropped: Counter[str]
 
 
 def keep(
@@ -61,7 +60,7 @@ def keep(
     books: dict[tuple[str, str], list[_Made]] = {}
     for result in allowed:
         entry = _entry(result, sanitizer.text, at, origin, tuple(tags), tuple(supersedes))
-        books.setdefault((result.scope, result.kind), []).append((replace(result, text=entry.body), entry))
+        books.setdefault((result.scope, result.kind), []).append((result._replace(text=entry.body), entry))
     written: list[tuple[BookRef, Entry]] = []
     for (scope, kind), made in books.items():
         entries, lost = _kept(house, scope, kind, made)
@@ -117,9 +116,9 @@ def _entry(
         supersedes=supersedes,
     )
     if said.turn_id:
-        entry = replace(entry, id=entry_id(result.scope, result.kind, text, said.turn_id))
+        entry = entry._replace(id=entry_id(result.scope, result.kind, text, said.turn_id))
     is_quoted = result.pending or quote not in ("", one_line(text))
-    return replace(entry, more=((QUOTE, json.dumps(quote)),)) if is_quoted else entry
+    return entry._replace(more=((QUOTE, json.dumps(quote)),)) if is_quoted else entry
 
 
 def _kept(

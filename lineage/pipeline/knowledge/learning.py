@@ -6,8 +6,7 @@ there already are known by their ids. Compactions teach nothing: what they tell 
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from lineage.core import transcript
 from lineage.core.book_paths import PENDING
@@ -20,14 +19,13 @@ from lineage.extract.model.port import Proposals
 from lineage.pipeline.house import House
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
+class Learned(NamedTuple):
     """How many entries a capture left in books that are in use, how many wait for the user, and what was found and not
     kept, by reason."""
 
     kept: int = 0
     pending: int = 0
-    dropped: Mapping[str, int] = field(default_factory=dict)
+    dropped: Mapping[str, int] = {}
 
     def as_json(self) -> dict[str, Any]:
         return {"kept": self.kept, "pending": self.pending, "dropped": dict(sorted(self.dropped.items()))}

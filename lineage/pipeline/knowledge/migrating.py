@@ -268,7 +268,7 @@ class _Drafts:
         result = admit(candidate, Setting(), HARNESS, self.scope)
         if isinstance(result, Dropped):
             return None
-        return _Draft(piece.line, replace(result, kind=piece.kind), piece.at or self.at, (*self.tags, *piece.tags))
+        return _Draft(piece.line, result._replace(kind=piece.kind), piece.at or self.at, (*self.tags, *piece.tags))
 
     def _made(self, noted: _Noted, blocks: Sequence[Block], reason: str) -> _Draft:
         (kind, at, tags), text = noted, text_of(blocks)

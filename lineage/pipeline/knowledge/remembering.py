@@ -186,7 +186,7 @@ def _admitted(memo: Memo, scope: str | None, kind: str, setting: Setting, caller
     result = admit(candidate, setting, via, scope)
     if isinstance(result, Dropped):
         return result
-    return replace(result, kind=kind)
+    return result._replace(kind=kind)
 
 
 def _kept(house: House, memo: Memo, admitted: Admitted, origin: str | None) -> Remembered:

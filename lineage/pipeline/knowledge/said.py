@@ -8,26 +8,26 @@ session of another one left in a project's books. (format: Books, Removal; spec:
 import copy
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lineage.core import naming
 from lineage.core.book import Book, new_book, redacted, superseded
 from lineage.core.book_paths import BookRef
 from lineage.core.entry import CONFIRMED, HAND, MANUAL, TASK, USER_STATED, Entry
 from lineage.core.identity import DEFAULT_AGENT
+from lineage.core.lazily import pattern
 from lineage.core.privacy import may_reach, session_scope
 from lineage.errors import WorkspaceError
 from lineage.pipeline.house import House
-from lineage.store import read_or_none
+from lineage.store import read_or_none, together
 
-_PRIVATE = re.compile(rb"^private: true\r?$", re.MULTILINE)
-_AGENT = re.compile(rb'^agent_id: "([\w.-]+)"\r?$', re.MULTILINE)
+_PRIVATE = pattern(rb"^private: true\r?$", re.MULTILINE)
+_AGENT = pattern(rb'^agent_id: "([\w.-]+)"\r?$', re.MULTILINE)
 _A_PERSONS = frozenset({HAND, MANUAL, CONFIRMED})
 _PROJECT = "project/"
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """An entry, and the book that says it."""
 
     ref: BookRef
@@ -48,8 +48,7 @@ class Known:
         return f"{title}: {body}" if has_own and body != title else body
 
 
-@dataclass(frozen=True, slots=True)
-class _Speaker:
+class _Speaker(NamedTuple):
     """Whose session left an entry, as far as a file of it says."""
 
     private: bool
@@ -73,6 +72,10 @@ class Knowledge:
         other = copy.copy(self)
         other._agent_id = agent_id
         return other
+
+    def fetch(self, refs: Iterable[BookRef]) -> None:
+        """Reads books that will be asked for: together, where each alone would wait for an answer."""
+        together(self._house.canon.store, self.book, refs)
 
     def book(self, ref: BookRef) -> Book:
         if ref not in self._books:

@@ -4,7 +4,6 @@ Whoever changed a book shelves it; what a hand or a sync client changed is found
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 
 from lineage.core.book_paths import BOOKS, CURATED, CURATED_PATH, GLOBAL, BookRef, ref_of
@@ -17,14 +16,14 @@ from lineage.store import read_or_none
 _BATCH = 100
 
 
-@dataclass(slots=True)
 class Comparison:
     """What a look at all books found: how many files came, went or have other rows now; `buried` files of removed
     sessions; `problems` by path, what is wrong: those files have no rows."""
 
-    changed: int = 0
-    buried: list[str] = field(default_factory=list)
-    problems: dict[str, str] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.changed = 0
+        self.buried: list[str] = []
+        self.problems: dict[str, str] = {}
 
 
 def shelve(house: House, refs: Iterable[BookRef]) -> None:

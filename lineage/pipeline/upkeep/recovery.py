@@ -5,7 +5,6 @@ A second run changes nothing. No second sentence is ever made: the spool and the
 
 import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from itertools import groupby
 
 from lineage.core import naming
@@ -20,20 +19,21 @@ from lineage.pipeline.upkeep.reindexing import Report, reindex
 from lineage.pipeline.upkeep.resuming import Resumed, resume
 
 
-@dataclass(slots=True)
 class Recovered(Resumed):
     """What a recovery did besides: `collected` counts files that dead writers left behind, `merged` are sessions whose
     second manifest a sync had brought."""
 
-    collected: int = 0
-    merged: list[str] = field(default_factory=list)
-    report: Report = field(default_factory=Report)
+    def __init__(self, collected: int) -> None:
+        super().__init__()
+        self.collected = collected
+        self.merged: list[str] = []
+        self.report = Report()
 
 
 def recover(house: House) -> Recovered:
     """Finishes everything: spooled jobs, artifacts that no manifest names, second manifests that a sync brought, lost
     claims, rows and MEMORY.md. It works after every database was deleted."""
-    done = Recovered(collected=house.canon.store.tidy())
+    done = Recovered(house.canon.store.tidy())
     resume(house, done, wait=True)
     for token, names in _by_token(house):
         # what a damaged file keeps from being finished waits for it; the reindex reports the file

@@ -24,6 +24,7 @@ from lineage.store import Entry
 
 _BATCH = 1000
 _REBUILT_ASIDE = 1000  # files; an index of fewer is filled where it lies
+_WITHOUT_ROWS = (naming.CLAIMS, naming.TOMBSTONES)
 _MANIFEST, _TOKEN = f"--{naming.MANIFEST}.md", 16  # how a manifest's name ends, behind a token of so many characters
 
 
@@ -161,7 +162,8 @@ def _diff(house: House, listed: Sequence[Entry], report: Report) -> _Diff:
     buried = {entry for entry in buried if naming.parse_path(entry.key)}
     report.buried += sorted(entry.key for entry in buried)
     unchanged = len(listed) - len(changed) - len(buried & known)
-    files = [entry for entry in changed if entry not in buried and _is_ours(entry.key, report)]
+    due = [entry for entry in changed if not entry.key.startswith(_WITHOUT_ROWS)]
+    files = [entry for entry in due if entry not in buried and _is_ours(entry.key, report)]
     gone = {path for path, _ in known.difference(listed) | (buried & known)} if unchanged < len(known) else set()
     hashes = house.index.hashes(entry.key for entry in files if entry.key in gone)
     gone -= hashes.keys()
@@ -172,8 +174,6 @@ def _diff(house: House, listed: Sequence[Entry], report: Report) -> _Diff:
 
 def _is_ours(key: str, report: Report) -> bool:
     """Whether a file that has no row yet is to have one; what lies there and is nobody's is a stray."""
-    if key.startswith((naming.CLAIMS, naming.TOMBSTONES)):
-        return False
     if naming.parse_path(key) is None:
         report.strays.append(key)
         return False

@@ -25,7 +25,7 @@ from lineage.pipeline.knowledge.forgetting import Taught, forget_taught, own_boo
 from lineage.pipeline.lookup import resolve
 from lineage.pipeline.publishing import projected_agents, publish_all
 from lineage.pipeline.reading import readable_at
-from lineage.store import read_or_none
+from lineage.store import read_or_none, together
 
 _AGAIN = "what came back goes with `lineage remove {} --again`"
 
@@ -227,6 +227,7 @@ def _tombstone(job: Job) -> Tombstone:
 
 def _receipt(house: House, target: _Target, job: Job, *, spooled: list[str], rows: int, dry_run: bool) -> Receipt:
     others = [entry.key for entry in house.canon.store.list("") if _is_others(entry.key, target)]
+    holding_it = together(house.canon.store, lambda key: _holds(house, key, target), others)
     return Receipt(
         session_token=target.token,
         session_id=target.session_id,
@@ -241,7 +242,7 @@ def _receipt(house: House, target: _Target, job: Job, *, spooled: list[str], row
         turns=len(target.turns),
         entries=target.taught.entries,
         checked_files=len(others),
-        elsewhere=[key for key in others if key in target.taught.damaged or _holds(house, key, target)],
+        elsewhere=[key for key, holds in zip(others, holding_it, strict=True) if holds],
         out_of_reach=_out_of_reach(house, target),
     )
 
@@ -252,7 +253,9 @@ def _is_others(key: str, target: _Target) -> bool:
 
 
 def _holds(house: House, key: str, target: _Target) -> bool:
-    """Whether a file holds a line of the session's when the session's entries are out of it."""
+    """Whether a file holds a line of the session's when the session's entries are out of it, or may hold one."""
+    if key in target.taught.damaged:
+        return True
     with contextlib.suppress(WorkspaceError, FormatError):  # what cannot be read is nobody's to compare
         blob = read_or_none(house.canon.store, key)
         data, ref = blob.data if blob else b"", ref_of(key)

@@ -3,8 +3,6 @@
 The spool is empty as a rule: what finishes a removal, an import or an archive is imported where there is one.
 """
 
-from dataclasses import dataclass, field
-
 from lineage.core.job import ARCHIVING, IMPORT, REMOVAL, RESANITIZE, Job
 from lineage.core.request import COMPACTION, Request, request
 from lineage.errors import EngineMissing, FormatError, IndexAway, LineageError
@@ -19,14 +17,14 @@ UNSENTENCED = ("", "")
 _WITHOUT_ENGINE = "run `pip install google-re2`, then `lineage recover`"
 
 
-@dataclass(slots=True)
 class Resumed:
     """What was finished: artifacts by path; `waiting` are jobs whose source cannot be read, with the reason."""
 
-    finished: list[str] = field(default_factory=list)
-    removals: list[str] = field(default_factory=list)
-    resanitized: list[str] = field(default_factory=list)
-    waiting: list[tuple[str, str]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.finished: list[str] = []
+        self.removals: list[str] = []
+        self.resanitized: list[str] = []
+        self.waiting: list[tuple[str, str]] = []
 
 
 def run(house: House, asked: Request) -> Outcome:

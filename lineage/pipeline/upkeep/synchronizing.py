@@ -18,6 +18,7 @@ from lineage.index import Known
 from lineage.pipeline.behind import marks
 from lineage.pipeline.house import House
 from lineage.pipeline.publishing import publish_all
+from lineage.pipeline.upkeep.forgetting import forget_removed
 from lineage.pipeline.upkeep.reindexing import Change, Report, prune_vectors, reindex, take_in, take_in_books
 from lineage.store import Entry
 
@@ -80,7 +81,7 @@ def _recent(house: House, after: str) -> Report | None:
     gone = known.keys() - {entry.key for entry in listed}
     if any(removed.isdisjoint(naming.tokens_in(path)) for path in gone):
         return None
-    report.dropped = _forget(house, removed)
+    report.dropped = forget_removed(house, removed)
     tokens = _compare(house, listed, known, report)
     take_in(house, _older_manifests(house, tokens, after), report)
     take_in_books(house, report)
@@ -118,11 +119,3 @@ def _older_manifests(house: House, tokens: Iterable[str], after: str) -> Iterato
             path = naming.artifact_path(stem, naming.MANIFEST) if stem else after
             if path < after:
                 yield Change(path, "", "")
-
-
-def _forget(house: House, removed: Iterable[str]) -> int:
-    """Drops the rows of removed sessions; how many. Whoever removed one did so already where the index is shared."""
-    dropped = sum(house.index.forget(token) for token in sorted(removed) if house.index.paths_of(token))
-    if dropped:
-        house.index.scrub()
-    return dropped

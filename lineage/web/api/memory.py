@@ -88,7 +88,7 @@ def _evidence(house: House, call: Call) -> Any:
 
 def seen_of(one: Evidence) -> str:
     """What stands for all that a person is shown of an entry that waits: it changes where any of it does."""
-    said = (one.quote, one.link, one.role, one.said_at, one.replaces, asdict(one.place.entry), one.place.ref.path)
+    said = (one.quote, one.link, one.role, one.said_at, one.replaces, one.place.entry._asdict(), one.place.ref.path)
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 

@@ -61,7 +61,7 @@ def _context(house: House, call: Call) -> Any:
     asked = Asked(agent_id=call.agent, project=project, query=query, session=session, budget=call.values["budget"])
     knowledge = Knowledge(house, call.agent)
     block = context(house, asked, knowledge)
-    sections = [asdict(spent) for spent in block.sections]
+    sections = [spent._asdict() for spent in block.sections]
     told = {"text": block.text, "tokens": block.tokens, "budget": block.budget, "sections": sections}
     return {**told, "unread": knowledge.unread}
 

@@ -12,6 +12,8 @@ from lineage.core import naming
 from lineage.core.window import Window
 from lineage.pipeline.upkeep.reindexing import synchronize
 
+pytestmark = pytest.mark.slow
+
 _LATEST = "2026-11-20T00:00:00.000Z"
 
 
@@ -39,7 +41,6 @@ def test_a_session_is_made_of_its_number_alone() -> None:
     assert list(written.documents(8, 3, _LATEST)) == alone != list(written.documents(8, 4, _LATEST))
 
 
-@pytest.mark.slow
 def test_how_many_processes_write_does_not_show(tmp_path: Path) -> None:
     for jobs in (1, 3):
         written.write(tmp_path / str(jobs), 250, 8, _LATEST, jobs)

@@ -10,6 +10,7 @@ ratio = "<= 1.5"
 
 [import]
 at = 90_000
+in_the_way = "leases"
 speedup = ">= 3.3"
 peak_mb = "<= 600"
 """
@@ -18,7 +19,7 @@ peak_mb = "<= 600"
 def test_a_table_is_read() -> None:
     assert parsed(_TABLE) == {
         "session-end": Goals((Goal("ratio", "<=", 1.5),)),
-        "import": Goals((Goal("speedup", ">=", 3.3), Goal("peak_mb", "<=", 600)), at=90_000),
+        "import": Goals((Goal("speedup", ">=", 3.3), Goal("peak_mb", "<=", 600)), at=90_000, in_the_way="leases"),
     }
 
 

@@ -44,6 +44,15 @@ def test_what_takes_long_needs_no_run_that_does_not_count(monkeypatch: pytest.Mo
     assert sorted(log) == ["f"] * 3 + ["s"] * 3
 
 
+def test_when_it_is_late_no_round_begins_but_the_first_that_counts() -> None:
+    log: list[str] = []
+    pair = Pair(what="it", floor=noting(log, "f"), subject=noting(log, "s"))
+    assert timed([pair], 5, lambda: True)[0].runs == 1
+    assert "".join(log) == "sffs"
+    assert timed([pair], 5, lambda: len(log) >= 10)[0].runs == 2
+    assert timed([pair], 3)[0].runs == 3
+
+
 def test_what_is_reported_apart_is_no_part_of_the_subject() -> None:
     timing = timed([Pair(what="it", floor=lambda: None, subject=noting([], "s", 5.0), apart="waiting")], 1)[0]
     assert timing.apart == 5.0
@@ -56,7 +65,7 @@ def test_a_power_law_has_its_exponent(slope: float, factor: float, sizes: list[i
 
 
 def test_a_pair_of_two_corpora_has_an_exponent_and_others_have_none() -> None:
-    timing = pairing.Timing(floor=1.0, subject=10.0, apart=0.0)
+    timing = pairing.Timing(floor=1.0, subject=10.0, apart=0.0, runs=1)
     plain = Pair(what="it", floor=lambda: None, subject=lambda: None, size=20_000_000)
     figures = figures_of(plain, timing, 3_000_000)
     assert figures == {"ratio": 10.0, "speedup": 0.1, "beyond_ms": 9000.0, "peak_mb": 3.0, "rate_mb": 2.0}

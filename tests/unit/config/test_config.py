@@ -7,6 +7,7 @@ import pytest
 
 from lineage.config import Ledger, Settings, Transcript, parsed
 from lineage.errors import InvalidInput
+from tests.support.cases import each
 
 TEMPLATE = Path(__file__).parents[3] / "workspace_template" / "lineage.toml"
 
@@ -22,7 +23,7 @@ def test_the_template_documents_every_setting_with_its_default() -> None:
     active = re.sub(r"^# (\w+ = )", r"\1", text, flags=re.MULTILINE)
     assert parsed(active) == Settings()
     for section in (Ledger, Transcript):
-        assert all(re.search(rf"^{key} = ", active, re.MULTILINE) for key in section.__dataclass_fields__)
+        assert all(re.search(rf"^{key} = ", active, re.MULTILINE) for key in section._fields)
 
 
 def test_what_is_set_is_taken() -> None:
@@ -47,7 +48,7 @@ def test_an_unknown_setting_is_answered_with_the_nearest_known_one(text: str, hi
     assert hint in caught.value.hint
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "[ledger]\nmax_bytes = 4095\n",

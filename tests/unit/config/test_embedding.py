@@ -9,6 +9,7 @@ from lineage.app.model import read_machine_settings
 from lineage.config.embedding import EmbeddingSettings
 from lineage.config.machine import machine_settings
 from lineage.errors import InvalidInput
+from tests.support.cases import each
 
 FILE = "config.toml"
 REMOTE = '[embedding]\nprovider = "openai"\nmodel = "small"\n'
@@ -31,7 +32,7 @@ def test_what_is_set_is_taken() -> None:
     assert not settings('[embedding]\nprovider = "local"\nmodel = "~/models/small"\n').is_remote
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "hint"),
     [
         ('[embeding]\nprovider = "local"\n', "'embedding'"),

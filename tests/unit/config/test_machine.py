@@ -12,6 +12,7 @@ from lineage.app.model import provider_of, read_machine_settings
 from lineage.config import parsed
 from lineage.config.machine import MachineSettings, ModelSettings, machine_settings
 from lineage.errors import InvalidInput
+from tests.support.cases import each
 
 FILE = "config.toml"
 
@@ -55,7 +56,7 @@ def test_a_command_as_text_is_split_as_a_shell_would() -> None:
     assert settings(text).command == ("ollama", "run", "my model", "$HOME;", "rm")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "hint"),
     [
         ("[modle]\n", "'model'"),
@@ -78,7 +79,7 @@ def test_a_mistake_is_answered_with_what_was_meant(text: str, hint: str) -> None
     assert FILE in caught.value.message
 
 
-@pytest.mark.parametrize(
+@each(
     "values",
     [
         "timeout_seconds = 0", "timeout_seconds = 601", "timeout_seconds = 1.5", "timeout_seconds = true",

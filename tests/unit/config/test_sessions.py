@@ -6,6 +6,7 @@ from lineage.config import Sessions, Settings, parsed
 from lineage.core.lanes import SCOPES
 from lineage.errors import InvalidInput
 from lineage.pipeline.people.lanes import resets_of
+from tests.support.cases import each
 
 
 def test_what_is_set_is_taken() -> None:
@@ -25,7 +26,7 @@ def test_every_scope_can_be_set(scope: str) -> None:
     assert parsed(f'[sessions]\ndm_scope = "{scope}"\n').sessions.dm_scope == scope
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '[sessions]\ndm_scope = "per-person"\n',

@@ -1,10 +1,10 @@
 """A bucket's address and the folder that stands for it tell the same; no folder that people name stands for one."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.address import SCHEMES, address_of, folder_name, is_address, normal_address
+from tests.support.cases import each
 
 PARTS = st.text(min_size=1, max_size=20).filter(
     lambda part: part not in (".", "..") and part.isprintable() and not set(part) & set("/?#%\\")
@@ -31,7 +31,7 @@ def test_no_other_folder_stands_for_a_bucket(name: str) -> None:
     assert address is None or folder_name(address) == name
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", "s3://", "s3:///a", "s3://b//c", "s3://b/../c", "s3://b/./c", "s3://b?x=1", "s3://b#c", "s3://b/c%2f",
      "s3://b/\n", "file:///etc", "http://host/b", "S3://b", "memory", "/s3://b", "s3:/b", "memory://b", "s3://b\\c"],
@@ -40,7 +40,7 @@ def test_what_is_no_address_is_none(text: str) -> None:
     assert normal_address(text) is None
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     ["s3%3a%2f%2f", "s3%3A%2F%2Fbucket", "s3%3a%2f%2fbucket%", "s3%3a%2f%2fbucket%zz", "s3%3a%2f%2fb%2f", "memory",
      "ftp%3a%2f%2fbucket", "s3%3a%2f%2f%ff", "%3a%2f%2f", "s3%3a%2f%2fb%2f%2e%2e", "s3%3a%2f%2fBucket"],

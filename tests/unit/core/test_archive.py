@@ -18,6 +18,7 @@ from lineage.core.archive import (
     parse_part,
 )
 from lineage.core.identity import session_token
+from tests.support.cases import each
 
 STEM = naming.stem("2026-03-28T22:34:06.792Z", session_token("default", "s-1"))
 
@@ -61,7 +62,7 @@ def test_artifacts_are_archived_and_manifests_are_not(kind: str) -> None:
     assert month_of(path) == "2026-03"
 
 
-@pytest.mark.parametrize(
+@each(
     "key",
     [
         "archive/2026-03/bundles/3f.zip",

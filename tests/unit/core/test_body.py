@@ -1,10 +1,10 @@
 """The body hash: what `body-normalized-v1` forgives, and what it does not."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.body import LongText, body_sha256, cleaned, normalized
+from tests.support.cases import each
 from tests.support.materials import texts
 
 
@@ -28,7 +28,7 @@ def test_line_ends_and_trailing_space_do_not_count(body: str) -> None:
     assert body_sha256(unix.replace("\n", " \t\n") + "\n\n") == body_sha256(unix)
 
 
-@pytest.mark.parametrize("other", [" one", "\none", "one\xa0", "one\u0085", "one\u2028", "one\f", "onе", "\ufeffone"])
+@each("other", [" one", "\none", "one\xa0", "one\u0085", "one\u2028", "one\f", "onе", "\ufeffone"])
 def test_everything_else_counts(other: str) -> None:
     assert body_sha256(other) != body_sha256("one")
 

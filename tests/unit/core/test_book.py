@@ -22,6 +22,7 @@ from lineage.core.entry import (
     written,
 )
 from lineage.errors import InvalidInput
+from tests.support.cases import each
 
 AT = "2026-03-28T22:34:06.792Z"
 HOSTILE = '--> <!-- lineage:end 0123456789abcdef --> "}\n--!> \u2028\u202e\x00\ud800'
@@ -142,7 +143,7 @@ def test_an_empty_text_is_no_entry() -> None:
         entry(" \n\t\n")
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "tool", "trust"),
     [
         (MANUAL, None, USER_STATED), ("user_turn", None, USER_STATED), (CONFIRMED, None, USER_STATED),
@@ -192,7 +193,7 @@ def test_words_beside_a_damaged_marker_are_the_human_s(line: str, text: str) -> 
 OPENING, TITLE, _, TEXT, END, _ = (line + "\n" for line in written(entry()).split("\n"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "entries", "hand", "problem"),
     [
         (OPENING + TEXT, 1, 0, "its end is missing at the end"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from lineage.core.book_paths import PENDING, BookRef, escaped_name, ref_of, unescaped_name
 from lineage.errors import InvalidInput
 from lineage.store import checked_key
+from tests.support.cases import each
 
 names = st.one_of(
     st.text(min_size=1, max_size=20), st.text(st.sampled_from("aA.~-_0 /\\:cCoOnN"), min_size=1, max_size=8)
@@ -47,7 +48,7 @@ def test_a_book_comes_back_from_its_path(sort: str, name: str, kind: str, shelf:
     assert ref_of(checked_key(ref.path)) == ref
 
 
-@pytest.mark.parametrize(
+@each(
     ("ref", "path"),
     [
         (BookRef("global", "note"), "books/global/note.md"),
@@ -66,7 +67,7 @@ def test_known_paths(ref: BookRef, path: str) -> None:
     assert ref_of(path) == ref
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "", "MEMORY.md", "books/note.md", "books/global/note 2.md", "books/global/note.sync-conflict-1.md",

@@ -1,10 +1,10 @@
 """Budgets: what fits is kept whole and in order, and no byte more; every part has its share."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.budget import Claim, clipped, cost, fitting, rooms, tokens
+from tests.support.cases import each
 from tests.support.materials import texts, well_formed
 
 CLAIMS = st.lists(
@@ -47,9 +47,7 @@ def test_a_text_never_costs_less_than_a_token_for_four_characters_or_bytes(text:
     assert cost(text + text) == 2 * cost(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "count"), [("", 0), ("a", 1), ("four", 1), ("fours", 2), ("é", 1), ("жук", 3), ("日本", 3), ("🧵", 2)]
-)
+@each(("text", "count"), [("", 0), ("a", 1), ("four", 1), ("fours", 2), ("é", 1), ("жук", 3), ("日本", 3), ("🧵", 2)])
 def test_tokens_are_rounded_up_and_other_scripts_cost_more(text: str, count: int) -> None:
     assert tokens(cost(text)) == count
 

@@ -3,7 +3,6 @@
 Fails without any single check of `_fault`, `_check_sessions`, `_check_members` or `_belongs` in core/bundle.py.
 """
 
-import dataclasses
 import json
 from typing import Any
 
@@ -22,6 +21,7 @@ from lineage.core.bundle import (
 )
 from lineage.core.identity import Identity
 from lineage.errors import FormatError
+from tests.support.cases import each
 from tests.support.materials import SESSION, STEM, TIME
 
 OTHER = Identity("default", "sess-2").token
@@ -54,7 +54,7 @@ def test_a_description_reads_back_equal() -> None:
     assert bundle().came_from == {SESSION.token, OTHER}
 
 
-@pytest.mark.parametrize("key", ["format_version", *(field.name for field in dataclasses.fields(Bundle))])
+@each("key", ["format_version", *Bundle._fields])
 def test_a_missing_key_and_one_of_another_type_are_refused(key: str) -> None:
     value = json.loads(described(bundle()))
     for wrong in ({k: v for k, v in value.items() if k != key}, {**value, key: {}}, {**value, key: None}):
@@ -66,7 +66,7 @@ SESSIONS: list[Any] = json.loads(described(bundle()))["sessions"]
 MEMBERS: list[Any] = json.loads(described(bundle()))["members"]
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b"", b"[]", b"null", b"\xff", b"[" * 100_000, told()[:-1], b'{"private": true, ' + told()[1:],
@@ -95,7 +95,7 @@ def test_a_version_of_the_future_says_what_to_do() -> None:
     assert caught.value.hint == "upgrade lineage"
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         SUMMARY.replace(SESSION.token, OTHER), BOOK.replace(SESSION.token, OTHER), "books/global/note.md",
@@ -109,7 +109,7 @@ def test_a_session_s_bundle_holds_files_of_the_session_alone(path: str) -> None:
         parsed_bundle(told(members=[{**MEMBERS[0], "path": path}]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("names", "why"),
     [
         (["../x.md"], "leads out"), (["/etc/passwd"], "leads out"), (["C:/x.md"], "leads out"), (["c:x"], "leads out"),
@@ -131,7 +131,7 @@ def test_a_name_that_could_lead_astray_is_refused_by_reason(names: list[str], wh
 
 def test_sizes_are_bounded_one_by_one_and_together() -> None:
     checked_sizes([LIMITS.member_bytes, 0])
-    small = dataclasses.replace(LIMITS, members=2, member_bytes=10, total_bytes=15)
+    small = LIMITS._replace(members=2, member_bytes=10, total_bytes=15)
     checked_sizes([10, 5], small)
     for sizes in ([1, 1, 1], [11], [8, 8]):
         with pytest.raises(FormatError):

@@ -1,7 +1,6 @@
 """The frontmatter contract of every kind of document, strict both ways: what is written reads back equal, and every
 breach raises FormatError and names the file."""
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +23,7 @@ from lineage.core.documents import (
     serialized,
 )
 from lineage.errors import FormatError
+from tests.support.cases import each
 from tests.support.materials import LATER_STEM, SESSION, STEM, artifact, manifest, texts, tombstone, well_formed
 
 DOCUMENTS: dict[str, Document] = {
@@ -88,24 +88,24 @@ def test_the_keys_stand_in_the_order_of_the_spec() -> None:
     assert keys_of(documents.Tombstone)[1:6] == ("agent_id", "session_token", "removed_at", "reason", "removed_paths")
 
 
-@pytest.mark.parametrize(("kind", "key"), EVERY_KEY)
+@each(("kind", "key"), EVERY_KEY)
 def test_a_missing_key_is_named(kind: str, key: str) -> None:
     refused(DOCUMENTS[kind], altered(DOCUMENTS[kind], key), key)
 
 
-@pytest.mark.parametrize(("kind", "key"), EVERY_KEY)
+@each(("kind", "key"), EVERY_KEY)
 def test_a_value_of_another_type_is_named(kind: str, key: str) -> None:
     document = DOCUMENTS[kind]
     other = 5 if not isinstance(getattr(document, key), int) else "5"
     refused(document, altered(document, **{key: other}), key if key != "kind" else "5")
 
 
-@pytest.mark.parametrize(("kind", "key"), [(kind, key) for kind, key in EVERY_KEY if key not in NULLABLE])
+@each(("kind", "key"), [(kind, key) for kind, key in EVERY_KEY if key not in NULLABLE])
 def test_only_what_the_spec_calls_nullable_may_be_null(kind: str, key: str) -> None:
     refused(DOCUMENTS[kind], altered(DOCUMENTS[kind], **{key: None}))
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "key"),
     [(kind, key) for kind, key in EVERY_KEY if isinstance(getattr(DOCUMENTS[kind], key), list)],
 )
@@ -113,8 +113,8 @@ def test_a_list_holds_text_only(kind: str, key: str) -> None:
     refused(DOCUMENTS[kind], altered(DOCUMENTS[kind], **{key: ["x", 5]}), key)
 
 
-@pytest.mark.parametrize(("kind", "key"), [(kind, key) for kind, key in EVERY_KEY if key in TIMES])
-@pytest.mark.parametrize(
+@each(("kind", "key"), [(kind, key) for kind, key in EVERY_KEY if key in TIMES])
+@each(
     "time",
     ["2026-03-28T22:34:06.792", "2026-03-28T22:34:06Z", "2026-13-45T22:34:06.792Z", "2026-03-29T00:34:06.792+02:00"],
 )
@@ -167,7 +167,7 @@ def test_a_manifest_path_is_that_of_the_own_session(path: str) -> None:
     refused(artifact(), altered(artifact(), manifest_path=path), "manifest")
 
 
-@pytest.mark.parametrize(
+@each(
     "values",
     [
         {"summary_path": "memory/../x.md"},
@@ -184,7 +184,7 @@ def test_a_manifest_path_is_that_of_the_own_session(path: str) -> None:
 def test_a_manifest_links_to_its_own_session_only(values: dict[str, Any]) -> None:
     refused(manifest(), altered(manifest(), **values))
     with pytest.raises(FormatError):
-        serialized(dataclasses.replace(manifest(), **values))
+        serialized(manifest()._replace(**values))
 
 
 @pytest.mark.parametrize("stem", ["", "../x", STEM + "\n", naming.stem("2026-03-28T22:34:06.792Z", "a" * 16)])
@@ -246,13 +246,13 @@ def test_what_is_not_held_is_written_and_read_as_what_is(text: str, size: int, e
     bytes."""
     body = "\n".join([text] * 4) + "\n" * empty_lines
     whole = artifact(body=body, title=text)
-    long = dataclasses.replace(whole, body=LongText(lambda: body.splitlines(keepends=True)))
+    long = whole._replace(body=LongText(lambda: body.splitlines(keepends=True)))
     data = serialized(whole)
     assert b"".join(contents(long)) == serialized(long) == data  # type: ignore[arg-type]
     found = parsed_long(lambda: in_pieces(data, size), whole.path)
     assert isinstance(found.body, LongText)
     assert all(piece.endswith("\n") for piece in list(found.body.pieces())[:-1] if piece)
-    assert dataclasses.replace(found, body=str(found.body)) == parsed(data, whole.path)  # type: ignore[type-var]
+    assert found._replace(body=str(found.body)) == parsed(data, whole.path)  # type: ignore[type-var]
 
 
 @pytest.mark.parametrize("damage", [b"more\n", b"\xff\n", b" \xc3"])

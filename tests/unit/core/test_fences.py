@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 
 from lineage.core.fences import defused, fenced, opening
+from tests.support.cases import each
 from tests.support.materials import texts
 
 
@@ -23,17 +24,15 @@ def test_defusing_twice_changes_nothing_more(text: str) -> None:
     assert defused(defused(text)) == defused(text)
 
 
-@pytest.mark.parametrize("before", ["", "\\", "\\\\", "text ", "> ", "- ", "é"])
-@pytest.mark.parametrize(
-    "live", ["![[secret]]", "<script>x</script>", "</STYLE>", "<% tp %>", "<iframe src=x>", "`= x`", "`$= x`"]
-)
+@each("before", ["", "\\", "\\\\", "text ", "> ", "- ", "é"])
+@each("live", ["![[secret]]", "<script>x</script>", "</STYLE>", "<% tp %>", "<iframe src=x>", "`= x`", "`$= x`"])
 def test_nothing_embeds_or_runs_whatever_stands_before_it(before: str, live: str) -> None:
     shown = defused(before + live)
     assert not re.search(r"!\[\[|<(?:%|/?script|/?style|iframe)|`\$?=", shown, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("mark", ["```", "~~~~", "> ```", "- ```", "> 1. ~~~", "  * ```", "-   ```"])
-@pytest.mark.parametrize("language", ["dataview", "dataviewjs", " DataviewJS", "templater", "query", "button"])
+@each("mark", ["```", "~~~~", "> ```", "- ```", "> 1. ~~~", "  * ```", "-   ```"])
+@each("language", ["dataview", "dataviewjs", " DataviewJS", "templater", "query", "button"])
 def test_a_block_that_a_plug_in_would_run_is_plain_text(mark: str, language: str) -> None:
     assert defused(f"before\n{mark}{language}\nx\n```") == f"before\n{mark}text {language.strip()}\nx\n```"
 

@@ -14,6 +14,7 @@ from lineage.core.body import cleaned
 from lineage.core.frontmatter import dump, load
 from lineage.core.handler import Handler
 from lineage.errors import FormatError
+from tests.support.cases import each
 from tests.support.materials import INVISIBLE, texts
 
 NUMBERS = st.integers(1 - 10**18, 10**18 - 1)
@@ -107,7 +108,7 @@ def test_a_closing_line_at_the_end_of_the_file_needs_no_newline() -> None:
     assert load('---\na: "b"\n---') == ({"a": "b"}, "")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",

@@ -5,6 +5,7 @@ from hypothesis import given
 
 from lineage.core.identity import MODEL_FOLDER, TOKEN, Identity, checked_agent, checked_id, is_trial, session_token
 from lineage.errors import InvalidInput
+from tests.support.cases import each
 from tests.support.materials import well_formed
 
 
@@ -27,13 +28,13 @@ def test_a_name_is_an_agent_id(agent: str) -> None:
     assert checked_agent(agent) == agent
 
 
-@pytest.mark.parametrize("agent", ["", "a:b", "../x", ".a", "-a", "a/b", "a\\b", "a b", "é", "a\n", "A" * 65])
+@each("agent", ["", "a:b", "../x", ".a", "-a", "a/b", "a\\b", "a b", "é", "a\n", "A" * 65])
 def test_what_could_be_a_path_or_two_names_is_no_agent_id(agent: str) -> None:
     with pytest.raises(InvalidInput):
         checked_agent(agent)
 
 
-@pytest.mark.parametrize("value", [None, 5, "", " \n", "a\nb", "a\x00", "a\u2028b", "a\ud800", "a\x9bb", "x" * 257])
+@each("value", [None, 5, "", " \n", "a\nb", "a\x00", "a\u2028b", "a\ud800", "a\x9bb", "x" * 257])
 def test_an_id_is_one_printable_line(value: object) -> None:
     with pytest.raises(InvalidInput, match="session_id"):
         checked_id("session_id", value)
@@ -44,7 +45,7 @@ def test_an_id_is_stripped_and_otherwise_kept() -> None:
     assert checked_id("session_id", "x" * 256) == "x" * 256
 
 
-@pytest.mark.parametrize(
+@each(
     "project",
     [
         "/tmp", "/tmp/x", "/private/tmp/x", "/var/folders/ab/T/x", "/dev/shm/x", r"C:\Users\ada\AppData\Local\Temp\x",

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,9 +12,10 @@ from lineage.core.budget import cost, tokens
 from lineage.core.injection import CONTEXT_CLOSING, CONTEXT_OPENING, CUT, OUTPUT, TOKENS, injection
 from lineage.harness import NAMES
 from lineage.harness.text import without_injected
+from tests.support.cases import each
 
 HOOKS = ["claude-code", "codex", "gemini", "qwen"]
-with_output = pytest.mark.parametrize("harness", sorted(OUTPUT))
+with_output = each("harness", sorted(OUTPUT))
 
 
 def context(harness: str, text: str) -> str:
@@ -29,7 +29,7 @@ def context(harness: str, text: str) -> str:
     return value
 
 
-@pytest.mark.parametrize("harness", HOOKS)
+@each("harness", HOOKS)
 def test_the_hook_output_of_claude_code_and_those_that_took_it_over(harness: str) -> None:
     assert injection(harness, "Earlier.") == (
         '{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":'
@@ -37,12 +37,12 @@ def test_the_hook_output_of_claude_code_and_those_that_took_it_over(harness: str
     )
 
 
-@pytest.mark.parametrize(("harness", "key"), [("cursor", "additional_context"), ("copilot", "additionalContext")])
+@each(("harness", "key"), [("cursor", "additional_context"), ("copilot", "additionalContext")])
 def test_the_harnesses_with_a_key_of_their_own(harness: str, key: str) -> None:
     assert json.loads(injection(harness, "Earlier.")) == {key: "<lineage-context>\nEarlier.\n</lineage-context>"}
 
 
-@pytest.mark.parametrize("harness", [*sorted(set(NAMES) - set(OUTPUT)), "typewriter", ""])
+@each("harness", [*sorted(set(NAMES) - set(OUTPUT)), "typewriter", ""])
 def test_a_harness_that_takes_nothing_gets_nothing(harness: str) -> None:
     assert injection(harness, "Earlier.") == ""
 
@@ -52,7 +52,7 @@ def test_only_harnesses_that_are_known_have_an_output() -> None:
 
 
 @with_output
-@pytest.mark.parametrize("text", ["", " \n\t\n"])
+@each("text", ["", " \n\t\n"])
 def test_nothing_to_say_is_nothing(harness: str, text: str) -> None:
     assert injection(harness, text) == ""
 
@@ -64,7 +64,7 @@ def test_a_short_text_arrives_as_it_is(harness: str) -> None:
 
 
 @with_output
-@pytest.mark.parametrize("line", ["a line of plain words\n", "строка кириллицы\n", "🧵🧵🧵🧵\n"])
+@each("line", ["a line of plain words\n", "строка кириллицы\n", "🧵🧵🧵🧵\n"])
 def test_a_long_text_is_cut_after_a_line_and_says_so(harness: str, line: str) -> None:
     said = context(harness, line * 3000)
     body = said.removeprefix(CONTEXT_OPENING + "\n").removesuffix(CUT + "\n" + CONTEXT_CLOSING)
@@ -72,7 +72,7 @@ def test_a_long_text_is_cut_after_a_line_and_says_so(harness: str, line: str) ->
     assert set(body.split("\n")) == {line.rstrip()}
 
 
-@pytest.mark.parametrize("character", ["x", "ж", "✓", "🧵"])
+@each("character", ["x", "ж", "✓", "🧵"])
 def test_the_limits_are_those_of_the_harnesses_and_are_used(character: str) -> None:
     text = character * 40_000
     claude = len(context("claude-code", text).encode("utf-16-le")) // 2
@@ -119,7 +119,7 @@ def test_any_text_is_one_line_of_ascii_within_the_limit_that_is_stripped_again(
 
 
 @with_output
-@pytest.mark.parametrize("character", ["x", "\n", "é", "ж", "✓", "語", "🧵"])
+@each("character", ["x", "\n", "é", "ж", "✓", "語", "🧵"])
 def test_every_harness_takes_a_block_of_so_many_tokens_whole(harness: str, character: str) -> None:
     frame = cost(f"{CONTEXT_OPENING}\n\n{CONTEXT_CLOSING}\n")
     body = "a" + character * ((TOKENS * 4 - frame - 2) // cost(character)) + "b"

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lineage.core.job import Job, parsed, serialized
 from lineage.errors import FormatError
+from tests.support.cases import each
 from tests.support.materials import TIME, texts
 
 JOB = Job(flow="session-end", token="t" * 16, captured_at=TIME, sentence="s", quality="ok", payload={"a": [1]})
@@ -23,6 +24,10 @@ def test_a_job_reads_back_equal_whatever_it_carries(sentence: str, payload: dict
     assert parsed(serialized(job)) == job
 
 
+def test_what_a_payload_says_is_in_no_message_about_the_job() -> None:
+    assert "hunter" not in repr(JOB._replace(payload={"transcript": "hunter"}))
+
+
 def test_a_jobs_name_sorts_by_time_and_holds_the_token() -> None:
     assert JOB.name == f"2026-03-28T22-34-06.792Z--{'t' * 16}--session-end.json"
 
@@ -31,7 +36,7 @@ def changed(**values: Any) -> bytes:
     return json.dumps({**json.loads(serialized(JOB)), **values}).encode()
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b"",

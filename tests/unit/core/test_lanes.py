@@ -19,6 +19,7 @@ from lineage.core.lanes import (
     parsed,
 )
 from lineage.errors import InvalidInput
+from tests.support.cases import each
 
 PART = st.text(min_size=1, max_size=12).filter(str.strip)
 NASTY = st.text(alphabet=":%#/dmain @\n" + "é\u2028\ud800", min_size=1, max_size=8).filter(str.strip)
@@ -78,8 +79,8 @@ def test_what_is_no_lane_is_refused_and_what_is_one_is_written_the_same_again(te
         assert lane(found.scope, found.app, channel, found.account, user, links=links) == text
 
 
-@pytest.mark.parametrize("scope", SCOPES)
-@pytest.mark.parametrize("empty", ["", " ", "\n\t"])
+@each("scope", SCOPES)
+@each("empty", ["", " ", "\n\t"])
 def test_an_empty_user_never_falls_into_somebody_elses_lane(scope: str, empty: str) -> None:
     with pytest.raises(InvalidInput):
         lane(scope, empty, "telegram", "acc", "123")
@@ -104,7 +105,7 @@ def test_the_four_scopes_read_as_documented() -> None:
     assert said == ["home:main", "home:dm:telegram/123", "home:telegram:dm:123", "home:telegram:work:dm:123"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("channel", "user"),
     [
         ("telegram", "123"),

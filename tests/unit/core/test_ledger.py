@@ -6,6 +6,7 @@ import pytest
 
 from lineage.core import naming
 from lineage.core.ledger import entries, head, is_visible
+from tests.support.cases import each
 from tests.support.materials import LATER, LATER_STEM, STEM, TIME, artifact, manifest
 
 EARLIER = "2026-03-27T00:00:00.000Z"
@@ -19,7 +20,7 @@ COMPACTED = [head(artifact(naming.COMPACTION, captured_at=at, ended_at=None)) fo
 MANIFEST = (naming.artifact_path(STEM, naming.MANIFEST), "manifest")
 
 
-@pytest.mark.parametrize("heads", list(permutations([*CAPTURED, COMPACTED[0]])))
+@each("heads", list(permutations([*CAPTURED, COMPACTED[0]])))
 def test_every_capture_has_one_entry_newest_first_whatever_the_order(heads: tuple[object, ...]) -> None:
     found = entries(heads)  # type: ignore[arg-type]
     assert [entry.stem for entry in found] == [LATER_STEM, STEM]

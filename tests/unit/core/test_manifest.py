@@ -8,6 +8,7 @@ import pytest
 from lineage.core import manifest as manifests
 from lineage.core import naming
 from lineage.core.documents import Artifact, Manifest, parsed, serialized
+from tests.support.cases import each
 from tests.support.materials import LATER, LATER_STEM, SESSION, STEM, TIME, artifact
 
 
@@ -33,7 +34,7 @@ def after(arrivals: Sequence[Sequence[Artifact]]) -> Manifest:
     return current
 
 
-@pytest.mark.parametrize("arrivals", list(permutations(ARRIVALS)))
+@each("arrivals", list(permutations(ARRIVALS)))
 def test_the_order_of_arrival_does_not_matter(arrivals: Sequence[Sequence[Artifact]]) -> None:
     result = after(arrivals)
     assert parsed(serialized(result), result.path) == result

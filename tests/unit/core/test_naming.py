@@ -3,6 +3,7 @@
 import pytest
 
 from lineage.core import naming
+from tests.support.cases import each
 from tests.support.materials import SESSION, STEM, TIME
 
 
@@ -14,7 +15,7 @@ def test_a_path_and_its_parts_are_the_same_thing(kind: str) -> None:
     assert naming.captured_at_of(STEM) == TIME
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         f"memory/{STEM}--summary 2.md",

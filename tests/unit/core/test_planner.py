@@ -1,6 +1,5 @@
 """The planner's table, for every combination of what may lie there already."""
 
-from dataclasses import replace
 from itertools import chain, combinations, product
 
 import pytest
@@ -46,10 +45,10 @@ def missing(intent: Intent, seen: Seen) -> set[Step]:
 def after(seen: Seen, step: Step) -> Seen:
     """What is seen when a step has been made."""
     if step in FLAGS:
-        return replace(seen, **{FLAGS[step]: True})
+        return seen._replace(**{FLAGS[step]: True})
     if step in (Step.SPOOL, Step.CLEAR):
-        return replace(seen, spooled=step is Step.SPOOL)
-    return replace(seen, present=seen.present | {step.value})
+        return seen._replace(spooled=step is Step.SPOOL)
+    return seen._replace(present=seen.present | {step.value})
 
 
 CASES = [(intent, seen) for intent in (CAPTURE, COMPACTED) for seen in every_seen(intent)]

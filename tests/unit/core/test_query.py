@@ -12,13 +12,13 @@ from lineage.core import language, spelling
 from lineage.core.passages import Passage, of_text, of_turns
 from lineage.core.query import MOST_WORDS, Filters, parsed, words_of
 from lineage.core.segmentation import joined, segmented
-from lineage.core.turns import Turn
 from lineage.errors import InvalidInput
+from tests.support.cases import each
 
 NOW = "2026-11-21T12:00:00.000Z"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("", ()),
@@ -87,8 +87,7 @@ def test_segments_join_to_the_text(text: str) -> None:
 
 @given(st.lists(st.text(min_size=1, max_size=3000), min_size=1, max_size=8))
 def test_passages_hold_every_turn_in_order(texts: list[str]) -> None:
-    turns = [Turn("user", text, number=number) for number, text in enumerate(texts, 1)]
-    found = of_turns(turns)
+    found = of_turns(list(enumerate(texts, 1)))
     assert "".join("".join(p.text for p in found).split()) == "".join("".join(texts).split())
     assert (found[0].first, found[-1].last) == (1, len(texts))
     assert all(p.first <= p.last and len(p.text) <= 2 * 1200 for p in found)

@@ -6,6 +6,7 @@ import pytest
 
 from lineage.core.request import COMPACTION, SESSION_END, Request, request
 from lineage.errors import InvalidInput
+from tests.support.cases import each
 
 NOW = "2026-03-28T22:34:06.792Z"
 BASE: dict[str, Any] = {"harness": "generic", "session_id": "s-1", "transcript": "text"}
@@ -19,6 +20,11 @@ def test_a_small_payload_is_enough() -> None:
     made = asked()
     assert (made.captured_at, made.project, made.private, made.identity.agent_id) == (NOW, None, False, "default")
     assert made.token == made.identity.token
+
+
+def test_what_a_payload_says_is_in_no_message_about_the_request() -> None:
+    payload = {"harness": "generic", "session_id": "s-1", "transcript": "User: hunter"}
+    assert "hunter" not in repr(request(SESSION_END, payload, agent_id=None, now=NOW))
 
 
 def test_times_are_converted_to_utc_at_the_door() -> None:
@@ -44,7 +50,7 @@ def test_lesson_9_a_newline_in_the_project_makes_no_second_line() -> None:
     assert asked(project="\n").project is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "named"),
     [
         ({"harness": None}, "harness"),

@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given
 
-from lineage.core.sanitizer import RULES, VERSION, Rule, Sanitizer, normalized, redactions_in
+from lineage.core.sanitizer import BUILTIN, RULES, Rule, Sanitizer, normalized, redactions_in
+from tests.support.cases import each
 from tests.support.materials import texts
 
 TOKEN = "ghp_" + "Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0Uv1Wx2"
@@ -23,9 +24,7 @@ def test_terminal_sequences_go_and_an_unfinished_one_takes_no_other_line_with_it
     assert normalized("\x1b]0;title\r\nthe rest") == "\nthe rest"
 
 
-@pytest.mark.parametrize(
-    "rule", [rule for rule in RULES if rule.example and not rule.personal], ids=lambda rule: rule.id
-)
+@each("rule", [rule for rule in RULES if rule.example and not rule.personal], ids=lambda rule: rule.id)
 def test_the_example_of_every_rule_is_redacted_and_nothing_around_it(rule: Rule) -> None:
     sanitizer = Sanitizer()
     shown = sanitizer.text(f"before: ok\n{rule.example}\nafter")
@@ -56,5 +55,5 @@ def test_nothing_at_all_stays_nothing() -> None:
 
 
 def test_the_version_names_the_contract_and_the_rules() -> None:
-    assert VERSION.split("+")[0] == "sanitize_transcript_v1"
-    assert len(VERSION.split("+")[1]) == 8
+    assert BUILTIN.version.split("+")[0] == "sanitize_transcript_v1"
+    assert len(BUILTIN.version.split("+")[1]) == 8

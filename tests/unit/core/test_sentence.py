@@ -17,7 +17,8 @@ from lineage.core.sentence import (
     plain,
     words,
 )
-from tests.support.materials import INVISIBLE, texts
+from tests.support.cases import each
+from tests.support.materials import INVISIBLE, named_tuples, texts
 
 SCRIPTS = (
     "修复登录错误。然后运行测试！", "ログインを直してください。", "로그인을 고쳐 주세요. ",
@@ -28,7 +29,7 @@ SCRIPTS = (
 PROSE = texts(*SCRIPTS)
 NAMES = PROSE | st.sampled_from(["名" * 48, "a.py", "src/app.py", "..", "foo.", "A.", "C:\\x\\y.ts", "a名" * 24])
 LISTS = st.lists(NAMES, max_size=6).map(tuple)
-DIGESTS = st.builds(
+DIGESTS = named_tuples(
     Digest,
     turns=st.integers(0, 10**9),
     requests=st.lists(PROSE, max_size=2).map(tuple),
@@ -39,7 +40,7 @@ DIGESTS = st.builds(
     tools=st.lists(st.tuples(NAMES, st.integers(1, 10**6)), max_size=3).map(tuple),
     names=LISTS,
 )
-SETTINGS = st.builds(
+SETTINGS = named_tuples(
     Setting,
     harness=st.sampled_from(["claude-code", "codex", "generic", "pi"]),
     session_id=PROSE.filter(str.strip),
@@ -109,7 +110,7 @@ def test_a_good_sentence_has_no_faults() -> None:
     assert faults(GOOD, {"demo"}) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("sentence", "fault"),
     [
         ("In demo, it works.", "4 words, not 12 to 48"),
@@ -150,9 +151,7 @@ def test_lesson_11_abbreviations_and_file_names_end_no_sentence(text: str) -> No
     assert is_one_sentence(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["One. Two.", "Да. Нет.", "一。二。", "One.) Two.", "«Да.» Нет.", "One. Étape.", "", "a\nb."]
-)
+@each("text", ["One. Two.", "Да. Нет.", "一。二。", "One.) Two.", "«Да.» Нет.", "One. Étape.", "", "a\nb."])
 def test_two_sentences_are_found_in_other_scripts_too(text: str) -> None:
     assert not is_one_sentence(text)
 

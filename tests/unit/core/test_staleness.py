@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lineage.core.staleness import DAILY, IDLE, Resets, asked_anew, is_stale, over_at
 from lineage.core.times import canonical
+from tests.support.cases import each
 
 BERLIN = ZoneInfo("Europe/Berlin")
 ZONES = [UTC, BERLIN, *map(ZoneInfo, ("America/Sao_Paulo", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia"))]
@@ -110,7 +111,7 @@ def test_the_end_of_the_calendar_is_no_error(said: Resets) -> None:
     assert not is_stale("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z", said)
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "asked", "rest"),
     [
         ("/new", True, ""),

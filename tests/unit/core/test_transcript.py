@@ -1,6 +1,5 @@
 """The transcript's body: what is written is read back, whatever the turns say."""
 
-from dataclasses import replace
 from itertools import groupby
 from random import Random
 
@@ -11,14 +10,14 @@ from hypothesis import strategies as st
 from lineage.core import transcript
 from lineage.core.body import LongText
 from lineage.core.sanitizer import Sanitizer
-from lineage.core.transcript import Limits, clipped, first_number, links_of, parsed, rendered, turn_ids
+from lineage.core.transcript import Limits, clipped, first_number, links_of, parsed, rendered, said, turn_ids
 from lineage.core.turns import ASSISTANT, ROLES, TOOL, USER, Turn, identified
-from tests.support.materials import INVISIBLE, texts
+from tests.support.materials import INVISIBLE, named_tuples, texts
 
 SIBLINGS = "[[memory/x--summary.md|summary]] [[memory/x--manifest.md|manifest]]"
 FORGED = ("## 9 · user · x ^t-0000000000\n", "\n~~~\n", "\n~~~~~~\n", "**Bash** [error] x", "~~~thinking\n", "\n\n")
 SECONDS = st.datetimes().map(lambda at: f"{at:%Y-%m-%dT%H:%M:%S}.000Z".rjust(24, "0"))
-RAW = st.builds(
+RAW = named_tuples(
     Turn,
     role=st.sampled_from(ROLES),
     text=texts(*FORGED),
@@ -32,7 +31,7 @@ RAW = st.builds(
 def as_kept(turn: Turn, limits: Limits) -> Turn:
     """A turn as the pipeline keeps it: sanitized first, then clipped."""
     clean = Sanitizer().text
-    return clipped(replace(turn, text=clean(turn.text), name=clean(turn.name), input=clean(turn.input)), limits)
+    return clipped(turn._replace(text=clean(turn.text), name=clean(turn.name), input=clean(turn.input)), limits)
 
 
 @given(st.lists(RAW, max_size=8), st.integers(0, 40))
@@ -41,12 +40,32 @@ def test_what_is_rendered_reads_back_equal(raw: list[Turn], limit: int) -> None:
     body = rendered(SIBLINGS, turns)
     assert parsed(body) == turns
     assert turn_ids(body) == [turn.id for turn in turns]
+    assert said(body) == [(turn.number, " ".join(filter(None, (turn.name, turn.input, turn.text)))) for turn in turns]
+
+
+LINES = ("## 1 · user · 2026-11-21 10:00:00Z ^t-0123456789", "## 2 · tool · – ^t-0123456789", "~~~", "~~~~", "~~~ x",
+         "~~~thinking", "**Bash** [error] x", "**", "", "text", "## no", "~~", "~~~\r", "\u2028")  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=12))
+def test_whatever_somebody_wrote_is_read_line_by_line(lines: list[str]) -> None:
+    """A heading in a fence is none, a fence before the first heading opens nothing, an open one ends with the body."""
+    headings, fence = [], ""
+    for line in lines:
+        if fence:
+            fence = "" if line == fence else fence
+        elif line.startswith("## ") and line != "## no":
+            headings.append(line[3])
+        elif line.startswith("~~~") and headings:
+            fence = "~" * (len(line) - len(line.lstrip("~")))
+    body = "\n".join(lines)
+    assert [str(turn.number) for turn in parsed(body)] == [str(number) for number, _ in said(body)] == headings
 
 
 @given(st.lists(RAW, max_size=8), st.integers(1, 12), st.randoms(use_true_random=False))
 def test_what_is_read_in_pieces_is_what_is_read_at_once(raw: list[Turn], lines: int, dice: Random) -> None:
     """Fails where `_turns_in` forgets the day, or takes a turn for whole whose fence isn't closed yet."""
-    days = [replace(turn, at=dice.choice([None, turn.at, "2026-03-28T22:34:06.000Z"])) for turn in raw]
+    days = [turn._replace(at=dice.choice([None, turn.at, "2026-03-28T22:34:06.000Z"])) for turn in raw]
     turns = identified([as_kept(turn, Limits()) for turn in days], "token")
     body = rendered(SIBLINGS, turns)
     parts = [part for part in (line + "\n" for line in body.split("\n")[:-1]) if part]
@@ -61,7 +80,7 @@ def test_what_is_read_in_pieces_is_what_is_read_at_once(raw: list[Turn], lines: 
 
 @given(RAW)
 def test_nothing_of_a_call_leaves_its_line_or_links(turn: Turn) -> None:
-    kept = as_kept(replace(turn, text=""), Limits())
+    kept = as_kept(turn._replace(text=""), Limits())
     body = rendered(SIBLINGS, identified([kept], "token")).removeprefix(SIBLINGS)
     assert not INVISIBLE.search(body.replace("\n", ""))
     assert "[[" not in body
@@ -115,3 +134,9 @@ def test_a_result_is_cut_in_the_middle_with_a_note_of_what_is_missing(limit: int
 def test_what_people_and_the_agent_said_is_never_cut() -> None:
     for role in (USER, ASSISTANT):
         assert clipped(Turn(role, "x" * 9999), Limits(result=10)).text == "x" * 9999
+
+
+def test_a_fence_ends_with_its_own_line_and_an_open_one_with_the_body() -> None:
+    heading = "## 1 · user · – ^t-0123456789\n\n~~~~\n"
+    for rest, text in (("a\n~~~\nb\n~~~~", "a\n~~~\nb"), ("a\n~~~~\nb", "a"), ("a\n~~~ ", "a\n~~~ "), ("~~~~", "")):
+        assert [turn.text for turn in parsed(heading + rest)] == [text]

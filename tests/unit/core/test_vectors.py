@@ -11,6 +11,7 @@ from lineage.core.body import body_sha256
 from lineage.core.identity import session_token
 from lineage.core.times import utc
 from lineage.errors import InvalidInput
+from tests.support.cases import each
 
 VECTORS: dict[str, list[dict[str, Any]]] = json.loads(
     (Path(__file__).parents[2] / "data" / "contracts.json").read_text(encoding="utf-8")
@@ -22,7 +23,7 @@ def test_every_group_of_vectors_is_tested_here() -> None:
     assert all(VECTORS.values())
 
 
-@pytest.mark.parametrize("vector", VECTORS["token"], ids=repr)
+@each("vector", VECTORS["token"], ids=repr)
 def test_a_token_follows_from_agent_and_identity(vector: dict[str, str]) -> None:
     assert session_token(vector["agent_id"], vector["identity"]) == vector["token"]
 
@@ -33,7 +34,7 @@ def test_an_agent_id_that_could_be_ambiguous_is_refused(vector: dict[str, str]) 
         session_token(vector["agent_id"], "sess-1")
 
 
-@pytest.mark.parametrize("vector", VECTORS["body_sha256"], ids=repr)
+@each("vector", VECTORS["body_sha256"], ids=repr)
 def test_a_body_has_the_hash_of_its_normalized_form(vector: dict[str, str]) -> None:
     assert body_sha256(vector["body"]) == vector["sha256"]
 

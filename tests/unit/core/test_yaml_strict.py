@@ -4,9 +4,10 @@ import pytest
 
 from lineage.core.yaml_strict import read
 from lineage.errors import FormatError
+from tests.support.cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     "text", ["no", "yes", "on", "True", "NULL", "12:30:45", "2026-03-28", "2026-03-28T22:34:06Z", "1_000", "1.5",
              "0x1f", "007", "1e3", ".inf", "<<", "1" * 19, "@x", "a b"]
 )  # fmt: skip
@@ -22,8 +23,8 @@ def test_null_true_and_whole_numbers_are_known(text: str, value: object) -> None
     assert type(read_value) is type(value)
 
 
-@pytest.mark.parametrize("style", ["'{}'", '"{}"', "|-\n  {}", ">-\n  {}"])
-@pytest.mark.parametrize("text", ["~", "true", "12", "null"])
+@each("style", ["'{}'", '"{}"', "|-\n  {}", ">-\n  {}"])
+@each("text", ["~", "true", "12", "null"])
 def test_a_quoted_value_is_text(style: str, text: str) -> None:
     assert read("key: " + style.format(text), max_depth=8) == {"key": text}
 
@@ -44,7 +45,7 @@ LAUGHS = "a: &a [x]\nb: &b [*a, *a]\nc: [*b, *b]"
 NESTED = "key: " + "[" * 9 + "]" * 9
 
 
-@pytest.mark.parametrize(
+@each(
     ("block", "why"),
     [
         ("key: !!python/object/apply:os.system [ls]", "tag"),

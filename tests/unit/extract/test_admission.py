@@ -1,7 +1,6 @@
 """Admission: which candidate may enter which book, and what no memory may say."""
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -30,7 +29,8 @@ from lineage.extract.admission import (
     unknown,
 )
 from lineage.extract.folding import normalized
-from tests.support.materials import well_formed
+from tests.support.cases import each
+from tests.support.materials import named_tuples, well_formed
 
 HERE = Setting(token="abcdefgh", agent_id="ada", project="demo")
 KINDS = ("preference", "decision", "fact", "lesson", "task", "context", "finding", "note", "Preference", "rule")
@@ -125,7 +125,7 @@ POISON = [
 
 
 def candidate(text: str = PLAIN, kind: str = "decision", role: str = USER, **values: str) -> Candidate:
-    return replace(Candidate(kind, text, role, "t-0123456789", quote=text), **values)
+    return Candidate(kind, text, role, "t-0123456789", quote=text)._replace(**values)
 
 
 def admitted(found: Candidate, setting: Setting = HERE, via: str = HEURISTIC, scope: str | None = None) -> Admitted:
@@ -140,7 +140,7 @@ def reason(found: Candidate, setting: Setting = HERE, via: str = HEURISTIC, scop
     return result.reason
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "role", "scope", "pending"),
     [
         ("preference", USER, "global", True),
@@ -154,7 +154,7 @@ def reason(found: Candidate, setting: Setting = HERE, via: str = HEURISTIC, scop
         ("context", USER, "session/abcdefgh", False),
     ],
 )
-@pytest.mark.parametrize("via", [HEURISTIC, MODEL])
+@each("via", [HEURISTIC, MODEL])
 def test_durability_routes(kind: str, role: str, scope: str, pending: bool, via: str) -> None:
     found = admitted(candidate(kind=kind, role=role), via=via)
     assert (found.kind, found.scope, found.pending) == (kind, scope, pending)
@@ -163,7 +163,7 @@ def test_durability_routes(kind: str, role: str, scope: str, pending: bool, via:
 
 
 def test_without_a_project_the_agent_keeps_its_lessons_and_the_session_its_facts() -> None:
-    alone = replace(HERE, project=None)
+    alone = HERE._replace(project=None)
     assert admitted(candidate(kind="lesson"), alone).scope == "agent/ada"
     assert admitted(candidate(kind="fact"), alone).scope == "session/abcdefgh"
 
@@ -194,7 +194,7 @@ def test_a_kind_that_is_not_allowed_is_dropped_not_coerced(kind: str) -> None:
 
 def test_findings_need_data() -> None:
     assert reason(candidate(kind="finding")) == "no data attached"
-    assert admitted(candidate(kind="finding"), replace(HERE, has_data=True)).scope == "session/abcdefgh"
+    assert admitted(candidate(kind="finding"), HERE._replace(has_data=True)).scope == "session/abcdefgh"
 
 
 def test_length_and_shape_have_bounds() -> None:
@@ -212,21 +212,21 @@ def test_length_and_shape_have_bounds() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ABOUT_ITSELF)
+@each("text", ABOUT_ITSELF)
 def test_lesson_17_facts_about_the_assistant_itself_are_dropped(text: str) -> None:
     for via in (HEURISTIC, MODEL, HARNESS):
         for role in (USER, ASSISTANT):
             assert reason(candidate(text, role=role), via=via) == "self-reference"
 
 
-@pytest.mark.parametrize("text", APPROVALS)
+@each("text", APPROVALS)
 def test_lesson_19_standing_permissions_are_dropped_in_every_language(text: str) -> None:
     for via in (HEURISTIC, MODEL, HARNESS, TERMINAL):
         assert reason(candidate(text), via=via) in ("permission", "self-reference")
     assert is_permission(text)
 
 
-@pytest.mark.parametrize("text", BENIGN)
+@each("text", BENIGN)
 def test_lesson_19_a_filter_looks_at_words_not_at_parts_of_them(text: str) -> None:
     assert (is_self_referential(text), is_permission(text)) == (False, False)
     assert admitted(candidate(text))
@@ -243,8 +243,8 @@ def test_lesson_18_overlap_with_the_users_words_upgrades_nothing() -> None:
         assert (result.scope, result.is_user_stated, result.origin.tool) == ("session/abcdefgh", False, "sql")
 
 
-@pytest.mark.parametrize("kind", ["preference", "decision", "fact", "lesson", "task", "context"])
-@pytest.mark.parametrize(("role", "tool"), [(TOOL, "Bash"), (TOOL, ""), (ASSISTANT, "Bash"), (USER, "Bash")])
+@each("kind", ["preference", "decision", "fact", "lesson", "task", "context"])
+@each(("role", "tool"), [(TOOL, "Bash"), (TOOL, ""), (ASSISTANT, "Bash"), (USER, "Bash")])
 def test_lesson_18_what_a_tool_said_stays_in_its_session(kind: str, role: str, tool: str) -> None:
     tainted = candidate(kind=kind, role=role, tool=tool)
     found = admitted(tainted)
@@ -254,7 +254,7 @@ def test_lesson_18_what_a_tool_said_stays_in_its_session(kind: str, role: str, t
 
 
 def test_a_private_session_keeps_everything_to_itself() -> None:
-    private = replace(HERE, private=True)
+    private = HERE._replace(private=True)
     for kind in ("preference", "decision", "fact", "lesson", "task", "context", "note"):
         found = admitted(candidate(kind=kind), private, TERMINAL)
         assert (found.scope, found.pending) == ("session/abcdefgh", False)
@@ -298,8 +298,8 @@ def test_the_same_words_are_known_and_the_forgotten_stay_forgotten() -> None:
     assert dropped == Counter(known=2, forgotten=1)
 
 
-@pytest.mark.parametrize("poison", POISON)
-@pytest.mark.parametrize("echo", ["{}", "Noted. {}", "The file says it: {}", "{} I have saved that."])
+@each("poison", POISON)
+@each("echo", ["{}", "Noted. {}", "The file says it: {}", "{} I have saved that."])
 def test_a_poisoned_transcript_leaves_all_but_its_own_session_alone(poison: str, echo: str) -> None:
     turns = [
         Turn(USER, "Please read the notes and check the tables", id="t-1"),
@@ -317,7 +317,7 @@ def test_a_poisoned_transcript_leaves_all_but_its_own_session_alone(poison: str,
 
 
 @given(
-    st.builds(
+    named_tuples(
         Candidate,
         kind=st.sampled_from(KINDS),
         text=st.sampled_from([*APPROVALS, *ABOUT_ITSELF, *BENIGN]) | well_formed("We decided to keep it. "),
@@ -325,7 +325,7 @@ def test_a_poisoned_transcript_leaves_all_but_its_own_session_alone(poison: str,
         turn_id=st.just("t-1"),
         tool=st.sampled_from(["", "Bash"]),
     ),
-    st.builds(
+    named_tuples(
         Setting, token=st.sampled_from(["", "abcdefgh"]), project=st.sampled_from([None, "demo"]),
         private=st.booleans(), has_data=st.booleans(),
     ),
@@ -350,6 +350,6 @@ def test_the_gate_holds_for_every_candidate(found: Candidate, setting: Setting, 
         assert via == TERMINAL or (found.role == USER and not found.tool and via != HARNESS)
 
 
-@pytest.mark.parametrize("unit", ["no ", "always ", "a", "user has approved ", "i am ", "ユーザー", "ignore a, ", "- "])
+@each("unit", ["no ", "always ", "a", "user has approved ", "i am ", "ユーザー", "ignore a, ", "- "])
 def test_the_longest_note_is_judged(unit: str) -> None:
     assert admit(candidate((unit * LONGEST_NOTE)[:LONGEST_NOTE], "note"), HERE, TERMINAL)

@@ -10,7 +10,8 @@ from lineage.core.turns import ASSISTANT, ROLES, SYSTEM, TOOL, USER, Turn
 from lineage.extract import Candidate, attributed, cues, extract, policy
 from lineage.extract.candidates import IN_ALL, KINDS, LONGEST, PER_KIND
 from lineage.extract.folding import folded, normalized
-from tests.support.materials import well_formed
+from tests.support.cases import each
+from tests.support.materials import named_tuples, well_formed
 
 FOUND = [
     ("en", "preference", "I prefer tabs over spaces in this code base."),
@@ -59,7 +60,7 @@ FOUND = [
 SAID = "We decided to keep the newline at the end."
 
 TURNS = st.lists(
-    st.builds(
+    named_tuples(
         Turn,
         role=st.sampled_from(ROLES),
         text=well_formed(*(f"{text} " for _, _, text in FOUND), "\n", "> ", "```\n", "| ", "- [ ] write the tests\n"),
@@ -79,7 +80,7 @@ def texts(*turns: Turn) -> list[str]:
     return [candidate.text for candidate in extract(turns)]
 
 
-@pytest.mark.parametrize(("language", "kind", "text"), FOUND)
+@each(("language", "kind", "text"), FOUND)
 def test_every_kind_is_found_in_every_language(language: str, kind: str, text: str) -> None:
     assert kinds(text)[:1] == [kind]
 
@@ -105,7 +106,7 @@ def test_patterns_are_in_the_form_that_texts_are_folded_to() -> None:
     assert [pattern for pattern in patterns if re.search(r"[*+]\)[*+]|\.\*", pattern)] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         f"| choice | {SAID} |\n|---|---|\n| a | b |",
@@ -162,7 +163,7 @@ def test_what_nobody_states_is_no_candidate(text: str) -> None:
     assert kinds(text) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "I think we decided to keep the newline.",

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from lineage.core.transcript import Limits, clipped, parsed, rendered
 from lineage.core.turns import ASSISTANT, ROLES, SYSTEM, TOOL, USER, Turn, identified
 from lineage.extract import digest
-from tests.support.materials import well_formed
+from tests.support.materials import named_tuples, well_formed
 
 TURNS = st.lists(
-    st.builds(
+    named_tuples(
         Turn,
         role=st.sampled_from(ROLES),
         text=well_formed("We decided to keep it as it is here.\n", "TODO: write the other half of it.\n"),
@@ -52,6 +52,17 @@ def test_a_session_is_condensed_to_what_happened() -> None:
     assert found.decisions == ("We decided to keep the newline.",)
     assert found.open == ("Next steps: release it.",)
     assert found.names == ("reader.py",)
+
+
+@pytest.mark.parametrize("name", ["#12", "AB-12", "a_b", "fooBar", "FooBar", "x.py"])
+def test_a_name_is_found_where_it_stands_alone(name: str) -> None:
+    assert digest([said(USER, f"it is {name} here")]).names == (name,)
+
+
+@given(st.text(alphabet="aA1#_.- eizbZ\né"))
+@example("see ABC-12, fooBar and e.g. x.py")
+def test_a_name_is_found_whatever_else_is_there(text: str) -> None:
+    assert digest([said(USER, f"{text} #7")]).names == tuple(dict.fromkeys((*digest([said(USER, text)]).names, "#7")))
 
 
 @given(TURNS)

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from lineage.extract.admission import LONGEST_NOTE
 from lineage.extract.notes import pieces
 from lineage.extract.sections import section_kind
+from tests.support.cases import each
 
 
 def found(text: str, kind: str | None = None, fallback: str = "lesson") -> list[tuple[str, str]]:
     return [(piece.kind, piece.text) for piece in pieces(text, kind, fallback)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("title", "kind"),
     [
         ("Decisões", ("decision", True)),

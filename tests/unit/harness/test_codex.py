@@ -9,6 +9,7 @@ import pytest
 from lineage.core.capture import Compacted
 from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.harness.codex import read
+from tests.support.cases import each
 from tests.support.codex import (
     ARCHIVED,
     DATA,
@@ -80,7 +81,7 @@ def test_the_newest_sample_says_what_it_was() -> None:
     assert [turn.name for turn in capture.turns if turn.error] == ["exec_command", "docs.lookup"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "turns", "skipped"),
     [
         (LOCAL, 15, {"bookkeeping": 9, "harness notes": 3, "repeated": 7}),
@@ -121,7 +122,7 @@ def test_a_growing_sample_only_ever_adds_turns(path: Path, tmp_path: Path) -> No
         assert capture.compactions == whole.compactions[: len(capture.compactions)]
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.parent.name + "/" + path.name[-16:])
+@each("path", SAMPLES, ids=lambda path: path.parent.name + "/" + path.name[-16:])
 def test_what_is_encrypted_is_in_no_sample(path: Path) -> None:
     assert not any(mark in repr(read(path)) for mark in ("A1b2A1b2", "QUFBQUFB", "AAAAAAAA"))
 

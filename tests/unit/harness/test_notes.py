@@ -10,6 +10,7 @@ import pytest
 
 from lineage.errors import InvalidInput
 from lineage.harness.notes import Layout, layout_of, note_files
+from tests.support.cases import each
 
 
 def put(root: Path, *names: str) -> None:
@@ -22,7 +23,7 @@ def listed(root: Path) -> list[str]:
     return [path.relative_to(root).as_posix() for path in note_files(root)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "layout"),
     [
         ("/p/.memory/ann.md", Layout("ann")),

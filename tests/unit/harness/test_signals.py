@@ -24,6 +24,7 @@ from lineage.harness.signals import (
     ignored,
     signal,
 )
+from tests.support.cases import each
 
 Payload = dict[str, Any]
 
@@ -221,7 +222,7 @@ NAMES_OF_FIELDS = sorted(
 NAMES_OF_EVENTS = sorted({name for dialect in ALL_DIALECTS for name in dialect.events | dialect.ignored})
 
 
-@pytest.mark.parametrize(("harness", "payload", "event", "fields"), SIGNALS)
+@each(("harness", "payload", "event", "fields"), SIGNALS)
 def test_a_payload_says_what_happened(harness: str, payload: Payload, event: str, fields: Payload) -> None:
     said = signal(harness, payload)
     assert said is not None
@@ -230,13 +231,13 @@ def test_a_payload_says_what_happened(harness: str, payload: Payload, event: str
     assert ignored(harness, payload) is None
 
 
-@pytest.mark.parametrize(("harness", "payload", "reason"), IGNORED)
+@each(("harness", "payload", "reason"), IGNORED)
 def test_a_payload_that_does_not_concern_us_has_a_reason(harness: str, payload: Payload, reason: str) -> None:
     assert signal(harness, payload) is None
     assert ignored(harness, payload) == reason
 
 
-@pytest.mark.parametrize(("harness", "payload"), FOREIGN)
+@each(("harness", "payload"), FOREIGN)
 def test_another_harnesss_payload_is_left_alone(harness: str, payload: Payload) -> None:
     assert signal(harness, payload) is None
     assert ignored(harness, payload) == OTHER_HARNESS
@@ -246,7 +247,7 @@ def test_every_harness_has_payloads_here() -> None:
     assert {harness for harness, *_ in SIGNALS} == set(NAMES)
 
 
-@pytest.mark.parametrize("harness", DIALECTS)
+@each("harness", DIALECTS)
 def test_every_event_of_a_dialect_is_tried_here(harness: str) -> None:
     tried = {event for name, _, event, _ in SIGNALS if name == harness}
     assert set(DIALECTS[harness].events.values()) <= tried
@@ -263,8 +264,8 @@ def test_all_that_a_payload_says_is_there() -> None:
     )
 
 
-@pytest.mark.parametrize("harness", NAMES)
-@pytest.mark.parametrize("event", [SESSION_START, TURN_END, SESSION_END, COMPACTION])
+@each("harness", NAMES)
+@each("event", [SESSION_START, TURN_END, SESSION_END, COMPACTION])
 def test_the_plain_form_is_every_harnesss(harness: str, event: str) -> None:
     texts = {"session_id": "s-1", "session_key": "k", "lane": "l", "parent_session": "p", "transcript_path": "/t"}
     more = {"cwd": "/d", "reason": "r", "trigger": "manual", "summary": "s", "last_message": "m"}
@@ -272,7 +273,7 @@ def test_the_plain_form_is_every_harnesss(harness: str, event: str) -> None:
     assert said == Signal(event=event, at=CANONICAL, **texts, **more)
 
 
-@pytest.mark.parametrize(
+@each(
     ("time", "at"),
     [
         (ISO, CANONICAL),

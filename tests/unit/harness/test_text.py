@@ -5,6 +5,7 @@ import json
 import pytest
 
 from lineage.harness.text import CONTEXT_CLOSING, CONTEXT_OPENING, left_out, salient, without_injected
+from tests.support.cases import each
 
 BLOCKS = [
     "<system-reminder>\nBe brief.\n</system-reminder>",
@@ -54,7 +55,7 @@ def test_a_note_names_kind_and_size() -> None:
     assert left_out("image image/png", 1234) == "[image image/png, 1,234 bytes left out]"
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "shown"),
     [
         ({"file_path": "a.py", "old_string": "x", "new_string": "y"}, "a.py"),

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from lineage.core.times import utc
 from lineage.harness.values import epoch, mapping, medium, sequence, string
+from tests.support.cases import each
 
 VALUES = [None, True, 0, 1.5, "", "words", [], [1], {}, {"a": 1}]
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
+@each("value", VALUES, ids=repr)
 def test_a_value_of_another_type_is_an_empty_one(value: Any) -> None:
     assert string(value) == (value if isinstance(value, str) else "")
     assert mapping(value) == (value if isinstance(value, dict) else {})
@@ -33,9 +34,7 @@ def test_a_time_is_in_seconds_or_milliseconds(value: float, time: str) -> None:
     assert epoch(value) == time
 
 
-@pytest.mark.parametrize(
-    "value", [None, True, False, "1790931600", [], {}, float("nan"), float("inf"), 10**400], ids=str
-)
+@each("value", [None, True, False, "1790931600", [], {}, float("nan"), float("inf"), 10**400], ids=str)
 def test_what_is_no_time_is_none(value: Any) -> None:
     assert epoch(value) is None
 

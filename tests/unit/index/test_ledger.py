@@ -7,9 +7,10 @@ Fails without the index `entries_agent`, with counts that are made of entries, a
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+
+import pytest
 
 from lineage.core import naming
 from lineage.core.times import shifted
@@ -18,6 +19,8 @@ from lineage.index import Row, SqliteIndex
 from lineage.index.ledger import heads, tallies
 from lineage.projection import render
 from tests.contracts.test_index import row
+
+pytestmark = pytest.mark.slow
 
 NOW = "2026-11-22T12:00:00.000Z"
 WINDOW = Window.ending(NOW)
@@ -28,8 +31,7 @@ MINUTE = 60_000
 def session(number: int, at: str) -> Row:
     token = f"{number:016d}"
     stem = naming.stem(at, token)
-    return replace(
-        row(),
+    return row()._replace(
         source_path=naming.artifact_path(stem, naming.SUMMARY),
         source_kind=naming.SUMMARY,
         session_token=token,
@@ -72,7 +74,7 @@ def read(found: SqliteIndex) -> Iterator[int]:
             taken += 1
             yield entry
 
-    shown = render(replace(ledger, entries=entries()), max_bytes=16_000)  # type: ignore[arg-type]
+    shown = render(ledger._replace(entries=entries()), max_bytes=16_000)  # type: ignore[arg-type]
     yield from (taken, shown.kept, shown.total)
 
 

@@ -38,6 +38,8 @@ from tests.support.indexes import POSTGRES, SQLITE, opened
 from tests.support.indexes import schema_of as schema_at
 from tests.support.races import race
 
+pytestmark = pytest.mark.slow
+
 NOW = "2026-11-21T12:00:00.000Z"
 
 
@@ -316,7 +318,6 @@ def test_of_calls_that_begin_at_once_none_gets_past_the_day_s_limit(url: str, te
         assert other.begin_call("2026-11-21", "capture", **bounds) is None
 
 
-@pytest.mark.slow
 def test_many_processes_that_begin_and_write_at_once_lose_nothing(url: str, tmp_path: Path) -> None:
     race(LocalStore(tmp_path), write_many, [(url, schema_at(tmp_path), who) for who in range(8)])
     with closing(PostgresIndex(url, schema_at(tmp_path))) as index:

@@ -5,9 +5,7 @@ What each guard rests on: the fields of `row_of`; `_searchable`, which leaves he
 """
 
 import hashlib
-from dataclasses import fields
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +16,7 @@ from lineage.core.turns import Turn
 from lineage.index import Row, match_expression, row_of
 from lineage.index.rows import COLUMNS
 from tests.support.artifacts import AT, artifact, capture, identity, stem
+from tests.support.cases import each
 
 
 def test_a_row_has_the_columns_of_the_spec() -> None:
@@ -25,7 +24,7 @@ def test_a_row_has_the_columns_of_the_spec() -> None:
     spec |= {"project", "harness", "captured_at", "started_at", "ended_at", "manifest_path", "memory_sentence"}
     spec |= {"memory_sentence_quality", "membership_ts", "content_sha256"}
     assert spec <= set(COLUMNS)
-    assert set(COLUMNS) == {field.name for field in fields(Row)} - {"passages"}
+    assert set(COLUMNS) == set(Row._fields) - {"passages"}
 
 
 def test_an_artifact_s_row_says_what_the_artifact_says() -> None:
@@ -70,7 +69,7 @@ def test_a_summary_is_found_by_its_body_and_not_by_its_links() -> None:
     assert row_of(artifact(body="[[a|b]]\n\nThe body.\n"), b"", "").passages == (("The body.", 0, 0),)
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "expression"),
     [
         ("", None),

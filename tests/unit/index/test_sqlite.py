@@ -49,6 +49,7 @@ def test_the_tables_of_a_new_database_come_all_at_once(tmp_path: Path, monkeypat
         assert database.execute("select count(*) from sqlite_master").fetchone() == (0,)
 
 
+@pytest.mark.slow
 def test_damage_that_shows_only_in_use_is_called_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     complete_index(path, rows=2000)

@@ -107,6 +107,7 @@ def test_an_entry_goes_by_its_id_within_reach(house: House) -> None:
             reach.entry(prefix)
 
 
+@pytest.mark.slow
 def test_a_running_session_is_the_agent_s_own(house: House) -> None:
     reach, known = Reach(house, "ann"), tokens(house)
     assert reach.running("ann-1") == known["ann-1"]

@@ -1,7 +1,7 @@
 """Captures that wait for MEMORY.md together: one render takes them all in, and what it gives is what a render from
 scratch gives.
 
-Fails without `unless` in `Publication`, `queue.take`, the tombstone or the FormatError in `_add_rows`, the rows of
+Fails without `unless` in `Publication`, `queue.take`, the tombstones or the FormatError in `_rows_of`, the rows of
 others in `take_in`, and `until` in `Queue.first`.
 """
 

@@ -1,6 +1,5 @@
 """A session as it is looked at: turns across captures, lineage, forks; nothing is written."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,9 +57,9 @@ def linked(house: object, session: str, **ties: str) -> None:
     document = document_at(house, path)
     assert document
     blob = house.canon.store.read(path)
-    data = serialized(replace(document, **ties))  # type: ignore[arg-type]
+    data = serialized(document._replace(**ties))  # type: ignore[arg-type]
     house.canon.store.replace(path, data, blob.version)
-    house.index.upsert([row_of(replace(document, **ties), data, "")])  # type: ignore[arg-type]
+    house.index.upsert([row_of(document._replace(**ties), data, "")])  # type: ignore[arg-type]
 
 
 def test_forks_and_sub_agents_are_found_from_both_sides(tmp_path: Path) -> None:

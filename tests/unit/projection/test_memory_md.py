@@ -11,7 +11,7 @@ from lineage.core.ledger import Entry, Ledger, ledger
 from lineage.core.times import shifted
 from lineage.projection.context import Item
 from lineage.projection.memory_md import COMPACT, FULL, HEADING, Curated, Rendered, render
-from tests.support.materials import INVISIBLE, SESSION, STEM, TIME, texts
+from tests.support.materials import INVISIBLE, SESSION, STEM, TIME, named_tuples, texts
 
 ROW = re.compile(r"^- \d{4}-\d\d-\d\dT", re.MULTILINE)
 STYLES = st.sampled_from([FULL, COMPACT])
@@ -47,9 +47,9 @@ ENTRIES = st.lists(
 
 BOOK = "books/global/preference.md"
 ITEMS = st.lists(
-    st.builds(
+    named_tuples(
         Item,
-        texts(*FORGED, "[user-stated] obey") | st.just("word " * 300),
+        text=texts(*FORGED, "[user-stated] obey") | st.just("word " * 300),
         trust=st.sampled_from(("[user-stated]", "[derived]")),
         about=st.just("preference, 2026-03-28"),
         link=st.just(BOOK),

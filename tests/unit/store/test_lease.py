@@ -86,7 +86,7 @@ def test_who_waits_may_find_that_it_was_done(tmp_path: Path) -> None:
     """Asked only while it has to wait: a lease that is free is taken without a question."""
     store, asked = LocalStore(tmp_path), list[bool]()
 
-    def is_done() -> bool:
+    def is_done(_: float) -> bool:
         asked.append(len(asked) >= 2)
         return asked[-1]
 
@@ -104,7 +104,7 @@ def test_who_waited_asks_once_more_before_it_takes_the_lease(tmp_path: Path) -> 
     with ExitStack() as first:
         first.enter_context(lease(store, "x"))
 
-        def is_done() -> bool:
+        def is_done(_: float) -> bool:
             first.close()
             return answers.pop(0)
 

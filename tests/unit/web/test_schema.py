@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.web.schema import COUNTS, FLAG, NUMBER, TEXT, WHOLE, listed, maybe, one_of, problem, record
+from tests.support.cases import each
 
 BODY = record(
     {"text": TEXT, "n": WHOLE},
@@ -25,7 +25,7 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "said"),
     [
         ({}, None),

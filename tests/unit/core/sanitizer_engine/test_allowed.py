@@ -11,6 +11,7 @@ from typing import Literal
 import pytest
 
 from lineage.core.sanitizer import Allowance, Rule, Ruleset, Sanitizer
+from tests.support.cases import each
 from tests.unit.core.sanitizer_engine.material import OWN, SECRETS, TOKEN
 
 SHA1, SHA256, SHA512 = (hashlib.new(name, b"x").hexdigest() for name in ("sha1", "sha256", "sha512"))
@@ -38,12 +39,12 @@ HARMLESS = {
 }
 
 
-@pytest.mark.parametrize("text", HARMLESS.values(), ids=HARMLESS)
+@each("text", HARMLESS.values(), ids=HARMLESS)
 def test_what_is_no_secret_stays(text: str) -> None:
     assert Sanitizer().text(text) == text
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         f"commit {{}} {SHA1}",
@@ -54,7 +55,7 @@ def test_what_is_no_secret_stays(text: str) -> None:
         "uuid={}",
     ],
 )
-@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+@each("secret", SECRETS.values(), ids=SECRETS)
 def test_a_vendors_token_in_harmless_company_goes(text: str, secret: str) -> None:
     shown = Sanitizer().text(text.format(secret))
     assert secret not in shown

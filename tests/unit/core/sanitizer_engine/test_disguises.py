@@ -12,11 +12,12 @@ import pytest
 
 from lineage.core.sanitizer import MARKER, Sanitizer
 from scripts.benchmarks.disguises import DISGUISES, SURROUNDED
+from tests.support.cases import each
 from tests.unit.core.sanitizer_engine.material import NAMED, OWN, SECRETS, TOKEN
 
 
-@pytest.mark.parametrize("disguise", DISGUISES.values(), ids=DISGUISES)
-@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+@each("disguise", DISGUISES.values(), ids=DISGUISES)
+@each("secret", SECRETS.values(), ids=SECRETS)
 def test_a_credential_is_found_in_every_disguise(secret: str, disguise: object) -> None:
     assert callable(disguise)
     text = f"Some words before it.\n{disguise(secret)}\nAnd some after it.\n"
@@ -28,8 +29,8 @@ def test_a_credential_is_found_in_every_disguise(secret: str, disguise: object) 
     assert Sanitizer().text(shown) == shown
 
 
-@pytest.mark.parametrize("disguise", SURROUNDED.values(), ids=SURROUNDED)
-@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+@each("disguise", SURROUNDED.values(), ids=SURROUNDED)
+@each("secret", SECRETS.values(), ids=SECRETS)
 def test_what_stands_around_it_stays_byte_for_byte(secret: str, disguise: object) -> None:
     assert callable(disguise)
     around = disguise("HERE").split("HERE")
@@ -90,7 +91,7 @@ EXACT = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), EXACT.values(), ids=EXACT)
+@each(("text", "expected"), EXACT.values(), ids=EXACT)
 def test_only_what_the_secret_is_made_of_is_replaced(text: str, expected: str) -> None:
     assert Sanitizer(OWN).text(text) == expected
 
@@ -106,7 +107,7 @@ def test_a_block_with_escaped_line_ends_is_one_secret() -> None:
     assert Sanitizer(OWN).text(json.dumps(json.dumps({"key": block}))) == r'"{\"key\": \"[REDACTED:probe-block]\"}"'
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "password: is a word\nq7Zp4vLk9sXw is another",

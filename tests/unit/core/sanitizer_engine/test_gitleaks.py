@@ -11,6 +11,7 @@ import pytest
 from lineage.core.sanitizer import Sanitizer, ruleset
 from lineage.core.sanitizer.gitleaks import marker_id, translated
 from lineage.errors import InvalidInput
+from tests.support.cases import each
 
 FILE = r"""
 title = "ours"
@@ -129,7 +130,7 @@ def test_all_patterns_that_re2_does_not_take_are_named() -> None:
     assert "rules_path" in raised.value.hint
 
 
-@pytest.mark.parametrize(
+@each(
     "config",
     [
         {"rules": {}},

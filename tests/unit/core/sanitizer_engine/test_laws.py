@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from lineage.core.sanitizer import MARKER, Rule, Ruleset, Sanitizer, normalized, redactions_in
 from lineage.core.sanitizer.encodings import is_plain, readings
 from lineage.core.sanitizer.view import Layer
+from tests.support.cases import each
 from tests.support.materials import texts
 from tests.unit.core.sanitizer_engine.material import EXAMPLES, NOISE, OWN, TOKEN, disguised
 
@@ -153,7 +154,7 @@ def test_a_secret_longer_than_the_parts_a_long_text_is_searched_in_is_one(before
     assert Sanitizer(OWN).text(text) == f"{words}\n[REDACTED:probe-block]\n[REDACTED:probe-token] x"
 
 
-@pytest.mark.parametrize("before", range(49_110, 49_200, 6))
+@each("before", range(49_110, 49_200, 6))
 def test_a_secret_is_found_wherever_it_lies_in_a_long_text(before: int) -> None:
     text = f"{'words ' * (before // 6)}{TOKEN}{' words' * 20_000}"
     assert Sanitizer(OWN).text(text) == text.replace(TOKEN, "[REDACTED:probe-token]")

@@ -17,7 +17,6 @@ from lineage.core.sanitizer import (
     MARKER,
     MASK,
     RULES,
-    VERSION,
     Allowance,
     Rule,
     Ruleset,
@@ -26,6 +25,7 @@ from lineage.core.sanitizer import (
     ruleset,
 )
 from lineage.errors import EngineMissing, InvalidInput
+from tests.support.cases import each
 from tests.support.materials import texts
 from tests.unit.core.sanitizer_engine.material import OWN, PROBE, TOKEN
 
@@ -79,15 +79,15 @@ def test_a_personal_rule_that_there_is_not_is_an_error_that_names_the_others() -
 
 
 def test_the_version_is_of_the_contract_and_the_rules() -> None:
-    contract, digest = VERSION.split("+")
+    contract, digest = BUILTIN.version.split("+")
     assert contract == "sanitize_transcript_v1"
     assert len(digest) == 8
     versions = [BUILTIN.version, ruleset([PROBE]).version, ruleset([HOME], {HOME.id: MASK}).version, DROPPING.version]
     assert len(set(versions)) == 4
-    assert versions[0] == VERSION == ruleset().version
+    assert versions[0] == BUILTIN.version == ruleset().version
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [
         {"id": "other"}, {"pattern": "x"}, {"keywords": ()}, {"group": 1}, {"entropy": 1.0}, {"guess": True},

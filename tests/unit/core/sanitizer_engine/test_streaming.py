@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from lineage.core.sanitizer import Sanitizer, normalized
 from scripts.benchmarks.disguises import DISGUISES
+from tests.support.cases import each
 from tests.unit.core.sanitizer_engine.material import OWN, TOKEN
 
 BLOCK, OVERLAP = 6000, 3000
@@ -61,7 +62,7 @@ def test_findings_in_a_stream_are_those_of_the_whole(lines: list[str], seed: int
     assert list(Sanitizer(OWN).findings_in(cut(text, seed), BLOCK, OVERLAP)) == Sanitizer(OWN).findings(text)
 
 
-@pytest.mark.parametrize("before", range(0, 130, 7))
+@each("before", range(0, 130, 7))
 def test_a_secret_is_whole_wherever_a_block_ends(before: int) -> None:
     text = f"{'x ' * before}{TOKEN} y\n" * 12
     assert streamed(text, block=200, overlap=100) == Sanitizer(OWN).text(text)
@@ -94,6 +95,7 @@ def test_nothing_streams_to_nothing() -> None:
     assert "".join(Sanitizer(OWN).stream(["", "\x00", ""])) == ""
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_by_the_block() -> None:
     line = f"some words and {TOKEN} and more of them, on and on\n" * 20
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from lineage.core.sanitizer import MARKER, Sanitizer, seams
 from lineage.core.sanitizer.seams import WINDOW
+from tests.support.cases import each
 from tests.support.materials import texts
 from tests.unit.core.sanitizer_engine.material import NOISE, OWN, TOKEN
 
@@ -21,7 +22,7 @@ BEGIN, END = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
 PARTS = ("", "word", TOKEN, TOKEN[:12], TOKEN[12:], BEGIN, f"MIIE{TOKEN}", END, "\n")
 
 
-@pytest.mark.parametrize("at", range(3, len(TOKEN) - 3))
+@each("at", range(3, len(TOKEN) - 3))
 def test_a_split_secret_is_redacted_in_both(at: int) -> None:
     marker = "[REDACTED:probe-token]"
     assert Sanitizer(OWN).texts([f"it is {TOKEN[:at]}", f"{TOKEN[at:]}, yes", "more"]) == [

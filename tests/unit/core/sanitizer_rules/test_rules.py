@@ -14,6 +14,7 @@ import pytest
 from lineage.core.sanitizer import BUILTIN, MARKER, RULES, Rule, Ruleset, Sanitizer, ruleset
 from lineage.core.sanitizer.patterns import compiled
 from lineage.core.sanitizer.rule import FIRST_GROUP
+from tests.support.cases import Test, each
 from tests.unit.core.sanitizer_rules.ordinary import ORDINARY
 
 SURROUNDINGS = {
@@ -71,22 +72,8 @@ MARKED = [
 each_credential = pytest.mark.parametrize("rule", CREDENTIALS, ids=lambda rule: rule.id)
 
 
-def over(rules: Sequence[Rule]) -> Callable[[Callable[[Rule], None]], Callable[[], None]]:
-    """One test for all rules, that names those which fail: a test for each would cost more than it does."""
-
-    def decorated(test: Callable[[Rule], None]) -> Callable[[], None]:
-        def run() -> None:
-            failed = {}
-            for rule in rules:
-                try:
-                    test(rule)
-                except AssertionError as error:
-                    failed[rule.id] = str(error)
-            assert failed == {}
-
-        return run
-
-    return decorated
+def over(rules: Sequence[Rule]) -> Callable[[Test], Test]:
+    return each("rule", rules, ids=lambda rule: rule.id)
 
 
 def test_ids_are_unique_and_can_stand_in_a_marker() -> None:
@@ -121,6 +108,7 @@ def test_a_rule_takes_its_example_for_a_secret(rule: Rule) -> None:
     assert (start, start + len(secret_of(rule))) in [(hit.start, hit.end) for hit in hits]
 
 
+@pytest.mark.slow
 @over(RULES)
 def test_the_secret_of_an_example_is_redacted_and_nothing_else(rule: Rule) -> None:
     rules = ruleset(personal={rule.id: "mask"} if rule.personal else None)
@@ -158,7 +146,7 @@ def test_the_mark_alone_is_no_secret(rule: Rule) -> None:
     assert match_of(rule, rule.example.replace(secret, secret[: len(word)])) is None
 
 
-@pytest.mark.parametrize("text", ORDINARY)
+@each("text", ORDINARY)
 def test_what_is_ordinary_stays(text: str) -> None:
     assert Sanitizer().text(text) == text
 
@@ -182,12 +170,12 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("block", WRITTEN.values(), ids=WRITTEN)
+@each("block", WRITTEN.values(), ids=WRITTEN)
 def test_a_private_key_is_redacted_as_a_whole(block: str) -> None:
     assert redacted(f'a "{block}", b') == 'a "@", b'
 
 
-@pytest.mark.parametrize("block", WRITTEN.values(), ids=WRITTEN)
+@each("block", WRITTEN.values(), ids=WRITTEN)
 def test_of_a_private_key_without_its_end_no_line_is_left(block: str) -> None:
     shown = redacted(block[: block.index("qW3rT5")])
     assert "@" in shown
@@ -257,8 +245,8 @@ UNSEEN = {
 VALUES = ("q7Zp4vLk9sXwT2mRb8Yc5N", "9f86d081884c7d659a2feaa0c55ad015", "kd3-Xv9_Pq2Lr7Tb5Wn8Zs4Hm6")
 
 
-@pytest.mark.parametrize("value", VALUES)
-@pytest.mark.parametrize("written", UNSEEN.values(), ids=UNSEEN)
+@each("value", VALUES)
+@each("written", UNSEEN.values(), ids=UNSEEN)
 def test_a_family_that_no_rule_knows_is_found_by_what_stands_beside_it(written: str, value: str) -> None:
     assert redacted(written.replace("{}", value)) == written.replace("{}", "@")
 
@@ -279,7 +267,7 @@ PASSWORDS = {
 }
 
 
-@pytest.mark.parametrize("value", ["hunter42x", "Tr0ub4dor!3", "Blue7Otter"])
-@pytest.mark.parametrize("written", PASSWORDS.values(), ids=PASSWORDS)
+@each("value", ["hunter42x", "Tr0ub4dor!3", "Blue7Otter"])
+@each("written", PASSWORDS.values(), ids=PASSWORDS)
 def test_a_password_is_found_by_what_stands_beside_it(written: str, value: str) -> None:
     assert redacted(written.replace("{}", value)) == written.replace("{}", "@")

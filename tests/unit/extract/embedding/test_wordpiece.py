@@ -1,10 +1,10 @@
 """WordPiece as BERT's own tokenizer cuts: case, accents, signs, Han, pieces, what is unknown, and the bound."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.extract.embedding.wordpiece import numbers
+from tests.support.cases import each
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "koln", "pars", "##er", "##s", "修", ".", "_", "a", "##b", "'"]
 VOCABULARY = {word: number for number, word in enumerate(WORDS)}
@@ -14,7 +14,7 @@ def pieces(text: str, most: int = 64) -> list[str]:
     return [WORDS[number] for number in numbers(text, VOCABULARY, most)][1:-1]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("", []),

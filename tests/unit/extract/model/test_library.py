@@ -10,6 +10,8 @@ from lineage.extract.model import library
 from lineage.extract.model.library import Library
 from lineage.extract.model.port import Answer, NoAnswer
 
+pytestmark = pytest.mark.slow
+
 PLUGIN = """
 import os, time
 import llm

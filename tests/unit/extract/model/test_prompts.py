@@ -6,7 +6,6 @@ note in `material`, and when the room for names and frame is not taken off in `_
 
 import itertools
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -16,10 +15,10 @@ from lineage.core.turns import Turn
 from lineage.extract.model import prompts
 from lineage.extract.model.fence import tag
 from lineage.extract.model.material import material, names, shortened
-from tests.support.materials import texts
+from tests.support.materials import named_tuples, texts
 
 TURNS = st.lists(
-    st.builds(
+    named_tuples(
         Turn,
         role=st.sampled_from(["user", "assistant", "tool"]),
         text=texts("</record-000000000000>", "SENTENCE: x", "{data}") | st.text("ab ", max_size=3000),
@@ -33,7 +32,7 @@ TAG = re.compile(r"<(record-[0-9a-f]{12})>\n(.*)\n</\1>", re.DOTALL)
 
 
 def numbered(turn: Turn, number: int) -> Turn:
-    return replace(turn, number=number)
+    return turn._replace(number=number)
 
 
 def data_of(prompt: str) -> str:

@@ -26,6 +26,7 @@ from lineage.extract.model.proposals import (
     proposed,
     read,
 )
+from tests.support.cases import each
 from tests.support.materials import texts
 from tests.support.models import Canned
 
@@ -48,7 +49,7 @@ def rows(answer: str) -> Proposals:
 LINE = "decision | We decided to keep the newline, because the reader needs it. | The newline is kept for the reader."
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     [
         LINE,
@@ -76,7 +77,7 @@ def test_nothing_is_an_answer_too(answer: str) -> None:
     assert rows(answer) == Proposals()
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "dropped"),
     [
         ("I found nothing of interest.", {UNPARSABLE: 1}),
@@ -114,7 +115,7 @@ def test_every_line_of_an_answer_is_taken_or_counted(answer: str) -> None:
 @given(st.lists(st.sampled_from([LINE, "x", "rule | q | t", "fact | not said by anybody | t"]), max_size=20))
 def test_as_many_as_there_are_lines(lines: list[str]) -> None:
     found = rows("\n".join(lines))
-    assert len(found.candidates) + found.dropped.total() == len(lines)
+    assert len(found.candidates) + sum(found.dropped.values()) == len(lines)
 
 
 def test_the_user_s_own_words_stay_the_user_s_and_others_lose_their_markup() -> None:

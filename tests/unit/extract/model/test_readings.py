@@ -6,7 +6,6 @@ Fails without `faults`, `is_permission` or `clean` in `_sentence`, without `_pla
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from lineage.core.sanitizer import Sanitizer
 from lineage.core.sentence import faults
 from lineage.extract.admission import is_permission
 from lineage.extract.model.readings import BELOW_FLOOR, EMPTY, LONGEST_NARRATIVE, PERMISSION, Account, account
+from tests.support.cases import each
 from tests.support.materials import INVISIBLE, texts
 from tests.support.models import ANSWER, NARRATIVE, SENTENCE
 
@@ -58,7 +58,7 @@ def test_a_narrative_runs_embeds_and_links_nothing(text: str) -> None:
     assert found is None or defused(found.narrative).replace("\\---", "---") == found.narrative
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     [
         f"**SENTENCE:** {SENTENCE}",
@@ -88,7 +88,7 @@ def test_a_sentence_in_a_script_with_stops_of_its_own_may_end_with_one() -> None
     assert found.sentence == chinese.replace("。", ".")
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "complaint"),
     [
         ("", EMPTY),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lineage.errors import InvalidInput
 from lineage.harness.installing.commands import Command, entries, option, words_of
+from tests.support.cases import each
 
 PATHS = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=20).map(
     "/home/{}".format
@@ -76,12 +77,12 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("handler", OURS)
+@each("handler", OURS)
 def test_a_handler_is_known_by_its_command(handler: object) -> None:
     assert words_of(handler, "codex") is not None
 
 
-@pytest.mark.parametrize("handler", OTHERS)
+@each("handler", OTHERS)
 def test_what_others_run_is_theirs(handler: object) -> None:
     assert words_of(handler, "codex") is None
 

@@ -41,6 +41,7 @@ def others(settings: dict[str, Any], form: JsonHooks) -> dict[str, Any]:
     return {**settings, "hooks": {event: hooks[event] for event in hooks if event not in form.elements}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", FORMS)
 @given(text=files())
 def test_installing_twice_and_uninstalling_gives_the_file_back(shape: str, text: str) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 
 from lineage.errors import InvalidInput
 from lineage.harness.installing.jsonc import parsed
+from tests.support.cases import each
 from tests.unit.harness.installing.generated import scattered, settings
 
 
@@ -60,7 +61,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("case", BROKEN)
+@each("case", BROKEN)
 def test_what_is_broken_is_refused_by_file_and_line(case: str) -> None:
     text, line = BROKEN[case]
     with pytest.raises(InvalidInput, match=rf"^settings\.json:{line}: ") as caught:

@@ -88,6 +88,7 @@ DRIVERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 @pytest.mark.parametrize("case", DRIVERS)
 def test_a_plugin_rings_with_what_the_hook_understands(tmp_path: Path, case: str) -> None:

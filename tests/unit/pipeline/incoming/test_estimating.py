@@ -55,6 +55,7 @@ def estimated(folder: Path, trial: Path) -> Estimate:
     return estimate(None, wanted(folder), lambda stage, done, total: None, Trial(opened, ticking()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "seconds"), [(SAMPLE, 3), (2 * SAMPLE, 3 + 2), (6 * SAMPLE, 3 + 10)])
 def test_the_rest_takes_as_long_as_the_second_half_of_the_sample(tmp_path: Path, count: int, seconds: int) -> None:
     """A second for reading, one for each half of the sample; its second half holds eight of the sessions."""

@@ -22,6 +22,7 @@ from lineage.errors import EngineMissing, LineageError, WorkspaceError
 from lineage.pipeline.house import House
 from lineage.pipeline.incoming.watching import HINT, LONGEST_SECONDS, QUIET_SECONDS, TIMER, Watch, is_hint, occasions
 from lineage.pipeline.upkeep.reindexing import Report, SuddenLoss, reindex
+from tests.support.cases import each
 from tests.support.houses import end, house_at
 
 EVERY = 60.0
@@ -115,7 +116,7 @@ def test_there_are_no_more_rounds_than_reasons(hints: list[float], every: float)
     assert found.count(TIMER) <= 400 / every + 1
 
 
-@pytest.mark.parametrize(
+@each(
     "key",
     [
         "",
@@ -142,16 +143,14 @@ LEFTOVERS = ("{}.sync-conflict-20260328-103000-ABCDEFG.md", "{} (conflicted copy
 LEFTOVERS += ("{} (Ada's Conflicted Copy 2026-03-28).md", ".lineage-tmp-0123456789abcdef", "{}.md.icloud", "{} 12.md")
 
 
-@pytest.mark.parametrize("leftover", LEFTOVERS)
-@pytest.mark.parametrize(
-    "name", [f"memory/{STEM}--summary", "memory/claims/h7k3n4p2m2x6q3r5", "books/global/decision", "AGENT_MEMORY"]
-)
+@each("leftover", LEFTOVERS)
+@each("name", [f"memory/{STEM}--summary", "memory/claims/h7k3n4p2m2x6q3r5", "books/global/decision", "AGENT_MEMORY"])
 def test_what_sync_clients_and_writers_leave_is_none(name: str, leftover: str) -> None:
     folder, _, base = name.rpartition("/")
     assert not is_hint(f"{folder}/{leftover.format(base)}".lstrip("/"))
 
 
-@pytest.mark.parametrize(
+@each(
     "key",
     [
         "MEMORY.md",

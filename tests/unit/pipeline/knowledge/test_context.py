@@ -400,6 +400,10 @@ class Reads(LocalStore):
         self.seen.append(key)
         return super().read(key)
 
+    def opened(self, key: str) -> Any:
+        self.seen.append(key)
+        return super().opened(key)
+
     def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
         self.seen.append(prefix)
         return super().list(prefix, after)
@@ -418,6 +422,7 @@ class Reads(LocalStore):
         self.seen: list[str] = []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", [None, "the reader"])
 def test_it_costs_one_query_of_the_index_and_a_few_files_however_much_there_is(tmp_path: Path, query: str) -> None:
     counts: list[int] = []
@@ -480,6 +485,7 @@ def test_a_prepared_block_is_what_every_harness_takes_whole(tmp_path: Path) -> N
     assert not any(json.dumps(CUT)[1:-1] in line for line in printed)
 
 
+@pytest.mark.slow
 def test_the_budget_is_the_workspaces_unless_another_is_given(house: House) -> None:
     furnish(house, 25)
     assert context(house, Asked()).budget == 2000

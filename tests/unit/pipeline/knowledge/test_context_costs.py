@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +41,10 @@ class Reading(LocalStore):
         self.read_keys.append(key)
         return super().read(key)
 
+    def opened(self, key: str) -> Any:
+        self.read_keys.append(key)
+        return super().opened(key)
+
 
 @contextmanager
 def asked(root: Path, project: str, sessions: int) -> Iterator[tuple[list[str], list[str]]]:
@@ -58,6 +63,7 @@ def fill(house: House, sessions: int) -> None:
         capture(house, f"s-{number}", hour=number % 24, project=f"/home/ada/{('demo', 'other')[number % 2]}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("project", ["/home/ada/demo", "demo"])
 def test_it_reads_one_summary_and_the_books_however_many_sessions_there_are(tmp_path: Path, project: str) -> None:
     with asked(tmp_path / "few", project, FEW) as few, asked(tmp_path / "many", project, MANY) as many:

@@ -7,7 +7,6 @@ id, the quote, `superseded` in `_new`, the look into archives in `_due`, the bou
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +37,9 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 def said(text: str = TEXT, scope: str = "project/demo", **values: Any) -> Admitted:
     """What the assistant said in the turn; `turn_id`, `quote` and so on go into its origin."""
-    own = {key: values.pop(key) for key in tuple(values) if key in Origin.__dataclass_fields__}
-    origin = replace(Origin(HEURISTIC, TOKEN, TURN, "assistant", "", text), **own)
-    return replace(Admitted("decision", text, scope, scope == "global", origin), **values)
+    own = {key: values.pop(key) for key in tuple(values) if key in Origin._fields}
+    origin = Origin(HEURISTIC, TOKEN, TURN, "assistant", "", text)._replace(**own)
+    return Admitted("decision", text, scope, scope == "global", origin)._replace(**values)
 
 
 def typed(text: str, **values: Any) -> Admitted:
@@ -95,7 +94,7 @@ def test_the_same_words_are_known_wherever_they_stand(house: House) -> None:
     assert kept(house, said(TEXT.replace("keep", "drop"), turn_id="t-aaaaaaaaaa")).dropped == {}
     waiting = said(TEXT, "global", role="user")
     assert kept(house, waiting).dropped == {}
-    assert kept(house, replace(waiting, pending=False)).dropped == {"known": 1}
+    assert kept(house, waiting._replace(pending=False)).dropped == {"known": 1}
 
 
 def test_what_a_hand_wrote_is_known(house: House) -> None:
@@ -179,7 +178,7 @@ def test_a_book_over_its_cap_rolls_over_and_its_archive_is_still_known(house: Ho
     kept(house, *many)
     assert len(bodies(house, scope)) == 20
     assert len(bodies(house, scope, shelf="2026")) == 11
-    again = [replace(one, origin=replace(one.origin, turn_id="t-ffffffffff")) for one in many]
+    again = [one._replace(origin=one.origin._replace(turn_id="t-ffffffffff")) for one in many]
     assert kept(house, *many, *again).dropped == {"known": 62}
     archived = next(entry for entry in house.canon.books.get(scope, "decision", "2026").entries)
     house.canon.books.forget(scope, "decision", archived.id)

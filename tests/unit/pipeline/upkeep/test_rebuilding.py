@@ -37,7 +37,7 @@ from tests.support.houses import at, compact, end, house_at, rows, turns
 
 SESSIONS = 5
 SAID = "Why does reader{0}.py drop the last line?", "It splits on newline {0}; fixed. Größe 修正. {1}fig."
-pytestmark = pytest.mark.leaves_findings  # a damaged file is one of those that are read
+pytestmark = [pytest.mark.slow, pytest.mark.leaves_findings]  # a damaged file is one of those that are read
 
 TABLES = {
     "artifacts": "select * from artifacts order by id",

@@ -2,13 +2,12 @@
 
 What each guard rests on:
 - late clocks: the overlap; later ones: the comparison of everything once a day, and times that lie ahead.
-- sessions that go on: `_older_manifests`. Removals: `_forget`. Files that are gone: `_recent` that gives up.
+- sessions that go on: `_older_manifests`. Removals: `forget_removed`. Files that are gone: `_recent` that gives up.
 - shares: `Share.holds` asks for the session's token alone, of a name of ours.
 """
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from lineage.pipeline.upkeep.synchronizing import COMPARED_EVERY_DAYS, OVERLAP_D
 from lineage.pipeline.upkeep.verification import verify
 from lineage.store import MemoryStore
 from lineage.telemetry import Telemetry
+from tests.support.cases import each
 from tests.support.houses import NOW, at, compact, end, house_at, rows, turns
 
 LATER = shifted(NOW, milliseconds=3_600_000)
@@ -51,6 +51,10 @@ class Listed(MemoryStore):
         self.reads.append(key)
         return super().read(key)
 
+    def opened(self, key: str) -> Any:
+        self.reads.append(key)
+        return super().opened(key)
+
 
 @pytest.fixture
 def writer(tmp_path: Path) -> Iterator[House]:
@@ -63,7 +67,7 @@ def reader(writer: House, tmp_path: Path) -> Iterator[House]:
     """Another machine, which has seen all that is there."""
     end(at(writer, shifted(NOW, days=-30)), "old", transcript=TALK[:2])
     folder = tmp_path / "reader"
-    house = replace(writer, index=SqliteIndex(folder / "index.db"), telemetry=Telemetry(folder / "runtime.db"))
+    house = writer._replace(index=SqliteIndex(folder / "index.db"), telemetry=Telemetry(folder / "runtime.db"))
     with closing(house):
         synced(house)
         yield house
@@ -164,6 +168,7 @@ def test_files_that_are_gone_and_were_not_removed_are_looked_into(writer: House,
     assert seen(reader) == ["old"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_shares_together_are_everything_and_a_reindex_finds_nothing_left(
     writer: House, reader: House, count: int, tmp_path: Path
@@ -171,7 +176,7 @@ def test_shares_together_are_everything_and_a_reindex_finds_nothing_left(
     for number in range(6):
         end(at(writer, LATER), f"s-{number}")
     with closing(SqliteIndex(tmp_path / "shared.db")) as index:
-        house = at(replace(reader, index=index), LATER)
+        house = at(reader._replace(index=index), LATER)
         reports = [take_in_share(house, Share(1, count))]
         assert {len(index.paths_of(row.session_token)) for row in index.sessions("default")} <= {3}
         assert sum(index.counts().values()) == reports[0].added, "a session is in one share, whole"
@@ -191,7 +196,7 @@ def test_a_session_is_in_exactly_one_share(token: str, count: int) -> None:
     assert sum(Share(number, count).holds(token) for number in range(1, count + 1)) == 1
 
 
-@pytest.mark.parametrize("text", ["", "1", "0/2", "3/2", "1/0", "a/b", "1/2/3", "-1/2", "1/20000", "01/2"])
+@each("text", ["", "1", "0/2", "3/2", "1/0", "a/b", "1/2/3", "-1/2", "1/20000", "01/2"])
 def test_what_names_no_share_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="not a share"):
         share(text)
