@@ -60,8 +60,9 @@ def rendered(siblings: str, turns: Sequence[Turn]) -> str:
 
 
 def body_of(siblings: str, turns: Sequence[Turn]) -> Body:
-    """`rendered`; of turns that are not held, as a tuple is, a body that isn't held either."""
-    return rendered(siblings, turns) if isinstance(turns, tuple) else LongText(lambda: pieces(siblings, turns))
+    """`rendered`; of turns that are not held a body that isn't held either."""
+    is_held = isinstance(turns, tuple | list)
+    return rendered(siblings, turns) if is_held else LongText(lambda: pieces(siblings, turns))
 
 
 def pieces(siblings: str, turns: Iterable[Turn]) -> Iterator[str]:
