@@ -1,7 +1,7 @@
 """MEMORY.md from the rows, under the lease. (spec: write ordering 7, concurrency 1)"""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import NamedTuple
@@ -40,7 +40,8 @@ class Published(NamedTuple):
 class Publication(AbstractContextManager["Publication"]):
     """The right to publish one agent's MEMORY.md. Where the lease passes on, it is taken and rendered again.
 
-    Entering raises LeaseUnneeded where `unless`, which waits where it has to, says that it need not any more.
+    Entering raises LeaseUnneeded where `unless`, which waits where it has to, says that it need not any more. Rows of a
+    session that another machine has removed go first: whoever removes one from now on renders after this.
     """
 
     def __init__(self, house: House, agent_id: str, unless: Unless | None = None) -> None:
@@ -48,10 +49,23 @@ class Publication(AbstractContextManager["Publication"]):
         self._agent_id = agent_id
         self._unless = unless
         self._leases = ExitStack()
+        self.removed: Set[str] = frozenset()
 
     def __enter__(self) -> "Publication":
         self._take_lease(self._unless)
+        try:
+            self._forget_removed()
+        except BaseException:
+            self._leases.close()
+            raise
         return self
+
+    def _forget_removed(self) -> None:
+        self.removed = self._house.canon.tombstones.tokens()
+        if self.removed:
+            from lineage.pipeline.upkeep.forgetting import forget_removed  # noqa: PLC0415  (most sessions stay)
+
+            forget_removed(self._house, self.removed)
 
     def _take_lease(self, unless: Unless | None = None) -> None:
         name = f"memory-md-{self._agent_id}"
@@ -97,7 +111,8 @@ def take_in(house: House, capture: Waiting, own: Callable[[], Sequence[Row]]) ->
     try:
         with Publication(house, capture.agent_id, unless=is_taken) as publication:
             waiting = queue.first(capture.agent_id, house.now, _MOST_TAKEN_IN)
-            found = _rows_of(house, {ticket: other for ticket, other in waiting if ticket not in tickets})
+            others = {ticket: other for ticket, other in waiting if ticket not in tickets}
+            found = _rows_of(house, others, publication.removed)
             with house.index.staged([*itertools.chain.from_iterable(found.values()), *own()]):
                 publication.publish()
             queue.take({*found, *tickets})
@@ -106,12 +121,9 @@ def take_in(house: House, capture: Waiting, own: Callable[[], Sequence[Row]]) ->
     queue.call()
 
 
-def _rows_of(house: House, others: Mapping[int, Waiting]) -> dict[int, list[Row]]:
+def _rows_of(house: House, others: Mapping[int, Waiting], removed: Set[str]) -> dict[int, list[Row]]:
     """By ticket the rows of captures that other processes wait for, or died of waiting for. One that is damaged is left
     to its own process, which says so; a removed session has no rows."""
-    if not others:
-        return {}
-    removed = house.canon.tombstones.tokens()
     paths = {ticket: () if other.token in removed else other.paths for ticket, other in others.items()}
     asked = sorted(set(itertools.chain.from_iterable(paths.values())))
     read = dict(zip(asked, together(house.canon.store, partial(_read_row, house), asked), strict=True))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lineage.core.checkpoint import Checkpoint, Message
+from lineage.core.naming import memory_md_path
 from lineage.pipeline.embedding import embed
 from lineage.pipeline.house import House
 from lineage.pipeline.upkeep.forgetting import forget_removed
@@ -75,6 +76,18 @@ def test_nothing_of_it_is_left_on_this_machine_and_nothing_of_the_workspace_is_t
         root = root_of(two)
         assert forget_removed(two, tokens) == 0
     assert holders(root, SECRET, token) == []
+
+
+def test_who_was_at_work_when_it_was_removed_shows_it_no_more(tmp_path: Path) -> None:
+    """Fails where `Publication` doesn't look for removals under the lease."""
+    with machines(tmp_path) as (one, two):
+        removed(one)
+        end(two, "late")
+        shown = two.canon.store.read(memory_md_path("default")).data.decode()
+        assert "session=late" in shown
+        assert "session=kept" in shown
+        assert "session=gone" not in shown
+        assert SECRET not in shown
 
 
 def test_where_nothing_of_it_is_held_nothing_is_done(tmp_path: Path) -> None:
