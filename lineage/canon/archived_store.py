@@ -48,10 +48,9 @@ class ArchivedStore:
         try:
             return self.plain.read(key)
         except MissingError:
-            blob = self.archives.read(key) if is_archivable(key) else None
-            if blob is None:
-                raise
-            return blob
+            if blob := self._archived(key):
+                return blob
+            raise
 
     @contextmanager
     def opened(self, key: str) -> Iterator[Opened]:
@@ -59,9 +58,14 @@ class ArchivedStore:
             try:
                 found = stack.enter_context(self.plain.opened(key))
             except MissingError:
-                blob = self.read(key)
+                blob = self._archived(key)
+                if blob is None:
+                    raise
                 found = Opened(blob.data, blob.stamp, iter([blob.data]))
             yield found
+
+    def _archived(self, key: str) -> Blob | None:
+        return self.archives.read(key) if is_archivable(key) else None
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         if is_archivable(key) and read_or_none(self.plain, key) is None and self.archives.holds(key):
