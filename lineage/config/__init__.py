@@ -123,6 +123,8 @@ _MACHINE_ONLY = ("workspace", "index", "command", "url", "credentials", "model",
 
 def parsed(text: str) -> Settings:
     """The settings that a `lineage.toml` holds. Raises InvalidInput for what is unknown, mistyped or out of range."""
+    if _sets_nothing(text):
+        return Settings()
     import tomllib  # noqa: PLC0415
 
     try:
@@ -134,6 +136,17 @@ def parsed(text: str) -> Settings:
     _check(tables)
     sections = {name: _SECTIONS[name](**values) for name, values in tables.items() if name in _SECTIONS}
     return Settings(**sections, **{name: tables[name] for name in _LISTS if name in tables})
+
+
+def _sets_nothing(text: str) -> bool:
+    """Whether there are comments and sections alone, as where nobody has chosen anything: that needs no parser."""
+    lines = text.split("\n")
+    said = [line for line in lines if line and not line.startswith("#")]
+    return (
+        all(map(str.isprintable, lines))
+        and all(line[:1] + line[-1:] == "[]" and line[1:-1] in (*_SECTIONS, *_LISTS) for line in said)
+        and len(said) == len(set(said))
+    )
 
 
 def _check(tables: Mapping[str, Any]) -> None:

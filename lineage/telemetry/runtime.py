@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,21 +74,23 @@ class Spent(NamedTuple):
 
 
 class Telemetry:
-    """Counters that survive every reindex. Times are canonical UTC strings.
+    """Counters that survive every reindex. Times are canonical UTC strings. The file is opened when it is first asked.
 
     A database that cannot be read is set aside as `runtime.db.damaged` and a new one begun: captures go on.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.was_damaged = False
-        try:
-            self._connection = self._open()
-        except DamagedIndex:
-            self._begin_anew()
+        self._was_damaged = False
+
+    @property
+    def was_damaged(self) -> bool:
+        """Whether what was there could not be read, and was set aside."""
+        return bool(self._connection) and self._was_damaged
 
     def close(self) -> None:
-        self._connection.close()
+        if connection := self.__dict__.pop("_connection", None):
+            connection.close()
 
     def count_capture(self, stem: str, kind: str, token: str, *, at: str, turns: int, redactions: int) -> None:
         """Counts a capture or compaction once, however often its flow is repeated."""
@@ -229,6 +232,13 @@ class Telemetry:
         with guarded(self.path):
             vacuumed(self._connection)
 
+    @cached_property
+    def _connection(self) -> sqlite3.Connection:
+        try:
+            return self._open()
+        except DamagedIndex:
+            return self._begun_anew()
+
     def _open(self) -> sqlite3.Connection:
         connection = connect(self.path)
         try:
@@ -239,10 +249,10 @@ class Telemetry:
             raise
         return connection
 
-    def _begin_anew(self) -> None:
-        self.was_damaged = True
+    def _begun_anew(self) -> sqlite3.Connection:
+        self._was_damaged = True
         set_aside(self.path)
-        self._connection = self._open()
+        return self._open()
 
     def _execute(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         """One statement in a transaction of its own, and all its rows. Damage may show only now: pages that opening
@@ -250,8 +260,8 @@ class Telemetry:
         try:
             return self._attempt(sql, values)
         except DamagedIndex:
-            self._connection.close()
-            self._begin_anew()
+            self.close()
+            self._connection = self._begun_anew()
             return self._attempt(sql, values)
 
     def _attempt(self, sql: str, values: Sequence[object]) -> list[Any]:

@@ -18,6 +18,7 @@ DROP: Literal["drop"] = "drop"
 _LONGEST_LINE = 1000
 _LONGEST_KEYWORD = 100
 _BLOCK = 1 << 14
+_FEW, _SHORT = 8, 1 << 12  # in so many texts of so many bytes keywords are looked for one by one
 _DIGIT = pattern(rb"[0-9]")
 _ENGINE = "engine 1"  # goes up with every change of the code that changes what is redacted
 
@@ -43,6 +44,7 @@ class Ruleset:
     def __init__(self, rules: tuple[Rule, ...], dropped: frozenset[str] = frozenset()) -> None:
         self.rules = rules
         self.dropped = dropped
+        self._looks = 0
 
     @cached_property
     def version(self) -> str:
@@ -82,18 +84,21 @@ class Ruleset:
 
     def _candidates(self, lowered: bytes) -> list[int]:
         """The rules of which a keyword is in the text, by number. Where the search gives up, all rules are tried."""
+        self._looks += 1
+        if self._looks <= _FEW and len(lowered) <= _SHORT:  # to make the search for all of them takes longer
+            return sorted({number for word, of in self._words.items() if word in lowered for number in of})
         found = self._keywords.Match(lowered)
         if not found or 0 not in found:
             return list(range(len(self.rules)))
         return sorted({number for position in found for number in self._rules_of[position]})
 
     @cached_property
-    def _words(self) -> dict[str, list[int]]:
+    def _words(self) -> dict[bytes, list[int]]:
         """By keyword the numbers of its rules; the empty one, which every text holds, has those without keywords."""
-        words: dict[str, list[int]] = {"": []}
+        words: dict[bytes, list[int]] = {b"": []}
         for number, rule in enumerate(self.rules):
             for word in rule.keywords or ("",):
-                words.setdefault(word, []).append(number)
+                words.setdefault(word.encode(), []).append(number)
         return words
 
     @cached_property
@@ -104,7 +109,7 @@ class Ruleset:
     def _keywords(self) -> Any:
         keywords = engine().Set.SearchSet(options())
         for word in self._words:
-            keywords.Add(engine().escape(word.encode()))
+            keywords.Add(engine().escape(word))
         keywords.Compile()
         return keywords
 

@@ -7,6 +7,7 @@ knows, for each of its pieces, what the piece was made of.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from lineage.core.lazily import pattern
 
@@ -189,12 +190,13 @@ def visible(layer: Layer) -> Layer:
     'key=1'
     """
     if not layer.text.isascii() and _FOLDED.search(layer.text):
-        layer = Layer(_FOLDED.sub(lambda match: match[0].translate(_FOLDS), layer.text), layer)
+        layer = Layer(_FOLDED.sub(lambda match: match[0].translate(_folds()), layer.text), layer)
     if not _SUSPECT.search(layer.text):
         return layer
     return rewritten(layer, ((*match.span(), "", _OPAQUE) for match in _HIDDEN.finditer(layer.text))) or layer
 
 
+@cache
 def _folds() -> dict[int, str]:
     """The fixed table of what is read as ASCII: one character for one, the same for every interpreter."""
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -213,6 +215,3 @@ def _folds() -> dict[int, str]:
     folds |= dict.fromkeys([0x201C, 0x201D, 0x201E, 0x201F, 0x2033], '"')
     folds |= dict.fromkeys([0x2018, 0x2019, 0x201A, 0x201B, 0x2032], "'")
     return folds | {0xFE55: ":"}
-
-
-_FOLDS = _folds()

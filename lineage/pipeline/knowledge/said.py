@@ -5,7 +5,6 @@ what a removed session said, nor what a private one said anywhere but in its own
 session of another one left in a project's books. (format: Books, Removal; spec: agents don't mix)
 """
 
-import copy
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -69,8 +68,8 @@ class Knowledge:
 
     def of(self, agent_id: str) -> "Knowledge":
         """The same for another agent, without reading anything again."""
-        other = copy.copy(self)
-        other._agent_id = agent_id
+        other = Knowledge.__new__(Knowledge)
+        vars(other).update(vars(self), _agent_id=agent_id)
         return other
 
     def fetch(self, refs: Iterable[BookRef]) -> None:

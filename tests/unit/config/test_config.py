@@ -4,7 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from lineage import config
 from lineage.config import Ledger, Settings, Transcript, parsed
 from lineage.errors import InvalidInput
 from tests.support.cases import each
@@ -24,6 +27,37 @@ def test_the_template_documents_every_setting_with_its_default() -> None:
     assert parsed(active) == Settings()
     for section in (Ledger, Transcript):
         assert all(re.search(rf"^{key} = ", active, re.MULTILINE) for key in section._fields)
+
+
+LINES = (
+    "",
+    "# a comment",
+    "#\x01",
+    "[ledger]",
+    "[transcript]",
+    "[identity_links]",
+    "[ledgr]",
+    "[ledger",
+    " [ledger]",
+    "[ledger]\r",
+)
+
+
+def outcome(text: str) -> Settings | str:
+    try:
+        return parsed(text)
+    except InvalidInput as error:
+        return error.message
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=5))
+def test_a_file_that_sets_nothing_is_what_its_parser_says(lines: list[str]) -> None:
+    """Fails where `_sets_nothing` takes a section twice, an unknown one, or what is no TOML."""
+    text = "\n".join(lines)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(config, "_sets_nothing", lambda _: False)
+        expected = outcome(text)
+    assert outcome(text) == expected
 
 
 def test_what_is_set_is_taken() -> None:

@@ -82,7 +82,8 @@ def test_a_damaged_database_is_set_aside_and_kept(path: Path, data: bytes) -> No
 
 
 def test_damage_that_shows_only_in_use_does_not_stop_a_capture(path: Path) -> None:
-    Telemetry(path).close()
+    with closing(Telemetry(path)) as telemetry:
+        telemetry.counters()
     with closing(sqlite3.connect(path)) as database, database:
         rows = [(f"stem-{number:04}", "session-end", "token", NOW, 1, 0) for number in range(300)]
         database.executemany("insert into captures values (?, ?, ?, ?, ?, ?)", rows)
@@ -113,8 +114,14 @@ def test_a_locked_database_is_an_error_and_is_not_set_aside(path: Path, monkeypa
 def test_a_folder_in_its_place_is_an_error_and_is_kept(path: Path) -> None:
     path.mkdir(parents=True)
     with pytest.raises(WorkspaceError):
-        Telemetry(path)
+        Telemetry(path).counters()
     assert path.is_dir()
+
+
+def test_what_nobody_asks_is_not_opened(path: Path) -> None:
+    with closing(Telemetry(path)):
+        pass
+    assert not path.exists()
 
 
 @pytest.mark.slow

@@ -152,4 +152,4 @@ def test_where_the_search_for_keywords_gives_up_all_rules_are_tried() -> None:
 
     rules = Ruleset(OWN.rules)
     vars(rules)["_keywords"] = GaveUp()
-    assert Sanitizer(rules).text(TOKEN) == "[REDACTED:probe-token]"
+    assert Sanitizer(rules).text(f"{'- ' * 5000}{TOKEN}").endswith("- [REDACTED:probe-token]")
