@@ -33,7 +33,7 @@ _OF_A_SESSION = ("finding", "note", "context", "fact", "decision", "lesson", "pr
 _RELEVANT = ("decision", "lesson")
 _HANDOFF = "handoff"
 
-_LOOKED_AT = 1000
+_LOOKED_AT, _NEWEST = 1000, 50  # sessions, to find a project's among them and without one
 _MOST_RECENT = 8
 _MOST_RELEVANT = 5
 _MOST_MESSAGES = 6
@@ -93,7 +93,7 @@ class _Gathering:
             agent_id=self._asked.agent_id,
             scopes=[GLOBAL, *self._scopes],
             kinds=_RELEVANT,
-            sessions=_LOOKED_AT,
+            sessions=_LOOKED_AT if self._project else _NEWEST,
             entries=4 * _MOST_RELEVANT,
             until=self._house.now,
         )
