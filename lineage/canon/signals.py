@@ -74,7 +74,12 @@ class Signals:
                     found.append(_parsed(blob.data, entry.key))
             except FormatError:
                 damaged.append(entry.key)
-        return sorted(found, key=lambda rung: (rung.at, rung.key)), damaged
+        return sorted(found, key=_order), damaged
+
+
+def _order(rung: Rung) -> tuple[str, bool, str]:
+    """By time; of the same millisecond the end of a turn, whose file is replaced by each that follows, comes first."""
+    return rung.at, not rung.key.startswith(f"{doorbell.SIGNALS}{doorbell.TURN}"), rung.key
 
 
 def _serialized(rung: Rung) -> bytes:

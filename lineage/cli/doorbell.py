@@ -175,7 +175,7 @@ def _leave(root: str, harness: str, agent: str, payload: "dict[str, Any]", is_tu
     name = f"{moment.replace(':', '-')}--{os.urandom(6).hex()}.json"
     if is_turn_end:
         session = f"{harness} {agent} {[payload.get(key) for key in doorbell.IDS]}"
-        name = f"turn--{_checksum(session):08x}-{len(session):x}.json"
+        name = f"{doorbell.TURN}{_checksum(session):08x}-{len(session):x}.json"
     folder = _folder(root, doorbell.SIGNALS)
     _write(folder, name, _encoded(record).encode("ascii"))
 

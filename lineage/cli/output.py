@@ -1,11 +1,10 @@
 """Printing: text in which content cannot move the cursor, and JSON with stable keys."""
 
+import re
 import sys
 from typing import Any, TextIO
 
-from lineage.core.lazily import pattern
-
-_CONTROL = pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def plain(text: str) -> str:

@@ -5,6 +5,9 @@ Imports nothing, for the doorbell does. Keys are relative to `.lineage/`.
 
 SIGNALS = "spool/signals/"
 DEAD = "spool/dead/"
+TURN = "turn--"
+"""How the name of a turn's end begins: each takes the place of the one before it."""
+
 CONTEXT = "context/"
 LOG = "log/hook.log"
 WORKER = "worker"

@@ -318,6 +318,7 @@ def _forget_counts(house: House) -> None:
     import contextlib
     import sqlite3
 
+    house.telemetry.counters()  # opens it
     with contextlib.closing(sqlite3.connect(house.telemetry.path)) as database, database:
         database.execute("delete from captures")
 

@@ -15,6 +15,7 @@ from lineage.index import Index, SqliteIndex
 from lineage.index.postgres import PostgresIndex
 from lineage.store import databases
 from lineage.store.postgres import Postgres
+from lineage.telemetry import Telemetry
 from lineage.telemetry.postgres import PostgresTelemetry
 from tests.support import engines
 
@@ -44,6 +45,8 @@ def asked(database: Any, statement: str) -> list[dict[str, Any]]:
         connection = database.database._connected()
         cursor = connection.execute(statement.replace(NUMBER, "id"))
         return [dict(zip((c.name for c in cursor.description or ()), row, strict=True)) for row in cursor]
+    if isinstance(database, Telemetry):
+        database.counters()  # opens it
     with closing(sqlite3.connect(database.path)) as connection:
         connection.row_factory = sqlite3.Row
         return [dict(row) for row in connection.execute(statement.replace(NUMBER, "rowid"))]
