@@ -142,7 +142,7 @@ def open_house(root: Path, *, create: bool = False, asks_model: bool = True) -> 
     index, telemetry = databases_of(root, private)
     vectors, embedding = _vectors(root / STATE / "vectors.db", machine.embedding if machine else None)
     return House(
-        canon=Canon.over(store, private),
+        canon=Canon(store, private),
         index=index,
         telemetry=telemetry,
         settings=settings,

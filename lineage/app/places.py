@@ -79,4 +79,4 @@ def canon_at(root: Path) -> "Canon":
     """The canonical layer alone, for what can be told without asking the workspace's store."""
     from lineage.canon import Canon
 
-    return Canon.over(store_at(root), private_at(root))
+    return Canon(store_at(root), private_at(root))

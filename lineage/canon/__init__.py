@@ -36,19 +36,14 @@ else:
 
 
 class Canon:
-    """The canonical layer of one workspace: `store` is the workspace with its archive behind it. `spool`, `signals`,
-    `checkpoints` and `blocks` lie on this machine only."""
+    """The canonical layer of one workspace, over its store, `plain`, and the machine's private one: `store` is the
+    workspace with its archive behind it. `spool`, `signals`, `checkpoints` and `blocks` lie on this machine only."""
 
     def __init__(self, plain: Store, private: Store) -> None:
         self.archives = Archives(plain)
         self.store: Store = ArchivedStore(plain, self.archives)
         self.tombstones = Tombstones(self.store)
         self._private = private
-
-    @staticmethod
-    def over(plain: Store, private: Store) -> "Canon":
-        """The canon over a workspace's store and the machine's private one."""
-        return Canon(plain, private)
 
     @cached_property
     def artifacts(self) -> "Artifacts":

@@ -125,7 +125,6 @@ class Bucket:
         return iter(sorted(entry for entry in found if is_listed(entry.key, prefix) and entry.key > after))
 
     def delete(self, key: str) -> None:
-
         _check(key)
         with contextlib.suppress(FileNotFoundError):
             self._asked(lambda: obstore.delete(self._remote, key))

@@ -71,7 +71,7 @@ def recorded(house: House, corpus: Corpus) -> tuple[House, Log]:
     log, state = Log(), corpus.workspace / STATE
     store = RecordingStore(corpus.workspace, log)
     private = RecordingStore(state, log, locks=state / "locks", private=True)
-    return house._replace(canon=Canon.over(store, private)), log
+    return house._replace(canon=Canon(store, private)), log
 
 
 def capture_plan(house: House, corpus: Corpus, folder: Path) -> Log:

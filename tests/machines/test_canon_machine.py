@@ -155,20 +155,20 @@ class CanonMachine(RuleBasedStateMachine):
 
 class OverMemory(CanonMachine):
     def opened(self) -> Canon:
-        return Canon.over(MemoryStore(), MemoryStore())
+        return Canon(MemoryStore(), MemoryStore())
 
 
 class OverFolder(CanonMachine):
     def opened(self) -> Canon:
         self.folder = Path(tempfile.mkdtemp(prefix="canon-machine-"))
-        return Canon.over(*self.stores())
+        return Canon(*self.stores())
 
     def stores(self) -> tuple[Store, Store]:
         state = self.folder / ".lineage"
         return LocalStore(self.folder), LocalStore(state, locks=state / "locks", private=True)
 
     def reopened(self) -> None:
-        self.canon = Canon.over(*self.stores())
+        self.canon = Canon(*self.stores())
 
     def teardown(self) -> None:
         if hasattr(self, "folder"):

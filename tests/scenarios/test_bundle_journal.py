@@ -91,7 +91,7 @@ def _plain(house: House, root: Path) -> dict[str, Any]:
     """The same house over a disk with room."""
     from lineage.canon import Canon
 
-    return {**house._asdict(), "canon": Canon.over(LocalStore(root), house.canon.spool.store)}
+    return {**house._asdict(), "canon": Canon(LocalStore(root), house.canon.spool.store)}
 
 
 def test_a_session_that_was_removed_while_its_import_was_cut_off_goes_again(tmp_path: Path, there: House) -> None:

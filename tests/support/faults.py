@@ -92,7 +92,7 @@ class MortalIndex(Mortal):
 
 def mortal(house: House, store: Store, private: Store, fuse: Fuse) -> House:
     """The house of a process that dies when the fuse burns. `store` and `private` are the ones it was opened over."""
-    canon = Canon.over(Mortal(store, fuse, _STORE, "store"), Mortal(private, fuse, _STORE, "private"))
+    canon = Canon(Mortal(store, fuse, _STORE, "store"), Mortal(private, fuse, _STORE, "private"))
     return house._replace(
         canon=canon,
         index=MortalIndex(house.index, fuse),

@@ -47,7 +47,7 @@ def house_at(
     private = private or LocalStore(state, locks=state / "locks", private=True)
     index, telemetry = databases_of(root, private)
     house = House(
-        canon=Canon.over(store or places.store_at(root), private),
+        canon=Canon(store or places.store_at(root), private),
         index=index,
         telemetry=telemetry,
         settings=settings or Settings(),

@@ -42,7 +42,7 @@ def test_jobs_are_readable_by_their_owner_only_whatever_the_umask(tmp_path: Path
 
 def test_raw_text_lies_in_the_private_store_and_nowhere_else(tmp_path: Path) -> None:
     workspace = MemoryStore()
-    canon = Canon.over(workspace, private(tmp_path))
+    canon = Canon(workspace, private(tmp_path))
     canon.spool.put(job())
     assert list(workspace.list("spool/")) == []
     assert [found.name for found in canon.spool.pending()] == [job().name]
