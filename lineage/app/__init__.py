@@ -117,9 +117,10 @@ def _ensure_indexed(house: "House") -> None:
 
         ensure_indexed(house)
     if removed := house.canon.tombstones.tokens():
-        from lineage.pipeline.upkeep.forgetting import forget_removed
+        from lineage.pipeline.upkeep.forgetting import finish_scrub, forget_removed
 
         forget_removed(house, removed)
+        finish_scrub(house)
 
 
 def open_house(root: Path, *, create: bool = False, asks_model: bool = True) -> "House":

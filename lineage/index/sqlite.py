@@ -299,9 +299,18 @@ class SqliteIndex:
 
         self.queue.forget(token)
         paths = [path for path, _ in self.paths_of(token)]
+        with self._writing() as connection:
+            connection.execute("begin immediate")
+            schema.owe_scrub(connection)
         self.remove(paths)
         with self._writing() as connection:
             return len(paths) + books.forget(connection, token)
+
+    @property
+    def owes_scrub(self) -> bool:
+        """Whether what was forgotten may still be somewhere: a `scrub` is due, or on its way."""
+        with guarded(self.path):
+            return schema.owes_scrub(self._connection)
 
     def scrub(self) -> None:
         """Leaves no copy of what was dropped: not in free pages, full-text segments or the write-ahead log."""
@@ -312,6 +321,9 @@ class SqliteIndex:
                 connection.execute("insert into search (search) values ('optimize')")
             vacuumed(self._connection)
             aside.collect(self.path.parent)
+            with self._connection as connection:
+                connection.execute("begin immediate")
+                schema.scrubbed(connection)
 
     def counts(self) -> dict[str, int]:
         """How many rows of each kind there are."""
@@ -328,6 +340,7 @@ class SqliteIndex:
     def complete(self) -> None:
         """Notes that the rows are those of the files: called where a reindex ends."""
         with self._writing() as connection:
+            connection.execute("begin immediate")
             schema.complete(connection)
         self.is_new = False
 

@@ -69,6 +69,17 @@ def removed(root: Path, reference: str = "s-1", **options: Any) -> Receipt:
         return remove(house, reference, **{"reason": "asked for", **options})
 
 
+def test_a_scrub_that_is_due_is_done_by_the_next_command(lineage: Lineage) -> None:
+    """As on a machine that was cut off when it dropped what another one had removed. Fails without `finish_scrub`."""
+    root = workspace(lineage.root)
+    removed(root, "s-2")
+    with house_at(root) as house:
+        house.index.forget(house.index.sessions(None, reference="s-1")[0].session_token)
+    lineage("sessions")
+    with house_at(root) as house:
+        assert not house.index.owes_scrub
+
+
 def test_after_a_removal_no_byte_of_the_workspace_tells_of_the_session(root: Path) -> None:
     assert {text for _, text in holders(root, *DISTINCTIVE)} == set(DISTINCTIVE)
     sentence = next(row for row in (root / "MEMORY.md").read_text().split("\n") if "| session=s-1 |" in row)

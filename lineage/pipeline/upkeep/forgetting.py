@@ -18,9 +18,22 @@ def forget_removed(house: House, removed: Collection[str]) -> int:
     house.canon.blocks.clear()
     for token in sorted(held):
         house.canon.checkpoints.discard(token)
-    dropped = sum(house.index.forget(token) + house.telemetry.forget(token) for token in sorted(held))
-    embedding.prune(house)
-    house.index.scrub()
+    dropped = sum(house.telemetry.forget(token) + house.index.forget(token) for token in sorted(held))
+    scrub(house)
+    return dropped
+
+
+def finish_scrub(house: House) -> None:
+    """Scrubs after whoever dropped rows and was cut off before the scrub."""
+    if house.index.owes_scrub:
+        scrub(house)
+
+
+def scrub(house: House) -> int:
+    """Leaves no copy of what was dropped; how many vectors went with it. The index, which notes that a scrub is due,
+    comes last."""
+    pruned = embedding.prune(house)
     embedding.scrub(house)
     house.telemetry.scrub()
-    return dropped
+    house.index.scrub()
+    return pruned

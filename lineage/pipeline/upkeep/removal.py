@@ -18,13 +18,13 @@ from lineage.core.job import REMOVAL, Job
 from lineage.core.links import one_line
 from lineage.errors import FormatError, NotFoundError, WorkspaceError
 from lineage.harness.signals import signal
-from lineage.pipeline import embedding
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.forgetting import Taught, forget_taught, own_books, taught, text_without
 from lineage.pipeline.lookup import resolve
 from lineage.pipeline.publishing import projected_agents, publish_all
 from lineage.pipeline.reading import readable_at
+from lineage.pipeline.upkeep.forgetting import scrub
 from lineage.store import read_or_none, together
 
 _AGAIN = "what came back goes with `lineage remove {} --again`"
@@ -106,11 +106,9 @@ def finish_removal(house: House, job: Job) -> tuple[list[str], int]:
     spooled = house.canon.spool.discard(job.token) + _discarded_signals(house, job.token)
     spooled += house.canon.checkpoints.discard(job.token)
     house.canon.blocks.clear()
-    rows = house.index.forget(job.token) + house.telemetry.forget(job.token) + embedding.prune(house)
+    rows = house.index.forget(job.token) + house.telemetry.forget(job.token)
     publish_all(house)
-    house.index.scrub()
-    embedding.scrub(house)
-    house.telemetry.scrub()
+    rows += scrub(house)
     house.canon.store.tidy()
     house.canon.spool.clear(job)
     return spooled, rows

@@ -13,7 +13,7 @@ from lineage.core.checkpoint import Checkpoint, Message
 from lineage.core.naming import memory_md_path
 from lineage.pipeline.embedding import embed
 from lineage.pipeline.house import House
-from lineage.pipeline.upkeep.forgetting import forget_removed
+from lineage.pipeline.upkeep.forgetting import finish_scrub, forget_removed
 from lineage.pipeline.upkeep.reindexing import reindex
 from lineage.pipeline.upkeep.removal import remove
 from lineage.store import MemoryStore
@@ -76,6 +76,26 @@ def test_nothing_of_it_is_left_on_this_machine_and_nothing_of_the_workspace_is_t
         root = root_of(two)
         assert forget_removed(two, tokens) == 0
     assert holders(root, SECRET, token) == []
+
+
+def test_who_was_cut_off_before_the_scrub_is_followed_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails where the index doesn't note that a scrub is due, and where it is the first to be scrubbed."""
+    with machines(tmp_path) as (one, two):
+        token = two.index.sessions(None, reference="gone")[0].session_token
+        two.telemetry.count_access(token, NOW)
+        tokens = removed(one)
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(type(two.telemetry), "scrub", interrupted)
+            forget_removed(two, tokens)
+        assert two.index.held(tokens) == set()
+        finish_scrub(two)
+        assert not two.index.owes_scrub
+        root = root_of(two)
+    assert holders(root, SECRET, token) == []
+
+
+def interrupted(_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_who_was_at_work_when_it_was_removed_shows_it_no_more(tmp_path: Path) -> None:
