@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any
 
 from lineage.core.ledger import Ledger, grouped
@@ -10,7 +11,7 @@ from lineage.core.window import Window
 from lineage.index import searching
 from lineage.index.base import Known
 from lineage.index.books import EntryRow, Shelves
-from lineage.index.postgres import books, ledger, recalling, schema, texts
+from lineage.index.postgres import books, ledger, pgvector, recalling, schema, texts
 from lineage.index.postgres.building import Building
 from lineage.index.postgres.likeness import Texts
 from lineage.index.postgres.queue import PostgresQueue
@@ -22,6 +23,9 @@ from lineage.index.rows import COLUMNS, Row
 from lineage.index.searching import Hit
 from lineage.index.sessions import SessionRow
 from lineage.index.texts import texts_of
+from lineage.index.vectorfile import VectorFile
+from lineage.index.vectors import Vectors
+from lineage.store.databases import discard
 from lineage.store.postgres import Postgres
 
 _ARRAYS = ", ".join(f"%s::{'integer' if name in ('private', 'visible') else 'text'}[]" for name in COLUMNS)
@@ -84,6 +88,7 @@ class PostgresIndex:
         self._words = Words()
         self._full_text = FullText(self.database, self._words)
         self._is_complete = False
+        self._vectors: Vectors | None = None
 
     @property
     def is_new(self) -> bool:
@@ -96,6 +101,8 @@ class PostgresIndex:
 
     def close(self) -> None:
         self._words.close()
+        if self._vectors:
+            self._vectors.close()
         self.database.close()
 
     def reset(self) -> None:
@@ -219,6 +226,14 @@ class PostgresIndex:
     @contextmanager
     def reading(self) -> Iterator[Texts]:
         yield Texts(self.database, self._words)
+
+    def vectors(self, file: Path, *, may_begin: bool) -> Vectors:
+        if self._vectors is None:
+            found = pgvector.shared(self.database, may_begin=may_begin)
+            if found and file.exists():
+                discard(file)
+            self._vectors = found or VectorFile(file)
+        return self._vectors
 
     def recalled(
         self,
