@@ -33,12 +33,14 @@ _TABLES = ("state", "sources", "passages")
 _COLUMNS = 9
 _EXTENSION = """
     select quote_ident(n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace
-    where e.extname = 'vector' and to_regtype(quote_ident(n.nspname) || '.halfvec') is not null
+    join pg_type t on t.typnamespace = n.oid and t.typname = 'halfvec'
+    where e.extname = 'vector' and has_schema_privilege(n.oid, 'usage')
 """
 _AVAILABLE = "select 1 from pg_available_extensions where name = 'vector' and installed_version is null"
+_MAY_BEGIN = "select has_database_privilege(current_database(), 'create')"
 _COLUMNS_THERE = """
-    select count(*) from pg_attribute where attnum > 0 and not attisdropped
-    and attrelid = any(array[to_regclass(%s), to_regclass(%s), to_regclass(%s)])
+    select count(*) from pg_namespace n join pg_class c on c.relnamespace = n.oid and c.relname = any(%s::text[])
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped where n.nspname = %s
 """
 _MODEL = "select model, dimension from {at}.state where model is not null"
 _BEGUN = "select path, '' from {at}.passages group by path union all select path, version from {at}.sources order by 2"
@@ -67,21 +69,22 @@ _NEAREST = """
 
 
 def shared(database: Postgres, *, may_begin: bool) -> "PgVectors | None":
-    """The vectors beside the rows of a schema; None where the server can't compare vectors. `may_begin` says whether it
-    may be given the extension, where it has that at hand and lets us.
+    """The vectors beside the rows of a schema; None where the server can't compare vectors, or won't take any from us.
+    `may_begin` says whether it may be given the extension, where it has that at hand.
 
     Those of an older version go, for they can be made again. Raises IndexAway where they are of a newer one.
     """
     home = _home(database)
-    if home is None and may_begin and database.rows(_AVAILABLE):
-        with suppress(WorkspaceError), database.transaction():  # not ours to create; or another machine just did
-            database.rows("create extension vector schema public")
+    if home is None and may_begin:
+        if database.rows(_AVAILABLE):
+            with suppress(WorkspaceError), database.transaction():  # not ours to create, or another machine just did
+                database.rows("create extension vector schema public")
         home = _home(database)
     if home is None:
         return None
     vectors = PgVectors(database, home)
     vectors.check()
-    return vectors
+    return vectors if vectors.is_there or database.rows(_MAY_BEGIN)[0][0] else None
 
 
 def _home(database: Postgres) -> str | None:
@@ -95,33 +98,30 @@ class PgVectors:
 
     def __init__(self, database: Postgres, home: str) -> None:
         self._database = database
-        self._names = {"at": f'"{database.schema}_vectors"', "of": home}
+        self._schema = f"{database.schema}_vectors"
+        self._names = {"at": f'"{self._schema}"', "of": home}
         self._is_there = False
 
     def check(self) -> None:
         """See `shared`."""
-        version = self._version()
-        if version is not None and version > VERSION:
-            raise IndexAway(
-                f"the vectors at {self._database.name} are of a newer lineage: their version is {version}, this one"
-                f" knows {VERSION}",
-                hint="upgrade lineage on this machine",
-            )
-        if version != VERSION:
-            self._drop()
-
-    def _version(self) -> int | None:
-        """The version of the tables; None where there are none, or they can't be read."""
-        try:
-            return max((row[0] for row in self._rows("select version from {at}.state")), default=None)
-        except DamagedIndex:
-            return None
+        if not self.is_there:
+            return
+        with suppress(LostVectors), self._whole(), self._database.transaction():
+            self._database.locked("vectors")
+            version = self._rows("select coalesce(max(version), 0) from {at}.state")[0][0]
+            if version > VERSION:
+                raise IndexAway(
+                    f"the vectors at {self._database.name} are of a newer lineage: their version is {version}, this one"
+                    f" knows {VERSION}",
+                    hint="upgrade lineage on this machine",
+                )
+            if version != VERSION:
+                self._drop()
 
     @property
     def is_there(self) -> bool:
         if not self._is_there:
-            (state,) = self._tables("state")
-            self._is_there = self._rows("select to_regclass(%s) is not null", (state,))[0][0]
+            self._is_there = self._columns() > 0
         return self._is_there
 
     def missing(self) -> list[str]:
@@ -184,7 +184,7 @@ class PgVectors:
         """The write-ahead log is not reached."""
         if self.is_there:
             with self._whole():
-                self._database.scrubbed(self._tables(*_TABLES))
+                self._database.scrubbed(f'"{self._schema}".{table}' for table in _TABLES)
 
     def _begin(self) -> None:
         self._is_there = False
@@ -225,13 +225,13 @@ class PgVectors:
             self._is_there = False  # what was begun within a transaction is not
             if not isinstance(error, DamagedIndex):
                 raise
-            if self._rows(_COLUMNS_THERE, self._tables(*_TABLES))[0][0] == _COLUMNS:
+            if self._columns() == _COLUMNS:
                 raise
             self._drop()
             raise LostVectors(error.message) from error
 
-    def _tables(self, *names: str) -> list[str]:
-        return [f"{self._names['at']}.{name}" for name in names]
+    def _columns(self) -> int:
+        return int(self._rows(_COLUMNS_THERE, (list(_TABLES), self._schema))[0][0])
 
 
 def _text(vector: bytes) -> str:
