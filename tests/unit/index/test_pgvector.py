@@ -4,7 +4,7 @@ What each guard rests on, in index/postgres/pgvector.py and engine.py:
 - never required: `_home`, `may_begin` and `_MAY_BEGIN` in `shared`. One too old: `to_regtype` in `_EXTENSION`.
 - what lies beside rows that begin anew: the schema `_vectors`, and `is_complete` in `keep`.
 - versions: `check`. Damage: `_whole`, which leaves that of the rows alone. A file that is not in use: `discard`.
-- one who embeds: `embedding`. Bytes that are gone: `unsampled` and `scrub`.
+- one who embeds: `embedding`. What a scan reads: `toast_tuple_target`. Bytes that are gone: `unsampled` and `scrub`.
 """
 
 from collections.abc import Iterator
@@ -304,6 +304,12 @@ def holding(index: PostgresIndex, text: bytes) -> list[str]:
     index.database.rows("checkpoint")
     files = (file for file in (engines.pgvector().data / "base").rglob("*") if file.is_file())
     return [str(file) for file in files if text in file.read_bytes()]
+
+
+def test_long_vectors_lie_in_the_rows_that_a_scan_reads(index: PostgresIndex, vectors: Vectors) -> None:
+    store(vectors, *(Placed(ONE, place, b"%d" % place, bytes([1, 2, 3]) * 1_000) for place in range(20)))
+    aside = "select pg_relation_size(reltoastrelid) from pg_class where oid = '\"{}_vectors\".passages'::regclass"
+    assert index.database.rows(aside.format(index.database.schema)) == [(0,)]
 
 
 def test_a_server_that_is_away_is_away_and_nothing_is_kept_beside_it(tmp_path: Path) -> None:
