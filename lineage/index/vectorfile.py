@@ -57,6 +57,10 @@ class VectorFile:
     def is_there(self) -> bool:
         return self.path.exists()
 
+    @property
+    def where(self) -> str:
+        return f"{self.path.parent.name}/{self.path.name}"
+
     def missing(self) -> list[str]:
         """Some builds of Python can't load SQLite's extensions; there another library does."""
         needed = [_EXTENSION] if _loads_extensions() else [_EXTENSION, _LIBRARY]

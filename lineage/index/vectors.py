@@ -53,6 +53,10 @@ class Vectors(Protocol):
     def is_there(self) -> bool:
         """Whether there is anything to ask or to drop."""
 
+    @property
+    def where(self) -> str:
+        """Where they lie, for people."""
+
     def missing(self) -> list[str]:
         """The modules that `nearest` needs and that aren't installed."""
 

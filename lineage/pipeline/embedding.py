@@ -112,9 +112,10 @@ def scrub(house: House) -> None:
 
 
 def coverage(house: House) -> dict[str, Any]:
-    """What `lineage status` shows: the model, how many passages have vectors, how many files wait, what
+    """What `lineage status` shows: the model, how many passages have vectors and where, how many files wait, what
     stands in the way, how calls ended."""
     found: dict[str, Any] = {"model": None, "endpoint": None, "passages": 0, "files_left": 0, "problem": None}
+    found["vectors"] = house.vectors.where if house.vectors else None
     try:
         found["passages"] = house.vectors.count() if house.vectors else 0
         if house.embedding and house.vectors:

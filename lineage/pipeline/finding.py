@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lineage.core.fusion import fused
 from lineage.core.query import Query, parsed, prose
 from lineage.core.times import day
-from lineage.errors import ExtraMissing, InvalidInput, WorkspaceError
+from lineage.errors import ExtraMissing, IndexAway, InvalidInput, WorkspaceError
 from lineage.pipeline.house import House
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _by_meaning(
     except NoVectors as failure:
         house.telemetry.count_embeddings(day(house.now), {f"{FAILED_QUERY}: {failure.reason}": 1})
         raise _NotNow(f"the embedding model: {failure.reason}") from failure
-    except (LostVectors, WorkspaceError) as failure:
+    except (LostVectors, IndexAway, WorkspaceError) as failure:
         raise _NotNow(f"{failure.message}; {failure.hint}") from failure
 
 

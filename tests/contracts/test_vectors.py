@@ -8,7 +8,7 @@ an engine sorts as another does not.
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 from hypothesis import given
@@ -145,21 +145,27 @@ def test_what_is_as_near_is_in_the_order_of_paths_and_places(vectors: Vectors) -
 def test_who_asks_for_files_waits_for_what_is_being_stored(place: str, vectors: Vectors, tmp_path: Path) -> None:
     """Whoever drops rows and then asks here finds what was made of them a moment before."""
     seen: list[dict[str, str]] = []
-    begun: list[Thread] = []
+    ready, go = Event(), Event()
 
     def ask() -> None:
         with vectors_at(place, tmp_path) as other:
+            other.count()
+            ready.set()
+            go.wait()
             seen.append(other.sources())
 
+    store(vectors, placed(TWO, 0, 1, 0))
+    asking = Thread(target=ask)
+    asking.start()
+    ready.wait()
+
     def is_current(_: Source) -> bool:
-        begun.append(Thread(target=ask))
-        begun[-1].start()
-        begun[-1].join(0.3)
+        go.set()
+        asking.join(0.3)
         return True
 
-    store(vectors, placed(TWO, 0, 1, 0))
     vectors.store(MODEL, [placed(ONE, 0, 1, 0)], (), is_current)
-    begun[0].join()
+    asking.join()
     assert seen == [{ONE.path: "", TWO.path: ""}]
 
 

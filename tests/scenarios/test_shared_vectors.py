@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 
 from lineage.app.indexing import VARIABLE
-from lineage.pipeline.embedding import BUSY, Embedded, coverage, embed
-from lineage.pipeline.finding import SEMANTIC, find
+from lineage.index.postgres import PostgresIndex
+from lineage.pipeline.embedding import AWAY, BUSY, Embedded, coverage, embed
+from lineage.pipeline.finding import LEXICAL, SEMANTIC, find
 from lineage.pipeline.house import House
 from lineage.pipeline.upkeep.reindexing import reindex
 from lineage.pipeline.upkeep.removal import remove
 from lineage.store import LocalStore, MemoryStore, Store
+from lineage.store.postgres import named
 from tests.support import engines
 from tests.support.commands import Lineage
 from tests.support.embedding import Endpoint, embedding_house, endpoint
@@ -119,8 +121,23 @@ def test_rows_that_are_lost_cost_no_machine_a_vector(
         assert (embed(one).embedded, sessions(two, "vessel")) == (0, ["s-boat"])
 
 
+@pytest.mark.leaves_findings
+def test_vectors_of_a_newer_lineage_leave_an_older_one_the_words(
+    tmp_path: Path, store: Store, served: Endpoint, elsewhere: Endpoint
+) -> None:
+    with machine(tmp_path, "one", store, served) as one, machine(tmp_path, "two", store, elsewhere) as two:
+        end(one, "s-boat", transcript=BOAT)
+        embed(one)
+        assert isinstance(one.index, PostgresIndex)
+        one.index.database.rows(f'update "{one.index.database.schema}_vectors".state set version = version + 1')
+        found = find(two, "boat", "default", 5)
+        assert (found.mode, [hit.session_id for hit in found.hits]) == (LEXICAL, ["s-boat"])
+        assert "newer lineage" in found.notes[0]
+        assert embed(two).failed == AWAY
+
+
 def test_a_machine_without_a_model_removes_the_vectors_of_the_others(
-    lineage: Lineage, home: Path, served: Endpoint
+    lineage: Lineage, home: Path, served: Endpoint, server: str
 ) -> None:
     config = home / ".config" / "lineage" / "config.toml"
     config.parent.mkdir(parents=True)
@@ -128,6 +145,7 @@ def test_a_machine_without_a_model_removes_the_vectors_of_the_others(
     lineage.end()
     assert lineage("reindex", "--embed", "--json").json["vectors"]["embedded"] > 0
     assert lineage("search", "newline", "--mode", "semantic", "--json").json["results"]
+    assert f" in {named(server)}" in lineage("status").out
     config.unlink()
     assert lineage("status", "--json").json["embedding"]["passages"] > 0
     (session,) = lineage("sessions", "--json").json["sessions"]

@@ -124,6 +124,10 @@ class PgVectors:
             self._is_there = self._columns() > 0
         return self._is_there
 
+    @property
+    def where(self) -> str:
+        return self._database.name
+
     def missing(self) -> list[str]:
         return []
 
