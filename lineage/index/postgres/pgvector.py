@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
-from lineage.errors import DamagedIndex, IndexAway, LineageError, WorkspaceError
+from lineage.errors import DamagedIndex, IndexAway, WorkspaceError
 from lineage.index.postgres import schema
 from lineage.index.vectors import LostVectors, Near, Placed, Source
 from lineage.store.postgres import Postgres, Values, unsampled
@@ -191,8 +191,9 @@ class PgVectors:
                 self._database.scrubbed(f'"{self._schema}".{table}' for table in _TABLES)
 
     def _begin(self) -> None:
+        """Within a transaction, after which it is told again whether they are there."""
         self._is_there = False
-        if not self.is_there:
+        if not self._columns():
             for statement in _STATEMENTS:
                 self._rows(statement)
 
@@ -225,14 +226,11 @@ class PgVectors:
         """Where it is these tables that are damaged they are begun anew."""
         try:
             yield
-        except LineageError as error:
-            self._is_there = False  # what was begun within a transaction is not
-            if not isinstance(error, DamagedIndex):
-                raise
+        except DamagedIndex as damage:
             if self._columns() == _COLUMNS:
                 raise
             self._drop()
-            raise LostVectors(error.message) from error
+            raise LostVectors(damage.message) from damage
 
     def _columns(self) -> int:
         return int(self._rows(_COLUMNS_THERE, (list(_TABLES), self._schema))[0][0])
