@@ -17,13 +17,14 @@ import pytest
 from lineage.app.indexing import VARIABLE
 from lineage.errors import ExtraMissing, InvalidInput
 from lineage.index import Hit
-from lineage.index.postgres import PostgresIndex
+from lineage.index.postgres.pgvector import PgVectors
 from lineage.pipeline.embedding import coverage, embed
 from lineage.pipeline.finding import HYBRID, LEXICAL, MODES, SEMANTIC, Found, find
 from lineage.pipeline.house import House
 from lineage.pipeline.upkeep.reindexing import reindex
 from lineage.pipeline.upkeep.removal import remove
 from lineage.pipeline.upkeep.resanitizing import resanitize
+from lineage.store.postgres import Postgres
 from tests.scenarios.test_resanitize import RULES, SECRET, TALK
 from tests.support import engines
 from tests.support.books import by_hand, put
@@ -73,11 +74,16 @@ def semantic(house: House, query: str, agent: str | None = "default", limit: int
     return list(found.hits)
 
 
+def on_server(house: House) -> Postgres | None:
+    """The database that holds the vectors, None where a file does."""
+    return house.index.database if isinstance(house.vectors, PgVectors) else None
+
+
 def kept(house: House) -> bytes:
     """Every byte that this machine or its server keeps; not the server's write-ahead log."""
     folders = [root_of(house) / ".lineage"]
-    if isinstance(house.index, PostgresIndex):
-        house.index.database.rows("checkpoint")
+    if database := on_server(house):
+        database.rows("checkpoint")
         folders.append(engines.pgvector().data / "base")
     return b"".join(path.read_bytes() for one in folders for path in sorted(one.rglob("*")) if path.is_file())
 
@@ -88,18 +94,17 @@ def blobs(house: House, token: str) -> list[bytes]:
     paths = [path for path in house.vectors.sources() if token in path]
     hashes = [one for path in paths for one in house.vectors.places(path).values()]
     vectors = house.vectors.same(hashes).values()
-    if house.index.is_remote:
+    if on_server(house):
         vectors = [pack(f"<{len(vector)}e", *array("b", vector)) for vector in vectors]
     return [*hashes, *vectors]
 
 
 def spoil(house: House) -> None:
     """Damages what is kept of vectors so that it can't be used."""
-    if isinstance(house.index, PostgresIndex):
-        database = house.index.database
+    assert house.vectors is not None
+    if database := on_server(house):
         database.rows(f'alter table "{database.schema}_vectors".passages drop column vector')
         return
-    assert house.vectors is not None
     house.vectors.close()
     (root_of(house) / ".lineage" / "vectors.db").write_bytes(b"no database" * 1000)
 
