@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lineage.core.ledger import Ledger, grouped
 from lineage.core.query import Query, parsed
@@ -11,7 +11,7 @@ from lineage.core.window import Window
 from lineage.index import searching
 from lineage.index.base import Known
 from lineage.index.books import EntryRow, Shelves
-from lineage.index.postgres import books, ledger, pgvector, recalling, schema, texts
+from lineage.index.postgres import books, ledger, recalling, schema, texts
 from lineage.index.postgres.building import Building
 from lineage.index.postgres.likeness import Texts
 from lineage.index.postgres.queue import PostgresQueue
@@ -23,10 +23,10 @@ from lineage.index.rows import COLUMNS, Row
 from lineage.index.searching import Hit
 from lineage.index.sessions import SessionRow
 from lineage.index.texts import texts_of
-from lineage.index.vectorfile import VectorFile
-from lineage.index.vectors import Vectors
-from lineage.store.databases import discard
 from lineage.store.postgres import Postgres
+
+if TYPE_CHECKING:
+    from lineage.index.vectors import Vectors
 
 _ARRAYS = ", ".join(f"%s::{'integer' if name in ('private', 'visible') else 'text'}[]" for name in COLUMNS)
 _UPSERT = f"""
@@ -227,7 +227,11 @@ class PostgresIndex:
     def reading(self) -> Iterator[Texts]:
         yield Texts(self.database, self._words)
 
-    def vectors(self, file: Path, *, may_begin: bool) -> Vectors:
+    def vectors(self, file: Path, *, may_begin: bool) -> "Vectors":
+        from lineage.index.postgres import pgvector  # noqa: PLC0415  (no capture asks for vectors)
+        from lineage.index.vectorfile import VectorFile  # noqa: PLC0415
+        from lineage.store.databases import discard  # noqa: PLC0415
+
         if self._vectors is None:
             found = pgvector.shared(self.database, may_begin=may_begin)
             if found and file.exists():
