@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from lineage.core.sanitizer import Ruleset
     from lineage.extract.model.port import Model
     from lineage.harness.callers import Caller
-    from lineage.index.vectors import Vectors
     from lineage.pipeline.embedding import Embedding
     from lineage.pipeline.house import House
     from lineage.store import Store
@@ -141,7 +140,8 @@ def open_house(root: Path, *, create: bool = False, asks_model: bool = True) -> 
     machine = machine_settings(os.environ)
     private, moment = private_at(root), now()
     index, telemetry = databases_of(root, private)
-    vectors, embedding = _vectors(root / STATE / "vectors.db", machine.embedding if machine else None)
+    embedding = _embedding(machine.embedding) if machine else None
+    vector_file = root / STATE / "vectors.db"
     return House(
         canon=Canon(store, private),
         index=index,
@@ -151,7 +151,7 @@ def open_house(root: Path, *, create: bool = False, asks_model: bool = True) -> 
         new_id=lambda: os.urandom(16).hex(),
         own_rules=_own_rules(store, settings),
         model=_model(machine.model, telemetry, moment[:10]) if machine and asks_model else None,
-        vectors=vectors,
+        vector_file=vector_file if embedding or index.is_remote or vector_file.exists() else None,
         embedding=embedding,
         scratch=root / STATE,
     )
@@ -186,19 +186,15 @@ def _model(settings: "ModelSettings", telemetry: "Telemetry", day: str) -> "Mode
     return model_of(settings, telemetry, day)
 
 
-def _vectors(path: Path, settings: "EmbeddingSettings | None") -> "tuple[Vectors | None, Embedding | None]":
-    """What makes vectors and where they are; nothing of it is imported where no model is configured, nor was before."""
-    if settings is None and not path.exists():
-        return None, None
-    from lineage.config.embedding import NONE, EmbeddingSettings
+def _embedding(settings: "EmbeddingSettings") -> "Embedding | None":
+    """The model that makes vectors; nothing of it is imported where none is configured."""
+    from lineage.config.embedding import NONE
 
-    settings = settings or EmbeddingSettings()
-    if settings.provider == NONE and not path.exists():
-        return None, None
+    if settings.provider == NONE:
+        return None
     from lineage.app.embedding import embedding_of
-    from lineage.index.vectors import Vectors
 
-    return Vectors(path), embedding_of(settings)
+    return embedding_of(settings)
 
 
 def rules_at(root: Path) -> "Rules":

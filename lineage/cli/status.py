@@ -114,7 +114,8 @@ def _say_embedding(state: dict[str, Any]) -> None:
         return
     where = f" at {state['endpoint']}" if state["endpoint"] else ""
     left = f", {counted(state['files_left'], 'file')} left" if state["files_left"] else ""
-    say(f"embedding  {state['model'] or 'none'}{where}: {counted(state['passages'], 'passage')}{left}")
+    kept = f"{counted(state['passages'], 'passage')} in {state['vectors']}"
+    say(f"embedding  {state['model'] or 'none'}{where}: {kept}{left}")
     if state["problem"]:
         say(f"  {state['problem']}")
     for outcome, count in state["outcomes"].items():

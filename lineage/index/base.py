@@ -5,6 +5,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lineage.core.ledger import Ledger
     from lineage.core.query import Query
     from lineage.core.window import Window
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from lineage.index.rows import Row
     from lineage.index.searching import Hit
     from lineage.index.sessions import SessionRow
+    from lineage.index.vectors import Vectors
 
 
 class Known(NamedTuple):
@@ -172,6 +175,11 @@ class Index(Protocol):
 
     def reading(self) -> "AbstractContextManager[likeness.Engine]":
         """What has vectors, read within the block. (index/likeness.py)"""
+
+    def vectors(self, file: "Path", *, may_begin: bool) -> "Vectors":
+        """The vectors of its passages, closed with it: those in a file of this machine, or on its server, if that can
+        compare vectors; then what the file holds is dropped. `may_begin` says whether the server may be given what it
+        needs for it."""
 
     def recalled(
         self,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # what only some questions need is imported with the first of
     from lineage.index.rows import Row
     from lineage.index.searching import Hit
     from lineage.index.sessions import SessionRow
+    from lineage.index.vectors import Vectors
 
 T = TypeVar("T")
 
@@ -47,6 +48,7 @@ class SqliteIndex:
         self.path = path
         self.queue = SqliteQueue(path.with_name(FILE))
         self.is_new = False
+        self._vectors: Vectors | None = None
         self._connection = self._begin()
 
     def out_of_reach(self) -> tuple[str, ...]:
@@ -54,6 +56,8 @@ class SqliteIndex:
 
     def close(self) -> None:
         self.queue.close()
+        if self._vectors:
+            self._vectors.close()
         self._connection.close()
 
     def reset(self) -> None:
@@ -374,6 +378,14 @@ class SqliteIndex:
 
         with guarded(self.path):
             yield Texts(self._connection)
+
+    def vectors(self, file: Path, *, may_begin: bool) -> "Vectors":
+        """The vectors of its passages."""
+        from lineage.index.vectorfile import VectorFile  # noqa: PLC0415
+
+        del may_begin  # a file needs nobody's leave
+        self._vectors = self._vectors or VectorFile(file)
+        return self._vectors
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

@@ -16,7 +16,7 @@ from lineage.errors import IndexAway, InvalidInput
 from lineage.extract.embedding.port import NoVectors
 from lineage.index import likeness
 from lineage.index.likeness import Text
-from lineage.index.vectors import LostVectors, Placed, Source, missing
+from lineage.index.vectors import LostVectors, Placed, Source
 from lineage.pipeline.house import House
 from lineage.store import BusyError
 
@@ -76,7 +76,7 @@ def embed(
         if house.embedding is None or house.vectors is None:
             return done
         run = _Run(house, house.embedding, house.vectors, done)
-        with house.canon.spool.store.mutex(_MUTEX, wait=False):
+        with house.canon.spool.store.mutex(_MUTEX, wait=False), run.vectors.embedding():
             run.through(most=most, may_go_on=may_go_on, progress=progress)
     except BusyError:
         done.failed = BUSY
@@ -112,9 +112,10 @@ def scrub(house: House) -> None:
 
 
 def coverage(house: House) -> dict[str, Any]:
-    """What `lineage status` shows: the model, how many passages have vectors, how many files wait, what
+    """What `lineage status` shows: the model, how many passages have vectors and where, how many files wait, what
     stands in the way, how calls ended."""
     found: dict[str, Any] = {"model": None, "endpoint": None, "passages": 0, "files_left": 0, "problem": None}
+    found["vectors"] = house.vectors.where if house.vectors else None
     try:
         found["passages"] = house.vectors.count() if house.vectors else 0
         if house.embedding and house.vectors:
@@ -153,7 +154,7 @@ class _Run:
 
     def through(self, *, most: int | None, may_go_on: Callable[[], bool], progress: Progress | None) -> None:
         """Embeds file after file. What was made stays, wherever it ends. Raises NoVectors."""
-        if missing():
+        if self.vectors.missing():
             raise NoVectors(NOT_INSTALLED)
         due, size = self.due(), self.embedding.batch
         self.done.left = len(due)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lineage.core.fusion import fused
 from lineage.core.query import Query, parsed, prose
 from lineage.core.times import day
-from lineage.errors import ExtraMissing, InvalidInput, WorkspaceError
+from lineage.errors import ExtraMissing, IndexAway, InvalidInput, WorkspaceError
 from lineage.pipeline.house import House
 
 if TYPE_CHECKING:
@@ -70,14 +70,12 @@ def find(
 
 def check(house: House) -> None:
     """Raises InvalidInput where no embedding model is configured, ExtraMissing where it needs what is not installed."""
-    from lineage.index.vectors import missing  # noqa: PLC0415
-
     if house.embedding is None:
         raise InvalidInput(
             "no embedding model is configured on this machine",
             hint="see [embedding] in handbook/Semantic search.md, or search with `--mode lexical`",
         )
-    if lacking := missing():
+    if lacking := house.vectors.missing() if house.vectors else []:
         raise ExtraMissing("semantic", lacking)
 
 
@@ -102,21 +100,20 @@ def _by_meaning(
     except NoVectors as failure:
         house.telemetry.count_embeddings(day(house.now), {f"{FAILED_QUERY}: {failure.reason}": 1})
         raise _NotNow(f"the embedding model: {failure.reason}") from failure
-    except (LostVectors, WorkspaceError) as failure:
+    except (LostVectors, IndexAway, WorkspaceError) as failure:
         raise _NotNow(f"{failure.message}; {failure.hint}") from failure
 
 
 def _asked(house: House, about: str) -> "tuple[Vectors, bytes]":
     """The vectors that there are, and that of what was asked. Raises _NotNow where the two can't be compared,
     NoVectors where the model gives none."""
-    from lineage.index.vectors import missing  # noqa: PLC0415
     from lineage.pipeline.embedding import is_ready, sent  # noqa: PLC0415
 
     embedding, vectors = house.embedding, house.vectors
     found = vectors.model() if vectors else None
     if embedding is None or vectors is None or found is None:
         raise _NotNow(f"there are no vectors yet; {_EMBED}")
-    if missing():
+    if vectors.missing():
         raise _NotNow("run `pip install 'lineage-memory[semantic]'`")
     if not is_ready(embedding, vectors):
         raise _NotNow(f"the vectors are of another model; {_EMBED}")

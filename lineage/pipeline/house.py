@@ -23,8 +23,9 @@ REFUSED = "refused"
 class House(NamedTuple):
     """One workspace, opened. `now` is the canonical UTC time of this run, read once at the top. `own_rules` are the
     redaction rules that the workspace chose, None where it has ours. `model` is the language model that this machine is
-    configured for, `embedding` its embedding model, None without one; `vectors` are there where it has one, or had.
-    `scratch` is a folder of this machine for what does not fit into memory, None for the system's own."""
+    configured for, `embedding` its embedding model, None without one; `vector_file` is where the index keeps vectors
+    that it has no better place for, None where there can't be any. `scratch` is a folder of this machine for what does
+    not fit into memory, None for the system's own."""
 
     canon: "Canon"
     index: "Index"  # type: ignore[assignment]  # hides what a tuple has under this name
@@ -34,7 +35,7 @@ class House(NamedTuple):
     new_id: Callable[[], str]
     own_rules: "Ruleset | None" = None
     model: "Model | None" = None
-    vectors: "Vectors | None" = None
+    vector_file: "Path | None" = None
     embedding: "Embedding | None" = None
     scratch: "Path | None" = None
 
@@ -44,6 +45,13 @@ class House(NamedTuple):
         from lineage.core.sanitizer import BUILTIN  # noqa: PLC0415
 
         return BUILTIN if self.own_rules is None else self.own_rules
+
+    @property
+    def vectors(self) -> "Vectors | None":
+        """The vectors of passages, None where there is nothing that could be made or dropped."""
+        if self.vector_file is None:
+            return None
+        return self.index.vectors(self.vector_file, may_begin=self.embedding is not None)
 
     def sanitizer(self) -> "Sanitizer":
         """A sanitizer under the workspace's rules. Raises EngineMissing."""
@@ -55,8 +63,6 @@ class House(NamedTuple):
         """Closes the databases."""
         self.index.close()
         self.telemetry.close()
-        if self.vectors is not None:
-            self.vectors.close()
 
 
 class Outcome(NamedTuple):

@@ -14,6 +14,7 @@ from psycopg.types.string import StrDumper, TextLoader
 
 from lineage.core.body import cleaned
 from lineage.errors import DamagedIndex, IndexAway, InvalidInput, WorkspaceError
+from lineage.store.base import BusyError
 
 SCHEMES = ("postgresql://", "postgres://")
 
@@ -98,6 +99,18 @@ class Postgres:
     def locked(self, name: str = "") -> None:
         """Waits until no other transaction holds this lock of the schema, and holds it as long as this one lasts."""
         self.rows("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"lineage {self.schema} {name}",))
+
+    @contextmanager
+    def alone(self, name: str) -> Iterator[None]:
+        """Holds a lock of the schema, over as many transactions as the block takes. Raises BusyError where another
+        connection holds it."""
+        key = f"lineage {self.schema} {name} alone"
+        if not self.rows("select pg_try_advisory_lock(hashtextextended(%s, 0))", (key,))[0][0]:
+            raise BusyError(f"{self.name} is in use by another process: {name}")
+        try:
+            yield
+        finally:
+            self.rows("select pg_advisory_unlock(hashtextextended(%s, 0))", (key,))
 
     def call(self, name: str) -> None:
         """Wakes whoever waits in `called` under this name."""

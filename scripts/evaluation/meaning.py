@@ -1,13 +1,12 @@
 """`lineage search` by meaning, with the local embedding model, over the workspace that the words are asked of too."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from evaluation.material import Material
 from evaluation.rankers import MOST, Ranker, captured
 from lineage.extract.embedding.local import Local, packaged
-from lineage.index.vectors import Vectors
 from lineage.pipeline.embedding import Embedding, embed
 from lineage.pipeline.finding import find
 from lineage.pipeline.house import House
@@ -31,8 +30,9 @@ class Meaning:
 @contextmanager
 def meaning(folder: Path, material: Material, modes: Sequence[str], model: Path | None) -> Iterator[Sequence[Ranker]]:
     """The modes that are asked for, each passage embedded by the model of a folder, else by the packaged one."""
-    with captured(folder, material) as plain, closing(Vectors(folder / ".lineage" / "vectors.db")) as vectors:
-        house = plain._replace(vectors=vectors, embedding=Embedding(Local(model or packaged())))
+    with captured(folder, material) as plain:
+        vector_file = folder / ".lineage" / "vectors.db"
+        house = plain._replace(vector_file=vector_file, embedding=Embedding(Local(model or packaged())))
         done = embed(house)
         if done.failed:
             raise SystemExit(f"nothing embedded: {done.failed}")

@@ -1,4 +1,5 @@
-"""Search by meaning, over a workspace and a real endpoint: what is embedded, what is found, what goes with a session.
+"""Search by meaning, over a workspace and a real endpoint, wherever vectors lie: what is embedded, what is found, what
+goes with a session.
 
 Fails without any of these: the gate in `likeness.sources`, the sanitizer before a remote endpoint, the filters or the
 phrases in `likeness.hits`, the comparison of a passage's hash, `is_current` while vectors are stored, `prune` or
@@ -6,25 +7,30 @@ phrases in `likeness.hits`, the comparison of a passage's hash, `is_current` whi
 fails a search.
 """
 
+from array import array
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
+from struct import pack
 
 import pytest
 
+from lineage.app.indexing import VARIABLE
 from lineage.errors import ExtraMissing, InvalidInput
 from lineage.index import Hit
-from lineage.index.vectors import Vectors
+from lineage.index.postgres.pgvector import PgVectors
 from lineage.pipeline.embedding import coverage, embed
 from lineage.pipeline.finding import HYBRID, LEXICAL, MODES, SEMANTIC, Found, find
 from lineage.pipeline.house import House
 from lineage.pipeline.upkeep.reindexing import reindex
 from lineage.pipeline.upkeep.removal import remove
 from lineage.pipeline.upkeep.resanitizing import resanitize
+from lineage.store.postgres import Postgres
 from tests.scenarios.test_resanitize import RULES, SECRET, TALK
+from tests.support import engines
 from tests.support.books import by_hand, put
 from tests.support.embedding import Endpoint, embedding_house, endpoint
-from tests.support.houses import end, house_at, turns
+from tests.support.houses import end, house_at, root_of, turns
+from tests.support.indexes import PLACES
 
 pytestmark = pytest.mark.slow
 
@@ -32,6 +38,13 @@ READER = turns("Why does reader.py drop the last row?", "It splits on newline; f
 HARBOUR = turns("Where is the boat moored?", "At the third pier of the harbour.")
 KITTEN = turns("What does the cat eat?", "Herring, and nothing else.")
 TOKEN = "ghp_" + "aB3" * 12
+
+
+@pytest.fixture(autouse=True, params=PLACES)
+def place(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vectors lie in a file, or with the rows on a server."""
+    if request.param != "file":
+        monkeypatch.setenv(VARIABLE, engines.pgvector().url)
 
 
 @pytest.fixture
@@ -61,16 +74,39 @@ def semantic(house: House, query: str, agent: str | None = "default", limit: int
     return list(found.hits)
 
 
-def bytes_of(root: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file())
+def on_server(house: House) -> Postgres | None:
+    """The database that holds the vectors, None where a file does."""
+    return house.index.database if isinstance(house.vectors, PgVectors) else None
+
+
+def kept(house: House) -> bytes:
+    """Every byte that this machine or its server keeps; not the server's write-ahead log."""
+    folders = [root_of(house) / ".lineage"]
+    if database := on_server(house):
+        database.rows("checkpoint")
+        folders.append(engines.pgvector().data / "base")
+    return b"".join(path.read_bytes() for one in folders for path in sorted(one.rglob("*")) if path.is_file())
 
 
 def blobs(house: House, token: str) -> list[bytes]:
-    """The vectors and the hashes that are kept of a session's files."""
+    """The vectors and the hashes that are kept of a session's files, as they are in files."""
     assert house.vectors is not None
     paths = [path for path in house.vectors.sources() if token in path]
     hashes = [one for path in paths for one in house.vectors.places(path).values()]
-    return [*hashes, *house.vectors.same(hashes).values()]
+    vectors = house.vectors.same(hashes).values()
+    if on_server(house):
+        vectors = [pack(f"<{len(vector)}e", *array("b", vector)) for vector in vectors]
+    return [*hashes, *vectors]
+
+
+def spoil(house: House) -> None:
+    """Damages what is kept of vectors so that it can't be used."""
+    assert house.vectors is not None
+    if database := on_server(house):
+        database.rows(f'alter table "{database.schema}_vectors".passages drop column vector')
+        return
+    house.vectors.close()
+    (root_of(house) / ".lineage" / "vectors.db").write_bytes(b"no database" * 1000)
 
 
 def test_what_is_meant_is_found_where_no_word_is(house: House) -> None:
@@ -150,10 +186,11 @@ def test_of_a_removed_session_no_vector_is_left(house: House, tmp_path: Path) ->
     embed(house)
     gone = blobs(house, outcome.session_token)
     assert gone
+    assert all(blob in kept(house) for blob in gone)
     receipt = remove(house, "s-gone", reason="asked for")
     assert receipt.rows > len(gone) // 2
     assert any("127.0.0.1" in place for place in receipt.out_of_reach)
-    left = bytes_of(tmp_path / "vault" / ".lineage")
+    left = kept(house)
     assert [blob for blob in gone if blob in left] == []
     assert house.vectors is not None
     assert not [path for path in house.vectors.sources() if outcome.session_token in path]
@@ -167,8 +204,8 @@ def test_a_session_that_is_removed_while_it_is_embedded_gets_no_vector(
     def removed(_: object) -> None:
         served.before = lambda _: None
         with house_at(tmp_path / "vault") as other:
-            with closing(Vectors(tmp_path / "vault" / ".lineage" / "vectors.db")) as vectors:
-                remove(other._replace(vectors=vectors), "s-gone", reason="asked for")
+            vector_file = tmp_path / "vault" / ".lineage" / "vectors.db"
+            remove(other._replace(vector_file=vector_file), "s-gone", reason="asked for")
             ended.append(True)
 
     ended: list[bool] = []
@@ -194,7 +231,7 @@ def test_what_is_redacted_later_is_embedded_anew(tmp_path: Path, served: Endpoin
         embed(house)
         old = blobs(house, token)
         resanitize(house._replace(own_rules=RULES))
-        left = bytes_of(tmp_path / "vault" / ".lineage")
+        left = kept(house)
         assert any(SECRET in text for text in served.texts)
         assert [blob for blob in old if blob in left] == []
         served.texts.clear()
@@ -226,7 +263,7 @@ def test_a_passage_that_says_something_else_by_now_is_no_result(house: House) ->
     assert "books/project/harbour/decision.md" in {hit.path for hit in semantic(house, "vessel")}
     by_hand(house, "books/project/harbour/decision.md", "# Mine\n\nThe herring is fresh.\n")
     assert house.vectors is not None
-    reindex(house._replace(vectors=None))
+    reindex(house._replace(vector_file=None))
     assert "books/project/harbour/decision.md" not in {hit.path for hit in semantic(house, "vessel")}
 
 
@@ -282,9 +319,7 @@ def test_vectors_without_a_direction_are_no_vectors(house: House, served: Endpoi
 
 
 def test_damaged_vectors_cost_the_meaning_and_nothing_else(house: House, served: Endpoint) -> None:
-    assert house.vectors is not None
-    house.vectors.close()
-    house.vectors.path.write_bytes(b"no database" * 1000)
+    spoil(house)
     found = find(house, "boat", "default", 5)
     assert sessions(found) == ["s-harbour"]
     assert found.notes
@@ -293,13 +328,12 @@ def test_damaged_vectors_cost_the_meaning_and_nothing_else(house: House, served:
 
 
 def test_a_removal_with_damaged_vectors_is_a_removal(house: House, served: Endpoint, tmp_path: Path) -> None:
-    assert house.vectors is not None
-    house.vectors.close()
-    house.vectors.path.write_bytes(b"no database" * 1000)
+    spoil(house)
     remove(house, "s-harbour", reason="asked for")
     assert sessions(find(house, "boat", "default", 5)) == []
 
 
+@pytest.mark.parametrize("place", ["file"], indirect=True)
 def test_a_mode_that_is_asked_for_says_what_it_lacks(
     house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,7 +341,7 @@ def test_a_mode_that_is_asked_for_says_what_it_lacks(
         assert find(plain, "boat", "default", 5).mode == LEXICAL
         with pytest.raises(InvalidInput, match="no embedding model"):
             find(plain, "boat", "default", 5, mode=HYBRID)
-    monkeypatch.setattr("lineage.index.vectors.find_spec", lambda _: None)
+    monkeypatch.setattr("lineage.index.vectorfile.find_spec", lambda _: None)
     with pytest.raises(ExtraMissing) as caught:
         find(house, "boat", "default", 5, mode=SEMANTIC)
     assert "lineage-memory[semantic]" in caught.value.hint

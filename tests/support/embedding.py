@@ -10,16 +10,16 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from lineage.extract.embedding.remote import Remote
-from lineage.index.vectors import Vectors
 from lineage.pipeline.embedding import Embedding
 from lineage.pipeline.house import House
+from lineage.pipeline.upkeep.reindexing import ensure_indexed
 from tests.support.houses import house_at
 
 DIMENSION = 64
@@ -109,5 +109,7 @@ def embedding_house(
     root: Path, served: Endpoint, *, name: str = "words-1", batch: int = 4, **more: Any
 ) -> Iterator[House]:
     """A house whose embedding model is the endpoint's."""
-    with house_at(root, **more) as house, closing(Vectors(root / ".lineage" / "vectors.db")) as vectors:
-        yield house._replace(vectors=vectors, embedding=Embedding(served.remote(name), batch=batch))
+    with house_at(root, **more) as house:
+        ensure_indexed(house)
+        embedding = Embedding(served.remote(name), batch=batch)
+        yield house._replace(vector_file=root / ".lineage" / "vectors.db", embedding=embedding)

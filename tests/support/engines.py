@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from lineage.store.objects import Bucket
 from tests.support import servers
-from tests.support.servers_postgres import PostgresServer, postgres_server
+from tests.support.servers_postgres import PostgresServer, pgvector_server, postgres_server
 
 _STARTERS: dict[str, Callable[[Path], AbstractContextManager[servers.Server]]] = {
     "seaweedfs": servers.seaweedfs,
@@ -40,6 +40,12 @@ def postgres() -> PostgresServer:
     return _running.enter_context(postgres_server())
 
 
+@cache
+def pgvector() -> PostgresServer:
+    """One that has pgvector at hand. Skips the test where it is not installed."""
+    return _running.enter_context(pgvector_server())
+
+
 def use_bucket() -> None:
     """From now on workspaces lie in buckets, those in memory too. To be called before any test is imported."""
     from lineage import store
@@ -55,3 +61,4 @@ def end() -> None:
     _running.close()
     object_store.cache_clear()
     postgres.cache_clear()
+    pgvector.cache_clear()

@@ -3,7 +3,7 @@
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -13,6 +13,8 @@ from lineage.app.indexing import index_address
 from lineage.app.indexing import schema_of as workspace_schema
 from lineage.index import Index, SqliteIndex
 from lineage.index.postgres import PostgresIndex
+from lineage.index.vectorfile import VectorFile
+from lineage.index.vectors import Vectors
 from lineage.store import databases
 from lineage.store.postgres import Postgres
 from lineage.telemetry import Telemetry
@@ -20,6 +22,8 @@ from lineage.telemetry.postgres import PostgresTelemetry
 from tests.support import engines
 
 SQLITE, POSTGRES = "sqlite", "postgres"
+PLACES = ("file", "pgvector")
+"""Where vectors lie."""
 INDEX, RUNTIME = "index", "runtime"
 NUMBER = "{number}"
 """In a statement for `asked`: the number of a row of full text."""
@@ -37,6 +41,19 @@ def impatient(engine: str, path: Path) -> Index:
     if isinstance(index, PostgresIndex):
         index.database.rows("set lock_timeout = '10ms'")
     return index
+
+
+@contextmanager
+def vectors_at(place: str, folder: Path) -> Iterator[Vectors]:
+    """The vectors of a folder; whoever opens them again finds what was stored. They lie beside rows that are whole."""
+    file = folder / "vectors.db"
+    if place == "file":
+        with closing(VectorFile(file)) as vectors:
+            yield vectors
+        return
+    with closing(PostgresIndex(engines.pgvector().url, schema_of(folder))) as index:
+        index.complete()
+        yield index.vectors(file, may_begin=True)
 
 
 def asked(database: Any, statement: str) -> list[dict[str, Any]]:

