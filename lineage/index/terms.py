@@ -32,7 +32,6 @@ _PLACE = f"""
         order by id limit {_OF_PLACE})
 """
 _COUNT_THERE = "(select count(*) from search where search match ? and rowid between ? and ?)"
-_SAMPLED = " + ".join([_COUNT_THERE] * _PLACES)
 _SHORTEST_PREFIX, _LONGEST_WORD = 3, 40
 _MOST_REPLACED = 4
 _LONGEST_ENDING = 7
@@ -58,21 +57,27 @@ class FtsVocabulary:
         self.connection = connection
 
     def counted(self, terms: Sequence[Term], most: int) -> list[Term]:
-        if not terms:
-            return []
-        values = [value for term in terms for value in (term.expression, most)]
-        counts = self.connection.execute(f"select {', '.join([_COUNT] * len(terms))}", values).fetchone()
+        counts = self._selected(_COUNT, [(term.expression, most) for term in terms])
         return [term._replace(rows=count) for term, count in zip(terms, counts, strict=True)]
 
     def everywhere(self, terms: Sequence[Term]) -> set[Term]:
-        places = [self.connection.execute(_PLACE, (number,)).fetchone() for number in range(_PLACES)]
-        rows = sum(count for *_, count in places)
-        values = [value for term in terms for first, last, _ in places for value in (term.expression, first, last)]
-        counts = self.connection.execute(f"select {', '.join([_SAMPLED] * len(terms))}", values).fetchone()
-        return {term for term, count in zip(terms, counts, strict=True) if 2 * count > rows}
+        found = list(terms)
+        for number in range(_PLACES):
+            first, last, rows = self.connection.execute(_PLACE, (number,)).fetchone()
+            counts = self._selected(_COUNT_THERE, [(term.expression, first, last) for term in found])
+            found = [term for term, count in zip(found, counts, strict=True) if 2 * count > rows]
+        return set(found)
 
     def known(self, first: str, past: str, shortest: int, longest: int) -> Iterable[str]:
         return (row[0] for row in self.connection.execute(_KNOWN, (first, past, shortest, longest)))
+
+    def _selected(self, count: str, asked: Sequence[Sequence[object]]) -> Sequence[int]:
+        """What one statement counts for each of these values."""
+        if not asked:
+            return ()
+        values = [value for one in asked for value in one]
+        found: Sequence[int] = self.connection.execute(f"select {', '.join([count] * len(asked))}", values).fetchone()
+        return found
 
 
 def weighed(vocabulary: Vocabulary, query: Query, ranking: Ranking = RANKING) -> list[Term]:
