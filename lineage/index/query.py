@@ -20,8 +20,9 @@ class Ranking(NamedTuple):
     """How much of the text is looked at, and what counts how much in it; the values were measured by scripts/eval.
 
     `budget` is how many rows the rarest words may have together to be looked up each by itself. Words in more rows than
-    `common` choose no rows while there are others. `weights` are a title's, a sentence's or tag's, and a
-    body's. `decay` is what each next passage of a session counts of the one before it.
+    `common` choose no rows while there are others, and those in half of all rows don't count either: their BM25 weight
+    is nothing. `weights` are a title's, a sentence's or tag's, and a body's. `decay` is what each next passage of a
+    session counts of the one before it.
     """
 
     budget: int = 2_000
@@ -31,10 +32,12 @@ class Ranking(NamedTuple):
 
 
 RANKING = Ranking()
+EVERYWHERE = 1 << 40
 
 
 class Term(NamedTuple):
-    """A word with what it is looked up by, and how many `rows` that is in; one more than are common for any more."""
+    """A word with what it is looked up by, and how many `rows` that is in; one more than are common for any more, and
+    `EVERYWHERE` for half of all."""
 
     word: str
     expression: str
@@ -69,19 +72,24 @@ def match_expression(text: str) -> str | None:
 
 def pruned(terms: Sequence[Term], ranking: Ranking = RANKING) -> str:
     """The expression whose rows are ranked: any of the words where they are in few rows, else rows with a rare word or
-    with two of the less rare ones, ranked by all words.
+    with two of the less rare ones, ranked by all words but those that are everywhere.
 
     >>> pruned([Term("a", '"a"', 5), Term("b", '"b"', 9000), Term("c", '"c"', 24000), Term("d", '"d"', 24001)])
     '("a" OR ("b" AND "c")) AND ("a" OR "b" OR "c" OR "d")'
     """
     ordered = sorted(terms, key=lambda term: term.rows)
-    words = [term.expression for term in ordered]
+    words = [term.expression for term in told_apart(ordered)]
     choosing = [term.expression for term in ordered if term.rows <= ranking.common] or words
     rare = choosing[: _rare(ordered, ranking.budget)]
     paired = choosing[len(rare) :][:_MOST_PAIRED]
     pairs = [f"({one} AND {any_of(paired[place + 1 :])})" for place, one in enumerate(paired[:-1])]
     rows = [*rare, *pairs] or paired
     return f"({' OR '.join(rows)}) AND {any_of(words)}" if rows != words else " OR ".join(rows)
+
+
+def told_apart(terms: Sequence[Term]) -> Sequence[Term]:
+    """The terms that tell rows apart: without those that are everywhere, while there are others."""
+    return [term for term in terms if term.rows < EVERYWHERE] or terms
 
 
 def _rare(ordered: Sequence[Term], budget: int) -> int:

@@ -17,7 +17,7 @@ from lineage.core.segmentation import joined
 from lineage.index import books, filtering, texts
 from lineage.index.books import EntryRow
 from lineage.index.filtering import SPEAKER
-from lineage.index.query import RANKING, Ranking, Term, bounded, pruned
+from lineage.index.query import RANKING, Ranking, Term, bounded, pruned, told_apart
 from lineage.index.terms import FtsVocabulary, Vocabulary, weighed
 
 MARK = ("\x02", "\x03")  # around the words of a snippet that matched
@@ -123,19 +123,24 @@ def hits(
     if query.is_empty:
         return []
     terms = weighed(engine, query, ranking)
-    whole = bounded(" OR ".join(term.expression for term in terms), query.phrases, query.without)
+    whole = bounded(_any(terms), query.phrases, query.without)
     if not whole and (query.words or query.phrases):
         return []
-    first = whole
+    first = marked = whole
     if terms and not query.phrases and _are_many(engine, whole, terms, ranking):
         first = bounded(pruned(terms, ranking), (), query.without)
+        marked = _any(told_apart(terms))
     look = partial(engine.ranked, query, agent_id, ranking)
     decay = None if by_passage else ranking.decay
     most = max(_LEAST_RANKED, _RANKED_PER_RESULT * limit)
     found = _results(look(first, most), decay)[:limit]
     if len(found) < limit and (first != whole or not terms or sum(term.rows for term in terms) > most):
-        found = _results(look(whole, EVERY), decay)[:limit]
-    return engine.shown(whole, found)
+        found, marked = _results(look(whole, EVERY), decay)[:limit], whole
+    return engine.shown(marked, found)
+
+
+def _any(terms: Sequence[Term]) -> str:
+    return " OR ".join(term.expression for term in terms)
 
 
 def _are_many(engine: Engine, expression: str, terms: Sequence[Term], ranking: Ranking) -> bool:

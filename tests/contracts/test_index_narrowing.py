@@ -1,7 +1,8 @@
 """What narrows a search and a recall, guard by guard, on a real database.
 
 What each guard rests on: `of_entries` and `_STATES` in index/filtering.py; `_LISTED`, `_shown` and `_are_many` in
-index/searching.py; the conditions of `_RECALLED` in index/recalling.py; `pruned` and `quoted` in index/query.py.
+index/searching.py; the conditions of `_RECALLED` in index/recalling.py; `pruned`, `told_apart` and `quoted` in
+index/query.py; `everywhere` and `_told_apart` in index/terms.py and in index/postgres/searching.py.
 """
 
 from unittest.mock import patch
@@ -16,7 +17,7 @@ from lineage.core.entry import TASK
 from lineage.core.turns import Turn
 from lineage.index import Index, Shelf, Shelves
 from lineage.index.postgres.searching import FullText
-from lineage.index.query import Ranking, Term, pruned, quoted
+from lineage.index.query import EVERYWHERE, Ranking, Term, pruned, quoted
 from lineage.index.searching import Fts
 from tests.contracts.test_index_books import book, files
 from tests.support.artifacts import AT, add, artifact, identity
@@ -140,9 +141,49 @@ def test_few_rows_are_all_ranked_whatever_the_words_are(engine: str, index: Inde
     assert '("apples" AND ("pears" OR "plums" OR "figs"))' in asked[-2]
 
 
+def looked_for(engine: str, index: Index, text: str, ranking: Ranking) -> str:
+    """The expression whose rows are ranked first."""
+    asked: list[str] = []
+    with patch.object(ENGINES[engine], "ranked", autospec=True) as ranked:
+        ranked.side_effect = lambda *values: asked.append(values[4]) or []
+        index.search(text, None, limit=1, ranking=ranking)
+    return asked[0]
+
+
+def test_a_word_in_half_of_all_rows_chooses_none_and_counts_for_none(engine: str, index: Index) -> None:
+    texts = [*["apples pears", "apples pears kiwis", "apples pears", "plums"] * 4, "apples plums figs"]
+    add(index, *(summary(f"a{number:02d}", text, title="") for number, text in enumerate(texts)))
+    ranking = Ranking(budget=3, common=20)
+    assert looked_for(engine, index, "apples plums figs", ranking) == '("figs") AND ("figs" OR "plums")'
+    assert looked_for(engine, index, "apples pears", ranking) == '(("apples" AND "pears")) AND ("apples" OR "pears")'
+    common = Ranking(budget=3, common=4)
+    assert looked_for(engine, index, "plums kiwis", common) == '("kiwis") AND ("kiwis" OR "plums")'
+    (hit,) = index.search("apples plums figs", None, limit=1, ranking=ranking)
+    assert (hit.session_id, hit.snippet) == ("a16", "apples \x02plums\x03 \x02figs\x03")
+    (hit,) = index.search("apples", None, limit=1, ranking=ranking)
+    assert "\x02apples\x03" in hit.snippet
+
+
+def test_what_only_old_rows_say_is_not_everywhere_where_a_sample_tells_it(engine: str, index: Index) -> None:
+    said = {"old": range(8), "even": (0, 2, 4, 5, 7, 8, 9, 11), "figs": (11,)}
+    for number in range(12):
+        text = " ".join(word for word, rows in said.items() if number in rows)
+        add(index, summary(f"a{number:02d}", text, title=""))
+    expected = {SQLITE: '("figs") AND ("figs" OR "old")', POSTGRES: '"figs"'}[engine]
+    assert looked_for(engine, index, "old even figs", Ranking(budget=3, common=20)) == expected
+
+
+def test_where_there_is_room_for_every_row_a_word_that_is_everywhere_is_marked(index: Index) -> None:
+    add(index, *(summary(f"a{number:02d}", "apples", title="") for number in range(9)))
+    add(index, summary("b", "apples figs", title=""))
+    hits = index.search("apples figs", None, limit=5, ranking=Ranking(budget=3, common=20))
+    assert (len(hits), hits[0].session_id) == (5, "b")
+    assert all("\x02apples\x03" in hit.snippet for hit in hits)
+
+
 def test_the_rows_that_are_looked_at() -> None:
     ranking = Ranking(budget=10, common=100)
-    words = {"a": 4, "b": 6, "c": 50, "d": 60, "e": 900}
+    words = {"a": 4, "b": 6, "c": 50, "d": 60, "e": 900, "everywhere": EVERYWHERE}
 
     def rows(*names: str) -> str:
         return pruned([Term(name, name, words[name]) for name in names], ranking)
@@ -154,6 +195,8 @@ def test_the_rows_that_are_looked_at() -> None:
     assert rows("c", "d") == "((c AND d)) AND (c OR d)"
     assert rows("c", "e") == "(c) AND (c OR e)"
     assert (rows("c"), rows("e")) == ("c", "e")
+    assert rows("everywhere", "a", "e") == "(a) AND (a OR e)"
+    assert (rows("everywhere", "a"), rows("everywhere")) == ("a", "everywhere")
     assert rows("d", "c", "a", "e") == "(a OR (c AND d)) AND (a OR c OR d OR e)"
 
 

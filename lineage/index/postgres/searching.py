@@ -117,6 +117,12 @@ class FullText:
         queries = self.words.queries([term.expression for term in terms])
         return [term._replace(rows=count) for term, count in zip(terms, self._counts(queries, most), strict=True)]
 
+    def everywhere(self, terms: Sequence[Term]) -> set[Term]:
+        queries = self.words.queries([term.expression for term in terms])
+        (rows,) = self._counts([ROWS], 0)
+        counts = self._counts(queries, rows // 2 + 1)
+        return {term for term, count in zip(terms, counts, strict=True) if 2 * count > rows}
+
     def known(self, first: str, past: str, shortest: int, longest: int) -> Iterable[str]:
         return [row[0] for row in self.database.rows(_KNOWN, (first, past, shortest, longest))]
 
