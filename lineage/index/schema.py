@@ -2,10 +2,16 @@
 
 import sqlite3
 
-VERSION = 4
+VERSION = 5
 
 _NOT_NULL = {"source_path", "source_sha256", "source_kind"}
-_INDEXES = (["agent_id", "membership_ts"], ["session_token"], ["session_id"], ["stem"])
+_INDEXES = (
+    ["agent_id", "membership_ts"],
+    ["session_token"],
+    ["session_id"],
+    ["stem"],
+    ["source_path", "stamp"],  # what a reindex compares is read without the rows
+)
 
 
 def version_of(connection: sqlite3.Connection) -> int:
