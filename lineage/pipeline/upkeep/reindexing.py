@@ -4,25 +4,24 @@ Disk wins: rows are added, changed and dropped until they are those of the files
 Cut off at any point, the next run goes on where this one ended.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage.core import naming
-from lineage.core.documents import Manifest
-from lineage.errors import FormatError, LineageError
-from lineage.index import Row
+from lineage.errors import LineageError
 from lineage.pipeline import embedding
 from lineage.pipeline.behind import made_good, marks
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.shelving import shelve_all
 from lineage.pipeline.publishing import Published, publish_all
-from lineage.pipeline.reading import named_by, row_at
+from lineage.pipeline.upkeep.reading_ahead import Reading, read, readings
 from lineage.pipeline.upkeep.rebuilding import Progress, rebuild
 
 _BATCH = 1000
 _REBUILT_ASIDE = 1000  # files; an index of fewer is filled where it lies
+_READ_TOGETHER = 4000  # files; fewer are read sooner than processes begin
 _WITHOUT_ROWS = (naming.CLAIMS, naming.TOMBSTONES)
 _MANIFEST, _TOKEN = f"--{naming.MANIFEST}.md", 16  # how a manifest's name ends, behind a token of so many characters
 
@@ -75,7 +74,7 @@ def reindex(
     house: House, *, confirmed: bool = False, progress: Progress | None = None, executor: Executor | None = None
 ) -> Report:
     """Makes the rows those of the files, rebuilds lost claims and renders MEMORY.md. An `executor` does the reading
-    where all rows are made anew.
+    where all rows are made anew, or very many.
 
     Raises SuddenLoss, having changed nothing, where more than half of the rows would go and `confirmed` is False.
     """
@@ -87,9 +86,11 @@ def reindex(
     return report
 
 
-def synchronize(house: House, *, confirmed: bool = False, progress: Progress | None = None) -> Report:
+def synchronize(
+    house: House, *, confirmed: bool = False, progress: Progress | None = None, executor: Executor | None = None
+) -> Report:
     """The rows alone: nothing outside the index is written."""
-    return _synchronized(house, confirmed=confirmed, progress=progress)[0]
+    return _synchronized(house, confirmed=confirmed, progress=progress, executor=executor)[0]
 
 
 def ensure_indexed(house: House) -> None:
@@ -102,7 +103,7 @@ def ensure_indexed(house: House) -> None:
 
 
 def _synchronized(
-    house: House, *, confirmed: bool, progress: Progress | None, executor: Executor | None = None
+    house: House, *, confirmed: bool, progress: Progress | None, executor: Executor | None
 ) -> tuple[Report, Mapping[str, str]]:
     """What was done, and the stamps of what lies in `memory/`."""
     report = Report(problems=sorted(house.canon.archives.damaged().items()))
@@ -117,10 +118,7 @@ def _synchronized(
             hint="if they are meant to be gone: `lineage reindex --yes`; else bring the folder back first",
         )
     report.unchanged = max(0, diff.unchanged - report.added)  # what was rebuilt is as it was a moment ago
-    for start in range(0, len(diff.fresh), _BATCH):
-        take_in(house, diff.fresh[start : start + _BATCH], report)
-        if progress:
-            progress(min(start + _BATCH, len(diff.fresh)), len(diff.fresh))
+    _take_in_all(house, diff.fresh, report, progress, executor if len(diff.fresh) >= _READ_TOGETHER else None)
     house.index.remove(diff.gone)
     report.dropped += len(diff.gone)
     take_in_books(house, report)
@@ -179,11 +177,30 @@ def _is_ours(key: str, report: Report) -> bool:
     return True
 
 
+def _take_in_all(
+    house: House, fresh: Sequence[Change], report: Report, progress: Progress | None, executor: Executor | None
+) -> None:
+    batches = [fresh[start : start + _BATCH] for start in range(0, len(fresh), _BATCH)]
+    found = readings(house.canon.store, ([change.path for change in batch] for batch in batches), executor)
+    done = 0
+    for batch, said in zip(batches, found, strict=True):
+        _take_in(house, zip(batch, said, strict=True), report)
+        done += len(batch)
+        if progress:
+            progress(done, len(fresh))
+
+
 def take_in(house: House, changes: Iterable[Change], report: Report) -> None:
     """Makes the rows of these files what they say, in one step; those of sessions that are removed meanwhile go."""
+    _take_in(house, ((change, read(house.canon.store, change.path)) for change in changes), report)
+
+
+def _take_in(house: House, found: Iterable[tuple[Change, Reading]], report: Report) -> None:
     rows, stamps, gone = [], [], []
-    for change in changes:
-        row = _row(house, change, report)
+    for change, (row, named, problem) in found:
+        report.broken += [(change.path, path) for path in named]
+        if problem:
+            report.problems.append((change.path, problem))
         if row is None:
             gone.append(change.path)
         elif row.source_sha256 == change.sha256:
@@ -213,20 +230,6 @@ def _forget(house: House, buried: Collection[str]) -> None:
         house.index.forget(token)
     if buried:
         house.index.scrub()
-
-
-def _row(house: House, change: Change, report: Report) -> Row | None:
-    try:
-        found = row_at(house, change.path)
-    except FormatError as error:
-        report.problems.append((change.path, error.message))
-        return None
-    if found is None:
-        return None
-    row, document = found
-    if isinstance(document, Manifest):
-        report.broken += [(change.path, path) for path in named_by(document)]
-    return row
 
 
 def _rebuild_claims(house: House, there: Collection[str]) -> int:
