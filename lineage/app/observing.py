@@ -103,7 +103,10 @@ class Observed(AbstractContextManager["Observed"], FileSystemEventHandler):
             self._heard[folder] = (now, watch)
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        """A hint, where the path is one that matters. One that nobody took yet stands for all."""
+        """A hint, where the path is one that matters. One that nobody took yet stands for all, so that of a burst no
+        more than a few are looked at."""
+        if not event.is_directory and not self._hints.empty():
+            return
         found = (_key(self._base, path) for path in (event.src_path, event.dest_path) if path)
         keys = {key for key in found if key is not None}
         if event.is_directory:

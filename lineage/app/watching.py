@@ -1,8 +1,10 @@
 """`lineage watch`: the loop of pipeline/incoming/watching.py over real folders, a real clock and houses opened anew."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ from lineage.app.working import machine
 from lineage.core import doorbell
 from lineage.errors import LineageError
 from lineage.pipeline.house import House
+from lineage.pipeline.incoming.parallel import workers
 from lineage.pipeline.incoming.sweeping import sweep
 from lineage.pipeline.incoming.watching import Watch, occasions
 from lineage.pipeline.incoming.working import drain
@@ -20,6 +23,8 @@ from lineage.store import BusyError, LocalStore
 
 if TYPE_CHECKING:
     from lineage.app.observing import Observed
+
+_MOST_JOBS = 4
 
 Chore = Callable[[House], object]
 
@@ -96,8 +101,10 @@ def once(root: Path, chores: Sequence[Chore] = CHORES) -> Report:
 
 
 def reconcile(root: Path) -> Report:
-    """Makes rows and MEMORY.md what the files say; an index that is missing or damaged is begun anew."""
-    return with_house(root, reindex, needs_index=False)
+    """Makes rows and MEMORY.md what the files say; an index that is missing or damaged is begun anew. A burst is read
+    by several processes, which end with it."""
+    with workers(min(os.cpu_count() or 1, _MOST_JOBS)) as pool:
+        return with_house(root, partial(reindex, executor=pool.pool), needs_index=False)
 
 
 def _in_house(root: Path, chore: Chore) -> Callable[[], object]:

@@ -85,6 +85,11 @@ class ArchivedStore:
         found = (Entry(path, stamp_of(member)) for path, member in archived.items())
         return iter(sorted([*there, *(entry for entry in found if entry.key > after and entry.key not in keys)]))
 
+    def stamps(self, prefix: str) -> dict[str, str]:
+        there = self.plain.stamps(prefix)  # before the bundles, as in `list`
+        archived = self.archives.members() if prefix in ("", MEMORY) else {}
+        return {path: stamp_of(member) for path, member in archived.items()} | there if archived else there
+
     def delete(self, key: str) -> None:
         if is_archivable(key):
             self.archives.drop([key])

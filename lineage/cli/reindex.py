@@ -33,7 +33,7 @@ _MOST_JOBS = 4
     "--jobs",
     type=click.IntRange(1, 32),
     metavar="N",
-    help="How many processes make an index that is lost; by default up to four.",
+    help="How many processes read what is new, where that is much; by default up to four.",
 )
 @click.option(
     "--executor",
@@ -131,7 +131,7 @@ def _reindexed(house: "House", *, yes: bool, jobs: int | None, elsewhere: str | 
         raise InvalidInput(
             "this index is a file of this machine, and made here", hint="see handbook/PostgreSQL.md, or give --jobs N"
         )
-    processes = (jobs or min(os.cpu_count() or 1, _MOST_JOBS)) if house.index.is_new else 1
+    processes = jobs or min(os.cpu_count() or 1, _MOST_JOBS)
     by = partial(_reindexed_by, house, yes, partial(_executor, processes, elsewhere))
     if recent:
         report = synced(house, confirmed=yes)
@@ -162,7 +162,7 @@ def _reindexed_by(
 
 @contextmanager
 def _executor(processes: int, elsewhere: str | None) -> "Iterator[Executor | None]":
-    """Who reads the files of an index that is lost; None where this process does."""
+    """Who reads files where these are many; None where this process does."""
     if elsewhere:
         from lineage.app.executors import executor_at
 

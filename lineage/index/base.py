@@ -119,8 +119,8 @@ class Index(Protocol):
     def remove(self, paths: Iterable[str]) -> None:
         """Drops the rows and the text of files that are gone."""
 
-    def stamps(self) -> set[tuple[str, str]]:
-        """(path, stamp) of every file that has a row."""
+    def stamps(self) -> dict[str, str]:
+        """The stamp of every file that has a row, by its path."""
 
     def hashes(self, paths: Iterable[str]) -> dict[str, str]:
         """What those of these files that have a row held when they were read, as SHA-256."""

@@ -4,6 +4,7 @@ Kept up with every write, so that a render reads the rows that it shows and adds
 sessions there are inside the window and outside.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -28,23 +29,19 @@ TABLES = (
     " and project = old.project and count = 0; end",
 )
 
-_FORGET = "delete from entries where session_token = ?"
-_CAPTURES = """
+_OF_SESSIONS = "session_token in (select value from json_each(?)) and "
+_FORGET = "delete from entries where session_token in (select value from json_each(?))"
+_CAPTURES = f"""
     insert into entries select stem, agent_id, session_token, membership_ts, iif(private, '', coalesce(project, '')), 0
     from (select *, min(source_kind) from artifacts
-          where session_token = ? and visible = 1 and source_kind in ('summary', 'transcript') group by stem)
+          where {_OF_SESSIONS} visible = 1 and source_kind in ('summary', 'transcript') group by stem)
 """
-_COMPACTION = """
+_COMPACTIONS = f"""
     insert into entries select stem, agent_id, session_token, membership_ts, iif(private, '', coalesce(project, '')), 1
-    from artifacts where session_token = ?1 and visible = 1 and source_kind = 'compaction'
-    and not exists (select 1 from entries where session_token = ?1) order by stem desc limit 1
-"""
-_EVERY_CAPTURE = _CAPTURES.replace("session_token = ? and ", "")
-_EVERY_COMPACTION = """
-    insert into entries select stem, agent_id, session_token, membership_ts, iif(private, '', coalesce(project, '')), 1
-    from (select *, max(stem) from artifacts a where visible = 1 and source_kind = 'compaction'
+    from (select *, max(stem) from artifacts a where {_OF_SESSIONS} visible = 1 and source_kind = 'compaction'
           and not exists (select 1 from entries where session_token = a.session_token) group by session_token)
 """
+_EVERY_CAPTURE, _EVERY_COMPACTION = (every.replace(_OF_SESSIONS, "") for every in (_CAPTURES, _COMPACTIONS))
 _HEADS = """
     select a.source_path, a.source_kind, a.stem, a.session_token, a.session_id, a.project, a.memory_sentence,
            a.membership_ts, a.private, a.manifest_path
@@ -63,10 +60,11 @@ _ENDLESS = "T99"  # after every time of a day
 
 
 def kept_up(connection: sqlite3.Connection, tokens: Iterable[str]) -> None:
-    """Makes the entries of sessions those of their artifacts: one for each capture, or the newest compaction's."""
-    for token in tokens:
-        for statement in (_FORGET, _CAPTURES, _COMPACTION):
-            connection.execute(statement, (token,))
+    """Makes the entries of sessions those of their artifacts: one for each capture, or the newest compaction's. A
+    thousand sessions take as many statements as one."""
+    sessions = list(tokens)
+    for statement in (_FORGET, _CAPTURES, _COMPACTIONS) if sessions else ():
+        connection.execute(statement, (json.dumps(sessions),))
 
 
 def fill(connection: sqlite3.Connection) -> None:

@@ -2,12 +2,18 @@
 
 import sqlite3
 
-VERSION = 4
+VERSION = 5
 
 _COMPLETE, _OWES_SCRUB = 1, 2  # bits of the user version
 
 _NOT_NULL = {"source_path", "source_sha256", "source_kind"}
-_INDEXES = (["agent_id", "membership_ts"], ["session_token"], ["session_id"], ["stem"])
+_INDEXES = (
+    ["agent_id", "membership_ts"],
+    ["session_token"],
+    ["session_id"],
+    ["stem"],
+    ["source_path", "stamp"],  # what a reindex compares is read without the rows
+)
 
 
 def version_of(connection: sqlite3.Connection) -> int:

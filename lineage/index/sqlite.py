@@ -126,10 +126,10 @@ class SqliteIndex:
             finally:
                 self._connection = self._begin()
 
-    def stamps(self) -> set[tuple[str, str]]:
-        """(path, stamp) of every file that has a row."""
+    def stamps(self) -> dict[str, str]:
+        """The stamp of every file that has a row, by its path."""
         with guarded(self.path):
-            return set(self._connection.execute("select source_path, stamp from artifacts"))
+            return dict(self._connection.execute("select source_path, stamp from artifacts"))
 
     def hashes(self, paths: Iterable[str]) -> dict[str, str]:
         """What those of these files that have a row held when they were read, as SHA-256."""

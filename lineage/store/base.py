@@ -104,6 +104,10 @@ class Store(Protocol):
         means all but what is hidden, as `.lineage/` and `.git/` are."""
         ...
 
+    def stamps(self, prefix: str) -> dict[str, str]:
+        """What `list` shows below a prefix, the stamp by the key, in no order."""
+        ...
+
     def delete(self, key: str) -> None:
         """Removes a key; nothing happens where there is none. Durable on return."""
         ...

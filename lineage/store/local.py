@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import hashlib
-import operator
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -40,7 +39,6 @@ _LOCK_SHARDS = 64
 _PIECE = 1 << 20
 MOST_HELD = 1 << 23
 """Bytes. What is longer is told in pieces to who can take it so."""
-_KEY = operator.itemgetter(0)
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
@@ -102,11 +100,14 @@ class LocalStore:
         return written
 
     def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+        found = self.stamps(prefix)
+        return (Entry(key, found[key]) for key in sorted(found) if key > after)
+
+    def stamps(self, prefix: str) -> dict[str, str]:
         checked_prefix(prefix)
         with _world(prefix):
             self._folder(prefix.split("/")[:-1])
-            found = sorted(_scan(self.root, prefix), key=_KEY)
-        return (entry for entry in found if entry.key > after) if after else iter(found)
+            return _scan(self.root, prefix)
 
     def delete(self, key: str) -> None:
         path = self._path(key)
@@ -121,8 +122,7 @@ class LocalStore:
     def exposed(self) -> tuple[str, ...]:
         with _world(str(self.root)):
             self._folder(["spool"])
-            keys = (entry.key for entry in sorted(_scan(self.root, "spool/")))
-            return tuple(key for key in keys if _is_open(self._path(key)))
+            return tuple(key for key in sorted(_scan(self.root, "spool/")) if _is_open(self._path(key)))
 
     def out_of_reach(self) -> tuple[str, ...]:
         return (
@@ -269,9 +269,9 @@ def _write_all(descriptor: int, data: Data) -> str:
     return digest.hexdigest()
 
 
-def _scan(root: Path, prefix: str) -> list[Entry]:
-    """Regular files below `prefix`, in no order; temporary files, links and names that are no keys are left out."""
-    found: list[Entry] = []
+def _scan(root: Path, prefix: str) -> dict[str, str]:
+    """Regular files below `prefix` and their stamps; temporary files, links and names that are no keys are left out."""
+    found: dict[str, str] = {}
     left_out = TEMP_PREFIX if prefix else (TEMP_PREFIX, ".")
     with contextlib.suppress(FileNotFoundError, NotADirectoryError), _opened(root / prefix) as entries:
         for entry in entries:
@@ -283,9 +283,9 @@ def _scan(root: Path, prefix: str) -> list[Entry]:
                     status = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue
-                found.append(Entry(prefix + name, _stamp(status)))
+                found[prefix + name] = _stamp(status)
             elif entry.is_dir(follow_symlinks=False):
-                found += _scan(root, f"{prefix}{name}/")
+                found |= _scan(root, f"{prefix}{name}/")
     return found
 
 

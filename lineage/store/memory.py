@@ -64,6 +64,9 @@ class MemoryStore:
         found = sorted((key, blob.stamp) for key, blob in blobs if is_listed(key, prefix) and key > after)
         return (Entry(key, stamp) for key, stamp in found)
 
+    def stamps(self, prefix: str) -> dict[str, str]:
+        return dict(self.list(prefix))
+
     def delete(self, key: str) -> None:
         with self._lock:
             self._blobs.pop(checked_key(key), None)

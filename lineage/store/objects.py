@@ -124,6 +124,9 @@ class Bucket:
             found |= {Entry(meta["path"], _stamp(meta)) for meta in self._metas(folder)}
         return iter(sorted(entry for entry in found if is_listed(entry.key, prefix) and entry.key > after))
 
+    def stamps(self, prefix: str) -> dict[str, str]:
+        return dict(self.list(prefix))
+
     def delete(self, key: str) -> None:
         _check(key)
         with contextlib.suppress(FileNotFoundError):

@@ -118,9 +118,9 @@ def test_the_index_tells_what_it_has_by_stamp_and_hash(engine: str, tmp_path: Pa
 
     one, other = row(stamp="1"), row(session="s-2", stamp="2")
     with closing(opened(engine, tmp_path / "index.db")) as index:
-        assert (index.stamps(), hashes(index), hashes(index, one.source_path)) == (set(), {}, {})
+        assert (index.stamps(), hashes(index), hashes(index, one.source_path)) == ({}, {}, {})
         index.upsert([one, other])
-        assert index.stamps() == {(one.source_path, "1"), (other.source_path, "2")}
+        assert index.stamps() == {one.source_path: "1", other.source_path: "2"}
         assert hashes(index, one.source_path, "memory/none.md") == {one.source_path: one.source_sha256}
         with closing(opened(engine, tmp_path / "index.db")) as reader:
             assert not reader.is_complete()

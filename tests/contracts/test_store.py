@@ -182,6 +182,13 @@ def test_a_listing_is_in_key_order_and_holds_one_folder(store: Store) -> None:
     assert keys(store, "memory/a.md/") == []
 
 
+@pytest.mark.parametrize("prefix", ["", "memory/", "memory/claims/", "nothing/"])
+def test_stamps_are_those_of_the_listing(store: Store, prefix: str) -> None:
+    for key in ("memory/b.md", "memory/a.md", "memory/claims/x.md", "MEMORY.md", ".lineage/x.md"):
+        store.create(key, key.encode())
+    assert store.stamps(prefix) == {entry.key: entry.stamp for entry in store.list(prefix)}
+
+
 def test_a_listing_begins_behind_the_key_it_is_given(store: Store) -> None:
     for name in "abcd":
         store.create(f"memory/{name}.md", b"")

@@ -153,6 +153,7 @@ class ArchiveMachine(RuleBasedStateMachine):
             assert (blob.data if blob else None) == self.model.get(key), key
         listed = {entry.key: entry.stamp for entry in self.store.list(naming.MEMORY)}
         assert list(listed) == sorted(key for key in self.model if key.startswith(naming.MEMORY))
+        assert self.store.stamps(naming.MEMORY) == listed
         assert listed.items() <= {entry.key: entry.stamp for entry in self.store.list("")}.items()
         for key, stamp in listed.items():
             assert self.store.read(key).stamp == stamp

@@ -75,6 +75,9 @@ class Shadowed:
     def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
         return self._bucket.list(prefix, after)
 
+    def stamps(self, prefix: str) -> dict[str, str]:
+        return self._bucket.stamps(prefix)
+
     def delete(self, key: str) -> None:
         with self._shadow.lock:
             self._bucket.delete(key)

@@ -122,7 +122,7 @@ class PostgresIndex:
     @contextmanager
     def rebuilt(self) -> Iterator[Building]:
         """What of it is written is there at once, and stays where the block fails."""
-        yield Building(self._url, self.database.schema, frozenset(path for path, _ in self.stamps()))
+        yield Building(self._url, self.database.schema, frozenset(self.stamps()))
         ledger.fill(self.database)
 
     def fill(self, rows: Iterable[Row]) -> None:
@@ -157,8 +157,8 @@ class PostgresIndex:
                 texts.drop_passages(self.database, (number for number, _ in found), merges=not self.is_new)
                 ledger.kept_up(self.database, (token for _, token in found))
 
-    def stamps(self) -> set[tuple[str, str]]:
-        return set(self.database.rows("select source_path, stamp from artifacts"))
+    def stamps(self) -> dict[str, str]:
+        return dict(self.database.rows("select source_path, stamp from artifacts"))
 
     def hashes(self, paths: Iterable[str]) -> dict[str, str]:
         asked = list(paths)

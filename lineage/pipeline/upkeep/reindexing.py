@@ -4,26 +4,24 @@ Disk wins: rows are added, changed and dropped until they are those of the files
 Cut off at any point, the next run goes on where this one ended.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage.core import naming
-from lineage.core.documents import Manifest
-from lineage.errors import FormatError, LineageError
-from lineage.index import Row
+from lineage.errors import LineageError
 from lineage.pipeline import embedding
 from lineage.pipeline.behind import made_good, marks
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.shelving import shelve_all
 from lineage.pipeline.publishing import Published, publish_all
-from lineage.pipeline.reading import named_by, row_at
+from lineage.pipeline.upkeep.reading_ahead import Reading, read, readings
 from lineage.pipeline.upkeep.rebuilding import Progress, rebuild
-from lineage.store import Entry
 
 _BATCH = 1000
 _REBUILT_ASIDE = 1000  # files; an index of fewer is filled where it lies
+_READ_TOGETHER = 4000  # files; fewer are read sooner than processes begin
 _WITHOUT_ROWS = (naming.CLAIMS, naming.TOMBSTONES)
 _MANIFEST, _TOKEN = f"--{naming.MANIFEST}.md", 16  # how a manifest's name ends, behind a token of so many characters
 
@@ -76,21 +74,23 @@ def reindex(
     house: House, *, confirmed: bool = False, progress: Progress | None = None, executor: Executor | None = None
 ) -> Report:
     """Makes the rows those of the files, rebuilds lost claims and renders MEMORY.md. An `executor` does the reading
-    where all rows are made anew.
+    where all rows are made anew, or very many.
 
     Raises SuddenLoss, having changed nothing, where more than half of the rows would go and `confirmed` is False.
     """
     missing = marks(house.canon)
-    report, listed = _synchronized(house, confirmed=confirmed, progress=progress, executor=executor)
-    report.claims_rebuilt = _rebuild_claims(house, listed)
+    report, there = _synchronized(house, confirmed=confirmed, progress=progress, executor=executor)
+    report.claims_rebuilt = _rebuild_claims(house, there)
     report.published = publish_all(house)
     made_good(house.canon, missing)
     return report
 
 
-def synchronize(house: House, *, confirmed: bool = False, progress: Progress | None = None) -> Report:
+def synchronize(
+    house: House, *, confirmed: bool = False, progress: Progress | None = None, executor: Executor | None = None
+) -> Report:
     """The rows alone: nothing outside the index is written."""
-    return _synchronized(house, confirmed=confirmed, progress=progress)[0]
+    return _synchronized(house, confirmed=confirmed, progress=progress, executor=executor)[0]
 
 
 def ensure_indexed(house: House) -> None:
@@ -103,14 +103,14 @@ def ensure_indexed(house: House) -> None:
 
 
 def _synchronized(
-    house: House, *, confirmed: bool, progress: Progress | None, executor: Executor | None = None
-) -> tuple[Report, list[Entry]]:
-    """What was done, and what lies in `memory/`."""
+    house: House, *, confirmed: bool, progress: Progress | None, executor: Executor | None
+) -> tuple[Report, Mapping[str, str]]:
+    """What was done, and the stamps of what lies in `memory/`."""
     report = Report(problems=sorted(house.canon.archives.damaged().items()))
     if house.index.is_new:
         _rebuild(house, executor, progress, report)
-    listed = list(house.canon.store.list(naming.MEMORY))
-    diff = _diff(house, listed, report)
+    there = house.canon.store.stamps(naming.MEMORY)
+    diff = _diff(house, there, report)
     known = diff.unchanged + diff.lost + sum(change.sha256 is not None for change in diff.fresh)
     if not confirmed and diff.lost * 2 > known:
         raise SuddenLoss(
@@ -118,19 +118,14 @@ def _synchronized(
             hint="if they are meant to be gone: `lineage reindex --yes`; else bring the folder back first",
         )
     report.unchanged = max(0, diff.unchanged - report.added)  # what was rebuilt is as it was a moment ago
-    for start in range(0, len(diff.fresh), _BATCH):
-        take_in(house, diff.fresh[start : start + _BATCH], report)
-        if progress:
-            progress(min(start + _BATCH, len(diff.fresh)), len(diff.fresh))
+    _take_in_all(house, diff.fresh, report, progress, executor if len(diff.fresh) >= _READ_TOGETHER else None)
     house.index.remove(diff.gone)
     report.dropped += len(diff.gone)
     take_in_books(house, report)
-    if report.broken:
-        present = {entry.key for entry in listed}
-        report.broken = [link for link in report.broken if link[1] not in present]
+    report.broken = [link for link in report.broken if link[1] not in there]
     house.index.complete()
     prune_vectors(house)
-    return report, listed
+    return report, there
 
 
 def prune_vectors(house: House) -> None:
@@ -154,21 +149,23 @@ def _rebuild(house: House, executor: Executor | None, progress: Progress | None,
             _forget(house, house.canon.tombstones.tokens() - removed)
 
 
-def _diff(house: House, listed: Sequence[Entry], report: Report) -> _Diff:
+def _diff(house: House, there: Mapping[str, str], report: Report) -> _Diff:
     """Compares names and stamps. What is as it was is neither read nor looked at again."""
     removed, known = house.canon.tombstones.tokens(), house.index.stamps()
-    changed = [entry for entry in listed if entry not in known]
-    buried = {entry for entry in listed if not removed.isdisjoint(naming.tokens_in(entry.key))} if removed else set()
-    buried = {entry for entry in buried if naming.parse_path(entry.key)}
-    report.buried += sorted(entry.key for entry in buried)
-    unchanged = len(listed) - len(changed) - len(buried & known)
-    due = [entry for entry in changed if not entry.key.startswith(_WITHOUT_ROWS)]
-    files = [entry for entry in due if entry not in buried and _is_ours(entry.key, report)]
-    gone = {path for path, _ in known.difference(listed) | (buried & known)} if unchanged < len(known) else set()
-    hashes = house.index.hashes(entry.key for entry in files if entry.key in gone)
+    changed = [path for path, stamp in there.items() if known.get(path) != stamp]
+    buried = {path for path in there if not removed.isdisjoint(naming.tokens_in(path))} if removed else set()
+    buried = {path for path in buried if naming.parse_path(path)}
+    report.buried += sorted(buried)
+    unchanged = len(there) - len(buried.union(changed))
+    due = sorted(path for path in changed if not path.startswith(_WITHOUT_ROWS))
+    files = [path for path in due if path not in buried and _is_ours(path, report)]
+    gone = set[str]()
+    if unchanged < len(known):
+        gone = {path for path, stamp in known.items() if there.get(path) != stamp or path in buried}
+    hashes = house.index.hashes(path for path in files if path in gone)
     gone -= hashes.keys()
     lost = sum(removed.isdisjoint(naming.tokens_in(path)) for path in gone)
-    fresh = [Change(entry.key, entry.stamp, hashes.get(entry.key)) for entry in files]
+    fresh = [Change(path, there[path], hashes.get(path)) for path in files]
     return _Diff(fresh, sorted(gone), lost, unchanged)
 
 
@@ -180,11 +177,30 @@ def _is_ours(key: str, report: Report) -> bool:
     return True
 
 
+def _take_in_all(
+    house: House, fresh: Sequence[Change], report: Report, progress: Progress | None, executor: Executor | None
+) -> None:
+    batches = [fresh[start : start + _BATCH] for start in range(0, len(fresh), _BATCH)]
+    found = readings(house.canon.store, ([change.path for change in batch] for batch in batches), executor)
+    done = 0
+    for batch, said in zip(batches, found, strict=True):
+        _take_in(house, zip(batch, said, strict=True), report)
+        done += len(batch)
+        if progress:
+            progress(done, len(fresh))
+
+
 def take_in(house: House, changes: Iterable[Change], report: Report) -> None:
     """Makes the rows of these files what they say, in one step; those of sessions that are removed meanwhile go."""
+    _take_in(house, ((change, read(house.canon.store, change.path)) for change in changes), report)
+
+
+def _take_in(house: House, found: Iterable[tuple[Change, Reading]], report: Report) -> None:
     rows, stamps, gone = [], [], []
-    for change in changes:
-        row = _row(house, change, report)
+    for change, (row, named, problem) in found:
+        report.broken += [(change.path, path) for path in named]
+        if problem:
+            report.problems.append((change.path, problem))
         if row is None:
             gone.append(change.path)
         elif row.source_sha256 == change.sha256:
@@ -216,30 +232,14 @@ def _forget(house: House, buried: Collection[str]) -> None:
         house.index.scrub()
 
 
-def _row(house: House, change: Change, report: Report) -> Row | None:
-    try:
-        found = row_at(house, change.path)
-    except FormatError as error:
-        report.problems.append((change.path, error.message))
-        return None
-    if found is None:
-        return None
-    row, document = found
-    if isinstance(document, Manifest):
-        report.broken += [(change.path, path) for path in named_by(document)]
-    return row
-
-
-def _rebuild_claims(house: House, listed: Iterable[Entry]) -> int:
+def _rebuild_claims(house: House, there: Collection[str]) -> int:
     """A lost claim is rebuilt from the session's oldest manifest. (format: Identity)"""
-    keys = [entry.key for entry in listed]
-    claims = {key for key in keys if key.startswith(naming.CLAIMS)}
-    if all(_claim_of(key) in claims for key in keys if key.endswith(_MANIFEST)):
+    if all(_claim_of(path) in there for path in there if path.endswith(_MANIFEST)):
         return 0
     rebuilt = 0
     for path in house.index.oldest_manifests():
         name = naming.parse_path(path)
-        if name and naming.claim_path(name.token) not in claims:
+        if name and naming.claim_path(name.token) not in there:
             manifest = house.canon.manifests.get(name.stem)
             if manifest:
                 house.canon.claims.claim(manifest.identity, name.stem)

@@ -1,7 +1,8 @@
 """What a render asks of the index, counted in steps of SQLite's machine: not more for sessions outside the window, and
 next to nothing for those inside that are not shown.
 
-Fails without the index `entries_agent`, with counts that are made of entries, and where all heads are read.
+Fails without the index `entries_agent`, with counts that are made of entries, where all heads are read, and where the
+entries of a batch are made session by session.
 """
 
 import sqlite3
@@ -97,3 +98,15 @@ def test_sessions_that_are_not_shown_cost_a_render_their_counts(tmp_path: Path) 
         (taken, kept, total), (taken_of_few, *_) = list(read(many)), list(read(few))
         assert total == 1440
         assert taken == taken_of_few < 1.5 * kept
+
+
+@pytest.mark.parametrize("sessions", [1, 100])
+def test_a_batch_s_entries_take_as_many_statements_as_one_session_s(tmp_path: Path, sessions: int) -> None:
+    made: list[str] = []
+    with closing(SqliteIndex(tmp_path / "index.db")) as index:
+        with index.traced(made.append):
+            index.upsert(session(number, NOW) for number in range(sessions))
+        found = list(index.ledger("default", WINDOW).entries)
+    assert len(found) == sessions
+    asked = {sql for sql in made if "entries" in sql and "json_each" in sql}  # told again for each row by a trigger
+    assert len(asked) == 3

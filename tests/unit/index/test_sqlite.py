@@ -49,6 +49,16 @@ def test_the_tables_of_a_new_database_come_all_at_once(tmp_path: Path, monkeypat
         assert database.execute("select count(*) from sqlite_master").fetchone() == (0,)
 
 
+def test_what_a_reindex_compares_is_read_without_the_rows(tmp_path: Path) -> None:
+    """Fails without the index of both columns."""
+    statements: list[str] = []
+    with closing(SqliteIndex(tmp_path / "index.db")) as index, index.traced(statements.append):
+        index.stamps()
+    with closing(sqlite3.connect(tmp_path / "index.db")) as database:
+        plan = [detail for *_, detail in database.execute(f"explain query plan {statements[0]}")]
+    assert [detail.partition(" USING ")[2] for detail in plan] == ["COVERING INDEX artifacts_source_path_stamp"]
+
+
 @pytest.mark.slow
 def test_damage_that_shows_only_in_use_is_called_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
