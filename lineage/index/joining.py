@@ -63,8 +63,7 @@ class Part:
 
 
 def _write(connection: sqlite3.Connection, rows: Sequence[tuple[int, Row]]) -> None:
-    values = ((number, *(getattr(row, name) for name in COLUMNS)) for number, row in rows)
-    connection.executemany(_INSERT, values)
+    connection.executemany(_INSERT, ((number, *row[: len(COLUMNS)]) for number, row in rows))
     texts.write(connection, (text for number, row in rows for text in texts.texts_of(number, row)))
 
 
