@@ -36,9 +36,7 @@ def normalized(body: str) -> str:
     >>> normalized("alpha  \r\nbeta\t\r\n\r\n")
     'alpha\nbeta'
     """
-    if _is_tidy(body):
-        return body.rstrip("\n")
-    return _tidied(body).rstrip("\n")
+    return (body if _is_tidy(body) else _tidied(body)).rstrip("\n")
 
 
 def body_sha256(body: Body) -> str:
@@ -68,8 +66,7 @@ def _tidied(text: str) -> str:
 
 def _is_tidy(body: str) -> bool:
     """Whether no line needs to change, as in whatever lineage wrote: found out without a look at each line."""
-    end = body.rstrip("\n")
-    return not ("\r" in body or " \n" in body or "\t\n" in body or end.endswith((" ", "\t")))
+    return not ("\r" in body or " \n" in body or ("\t" in body and "\t\n" in body) or body.endswith((" ", "\t")))
 
 
 def encoded(text: str) -> bytes:

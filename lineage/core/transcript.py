@@ -15,6 +15,11 @@ _HEADING = pattern(r"## (\d+) · (\w+) · (?:(\d{4}-\d\d-\d\d) )?(\S+) \^(t-[0-9
 _MARK = pattern(f"^(?:{_HEADING.pattern}|(~{{3,}})(.*))$", re.MULTILINE)
 _HEADING_LINE = pattern(f"^{_HEADING.pattern}$", re.MULTILINE)
 _CALL = pattern(r"\*\*([^*]+)\*\*( \[error\])?(?: (.*))?")
+_WRITTEN = pattern(
+    r"\n## (\d+) · \w+ · (?:\d{4}-\d\d-\d\d )?\S+ \^t-[0-9a-f]{10}\n"
+    r"(?:\n\*\*([^*\n]+)\*\*(?: \[error\])?(?: (.*))?\n)?(?:\n(~{3,}).*\n)?"
+)
+"""The beginning of a turn as `pieces` writes it: heading, call and the line that opens the fence."""
 _UNKNOWN_TIME = "–"
 _AT_ONCE = 1 << 18  # characters
 
@@ -102,7 +107,10 @@ def parsed(body: Body) -> Sequence[Turn]:
 
 def said(body: Body) -> Sequence[tuple[int, str]]:
     """What each turn of a rendered body says, by its number: a tool's name and input, and the text."""
-    return list(_said(body)) if isinstance(body, str) else _told(partial(_said, body))
+    if not isinstance(body, str):
+        return _told(partial(_said, body))
+    found = _said_as_written(body)
+    return list(_said(body)) if found is None else found
 
 
 def _told(again: Callable[[], Iterator[Item]]) -> Sequence[Item]:
@@ -115,6 +123,24 @@ def _said(body: Body) -> Iterator[tuple[int, str]]:
     for heading, above, text, _ in _blocks_of(body):
         name, _, value = _call(above)
         yield int(heading[1]), " ".join(filter(None, (name, value, text)))
+
+
+def _said_as_written(body: str) -> list[tuple[int, str]] | None:
+    """What each turn says, of a body that is nothing but what `pieces` writes: a step for each turn, not for each mark.
+    None of any other."""
+    position, found = body.find("\n") + 1, []
+    while turn := _WRITTEN.match(body, position):
+        number, name, value, fence = turn.groups()
+        position, text = turn.end(), ""
+        if fence:
+            end = body.find(f"\n{fence}\n", position - 1)
+            if end < 0:
+                return None
+            text, position = body[position:end], end + len(fence) + 2
+        if name:
+            text = " ".join(filter(None, (unescaped(name), unescaped(value or ""), text)))
+        found.append((int(number), text))
+    return found if position == len(body) and body.startswith("[[") else None
 
 
 def turns_in(body: Body) -> Iterator[Turn]:

@@ -8,7 +8,7 @@ where that fails, or a part holds something unknown, its text is indexed again.
 import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ _SEGMENT_BITS = 37  # of a page's number, below those that name its segment
 _MOST_SEGMENTS = 2000
 _AVERAGES, _STRUCTURE = 1, 10  # the numbers of two records that belong to no segment
 _COOKIE_BYTES = 4
-_AUTOMERGE = 4
+_AUTOMERGE, _CRISISMERGE = 4, 16
 
 _INSERT = f"insert into artifacts (id, {', '.join(COLUMNS)}) values (?{', ?' * len(COLUMNS)})"
 _COPIED = ("search_content", "search_docsize")
@@ -31,6 +31,7 @@ _PAGES = f"""
 """
 _TERMS = "insert into main.search_idx select segid + ?, term, pgno from part.search_idx"
 _RECORD = "select block from {database}.search_data where id = ?"
+_REPLACED = "update main.search_data set block = ? where id = ?"
 _TEXTS = "insert into search (rowid, title, sentence, body, turns) select id, c0, c1, c2, c3 from part.search_content"
 
 
@@ -63,8 +64,7 @@ class Part:
 
 
 def _write(connection: sqlite3.Connection, rows: Sequence[tuple[int, Row]]) -> None:
-    values = ((number, *(getattr(row, name) for name in COLUMNS)) for number, row in rows)
-    connection.executemany(_INSERT, values)
+    connection.executemany(_INSERT, ((number, *row[: len(COLUMNS)]) for number, row in rows))
     texts.write(connection, (text for number, row in rows for text in texts.texts_of(number, row)))
 
 
@@ -72,7 +72,7 @@ def create_empty(path: Path) -> None:
     """The database that every part is a copy of. Its segments are left as they are written: merging comes later."""
     with closing(_opened(path)) as connection:
         schema.create(connection)
-        connection.execute("insert into search (search, rank) values ('automerge', 0)")
+        _merge(connection, 0, _MOST_SEGMENTS)
 
 
 class Building:
@@ -108,7 +108,9 @@ class Building:
         with closing(_opened(self.path)) as connection:
             connection.execute("begin")
             ledger.fill(connection)
-            connection.execute("insert into search (search, rank) values ('automerge', ?)", (_AUTOMERGE,))
+            if self._by_segments:
+                _lower_segments(connection)
+            _merge(connection, _AUTOMERGE, _CRISISMERGE)
             connection.execute("commit")
 
 
@@ -139,6 +141,19 @@ def _opened(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def _merge(connection: sqlite3.Connection, automerge: int, crisismerge: int) -> None:
+    """How many segments of a level FTS5 merges step by step, and how many at once."""
+    for name, value in (("automerge", automerge), ("crisismerge", crisismerge)):
+        connection.execute("insert into search (search, rank) values (?, ?)", (name, value))
+
+
+def _lower_segments(connection: sqlite3.Connection) -> None:
+    """Puts the segments of a part that nothing was joined to where those of a joined one are."""
+    with suppress(_UnknownForm):
+        block = _packed(_structure(_record(connection, "main", _STRUCTURE)))
+        connection.execute(_REPLACED, (block, _STRUCTURE))
+
+
 def _join_texts(connection: sqlite3.Connection, *, by_segments: bool) -> None:
     """Adds the text of the attached part."""
     if by_segments:
@@ -166,7 +181,7 @@ def _join_segments(connection: sqlite3.Connection) -> None:
     connection.execute(_PAGES, (offset,))
     connection.execute(_TERMS, (offset,))
     for number, block in ((_STRUCTURE, _packed(joined)), (_AVERAGES, b"".join(map(_varint, sums)))):
-        connection.execute("update main.search_data set block = ? where id = ?", (block, number))
+        connection.execute(_REPLACED, (block, number))
 
 
 def _record(connection: sqlite3.Connection, database: str, number: int) -> bytes:

@@ -102,7 +102,7 @@ def cache() -> Path:
 @contextmanager
 def kept_index(name: str, batches: Callable[[], Iterable[Sequence[Row]]]) -> Iterator[SqliteIndex]:
     """An index of rows that have no files, to be read only: made where it is not in the cache, for today."""
-    path = cache() / f"{name}-{now()[:10]}-{fingerprint()}" / "index.db"
+    path = cache() / f"{name}-{now()[:10]}-{_fingerprint_of_rows()}" / "index.db"
     with closing(SqliteIndex(path)) as index:
         if index.is_new:
             index.reset()
@@ -137,30 +137,59 @@ def midnight() -> str:
 
 @functools.cache
 def fingerprint() -> str:
-    """Of a sample of what is made: another generator makes other files, another schema another index."""
-    with closing(sqlite3.connect(":memory:")) as connection, tempfile.NamedTemporaryFile() as file:
-        schema.create(connection)
-        tables = connection.execute("select sql from sqlite_master order by name").fetchall()
+    """Of a sample of the files that are made: another generator makes other files."""
+    with tempfile.NamedTemporaryFile() as file:
         transcripts.write(Path(file.name), _SAMPLED_BYTES, Prose(SEED), _SAMPLED_AT)
         files = [serialized(document) for document in written.documents(SEED, 0, _SAMPLED_AT)]
-        made = (schema.VERSION, tables, file.read(), files, next(passage_rows(_SAMPLED_AT, 1, 1, SEED)))
+        return _digest(file.read(), files)
+
+
+@functools.cache
+def _fingerprint_of_rows() -> str:
+    """Of the index and a sample of the rows that are made without files."""
+    return _digest(_form_of_new(), next(passage_rows(_SAMPLED_AT, 1, 1, SEED)))
+
+
+def _digest(*made: object) -> str:
     return hashlib.sha256(repr(made).encode()).hexdigest()[:8]
 
 
 def _kept(artifacts: int, seed: int) -> Corpus:
     """The corpus in the cache, made where it is not there; those of other days have another window and go."""
     name = f"seed-{seed}-artifacts-{artifacts}"
-    folder = cache() / f"{name}-{now()[:10]}-{fingerprint()}"
-    if not folder.is_dir():
+    corpus = Corpus(cache() / f"{name}-{now()[:10]}-{fingerprint()}", artifacts)
+    if not corpus.folder.is_dir():
         for old in cache().glob(f"{name}-*"):
             shutil.rmtree(old)
         making = Path(tempfile.mkdtemp(prefix="making-", dir=cache()))
         try:
             generate(making, artifacts, seed=seed)
-            making.rename(folder)
+            making.rename(corpus.folder)
         finally:
             shutil.rmtree(making, ignore_errors=True)
-    return Corpus(folder, artifacts)
+    elif not _has_this_schema(corpus.index):
+        with corpus.opened() as house:
+            house.index.reset()
+            synchronize(house, confirmed=True)
+    return corpus
+
+
+def _has_this_schema(index: Path) -> bool:
+    """Whether an index was made by this schema, and to its end: another one is made again, without the files."""
+    with closing(sqlite3.connect(index)) as connection:
+        return _form_of(connection) == _form_of_new()
+
+
+def _form_of_new() -> list[object]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        schema.create(connection)
+        schema.complete(connection)
+        return _form_of(connection)
+
+
+def _form_of(connection: sqlite3.Connection) -> list[object]:
+    tables = connection.execute("select sql from sqlite_master order by name").fetchall()
+    return [schema.version_of(connection), schema.is_complete(connection), tables]
 
 
 def _linked_or_copied(source: str, target: str) -> None:

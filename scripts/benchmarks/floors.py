@@ -71,7 +71,7 @@ def _file(number: int, path: str) -> tuple[Sequence[object], Sequence[Sequence[o
     text = "" if kind == "manifest" else _MARKUP.sub("", body)
     pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
     head = meta.get("title"), meta.get("memory_sentence")
-    return row, [(number * MOST + place, *head, piece) for place, piece in enumerate(pieces)]
+    return row, [(number * MOST + place, *(("", "") if place else head), piece) for place, piece in enumerate(pieces)]
 
 
 def digest(path: Path) -> str:

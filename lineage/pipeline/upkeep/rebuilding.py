@@ -51,25 +51,31 @@ def rebuild(house: House, paths: Sequence[str], executor: Executor | None, progr
     A file that is damaged or gone has no row.
     """
     rows, done, named = 0, 0, []
+
+    def tell(more: int) -> None:
+        if progress:
+            progress(done + more, len(due))
+
     with house.index.rebuilt() as building:
         there, present = set(paths), frozenset(building.present)
         due = [path for path in paths if path not in present]
-        size = max(_LEAST, -(-len(due) // _PORTIONS))
+        is_whole = executor is None and not house.index.is_remote  # a part that is alone needs no joining
+        size = max(_LEAST, len(due) if is_whole else -(-len(due) // _PORTIONS))
         portions = [
             Portion(house.canon.store, due[start : start + size], start + 1, building.part(start + 1))
             for start in range(0, len(due), size)
         ]
-        for portion, built in zip(portions, (executor.map if executor else map)(build, portions), strict=True):
+        found = executor.map(build, portions) if executor else (build(portion, tell) for portion in portions)
+        for portion, built in zip(portions, found, strict=True):
             building.add(portion.first)
             rows, done = rows + built.rows, done + len(portion.paths)
             named += [link for link in built.named if link[1] not in there]
-            if progress:
-                progress(done, len(due))
+            tell(0)
     return Built(rows, named)
 
 
-def build(portion: Portion) -> Built:
-    """Reads the files of a portion and writes their rows."""
+def build(portion: Portion, tell: Callable[[int], None] | None = None) -> Built:
+    """Reads the files of a portion and writes their rows; says after each batch how many it has read."""
     rows, named, batch = 0, list[tuple[str, str]](), list[tuple[int, Row]]()
     own = set(portion.paths)
     with portion.part.writing() as write:
@@ -82,6 +88,8 @@ def build(portion: Portion) -> Built:
                 write(batch)
                 rows += len(batch)
                 batch = []
+                if tell:
+                    tell(number - portion.first + 1)
         write(batch)
     return Built(rows + len(batch), named)
 

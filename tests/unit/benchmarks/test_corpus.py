@@ -1,5 +1,7 @@
 """The generated corpus: the same files for the same seed in however many processes; copies leave it as it is."""
 
+import sqlite3
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
@@ -70,6 +72,24 @@ def test_a_copy_is_indexed_and_what_is_done_to_it_leaves_the_kept_one_as_it_was(
     with copied(9) as second, second.opened() as house:
         assert files(second.memory) == before
         assert synchronize(house).unchanged == 9
+    corpus.clean()
+
+
+@pytest.mark.parametrize(
+    "change", ["pragma application_id = 1", "pragma user_version = 0", "create table another (of_a_schema)"]
+)
+def test_an_index_of_another_schema_is_made_again_without_the_files(change: str) -> None:
+    with copied(9) as first:
+        before = {path: path.stat().st_ino for path in corpus.cache().rglob("*.md")}
+        made = first.index.stat().st_size
+    (kept,) = corpus.cache().rglob("index.db")
+    with closing(sqlite3.connect(kept)) as connection:
+        connection.execute(change)
+    with copied(9) as second, second.opened() as house:
+        assert not house.index.is_new
+        assert synchronize(house).unchanged == 9
+        assert second.index.stat().st_size == made
+    assert {path: path.stat().st_ino for path in corpus.cache().rglob("*.md")} == before
     corpus.clean()
 
 

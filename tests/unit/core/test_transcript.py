@@ -62,6 +62,22 @@ def test_whatever_somebody_wrote_is_read_line_by_line(lines: list[str]) -> None:
     assert [str(turn.number) for turn in parsed(body)] == [str(number) for number, _ in said(body)] == headings
 
 
+@given(st.lists(RAW, max_size=4), st.lists(st.tuples(st.integers(0, 40), st.booleans(), st.sampled_from(LINES))))
+def test_what_somebody_changed_says_what_its_marks_say(raw: list[Turn], changes: list[tuple[int, bool, str]]) -> None:
+    """Fails where `_said_as_written` takes a body for one that lineage wrote: of pieces each mark is looked at."""
+    lines = rendered(SIBLINGS, identified([as_kept(turn, Limits()) for turn in raw], "token")).split("\n")
+    for place, is_instead, line in changes:
+        lines[place : place + is_instead] = [line]
+    body = "\n".join(lines)
+    assert said(body) == list(said(LongText(lambda: [body])))
+
+
+def test_what_lineage_wrote_is_read_without_a_look_at_each_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = identified([Turn(USER, "~~~\n## x", "2026-03-28T22:34:06.000Z"), Turn(TOOL, "", name="Edit")], "token")
+    monkeypatch.setattr(transcript, "_MARK", None)
+    assert said(rendered(SIBLINGS, turns)) == [(1, "~~~\n## x"), (2, "Edit")]
+
+
 @given(st.lists(RAW, max_size=8), st.integers(1, 12), st.randoms(use_true_random=False))
 def test_what_is_read_in_pieces_is_what_is_read_at_once(raw: list[Turn], lines: int, dice: Random) -> None:
     """Fails where `_turns_in` forgets the day, or takes a turn for whole whose fence isn't closed yet."""

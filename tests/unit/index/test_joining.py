@@ -78,6 +78,27 @@ def test_who_writes_later_merges_segments_as_ever(tmp_path: Path) -> None:
         assert [connection.execute(found, (word,)).fetchone()[0] for word in ("the", "later", "word2")] == [19, 200, 0]
 
 
+def test_the_segments_of_one_part_are_not_merged_at_once_by_who_writes_next(tmp_path: Path) -> None:
+    """Fails without `_lower_segments`, and where a part merges its own."""
+    building = Building(tmp_path)
+    with building.part(0).writing():
+        pass
+    with closing(joining._opened(building.part(0).path)) as connection:
+        for number in range(1, 41):
+            texts.write(connection, [(number, "", "", " ".join(f"w{number}x{n}" for n in range(2000)), "")])
+    building.add(0)
+    building.finish()
+    segments = "select count(distinct segid) from search_idx"
+    with closing(sqlite3.connect(building.path)) as connection:
+        assert connection.execute(segments).fetchone() == (40,)
+        connection.execute("insert into search (search, rank) values ('automerge', 0)")  # what is merged step by step
+        texts.write(connection, [(99, "", "", "w7x1999", "")])
+        connection.commit()
+        assert connection.execute(segments).fetchone() == (41,)
+        assert connection.execute("select rowid from search where search match 'w7x1999'").fetchall() == [(7,), (99,)]
+        connection.execute("insert into search (search) values ('integrity-check')")
+
+
 @given(st.lists(st.integers(0, 2**56 - 1)))
 def test_numbers_are_read_as_they_are_written(numbers: list[int]) -> None:
     assert joining._varints(b"".join(map(joining._varint, numbers))) == numbers

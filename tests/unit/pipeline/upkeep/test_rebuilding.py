@@ -136,7 +136,7 @@ def test_where_segments_are_of_another_form_the_text_is_indexed_again(
 
     monkeypatch.setattr(joining, broken, unknown)
     assert not joining.is_form_known(workspace)
-    again, other_hits, _ = rebuilt(workspace)
+    again, other_hits, _ = rebuilt(workspace, in_portions())
     assert (again, other_hits) == (whole, hits)
 
 
@@ -156,6 +156,22 @@ class Interrupted(Executor):
         while self._then:
             self._then.pop()()
         return future
+
+
+def in_portions() -> Executor:
+    return Interrupted(lambda: None)
+
+
+@pytest.mark.parametrize(("executor", "is_one"), [(None, True), (in_portions(), False)])
+def test_who_makes_the_rows_alone_joins_nothing(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, executor: Executor | None, is_one: bool
+) -> None:
+    """Fails where `rebuild` makes several portions for nobody."""
+    joined: list[int] = []
+    add = joining.Building.add
+    monkeypatch.setattr(joining.Building, "add", lambda self, number: (joined.append(number), add(self, number)))
+    rebuilt(workspace, executor)
+    assert (len(joined) == 1) == is_one
 
 
 def test_a_session_that_is_removed_meanwhile_is_not_there_afterwards(workspace: Path) -> None:
@@ -283,18 +299,18 @@ def test_an_index_whose_pages_were_being_replaced_is_begun_anew(workspace: Path)
 
 
 def _rebuild_there(root: str, name: str) -> None:
-    """In a process of its own, which is killed when the folder is there, or within the last step."""
+    """In a process of its own, which is killed where a part is opened, or the whole or the index once more."""
     reindexing._REBUILT_ASIDE, rebuilding._LEAST = 5, 4
     with house_at(Path(root)) as house:
         house.index.reset()
         sys.addaudithook(lambda event, args: _die(name, event, args))
-        synchronize(house)
+        reindex(house, executor=in_portions())
 
 
 def _die(name: str, event: str, args: tuple[Any, ...]) -> None:
     if event == "sqlite3.connect" and str(args[0]).endswith(name):
         _DEATHS.append(name)
-        if len(_DEATHS) == 2:
+        if len(_DEATHS) == (1 if name.startswith("part-") else 2):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -308,6 +324,7 @@ def test_a_rebuild_that_is_killed_is_made_by_the_next_one(workspace: Path, name:
     process = multiprocessing.get_context("fork").Process(target=_rebuild_there, args=(str(workspace), name))
     process.start()
     process.join()
+    assert process.exitcode == -signal.SIGKILL
     with house_at(workspace) as house:
         reindex(house)
         assert found(house) == hits
