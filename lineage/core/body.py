@@ -36,8 +36,6 @@ def normalized(body: str) -> str:
     >>> normalized("alpha  \r\nbeta\t\r\n\r\n")
     'alpha\nbeta'
     """
-    if _is_tidy(body):
-        return body.rstrip("\n")
     return _tidied(body).rstrip("\n")
 
 
@@ -62,14 +60,12 @@ def _normalized_parts(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def _tidied(text: str) -> str:
+    """The text with LF line ends and nothing blank before them: only lines that need to change are looked at."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return "\n".join(line.rstrip(" \t") for line in text.split("\n"))
-
-
-def _is_tidy(body: str) -> bool:
-    """Whether no line needs to change, as in whatever lineage wrote: found out without a look at each line."""
-    end = body.rstrip("\n")
-    return not ("\r" in body or " \n" in body or "\t\n" in body or end.endswith((" ", "\t")))
+    for blank in (" \n", "\t\n"):
+        *lines, rest = text.split(blank)
+        text = "\n".join([*(line.rstrip(" \t") for line in lines), rest])
+    return text.rstrip(" \t")
 
 
 def encoded(text: str) -> bytes:
