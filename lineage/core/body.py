@@ -61,7 +61,8 @@ def _normalized_parts(pieces: Iterable[str]) -> Iterator[str]:
 
 def _tidied(text: str) -> str:
     """The text with LF line ends and nothing blank before them: only lines that need to change are looked at."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     for blank in (" \n", "\t\n"):
         *lines, rest = text.split(blank)
         text = "\n".join([*(line.rstrip(" \t") for line in lines), rest])

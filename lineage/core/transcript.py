@@ -105,6 +105,15 @@ def said(body: Body) -> Sequence[tuple[int, str]]:
     return list(_said(body)) if isinstance(body, str) else _told(partial(_said, body))
 
 
+def said_by(turns: Iterable[Turn]) -> Sequence[tuple[int, str]]:
+    """`said` of the body that these turns make, which need not be read for it."""
+    return [(turn.number, _together(turn.name, turn.input, turn.text)) for turn in turns]
+
+
+def _together(*parts: str) -> str:
+    return " ".join(filter(None, parts))
+
+
 def _told(again: Callable[[], Iterator[Item]]) -> Sequence[Item]:
     from lineage.core.sequences import Told  # noqa: PLC0415  (few bodies are that long)
 
@@ -114,7 +123,7 @@ def _told(again: Callable[[], Iterator[Item]]) -> Sequence[Item]:
 def _said(body: Body) -> Iterator[tuple[int, str]]:
     for heading, above, text, _ in _blocks_of(body):
         name, _, value = _call(above)
-        yield int(heading[1]), " ".join(filter(None, (name, value, text)))
+        yield int(heading[1]), _together(name, value, text)
 
 
 def turns_in(body: Body) -> Iterator[Turn]:
