@@ -9,7 +9,7 @@ _CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\
 
 def plain(text: str) -> str:
     """Text without control and bidi characters: no escape sequence comes from content."""
-    return text if text.isprintable() else re.sub(_CONTROL, "", text)
+    return text if text.replace("\n", "").isprintable() else re.sub(_CONTROL, "", text)
 
 
 def say(text: str = "", *, end: str = "\n") -> None:
