@@ -9,6 +9,7 @@ cli/plain.py reads a command line in another way than click.
 
 import itertools
 import re
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -79,6 +80,18 @@ def test_a_flow_imports_the_engine_alone(tmp_path: Path, flow: str) -> None:
     assert not modules & adapters
     assert len(own(modules)) <= MOST_MODULES
     assert own(compiling(own(modules))) <= {"lineage.core.sanitizer.stream"}
+
+
+def test_a_start_hardly_looks_for_cycles(tmp_path: Path) -> None:
+    """Fails without the threshold in `main`: some forty looks, which find next to nothing."""
+    said = (
+        "import gc, sys; from lineage.__main__ import main; before = gc.get_stats()\n"
+        "try: main()\n"
+        "finally: print(sum(now['collections'] - old['collections'] for now, old in zip(gc.get_stats(), before)))"
+    )
+    arguments = ["-w", str(tmp_path), *END, "s-1", "--transcript", TALK]
+    done = subprocess.run([sys.executable, "-c", said, *arguments], capture_output=True, text=True, check=True)
+    assert int(done.stdout.splitlines()[-1]) <= 3
 
 
 def test_help_imports_no_command() -> None:
