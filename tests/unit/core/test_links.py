@@ -17,7 +17,7 @@ def test_one_line_is_one_printable_line_and_stays_it(text: str) -> None:
     assert one_line(line) == line
 
 
-@given(st.text("aé \n\t\x00\u3000"))
+@given(st.text("a \n") | st.text("aé \n\t\x00\u3000"))
 def test_one_line_holds_the_words_apart_by_one_space(text: str) -> None:
     assert one_line(text) == " ".join(text.replace("\x00", "").split())
 
