@@ -36,6 +36,8 @@ def normalized(body: str) -> str:
     >>> normalized("alpha  \r\nbeta\t\r\n\r\n")
     'alpha\nbeta'
     """
+    if _is_tidy(body):
+        return body.rstrip("\n")
     return _tidied(body).rstrip("\n")
 
 
@@ -60,13 +62,18 @@ def _normalized_parts(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def _tidied(text: str) -> str:
-    """The text with LF line ends and nothing blank before them: only lines that need to change are looked at."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    for blank in (" \n", "\t\n"):
-        *lines, rest = text.split(blank)
+    """Only the lines that need to change are looked at."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    for blank in filter(text.__contains__, " \t"):
+        *lines, rest = text.split(f"{blank}\n")
         text = "\n".join([*(line.rstrip(" \t") for line in lines), rest])
     return text.rstrip(" \t")
+
+
+def _is_tidy(body: str) -> bool:
+    """Whether no line needs to change, as in whatever lineage wrote: found out without a look at each line."""
+    end = body.rstrip("\n")
+    return not ("\r" in body or " \n" in body or "\t\n" in body or end.endswith((" ", "\t")))
 
 
 def encoded(text: str) -> bytes:
