@@ -1,6 +1,11 @@
 """The command `lineage`."""
 
+import gc
 import sys
+
+_OBJECTS = 50_000
+"""So many more than before: then cycles among them are looked for. Importing alone makes enough for fifty such searches
+at the interpreter's own threshold, which find next to nothing."""
 
 PLAIN = {
     "session-end": "lineage.cli.flows",
@@ -18,6 +23,7 @@ def main() -> None:
         from lineage.cli.doorbell import main as ring
 
         sys.exit(ring(arguments[1:]))
+    gc.set_threshold(_OBJECTS)
     if PLAIN.keys() & set(arguments[:3]):
         from lineage.cli.ending import ended
         from lineage.cli.plain import started

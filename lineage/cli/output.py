@@ -4,12 +4,12 @@ import re
 import sys
 from typing import Any, TextIO
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
 def plain(text: str) -> str:
     """Text without control and bidi characters: no escape sequence comes from content."""
-    return _CONTROL.sub("", text)
+    return text if text.replace("\n", "").isprintable() else re.sub(_CONTROL, "", text)
 
 
 def say(text: str = "", *, end: str = "\n") -> None:

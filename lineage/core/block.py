@@ -44,6 +44,8 @@ def _written(value: object) -> str:
 
 
 def _quoted(text: str) -> str:
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     escaped = _JSON_STRING_END.sub(lambda m: "\\" + m[0], cleaned(text))
     return '"' + _UNPRINTABLE.sub(lambda m: f"\\u{ord(m[0]):04x}", escaped) + '"'
 

@@ -60,8 +60,12 @@ def _normalized_parts(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def _tidied(text: str) -> str:
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return "\n".join(line.rstrip(" \t") for line in text.split("\n"))
+    """Only the lines that need to change are looked at."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    for blank in filter(text.__contains__, " \t"):
+        *lines, rest = text.split(f"{blank}\n")
+        text = "\n".join([*(line.rstrip(" \t") for line in lines), rest])
+    return text.rstrip(" \t")
 
 
 def _is_tidy(body: str) -> bool:

@@ -73,7 +73,7 @@ def checked_id(name: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise InvalidInput(f"{name} is missing", hint=f"give {name} as the harness reports it")
     text = value.strip()
-    if len(text) > MAX_ID or _CONTROL.search(text):
+    if len(text) > MAX_ID or not (text.isprintable() or _CONTROL.search(text) is None):
         raise InvalidInput(
             f"{name} is not usable: {text[:60]!r}",
             hint=f"{name} is one printable line of at most {MAX_ID} characters",

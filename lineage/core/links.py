@@ -16,8 +16,9 @@ _ESCAPED = pattern(r"\\([\\\[\]|^#])|&(lt|amp|#96);")
 
 def one_line(text: str) -> str:
     """Text folded to one line: white space runs become one space, control and bidi characters go."""
-    if text.isprintable() and "  " not in text:
-        return text.strip()
+    line = text.replace("\n", " ")
+    if line.isprintable():  # then a space is the only white space in it
+        return " ".join(line.split()) if "  " in line else line.strip()
     return _SPACE.sub(" ", _GONE.sub("", text)).strip()
 
 

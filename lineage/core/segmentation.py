@@ -13,6 +13,7 @@ _DENSE = (
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"  # kana and Han
     "\uac00-\ud7af\U00020000-\U0003ffff"  # Hangul, Han beyond the basic plane
 )
+_FAR = pattern("[^\x00-\u0dff\u2000-\u2fff]")  # quick to make and to look for: texts without one have no dense script
 _CHARACTER = pattern(f"([{_DENSE}])")
 _RUN = pattern(f"[{_DENSE}]+|[^{_DENSE}]+")
 
@@ -23,7 +24,7 @@ def segmented(text: str) -> str:
     >>> segmented("plain"), segmented("修正 parser")
     ('plain', '\u200b修\u200b\u200b正\u200b parser')
     """
-    return text if text.isascii() else _CHARACTER.sub(rf"{SEAM}\1{SEAM}", text)
+    return text if text.isascii() or not _FAR.search(text) else _CHARACTER.sub(rf"{SEAM}\1{SEAM}", text)
 
 
 def joined(text: str) -> str:

@@ -69,15 +69,15 @@ def faults(sentence: str, anchors: Iterable[str]) -> list[str]:
 def words(text: str) -> int:
     """Words by white space; a run of CJK characters counts one word for two characters."""
     count = 0
-    for piece in map(_without_quotes, text.split()):
+    for piece in map(_without_marks, text.split()):
         runs = [] if piece.isascii() else _CJK.findall(piece)
         count += max(1, sum(math.ceil(len(run) / 2) for run in runs))
     return count
 
 
-def _without_quotes(piece: str) -> str:
+def _without_marks(piece: str) -> str:
     """A word without the marks around it, which mostly are all of it that is not ASCII."""
-    return piece if piece.isascii() else piece.strip("“”‘’…")
+    return piece if piece.isascii() else piece.strip("“”‘’…–")
 
 
 def is_one_sentence(text: str) -> bool:

@@ -113,6 +113,15 @@ def said(body: Body) -> Sequence[tuple[int, str]]:
     return list(_said(body)) if found is None else found
 
 
+def said_by(turns: Iterable[Turn]) -> Sequence[tuple[int, str]]:
+    """`said` of the body that these turns make, which need not be read for it."""
+    return [(turn.number, _together(turn.name, turn.input, turn.text)) for turn in turns]
+
+
+def _together(*parts: str) -> str:
+    return " ".join(filter(None, parts))
+
+
 def _told(again: Callable[[], Iterator[Item]]) -> Sequence[Item]:
     from lineage.core.sequences import Told  # noqa: PLC0415  (few bodies are that long)
 
@@ -122,7 +131,7 @@ def _told(again: Callable[[], Iterator[Item]]) -> Sequence[Item]:
 def _said(body: Body) -> Iterator[tuple[int, str]]:
     for heading, above, text, _ in _blocks_of(body):
         name, _, value = _call(above)
-        yield int(heading[1]), " ".join(filter(None, (name, value, text)))
+        yield int(heading[1]), _together(name, value, text)
 
 
 def _said_as_written(body: str) -> list[tuple[int, str]] | None:

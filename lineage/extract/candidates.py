@@ -14,7 +14,7 @@ from lineage.core.lazily import pattern
 from lineage.core.links import one_line
 from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.extract import cues
-from lineage.extract.cue_words import Cue, cues_in
+from lineage.extract.cue_words import Cue, cues_in, words_of_cues
 from lineage.extract.cues import CONTEXT, DECISION, FACT, LESSON, PREFERENCE, TASK
 from lineage.extract.echoes import echoed
 from lineage.extract.folding import is_dense, normalized, width
@@ -96,13 +96,16 @@ def attributed(kind: str, text: str, quote: str, turns: Sequence[Turn]) -> Candi
 
 
 def _said(turn: Turn) -> Iterator[Candidate]:
-    is_speech = turn.role in (USER, ASSISTANT) and not turn.thinking
-    if not (is_speech and (_BOX in turn.text or cues_in(bared(turn.text)))):
+    is_speech = turn.text and turn.role in (USER, ASSISTANT) and not turn.thinking
+    words = words_of_cues(bared(turn.text)) if is_speech else None
+    if words is None or not (words or _BOX in turn.text):
         return
     for sentence in sentences(turn.text, LONGEST):
+        if not (sentence.unchecked or any(word in sentence.bare for word in words)):
+            continue
         kind, labelled = _kind(sentence, turn.role)
-        text = one_line(sentence.said)
-        if kind and width(text) >= SHORTEST:
+        text = one_line(sentence.said) if kind else ""
+        if width(text) >= SHORTEST:
             confidence = 1 + (turn.role == USER) + labelled
             yield Candidate(kind, text, turn.role, turn.id, "", confidence, sentence.said)
 

@@ -90,13 +90,22 @@ _WORDS_OF_CUES = frozenset(_CUES_OF)
 _SPACELESS = {(kind, language) for language in DENSE for kind in CUES[language]} | {LABEL}
 
 
+def words_of_cues(folded: str) -> frozenset[str]:
+    """The words of a folded text that cues have: of no part of it there are others. What is dense has the empty word,
+    which is in each of its parts.
+
+    >>> words_of_cues("we chose the parser"), words_of_cues("the parser reads it")
+    (frozenset({'chose'}), frozenset())
+    """
+    words = _WORDS_OF_CUES.intersection(words_of(folded))
+    return words | {""} if is_dense(folded) else words
+
+
 def cues_in(folded: str) -> set[Cue]:
     """The kinds of cues that may stand in a folded text.
 
     >>> cues_in("we chose the parser"), cues_in("the parser reads it")
     ({('decision', 'en')}, set())
     """
-    words, found = words_of(folded), set[Cue]()
-    if not _WORDS_OF_CUES.isdisjoint(words):
-        found.update(*(_CUES_OF[word] for word in _WORDS_OF_CUES.intersection(words)))
+    found = {cue for word in _WORDS_OF_CUES.intersection(words_of(folded)) for cue in _CUES_OF[word]}
     return found | _SPACELESS if is_dense(folded) else found

@@ -5,10 +5,10 @@ split over several lines gives a turn for each, a tool call and its result give 
 """
 
 import json
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -44,8 +44,6 @@ __all__ = ["found", "moved", "read", "roots"]
 
 _PRESERVED = frozenset({"preservedSegment", "preservedMessages"})
 
-_MARK_BYTES = 16
-
 
 def read(path: Path, session: str | None = None) -> Capture:
     """The session that a transcript file holds. Raises TranscriptError for unreadable and foreign files."""
@@ -58,7 +56,10 @@ def read(path: Path, session: str | None = None) -> Capture:
 
 
 class _Reader:
-    """Collects what the records say, in file order: timestamps are not a safe order."""
+    """Collects what the records say, in file order: timestamps are not a safe order.
+
+    Of ids and turns that are looked for again their hashes are kept, 64 bits with a key that each process draws anew:
+    the texts would be a large part of a long file."""
 
     def __init__(self, path: Path, most: float) -> None:
         self.origin = Origin(path)
@@ -74,10 +75,10 @@ class _Reader:
         self.branches: dict[str, None] = {}
         self.titles: dict[str, str] = {}
         self.summaries: list[tuple[str, str]] = []
-        self.uuids: set[bytes] = set()
+        self.uuids: set[int] = set()
         self.calls: dict[str, str] = {}
-        self.shown = bytearray()
-        self.replayable: set[bytes] = set()
+        self.shown = array("q")
+        self.replayable: set[int] = set()
         self.trigger: str | None = None
 
     def capture(self, turns: Sequence[Turn]) -> Capture:
@@ -114,7 +115,7 @@ class _Reader:
         if not self.origin.is_sub_agents(record) and record.get("isSidechain"):
             self.skipped[SUB_AGENT] += 1
             return
-        mark = _mark(uuid)
+        mark = hash(uuid)
         if mark in self.uuids:
             self.skipped[REPLAYED] += 1
             return
@@ -131,11 +132,11 @@ class _Reader:
             self.skipped[reason_of(kind, record)] += 1
 
     def _append(self, turn: Turn, at: str | None, source_id: str | None) -> None:
-        said = _mark(f"{at}\n{turn.role}\n{len(turn.name)}\n{len(turn.input)}\n{turn.name}{turn.input}{turn.text}")
+        said = hash((at, turn.role, turn.name, turn.input, turn.text))
         if at and said in self.replayable:
             self.skipped[REPLAYED] += 1
             return
-        self.shown += said
+        self.shown.append(said)
         self.gathered.append(Turn(turn.role, turn.text, at, *turn[3:7], source_id))
 
     def _turns_of(self, kind: str, record: dict[str, Any]) -> Iterator[Turn]:
@@ -218,8 +219,7 @@ class _Reader:
         details = details if isinstance(details, dict) else {}
         self.trigger = string(details.get("trigger")) or None
         is_due = bool(details.keys() & _PRESERVED)
-        places = range(0, len(self.shown) if is_due else 0, _MARK_BYTES)
-        self.replayable = {bytes(self.shown[place : place + _MARK_BYTES]) for place in places}
+        self.replayable = set(self.shown) if is_due else set()
 
     def _compacted(self, record: dict[str, Any]) -> Turn:
         text = self._text(record["message"]["content"])
@@ -254,13 +254,8 @@ class _Reader:
 
     def _title(self) -> str | None:
         """Of each kind the last one. A `summary` may belong to another session, its leaf tells; it may stand first."""
-        own = [text for leaf, text in self.summaries if _mark(leaf) in self.uuids and text.strip()]
+        own = [text for leaf, text in self.summaries if hash(leaf) in self.uuids and text.strip()]
         return self.titles.get("custom-title") or self.titles.get("ai-title") or (own[-1] if own else None)
-
-
-def _mark(text: str) -> bytes:
-    """What stands for a text where only its equals are looked for: whole, they would be a large part of a long file."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_MARK_BYTES).digest()
 
 
 def _blocks(text: str) -> list[Any]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lineage.index.query import match_expression
     from lineage.index.queue import Waiting
     from lineage.index.recalling import Recalled, RecalledSession
-    from lineage.index.rows import Row, row_of, row_with
+    from lineage.index.rows import Row, Said, row_of, row_with
     from lineage.index.searching import ENTRY, MARK, Hit
     from lineage.index.sessions import SessionRow
     from lineage.index.sqlite import SqliteIndex
@@ -24,7 +24,7 @@ else:
         "query": ("match_expression",),
         "queue": ("Waiting",),
         "recalling": ("Recalled", "RecalledSession"),
-        "rows": ("Row", "row_of", "row_with"),
+        "rows": ("Row", "Said", "row_of", "row_with"),
         "searching": ("ENTRY", "MARK", "Hit"),
         "sessions": ("SessionRow",),
         "sqlite": ("SqliteIndex",),
@@ -41,6 +41,7 @@ __all__ = [
     "Recalled",
     "RecalledSession",
     "Row",
+    "Said",
     "SessionRow",
     "Shelf",
     "Shelved",

@@ -1,7 +1,7 @@
 """From a canonical file to its row: path, hash, kind, identity and what the ledger and the lists show."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from lineage.core import naming, passages, transcript
@@ -39,6 +39,9 @@ class Row(NamedTuple):
     passages: Iterable[Passage]
 
 
+Said = Sequence[tuple[int, str]]
+"""What turns say, by their numbers."""
+
 COLUMNS = tuple(name for name in Row._fields if name != "passages")
 INSERT = (
     f"insert into artifacts ({', '.join(COLUMNS)}) values ({', '.join(':' + c for c in COLUMNS)})"
@@ -47,12 +50,13 @@ INSERT = (
 """Writes the values of a row by name, in place of what the same path had, and gives its number."""
 
 
-def row_of(document: Artifact | Manifest, data: bytes, stamp: str) -> Row:
-    """The row of a document that was read as `data`; `stamp` is what the store lists for it."""
-    return row_with(document, hashlib.sha256(data).hexdigest(), stamp)
+def row_of(document: Artifact | Manifest, data: bytes, stamp: str, said: Said | None = None) -> Row:
+    """The row of a document that was read as `data`; `stamp` is what the store lists for it, `said` what the turns of a
+    transcript say, where that is known without reading its body."""
+    return row_with(document, hashlib.sha256(data).hexdigest(), stamp, said)
 
 
-def row_with(document: Artifact | Manifest, sha256: str, stamp: str) -> Row:
+def row_with(document: Artifact | Manifest, sha256: str, stamp: str, said: Said | None = None) -> Row:
     """`row_of`, by the hash of the data."""
     artifact = document if isinstance(document, Artifact) else None
     return Row(
@@ -78,18 +82,18 @@ def row_with(document: Artifact | Manifest, sha256: str, stamp: str) -> Row:
         private=int(document.private),
         visible=int(is_visible(document)),
         stamp=stamp,
-        passages=_searchable(document),
+        passages=_searchable(document, said),
     )
 
 
-def _searchable(document: Artifact | Manifest) -> Iterable[Passage]:
+def _searchable(document: Artifact | Manifest, said: Said | None) -> Iterable[Passage]:
     """What search finds a document by: a transcript's turns without headings, a body without its links. One passage at
     least, for the title and the sentence; none of a manifest."""
     if document.kind == naming.MANIFEST:
         return ()
     found: Iterable[Passage]
     if document.kind == naming.TRANSCRIPT:
-        found = passages.of_turns(transcript.said(document.body))
+        found = passages.of_turns(transcript.said(document.body) if said is None else said)
     else:
         found = passages.of_text(str(document.body).partition("\n")[2])
     return found or (Passage(""),)

@@ -12,7 +12,7 @@ from lineage.pipeline.house import House
 from lineage.store import MissingError, Store, digest_of, pieces_of, read_or_none
 
 if TYPE_CHECKING:
-    from lineage.index import Row
+    from lineage.index import Row, Said
 
 
 def document_at(house: House, path: str) -> Artifact | Manifest | None:
@@ -42,16 +42,16 @@ def row_in(store: Store, path: str) -> "tuple[Row, Artifact | Manifest] | None":
     return index.row_with(document, sha256, stamp), document
 
 
-def row_of_written(house: House, artifact: Artifact) -> "Row | None":
-    """The row of an artifact that was written, None where it is gone. It is parsed only where the file holds something
-    else by now. Raises FormatError where that is damaged."""
+def row_of_written(house: House, artifact: Artifact, said: "Said | None" = None) -> "Row | None":
+    """The row of an artifact that was written, None where it is gone; `said` as in `row_of`. It is parsed only where
+    the file holds something else by now. Raises FormatError where that is damaged."""
     if not isinstance(artifact.body, str):
         return _row_of_long(house, artifact)
     blob = read_or_none(house.canon.store, artifact.path)
     if blob is None:
         return None
     if blob.data == serialized(artifact):
-        return index.row_of(artifact, blob.data, blob.stamp)
+        return index.row_of(artifact, blob.data, blob.stamp, said)
     found = row_at(house, artifact.path)
     return found[0] if found else None
 

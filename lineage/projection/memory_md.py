@@ -15,7 +15,7 @@ from lineage.core.naming import SUMMARY
 from lineage.core.sentence import base_name
 from lineage.core.times import day
 from lineage.core.wording import counted
-from lineage.projection.context import Item
+from lineage.projection.item import Item
 
 FULL = "full"
 COMPACT = "compact"

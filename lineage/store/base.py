@@ -7,7 +7,8 @@ from typing import NamedTuple, Protocol
 from lineage.core.lazily import pattern
 from lineage.errors import LineageError, WorkspaceError
 
-_KEY_PART = pattern(r"[^\x00-\x1f\x7f/\\:\ud800-\udfff]+")
+_UNUSABLE = pattern(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_SIGNS = frozenset("/\\:")
 _MOST_BYTES = 255
 
 
@@ -170,4 +171,5 @@ def is_listed(key: str, prefix: str) -> bool:
 
 def _is_part(part: str) -> bool:
     """Whether a file can have this name everywhere; names that end in a dot or a space cannot, nor can `.` and `..`."""
-    return _KEY_PART.fullmatch(part) is not None and part[-1] not in ". " and len(part.encode()) <= _MOST_BYTES
+    is_text = part.isprintable() or _UNUSABLE.search(part) is None
+    return is_text and part[-1:] not in ("", ".", " ") and _SIGNS.isdisjoint(part) and len(part.encode()) <= _MOST_BYTES

@@ -9,6 +9,7 @@ cli/plain.py reads a command line in another way than click.
 
 import itertools
 import re
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -78,7 +79,19 @@ def test_a_flow_imports_the_engine_alone(tmp_path: Path, flow: str) -> None:
     adapters = {f"lineage.harness.{name}" for name in ("aider", "codex", "cursor", "gemini", "goose", "opencode", "pi")}
     assert not modules & adapters
     assert len(own(modules)) <= MOST_MODULES
-    assert own(compiling(own(modules))) <= {"lineage.cli.output", "lineage.core.sanitizer.stream"}
+    assert own(compiling(own(modules))) <= {"lineage.core.sanitizer.stream"}
+
+
+def test_a_start_hardly_looks_for_cycles(tmp_path: Path) -> None:
+    """Fails without the threshold in `main`: some forty looks, which find next to nothing."""
+    said = (
+        "import gc, sys; from lineage.__main__ import main; before = gc.get_stats()\n"
+        "try: main()\n"
+        "finally: print(sum(now['collections'] - old['collections'] for now, old in zip(gc.get_stats(), before)))"
+    )
+    arguments = ["-w", str(tmp_path), *END, "s-1", "--transcript", TALK]
+    done = subprocess.run([sys.executable, "-c", said, *arguments], capture_output=True, text=True, check=True)
+    assert int(done.stdout.splitlines()[-1]) <= 3
 
 
 def test_help_imports_no_command() -> None:
@@ -88,7 +101,7 @@ def test_help_imports_no_command() -> None:
     assert not modules & {"asyncio", "sqlite3", "subprocess", "zipfile"}
 
 
-MOST_OF_CONTEXT = 72  # of lineage's own, where no book says anything
+MOST_OF_CONTEXT = 73  # of lineage's own, where no book says anything; one of them spares a capture the context's
 
 
 @pytest.mark.slow
@@ -102,7 +115,7 @@ def test_a_new_session_is_told_by_few_modules(tmp_path: Path) -> None:
     assert not modules & {"tomllib", "difflib", "sqlite_utils", "lineage.core.ledger", "lineage.index.rows", *DEAR}
     assert not any(name.startswith("lineage.core.sanitizer") for name in modules)
     assert len(own(modules)) <= MOST_OF_CONTEXT
-    assert own(compiling(own(modules))) <= {"lineage.cli.output"}
+    assert own(compiling(own(modules))) == set()
 
 
 @pytest.mark.slow
@@ -174,6 +187,7 @@ def test_a_capture_parses_none_of_what_it_writes(tmp_path: Path, monkeypatch: py
     original = documents.parsed
     monkeypatch.setattr(documents, "parsed", lambda data, path: parsed.append(path) or original(data, path))
     monkeypatch.setattr(archived_store, "parsed", lambda data, path: parsed.append(path) or original(data, path))
+    monkeypatch.setattr(transcript, "said", lambda body: parsed.append("what it says"))
     with house_at(tmp_path) as house:
         end(house, "s-1", transcript=turns("please mend reader.py", "It is mended."))
     assert [path for path in parsed if not path.endswith("--manifest.md")] == []

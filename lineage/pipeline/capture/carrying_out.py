@@ -14,7 +14,7 @@ from lineage.core.window import Window, membership
 from lineage.errors import IndexAway
 from lineage.extract import Candidate
 from lineage.extract.model.port import Proposals
-from lineage.index import Row, Waiting
+from lineage.index import Row, Said, Waiting
 from lineage.pipeline.house import House
 from lineage.pipeline.knowledge.learning import Learned, learn
 from lineage.pipeline.publishing import Publication, take_in
@@ -31,15 +31,24 @@ class Carried(NamedTuple):
     waits: str | None = None
 
 
-def carry_out(
-    house: House, intent: Intent, proposals: Proposals | None = None, found: Sequence[Candidate] | None = None
-) -> Carried:
-    """Makes the intent true, step by step. The caller holds the session's mutex. `proposals` are what a language model
-    would remember of a capture, `found` the candidates in its turns; whoever finishes one after a crash has neither.
+class Known(NamedTuple):
+    """What the run that captures knows already: what a language model would remember of the turns, the candidates that
+    are `found` in them, and what they say by number. Whoever finishes a capture after a crash has none of it."""
+
+    proposals: Proposals = Proposals()
+    found: Sequence[Candidate] | None = None
+    said: Said | None = None
+
+
+_NOTHING = Known()
+
+
+def carry_out(house: House, intent: Intent, known: Known = _NOTHING) -> Carried:
+    """Makes the intent true, step by step. The caller holds the session's mutex.
 
     While the index is away the files are written, and the job stays in the spool for whoever finds the index back."""
     steps = plan(intent, seen_of(house, intent))
-    run = _Run(house, intent, steps, proposals or Proposals(), found)
+    run = _Run(house, intent, steps, known)
     try:
         for step in steps:
             _ACTIONS[step](run)
@@ -82,19 +91,11 @@ def _is_known(asked: Callable[[], bool]) -> bool:
 class _Run:
     """One application of a plan."""
 
-    def __init__(
-        self,
-        house: House,
-        intent: Intent,
-        steps: Sequence[Step],
-        proposals: Proposals,
-        found: Sequence[Candidate] | None,
-    ) -> None:
+    def __init__(self, house: House, intent: Intent, steps: Sequence[Step], known: Known) -> None:
         self.house = house
         self.intent = intent
         self.steps = steps
-        self.proposals = proposals
-        self.found = found
+        self.known = known
         self.learned = Learned()
 
     def spool(self) -> None:
@@ -114,7 +115,7 @@ class _Run:
         self.house.canon.manifests.link(self.intent.stem, self.intent.artifacts, self.house.new_id(), self.house.now)
 
     def learn(self) -> None:
-        self.learned = learn(self.house, self.intent.artifacts[0], self.proposals, self.found)
+        self.learned = learn(self.house, self.intent.artifacts[0], self.known.proposals, self.known.found)
 
     def project(self) -> None:
         """MEMORY.md shows this run's rows: nobody else sees them before it is there, and then everybody does."""
@@ -140,7 +141,8 @@ class _Run:
 
         def row_of(artifact: Artifact | None) -> Row | None:
             if artifact:
-                return row_of_written(house, artifact)
+                said = self.known.said if artifact.kind == naming.TRANSCRIPT else None
+                return row_of_written(house, artifact, said)
             manifest = row_at(house, naming.artifact_path(stem, naming.MANIFEST))
             return manifest[0] if manifest else None
 

@@ -10,12 +10,13 @@ from lineage.core.identity import session_token
 from lineage.core.job import Job
 from lineage.core.planner import Intent
 from lineage.core.request import Request
+from lineage.core.transcript import said_by
 from lineage.core.turns import Turn, first_new
 from lineage.extract import gathered
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture import source as sources
 from lineage.pipeline.capture.building import memory_sentence, summary_of, transcript_of
-from lineage.pipeline.capture.carrying_out import carry_out
+from lineage.pipeline.capture.carrying_out import Known, carry_out
 from lineage.pipeline.capture.session import Session
 from lineage.pipeline.capture.source import Source
 from lineage.pipeline.capture.telling import NOTHING, Told, adopted, told_of_capture
@@ -46,7 +47,8 @@ def session_end(house: House, request: Request, capture: Capture | None = None) 
             return outcome._replace(reason="; ".join(notes) or None)
         told, (happened, found) = told.of(turns), gathered(turns)
         intent = _intent(house, session, request, source, turns, happened, told)
-        carried = carry_out(house, intent, told.proposals, found)
+        said = said_by(turns) if isinstance(turns, tuple) else None
+        carried = carry_out(house, intent, Known(told.proposals, found, said))
     notes = filter(None, (session.privacy_note(request), carried.waits))
     outcome = _captured(intent, source, turns)
     return outcome._replace(learned=carried.learned.as_json(), reason="; ".join(notes) or None)

@@ -112,7 +112,7 @@ def _clean(shown: Iterable[Turn], sanitizer: Sanitizer, settings: Settings) -> I
     turns, ahead = tee(shown)
     for turn, text in zip(turns, sanitizer.consecutive(turn.text for turn in ahead), strict=True):
         name, given = sanitizer.text(turn.name), sanitizer.text(turn.input)
-        clean = transcript.clipped(turn._replace(text=text, name=name, input=given), limits)
+        clean = transcript.clipped(Turn(turn.role, text, turn.at, name, given, *turn[5:]), limits)
         if clean.text or clean.name:
             yield clean
 

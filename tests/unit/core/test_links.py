@@ -3,6 +3,7 @@
 import re
 
 from hypothesis import given
+from hypothesis import strategies as st
 
 from lineage.core.links import escaped, escaped_line, one_line, unescaped, wikilink
 from tests.support.materials import INVISIBLE, texts
@@ -14,6 +15,11 @@ def test_one_line_is_one_printable_line_and_stays_it(text: str) -> None:
     assert len(line.splitlines()) <= 1
     assert not INVISIBLE.search(line)
     assert one_line(line) == line
+
+
+@given(st.text("a \n") | st.text("aé \n\t\x00\u3000"))
+def test_one_line_holds_the_words_apart_by_one_space(text: str) -> None:
+    assert one_line(text) == " ".join(text.replace("\x00", "").split())
 
 
 @given(texts())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lineage.core import language, spelling
 from lineage.core.passages import Passage, of_text, of_turns
 from lineage.core.query import MOST_WORDS, Filters, parsed, words_of
-from lineage.core.segmentation import joined, segmented
+from lineage.core.segmentation import is_dense, joined, segmented
 from lineage.errors import InvalidInput
 from tests.support.cases import each
 
@@ -35,6 +35,11 @@ NOW = "2026-11-21T12:00:00.000Z"
 )
 def test_the_words_of_a_query(text: str, words: tuple[str, ...]) -> None:
     assert parsed(text).words == words
+
+
+def test_every_character_of_a_dense_script_is_set_apart() -> None:
+    characters = map(chr, range(0x80, 0x40_000))
+    assert [char for char in characters if (segmented(char) != char) != is_dense(char)] == []
 
 
 def test_phrases_exclusions_and_filters_are_taken_out_of_the_words() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lineage.core import transcript
 from lineage.core.body import LongText
 from lineage.core.sanitizer import Sanitizer
-from lineage.core.transcript import Limits, clipped, first_number, links_of, parsed, rendered, said, turn_ids
+from lineage.core.transcript import Limits, clipped, first_number, links_of, parsed, rendered, said, said_by, turn_ids
 from lineage.core.turns import ASSISTANT, ROLES, TOOL, USER, Turn, identified
 from tests.support.materials import INVISIBLE, named_tuples, texts
 
@@ -40,7 +40,11 @@ def test_what_is_rendered_reads_back_equal(raw: list[Turn], limit: int) -> None:
     body = rendered(SIBLINGS, turns)
     assert parsed(body) == turns
     assert turn_ids(body) == [turn.id for turn in turns]
-    assert said(body) == [(turn.number, " ".join(filter(None, (turn.name, turn.input, turn.text)))) for turn in turns]
+    assert (
+        said(body)
+        == said_by(turns)
+        == [(turn.number, " ".join(filter(None, (turn.name, turn.input, turn.text)))) for turn in turns]
+    )
 
 
 LINES = ("## 1 · user · 2026-11-21 10:00:00Z ^t-0123456789", "## 2 · tool · – ^t-0123456789", "~~~", "~~~~", "~~~ x",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lineage.core.turns import USER, Turn
 from lineage.extract import cues, extract
 from lineage.extract.candidates import LONGEST
-from lineage.extract.cue_words import LABEL, cues_in
+from lineage.extract.cue_words import LABEL, cues_in, words_of_cues
 from lineage.extract.prose import bared, sentences
 
 PATTERNS = [
@@ -39,6 +39,7 @@ PIECES = [
     "- [ ] ",
     "é",
     "。",
+    "決めた",
 ]
 
 
@@ -81,8 +82,10 @@ def test_every_label_has_its_word(label: str) -> None:
 @example("de**cid**ed")
 @example('"decided" _use_')
 def test_what_a_sentence_may_hold_its_turn_may_hold(text: str) -> None:
-    possible = cues_in(bared(text))
-    assert all(cues_in(sentence.bare) <= possible for sentence in sentences(text, LONGEST))
+    possible, words = cues_in(bared(text)), words_of_cues(bared(text))
+    for sentence in sentences(text, LONGEST):
+        assert cues_in(sentence.bare) <= possible
+        assert not cues_in(sentence.bare) or any(word in sentence.bare for word in words)
 
 
 @pytest.mark.parametrize("text", ["**De**cided", "de__cid__ed", "~~decided~~", "decided*"])

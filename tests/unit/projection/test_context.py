@@ -18,11 +18,11 @@ from lineage.projection.context import (
     MOST_OF_A_SECTION,
     RULES,
     Block,
-    Item,
     Recollection,
     assemble,
     quoted,
 )
+from lineage.projection.item import Item
 from tests.support.cases import each
 from tests.support.materials import INVISIBLE, named_tuples, texts
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lineage.core import naming
 from lineage.core.ledger import Entry, Ledger, ledger
 from lineage.core.times import shifted
-from lineage.projection.context import Item
+from lineage.projection.item import Item
 from lineage.projection.memory_md import COMPACT, FULL, HEADING, Curated, Rendered, render
 from tests.support.materials import INVISIBLE, SESSION, STEM, TIME, named_tuples, texts
 

@@ -9,6 +9,7 @@ What each guard rests on:
 - a delete waits for a swap: the lock around `delete`.
 """
 
+import contextlib
 import errno
 import os
 import resource
@@ -21,9 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lineage.errors import WorkspaceError
-from lineage.store import ConflictError, ExistsError, LocalStore, MissingError, commit, update
+from lineage.store import ConflictError, ExistsError, LocalStore, MissingError, checked_key, commit, update
 from tests.support.races import other_process, says, unprivileged
 from tests.support.stores import temporaries
 
@@ -54,6 +57,16 @@ def writes(store: LocalStore) -> dict[str, Callable[[], object]]:
         "frozen": lambda: store.create(KEY, b"new", frozen=True),
         "replace": lambda: store.replace("memory/old.md", b"new", version),
     }
+
+
+# keys
+
+
+@given(st.text("a. /\\:\x00\x1f\x7f\ud800\u0085\u200bé", min_size=1, max_size=3))
+def test_a_part_of_a_key_is_a_name_that_a_file_can_have_everywhere(part: str) -> None:
+    is_usable = not set(part) & set("/\\:\x00\x1f\x7f\ud800") and part[-1] not in ". "
+    with contextlib.nullcontext() if is_usable else pytest.raises(WorkspaceError, match="not a usable path"):
+        assert checked_key(f"memory/{part.replace('/', '//')}")
 
 
 # modes
