@@ -1,8 +1,8 @@
 """`scripts/bench --peers`: other tools over the same files with the same questions, whole commands, where installed.
 
-Each tool is found on PATH (basic-memory needs Python 3.12, qmd needs bun) and gets its own copy of the files and a home
-of its own: basic-memory writes into what it indexes. Searching is by words, without a model, ten results. A question
-is words of one sentence; it is answered where that sentence is in one of the first five sessions that are named.
+Each tool is found on PATH and gets its own copy of the files and a home of its own: basic-memory writes into what it
+indexes. Searching is by words, without a model, ten results. A question is words of one sentence; it is answered where
+that sentence is in one of the first five sessions that are named.
 """
 
 import os
@@ -32,6 +32,8 @@ _REASON = 120  # characters
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 _UNKNOWN = ["–"] * 6
 _HEAD = f"""
+Each tool indexes once; a search is the median of {_ASKED} questions, each asked once.
+
 | tool | indexing {{files:,}} files (s) | × lineage | peak memory | index | a search, whole command (ms) | × lineage |\
  answered, of {_ASKED} |
 |---|---:|---:|---:|---:|---:|---:|---:|"""

@@ -1,4 +1,8 @@
-"""Other tools that keep notes and find them by their words, and lineage itself: the commands that a user types."""
+"""Other tools that keep notes and find them by their words, and lineage itself: the commands that a user types.
+
+They are installed by `pip install basic-memory` under Python 3.12, `bun add @tobilu/qmd` (what bun installed runs under
+bun) and `npm install memvid-cli`, each in a folder of its own whose programs are then put on PATH.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -38,7 +38,7 @@ def tool(search: str, index: str = ":", program: str = "grep") -> Tool:
 
 def rows(capsys: pytest.CaptureFixture[str], on: Corpus, *tools: Tool, patience: float = 60) -> list[list[str]]:
     peers.main(on, patience, tools)
-    lines = capsys.readouterr().out.strip().splitlines()
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     assert "indexing 12 files" in lines[0]
     found = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
     assert {len(cells) for cells in found} == {8}
