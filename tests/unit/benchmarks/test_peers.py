@@ -74,16 +74,27 @@ def test_who_gives_no_figures_says_why(tmp_path: Path, capsys: pytest.CaptureFix
     unable = tool("echo no index; exit 1")
     silent = tool("exit 4")
     hanging = tool(":", "sleep 1000")
-    found = rows(capsys, corpus(tmp_path), absent, failing, unable, silent, hanging, tool(":"), patience=2)
-    assert [cells[1] for cells in found[:5]] == [
+    sound, *others = rows(
+        capsys, corpus(tmp_path), tool(":"), absent, failing, unable, silent, hanging, tool(":"), patience=2
+    )
+    assert [cells[1] for cells in others[:5]] == [
         "not installed",
         "failed: the reason",
         "failed: no index",
         "failed: exit 4",
         "not ended within 2 s",
     ]
-    assert found[0][0] == "it, a way"
-    assert found[5][6] == "1.0"
+    assert others[0][0] == "it, a way"
+    assert sound[6] == "1.0" and others[5][7] == "0"
+
+
+def test_every_question_is_asked_of_the_first_tool_beside_each_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = tmp_path / "asked"
+    first, second = tool(f"echo first >> {asked}"), tool(f"echo second >> {asked}")
+    rows(capsys, corpus(tmp_path), first, second)
+    assert asked.read_text("ascii").split() == ["first"] * 20 + ["first", "second"] * 20
 
 
 def test_another_tool_gets_no_claims_and_a_home_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
