@@ -1,4 +1,4 @@
-"""Where workspaces are: a folder, or a bucket with the folder of this machine that stands for it. (issue 9)
+"""Where workspaces are: a folder, or a bucket with the folder of this machine that stands for it.
 
 The one place that knows the difference. What lies on this machine only is below `.lineage/` of that folder either way.
 """

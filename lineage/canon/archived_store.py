@@ -1,5 +1,5 @@
 """The workspace's store with its archive behind it: the one place that knows whether an artifact lies in `memory/` or
-in a bundle. (issue 6, 9) Documents are read out of it by `loaded`, however long they are.
+in a bundle. Documents are read out of it by `loaded`, however long they are.
 
 An archived artifact is read, listed, replaced and deleted under the path that it had. Where a plain file lies at that
 path too, as after a crash or a sync, the plain file is what is read.

@@ -1,4 +1,4 @@
-"""Archived artifacts: bundles by month, written once, read a bundle at a time. (issue 6, 9; core/archive.py)
+"""Archived artifacts: bundles by month, written once, read a bundle at a time. (core/archive.py)
 
 What has to change in a bundle is written as the next revision of it, durably and read back, before the old one goes; of
 two revisions the higher is in force, and `tidy` collects the other. So a reader finds the old state or the new one,

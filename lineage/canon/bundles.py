@@ -1,4 +1,4 @@
-"""Bundles as bytes: a ZIP with `bundle.json` first. Packing is deterministic, reading believes nothing. (issue 6, 8)
+"""Bundles as bytes: a ZIP with `bundle.json` first. Packing is deterministic, reading believes nothing.
 
 The same description and files give the same bytes on one machine: fixed times and modes, sorted members. A bundle that
 comes from elsewhere is read in bounded memory and time: its directory is counted before it is read, no member may be

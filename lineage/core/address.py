@@ -1,4 +1,4 @@
-"""Addresses of workspaces that lie in a bucket, and the folders of this machine that stand for them. (issue 9)
+"""Addresses of workspaces that lie in a bucket, and the folders of this machine that stand for them.
 
 Everything that takes a workspace takes a folder. For a bucket that is the folder below this machine's state that is
 named after it: there lies its `.lineage/` (spool, locks, index, counters), and nothing else. The name says the address,

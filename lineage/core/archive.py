@@ -1,4 +1,4 @@
-"""Where archived artifacts lie, by name alone. (issue 6, 9)
+"""Where archived artifacts lie, by name alone.
 
     archive/2026-01/2026-01.md                 the month's list of what was archived, a projection
     archive/2026-01/memory/<stem>--<kind>.md   what links to the artifact lead to, a projection

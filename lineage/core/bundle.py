@@ -1,4 +1,4 @@
-"""What a bundle says of itself: `bundle.json`, the first member of the archive, and what may stand in one. (issue 6, 8)
+"""What a bundle says of itself: `bundle.json`, the first member of the archive, and what may stand in one.
 
 A bundle holds sessions, each with its artifacts, its manifest and its own books, or the global books. Members have the
 paths that they have in a workspace. Nothing a bundle says is believed before it was checked here.

@@ -1,6 +1,6 @@
 """A checkpoint: the last messages of a session that goes on, for the one after it should it be interrupted.
 
-(issue: knowledge, checkpoints) Sanitized text of people and agents alone; it lies on this machine only.
+Sanitized text of people and agents alone; it lies on this machine only.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What becomes of a file that two sides hold in two versions. (issue 9)
+"""What becomes of a file that two sides hold in two versions.
 
 No word of either is lost. A book is brought together by entry, a manifest by link, a note by line; where people changed
 the same lines of a note, the version here is kept beside the other one.

@@ -1,4 +1,4 @@
-"""What a mirror has to do: two listings against what was in step the last time. (issue 9)
+"""What a mirror has to do: two listings against what was in step the last time.
 
 Names and stamps alone decide here; where both sides hold something, and one of it may be new, their contents do
 (core/mirror_contents.py).

@@ -1,4 +1,4 @@
-"""What a workspace's keys are to whoever copies them into another store, and in which order they go. (issue 9)
+"""What a workspace's keys are to whoever copies them into another store, and in which order they go.
 
 Tombstones go first, so that nothing comes back; a claim before what it claims, artifacts before the manifest that names
 them; what people write last. MEMORY.md is rendered where it lies, never copied.

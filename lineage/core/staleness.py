@@ -1,4 +1,4 @@
-"""When a lane's session is over and the next message begins a new one. (issue: sessions of people; lesson 33)"""
+"""When a lane's session is over and the next message begins a new one. (lesson 33)"""
 
 import re
 from collections.abc import Iterator

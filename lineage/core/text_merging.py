@@ -1,4 +1,4 @@
-"""Two changed versions of a text brought together line by line, against the one that both began from. (issue 9)"""
+"""Two changed versions of a text brought together line by line, against the one that both began from."""
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher

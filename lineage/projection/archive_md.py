@@ -1,4 +1,4 @@
-"""The notes of an archive: what the links to archived artifacts lead to, and a list for each month. (issue 6, 9)
+"""The notes of an archive: what the links to archived artifacts lead to, and a list for each month.
 
 Pure functions of the artifacts: the bundles are the truth, and each of these can be made again.
 """

@@ -1,4 +1,4 @@
-"""Whether a store keeps the promises that everything else rests on, found out by racing it. (issue 9)
+"""Whether a store keeps the promises that everything else rests on, found out by racing it.
 
 What is probed lies below `.lineage/probe-…/` of the store and is deleted afterwards. A store can be raced if it can be
 opened by another process.

@@ -21,6 +21,7 @@ from benchmarks.table import Result
 _SIZES, _QUICK_SIZES = (1_000, 10_000, 100_000), (1_000, 10_000)
 _RUNS, _QUICK_RUNS = 5, 3
 _MOST_FOR_PEERS = 10_000
+_PATIENCE = f"seconds that a command of another tool may take (default: {peers.PATIENCE:.0f})"
 _MEGABYTES, _HUGE, _QUICK_MEGABYTES = 100, 1_000, 20
 
 
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             return
         _measure(corpora, options)
         if options.peers:
-            peers.main(_for_peers(corpora), options.runs)
+            peers.main(_for_peers(corpora), options.patience)
 
 
 def _prepare(corpora: Sequence[Corpus], chosen: Mapping[str, Case]) -> None:
@@ -84,6 +85,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=CASES, metavar="NAME", help=f"of: {', '.join(CASES)}")
     parser.add_argument("--peers", action="store_true", help="other tools too, on at most 10,000 artifacts")
     parser.add_argument("--peers-only", action="store_true", help="nothing but the other tools")
+    parser.add_argument("--patience", type=float, metavar="N", default=peers.PATIENCE, help=_PATIENCE)
     parser.add_argument("--plot", type=Path, metavar="DIR", help="draw each cost against the size of the corpus")
     parser.add_argument("--prepare", action="store_true", help="only make the corpora and what else is kept for a day")
     parser.add_argument("--clean", action="store_true", help="remove the corpora that are kept for the next run")

@@ -26,13 +26,17 @@ class Finished(NamedTuple):
     peak: int
 
 
+def environment() -> dict[str, str]:
+    """This process's, without what is set for lineage and for the interpreter."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(_OWN)}
+
+
 def run(command: Command, payload: str = "", *, worker: bool = False) -> str:
     """Runs a command to its end and gives back its stderr. It starts a worker only where `worker` says so. Raises
     CalledProcessError where it fails."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(_OWN)}
     done = subprocess.run(
         command,
-        env=environment if worker else environment | _QUIET,
+        env=environment() if worker else environment() | _QUIET,
         input=payload,
         capture_output=True,
         text=True,

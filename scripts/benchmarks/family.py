@@ -1,10 +1,15 @@
 """The memory of processes together: of a command, or of this one, and all that they start."""
 
 import os
+import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
 
 _EVERY_SECONDS = 0.02
 
@@ -17,6 +22,32 @@ def peak_of(command: Sequence[str]) -> int:
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, list(command))
     return peak
+
+
+class Ended(NamedTuple):
+    """What a command printed, the seconds that it took and the bytes that it and its descendants held at most."""
+
+    output: str
+    seconds: float
+    peak: int
+
+
+def ended(command: Sequence[str], environment: Mapping[str, str], patience: float) -> Ended:
+    """Runs a command to its end, with nothing to read. Raises TimeoutExpired after `patience` seconds, when it and all
+    that it started are killed, and CalledProcessError where it fails, with what it printed."""
+    started = partial(subprocess.Popen, command, env=environment, process_group=0, encoding="utf-8", errors="replace")
+    began = perf_counter()
+    with started(stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        printed: list[str] = []
+        try:
+            peak = _watched(process.pid, lambda: printed.extend(process.communicate(timeout=patience)))
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, list(command), *printed)
+    return Ended(printed[0], perf_counter() - began, peak)
 
 
 def peak_here(action: Callable[[], object]) -> int:

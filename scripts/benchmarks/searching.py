@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 
@@ -78,10 +78,11 @@ def passages(corpus: Corpus) -> Iterator[list[Pair]]:
 
 def questions(count: int) -> list[str]:
     """Words out of one sentence of the corpus each: common and rare ones mixed, as people ask."""
-    return [question for question, _ in _drawn(count)]
+    return [question for question, _ in answered_questions(count)]
 
 
-def _drawn(count: int) -> list[tuple[str, str]]:
+@cache
+def answered_questions(count: int) -> Sequence[tuple[str, str]]:
     """Questions, each with the sentence that answers it."""
     prose = Prose(SEED)
     random = Random(SEED)
@@ -104,7 +105,7 @@ def _answered(connection: sqlite3.Connection, index: SqliteIndex) -> str:
 
 def _answers(connection: sqlite3.Connection, index: SqliteIndex) -> int:
     found = 0
-    for question, sentence in _drawn(_QUESTIONS):
+    for question, sentence in answered_questions(_QUESTIONS):
         hits = index.search(question, _AGENT, limit=_FIRST)
         at = [(hit.path, MOST, hit.turns[0] // _TURNS) for hit in hits if hit.turns]
         found += any(sentence in connection.execute(_SAID, one).fetchone()[0] for one in at)
@@ -113,7 +114,7 @@ def _answers(connection: sqlite3.Connection, index: SqliteIndex) -> int:
 
 def _bare_answers(connection: sqlite3.Connection) -> int:
     found = 0
-    for question, sentence in _drawn(_QUESTIONS):
+    for question, sentence in answered_questions(_QUESTIONS):
         texts = connection.execute(_BARE, (match_expression(question), _FIRST))
         found += any(sentence in text for (text,) in texts.fetchall())
     return found

@@ -63,7 +63,7 @@ def rows(result: Result) -> list[str]:
     what = f"{pair.what} · {result.artifacts:,} artifacts"
     if timing.runs < result.runs:
         what += f", **of {timing.runs} runs**"
-    measured = [_ms(timing.floor), _ms(timing.subject), f"{timing.ratio:.2f}", _mb(result.peak)]
+    measured = [_ms(timing.floor), _ms(timing.subject), f"{timing.ratio:.2f}", megabytes(result.peak)]
     table = [row([what, *measured, result.goals.told(result.figures, result.artifacts)])]
     if pair.apart:
         table.append(row([f"… {pair.apart}, apart", "–", _ms(timing.apart), "–", "–", "–"]))
@@ -95,9 +95,10 @@ def row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def megabytes(size: int) -> str:
+    """So many bytes as it is printed; a dash where nothing was measured."""
+    return f"{size / 1_000_000:.0f} MB" if size else "–"
+
+
 def _ms(seconds: float) -> str:
     return f"{seconds * 1000:,.2f}" if seconds < 0.1 else f"{seconds * 1000:,.0f}"
-
-
-def _mb(size: int) -> str:
-    return f"{size / 1_000_000:.0f} MB" if size else "–"

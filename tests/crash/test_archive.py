@@ -1,4 +1,4 @@
-"""An archive, and a removal and a redaction of what is archived, that die anywhere. (issue 6, 9; law 1)
+"""An archive, and a removal and a redaction of what is archived, that die anywhere. (law 1)
 
 A run dies before and after each mutating call of either store and of the databases. After any later command finished
 it, and after a recovery did, the workspace is that of a run nobody interrupted, byte for byte; at the moment of the

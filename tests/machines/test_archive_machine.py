@@ -1,4 +1,4 @@
-"""A store with an archive behind it against a dictionary: nobody above can tell where an artifact lies. (issue 6, 9)
+"""A store with an archive behind it against a dictionary: nobody above can tell where an artifact lies.
 
 Artifacts of two months are created, replaced, deleted, packed in any grouping, and their plain files give way, or
 don't; writers die at any call; bundles' catalogs are lost; the store is tidied. After each step every read, the listing

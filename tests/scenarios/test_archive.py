@@ -1,4 +1,4 @@
-"""Archive: what is packed by month stays readable, linked, searched, verified, redacted and removed. (issue 6, 9)
+"""Archive: what is packed by month stays readable, linked, searched, verified, redacted and removed.
 
 Each makes a test here fail when it is taken out: the window and `is_archivable` in `_moment` and `_candidates`, each
 reason in `_found`, `give_way`'s comparison, `_is_sound` and the tombstone in `_settle`, `restamp`, `publish_archive` in

@@ -1,4 +1,4 @@
-"""Archive: artifacts that are out of the window, packed by month. (issue 6, 9)
+"""Archive: artifacts that are out of the window, packed by month.
 
 What is in a bundle stays readable, listed, searched, verified, redacted and removed under the path that it had: that is
 `canon.archived_store`, and nothing above it knows. Claims, manifests and tombstones stay in `memory/`, so a session

@@ -1,4 +1,4 @@
-"""What `verify` asks of the archive, beside what it asks of every artifact. (issue 6, 9; law 2)"""
+"""What `verify` asks of the archive, beside what it asks of every artifact. (law 2)"""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The notes of the archive, kept up with its bundles: a projection like MEMORY.md, by month. (issue 6, 9)
+"""The notes of the archive, kept up with its bundles: a projection like MEMORY.md, by month.
 
 A month's note says what the notes of its month were made of. It is written last, so whoever was cut off is found out
 and made up for by the next.

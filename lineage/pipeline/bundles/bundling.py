@@ -1,4 +1,4 @@
-"""Import of bundles: judged as a whole, then written by a journal that is finished or undone. (issue 6, 8)
+"""Import of bundles: judged as a whole, then written by a journal that is finished or undone.
 
 A session gets fresh ids, and every reference to it is renamed; with `restore` it keeps its own. All that is to be
 written is made, and read back, before the first byte of it lies in the workspace: it stands in a spool job, from which

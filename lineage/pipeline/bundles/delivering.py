@@ -1,5 +1,5 @@
 """What a bundle delivers, judged before anything of it is written: each file as `verify` would judge it here, then made
-to follow this workspace's rules. (issue 6, 8; reliability.md 18)
+to follow this workspace's rules. (reliability.md 18)
 """
 
 import hashlib

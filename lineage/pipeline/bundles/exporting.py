@@ -1,4 +1,4 @@
-"""Export: a session, or the global books, as one portable file. (issue 6, 8)"""
+"""Export: a session, or the global books, as one portable file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Global books that come in a bundle are merged entry by entry. (issue 6, 8; reliability: poisoned memory)
+"""Global books that come in a bundle are merged entry by entry. (reliability: poisoned memory)
 
 What comes from elsewhere waits for the user, as derived, whatever it says of itself; a bundle that the user calls their
 own is taken at once. What was forgotten here stays forgotten, and nothing here goes.

@@ -1,4 +1,4 @@
-"""The journal of a session's import: from the spool's job into the workspace, or back out of it. (issue 6, 8)
+"""The journal of a session's import: from the spool's job into the workspace, or back out of it.
 
 The job holds all that is to be written. So a run that died anywhere is finished by `recover` or the next command, and
 one whose writing failed is undone: of either, no half is left.

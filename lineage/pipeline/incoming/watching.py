@@ -1,4 +1,4 @@
-"""Watch: a change of the workspace wakes a loop, and the loop reconciles by a scan. (issue: `lineage watch`)
+"""Watch: a change of the workspace wakes a loop, and the loop reconciles by a scan.
 
 Events are hints. They come late, in bursts, or not at all, so none is believed: after each of them, and on a timer
 without any, files and rows are compared. What the loop itself wrote is a hint once; the scan after it finds nothing,

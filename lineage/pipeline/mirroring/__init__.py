@@ -1,1 +1,1 @@
-"""One memory in two stores: moved from one to the other, or kept in step. (issue 9)"""
+"""One memory in two stores: moved from one to the other, or kept in step."""

@@ -1,4 +1,4 @@
-"""A removal on one side of a mirror removes on the other: all that a removal does, from the tombstone. (issue 9)"""
+"""A removal on one side of a mirror removes on the other: all that a removal does, from the tombstone."""
 
 from collections.abc import Iterable
 

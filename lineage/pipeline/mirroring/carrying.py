@@ -1,4 +1,4 @@
-"""The steps of a mirror, carried out one file at a time. (issue 9)
+"""The steps of a mirror, carried out one file at a time.
 
 The store that is mirrored is written first, the folder second, the journal last. What this mirror is about to write
 there is noted before: after a crash it is known again, and nothing is merged with itself.

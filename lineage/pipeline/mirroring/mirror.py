@@ -1,4 +1,4 @@
-"""A mirror: a folder and a store are made the same, both ways, by the store protocol alone. (issue 9)
+"""A mirror: a folder and a store are made the same, both ways, by the store protocol alone.
 
 Observe both listings and the journal, plan, carry out file by file, each written to the journal when it is the same on
 both sides. Whoever dies at any point is gone on from where the files are.

@@ -1,4 +1,4 @@
-"""A memory moves: every file of one store into another, read back and compared. (issue 9)
+"""A memory moves: every file of one store into another, read back and compared.
 
 The target says from where it is being filled until it is full: whoever was cut off goes on, and nobody else's files are
 ever taken for copies. Nothing is deleted at the source.

@@ -1,4 +1,4 @@
-"""The two sides of a mirror, and a file on one of them. (issue 9)"""
+"""The two sides of a mirror, and a file on one of them."""
 
 import hashlib
 from collections.abc import Iterable

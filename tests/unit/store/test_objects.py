@@ -1,4 +1,4 @@
-"""A bucket whose server, network or owner fails. (issue 9: bad input)
+"""A bucket whose server, network or owner fails.
 
 What each guard rests on:
 - a lost answer: `_written`, the write's own id; without it a retried create meets its own object and says "taken".
