@@ -6,6 +6,7 @@ object, and knows it by that. What is transient is tried again here, for `patien
 """
 
 import contextlib
+import os
 import random
 import re
 import secrets
@@ -62,6 +63,10 @@ _NOT_IMPLEMENTED = 501
 _PAGE = 1000
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
 _CREDENTIALS = "give credentials in the environment or in [bucket] of ~/.config/lineage/config.toml"
+_ENVIRONMENT = {"s3": "AWS_", "gs": "GOOGLE_", "az": "AZURE_"}
+_ENDPOINT = re.compile(r"((aws|google|azure|azure_storage)_)?(endpoint(_url)?|base_url)", re.IGNORECASE)
+_ADDRESS = re.compile(r"(https?)://([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?(/[\w.~/-]*)?", re.IGNORECASE | re.ASCII)
+_ENDPOINT_HINT = "an endpoint is https://HOST:PORT, or http://HOST:PORT without TLS"
 
 Result = TypeVar("Result")
 
@@ -255,7 +260,7 @@ class Bucket:
             "connect_timeout": timedelta(seconds=_CONNECT_SECONDS),
             "timeout": timedelta(seconds=_REQUEST_SECONDS),
         }
-        if self.settings.get("endpoint", "").startswith("http://"):
+        if any(map(_is_plain, _endpoints(self.url, self.settings))):
             options["allow_http"] = True
         try:
             return _opened(self.url, dict(self.settings), options)
@@ -271,6 +276,22 @@ def _opened(url: str, settings: Any, options: Any) -> "ObjectStore":
     """The connection. What the settings may say depends on the kind of store, and is checked there."""
     store: ObjectStore = from_url(url, config=settings, client_options=options, retry_config={"max_retries": 0})
     return store
+
+
+def _endpoints(url: str, settings: Mapping[str, str]) -> Sequence[str]:
+    """The addresses of a server of one's own: those of the settings, or else of the environment."""
+    prefix = _ENVIRONMENT[url.partition(":")[0]]
+    around = {name: value for name, value in os.environ.items() if name.startswith(prefix)}
+    own, others = ([v for k, v in named.items() if v and _ENDPOINT.fullmatch(k)] for named in (settings, around))
+    return own or others
+
+
+def _is_plain(endpoint: str) -> bool:
+    """Whether a server is reached without TLS. Raises InvalidInput for what is no address: obstore would abort."""
+    found = _ADDRESS.fullmatch(endpoint)
+    if not found:
+        raise InvalidInput("the endpoint of the bucket is not an address", hint=_ENDPOINT_HINT)
+    return found[1].lower() == "http"
 
 
 def _check(key: str) -> None:

@@ -205,6 +205,35 @@ def test_a_setting_that_nobody_knows_is_named(plain: Bucket) -> None:
         Bucket(plain.url, {**plain.settings, "bogus": "1"}).read(KEY)
 
 
+@pytest.mark.parametrize(
+    "endpoint", ["localhost:8333", "127.0.0.1", "ftp://host", "http://", "https://a b", "http://h:x"]
+)
+@pytest.mark.parametrize(
+    ("url", "setting", "variable"),
+    [
+        ("s3://b", "endpoint", "AWS_ENDPOINT_URL"),
+        ("gs://b", "base_url", "GOOGLE_BASE_URL"),
+        ("az://b", "endpoint", "AZURE_STORAGE_ENDPOINT"),
+    ],
+)
+def test_an_endpoint_that_is_no_address_is_refused(
+    url: str, setting: str, variable: str, endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing looks at it the library aborts, or asks nobody for ten seconds."""
+    with pytest.raises(InvalidInput, match="not an address"):
+        Bucket(url, {setting: endpoint}).read(KEY)
+    monkeypatch.setenv(variable, endpoint)
+    with pytest.raises(InvalidInput, match="not an address"):
+        Bucket(url).read(KEY)
+
+
+@pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
+def test_the_environment_names_a_server_without_tls_too(plain: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = dict(plain.settings)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", settings.pop("endpoint"))
+    assert Bucket(plain.url, settings, patience=0).create(KEY, b"1")
+
+
 def test_a_key_that_is_too_long_for_a_bucket_is_refused(plain: Bucket) -> None:
     with pytest.raises(WorkspaceError, match="not a usable path"):
         plain.create("/".join(["x" * 200] * 5), b"")
