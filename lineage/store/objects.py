@@ -213,7 +213,7 @@ class Bucket:
 
     def _asked(self, ask: Callable[[], Result]) -> Result:
         """The store's answer, asked for again while there is none. Raises FileNotFoundError where a key is missing,
-        WorkspaceError for what asking again does not mend, and StoreAway."""
+        StoreAway where it stays away or refuses, WorkspaceError for what else asking again does not mend."""
         deadline, pause = time.monotonic() + self.patience, _FIRST_PAUSE
         while True:
             try:
@@ -232,7 +232,7 @@ class Bucket:
         if _lacks_bucket(error):
             return WorkspaceError(f"there is no bucket at {self.url}", hint="make it with your provider's tools first")
         if _status(error) in (401, 403):
-            return WorkspaceError(f"{self.url} refuses access: {_said(error)}", hint=_CREDENTIALS)
+            return StoreAway(f"{self.url} refuses access: {_said(error)}", hint=_CREDENTIALS)
         return WorkspaceError(f"{self.url}: {_said(error)}", hint=f"run `lineage store check {self.url}`")
 
     @contextmanager

@@ -185,7 +185,7 @@ def test_wrong_credentials_are_refused_at_once_and_named(kind: str, plain: Bucke
     secret = "secret_access_key" if kind == "seaweedfs" else "account_key"
     store = Bucket(plain.url, {**plain.settings, secret: "bm9wZQ=="}, patience=60.0)
     for action in (lambda: store.read(KEY), lambda: store.create(KEY, b""), lambda: list(store.list("memory/"))):
-        with pytest.raises(WorkspaceError, match="refuses access: 403") as caught:
+        with pytest.raises(StoreAway, match="refuses access: 403") as caught:
             action()
         assert "config.toml" in caught.value.hint
         assert "bm9wZQ==" not in str(caught.value)
