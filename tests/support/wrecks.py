@@ -41,13 +41,13 @@ def rehearsed(root: Path, flow: Callable[[House], object], *, now: str = NOW) ->
     return fuse.calls
 
 
-def copied(root: Path, copy: Path) -> None:
+def copied(root: Path, copy: Path, now: str = NOW) -> None:
     """A copy of a workspace with rows of its own: a server has those of a folder by the name that lies beside it."""
-    shutil.copytree(root, copy)
+    shutil.copytree(root, copy, symlinks=True)
     name = copy / ".lineage" / "index-id"
     if name.exists():
         name.unlink()
-        with house_at(copy) as house:
+        with house_at(copy, now=now) as house:
             ensure_indexed(house)
 
 
