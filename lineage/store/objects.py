@@ -102,6 +102,7 @@ class Bucket:
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         """Joins what comes in pieces: no write in parts can be made under a condition."""
         del frozen
+        _check(key)
         try:
             return self._put(key, joined(data), "create")
         except _Refused as error:
@@ -117,8 +118,9 @@ class Bucket:
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         del frozen
+        _check(key)
         try:
-            return self._put(key, data, _condition(version))
+            return self._put(key, data, self._condition(version))
         except _Refused as error:
             raise ConflictError(f"{key} was changed or removed by somebody else") from error
 
@@ -170,8 +172,17 @@ class Bucket:
                 return written
             return _version(done["e_tag"], done["version"])
 
-        _check(key)
         return self._asked(put)
+
+    def _condition(self, version: str) -> "UpdateVersion":
+        """What has to hold for a write over a version. Raises _Refused for one that Google never gave."""
+        e_tag, _, generation = version.partition("\n")
+        condition: UpdateVersion = {"e_tag": e_tag}
+        if generation:
+            condition["version"] = generation
+        elif self.url.startswith("gs:"):
+            raise _Refused(version)
+        return condition
 
     def _written(self, key: str, write_id: str) -> str | None:
         """The version of what a key holds, where the write of this id put it there."""
@@ -313,15 +324,6 @@ def _passed_over(prefix: str, after: str) -> list[str]:
 def _version(e_tag: str | None, version: str | None) -> str:
     """One text for what the kinds of stores compare: e-tags, or generations where there are any."""
     return f"{e_tag or ''}\n{version or ''}"
-
-
-def _condition(version: str) -> "UpdateVersion":
-    """What has to hold for a write over a version."""
-    e_tag, _, generation = version.partition("\n")
-    condition: UpdateVersion = {"e_tag": e_tag}
-    if generation:
-        condition["version"] = generation
-    return condition
 
 
 def _stamp(meta: "ObjectMeta") -> str:

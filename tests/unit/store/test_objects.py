@@ -25,7 +25,7 @@ from tests.support.proxies import BUSY, COLLIDED, CUT, GONE, LOST, Proxy, proxie
 pytestmark = pytest.mark.slow
 
 KEY = "memory/a.md"
-KINDS = ("seaweedfs", "azurite")
+KINDS = ("seaweedfs", "azurite", "google")
 
 
 @pytest.fixture(params=KINDS)
@@ -181,6 +181,7 @@ def test_a_port_where_nobody_listens_is_a_server_that_is_away(kind: str, plain: 
         Bucket(plain.url, engines.object_store(kind).settings(1), patience=0.2).read(KEY)
 
 
+@pytest.mark.parametrize("kind", ["seaweedfs", "azurite"], indirect=True)
 def test_wrong_credentials_are_refused_at_once_and_named(kind: str, plain: Bucket) -> None:
     secret = "secret_access_key" if kind == "seaweedfs" else "account_key"
     store = Bucket(plain.url, {**plain.settings, secret: "bm9wZQ=="}, patience=60.0)
