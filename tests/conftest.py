@@ -57,9 +57,18 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.fixture(autouse=True)
+def _store(request: pytest.FixtureRequest) -> None:
+    """Workspaces lie where the run's option says. What is about the files of a folder says that it is."""
+    if request.config.getoption("--store") == "bucket" and request.node.get_closest_marker("in_folder"):
+        pytest.skip("NOT TESTED: the files of a folder. The workspaces of this run lie in buckets")
+
+
+@pytest.fixture(autouse=True)
 def _index(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rows of every workspace are where the run's option says."""
+    """The rows of every workspace are where the run's option says. What is about SQLite's files says that it is."""
     if request.config.getoption("--index") == "postgres":
+        if request.node.get_closest_marker("on_sqlite"):
+            pytest.skip("NOT TESTED: a file of SQLite's. The rows of this run are in PostgreSQL")
         monkeypatch.setenv(VARIABLE, engines.postgres().url)
 
 

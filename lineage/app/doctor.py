@@ -79,7 +79,7 @@ def _hooks(root: Path, statuses: list[Status]) -> list[Finding]:
 def _workspace(state: dict[str, Any]) -> list[Finding]:
     found = []
     if state["signals"]:
-        found.append(Finding("spool", f"{counted(len(state['signals']), 'signal')} wait", "lineage work"))
+        found.append(Finding("spool", f"{counted(len(state['signals']), 'signal')} waiting", "lineage work"))
     for rung in state["given_up"]:
         what = f"a signal of {rung['harness']}, {rung['at']}, was given up: {rung['why']}"
         found.append(Finding("spool", what, "look into .lineage/spool/dead, then delete it"))

@@ -31,6 +31,16 @@ def index_address() -> str:
     return named or (machine.index if machine else "")
 
 
+def index_shown() -> str | None:
+    """What people call the server of the rows, no password in it; None for files beside the workspace."""
+    address = index_address()
+    if not address:
+        return None
+    from lineage.store.postgres import named
+
+    return named(address)
+
+
 def databases_of(root: Path, private: Store) -> "tuple[Index, Telemetry]":
     """The index and the runtime state of a workspace; a server is not asked yet. `private` is the store of what lies on
     this machine only. Raises InvalidInput for an address that is none, ExtraMissing where psycopg is not installed."""

@@ -14,7 +14,7 @@ _MAX_STDIN = 256 * 1024 * 1024
 _STDIN = Option(
     "from_stdin", "Read the payload as a JSON object from stdin.", ("--stdin",), default=False, is_flag=True
 )
-_WHILE_AWAY = "check the network and the endpoint, then run `lineage recover`"
+_WHILE_AWAY = "check the network, the endpoint and the credentials, then run `lineage recover`"
 
 _PAYLOAD = (
     Option("data", "It has data attached, and can have findings.", is_flag=True),

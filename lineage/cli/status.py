@@ -24,6 +24,7 @@ def command(root: Path, as_json: bool) -> int:
       lineage status --json
     """
     from lineage.app import rules_at, with_house
+    from lineage.app.indexing import index_shown
     from lineage.app.places import shown
     from lineage.errors import IndexAway
     from lineage.pipeline.capture.metering import usage
@@ -35,7 +36,7 @@ def command(root: Path, as_json: bool) -> int:
         found = with_house(root, lambda house: {**status(house), "model": usage(house), "embedding": coverage(house)})
     except (IndexAway, StoreAway) as error:
         return _away(root, error, as_json=as_json)
-    state = {"workspace": shown(root), **found, "unusable_rules": list(rules_at(root).unusable)}
+    state = {"workspace": shown(root), "index": index_shown(), **found, "unusable_rules": list(rules_at(root).unusable)}
     if as_json:
         say_json(state)
     else:
@@ -45,21 +46,22 @@ def command(root: Path, as_json: bool) -> int:
 
 def _away(root: Path, error: "LineageError", *, as_json: bool) -> int:
     """What this machine knows by itself, while the workspace's store or the index's server does not answer."""
+    from lineage.app.indexing import index_shown
     from lineage.app.places import canon_at, shown
     from lineage.pipeline.lookup import spooled
 
-    state = {"workspace": shown(root), "away": error.message, **spooled(canon_at(root))}
+    state = {"workspace": shown(root), "index": index_shown(), "away": error.message, **spooled(canon_at(root))}
     if as_json:
         say_json(state)
     else:
-        say(f"workspace  {state['workspace']}")
+        _say_places(state)
         say(f"away       {error.message}: {error.hint}")
         _say_spool(state)
     return error.exit_code
 
 
 def _say(state: dict[str, Any]) -> None:
-    say(f"workspace  {state['workspace']}")
+    _say_places(state)
     say(f"redaction  {state['rules']} rules, {state['sanitizer']}")
     for name in state["unusable_rules"]:
         say(f"  not used: {name}: it goes by a path or a commit, not by a text")
@@ -78,8 +80,14 @@ def _say(state: dict[str, Any]) -> None:
         say("damaged    .lineage/runtime.db was set aside as runtime.db.damaged; counting began anew")
 
 
+def _say_places(state: dict[str, Any]) -> None:
+    say(f"workspace  {state['workspace']}")
+    if state["index"]:
+        say(f"index      {state['index']}")
+
+
 def _say_spool(state: dict[str, Any]) -> None:
-    for since in state["behind"]:
+    for since in dict.fromkeys(state["behind"]):
         say(f"behind     the index, since {since}")
     for job in state["unfinished"]:
         say(f"unfinished {job['flow']} of {job['session_token']}, signalled {job['captured_at']}")

@@ -58,7 +58,8 @@ class ConflictError(LineageError):
 
 
 class StoreAway(WorkspaceError):
-    """A store behind a network does not answer, though it was asked again for a while."""
+    """A store behind a network does not answer, though it was asked again for a while, or it refuses whoever asks:
+    credentials that ran out are renewed. What was asked of it can wait."""
 
     default_hint = "check the network and the endpoint, then run the command again; what waits in the spool is kept"
 

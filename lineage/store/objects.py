@@ -6,6 +6,7 @@ object, and knows it by that. What is transient is tried again here, for `patien
 """
 
 import contextlib
+import os
 import random
 import re
 import secrets
@@ -62,6 +63,10 @@ _NOT_IMPLEMENTED = 501
 _PAGE = 1000
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
 _CREDENTIALS = "give credentials in the environment or in [bucket] of ~/.config/lineage/config.toml"
+_ENVIRONMENT = {"s3": "AWS_", "gs": "GOOGLE_", "az": "AZURE_"}
+_ENDPOINT = re.compile(r"((aws|google|azure|azure_storage)_)?(endpoint(_url)?|base_url)", re.IGNORECASE)
+_ADDRESS = re.compile(r"(https?)://([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?(/[\w.~/-]*)?", re.IGNORECASE | re.ASCII)
+_ENDPOINT_HINT = "an endpoint is https://HOST:PORT, or http://HOST:PORT without TLS"
 
 Result = TypeVar("Result")
 
@@ -97,6 +102,7 @@ class Bucket:
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         """Joins what comes in pieces: no write in parts can be made under a condition."""
         del frozen
+        _check(key)
         try:
             return self._put(key, joined(data), "create")
         except _Refused as error:
@@ -112,8 +118,9 @@ class Bucket:
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         del frozen
+        _check(key)
         try:
-            return self._put(key, data, _condition(version))
+            return self._put(key, data, self._condition(version))
         except _Refused as error:
             raise ConflictError(f"{key} was changed or removed by somebody else") from error
 
@@ -168,8 +175,17 @@ class Bucket:
                 return written
             return _version(done["e_tag"], done["version"])
 
-        _check(key)
         return self._asked(put)
+
+    def _condition(self, version: str) -> "UpdateVersion":
+        """What has to hold for a write over a version. Raises _Refused for one that Google never gave."""
+        e_tag, _, generation = version.partition("\n")
+        condition: UpdateVersion = {"e_tag": e_tag}
+        if generation:
+            condition["version"] = generation
+        elif self.url.startswith("gs:"):
+            raise _Refused(version)
+        return condition
 
     def _written(self, key: str, write_id: str) -> str | None:
         """The version of what a key holds, where the write of this id put it there."""
@@ -211,7 +227,7 @@ class Bucket:
 
     def _asked(self, ask: Callable[[], Result]) -> Result:
         """The store's answer, asked for again while there is none. Raises FileNotFoundError where a key is missing,
-        WorkspaceError for what asking again does not mend, and StoreAway."""
+        StoreAway where it stays away or refuses, WorkspaceError for what else asking again does not mend."""
         deadline, pause = time.monotonic() + self.patience, _FIRST_PAUSE
         while True:
             try:
@@ -230,7 +246,7 @@ class Bucket:
         if _lacks_bucket(error):
             return WorkspaceError(f"there is no bucket at {self.url}", hint="make it with your provider's tools first")
         if _status(error) in (401, 403):
-            return WorkspaceError(f"{self.url} refuses access: {_said(error)}", hint=_CREDENTIALS)
+            return StoreAway(f"{self.url} refuses access: {_said(error)}", hint=_CREDENTIALS)
         return WorkspaceError(f"{self.url}: {_said(error)}", hint=f"run `lineage store check {self.url}`")
 
     @contextmanager
@@ -258,7 +274,7 @@ class Bucket:
             "connect_timeout": timedelta(seconds=_CONNECT_SECONDS),
             "timeout": timedelta(seconds=_REQUEST_SECONDS),
         }
-        if self.settings.get("endpoint", "").startswith("http://"):
+        if any(map(_is_plain, _endpoints(self.url, self.settings))):
             options["allow_http"] = True
         try:
             return _opened(self.url, dict(self.settings), options)
@@ -274,6 +290,22 @@ def _opened(url: str, settings: Any, options: Any) -> "ObjectStore":
     """The connection. What the settings may say depends on the kind of store, and is checked there."""
     store: ObjectStore = from_url(url, config=settings, client_options=options, retry_config={"max_retries": 0})
     return store
+
+
+def _endpoints(url: str, settings: Mapping[str, str]) -> Sequence[str]:
+    """The addresses of a server of one's own: those of the settings, or else of the environment."""
+    prefix = _ENVIRONMENT[url.partition(":")[0]]
+    around = {name: value for name, value in os.environ.items() if name.startswith(prefix)}
+    own, others = ([v for k, v in named.items() if v and _ENDPOINT.fullmatch(k)] for named in (settings, around))
+    return own or others
+
+
+def _is_plain(endpoint: str) -> bool:
+    """Whether a server is reached without TLS. Raises InvalidInput for what is no address: obstore would abort."""
+    found = _ADDRESS.fullmatch(endpoint)
+    if not found:
+        raise InvalidInput("the endpoint of the bucket is not an address", hint=_ENDPOINT_HINT)
+    return found[1].lower() == "http"
 
 
 def _check(key: str) -> None:
@@ -295,15 +327,6 @@ def _passed_over(prefix: str, after: str) -> list[str]:
 def _version(e_tag: str | None, version: str | None) -> str:
     """One text for what the kinds of stores compare: e-tags, or generations where there are any."""
     return f"{e_tag or ''}\n{version or ''}"
-
-
-def _condition(version: str) -> "UpdateVersion":
-    """What has to hold for a write over a version."""
-    e_tag, _, generation = version.partition("\n")
-    condition: UpdateVersion = {"e_tag": e_tag}
-    if generation:
-        condition["version"] = generation
-    return condition
 
 
 def _stamp(meta: "ObjectMeta") -> str:

@@ -243,4 +243,6 @@ def named(url: str) -> str:
 
 
 def _said(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+    """What went wrong, without what libpq asks back."""
+    told = (line for line in str(error).splitlines() if not line.startswith("\tIs the server running"))
+    return " ".join(" ".join(told).split()) or type(error).__name__

@@ -28,7 +28,7 @@ from lineage.pipeline.upkeep.verification import MUST, verify
 from tests.support.archives import APRIL, BEFORE, bundled, mentions, told
 from tests.support.faults import Fuse
 from tests.support.houses import house_at
-from tests.support.wrecks import canonical, died, spooled, without_write_times
+from tests.support.wrecks import canonical, copied, died, spooled, without_write_times
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ def each_death(
     """(point, workspace, whether the run died) of every death of a flow, and of the run that nobody interrupts."""
     for point in itertools.count(1):
         copy = root.with_name(f"copy-{point}")
-        shutil.copytree(root, copy)
+        copied(root, copy, APRIL)
         is_dead = died(copy, flow, Fuse(point, after), now=APRIL, rules=rules)
         yield point, copy, is_dead
         shutil.rmtree(copy)
@@ -86,7 +86,7 @@ def packed(root: Path) -> Path:
 def test_an_archive_that_died_anywhere_is_finished(root: Path, finish: Callable[[House], object], after: bool) -> None:
     with house_at(root, now=APRIL) as house:
         recover(house)
-    shutil.copytree(root, root.with_name("whole"))
+    copied(root, root.with_name("whole"), APRIL)
     with house_at(root.with_name("whole"), now=APRIL) as house:
         archived(house)
         paths = [item.path for item in house.index.known()]
@@ -113,7 +113,7 @@ def test_an_archive_that_died_anywhere_is_finished(root: Path, finish: Callable[
 def test_a_removal_of_what_is_archived_is_finished(
     packed: Path, finish: Callable[[House], object], after: bool
 ) -> None:
-    shutil.copytree(packed, packed.with_name("whole"))
+    copied(packed, packed.with_name("whole"), APRIL)
     with house_at(packed.with_name("whole"), now=APRIL) as house:
         removed(house)
     whole, begun = texts(packed.with_name("whole")), 0

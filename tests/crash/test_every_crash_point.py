@@ -49,6 +49,7 @@ from lineage.pipeline.house import House, Outcome
 from lineage.store import MemoryStore, Store
 from tests.support.faults import Fuse, dies, mortal
 from tests.support.houses import at, compact, contents, counted, end, house_at, rows, turns
+from tests.support.indexes import changed
 
 BEFORE, FIRST, SECOND, THIRD = (f"2026-11-21T{hour}:00:00.000Z" for hour in ("09", "10", "11", "12"))
 
@@ -315,12 +316,8 @@ def _row(path: str, data: bytes) -> Any:
 
 
 def _forget_counts(house: House) -> None:
-    import contextlib
-    import sqlite3
-
     house.telemetry.counters()  # opens it
-    with contextlib.closing(sqlite3.connect(house.telemetry.path)) as database, database:
-        database.execute("delete from captures")
+    changed(house.telemetry, "delete from captures")
 
 
 def effects_of(before: Snapshot, done: Snapshot) -> dict[str, str]:

@@ -17,7 +17,7 @@ import pytest
 from tests.support.crashes import FLOWS, Flow, Scene, assert_whole, recovered, state
 from tests.support.tracing import Call, Processes, Ran
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.in_folder]
 
 _CREATING = {"openat", "write", "link", "linkat", "rename", "renameat", "renameat2", "mkdir", "mkdirat", "fsync"}
 _POSSIBLE = {"EIO": None, "ENOSPC": _CREATING, "EINTR": {"openat", "write", "fsync"}}

@@ -20,7 +20,7 @@ import pytest
 from tests.support.crashes import FLOWS, Flow, Scene, assert_finishable, assert_whole
 from tests.support.tracing import KILLED, Call, Processes
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.in_folder]
 _STEP = 8
 
 

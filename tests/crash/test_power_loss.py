@@ -20,7 +20,7 @@ from tests.support.crashes import FLOWS, Flow, Scene, assert_finishable, assert_
 from tests.support.power import STRACE, Disk, Report, laid_out, replayed
 from tests.support.tracing import Processes
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.in_folder]
 
 
 @pytest.mark.leaves_findings

@@ -340,13 +340,35 @@ def test_wrong_credentials_and_a_missing_bucket_are_told_apart(
 ) -> None:
     settings = engines.object_store().settings()
     refused = machine("wrong", {**settings, "secret_access_key": "wrong"})("status")
-    assert (refused.code, "refuses access: 403" in refused.err, "wrong" in refused.err) == (1, True, False)
+    assert (refused.code, "refuses access: 403" in refused.out, "wrong" in refused.out) == (1, True, False)
+    assert "config.toml" in refused.out
     nothing = machine("right")("status")
     assert (nothing.code, f"no workspace at {url}" in nothing.err, f"lineage init {url}" in nothing.err) == (
         1,
         True,
         True,
     )
+
+
+@slow
+def test_what_is_asked_with_credentials_that_ran_out_waits_for_others(
+    machine: Callable[..., Machine], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often a worker tries meanwhile: it would give a signal up after five failures of its own."""
+    settings = engines.object_store().settings()
+    machine()("init")
+    lineage = machine("one", {**settings, "secret_access_key": "wrong"})
+    monkeypatch.setenv("LINEAGE_NO_WORKER", "1")
+    bell.ring(bell._root(url), "claude-code", "default", payload(session=SAMPLE_ID, transcript_path=str(SAMPLE)))
+    asked = lineage("session-end", "--harness", "generic", "--session-id", "s-1", "--transcript", "User: How many?")
+    assert (asked.code, "refuses access: 403" in asked.err, "waits in the spool" in asked.err) == (1, True, True)
+    for _ in range(6):
+        assert lineage("work").code == 1
+    told = lineage("status", "--json").json
+    assert (len(told["signals"]), len(told["unfinished"]), told["given_up"]) == (1, 1, [])
+    lineage = machine("one", settings)
+    assert (lineage("recover").code, lineage("work").code) == (0, 0)
+    assert {row["session_id"] for row in lineage("sessions", "--json").json["sessions"]} == {SAMPLE_ID, "s-1"}
 
 
 @slow

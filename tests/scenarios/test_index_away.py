@@ -21,6 +21,7 @@ from lineage.pipeline.upkeep.reindexing import ensure_indexed
 from lineage.pipeline.upkeep.removal import remove
 from lineage.pipeline.upkeep.resuming import resume
 from lineage.pipeline.upkeep.verification import verify
+from lineage.store.postgres import named
 from tests.support.commands import Lineage
 from tests.support.embedding import embedding_house, endpoint
 from tests.support.houses import at, compact, contents, counted, end, house_at, rows, turns
@@ -98,13 +99,17 @@ def test_commands_say_what_is_the_matter_and_go_on(server: PostgresServer, linea
     assert "cannot be reached" in json.loads(status.out)["away"]
     assert len(json.loads(status.out)["unfinished"]) == 1
     assert len(json.loads(status.out)["behind"]) >= 2
+    lines = lineage("status").out.splitlines()
+    assert (len(lines), "?" in "".join(lines)) == (len(set(lines)), False), "said twice, or asked back"
     assert "index: " in lineage("doctor").out
     found = lineage("search", "reader")
     assert (found.code, "cannot be reached" in found.err) == (IndexAway.exit_code, True)
     server.start()
     assert "Tea is better" in lineage("search", "tea coffee").out
     assert {hit["session_id"] for hit in lineage("search", "reader", "--json").json["results"]} == {"s-0", "s-1"}
-    assert lineage("status", "--json").json["behind"] == []
+    state = lineage("status", "--json").json
+    assert (state["behind"], state["index"]) == ([], named(server.url))
+    assert f"index      {state['index']}\n" in lineage("status").out
     lineage("recover")
     assert lineage("status", "--json").json["unfinished"] == []
     assert lineage("verify", "--json").json == {"findings": []}

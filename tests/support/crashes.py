@@ -15,6 +15,7 @@ from lineage.pipeline.upkeep.verification import verify
 from lineage.store.local import TEMP_PREFIX
 from tests.support.commands import SAMPLE, SAMPLE_ID
 from tests.support.tracing import KILLED, Processes
+from tests.support.wrecks import copied
 
 _TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 EARLIER, LATER = (canonical(_TODAY - timedelta(hours=hours)) for hours in (9, 5))
@@ -124,7 +125,7 @@ class Scene:
 
     def copy(self, name: str) -> Path:
         root = self._folder / name / "w"
-        shutil.copytree(self.template, root, symlinks=True)
+        copied(self.template, root)
         return root
 
     def drop(self, root: Path) -> None:

@@ -14,6 +14,7 @@ from tests.support.servers_postgres import PostgresServer, pgvector_server, post
 _STARTERS: dict[str, Callable[[Path], AbstractContextManager[servers.Server]]] = {
     "seaweedfs": servers.seaweedfs,
     "azurite": servers.azurite,
+    "google": servers.google,
 }
 _running = ExitStack()
 

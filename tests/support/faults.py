@@ -1,5 +1,6 @@
 """Processes that die: a fuse that burns at the k-th mutating call, across stores, index and telemetry."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from unittest.mock import patch
 
 from lineage.canon import Canon
 from lineage.pipeline.house import House
-from lineage.store import Store
+from lineage.store import Data, Store
 
 _STORE = frozenset({"create", "replace", "delete"})
 _INDEX = frozenset({"upsert", "restamp", "remove", "complete", "forget", "scrub", "shelve"})
@@ -119,11 +120,20 @@ def dies(run: Callable[[], object]) -> bool:
 
 
 class CountingStore:
-    """A store that counts what is read. Listings are no reads."""
+    """A store that counts what is read, and what is written. Listings are no reads."""
 
     def __init__(self, inner: Store) -> None:
         self._inner = inner
         self.reads: list[str] = []
+        self.written: Counter[str] = Counter()
+
+    def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
+        self.written[key] += 1
+        return self._inner.create(key, data, frozen=frozen)
+
+    def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
+        self.written[key] += 1
+        return self._inner.replace(key, data, version, frozen=frozen)
 
     def read(self, key: str) -> Any:
         self.reads.append(key)

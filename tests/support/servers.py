@@ -29,6 +29,7 @@ BUCKET = "lineage"
 ACCESS_KEY, SECRET_KEY = "testaccess", "testsecret"
 AZURE_ACCOUNT = "devstoreaccount1"
 AZURE_KEY = b64encode(b"a key of this test run only, it opens nothing else.......").decode()
+_NOBODY = {"disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
 _SECONDS = 60.0
 _PARENT_DEATH_SIGNAL = 1
 _IDENTITIES = [
@@ -50,6 +51,8 @@ class Server:
         endpoint = f"http://127.0.0.1:{port or self.port}"
         if self.url.startswith("az:"):
             return {"account_name": AZURE_ACCOUNT, "account_key": AZURE_KEY, "endpoint": f"{endpoint}/{AZURE_ACCOUNT}"}
+        if self.url.startswith("gs:"):
+            return {"base_url": endpoint, "service_account_key": json.dumps(_NOBODY)}
         keys = {"access_key_id": ACCESS_KEY, "secret_access_key": SECRET_KEY}
         return {**keys, "region": "us-east-1", "endpoint": endpoint}
 
@@ -94,6 +97,16 @@ def azurite(folder: Path) -> Iterator[Server]:
         path = f"/{AZURE_ACCOUNT}/{BUCKET}?restype=container"
         _until(lambda: _answers(port, "PUT", path, _azure_headers("PUT", path)) in (201, 409), process)
         yield Server(f"az://{BUCKET}", port, process)
+
+
+@contextmanager
+def google(folder: Path) -> Iterator[Server]:
+    """A stand-in for Google Cloud Storage, with an empty bucket. (tests/support/google.py)"""
+    folder.mkdir(parents=True, exist_ok=True)
+    (port,) = _free_ports(1)
+    with _running([sys.executable, Path(__file__).with_name("google.py"), port, BUCKET], folder) as process:
+        _until(lambda: _answers(port, "GET", f"/{BUCKET}") == 200, process)
+        yield Server(f"gs://{BUCKET}", port, process)
 
 
 @contextmanager

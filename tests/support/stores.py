@@ -23,6 +23,7 @@ SERVERS: dict[str, Callable[[Path], Store]] = {
     "bucket": lambda folder: fresh_bucket(locks=folder / "locks"),
     "other machines": lambda folder: fresh_bucket(),
     "azure": lambda folder: fresh_bucket("azurite"),
+    "google": lambda folder: fresh_bucket("google"),
 }
 """Stores behind servers. Those without a folder for locks exclude each other as machines do."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from lineage.app import places
 from lineage.core import naming
 from lineage.core.documents import Artifact, parsed
 from lineage.core.sanitizer import BUILTIN, Ruleset
@@ -41,18 +42,21 @@ def rehearsed(root: Path, flow: Callable[[House], object], *, now: str = NOW) ->
     return fuse.calls
 
 
-def copied(root: Path, copy: Path) -> None:
-    """A copy of a workspace with rows of its own: a server has those of a folder by the name that lies beside it."""
-    shutil.copytree(root, copy)
+def copied(root: Path, copy: Path, now: str = NOW) -> None:
+    """A copy of a workspace with rows of its own, for a server has those of a folder by the name that lies beside it;
+    MEMORY.md is as old there as it is here."""
+    shutil.copytree(root, copy, symlinks=True)
     name = copy / ".lineage" / "index-id"
     if name.exists():
         name.unlink()
-        with house_at(copy) as house:
-            ensure_indexed(house)
+        with house_at(root, now=now) as here, house_at(copy, now=now) as there:
+            ensure_indexed(there)
+            for mark, value in here.telemetry.marks().items():
+                there.telemetry.mark(mark, value)
 
 
 def died(root: Path, flow: Callable[[House], object], fuse: Fuse, *, now: str = NOW, rules: Ruleset = BUILTIN) -> bool:
-    store = LocalStore(root)
+    store = places.store_at(root)
     private = LocalStore(root / ".lineage", locks=root / ".lineage" / "locks", private=True)
     with (
         house_at(root, now=now, store=store, private=private, rules=rules) as house,

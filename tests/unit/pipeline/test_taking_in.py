@@ -6,7 +6,6 @@ others in `take_in`, and `until` in `Queue.first`.
 """
 
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from lineage.app import places
 from lineage.core.documents import Artifact
 from lineage.index import Waiting
 from lineage.pipeline.house import House
 from lineage.pipeline.upkeep.reindexing import reindex
-from lineage.store import LocalStore, lease, read_or_none
+from lineage.store import Store, lease, read_or_none
+from tests.support.faults import CountingStore
 from tests.support.houses import NOW, at, contents, end, house_at, rows, write_capture
 from tests.support.indexes import lose
 from tests.unit.pipeline.knowledge.test_context import bury
@@ -27,29 +28,13 @@ SESSIONS = [f"s-{number}" for number in range(8)]
 EARLIER = "2026-11-20T10:01:00.000Z"
 
 
-class Counting(LocalStore):
-    """A store that counts what is written, by key."""
-
-    def __init__(self, root: Path) -> None:
-        super().__init__(root)
-        self.written: Counter[str] = Counter()
-
-    def create(self, key: str, data: bytes, *, frozen: bool = False) -> str:
-        self.written[key] += 1
-        return super().create(key, data, frozen=frozen)
-
-    def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
-        self.written[key] += 1
-        return super().replace(key, data, version, frozen=frozen)
-
-
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
     with house_at(tmp_path) as house:
         yield house
 
 
-def ended(root: Path, store: LocalStore, session: str) -> bool:
+def ended(root: Path, store: Store, session: str) -> bool:
     """Ends a session in a house of its own; whether MEMORY.md shows it when that returns, and the index too."""
     with house_at(root, store=store) as house:
         outcome = end(house, session)
@@ -82,7 +67,7 @@ def memory_md(house: House) -> bytes:
 
 
 def test_all_that_wait_are_taken_in_by_one_render(tmp_path: Path) -> None:
-    store = Counting(tmp_path)
+    store = CountingStore(places.store_at(tmp_path))
     with house_at(tmp_path) as house, ThreadPoolExecutor(len(SESSIONS)) as threads:
         with lease(house.canon.store, "memory-md-default"):
             shown = [threads.submit(ended, tmp_path, store, session) for session in SESSIONS]

@@ -25,7 +25,7 @@ from tests.support.proxies import BUSY, COLLIDED, CUT, GONE, LOST, Proxy, proxie
 pytestmark = pytest.mark.slow
 
 KEY = "memory/a.md"
-KINDS = ("seaweedfs", "azurite")
+KINDS = ("seaweedfs", "azurite", "google")
 
 
 @pytest.fixture(params=KINDS)
@@ -181,11 +181,12 @@ def test_a_port_where_nobody_listens_is_a_server_that_is_away(kind: str, plain: 
         Bucket(plain.url, engines.object_store(kind).settings(1), patience=0.2).read(KEY)
 
 
+@pytest.mark.parametrize("kind", ["seaweedfs", "azurite"], indirect=True)
 def test_wrong_credentials_are_refused_at_once_and_named(kind: str, plain: Bucket) -> None:
     secret = "secret_access_key" if kind == "seaweedfs" else "account_key"
     store = Bucket(plain.url, {**plain.settings, secret: "bm9wZQ=="}, patience=60.0)
     for action in (lambda: store.read(KEY), lambda: store.create(KEY, b""), lambda: list(store.list("memory/"))):
-        with pytest.raises(WorkspaceError, match="refuses access: 403") as caught:
+        with pytest.raises(StoreAway, match="refuses access: 403") as caught:
             action()
         assert "config.toml" in caught.value.hint
         assert "bm9wZQ==" not in str(caught.value)
@@ -203,6 +204,35 @@ def test_a_missing_bucket_is_no_missing_key(kind: str, plain: Bucket) -> None:
 def test_a_setting_that_nobody_knows_is_named(plain: Bucket) -> None:
     with pytest.raises(InvalidInput, match=r"can't be opened.*bogus"):
         Bucket(plain.url, {**plain.settings, "bogus": "1"}).read(KEY)
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["localhost:8333", "127.0.0.1", "ftp://host", "http://", "https://a b", "http://h:x"]
+)
+@pytest.mark.parametrize(
+    ("url", "setting", "variable"),
+    [
+        ("s3://b", "endpoint", "AWS_ENDPOINT_URL"),
+        ("gs://b", "base_url", "GOOGLE_BASE_URL"),
+        ("az://b", "endpoint", "AZURE_STORAGE_ENDPOINT"),
+    ],
+)
+def test_an_endpoint_that_is_no_address_is_refused(
+    url: str, setting: str, variable: str, endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing looks at it the library aborts, or asks nobody for ten seconds."""
+    with pytest.raises(InvalidInput, match="not an address"):
+        Bucket(url, {setting: endpoint}).read(KEY)
+    monkeypatch.setenv(variable, endpoint)
+    with pytest.raises(InvalidInput, match="not an address"):
+        Bucket(url).read(KEY)
+
+
+@pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
+def test_the_environment_names_a_server_without_tls_too(plain: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = dict(plain.settings)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", settings.pop("endpoint"))
+    assert Bucket(plain.url, settings, patience=0).create(KEY, b"1")
 
 
 def test_a_key_that_is_too_long_for_a_bucket_is_refused(plain: Bucket) -> None:
