@@ -37,7 +37,7 @@ _FUTURE = "select count(*) from entries where agent_id = ? and membership_ts > ?
 
 
 class SqliteIndex:
-    """Rows and full text of one workspace. A missing, old or damaged database is begun anew.
+    """See `index.base.Index`. A missing, old or damaged database is begun anew.
 
     `is_new` says that its rows are not yet those of the files: a reindex is due before anything is asked.
     """
@@ -67,13 +67,11 @@ class SqliteIndex:
         self._connection = self._open()
 
     def upsert(self, rows: "Iterable[Row]") -> None:
-        """Writes rows and their text in one transaction; a row of the same path is replaced."""
         with self._writing():
             self._upsert(rows)
 
     @contextmanager
     def staged(self, rows: "Iterable[Row]") -> Iterator[None]:
-        """`upsert`, with the rows to be read by this index at once, and by everybody else when the block is left."""
         with self._writing():
             self._upsert(rows)
             yield
@@ -95,12 +93,10 @@ class SqliteIndex:
         ledger.kept_up(connection, sorted({row.session_token for row in written.values()}))
 
     def restamp(self, stamps: Iterable[tuple[str, str]]) -> None:
-        """Notes (path, stamp) of files that were touched and did not change."""
         with self._writing() as connection:
             connection.executemany("update artifacts set stamp = ?2 where source_path = ?1", stamps)
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Drops the rows and the text of files that are gone."""
         from lineage.index import ledger, texts  # noqa: PLC0415
 
         with self._writing() as connection:
@@ -127,30 +123,25 @@ class SqliteIndex:
                 self._connection = self._begin()
 
     def stamps(self) -> dict[str, str]:
-        """The stamp of every file that has a row, by its path."""
         with guarded(self.path):
             return dict(self._connection.execute("select source_path, stamp from artifacts"))
 
     def hashes(self, paths: Iterable[str]) -> dict[str, str]:
-        """What those of these files that have a row held when they were read, as SHA-256."""
         sql = "select source_path, source_sha256 from artifacts where source_path in (select value from json_each(?))"
         return dict(self._read(sql, (json.dumps(list(paths)),)))
 
     def known(self, after: str = "") -> "Iterator[Known]":
-        """What is indexed behind a path, in path order."""
         from lineage.index.base import Known  # noqa: PLC0415
 
         sql = "select source_path, stamp, source_sha256 from artifacts where source_path > ? order by source_path"
         return (Known(*row) for row in self._read(sql, (after,)))
 
     def has(self, paths: Sequence[str]) -> bool:
-        """Whether every path has its row."""
         marks = ", ".join("?" * len(paths))
         sql = f"select count(*) from artifacts where source_path in ({marks})"
         return self._count(sql, tuple(paths)) == len(set(paths))
 
     def oldest_manifests(self) -> list[str]:
-        """The path of each session's oldest manifest."""
         sql = "select min(source_path) from artifacts where source_kind = 'manifest' group by session_token order by 1"
         return [row[0] for row in self._read(sql, ())]
 
@@ -158,7 +149,6 @@ class SqliteIndex:
         return [row[0] for row in self._read("select distinct agent_id from artifacts order by agent_id", ())]
 
     def ledger(self, agent_id: str, window: "Window") -> "Ledger":
-        """The agent's ledger in the window; its entries are read as they are asked for."""
         from lineage.core.ledger import Ledger, grouped  # noqa: PLC0415
         from lineage.index import ledger  # noqa: PLC0415
 
@@ -167,7 +157,6 @@ class SqliteIndex:
         return Ledger(grouped(self._guarded(ledger.heads(self._connection, agent_id, window))), counted)
 
     def future(self, agent_id: str, window: "Window") -> int:
-        """How many captures claim a time after the window's end: they are left out and counted."""
         return self._count(_FUTURE, (agent_id, window.until))
 
     def sessions(
@@ -178,15 +167,12 @@ class SqliteIndex:
         project: str | None = None,
         reference: str | None = None,
     ) -> "list[SessionRow]":
-        """Sessions, newest first: all agents' where `agent_id` is None; those whose id, key, token or a prefix of one
-        is `reference`; those whose project's path is or ends in `project`."""
         from lineage.index import sessions  # noqa: PLC0415
 
         with guarded(self.path):
             return sessions.listed(self._connection, agent_id, limit=limit, project=project, reference=reference)
 
     def paths_of(self, token: str) -> list[tuple[str, str]]:
-        """(path, kind) of a session's files, oldest first."""
         sql = "select source_path, source_kind from artifacts where session_token = ? order by source_path"
         return list(self._read(sql, (token,)))
 
@@ -199,13 +185,6 @@ class SqliteIndex:
         by_passage: bool = False,
         ranking: "Ranking | None" = None,
     ) -> "list[Hit]":
-        """What any word of the query finds, best first: each session's best passage (or every passage), and entries of
-        books. A query of filters alone lists what they let through, newest first.
-
-        Private and trial sessions stay out, and what they said; so does what waits for confirmation. An agent's search
-        leaves out other agents' sessions and books. `ranking` is for measuring what another one would find. Raises
-        InvalidInput for a filter that says nothing.
-        """
         from lineage.core.query import parsed  # noqa: PLC0415
         from lineage.index import searching  # noqa: PLC0415
         from lineage.index.query import RANKING  # noqa: PLC0415
@@ -261,20 +240,17 @@ class SqliteIndex:
                 books.keep_up(connection, book)
 
     def books(self) -> "Iterator[Known]":
-        """The files of books that are shelved, in path order."""
         from lineage.index.base import Known  # noqa: PLC0415
 
         return (Known(*row) for row in self._read("select path, stamp, sha256 from books order by path", ()))
 
     def books_of(self, tokens: Collection[str]) -> list[tuple[str, str]]:
-        """(scope, kind) of the books that hold what one of these sessions said."""
         from lineage.index import books  # noqa: PLC0415
 
         with guarded(self.path):
             return list(books.naming_any(self._connection, tokens))
 
     def entries(self, scope: str, kind: str) -> "list[EntryRow]":
-        """The rows of a book, of all its shelves, those that wait too."""
         from lineage.index import books  # noqa: PLC0415
 
         with guarded(self.path):
@@ -290,15 +266,12 @@ class SqliteIndex:
             self._connection.set_trace_callback(None)
 
     def held(self, tokens: Collection[str]) -> set[str]:
-        """Those of these sessions of which there is a row, be it of what they said in books."""
         from lineage.index import sessions  # noqa: PLC0415
 
         with guarded(self.path):
             return sessions.held(self._connection, tokens)
 
     def forget(self, token: str) -> int:
-        """Drops every row of a session and of what it said in books, with their text; how many rows. The bytes are gone
-        after `scrub`."""
         from lineage.index import books  # noqa: PLC0415
 
         self.queue.forget(token)
@@ -312,7 +285,6 @@ class SqliteIndex:
 
     @property
     def owes_scrub(self) -> bool:
-        """Whether what was forgotten may still be somewhere: a `scrub` is due, or on its way."""
         with guarded(self.path):
             return schema.owes_scrub(self._connection)
 
@@ -330,19 +302,16 @@ class SqliteIndex:
                 schema.scrubbed(connection)
 
     def counts(self) -> dict[str, int]:
-        """How many rows of each kind there are."""
         return dict(
             self._read("select source_kind, count(*) from artifacts group by source_kind order by source_kind", ())
         )
 
     def is_complete(self) -> bool:
-        """Whether the rows are those of the files, maybe since another process saw to it."""
         with guarded(self.path):
             self.is_new = not schema.is_complete(self._connection)
         return not self.is_new
 
     def complete(self) -> None:
-        """Notes that the rows are those of the files: called where a reindex ends."""
         with self._writing() as connection:
             connection.execute("begin immediate")
             schema.complete(connection)
