@@ -11,6 +11,7 @@ import click
 
 from lineage.cli import options
 from lineage.cli.output import plain, say, say_json
+from lineage.core.wording import counted
 from lineage.errors import LineageError, Problems
 
 if TYPE_CHECKING:
@@ -85,13 +86,16 @@ def _as_json(done: "Mirrored") -> dict[str, Any]:
 
 
 def _line(done: "Mirrored") -> str:
-    counts = {**asdict(done.counts), "sessions removed": len(done.removed)}
-    counts |= {
-        "conflicts": len(done.conflicts),
-        "left for the next round": len(done.deferred),
-        "findings": len(done.findings),
-    }
-    return ", ".join(f"{number} {name}" for name, number in counts.items() if number)
+    said = [f"{number} {name}" for name, number in asdict(done.counts).items() if number]
+    if done.removed:
+        said.append(f"{counted(len(done.removed), 'session')} removed")
+    if done.conflicts:
+        said.append(counted(len(done.conflicts), "conflict"))
+    if done.deferred:
+        said.append(f"{len(done.deferred)} left for the next round")
+    if done.findings:
+        said.append(counted(len(done.findings), "finding"))
+    return ", ".join(said)
 
 
 def _say_details(done: "Mirrored") -> None:

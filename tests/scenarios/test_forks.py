@@ -73,9 +73,11 @@ def test_a_fork_whose_parent_is_not_known_holds_everything(house: House, went_on
 def test_a_fork_of_a_removed_session_brings_nothing_of_it_back(house: House, went_on: Path) -> None:
     parent = captured(house, ended(house, PARENT))
     remove(house, PARENT, reason="asked for")
-    fork = captured(house, ended(house, FORK, went_on))
+    outcome = ended(house, FORK, went_on)
+    fork = captured(house, outcome)
     assert not ids(fork) & ids(parent)
     assert [turn.text for turn in transcript.parsed(fork.body)] == ["And now in the fork?"]
+    assert outcome.skipped["turns of a removed session"] == len(ids(parent))
 
 
 def test_a_fork_of_a_fork_begins_after_what_both_hold(house: House, went_on: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Observing the source: the harness's transcript, sanitized. From here on there is no raw text. (law 4)"""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import chain, tee
 from pathlib import Path
@@ -21,6 +22,7 @@ from lineage.store.platform import expanded
 _LONGEST_TITLE = 80
 _MOST_HELD = 1 << 23
 """How much text, in characters, of a session's turns is held in memory; of more, none."""
+_OF_REMOVED = "turns of a removed session"
 
 
 class Source(NamedTuple):
@@ -61,7 +63,8 @@ def observed(
     capture = capture or _read(request)
     left_out: list[int] = []
     shown = identifying(_clean(_shown(capture.turns, settings, left_out), sanitizer, settings), request.token)
-    turns = _kept(renumbered(turn for turn in shown if turn.id not in removed) if removed else shown, scratch)
+    gone = Counter[str]()
+    turns = _kept(renumbered(_without(shown, removed, gone)) if removed else shown, scratch)
     project = request.project or capture.project
     return Source(
         turns=turns,
@@ -78,7 +81,7 @@ def observed(
             if c.summary
         ),
         redactions=dict(sorted(sanitizer.redactions.items())),
-        skipped=dict(capture.skipped),
+        skipped={**capture.skipped, **gone},
         parent_session=sanitizer.optional(capture.parent_session),
         forked_from=sanitizer.optional(capture.forked_from),
         has_data=request.data or capture.has_data,
@@ -103,6 +106,15 @@ def _shown(raw: Iterable[Turn], settings: Settings, left_out: list[int]) -> Iter
             yield turn
         else:
             left_out.append(place)
+
+
+def _without(turns: Iterable[Turn], removed: Set[str], gone: Counter[str]) -> Iterator[Turn]:
+    """The turns that no removed session had; how many it had is counted in `gone`."""
+    for turn in turns:
+        if turn.id in removed:
+            gone[_OF_REMOVED] += 1
+        else:
+            yield turn
 
 
 def _clean(shown: Iterable[Turn], sanitizer: Sanitizer, settings: Settings) -> Iterator[Turn]:
