@@ -11,7 +11,7 @@ _INDEXES = (
     ["agent_id", "membership_ts"],
     ["session_token"],
     ["session_id"],
-    ["stem"],
+    ["stem", "source_kind"],  # what a new session recalls is the summary of a capture
     ["source_path", "stamp"],  # what a reindex compares is read without the rows
 )
 
