@@ -145,7 +145,8 @@ def test_whoever_was_turned_away_does_not_knock_again(tmp_path: Path) -> None:
             with contextlib.suppress(OSError):
                 while True:
                     visitor, _ = door.accept()
-                    knocks.append(visitor.close())
+                    knocks.append(visitor)  # before it is turned away, which is what the index waits for
+                    visitor.close()
 
         Thread(target=turn_away, daemon=True).start()
         there = PostgresIndex(f"postgresql://127.0.0.1:{door.getsockname()[1]}/memory", schema_at(tmp_path))
