@@ -220,10 +220,6 @@ class Index(Protocol):
         """Drops every row of a session and of what it said in books, with their text; how many rows. The bytes are gone
         after `scrub`."""
 
-    @property
-    def owes_scrub(self) -> bool:
-        """Whether what was forgotten may still be somewhere: a `scrub` is due, or on its way."""
-
     def scrub(self) -> None:
         """Leaves no copy of what was dropped, but where it is `out_of_reach`."""
 

@@ -4,8 +4,6 @@ import sqlite3
 
 VERSION = 5
 
-_COMPLETE, _OWES_SCRUB = 1, 2  # bits of the user version
-
 _NOT_NULL = {"source_path", "source_sha256", "source_kind"}
 _INDEXES = (
     ["agent_id", "membership_ts"],
@@ -23,24 +21,11 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 def is_complete(connection: sqlite3.Connection) -> bool:
     """Whether a reindex has ever run to its end: a rebuild that was cut off is resumed."""
-    return bool(_noted(connection) & _COMPLETE)
+    return bool(connection.execute("pragma user_version").fetchone()[0])
 
 
 def complete(connection: sqlite3.Connection) -> None:
-    _note(connection, _noted(connection) | _COMPLETE)
-
-
-def owes_scrub(connection: sqlite3.Connection) -> bool:
-    """Whether a session's rows were dropped, and what they said may still lie in the file."""
-    return bool(_noted(connection) & _OWES_SCRUB)
-
-
-def owe_scrub(connection: sqlite3.Connection) -> None:
-    _note(connection, _noted(connection) | _OWES_SCRUB)
-
-
-def scrubbed(connection: sqlite3.Connection) -> None:
-    _note(connection, _noted(connection) & ~_OWES_SCRUB)
+    connection.execute("pragma user_version = 1")
 
 
 def create(connection: sqlite3.Connection) -> None:
@@ -63,14 +48,6 @@ def create(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
         connection.execute("insert into search (search, rank) values ('hashsize', ?)", (texts.HASH_BYTES,))
         connection.execute(f"pragma application_id = {VERSION}")
-
-
-def _noted(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("pragma user_version").fetchone()[0])
-
-
-def _note(connection: sqlite3.Connection, bits: int) -> None:
-    connection.execute(f"pragma user_version = {bits}")
 
 
 def _type(column: str) -> type:

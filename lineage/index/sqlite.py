@@ -276,17 +276,9 @@ class SqliteIndex:
 
         self.queue.forget(token)
         paths = [path for path, _ in self.paths_of(token)]
-        with self._writing() as connection:
-            connection.execute("begin immediate")
-            schema.owe_scrub(connection)
         self.remove(paths)
         with self._writing() as connection:
             return len(paths) + books.forget(connection, token)
-
-    @property
-    def owes_scrub(self) -> bool:
-        with guarded(self.path):
-            return schema.owes_scrub(self._connection)
 
     def scrub(self) -> None:
         """Leaves no copy of what was dropped: not in free pages, full-text segments or the write-ahead log."""
@@ -297,9 +289,6 @@ class SqliteIndex:
                 connection.execute("insert into search (search) values ('optimize')")
             vacuumed(self._connection)
             aside.collect(self.path.parent)
-            with self._connection as connection:
-                connection.execute("begin immediate")
-                schema.scrubbed(connection)
 
     def counts(self) -> dict[str, int]:
         return dict(
@@ -313,7 +302,6 @@ class SqliteIndex:
 
     def complete(self) -> None:
         with self._writing() as connection:
-            connection.execute("begin immediate")
             schema.complete(connection)
         self.is_new = False
 

@@ -60,17 +60,6 @@ def test_a_session_is_held_where_it_has_a_row(index: Index) -> None:
     assert index.held(tokens) == {tokens[1]}
 
 
-def test_who_forgets_a_session_owes_a_scrub(index: Index) -> None:
-    """Fails without the note in `forget` or in `scrub`, and where `complete` writes over it."""
-    index.upsert([row()])
-    assert not index.owes_scrub
-    index.forget(identity("s-1").token)
-    index.complete()
-    assert (index.owes_scrub, index.is_complete()) == (True, True)
-    index.scrub()
-    assert (index.owes_scrub, index.is_complete()) == (False, True)
-
-
 def test_rows_are_known_in_path_order_with_stamp_and_hash(index: Index) -> None:
     rows = [row(session=f"s-{number}", stamp=f"stamp-{number}") for number in range(5)]
     index.upsert(reversed(rows))

@@ -7,11 +7,14 @@ scrub.
 """
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lineage.app import STATE
+from lineage.index import SqliteIndex
 from lineage.pipeline.house import House
 from lineage.pipeline.lookup import show
 from lineage.pipeline.upkeep.recovery import recover
@@ -69,15 +72,24 @@ def removed(root: Path, reference: str = "s-1", **options: Any) -> Receipt:
         return remove(house, reference, **{"reason": "asked for", **options})
 
 
-def test_a_scrub_that_is_due_is_done_by_the_next_command(lineage: Lineage) -> None:
-    """As on a machine that was cut off when it dropped what another one had removed. Fails without `finish_scrub`."""
+def test_a_scrub_that_is_due_is_done_by_the_next_command(lineage: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that was cut off while it dropped what another one had removed. Fails without `finish_scrub`."""
     root = workspace(lineage.root)
-    removed(root, "s-2")
-    with house_at(root) as house:
-        house.index.forget(house.index.sessions(None, reference="s-1")[0].session_token)
+    lineage("reindex")
+    shutil.copytree(root / STATE, root.with_name("of this machine"))
+    removed(root)
+    shutil.rmtree(root / STATE)
+    shutil.copytree(root.with_name("of this machine"), root / STATE)
+    with monkeypatch.context() as patched:
+        patched.setattr(SqliteIndex, "scrub", interrupted)
+        lineage("sessions")
+    assert holders(root, *DISTINCTIVE) != []
     lineage("sessions")
-    with house_at(root) as house:
-        assert not house.index.owes_scrub
+    assert holders(root, *DISTINCTIVE) == []
+
+
+def interrupted(_: object) -> None:
+    raise InterruptedError
 
 
 def test_after_a_removal_no_byte_of_the_workspace_tells_of_the_session(root: Path) -> None:

@@ -286,21 +286,15 @@ class PostgresIndex:
 
     def forget(self, token: str) -> int:
         self.queue.forget(token)
-        schema.owe_scrub(self.database, True)
         paths = [path for path, _ in self.paths_of(token)]
         self.remove(paths)
         with self.database.transaction():
             self.database.locked("books")
             return len(paths) + books.forget(self.database, token, merges=not self.is_new)
 
-    @property
-    def owes_scrub(self) -> bool:
-        return schema.owes_scrub(self.database)
-
     def scrub(self) -> None:
         """What was deleted is in no file of the tables any more; the write-ahead log is not reached."""
         self.database.scrubbed(schema.TABLES)
-        schema.owe_scrub(self.database, False)
 
     def counts(self) -> dict[str, int]:
         return dict(self.database.rows(_COUNTS))

@@ -10,7 +10,7 @@ from lineage.index.books import SESSION
 from lineage.index.rows import COLUMNS
 from lineage.store.postgres import Postgres, unsampled
 
-VERSION = 3
+VERSION = 2
 
 _TEXT = 'text collate "C"'
 _INTEGERS = ("private", "visible")
@@ -26,8 +26,8 @@ _SAID = {
 }
 """Columns of what sessions said: the server takes no samples of them, which a removal couldn't reach."""
 _STATEMENTS = (
-    "create table state (version integer not null, is_complete boolean not null, owes_scrub boolean not null)",
-    f"insert into state values ({VERSION}, false, false)",
+    "create table state (version integer not null, is_complete boolean not null)",
+    f"insert into state values ({VERSION}, false)",
     f"create table artifacts (id bigint generated always as identity primary key, {_ARTIFACTS},"
     " unique (source_path), check (source_path is not null and source_sha256 is not null and source_kind is not null))",
     "create index on artifacts (agent_id, membership_ts)",
@@ -79,15 +79,6 @@ def begin(database: Postgres) -> None:
 def is_complete(database: Postgres) -> bool:
     """Whether a reindex has ever run to its end: a rebuild that was cut off is resumed."""
     return bool(database.rows("select is_complete from state")[0][0])
-
-
-def owes_scrub(database: Postgres) -> bool:
-    """Whether a session's rows were dropped, and what they said may still lie in the files of the tables."""
-    return bool(database.rows("select owes_scrub from state")[0][0])
-
-
-def owe_scrub(database: Postgres, owes: bool) -> None:
-    database.rows("update state set owes_scrub = %s where owes_scrub <> %s", (owes, owes))
 
 
 def complete(database: Postgres) -> None:
