@@ -2,7 +2,6 @@
 
 import os
 import sys
-from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -13,12 +12,9 @@ import click
 from lineage.cli import options
 from lineage.cli.output import say, say_json
 from lineage.core.wording import counted
-from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from concurrent.futures import Executor
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable
 
     from lineage.pipeline.embedding import Embedded
     from lineage.pipeline.house import House
@@ -35,14 +31,7 @@ _MOST_JOBS = 4
     metavar="N",
     help="How many processes read what is new, where that is much; by default up to four.",
 )
-@click.option(
-    "--executor",
-    "elsewhere",
-    metavar="NAME",
-    help="Who makes a lost one on a server: dask:HOST:PORT, a scheduler.",
-)
 @click.option("--recent", is_flag=True, help="List what came lately; compare everything once a day.")
-@click.option("--shard", metavar="I/N", help="Make the rows of one of N shares, on a server that all shares fill.")
 @click.option("--embed", "embeds", is_flag=True, help="Then embed every passage that has no vector yet.")
 @options.as_json
 @options.workspace
@@ -50,31 +39,25 @@ def command(
     root: Path,
     yes: bool,
     jobs: int | None,
-    elsewhere: str | None,
     recent: bool,
-    shard: str | None,
     embeds: bool,
     as_json: bool,
 ) -> int:
     """Make index and MEMORY.md what the files say, hand-edited books too. Unchanged files are not read; it can be cut
     off at any time. An index that is lost is made aside, and takes its place when it is whole; one on a server is
-    filled where it is. When all shares are done, `lineage reindex` without one finishes what they began.
+    filled where it is.
 
     \b
     Example:
       lineage reindex
       lineage reindex --jobs 2
       lineage reindex --recent
-      lineage reindex --shard 1/2
     """
     from lineage.app import with_house
 
-    if recent and shard:
-        raise InvalidInput("a share of what came lately is not made", hint="give --recent or --shard, not both")
     if embeds:
         _check_embedding(root)
-    whole = partial(_reindexed, yes=yes, jobs=jobs, elsewhere=elsewhere, recent=recent)
-    report = with_house(root, partial(_share, text=shard) if shard else whole, needs_index=False)
+    report = with_house(root, partial(_reindexed, yes=yes, jobs=jobs, recent=recent), needs_index=False)
     made = with_house(root, _embedded) if embeds else None
     if as_json:
         say_json({**_as_json(report), **({"vectors": asdict(made)} if made else {})})
@@ -115,24 +98,13 @@ def _say_embedded(made: "Embedded | None") -> None:
         say(f"ended early: {made.failed}; {counted(made.left, 'file')} left, run it again")
 
 
-def _share(house: "House", text: str) -> "Report":
-    from lineage.core.sharding import share
-    from lineage.pipeline.upkeep.synchronizing import take_in_share
-
-    return take_in_share(house, share(text))
-
-
-def _reindexed(house: "House", *, yes: bool, jobs: int | None, elsewhere: str | None, recent: bool) -> "Report":
+def _reindexed(house: "House", *, yes: bool, jobs: int | None, recent: bool) -> "Report":
     """Reindexes with a bar on a terminal; what the spool says is unfinished is finished on rows that are complete."""
     from lineage.pipeline.upkeep.resuming import resume
     from lineage.pipeline.upkeep.synchronizing import synced
 
-    if elsewhere and not house.index.is_remote:
-        raise InvalidInput(
-            "this index is a file of this machine, and made here", hint="see handbook/PostgreSQL.md, or give --jobs N"
-        )
     processes = jobs or min(os.cpu_count() or 1, _MOST_JOBS)
-    by = partial(_reindexed_by, house, yes, partial(_executor, processes, elsewhere))
+    by = partial(_reindexed_by, house, yes, processes)
     if recent:
         report = synced(house, confirmed=yes)
     elif not sys.stderr.isatty():
@@ -148,33 +120,12 @@ def _reindexed(house: "House", *, yes: bool, jobs: int | None, elsewhere: str | 
     return report
 
 
-def _reindexed_by(
-    house: "House",
-    yes: bool,
-    by: "Callable[[], AbstractContextManager[Executor | None]]",
-    progress: "Callable[[int, int], None] | None",
-) -> "Report":
+def _reindexed_by(house: "House", yes: bool, processes: int, progress: "Callable[[int, int], None] | None") -> "Report":
+    from lineage.pipeline.incoming.parallel import workers
     from lineage.pipeline.upkeep.reindexing import reindex
 
-    with by() as executor:
-        return reindex(house, confirmed=yes, progress=progress, executor=executor)
-
-
-@contextmanager
-def _executor(processes: int, elsewhere: str | None) -> "Iterator[Executor | None]":
-    """Who reads files where these are many; None where this process does."""
-    if elsewhere:
-        from lineage.app.executors import executor_at
-
-        with executor_at(elsewhere) as found:
-            yield found
-    elif processes == 1:
-        yield None
-    else:
-        from lineage.pipeline.incoming.parallel import workers
-
-        with workers(processes) as pool:
-            yield pool.pool
+    with workers(processes) as pool:
+        return reindex(house, confirmed=yes, progress=progress, executor=pool.pool)
 
 
 def _as_json(report: "Report") -> dict[str, Any]:

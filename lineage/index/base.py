@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from lineage.core.ledger import Ledger
     from lineage.core.query import Query
     from lineage.core.window import Window
-    from lineage.index import likeness
     from lineage.index.books import EntryRow, Shelves
     from lineage.index.query import Ranking
     from lineage.index.queue import Waiting
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from lineage.index.rows import Row
     from lineage.index.searching import Hit
     from lineage.index.sessions import SessionRow
-    from lineage.index.vectors import Vectors
+    from lineage.index.vectors import EmbeddedTexts, Vectors
 
 
 class Known(NamedTuple):
@@ -56,25 +55,13 @@ class Queue(Protocol):
         """Says to those who wait that MEMORY.md and rows have what they captured."""
 
 
-class Part(Protocol):
-    """Some of the files of a rebuild: their rows are written by one process. It can be pickled."""
+class IndexBuild(NamedTuple):
+    """An index that is being built from nothing, by one process."""
 
-    def writing(self) -> "AbstractContextManager[Callable[[Sequence[tuple[int, Row]]], None]]":
-        """What adds rows, each with the number of its file, which rise from call to call."""
-
-
-class Building(Protocol):
-    """An index that is being made anew, in parts."""
-
-    @property
-    def present(self) -> Collection[str]:
-        """Paths of files whose rows are there already: the next comparison sees whether these changed."""
-
-    def part(self, number: int) -> Part:
-        """The part that begins with the file of this number."""
-
-    def add(self, number: int) -> None:
-        """Adds what was written of the part of this number."""
+    write: Callable[["Sequence[tuple[int, Row]]"], None]
+    """Adds rows, each with the number of its file. Numbers rise from call to call."""
+    present: frozenset[str] = frozenset()
+    """Paths of files that have rows already. The comparison after the build finds those that changed."""
 
 
 class Index(Protocol):
@@ -109,8 +96,8 @@ class Index(Protocol):
     def staged(self, rows: "Iterable[Row]") -> AbstractContextManager[None]:
         """`upsert`, with the rows to be read by this index at once, and by everybody else when the block is left."""
 
-    def rebuilt(self) -> "AbstractContextManager[Building]":
-        """What is built within the block is in the index when it is left. Whoever is cut off there leaves an index that
+    def rebuilt(self) -> "AbstractContextManager[IndexBuild]":
+        """Build all rows anew; they are in the index when the block is left. Where the block is cut off, the index
         is as new as it was."""
 
     def restamp(self, stamps: Iterable[tuple[str, str]]) -> None:
@@ -173,8 +160,8 @@ class Index(Protocol):
         InvalidInput for a filter that says nothing.
         """
 
-    def reading(self) -> "AbstractContextManager[likeness.Engine]":
-        """What has vectors, read within the block. (index/likeness.py)"""
+    def reading(self) -> "AbstractContextManager[EmbeddedTexts]":
+        """What has vectors, read within the block. (index/vectors.py)"""
 
     def vectors(self, file: "Path", *, may_begin: bool) -> "Vectors":
         """The vectors of its passages, closed with it: those in a file of this machine, or on its server, if that can

@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineage.core.passages import MOST
 from lineage.core.query import Filters, Query
@@ -17,6 +17,7 @@ from lineage.index import filtering
 from lineage.index.query import any_of, quoted
 from lineage.index.schema import VERSION
 from lineage.index.searching import Fts, Hit, Ranked
+from lineage.index.vectors import Piece
 
 if TYPE_CHECKING:
     from lineage.index.base import Index
@@ -63,16 +64,6 @@ LIKED = """
 """
 
 
-class Piece(NamedTuple):
-    """A row of the full text: which file it is of, its place there, and what it says."""
-
-    path: str
-    place: int
-    title: str
-    sentence: str
-    body: str
-
-
 class Text(NamedTuple):
     """What is embedded of a file: the text at a place."""
 
@@ -82,28 +73,6 @@ class Text(NamedTuple):
     @property
     def hash(self) -> bytes:
         return _hash(self.text)
-
-
-class Engine(Protocol):
-    """How an index reads what search may show to anybody."""
-
-    def artifacts(self, path: str | None = None) -> Iterable[tuple[str, str]]:
-        """Path and hash of artifacts: of all, or of that one."""
-
-    def entries(self, path: str | None = None) -> Iterable[Piece]:
-        """The entries of books by path and place: of all books' files, or of that one."""
-
-    def passages(self, path: str) -> Iterable[Piece]:
-        """The passages of an artifact, in order, whoever may see it."""
-
-    def standing(self, near: "Sequence[Near]") -> Iterable[tuple[int, int, Piece]]:
-        """The rows that stand where these passages were: (place in `near`, row's number, row)."""
-
-    def liked(self, query: Query, agent_id: str | None, near: Sequence[tuple[int, float]]) -> list[Ranked]:
-        """Rows by (number, likeness) that the filters and phrases of a query let through, the likest first."""
-
-    def shown(self, expression: str, ranked: Sequence[Ranked]) -> list[Hit]:
-        """See `searching.Engine`."""
 
 
 def sources(index: "Index") -> dict[str, str]:
@@ -153,7 +122,7 @@ def hits(
 
 
 class Texts(Fts):
-    """See `Engine`: the rows of SQLite."""
+    """See `vectors.EmbeddedTexts`: the rows of SQLite."""
 
     def artifacts(self, path: str | None = None) -> Iterator[tuple[str, str]]:
         return self.connection.execute(ONE_ARTIFACT if path else ARTIFACTS, {**ANYBODY, "path": path})
@@ -179,7 +148,7 @@ class Texts(Fts):
 
 
 def liked(filters: Filters, near: str, own: str) -> str:
-    """The statement of `Engine.liked` over one that gives (id, likeness); `own` is the key of an entry's row."""
+    """The statement of `EmbeddedTexts.liked` over one that gives (id, likeness); `own` is the key of an entry's row."""
     return LIKED.format(
         near=near,
         passages=MOST,

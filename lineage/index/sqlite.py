@@ -18,9 +18,8 @@ if TYPE_CHECKING:  # what only some questions need is imported with the first of
     from lineage.core.ledger import Ledger
     from lineage.core.query import Query
     from lineage.core.window import Window
-    from lineage.index.base import Known
+    from lineage.index.base import IndexBuild, Known
     from lineage.index.books import EntryRow, Shelves
-    from lineage.index.joining import Building
     from lineage.index.likeness import Texts
     from lineage.index.query import Ranking
     from lineage.index.recalling import Recalled
@@ -106,19 +105,19 @@ class SqliteIndex:
             ledger.kept_up(connection, sorted({token for _, token in gone}))
 
     @contextmanager
-    def rebuilt(self) -> "Iterator[Building]":
-        """What is built within the block takes the place of all rows when it is left, at once for everybody. Where the
+    def rebuilt(self) -> "Iterator[IndexBuild]":
+        """Build a database beside this one and swap them when the block is left, at once for everybody. Where the
         block fails, nothing changes."""
         from lineage.index import aside  # noqa: PLC0415  (tempfile and what it brings are no capture's)
-        from lineage.index.joining import Building  # noqa: PLC0415
+        from lineage.index.base import IndexBuild  # noqa: PLC0415
 
         with guarded(self.path), aside.folder(self.path.parent) as folder:
-            building = Building(folder)
-            yield building
-            building.finish()
+            built = folder / "built.db"
+            with aside.build(built) as write:
+                yield IndexBuild(write)
             self._connection.close()
             try:
-                aside.replace(building.path, self.path)
+                aside.replace(built, self.path)
             finally:
                 self._connection = self._begin()
 

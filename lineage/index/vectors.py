@@ -6,9 +6,13 @@ where they lie: in a file of this machine (index/vectorfile.py), or beside its r
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from lineage.errors import LineageError
+
+if TYPE_CHECKING:
+    from lineage.core.query import Query
+    from lineage.index.searching import Hit, Ranked
 
 
 class LostVectors(LineageError):
@@ -22,6 +26,16 @@ class Source(NamedTuple):
 
     path: str
     version: str
+
+
+class Piece(NamedTuple):
+    """A row of the full text: which file it is of, its place there, and what it says."""
+
+    path: str
+    place: int
+    title: str
+    sentence: str
+    body: str
 
 
 class Placed(NamedTuple):
@@ -97,3 +111,25 @@ class Vectors(Protocol):
 
     def scrub(self) -> None:
         """Leaves no copy of what was dropped."""
+
+
+class EmbeddedTexts(Protocol):
+    """How an index reads what search may show to anybody."""
+
+    def artifacts(self, path: str | None = None) -> Iterable[tuple[str, str]]:
+        """Path and hash of artifacts: of all, or of that one."""
+
+    def entries(self, path: str | None = None) -> Iterable[Piece]:
+        """The entries of books by path and place: of all books' files, or of that one."""
+
+    def passages(self, path: str) -> Iterable[Piece]:
+        """The passages of an artifact, in order, whoever may see it."""
+
+    def standing(self, near: Sequence[Near]) -> Iterable[tuple[int, int, Piece]]:
+        """The rows that stand where these passages were: (place in `near`, row's number, row)."""
+
+    def liked(self, query: "Query", agent_id: str | None, near: Sequence[tuple[int, float]]) -> "list[Ranked]":
+        """Rows by (number, likeness) that the filters and phrases of a query let through, the likest first."""
+
+    def shown(self, expression: str, ranked: "Sequence[Ranked]") -> "list[Hit]":
+        """See `searching.Engine`."""

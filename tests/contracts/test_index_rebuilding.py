@@ -1,7 +1,7 @@
-"""A rebuild by several processes, on every engine of the index: what it makes is what a comparison makes.
+"""A rebuild that several processes read for, on every engine of the index: it makes what a comparison makes.
 
-What each guard rests on: the rows of all parts, `Part.writing` of each engine; entries of the ledger that are made of
-all parts together, `ledger.fill`; who is cut off, `present` in PostgreSQL and a database aside in SQLite.
+What each guard rests on: the rows, `IndexBuild.write` of each engine; entries of the ledger, `ledger.fill`; a rebuild
+that is cut off, `present` in PostgreSQL and a database aside in SQLite.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,10 +32,9 @@ SAID = "Why does reader{0}.py drop the last line?", "It splits on newline {0}; f
 
 @pytest.fixture
 def house(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
-    """Sessions whose files lie in several portions: some were resumed or compacted later, one was only compacted."""
+    """Sessions whose files lie in several batches: some were resumed or compacted later, one was only compacted."""
     monkeypatch.setenv(VARIABLE, engines.postgres().url if engine == POSTGRES else "")
     monkeypatch.setattr(reindexing, "_REBUILT_ASIDE", 5)
-    monkeypatch.setattr(rebuilding, "_LEAST", 4)
     monkeypatch.setattr(rebuilding, "_BATCH", 3)
     with house_at(tmp_path / "w") as found:
         for number in range(5):
@@ -71,15 +70,16 @@ def test_what_processes_make_together_is_what_one_made_little_by_little(house: H
 
 
 class Interrupted(Executor):
-    """An executor that does the work here and now, and something else behind the first piece of it."""
+    """An executor that does the work here and now, and something else behind a piece of it."""
 
-    def __init__(self, then: Callable[[], object]) -> None:
-        self._then = [then]
+    def __init__(self, then: Callable[[], object], behind: int = 1) -> None:
+        self._then, self._left = [then], behind
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         future: Future[Any] = Future()
         future.set_result(fn(*args, **kwargs))
-        while self._then:
+        self._left -= 1
+        while self._then and self._left <= 0:
             self._then.pop()()
         return future
 
@@ -91,7 +91,7 @@ def test_a_rebuild_that_was_cut_off_is_ended_by_the_next(engine: str, house: Hou
     before = state(house)
     house.index.reset()
     with pytest.raises(KeyError):
-        reindex(house, executor=Interrupted(fail))
+        reindex(house, executor=Interrupted(fail, behind=5))  # the first batches are written by then
     assert house.index.is_new
     report = reindex(house)
     assert state(house) == before

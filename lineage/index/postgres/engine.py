@@ -9,10 +9,9 @@ from lineage.core.ledger import Ledger, grouped
 from lineage.core.query import Query, parsed
 from lineage.core.window import Window
 from lineage.index import searching
-from lineage.index.base import Known
+from lineage.index.base import IndexBuild, Known
 from lineage.index.books import EntryRow, Shelves
 from lineage.index.postgres import books, ledger, recalling, schema, texts
-from lineage.index.postgres.building import Building
 from lineage.index.postgres.likeness import Texts
 from lineage.index.postgres.queue import PostgresQueue
 from lineage.index.postgres.searching import FullText
@@ -84,7 +83,6 @@ class PostgresIndex:
     def __init__(self, url: str, schema_name: str) -> None:
         self.database = Postgres(url, schema_name, schema.begin)
         self.queue = PostgresQueue(self.database)
-        self._url = url
         self._words = Words()
         self._full_text = FullText(self.database, self._words)
         self._is_complete = False
@@ -120,15 +118,15 @@ class PostgresIndex:
             yield
 
     @contextmanager
-    def rebuilt(self) -> Iterator[Building]:
-        """What of it is written is there at once, and stays where the block fails."""
-        yield Building(self._url, self.database.schema, frozenset(self.stamps()))
+    def rebuilt(self) -> Iterator[IndexBuild]:
+        """Write into the tables themselves, which many machines use: rows are there at once, and stay where the block
+        fails. The entries of the ledger follow at the end."""
+        yield IndexBuild(self._fill, frozenset(self.stamps()))
         ledger.fill(self.database)
 
-    def fill(self, rows: Iterable[Row]) -> None:
-        """`upsert` without entries of the ledger: they are made when a rebuild ends."""
+    def _fill(self, rows: Sequence[tuple[int, Row]]) -> None:
         with self.database.transaction():
-            self._write({row.source_path: row for row in rows})
+            self._write({row.source_path: row for _, row in rows})  # rows have numbers of the server's own
 
     def _upsert(self, rows: dict[str, Row]) -> None:
         self._write(rows)

@@ -14,13 +14,13 @@ from lineage.index.likeness import (
     ENTRIES_OF_ONE,
     ONE_ARTIFACT,
     PASSAGES,
-    Piece,
     asked_for,
     holding,
     liked,
 )
 from lineage.index.postgres.searching import FullText, dialect
 from lineage.index.searching import Ranked
+from lineage.index.vectors import Piece
 
 if TYPE_CHECKING:
     from lineage.index.vectors import Near
@@ -39,7 +39,7 @@ _HOLDS = "exists (select 1 from search s where s.id = each.id and s.terms @@ %({
 
 
 class Texts(FullText):
-    """See `index.likeness.Engine`."""
+    """See `index.vectors.EmbeddedTexts`."""
 
     def artifacts(self, path: str | None = None) -> list[tuple[str, str]]:
         return self._read(ONE_ARTIFACT if path else ARTIFACTS, path)

@@ -1,4 +1,4 @@
-"""Parts of a reindex: what came lately, and one share of everything. (scale.md: past one machine)
+"""Part of a reindex: what came lately. (scale.md: past one machine)
 
 Names of artifacts begin with the time of their capture, so that what came since the last time ends a listing. That
 begins earlier by an overlap, for writers whose clocks are behind; whoever is later still, or writes over what is older,
@@ -11,7 +11,6 @@ from contextlib import suppress
 from itertools import takewhile
 
 from lineage.core import naming
-from lineage.core.sharding import Share
 from lineage.core.times import for_file_name, shifted
 from lineage.errors import FormatError
 from lineage.index import Known
@@ -43,22 +42,6 @@ def synced(house: House, *, confirmed: bool = False) -> Report:
         house.telemetry.mark(_COMPARED, house.now)
     house.telemetry.mark(_SYNCED, house.now)
     return report
-
-
-def take_in_share(house: House, share: Share) -> Report:
-    """Makes the rows of one share's sessions those of their files, and nothing else: when every share is done a
-    `reindex` finds them as they are, and does the rest.
-    """
-    report = Report()
-    known = {item.path: item for item in house.index.known()}
-    listed = house.canon.store.list(naming.MEMORY)
-    _compare(house, (entry for entry in listed if _is_in(share, entry.key)), known, report)
-    return report
-
-
-def _is_in(share: Share, path: str) -> bool:
-    name = naming.parse_path(path)
-    return name is not None and share.holds(name.token)
 
 
 def _since(house: House) -> str | None:

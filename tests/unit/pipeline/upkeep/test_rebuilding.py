@@ -1,7 +1,7 @@
 """A rebuild on real files: the same index however it is made, and what changes while it is being made.
 
 What each guard rests on:
-- numbers that say nothing of the processes: `start + 1` in `rebuild`.
+- numbers that say nothing of the processes: `done + 1` in `rebuild`.
 - a session that is removed meanwhile: `_forget` in `_rebuild`; a file that changes: the comparison behind `_rebuild`.
 - one step for everybody: `aside.replace`; without `_UNFINISHED` there a half-written index counts as whole.
 - text is not left behind: `collect` and the lock in `folder`, both in index/aside.py.
@@ -27,7 +27,7 @@ import pytest
 from lineage.core.documents import Tombstone
 from lineage.core.identity import Identity
 from lineage.errors import WorkspaceError
-from lineage.index import SqliteIndex, aside, joining
+from lineage.index import SqliteIndex, aside, schema
 from lineage.index.aside import folder
 from lineage.pipeline.house import House
 from lineage.pipeline.incoming.parallel import workers
@@ -70,9 +70,8 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def workspace(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it, in which a rebuild takes several portions and batches."""
+    """A copy of it, in which a rebuild takes several batches."""
     monkeypatch.setattr(reindexing, "_REBUILT_ASIDE", 5)
-    monkeypatch.setattr(rebuilding, "_LEAST", 4)
     monkeypatch.setattr(rebuilding, "_BATCH", 3)
     root = tmp_path / "w"
     shutil.copytree(template, root)
@@ -123,27 +122,6 @@ def test_a_rebuild_says_what_one_in_place_says(workspace: Path, monkeypatch: pyt
     assert [row[1:] for row in in_place["search"]] == [row[1:] for row in whole["search"]]
 
 
-@pytest.mark.parametrize("broken", ["_structure", "_packed"])
-def test_where_segments_are_of_another_form_the_text_is_indexed_again(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch, broken: str
-) -> None:
-    whole, hits, _ = rebuilt(workspace)
-
-    def unknown(_: object) -> Any:
-        if broken == "_structure":
-            raise joining._UnknownForm
-        return b"\0" * 9
-
-    monkeypatch.setattr(joining, broken, unknown)
-    assert not joining.is_form_known(workspace)
-    again, other_hits, _ = rebuilt(workspace, in_portions())
-    assert (again, other_hits) == (whole, hits)
-
-
-def test_this_sqlite_s_segments_are_joined(tmp_path: Path) -> None:
-    assert joining.is_form_known(tmp_path)
-
-
 class Interrupted(Executor):
     """An executor that does the work here and now, and something else behind the first piece of it."""
 
@@ -156,22 +134,6 @@ class Interrupted(Executor):
         while self._then:
             self._then.pop()()
         return future
-
-
-def in_portions() -> Executor:
-    return Interrupted(lambda: None)
-
-
-@pytest.mark.parametrize(("executor", "is_one"), [(None, True), (in_portions(), False)])
-def test_who_makes_the_rows_alone_joins_nothing(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch, executor: Executor | None, is_one: bool
-) -> None:
-    """Fails where `rebuild` makes several portions for nobody."""
-    joined: list[int] = []
-    add = joining.Building.add
-    monkeypatch.setattr(joining.Building, "add", lambda self, number: (joined.append(number), add(self, number)))
-    rebuilt(workspace, executor)
-    assert (len(joined) == 1) == is_one
 
 
 def test_a_session_that_is_removed_meanwhile_is_not_there_afterwards(workspace: Path) -> None:
@@ -261,7 +223,7 @@ def test_what_a_dead_builder_left_is_collected_and_what_a_living_one_holds_is_no
     dead = state / "rebuild-dead"
     dead.mkdir()
     (dead / "held").touch()
-    (dead / "part-0.db").write_text("text of somebody's")
+    (dead / "built.db").write_text("text of somebody's")
     with folder(state) as living:
         assert not dead.exists()
         with house_at(workspace) as house:
@@ -281,7 +243,7 @@ def test_a_replacement_that_is_cut_off_leaves_no_index_that_counts_as_one(
     with house_at(workspace) as house:
         house.index.reset()
         with monkeypatch.context() as patch, pytest.raises(WorkspaceError):
-            patch.setattr(aside, "schema", SimpleNamespace(VERSION="no number"))
+            patch.setattr(aside, "schema", SimpleNamespace(VERSION="no number", create=schema.create))
             synchronize(house)
         assert house.index.is_new
         assert house.index.counts() == {}
@@ -298,30 +260,30 @@ def test_an_index_whose_pages_were_being_replaced_is_begun_anew(workspace: Path)
     assert rebuilt(workspace)[:2] == (whole, hits)
 
 
-def _rebuild_there(root: str, name: str) -> None:
-    """In a process of its own, which is killed where a part is opened, or the whole or the index once more."""
-    reindexing._REBUILT_ASIDE, rebuilding._LEAST = 5, 4
+def _rebuild_there(root: str, name: str, time: int) -> None:
+    """In a process of its own, which is killed where the new database is opened, or it or the index once more."""
+    reindexing._REBUILT_ASIDE, rebuilding._BATCH = 5, 3
     with house_at(Path(root)) as house:
         house.index.reset()
-        sys.addaudithook(lambda event, args: _die(name, event, args))
-        reindex(house, executor=in_portions())
+        sys.addaudithook(lambda event, args: _die(name, time, event, args))
+        reindex(house)
 
 
-def _die(name: str, event: str, args: tuple[Any, ...]) -> None:
+def _die(name: str, time: int, event: str, args: tuple[Any, ...]) -> None:
     if event == "sqlite3.connect" and str(args[0]).endswith(name):
         _DEATHS.append(name)
-        if len(_DEATHS) == (1 if name.startswith("part-") else 2):
+        if len(_DEATHS) == time:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
 _DEATHS: list[str] = []
 
 
-@pytest.mark.parametrize("name", ["part-9.db", "whole.db", "index.db"])
-def test_a_rebuild_that_is_killed_is_made_by_the_next_one(workspace: Path, name: str) -> None:
+@pytest.mark.parametrize(("name", "time"), [("built.db", 1), ("built.db", 2), ("index.db", 2)])
+def test_a_rebuild_that_is_killed_is_made_by_the_next_one(workspace: Path, name: str, time: int) -> None:
     whole, hits, _ = rebuilt(workspace)
     (workspace / ".lineage" / "index.db").unlink()
-    process = multiprocessing.get_context("fork").Process(target=_rebuild_there, args=(str(workspace), name))
+    process = multiprocessing.get_context("fork").Process(target=_rebuild_there, args=(str(workspace), name, time))
     process.start()
     process.join()
     assert process.exitcode == -signal.SIGKILL

@@ -1,9 +1,8 @@
-"""What came lately, and one share of everything.
+"""What came lately.
 
 What each guard rests on:
 - late clocks: the overlap; later ones: the comparison of everything once a day, and times that lie ahead.
 - sessions that go on: `_older_manifests`. Removals: `forget_removed`. Files that are gone: `_recent` that gives up.
-- shares: `Share.holds` asks for the session's token alone, of a name of ours.
 """
 
 from collections.abc import Iterator
@@ -12,22 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lineage.core import naming
-from lineage.core.sharding import Share, share
 from lineage.core.times import shifted
-from lineage.errors import InvalidInput
 from lineage.index import SqliteIndex
 from lineage.pipeline.house import House
 from lineage.pipeline.upkeep.reindexing import Report, SuddenLoss, reindex
 from lineage.pipeline.upkeep.removal import remove
-from lineage.pipeline.upkeep.synchronizing import COMPARED_EVERY_DAYS, OVERLAP_DAYS, synced, take_in_share
+from lineage.pipeline.upkeep.synchronizing import COMPARED_EVERY_DAYS, OVERLAP_DAYS, synced
 from lineage.pipeline.upkeep.verification import verify
 from lineage.store import MemoryStore
 from lineage.telemetry import Telemetry
-from tests.support.cases import each
 from tests.support.houses import NOW, at, compact, end, house_at, rows, turns
 
 LATER = shifted(NOW, milliseconds=3_600_000)
@@ -166,37 +160,3 @@ def test_files_that_are_gone_and_were_not_removed_are_looked_into(writer: House,
     assert seen(reader) == ["new", "newer", "old"]
     synced(at(reader, LATER), confirmed=True)
     assert seen(reader) == ["old"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [1, 2, 5])
-def test_shares_together_are_everything_and_a_reindex_finds_nothing_left(
-    writer: House, reader: House, count: int, tmp_path: Path
-) -> None:
-    for number in range(6):
-        end(at(writer, LATER), f"s-{number}")
-    with closing(SqliteIndex(tmp_path / "shared.db")) as index:
-        house = at(reader._replace(index=index), LATER)
-        reports = [take_in_share(house, Share(1, count))]
-        assert {len(index.paths_of(row.session_token)) for row in index.sessions("default")} <= {3}
-        assert sum(index.counts().values()) == reports[0].added, "a session is in one share, whole"
-        assert reports[0].added % 3 == 0
-        reports += [take_in_share(house, Share(number, count)) for number in range(2, count + 1)]
-        assert sum(report.added for report in reports) == 7 * 3
-        assert not any(report.strays for report in reports)
-        report = reindex(house)
-        assert (report.added, report.changed, report.unchanged) == (0, 0, 21)
-        assert not index.is_new
-        reindex(at(reader, LATER))
-        assert rows(house) == rows(at(reader, LATER))
-
-
-@given(st.text(max_size=20), st.integers(1, 50))
-def test_a_session_is_in_exactly_one_share(token: str, count: int) -> None:
-    assert sum(Share(number, count).holds(token) for number in range(1, count + 1)) == 1
-
-
-@each("text", ["", "1", "0/2", "3/2", "1/0", "a/b", "1/2/3", "-1/2", "1/20000", "01/2"])
-def test_what_names_no_share_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInput, match="not a share"):
-        share(text)
