@@ -1,9 +1,7 @@
 """Composition for imports: this machine, how many processes it has room for, and the workspace."""
 
 import os
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +14,6 @@ from lineage.pipeline.incoming.history import Progress, Wanted, is_there
 from lineage.pipeline.incoming.locating import Machine
 
 if TYPE_CHECKING:
-    from lineage.pipeline.house import House
-    from lineage.pipeline.incoming.estimating import Estimate, Trial
     from lineage.pipeline.incoming.importing import Imported
 
 ALL = "all"
@@ -59,35 +55,3 @@ def import_history(root: Path, asked: Wanted, progress: Progress) -> "tuple[Impo
     return with_house(
         root, lambda house: importing.import_history(house, opened, asked, progress), create=True, writes=True
     )
-
-
-def estimate(root: Path, asked: Wanted, progress: Progress) -> "Estimate":
-    """What an import would do. No workspace is made where there is none."""
-    from lineage.app.places import store_at
-    from lineage.pipeline.incoming import estimating
-
-    def estimated(house: "House | None") -> "Estimate":
-        with _trial(house) as trial:
-            return estimating.estimate(house, asked, progress, trial)
-
-    if not store_at(root).is_there():
-        return estimated(None)
-    return with_house(root, estimated, needs_index=False)
-
-
-@contextmanager
-def _trial(house: "House | None") -> "Iterator[Trial]":
-    """A workspace of the same settings, thrown away afterwards."""
-    from tempfile import TemporaryDirectory
-
-    from lineage.config import FILE
-    from lineage.pipeline.incoming.estimating import Trial
-    from lineage.store import LocalStore, read_or_none
-
-    with TemporaryDirectory(prefix="lineage-trial-") as folder:
-        if house:
-            for name in filter(None, (FILE, house.settings.sanitizer.rules_path)):
-                blob = read_or_none(house.canon.store, name)
-                if blob:
-                    LocalStore(Path(folder)).create(name, blob.data)
-        yield Trial(partial(open_house, Path(folder), asks_model=False), time.perf_counter)

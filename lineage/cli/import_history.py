@@ -13,15 +13,16 @@ from lineage.cli import options
 from lineage.cli.output import say, say_json
 
 if TYPE_CHECKING:
-    from lineage.pipeline.incoming.estimating import Estimate, Expected
-    from lineage.pipeline.incoming.history import Progress
+    from lineage.pipeline.incoming.history import Progress, Wanted
     from lineage.pipeline.incoming.importing import Imported
+
+_NO_HISTORY = "no harness keeps a history on this machine: name one, and where its files are"
 
 
 @click.command("import")
 @click.argument("harness", metavar="HARNESS")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--dry-run", is_flag=True, help="Say what there is and how long it would take; write nothing.")
+@click.option("--dry-run", is_flag=True, help="Count sources and their bytes; read and write nothing.")
 @click.option("--jobs", type=click.IntRange(1, 32), metavar="N", help="How many processes; by default up to four.")
 @click.option(
     "--agent", "agent_id", metavar="ID", default="default", show_default=True, help="The agent that they belong to."
@@ -45,15 +46,13 @@ def command(
     from lineage.app import history
 
     asked = history.wanted(harness, paths, agent_id=agent_id, jobs=jobs)
+    if dry_run:
+        _count(asked, as_json=as_json)
+        return 0
     with _bar() as progress:
-        if dry_run:
-            expected = history.estimate(root, asked, progress)
-        else:
-            imported = history.import_history(root, asked, progress)
+        imported = history.import_history(root, asked, progress)
     if as_json:
-        say_json(_estimate_as_json(expected) if dry_run else {"dry_run": False, "harnesses": list(map(_one, imported))})
-    elif dry_run:
-        _say_estimate(expected)
+        say_json({"dry_run": False, "harnesses": list(map(_one, imported))})
     else:
         _say(imported)
     return 0
@@ -81,16 +80,21 @@ def _bar() -> "Iterator[Progress]":
         yield progress
 
 
-def _one(found: "Imported | Expected") -> dict[str, Any]:
+def _one(found: "Imported") -> dict[str, Any]:
     return {**asdict(found), "problems": [{"path": path, "problem": what} for path, what in found.problems]}
 
 
-def _estimate_as_json(expected: "Estimate") -> dict[str, Any]:
-    return {
-        "dry_run": True,
-        "seconds": round(expected.seconds, 1),
-        "harnesses": [_one(found) for found in expected.harnesses],
-    }
+def _count(asked: "Wanted", *, as_json: bool) -> None:
+    """Print how much there is to import."""
+    from lineage.pipeline.incoming.history import count_sources
+
+    counted = count_sources(asked)
+    if as_json:
+        say_json({"dry_run": True, "harnesses": list(map(asdict, counted))})
+        return
+    for one in counted:
+        say(f"{one.harness:12} {one.sources} sources, {_size(one.bytes)}")
+    say("nothing was written" if counted else _NO_HISTORY)
 
 
 def _say(imported: "Sequence[Imported]") -> None:
@@ -108,24 +112,10 @@ def _say(imported: "Sequence[Imported]") -> None:
             say("    not turns: " + _counts(found.skipped))
         _say_problems(found)
     if not imported:
-        say("no harness keeps a history on this machine: name one, and where its files are")
+        say(_NO_HISTORY)
 
 
-def _say_estimate(expected: "Estimate") -> None:
-    for found in expected.harnesses:
-        say(
-            f"{found.harness:12} {found.sources} sources, {_size(found.bytes)}: {found.sessions} sessions,"
-            f" {found.known} of them known; {found.unread} sources as they were, {found.empty} empty,"
-            f" {found.turns} turns in the others"
-        )
-        _say_problems(found)
-    if expected.harnesses:
-        say(f"about {max(1, round(expected.seconds))} s; nothing was written")
-    else:
-        say("no harness keeps a history on this machine: name one, and where its files are")
-
-
-def _say_problems(found: "Imported | Expected") -> None:
+def _say_problems(found: "Imported") -> None:
     for path, what in found.problems:
         say(f"    not read: {what}" if path in what else f"    not read: {path}: {what}")
 

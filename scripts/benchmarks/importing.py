@@ -1,15 +1,11 @@
-"""The import of a history: one process beside four, and how right the estimate is."""
+"""The import of a history: one process beside four."""
 
-import json
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from random import Random
-from statistics import median
-from time import perf_counter
 
 from benchmarks import commands, transcripts
 from benchmarks.corpus import SEED, Corpus, cache, fingerprint, midnight
@@ -30,20 +26,12 @@ def history(corpus: Corpus) -> Iterator[Pair]:
     sessions = min(_MOST, max(JOBS, corpus.artifacts // _ARTIFACTS_EACH))
     folder = _kept(sessions)
     workspace = corpus.scratch("imported") / "workspace"
-    taken: list[float] = []
-
-    def imported() -> None:
-        began = perf_counter()
-        commands.run(_command(workspace, folder, JOBS))
-        taken.append(perf_counter() - began)
-
     yield Pair(
         what=f"`lineage import` of {sessions:,} sessions with four processes, against one",
         floor=lambda: commands.run(_command(workspace, folder, 1)),
-        subject=imported,
+        subject=lambda: commands.run(_command(workspace, folder, JOBS)),
         peak=lambda: peak_of(_command(workspace, folder, JOBS)),
         size=sum(path.stat().st_size for path in folder.iterdir()),
-        figures=lambda: {"estimate_off": abs(_estimate(workspace, folder) / median(taken) - 1)},
     )
 
 
@@ -51,13 +39,6 @@ def _command(workspace: Path, folder: Path, jobs: int) -> list[str]:
     """The import, its workspace away."""
     shutil.rmtree(workspace, ignore_errors=True)
     return [*commands.LINEAGE, "-w", str(workspace), "import", "claude-code", str(folder), "--jobs", str(jobs)]
-
-
-def _estimate(workspace: Path, folder: Path) -> float:
-    """The seconds that the dry run says."""
-    command = [*_command(workspace, folder, JOBS), "--dry-run", "--json"]
-    said = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
-    return float(json.loads(said)["seconds"])
 
 
 def _kept(sessions: int) -> Path:

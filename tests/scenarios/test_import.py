@@ -365,29 +365,27 @@ class TestDryRun:
         done = lineage("import", "all", "--dry-run", "--json").json
         assert not lineage.root.exists()
         (expected,) = done["harnesses"]
-        assert done["dry_run"] and done["seconds"] > 0
-        assert {key: expected[key] for key in ("sources", "sessions", "known", "empty", "unread")} == {
-            "sources": 3, "sessions": 3, "known": 0, "empty": 0, "unread": 0,
-        }  # fmt: skip
+        assert done["dry_run"]
         folder = home / ".claude" / "projects" / "-home-ada-demo"
-        assert expected["bytes"] == sum(path.stat().st_size for path in folder.rglob("*.jsonl")) - sum(
+        size = sum(path.stat().st_size for path in folder.rglob("*.jsonl")) - sum(
             path.stat().st_size for path in folder.rglob("agent-acompact-*")
         )
+        assert expected == {"harness": "claude-code", "sources": 3, "bytes": size}
 
-    def test_it_says_what_is_known_already(self, lineage: Lineage, tmp_path: Path) -> None:
+    def test_it_counts_what_is_known_already_too(self, lineage: Lineage, tmp_path: Path) -> None:
         folder = history(tmp_path / "kept", 3)
         first, *_ = sorted(folder.iterdir())
         imported(lineage, "claude-code", first)
         before = everything(lineage.root)
-        done = lineage("import", "claude-code", str(folder), "--dry-run", "--json").json
-        (expected,) = done["harnesses"]
-        assert [expected[key] for key in ("sources", "sessions", "known", "unread", "turns")] == [3, 3, 1, 1, 24]
-        assert everything(lineage.root) == before
-        imported(lineage, "claude-code", folder)
-        assert lineage("import", "claude-code", str(folder), "--dry-run", "--json").json["seconds"] == 0
         shown = lineage("import", "claude-code", str(folder), "--dry-run").out
-        assert "3 sessions, 3 of them known; 3 sources as they were" in shown
+        assert "3 sources, " in shown
         assert "nothing was written" in shown
+        assert everything(lineage.root) == before
+
+    def test_a_file_of_many_sessions_is_counted_once(self, lineage: Lineage) -> None:
+        path = DATA / "opencode" / "opencode-v1.db"
+        (expected,) = lineage("import", "opencode", str(path), "--dry-run", "--json").json["harnesses"]
+        assert expected["bytes"] == path.stat().st_size
 
 
 class TestUsage:

@@ -73,6 +73,15 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceCount:
+    """The number of a harness's sources, and the bytes of their files."""
+
+    harness: str
+    sources: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Sighting:
     """What a source says of itself: its session, the number of its turns and the session that it was forked from, or
     why it cannot be read."""
@@ -110,16 +119,31 @@ class Survey:
     problems: tuple[tuple[str, str, str], ...] = field(default=())
 
 
-def surveyed(house: House | None, wanted: Wanted, workers: Workers, progress: Progress) -> Survey:
-    """Finds every source and reads those that are new or changed. Without a house, for a workspace that is not there
-    yet, all are."""
+def count_sources(wanted: Wanted) -> tuple[SourceCount, ...]:
+    """Count what an import would look at; nothing is read."""
+    origins = list(_found(wanted))
+    return tuple(_count(name, [origin for origin in origins if origin.harness == name]) for name in _present(wanted))
+
+
+def _count(harness: str, origins: Sequence[Origin]) -> SourceCount:
+    sizes = {origin.path: origin.size for origin in origins}  # a file may hold many sessions
+    return SourceCount(harness, len(origins), sum(sizes.values()))
+
+
+def _present(wanted: Wanted) -> tuple[str, ...]:
+    """The wanted harnesses; of all of them, those that keep something here."""
+    is_all = len(wanted.harnesses) > 1
+    return tuple(name for name in wanted.harnesses if not is_all or wanted.places(name))
+
+
+def surveyed(house: House, wanted: Wanted, workers: Workers, progress: Progress) -> Survey:
+    """Finds every source and reads those that are new or changed."""
     origins = tuple(_found(wanted))
-    unchanged = _unchanged(house, wanted.agent_id, origins) if house else {}
+    unchanged = _unchanged(house, wanted.agent_id, origins)
     read = [origin for origin in origins if origin not in unchanged]
     sightings = workers.each(sighted, read, lambda done, total: progress(READING, done, total))
-    is_all = len(wanted.harnesses) > 1
     return Survey(
-        harnesses=tuple(name for name in wanted.harnesses if not is_all or wanted.places(name)),
+        harnesses=_present(wanted),
         origins=origins,
         unchanged=unchanged,
         groups=tuple(grouped(wanted.agent_id, sightings)),
