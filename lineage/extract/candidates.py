@@ -6,7 +6,7 @@ repeats them is marked with the tool's name. (format: Books; lessons: 18)
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -14,12 +14,11 @@ from lineage.core.lazily import pattern
 from lineage.core.links import one_line
 from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.extract import cues
-from lineage.extract.cue_words import Cue, cues_in, words_of_cues
 from lineage.extract.cues import CONTEXT, DECISION, FACT, LESSON, PREFERENCE, TASK
 from lineage.extract.echoes import echoed
 from lineage.extract.folding import is_dense, normalized, width
 from lineage.extract.phrases import Phrases, phrases
-from lineage.extract.prose import Sentence, bared, sentences
+from lineage.extract.prose import Sentence, sentences
 
 HEURISTIC = "heuristic"
 MODEL = "model"
@@ -96,13 +95,9 @@ def attributed(kind: str, text: str, quote: str, turns: Sequence[Turn]) -> Candi
 
 
 def _said(turn: Turn) -> Iterator[Candidate]:
-    is_speech = turn.text and turn.role in (USER, ASSISTANT) and not turn.thinking
-    words = words_of_cues(bared(turn.text)) if is_speech else None
-    if words is None or not (words or _BOX in turn.text):
+    if turn.role not in (USER, ASSISTANT) or turn.thinking:
         return
     for sentence in sentences(turn.text, LONGEST):
-        if not (sentence.unchecked or any(word in sentence.bare for word in words)):
-            continue
         kind, labelled = _kind(sentence, turn.role)
         text = one_line(sentence.said) if kind else ""
         if width(text) >= SHORTEST:
@@ -112,20 +107,15 @@ def _said(turn: Turn) -> Iterator[Candidate]:
 
 def _kind(sentence: Sentence, role: str) -> tuple[str, bool]:
     """What the sentence is taken for, "" for nothing, and whether it says so itself."""
-    bare, possible = sentence.bare, cues_in(sentence.bare)
+    bare, dense = sentence.bare, is_dense(sentence.bare)
     leads_in = bare.endswith(":")
-    if leads_in or not (sentence.unchecked or possible):
+    if leads_in or not (sentence.unchecked or ":" in bare or _every_cue().found(bare, dense)):
         return "", False
     kinds = [kind for kind in KINDS if role == USER or kind not in _OF_THE_USER]
     labels = (kind for kind in kinds if ":" in bare and _label(kind).match(bare))
     labelled = next(labels, TASK if sentence.unchecked else "")
-    kind = labelled or next((kind for kind in kinds if _is_cued(kind, bare, possible)), "")
+    kind = labelled or next((kind for kind in kinds if _cues(kind).found(bare, dense)), "")
     return (kind, bool(labelled)) if kind and not _is_open(bare, role) else ("", False)
-
-
-def _is_cued(kind: str, bare: str, possible: Set[Cue]) -> bool:
-    dense = is_dense(bare)
-    return any(_cues(kind, language).found(bare, dense) for own, language in possible if own == kind)
 
 
 def _is_open(bare: str, role: str) -> bool:
@@ -149,8 +139,13 @@ def _capped(found: Sequence[tuple[int, Candidate]]) -> list[tuple[int, Candidate
 
 
 @cache
-def _cues(kind: str, language: str) -> Phrases:
-    return phrases(({language: cues.CUES[language][kind]},))
+def _cues(kind: str) -> Phrases:
+    return phrases(({language: kinds[kind] for language, kinds in cues.CUES.items()},))
+
+
+@cache
+def _every_cue() -> Phrases:
+    return phrases({language: kinds[kind] for language, kinds in cues.CUES.items()} for kind in KINDS)
 
 
 @cache
@@ -168,5 +163,4 @@ def _label(kind: str) -> re.Pattern[str]:
     return re.compile(rf"(?:{'|'.join(map(re.escape, cues.LABELS[kind]))}) ?:")
 
 
-_BOX = "[ ]"
 _QUESTION = pattern(cues.QUESTION)

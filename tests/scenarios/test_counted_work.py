@@ -202,18 +202,6 @@ def test_a_capture_looks_for_what_it_may_learn_once(tmp_path: Path, monkeypatch:
     assert len(looked) == 20 + 4  # all turns, and once more the last ones, for what is open
 
 
-def test_only_what_has_a_word_of_a_cue_is_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of most turns one look at their words is enough, and of most cues nobody needs the pattern."""
-    taken: list[str] = []
-    original = candidates.sentences
-    monkeypatch.setattr(candidates, "sentences", lambda text, longest: taken.append(text) or original(text, longest))
-    candidates._cues.cache_clear()
-    said = ["please mend the parser", "It reads every line.", "We chose the second reader.", "- [ ] paint the fence"]
-    extract([Turn(USER, text) for text in said])
-    assert taken == said[2:]
-    assert candidates._cues.cache_info().misses == 1
-
-
 def test_only_results_that_may_be_repeated_are_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[str] = []
     original = echoes.words_of

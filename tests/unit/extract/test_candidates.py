@@ -10,6 +10,7 @@ from lineage.core.turns import ASSISTANT, ROLES, SYSTEM, TOOL, USER, Turn
 from lineage.extract import Candidate, attributed, cues, extract, policy
 from lineage.extract.candidates import IN_ALL, KINDS, LONGEST, PER_KIND
 from lineage.extract.folding import folded, normalized
+from lineage.extract.prose import bared
 from tests.support.cases import each
 from tests.support.materials import named_tuples, well_formed
 
@@ -300,3 +301,12 @@ def test_a_line_of_a_megabyte_is_read(unit: str) -> None:
 def test_a_tool_result_of_a_megabyte_is_compared() -> None:
     tool = Turn(TOOL, "we decided to 決 " * 60_000, name="Bash")
     assert [c.tool for c in extract([tool, Turn(USER, SAID)])] == [""]
+
+
+@each("text", ["**De**cided", "de__cid__ed", "~~decided~~", "decided*"])
+def test_emphasis_hides_no_word(text: str) -> None:
+    assert bared(text) == "decided"
+
+
+def test_an_empty_box_needs_no_words() -> None:
+    assert [found.text for found in extract([Turn(USER, "- [ ] paint the garden fence")])] == ["paint the garden fence"]
