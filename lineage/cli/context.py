@@ -1,16 +1,29 @@
 """`lineage context`."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from lineage.cli import options, telling
+from lineage.cli import options
+from lineage.cli.output import plain, say, say_json, warn
+
+if TYPE_CHECKING:
+    from lineage.pipeline.house import House
+    from lineage.pipeline.knowledge.context import Asked
+    from lineage.projection import Block, Spent
 
 
 @click.command("context")
-@options.declared(telling.COMMANDS["context"])
-def command(root: Path, **given: Any) -> int:
+@click.option("--agent", "agent_id", metavar="ID", default="default", show_default=True, help="The agent.")
+@click.option("--project", metavar="PATH", help="Its project: a folder of it, or its name.")
+@click.option("--query", metavar="TEXT", help="What it is about: decides which decisions and lessons are shown.")
+@click.option("--session", metavar="SESSION", help="The running session, by token or id: what it found is shown, too.")
+@click.option("--budget", type=click.IntRange(min=0), metavar="TOKENS", help="The most it may cost; 2000, or as set.")
+@click.option("--explain", is_flag=True, help="What each section cost, may cost, and what was cut, not the text.")
+@options.as_json
+@options.workspace
+def command(root: Path, explain: bool, as_json: bool, **given: Any) -> int:
     """Print what a new session is told of earlier ones, within a budget for all of it.
 
     A token is four characters, rounded up; other scripts than English cost more of them.
@@ -20,4 +33,48 @@ def command(root: Path, **given: Any) -> int:
       lineage context --project demo --query "the reader" --budget 1500
       lineage context --explain
     """
-    return telling.COMMANDS["context"].run(root, given)
+    from lineage.app import with_house
+    from lineage.pipeline.knowledge.context import Asked
+
+    asked = Asked(**given)
+    block, unread = with_house(root, lambda house: _told(house, asked))
+    if as_json:
+        say_json(_as_json(block, unread))
+        return 0
+    if explain:
+        _explain(block)
+    elif block.text:
+        say(block.text, end="")
+    else:
+        warn("nothing is remembered yet, or nothing fits: see `lineage context --explain`")
+    for path in unread:
+        warn(f"can't be read, and is left out: {plain(path)}")
+    return 0
+
+
+def _told(house: "House", asked: "Asked") -> "tuple[Block, list[str]]":
+    """The block, and the books that could not be read."""
+    from lineage.pipeline.knowledge.context import context
+    from lineage.pipeline.knowledge.said import Knowledge
+
+    knowledge = Knowledge(house)
+    return context(house, asked, knowledge), knowledge.unread
+
+
+def _as_json(block: "Block", unread: list[str]) -> dict[str, Any]:
+    sections = [spent._asdict() for spent in block.sections]
+    told = {"text": block.text, "tokens": block.tokens, "budget": block.budget, "sections": sections}
+    return {**told, "unread": unread}
+
+
+def _explain(block: "Block") -> None:
+    say(f"{'section':14}{'tokens':>7}{'at most':>9}  shown")
+    for spent in block.sections:
+        say(f"{spent.name:14}{spent.tokens:7}{spent.cap:9}  {_shown(spent)}")
+    say(f"{'in all':14}{block.tokens:7}{block.budget:9}")
+
+
+def _shown(spent: "Spent") -> str:
+    if spent.dropped:
+        return f"0 of {spent.of}: dropped, there is no room for it"
+    return f"{spent.shown} of {spent.of}" + (": cut" if spent.cut else "") if spent.of else "-"

@@ -8,15 +8,15 @@ import click
 
 
 class LazyGroup(click.Group):
-    """Starting one command does not load the others. `modules` names the module of each; it has it as `command`.
-    `summaries` are the first sentences of their helps, so that a list of commands loads none of those."""
+    """Starting one command does not load the others. `modules` names the module of each, which has it as `command`;
+    `short_helps` has the first sentence of its help, so that a list of commands loads none."""
 
     def __init__(
-        self, *args: Any, modules: Mapping[str, str], summaries: Mapping[str, str] | None = None, **attributes: Any
+        self, *args: Any, modules: Mapping[str, str], short_helps: Mapping[str, str] | None = None, **attributes: Any
     ) -> None:
         super().__init__(*args, **attributes)
         self._modules = modules
-        self._summaries = summaries or {}
+        self._short_helps = short_helps or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._modules)
@@ -30,9 +30,9 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         limit = formatter.width - 6 - max(map(len, self._modules))
         with formatter.section("Commands"):
-            formatter.write_dl([(name, self._said(ctx, name, limit)) for name in self._modules])
+            formatter.write_dl([(name, self._short_help(ctx, name, limit)) for name in self._modules])
 
-    def _said(self, ctx: click.Context, name: str, limit: int) -> str:
-        summary = self._summaries.get(name)
-        command = click.Command(name, help=summary) if summary else self.get_command(ctx, name)
+    def _short_help(self, ctx: click.Context, name: str, limit: int) -> str:
+        text = self._short_helps.get(name)
+        command = click.Command(name, help=text) if text else self.get_command(ctx, name)
         return command.get_short_help_str(limit) if command else ""

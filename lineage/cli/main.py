@@ -7,51 +7,114 @@ import click
 from lineage import __version__
 from lineage.cli.ending import ended
 from lineage.cli.lazy import LazyGroup
-from lineage.cli.summaries import SUMMARIES
 
 COMMANDS = {
-    "init": "lineage.cli.init",
-    "status": "lineage.cli.status",
-    "session-end": "lineage.cli.session_end",
-    "compaction": "lineage.cli.compaction",
-    "reindex": "lineage.cli.reindex",
-    "render": "lineage.cli.render",
-    "sessions": "lineage.cli.sessions",
-    "show": "lineage.cli.show",
-    "open": "lineage.cli.open",
-    "search": "lineage.cli.search",
-    "context": "lineage.cli.context",
-    "verify": "lineage.cli.verify",
-    "recover": "lineage.cli.recover",
-    "remove": "lineage.cli.remove",
-    "sanitize": "lineage.cli.sanitize",
-    "resanitize": "lineage.cli.resanitize",
-    "doctor": "lineage.cli.doctor",
-    "hook": "lineage.cli.hook",
-    "work": "lineage.cli.work",
-    "sweep": "lineage.cli.sweep",
-    "import": "lineage.cli.import_history",
-    "hooks": "lineage.cli.hooks",
-    "watch": "lineage.cli.watch",
-    "resume": "lineage.cli.resume",
-    "send": "lineage.cli.send",
-    "spawn": "lineage.cli.spawn",
-    "remember": "lineage.cli.remember",
-    "book": "lineage.cli.book",
-    "bundle": "lineage.cli.bundle",
-    "archive": "lineage.cli.archive",
-    "serve": "lineage.cli.serve",
-    "mcp": "lineage.cli.mcp",
-    "store": "lineage.cli.store",
-    "mirror": "lineage.cli.mirror",
-    "migrate-store": "lineage.cli.migrate_store",
+    "init": ("lineage.cli.init", "Make a workspace: settings, curated memory, the handbook."),
+    "status": ("lineage.cli.status", "What the workspace holds, what is unfinished, what was counted."),
+    "session-end": (
+        "lineage.cli.session_end",
+        "Capture a session that ended: transcript, summary, manifest, MEMORY.md, index.",
+    ),
+    "compaction": (
+        "lineage.cli.compaction",
+        "Keep the summary of a compaction; a session may have any number of them.",
+    ),
+    "reindex": ("lineage.cli.reindex", "Make index and MEMORY.md what the files say, hand-edited books too."),
+    "render": (
+        "lineage.cli.render",
+        "Write MEMORY.md of every agent again; a file that would stay the same is not touched.",
+    ),
+    "sessions": ("lineage.cli.sessions", "List sessions, newest first, each with its sentence."),
+    "show": ("lineage.cli.show", "Print a session: its newest summary, another of its files, or some of its turns."),
+    "open": (
+        "lineage.cli.open",
+        "Open a session's note in Obsidian, where the workspace is in a vault, else in VISUAL or EDITOR.",
+    ),
+    "search": (
+        "lineage.cli.search",
+        "Find sessions and entries of books by any word of the query, best first, one result per session.",
+    ),
+    "context": (
+        "lineage.cli.context",
+        "Print what a new session is told of earlier ones, within a budget for all of it.",
+    ),
+    "verify": (
+        "lineage.cli.verify",
+        "Check every promise of the format: checksums, frontmatter, identity, links, rows, MEMORY.md.",
+    ),
+    "recover": (
+        "lineage.cli.recover",
+        "Finish what a crash left unfinished, from the files alone; again changes nothing.",
+    ),
+    "remove": (
+        "lineage.cli.remove",
+        "Remove a session for good: its files, rows and every copy of its text in the workspace.",
+    ),
+    "sanitize": ("lineage.cli.sanitize", "Print a text without its secrets: FILE, or what comes on stdin."),
+    "resanitize": ("lineage.cli.resanitize", "Redact what is committed already, under the rules of today."),
+    "doctor": (
+        "lineage.cli.doctor",
+        "Look for what keeps sessions from becoming memory: hooks, the program, what waits and what was given up.",
+    ),
+    "hook": (
+        "lineage.cli.hook",
+        "Take what a harness's hook hands over on stdin; `lineage hooks install` puts this command into its settings.",
+    ),
+    "work": ("lineage.cli.work", "Capture what hooks have signalled, and end."),
+    "sweep": (
+        "lineage.cli.sweep",
+        "Capture sessions that a hook once told of and that ended without a signal, or grew since.",
+    ),
+    "import": (
+        "lineage.cli.import_history",
+        "Capture the sessions that HARNESS kept before lineage was there: from PATHs, else from where it keeps them.",
+    ),
+    "hooks": ("lineage.cli.hooks", "Let the harnesses on this machine hand over their sessions by themselves."),
+    "watch": (
+        "lineage.cli.watch",
+        "Keep index and MEMORY.md what the files say, whoever changes these, until it is ended.",
+    ),
+    "resume": (
+        "lineage.cli.resume",
+        "Print the command line that resumes a session in its harness, or run it in the session's folder.",
+    ),
+    "send": (
+        "lineage.cli.send",
+        "Send a session a message by its harness's own program, print the answer as it comes, and capture both.",
+    ),
+    "spawn": (
+        "lineage.cli.spawn",
+        "Begin a session in a harness with a message, print the answer as it comes, and capture the session.",
+    ),
+    "remember": ("lineage.cli.remember", "Remember TEXT: a note for every session, unless a scope or kind is named."),
+    "book": (
+        "lineage.cli.book",
+        "What is known for good: one note of entries per scope and kind, to be edited by hand at any time.",
+    ),
+    "bundle": ("lineage.cli.bundle", "Take a session, or the global books, from one workspace into another."),
+    "archive": ("lineage.cli.archive", "Pack what ended before DATE into one folder a month."),
+    "serve": ("lineage.cli.serve", "Serve the page for people and the API under /api, until it is interrupted."),
+    "mcp": (
+        "lineage.cli.mcp",
+        "Serve one agent its memory as an MCP server, on stdin and stdout: a harness starts it.",
+    ),
+    "store": ("lineage.cli.store", "What a workspace lies in: a folder, or a bucket."),
+    "mirror": (
+        "lineage.cli.mirror",
+        "Keep a folder, for Obsidian say, in step with the workspace, both ways, until it is ended.",
+    ),
+    "migrate-store": (
+        "lineage.cli.migrate_store",
+        "Copy a memory to another place, a folder or a bucket, and verify it there.",
+    ),
 }
+"""Each command's module and the first sentence of its help: the list of commands imports none of them."""
 
 
 @click.group(
     cls=LazyGroup,
-    modules=COMMANDS,
-    summaries=SUMMARIES,
+    modules={name: module for name, (module, _) in COMMANDS.items()},
+    short_helps={name: text for name, (_, text) in COMMANDS.items()},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option("--workspace", "-w", metavar="DIR", help="A folder, or a bucket; else LINEAGE_WORKSPACE, else ~/.agents.")

@@ -5,13 +5,16 @@ from typing import Any
 
 import click
 
-from lineage.cli import flows, options
+from lineage.cli import options
+from lineage.cli.capture_commands import payload_options, run_capture
 from lineage.core.request import SESSION_END
 
 
 @click.command("session-end")
-@options.declared(flows.COMMANDS[SESSION_END])
-def command(root: Path, **given: Any) -> int:
+@payload_options
+@options.as_json
+@options.workspace
+def command(root: Path, from_stdin: bool, as_json: bool, **payload: Any) -> int:
     """Capture a session that ended: transcript, summary, manifest, MEMORY.md, index.
 
     Running it again for the same end changes nothing. Secrets are redacted before anything is written.
@@ -21,4 +24,4 @@ def command(root: Path, **given: Any) -> int:
       lineage session-end --harness claude-code --session-id ID --transcript-path ~/.claude/projects/demo/ID.jsonl
       lineage session-end --harness generic --session-id s-1 --transcript "User: hello" --project ~/demo
     """
-    return flows.COMMANDS[SESSION_END].run(root, given)
+    return run_capture(SESSION_END, root, payload, from_stdin=from_stdin, as_json=as_json)

@@ -9,11 +9,11 @@ An artifact's month is that of its own stem. A bundle never changes: what has to
 slot, and the highest revision is in force, so that names alone say which one that is after a crash between the two.
 """
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineage.core import naming
-from lineage.core.lazily import pattern
 
 if TYPE_CHECKING:
     from lineage.core.bundle import Bundle, Member
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 ARCHIVE = "archive/"
 
 _MONTH = r"\d{4}-\d\d"
-_PART = pattern(rf"{ARCHIVE}({_MONTH})/bundles/([0-9a-f]{{16}})-([1-9]\d{{0,8}})\.(zip|json)")
-_INSIDE = pattern(rf"{ARCHIVE}({_MONTH})/(?:(bundles/)|(memory/)|(\1\.md$))")
+_PART = re.compile(rf"{ARCHIVE}({_MONTH})/bundles/([0-9a-f]{{16}})-([1-9]\d{{0,8}})\.(zip|json)")
+_INSIDE = re.compile(rf"{ARCHIVE}({_MONTH})/(?:(bundles/)|(memory/)|(\1\.md$))")
 
 
 class Part(NamedTuple):

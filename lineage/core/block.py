@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from lineage.core.body import cleaned
-from lineage.core.lazily import pattern
 from lineage.errors import FormatError
 
-BOUNDARY = pattern(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
-_KEY = pattern(r"[a-z_][a-z0-9_]*")
+BOUNDARY = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_KEY = re.compile(r"[a-z_][a-z0-9_]*")
 _VALUE_BEGINS = frozenset('"[0123456789ntf-')
-_UNPRINTABLE = pattern(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
-_JSON_STRING_END = pattern(r'[\\"]')
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
+_JSON_STRING_END = re.compile(r'[\\"]')
 _MAX_INT = 10**18 - 1
 
 

@@ -1,15 +1,14 @@
 """The body hash, `body-normalized-v1`. (spec: checksum scope)"""
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator
-
-from lineage.core.lazily import pattern
 
 HASH_SCOPE = "body-normalized-v1"
 
 _BLANK = " \t\r\n"
 
-_SURROGATE = pattern(r"[\ud800-\udfff]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class LongText:

@@ -26,15 +26,14 @@ from lineage.core.entry import (
     with_text,
     written,
 )
-from lineage.core.lazily import pattern
 from lineage.errors import FormatError
 
-_LINE = pattern(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_LINE_END = pattern(r"\r\n|\r|\n")
-_SAYS_NOTHING = pattern(r"<!--.*?-->|^ {0,3}#{1,6}(?:[ \t][^\r\n]*)?$", re.DOTALL | re.MULTILINE)
-_TRACE = pattern(r"<!--[ \t]*lineage:(?:entry|end|forgotten)\b")
-_OWN_WORD = pattern(r"[ \t]*lineage:\w+(?:.*-->)?")
-_HEX = pattern(rf"(?<![0-9a-f]){ID.pattern}(?![0-9a-f])")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_SAYS_NOTHING = re.compile(r"<!--.*?-->|^ {0,3}#{1,6}(?:[ \t][^\r\n]*)?$", re.DOTALL | re.MULTILINE)
+_TRACE = re.compile(r"<!--[ \t]*lineage:(?:entry|end|forgotten)\b")
+_OWN_WORD = re.compile(r"[ \t]*lineage:\w+(?:.*-->)?")
+_HEX = re.compile(rf"(?<![0-9a-f]){ID.pattern}(?![0-9a-f])")
 
 
 class Part(NamedTuple):

@@ -7,7 +7,6 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from lineage.core.lazily import pattern
 from lineage.errors import InvalidInput
 
 BOOKS = "books/"
@@ -19,12 +18,12 @@ SCOPES = ("project", "agent", "peer", "session")
 KINDS = ("preference", "decision", "fact", "context", "finding", "lesson", "task", "note", "handoff")
 
 _MOST_BYTES = 200
-_YEAR = pattern(r"\d{4}")
-_DAILY = pattern(r"daily/\d{4}-\d\d-\d\d")
+_YEAR = re.compile(r"\d{4}")
+_DAILY = re.compile(r"daily/\d{4}-\d\d-\d\d")
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
-_RESERVED = pattern(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
-_ESCAPED = pattern(r"~(?:0([0-9a-f]+)~|([a-z])|(_)|(-))")
-_FILE = pattern(r"(.+?)(?:\.archive-(\d{4}))?\.md")
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+_ESCAPED = re.compile(r"~(?:0([0-9a-f]+)~|([a-z])|(_)|(-))")
+_FILE = re.compile(r"(.+?)(?:\.archive-(\d{4}))?\.md")
 
 
 class BookRef(NamedTuple):

@@ -4,6 +4,7 @@ Every document is a named tuple whose fields, in order, are its frontmatter keys
 canonical UTC strings, paths are relative to the workspace root.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -13,7 +14,6 @@ from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 from lineage.core import frontmatter, naming
 from lineage.core.body import HASH_SCOPE, Body, LongText, body_sha256, encoded
 from lineage.core.identity import TOKEN, Identity, checked_agent
-from lineage.core.lazily import pattern
 from lineage.core.links import wikilink
 from lineage.core.replacement import Replacement
 from lineage.core.times import utc_or_none
@@ -32,7 +32,7 @@ _ITEMS: dict[str, type | UnionType] = {"watermark": int | str | NoneType}
 _WATERMARKS = ([int, str, str], [int, NoneType, str])
 _PIECE = 1 << 16
 _HEAD_PIECES = 4  # a frontmatter has at most 1 MB
-_DAY = pattern(r"\d{4}-\d\d-\d\d")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class Artifact(NamedTuple):

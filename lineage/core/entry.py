@@ -12,11 +12,11 @@ within it breaks nothing:
 
 import hashlib
 import json
+import re
 from typing import Any, NamedTuple
 
 from lineage.core.body import cleaned, normalized
 from lineage.core.fences import defused
-from lineage.core.lazily import pattern
 from lineage.core.links import escaped, one_line
 from lineage.core.times import utc
 from lineage.errors import InvalidInput
@@ -30,15 +30,15 @@ USER_STATED, DERIVED = "[user-stated]", "[derived]"
 _PREFIX = "lineage:"
 _WORDS = frozenset({"lineage:entry", "lineage:end", "lineage:forgotten"})
 
-ID = pattern(r"[0-9a-f]{16}")
-_TITLE = pattern(
+ID = re.compile(r"[0-9a-f]{16}")
+_TITLE = re.compile(
     r"\s*(?:\#{1,6}[ \t]+(?P<heading>[^\r\n]*)|(?P<bullet>[-*+][ \t]\[)(?P<mark>.)\][ \t]+(?P<task>[^\r\n]*))"
     r"(?:\r\n|\r|\n|\Z)"
 )
-_OWN_COMMENT = pattern(r"<(?=!--[ \t]*lineage:)")
-_COMMENT = pattern(r"<(?=!--)")
-_FENCE = pattern(r"[ \t>]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)*(`{3,}|~{3,})(.*)")
-_UNSAFE = pattern(
+_OWN_COMMENT = re.compile(r"<(?=!--[ \t]*lineage:)")
+_COMMENT = re.compile(r"<(?=!--)")
+_FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)*(`{3,}|~{3,})(.*)")
+_UNSAFE = re.compile(
     r"[<>]|(?<=-)-|(?<=!)\[|[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]"
 )  # within JSON, where only strings can hold them
 _KEYS = ("id", "at", "source", "tool", "from", "tags", "supersedes", "updated", "pinned")

@@ -2,10 +2,8 @@
 
 import re
 
-from lineage.core.lazily import pattern
-
-_RUN = pattern(r"~{3,}|`{3,}")
-_EXECUTABLE = pattern(
+_RUN = re.compile(r"~{3,}|`{3,}")
+_EXECUTABLE = re.compile(
     r"""(?P<fence>^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:`{3,}|~{3,}))[ \t]*
         (?=dataview|dataviewjs|templater|js-engine|meta-bind|run-|button|query)
       | (?P<embed>!)(?=\[\[)

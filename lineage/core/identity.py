@@ -5,19 +5,18 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from lineage.core.lazily import pattern
 from lineage.errors import InvalidInput
 
 DEFAULT_AGENT = "default"
-TOKEN = pattern(r"[a-z2-7]{16}")
+TOKEN = re.compile(r"[a-z2-7]{16}")
 MAX_ID = 256
 
-_AGENT = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_CONTROL = pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _TRIAL_PREFIXES = ("test-", "spec-", "fixture-", "synthetic-", "tmp-")
 MODEL_FOLDER = "lineage-model-"
 """What the name of a folder begins with in which lineage's own model works, wherever the system has it made."""
-_TEMPORARY = pattern(
+_TEMPORARY = re.compile(
     r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)(?:/|$)|.*[\\/]AppData[\\/]Local[\\/]Temp(?:[\\/]|$)"
     rf"|.*[\\/]{MODEL_FOLDER}",
     re.IGNORECASE,

@@ -2,16 +2,14 @@
 
 import re
 
-from lineage.core.lazily import pattern
-
-_GONE = pattern(
+_GONE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
-_SPACE = pattern(r"[\s\u0085\u2028\u2029]+")
-_SPECIAL = pattern(r"(?<!\[)\[REDACTED:[\w.-]+\](?![\](\[:])|[\\\[\]|^`<]|#(?=[^\s\d#])|&(?=lt;|amp;|#96;)")
-_RISKY = pattern(r"[\\\[\]|^`<#&]")  # without one there is nothing special: faster than looking for that itself
+_SPACE = re.compile(r"[\s\u0085\u2028\u2029]+")
+_SPECIAL = re.compile(r"(?<!\[)\[REDACTED:[\w.-]+\](?![\](\[:])|[\\\[\]|^`<]|#(?=[^\s\d#])|&(?=lt;|amp;|#96;)")
+_RISKY = re.compile(r"[\\\[\]|^`<#&]")  # without one there is nothing special: faster than looking for that itself
 _ENTITIES = {"<": "&lt;", "`": "&#96;", "&": "&amp;"}
-_ESCAPED = pattern(r"\\([\\\[\]|^#])|&(lt|amp|#96);")
+_ESCAPED = re.compile(r"\\([\\\[\]|^#])|&(lt|amp|#96);")
 
 
 def one_line(text: str) -> str:

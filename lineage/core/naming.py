@@ -1,9 +1,9 @@
 """Where things lie: paths relative to the workspace root. (spec: file naming; format: Workspace)"""
 
+import re
 from typing import NamedTuple
 
 from lineage.core.identity import DEFAULT_AGENT, TOKEN, is_agent
-from lineage.core.lazily import pattern
 from lineage.core.times import for_file_name, from_file_name
 
 MEMORY = "memory/"
@@ -19,13 +19,13 @@ IMMUTABLE = (TRANSCRIPT, SUMMARY, COMPACTION)
 IMMUTABLE_SHOWN = (SUMMARY, TRANSCRIPT, COMPACTION)
 
 _TIME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z"
-_STEM = pattern(rf"({_TIME})--({TOKEN.pattern})")
-_REGISTER = pattern(rf"(?:{CLAIMS}|{TOMBSTONES}){TOKEN.pattern}\.md")
-_TOKEN_WITHIN = pattern(rf"(?<![a-z2-7]){TOKEN.pattern}(?![a-z2-7])")
-_MEMORY_MD = pattern(rf"{AGENTS}([^/]+)/MEMORY\.md")
-_PATH = pattern(rf"memory/({_STEM.pattern})--({'|'.join((*IMMUTABLE, MANIFEST))})\.md")
-_UNPORTABLE = pattern(r"[A-Z]|\.(?=\.*$)|^(?=(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))")
-_ESCAPED = pattern(r"~(.)")
+_STEM = re.compile(rf"({_TIME})--({TOKEN.pattern})")
+_REGISTER = re.compile(rf"(?:{CLAIMS}|{TOMBSTONES}){TOKEN.pattern}\.md")
+_TOKEN_WITHIN = re.compile(rf"(?<![a-z2-7]){TOKEN.pattern}(?![a-z2-7])")
+_MEMORY_MD = re.compile(rf"{AGENTS}([^/]+)/MEMORY\.md")
+_PATH = re.compile(rf"memory/({_STEM.pattern})--({'|'.join((*IMMUTABLE, MANIFEST))})\.md")
+_UNPORTABLE = re.compile(r"[A-Z]|\.(?=\.*$)|^(?=(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))")
+_ESCAPED = re.compile(r"~(.)")
 
 
 class Name(NamedTuple):

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from lineage.core import language, segmentation
-from lineage.core.lazily import pattern
 from lineage.core.times import shifted
 from lineage.errors import InvalidInput
 
@@ -17,16 +16,16 @@ _MOST_PHRASES = 8
 _LOOKED_AT = 20_000  # characters
 _LONGEST_PHRASE = 1_000
 
-_TOKEN = pattern(
+_TOKEN = re.compile(
     r"""(?P<filter>(?<!\S)(?P<key>project|agent|kind|since|until|is):(?P<value>"[^"]*"|[^\s"]+))
       | "(?P<phrase>[^"]*)"
       | (?<!\S)-(?P<without>[^\W\d_]\w{2,})
       | (?P<word>\w(?:[\w./\\:@+-]*\w)?)""",
     re.VERBOSE,
 )
-_PART = pattern(r"[^\W_]+")
-_DATE = pattern(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
-_AGO = pattern(r"(\d{1,4})([dwmy])")
+_PART = re.compile(r"[^\W_]+")
+_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
+_AGO = re.compile(r"(\d{1,4})([dwmy])")
 _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 _FIRST, _LAST = "0000-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"
 

@@ -4,13 +4,13 @@ The manifest keeps one for each: which file, what it held before and holds now, 
 exactly these. (spec: immutable content artifacts, sanitization contract)
 """
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lineage.core.lazily import pattern
 from lineage.errors import FormatError
 
-_RECORD = pattern(r"(\S+) ([0-9a-f]{64}) ([0-9a-f]{64}) (\S+) (\S+)")
+_RECORD = re.compile(r"(\S+) ([0-9a-f]{64}) ([0-9a-f]{64}) (\S+) (\S+)")
 
 
 class Replacement(NamedTuple):

@@ -3,7 +3,7 @@
 A full-text index then finds words of any length as phrases of characters, those of two characters too.
 """
 
-from lineage.core.lazily import pattern
+import re
 
 SEAM = "\u200b"
 """What stands between the characters: no tokenizer keeps it, and nobody sees it."""
@@ -13,9 +13,9 @@ _DENSE = (
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"  # kana and Han
     "\uac00-\ud7af\U00020000-\U0003ffff"  # Hangul, Han beyond the basic plane
 )
-_FAR = pattern("[^\x00-\u0dff\u2000-\u2fff]")  # quick to make and to look for: texts without one have no dense script
-_CHARACTER = pattern(f"([{_DENSE}])")
-_RUN = pattern(f"[{_DENSE}]+|[^{_DENSE}]+")
+_FAR = re.compile("[^\x00-\u0dff\u2000-\u2fff]")  # quick to look for: texts without one have no dense script
+_CHARACTER = re.compile(f"([{_DENSE}])")
+_RUN = re.compile(f"[{_DENSE}]+|[^{_DENSE}]+")
 
 
 def segmented(text: str) -> str:

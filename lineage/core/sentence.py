@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from lineage.core.digest import Digest
-from lineage.core.lazily import pattern
 from lineage.core.links import one_line
 from lineage.core.wording import counted
 
@@ -23,16 +22,16 @@ _LOW_SIGNAL = frozenset(
         "updated code", "updated files", "answered question", "continued work", "helped user", "did some work",
     }
 )  # fmt: skip
-_CJK = pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
-_ABBREVIATION = pattern(r"(?:^|[\s(“\"'])(?:e\.g|i\.e|vs|etc|cf|approx|no|dr|mr|ms|st|fig|[a-z])\.$", re.IGNORECASE)
-_BOUNDARY = pattern(r"[.!?]+[\"'”’»)\]]*\s+(?=[\"'“‘«(\[]*[A-ZÀ-ÖØ-Þ\u0400-\u042f])|[。！？](?!$)")
-_TERMINAL = pattern(r"[.!?]$")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+_ABBREVIATION = re.compile(r"(?:^|[\s(“\"'])(?:e\.g|i\.e|vs|etc|cf|approx|no|dr|mr|ms|st|fig|[a-z])\.$", re.IGNORECASE)
+_BOUNDARY = re.compile(r"[.!?]+[\"'”’»)\]]*\s+(?=[\"'“‘«(\[]*[A-ZÀ-ÖØ-Þ\u0400-\u042f])|[。！？](?!$)")
+_TERMINAL = re.compile(r"[.!?]$")
 
-_URL = pattern(r"[a-z0-9+.-]{0,32}://\S*|\bwww\.\S+", re.IGNORECASE)
-_CODE = pattern(r"`{3,}.*?(?:`{3,}|$)", re.DOTALL)
-_MARKUP = pattern(r"[`*~<>|{}\[\]\\“”\"^$=]+|(?<![^\W_])_+|_+(?![^\W_])|#(?!\d)")
-_INNER_STOP = pattern(r"[.!?…;:]+(?=['’)»]*(?:\s|$))|[。！？]+")
-_SAFE_NAME = pattern(r"[\w@+-][\w.@+-]{0,47}")
+_URL = re.compile(r"[a-z0-9+.-]{0,32}://\S*|\bwww\.\S+", re.IGNORECASE)
+_CODE = re.compile(r"`{3,}.*?(?:`{3,}|$)", re.DOTALL)
+_MARKUP = re.compile(r"[`*~<>|{}\[\]\\“”\"^$=]+|(?<![^\W_])_+|_+(?![^\W_])|#(?!\d)")
+_INNER_STOP = re.compile(r"[.!?…;:]+(?=['’)»]*(?:\s|$))|[。！？]+")
+_SAFE_NAME = re.compile(r"[\w@+-][\w.@+-]{0,47}")
 
 _ROOMS = ((14, 3), (9, 3), (5, 1), (0, 0))
 

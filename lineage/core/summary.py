@@ -1,16 +1,16 @@
 """The summary's and the compaction's body. (format: Bodies)"""
 
+import re
 from collections.abc import Sequence
 
 from lineage.core.digest import Digest
 from lineage.core.fences import defused
-from lineage.core.lazily import pattern
 from lineage.core.links import escaped, escaped_line
 from lineage.core.wording import counted
 
 _MOST = 12
 _LONGEST = 400
-_CODE = pattern(r"`([^`]+)`")
+_CODE = re.compile(r"`([^`]+)`")
 _ENDINGS = {
     "reply": "The agent had the last word.",
     "request": "The user's last message was not answered.",

@@ -7,15 +7,14 @@ from typing import NamedTuple, TypeVar
 
 from lineage.core.body import Body, LongText, pieces_of
 from lineage.core.fences import fenced, opening
-from lineage.core.lazily import pattern
 from lineage.core.links import escaped, one_line, unescaped
 from lineage.core.turns import TOOL, Turn
 
-_HEADING = pattern(r"## (\d+) · (\w+) · (?:(\d{4}-\d\d-\d\d) )?(\S+) \^(t-[0-9a-f]{10})")
-_MARK = pattern(f"^(?:{_HEADING.pattern}|(~{{3,}})(.*))$", re.MULTILINE)
-_HEADING_LINE = pattern(f"^{_HEADING.pattern}$", re.MULTILINE)
-_CALL = pattern(r"\*\*([^*]+)\*\*( \[error\])?(?: (.*))?")
-_WRITTEN = pattern(
+_HEADING = re.compile(r"## (\d+) · (\w+) · (?:(\d{4}-\d\d-\d\d) )?(\S+) \^(t-[0-9a-f]{10})")
+_MARK = re.compile(f"^(?:{_HEADING.pattern}|(~{{3,}})(.*))$", re.MULTILINE)
+_HEADING_LINE = re.compile(f"^{_HEADING.pattern}$", re.MULTILINE)
+_CALL = re.compile(r"\*\*([^*]+)\*\*( \[error\])?(?: (.*))?")
+_WRITTEN = re.compile(
     r"\n## (\d+) · \w+ · (?:\d{4}-\d\d-\d\d )?\S+ \^t-[0-9a-f]{10}\n"
     r"(?:\n\*\*([^*\n]+)\*\*(?: \[error\])?(?: (.*))?\n)?(?:\n(~{3,}).*\n)?"
 )

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from lineage.core.lazily import pattern
 from lineage.core.links import one_line
 from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.extract import cues
@@ -163,4 +162,4 @@ def _label(kind: str) -> re.Pattern[str]:
     return re.compile(rf"(?:{'|'.join(map(re.escape, cues.LABELS[kind]))}) ?:")
 
 
-_QUESTION = pattern(cues.QUESTION)
+_QUESTION = re.compile(cues.QUESTION)

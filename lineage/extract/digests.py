@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import partial
 
 from lineage.core.digest import Digest
-from lineage.core.lazily import pattern
 from lineage.core.links import one_line
 from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.extract.candidates import Candidate, extract, told_apart
@@ -28,14 +27,14 @@ _RUNS = frozenset(
 )  # fmt: skip
 _MANY = "apply_patch"  # the one tool that names several files in its input
 
-_NAME = pattern(  # most words are none: one look tells where one begins, and no part of it is gone through twice
+_NAME = re.compile(  # most words are none: one look tells where one begins, and no part of it is gone through twice
     r"#\d{1,6}\b|\b(?:[A-Z][A-Z0-9]{1,9}+-\d{1,6}\b|\w[^\W_]*+_\w+\b|[a-z]++[A-Z]\w+|[A-Z][a-z]++[A-Z]\w+"
     r"|(?!e\.g\b|i\.e\b)[\w-]{1,64}+\.[a-z]{1,4}\b)"
 )
-_HINT = pattern(  # what every name has: begins with a set of characters, as the engine likes best
+_HINT = re.compile(  # what every name has: begins with a set of characters, as the engine likes best
     r"[#_.A-Z-](?:(?<=[#_])|(?<=\.)[a-z]|(?<=-)\d|(?<=[a-z][A-Z]))"
 )
-_FENCE = pattern(r"^(?:```|~~~).*?^(?:```|~~~)", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^(?:```|~~~).*?^(?:```|~~~)", re.MULTILINE | re.DOTALL)
 
 _MOST_CUED = 8
 _LATELY = 4  # turns in which something that is said to be open still is

@@ -1,14 +1,14 @@
 """Forms of a text that comparisons use: folded for cues, normalized for identity, in tokens for echoes."""
 
+import re
 import unicodedata
 
-from lineage.core.lazily import pattern
 from lineage.core.links import one_line
 
-_MARKS = pattern(r"[\u0300-\u036f]+")
+_MARKS = re.compile(r"[\u0300-\u036f]+")
 _WIDE = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
-_DENSE = pattern(f"[{_WIDE}]")
-_TOKEN = pattern(rf"[{_WIDE}]|[^\W{_WIDE}]+")
+_DENSE = re.compile(f"[{_WIDE}]")
+_TOKEN = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
 _PLAIN = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("…", "..."))
 _BLANKS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 _ENDS = " .!。！\"'“”«»"

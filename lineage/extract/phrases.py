@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from lineage.core.lazily import pattern
 from lineage.extract.cues import DENSE
 
 
@@ -32,4 +31,6 @@ def phrases(tables: Iterable[Mapping[str, Sequence[str]]]) -> Phrases:
         for language, patterns in table.items():
             (dense if language in DENSE else spaced).update(dict.fromkeys(patterns))
     nothing = "(?!)"
-    return Phrases(pattern(rf"(?<!\w)(?:{'|'.join(spaced) or nothing})(?!\w)"), pattern("|".join(dense) or nothing))
+    return Phrases(
+        re.compile(rf"(?<!\w)(?:{'|'.join(spaced) or nothing})(?!\w)"), re.compile("|".join(dense) or nothing)
+    )

@@ -7,17 +7,16 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from lineage.core.lazily import pattern
 from lineage.extract.folding import folded
 
-_FENCE = pattern(r"(?:[-*+]\s+|\d{1,9}[.)]\s+)?(`{3,}(?!.*`)|~{3,})")
-_TAG = pattern(r"<(?!(?:br|hr|img|input|link|meta)\b)([A-Za-z][\w-]*)(?:\s[^<>]*)?>")
-_DIFF = pattern(r"diff --git |@@ -\d|(?:---|\+\+\+) [ab/]|index [0-9a-f]{7,40}\.\.")
-_IN_DIFF = pattern(r"[-+@ \\]|(?:diff|index|new file|deleted file|old mode|new mode|rename|similarity) |$")
-_INDENTED = pattern(r"(?: {4}|\t)\s*(?![-*+•]\s|\d{1,9}[.)]\s|\s)")
-_RULE = pattern(r"(?:=+|-{2,})\s*$")
-_BOLD = pattern(r"(\*\*|__)[^*_]*\1:?$")
-_NO_PROSE = pattern(
+_FENCE = re.compile(r"(?:[-*+]\s+|\d{1,9}[.)]\s+)?(`{3,}(?!.*`)|~{3,})")
+_TAG = re.compile(r"<(?!(?:br|hr|img|input|link|meta)\b)([A-Za-z][\w-]*)(?:\s[^<>]*)?>")
+_DIFF = re.compile(r"diff --git |@@ -\d|(?:---|\+\+\+) [ab/]|index [0-9a-f]{7,40}\.\.")
+_IN_DIFF = re.compile(r"[-+@ \\]|(?:diff|index|new file|deleted file|old mode|new mode|rename|similarity) |$")
+_INDENTED = re.compile(r"(?: {4}|\t)\s*(?![-*+•]\s|\d{1,9}[.)]\s|\s)")
+_RULE = re.compile(r"(?:=+|-{2,})\s*$")
+_BOLD = re.compile(r"(\*\*|__)[^*_]*\1:?$")
+_NO_PROSE = re.compile(
     r"""[>|#<{}@]|\[(?![ xX]\]|[^\]]*\]\()|//|/\*|\*/|--\s
       | (?:def|class|import|const|var|function|return|public|private|export)\s[^.!?]*[(){:;=]
       | from\s\S+\simport\s | let\s\w+\s?= | (?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP)\s
@@ -28,19 +27,19 @@ _NO_PROSE = pattern(
     """,
     re.VERBOSE,
 )
-_ITEM = pattern(r"\s*(?:(?:[-*+•‣–]|\d{1,9}[.)])\s+)?(?:\[([ xX])\]\s+)?")
-_QUOTED = pattern(  # each begins with a character: the engine goes straight from one of them to the next
+_ITEM = re.compile(r"\s*(?:(?:[-*+•‣–]|\d{1,9}[.)])\s+)?(?:\[([ xX])\]\s+)?")
+_QUOTED = re.compile(  # each begins with a character: the engine goes straight from one of them to the next
     r"""`[^`]*` | "[^"]*" | “[^“”]*” | „[^„“”]*[“”] | «[^«»]*» | »[^«»]*« | 「[^「」]*」 | 『[^『』]*』 | ‘[^‘’]*’(?!\w)
       | '(?<!\w')[^']*'(?!\w)""",
     re.VERBOSE,
 )
-_STOP = pattern(  # begins with a set of characters: the engine goes straight from one of them to the next
+_STOP = re.compile(  # begins with a set of characters: the engine goes straight from one of them to the next
     r"[.!?…。！？](?:(?<=[.!?…])(?<![.!?…]{2})[.!?…]*+[\"'”’»)\]*_]*+(?:\s++|$)|(?<=[。！？])[。！？]*+[」』”）]*+\s*+)"
 )
-_ABBREVIATION = pattern(
+_ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|z\.b|d\.h|u\.a|bzw|vs|cf|p\.ex|p\. ex|ej|approx|nr|dr|mr|mrs|ms|sr|sra|fig|[a-z])\.$"
 )
-_EMPHASIS = pattern(r"\*+|__+|~~")
+_EMPHASIS = re.compile(r"\*+|__+|~~")
 _MASK = "\ue000"
 
 

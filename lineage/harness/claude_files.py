@@ -2,11 +2,11 @@
 
 import codecs
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from lineage.core.lazily import pattern
 from lineage.harness.listing import files
 from lineage.harness.port import Found
 from lineage.harness.text import left_out
@@ -19,7 +19,7 @@ _NO_FOLDERS = frozenset({"memory", "tool-results"})
 
 _SPILLED = "tool-results"
 _BEGINNINGS = ("<persisted-output>", "Error: result (")
-_SAVED_TO = pattern(r"saved to:? [^\n]*tool-results[/\\]([A-Za-z0-9_][A-Za-z0-9_.-]*\.(?:txt|json))\b")
+_SAVED_TO = re.compile(r"saved to:? [^\n]*tool-results[/\\]([A-Za-z0-9_][A-Za-z0-9_.-]*\.(?:txt|json))\b")
 _LONGEST_POINTER = 8192
 _LARGEST = 1 << 20
 _LARGEST_SUM = 32 << 20

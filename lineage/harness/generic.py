@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from lineage.core.capture import Capture
-from lineage.core.lazily import pattern
 from lineage.core.times import utc
 from lineage.core.turns import ROLES, USER, Turn
 from lineage.errors import InvalidInput, TranscriptError
@@ -22,7 +21,7 @@ from lineage.harness.port import Found
 from lineage.harness.text import salient, without_injected
 
 _HINT = 'a turn is {"role": "user" | "assistant" | "tool" | "system", "text": "…", "at": "2026-03-28T22:34:06Z"}'
-_SPEAKER = pattern(r"^(user|human|assistant|ai|agent|tool|system):[ \t]*", re.IGNORECASE | re.MULTILINE)
+_SPEAKER = re.compile(r"^(user|human|assistant|ai|agent|tool|system):[ \t]*", re.IGNORECASE | re.MULTILINE)
 _SUFFIXES = (".json", ".jsonl", ".md", ".txt")
 _ROLE_OF = {"human": USER, "ai": "assistant", "agent": "assistant"}
 

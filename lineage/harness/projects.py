@@ -9,12 +9,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from lineage.core.lazily import pattern
-
 _MOST_LEVELS = 128
 _MOST_BYTES = 1 << 16
-_GITDIR = pattern(r"gitdir:[ \t]*([^\r\n]+)[\r\n]*\Z")
-_WORKTREE = pattern(r"^[ \t]*worktree[ \t]*=[ \t]*(\"?)([^\r\n]+?)\1[ \t]*$", re.MULTILINE)
+_GITDIR = re.compile(r"gitdir:[ \t]*([^\r\n]+)[\r\n]*\Z")
+_WORKTREE = re.compile(r"^[ \t]*worktree[ \t]*=[ \t]*(\"?)([^\r\n]+?)\1[ \t]*$", re.MULTILINE)
 
 
 def project_of(cwd: str | None) -> str | None:

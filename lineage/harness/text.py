@@ -1,12 +1,12 @@
 """What adapters share: notes for what is left out of a transcript, tool input as one line, our own block."""
 
 import json
+import re
 from typing import Any
 
 from lineage.core.injection import CONTEXT_CLOSING, CONTEXT_OPENING
-from lineage.core.lazily import pattern
 
-_GAP = pattern(r"(?:[ \t]*\n)+|[ \t]*")
+_GAP = re.compile(r"(?:[ \t]*\n)+|[ \t]*")
 _INJECTED = (
     (CONTEXT_OPENING, CONTEXT_CLOSING),
     ("<system-reminder>", "</system-reminder>"),

@@ -6,6 +6,7 @@ has a row and no text: nothing finds it. (format: Books)
 
 import hashlib
 import json
+import re
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -15,14 +16,13 @@ from lineage.core.body import cleaned
 from lineage.core.book import Book, parsed_book, superseded
 from lineage.core.book_paths import PENDING, BookRef
 from lineage.core.entry import Entry
-from lineage.core.lazily import pattern
 from lineage.index import texts
 
 SESSION = "session/"
 AGENT = "agent/"
 
 _NEWEST, _OLDEST = "~", ""  # than any year
-_TIME_AS_TITLE = pattern(r"\d{4}-\d\d-\d\d \d\d:\d\d")
+_TIME_AS_TITLE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 
 
 class EntryRow(NamedTuple):

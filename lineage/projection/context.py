@@ -13,7 +13,6 @@ from lineage.core.body import cleaned
 from lineage.core.budget import QUARTERS, Claim, cost, rooms, tokens
 from lineage.core.fences import defused
 from lineage.core.injection import CONTEXT_CLOSING, CONTEXT_OPENING
-from lineage.core.lazily import pattern
 from lineage.core.links import one_line, wikilink
 from lineage.projection.item import Item
 
@@ -28,9 +27,9 @@ MOST_OF_A_SECTION = 16 * 1024
 _LEAST_WORDS = 120
 _LEAST_PIECE = 40
 _MOST_OF_AN_ITEM = 3  # its share of a section that is cut: a third
-_HIDDEN = pattern(r"[\u00ad\u034f\u180e\u2060-\u206f\ufe00-\ufe0f\ufff9-\ufffb\U000e0000-\U000e0fff]")
-_FRAMES = pattern(r"<(?=\s*/|[A-Za-z!?|%$])")
-_TAG = pattern(r"\[\s*(user\W?stated|derived)\s*\]", re.IGNORECASE)
+_HIDDEN = re.compile(r"[\u00ad\u034f\u180e\u2060-\u206f\ufe00-\ufe0f\ufff9-\ufffb\U000e0000-\U000e0fff]")
+_FRAMES = re.compile(r"<(?=\s*/|[A-Za-z!?|%$])")
+_TAG = re.compile(r"\[\s*(user\W?stated|derived)\s*\]", re.IGNORECASE)
 _DEEPEST = 8
 
 

@@ -1,13 +1,13 @@
 """The store's protocol and its errors. (scale.md: the store protocol)"""
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
-from lineage.core.lazily import pattern
 from lineage.errors import LineageError, WorkspaceError
 
-_UNUSABLE = pattern(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_UNUSABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _SIGNS = frozenset("/\\:")
 _MOST_BYTES = 255
 

@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,6 @@ _MODULES = (
     "import sys; known = set(sys.modules); from lineage.__main__ import main\n"
     "try: main()\n"
     "finally: print(*sorted(set(sys.modules) - known), file=sys.stderr)"
-)
-_PATTERNS = (
-    "import re, sys; from importlib import import_module; found, compiled = set(), re.compile\n"
-    "def noted(*given): found.add(sys._getframe(1).f_globals['__name__']); return compiled(*given)\n"
-    "re.compile = noted\n"
-    "for name in sys.argv[1:]: import_module(name)\n"
-    "print(*sorted(found), file=sys.stderr)"
 )
 
 
@@ -50,11 +43,6 @@ def imported(*arguments: str, stdin: bytes = b"", **environment: str) -> set[str
     """The modules that a command imports, those of the interpreter's own start left out."""
     done = _run([sys.executable, "-c", _MODULES, *arguments], stdin, environment)
     return set(done.splitlines()[-1].split())
-
-
-def compiling(modules: Iterable[str]) -> set[str]:
-    """Those of these modules, and of what they import, that compile a pattern where it may never be used."""
-    return set(_run([sys.executable, "-c", _PATTERNS, *sorted(modules)], b"", {}).split())
 
 
 def work_of(root: Path, *arguments: str) -> Work:

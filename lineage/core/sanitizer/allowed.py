@@ -2,7 +2,6 @@
 
 import re
 
-from lineage.core.lazily import pattern
 from lineage.core.sanitizer.rule import Rule
 
 _DOCUMENTED = (
@@ -20,22 +19,22 @@ _DOCUMENTED = (
 )  # fmt: skip
 """Keys that vendors print in their documentation: Amazon's, Stripe's, and the example of jwt.io."""
 
-_IN_DOCUMENTATION = pattern(rf"\A.{{0,64}}(?:{'|'.join(map(re.escape, _DOCUMENTED))}).{{0,64}}\Z", re.DOTALL)
+_IN_DOCUMENTATION = re.compile(rf"\A.{{0,64}}(?:{'|'.join(map(re.escape, _DOCUMENTED))}).{{0,64}}\Z", re.DOTALL)
 
 _MASK = (
     r"(?:[*•·.xX#_-]{4,}|<[^<>\s]{1,60}>|\[[A-Za-z _-]{3,40}\]|\{\{?[^{}]{1,60}\}?\}|\$\{?[A-Za-z_][A-Za-z0-9_.:-]*\}?"
     r"|[_*-]*(?i:redacted|filtered|masked|removed|hidden|sanitized|scrubbed|censored|none|null|undefined)[_*-]*)"
 )
-_MASKED = pattern(rf"[\"'(]?{_MASK}[\"',;)]?")
-_ONE_OVER_AND_OVER = pattern(r"(?i)^.{0,16}?(?:x{8,}|\*{4,}|•{4,}|0{16,}|\.{6,})[^A-Za-z0-9]*$")
-_UUID = pattern(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_DIGEST = pattern(rb"(?i)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})")
-_TAGGED_DIGEST = pattern(r"(?i)(?:sha(?:1|224|256|384|512)|md5|h1|blake[23][bs]?)[-:=$][A-Za-z0-9+/=]{20,}")
-_OF_A_DIGEST = pattern(
+_MASKED = re.compile(rf"[\"'(]?{_MASK}[\"',;)]?")
+_ONE_OVER_AND_OVER = re.compile(r"(?i)^.{0,16}?(?:x{8,}|\*{4,}|•{4,}|0{16,}|\.{6,})[^A-Za-z0-9]*$")
+_UUID = re.compile(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_DIGEST = re.compile(rb"(?i)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})")
+_TAGGED_DIGEST = re.compile(r"(?i)(?:sha(?:1|224|256|384|512)|md5|h1|blake[23][bs]?)[-:=$][A-Za-z0-9+/=]{20,}")
+_OF_A_DIGEST = re.compile(
     rb"(?i)(?:sha-?\d{0,3}|md5|integrity|checksum|digest|commit|hash|etag|revision|rev|blake[23][bs]?|fingerprint"
     rb"|cache[_-]?key|tree|parent|object|oid)[\"'`]?[ \t]{0,4}(?:[:=]|is|@|#)?[ \t]{0,4}[\"'`]?\Z"
 )
-_OF_AN_IMAGE = pattern(rb"data:(?:image|font|audio|video)/[A-Za-z0-9.+-]{1,40};base64,[A-Za-z0-9+/=]*\Z")
+_OF_AN_IMAGE = re.compile(rb"data:(?:image|font|audio|video)/[A-Za-z0-9.+-]{1,40};base64,[A-Za-z0-9+/=]*\Z")
 _IMAGE = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "AAABAA", "PHN2Zy", "d09GM", "T1RUTw", "JVBERi")
 _BEFORE = 64
 

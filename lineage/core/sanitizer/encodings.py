@@ -7,7 +7,6 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 
-from lineage.core.lazily import pattern
 from lineage.core.sanitizer.patterns import compiled
 from lineage.core.sanitizer.view import SEPARATOR, Building, Change, Layer, rewritten_lines, visible
 
@@ -17,7 +16,7 @@ _TOKEN = "A-Za-z0-9_+/=.-"
 TOKEN_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=.-"
 _LONG, _SHORT = 16, 4
 
-_ESCAPE = pattern(
+_ESCAPE = re.compile(
     r"%(?:(?P<percent>[0-7][0-9A-Fa-f](?:%[0-7][0-9A-Fa-f])*)|(?P<percents>[89A-Fa-f][0-9A-Fa-f](?:%[89A-Fa-f][0-9A-Fa-f])*))"
     r"|\\(?:(?P<slashes>\\(?:\\\\)*)|(?P<one>[\"'/nrtbfae`$])|u(?P<u>00[0-7][0-9A-Fa-f](?:\\u00[0-7][0-9A-Fa-f])*)"
     r"|u(?P<code>[0-9A-Fa-f]{4})|u\{(?P<braced>[0-9A-Fa-f]{1,6})\}|U(?P<wide>[0-9A-Fa-f]{8})|(?P<octal>[01][0-7]{2})"
@@ -34,29 +33,29 @@ _STRIDES = {"percent": ("%", 3), "u": (r"\u00", 6), "x": (r"\x", 4)}
 _BYTES = {"percents": "%", "xs": r"\x"}
 _NUMBERS = {"code": 16, "braced": 16, "wide": 16, "octal": 8, "decimal": 10, "hex": 16}
 
-_MARK = pattern("[\n\"'`]")  # without any of these nothing is to be put together
+_MARK = re.compile("[\n\"'`]")  # without any of these nothing is to be put together
 _GAP = r"[ \t]{0,40}(?:\\?\n[ \t]{0,40})?"
-_CONCATENATION = pattern(
+_CONCATENATION = re.compile(
     rf"[\"'`](?<=[{_TOKEN}][\"'`]){_GAP}"
     rf"(?:(?:\+|\.\.?|&|~|\|\||<>|\+\+|(?:;{_GAP})?[A-Za-z_$][A-Za-z0-9_$.]{{0,40}}[ \t]{{0,8}}[+.]=){_GAP})?"
     rf"[rbuf@]?[\"'`](?=[{_TOKEN}])"
 )
-_NEXT_LINE = pattern(
+_NEXT_LINE = re.compile(
     rf"\n(?<=[ \t\\{_TOKEN}]\n)[ \t]{{0,40}}(?:(?:[>#|*+│]|//)[ \t]{{0,8}}|[0-9]{{1,6}}(?:→|\t|[:|] ))?(?=[{_TOKEN}])"
 )
-_MIXED = pattern(r"[A-Za-z_+/=.-]*[0-9][0-9_+/=.-]*[A-Za-z]|[0-9A-Z_+/=.-]*[a-z][a-z0-9_+/=.-]*[A-Z]|[A-Za-z]+[0-9]")
+_MIXED = re.compile(r"[A-Za-z_+/=.-]*[0-9][0-9_+/=.-]*[A-Za-z]|[0-9A-Z_+/=.-]*[a-z][a-z0-9_+/=.-]*[A-Z]|[A-Za-z]+[0-9]")
 
-_ASSIGNED = pattern(r"[+-]?[A-Za-z_][A-Za-z0-9_.-]{0,60}(?:[ \t]{0,8}:|[ \t]{1,8}=|=[^=\s])")  # a line of its own
+_ASSIGNED = re.compile(r"[+-]?[A-Za-z_][A-Za-z0-9_.-]{0,60}(?:[ \t]{0,8}:|[ \t]{1,8}=|=[^=\s])")  # a line of its own
 
 _LETTERS = "[A-Za-z0-9+/_-]"
 _ASCII = rf"(?:[ACDI-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589]{_LETTERS}){{5,}}"
 _BASE64 = rf"{_LETTERS}*?{_ASCII}{_LETTERS}*={{0,2}}"  # a run in which, somewhere, 15 bytes on end are ASCII
 _BYTE = "(?:[2-7][0-9A-Fa-f]|0[09AaDd])"
 _HEX = rf"(?:0[xX])?{_BYTE}(?:(?:[ :,-]|, )?(?:0[xX])?{_BYTE}){{11,}}"
-_PLAIN = pattern(r"[ !#$(-Z\]-_a-~]*")  # nothing in it is to be left out, folded, put together or unescaped
+_PLAIN = re.compile(r"[ !#$(-Z\]-_a-~]*")  # nothing in it is to be left out, folded, put together or unescaped
 _ENCODED = f"{_ASCII}|{_HEX}"  # found where one of the two before is
-_NOT_HEX = pattern(r"0[xX]|[^0-9A-Fa-f]")
-_STRETCH = pattern(rb"[\t\n\r -~]{8,}")
+_NOT_HEX = re.compile(r"0[xX]|[^0-9A-Fa-f]")
+_STRETCH = re.compile(rb"[\t\n\r -~]{8,}")
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 _SHORTEST_RUN = 20
 _SAMPLE = 64

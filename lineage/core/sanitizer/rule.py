@@ -1,26 +1,25 @@
 """What a redaction rule is. The rules themselves are data: `rules.py`, and the files that users name."""
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable
 from math import log2
 from typing import Literal, NamedTuple
 
-from lineage.core.lazily import pattern
-
 FIRST_GROUP = -1
 """As a rule's `group`: the first group of the match that holds anything, the whole match where there is none."""
 
 WORD = r"(?:[a-z]{1,16}[0-9]{0,3}[a-z]{0,16}|[0-9]{1,3}[a-z]{0,16})"
-MARKER = pattern(rf"\[REDACTED:{WORD}(?:-{WORD}){{0,9}}\]")
+MARKER = re.compile(rf"\[REDACTED:{WORD}(?:-{WORD}){{0,9}}\]")
 """What stands for a secret. Ids are of this shape, which no credential has: a marker around one would keep it."""
 
 _DESCRIBING = frozenset({"description", "example", "source"})
-_PLACEHOLDER = pattern(
+_PLACEHOLDER = re.compile(
     r"example|placeholder|changeme|your[_-]|dummy|xxxx|\*\*\*|<.*>|\$\{|\{\{|redacted|not[_-]a[_-]real"
 )  # in lower-cased text
-_DIGIT = pattern(r"[0-9]")
-_LETTER = pattern(r"[A-Za-z]")
+_DIGIT = re.compile(r"[0-9]")
+_LETTER = re.compile(r"[A-Za-z]")
 
 
 class Allowance(NamedTuple):

@@ -1,10 +1,10 @@
 """Sets of rules: which are used, what is tried on a text, and the version that all of it has."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
 
-from lineage.core.lazily import pattern
 from lineage.core.sanitizer.allowed import ALLOWED, is_allowed, is_allowed_there
 from lineage.core.sanitizer.patterns import compiled, engine, options
 from lineage.core.sanitizer.rule import FIRST_GROUP, Allowance, Rule, digest_of
@@ -19,7 +19,7 @@ _LONGEST_LINE = 1000
 _LONGEST_KEYWORD = 100
 _BLOCK = 1 << 14
 _FEW, _SHORT = 8, 1 << 12  # in so many texts of so many bytes keywords are looked for one by one
-_DIGIT = pattern(rb"[0-9]")
+_DIGIT = re.compile(rb"[0-9]")
 _ENGINE = "engine 1"  # goes up with every change of the code that changes what is redacted
 
 

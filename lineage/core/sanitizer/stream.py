@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from lineage.core.lazily import pattern
 from lineage.core.sanitizer.encodings import token_goes_on
 from lineage.core.sanitizer.engine import spans
 from lineage.core.sanitizer.ruleset import Ruleset, Span
@@ -19,8 +18,8 @@ _MOST_BLOCKS = 4
 _MOST_LINES = 200
 _SAMPLE = 256
 _BODY = r"[A-Za-z0-9+/=_\\.-]+"
-_LINES = pattern(rf"(?:[ \t]*{_BODY}[ \t]*(?:\n|\Z))*(?:[ \t]*-----END[^\n]{{0,80}}-----)?")
-_LINE = pattern(rf"(?:{_BODY})?{_LINES.pattern}")
+_LINES = re.compile(rf"(?:[ \t]*{_BODY}[ \t]*(?:\n|\Z))*(?:[ \t]*-----END[^\n]{{0,80}}-----)?")
+_LINE = re.compile(rf"(?:{_BODY})?{_LINES.pattern}")
 
 
 class Block(NamedTuple):

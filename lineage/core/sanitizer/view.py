@@ -9,8 +9,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from lineage.core.lazily import pattern
-
 SEPARATOR = "\n\x1e\n"
 """Between parts of a layer that were apart in the one below. A finding ends here: what follows is something else."""
 
@@ -18,8 +16,8 @@ _OPAQUE = 0
 _GLANCE = 64
 
 _TERMINAL = r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n\r]*(?:\x07|\x1b\\)?|\x1b[@-Z\\^_]"
-_UNCLEAN = pattern(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-_UNNORMAL = pattern(
+_UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_UNNORMAL = re.compile(
     r"\r\n?|[\ud800-\udfff]|\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n\r]*(?:\x07|\x1b\\)?|[@-Z\\^_])"
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 )
@@ -27,9 +25,9 @@ _INVISIBLE = (
     r"[\x00-\x08\x0b-\x1d\x1f\x7f-\x84\x86-\x9f\xad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     r"\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]+"
 )
-_HIDDEN = pattern(f"{_TERMINAL}|{_INVISIBLE}")
-_SUSPECT = pattern(_INVISIBLE.rstrip("+"))
-_FOLDED = pattern(
+_HIDDEN = re.compile(f"{_TERMINAL}|{_INVISIBLE}")
+_SUSPECT = re.compile(_INVISIBLE.rstrip("+"))
+_FOLDED = re.compile(
     r"[\x85\xa0\xb2\xb3\xb9\u1680\u2000-\u200a\u2010\u2011\u2018-\u201f\u2028\u2029\u202f\u2032-\u2033\u205f"
     r"\u2070-\u2089\u2102-\u2134\u2212\u2460-\u2468\u24b6-\u24e9\u3000\ufe55\ufe63\uff01-\uff5e\U0001d400-\U0001d7ff\U0001f130-\U0001f189]+"
 )

@@ -14,7 +14,6 @@ from lineage.core.book_paths import CURATED, GLOBAL, BookRef
 from lineage.core.documents import Artifact
 from lineage.core.entry import DERIVED, HAND
 from lineage.core.identity import DEFAULT_AGENT, TOKEN, checked_agent, session_token
-from lineage.core.lazily import pattern
 from lineage.core.privacy import may_reach, session_scope
 from lineage.core.times import day, shifted
 from lineage.harness.projects import project_of
@@ -39,11 +38,11 @@ _MOST_RELEVANT = 5
 _MOST_MESSAGES = 6
 _LONGEST_MESSAGE = 600
 _SHORTEST_WORD = 4
-_HEADING = pattern(r"\s*#{1,6}\s")
-_COMMANDS = pattern(r"^## Commands run\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"\s*#{1,6}\s")
+_COMMANDS = re.compile(r"^## Commands run\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 """An agent may have written anything into a command, a commit's message for instance."""
 
-_COMMENT = pattern(r"<!--.*?-->", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 class Asked(NamedTuple):

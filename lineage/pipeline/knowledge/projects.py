@@ -15,7 +15,6 @@ import re
 
 from lineage.core import frontmatter
 from lineage.core.book_paths import BOOKS, escaped_name
-from lineage.core.lazily import pattern
 from lineage.core.links import one_line
 from lineage.errors import FormatError, InvalidInput
 from lineage.harness.projects import project_of
@@ -25,7 +24,7 @@ from lineage.store import ExistsError, read_or_none
 CLAIM = "About this folder.md"
 """No book's file name: those have no spaces."""
 
-_HOME = pattern(r"\A(?:/home/[^/]*|/users/[^/]*|/root|[a-z]:/users/[^/]*)(?=/|\Z)", re.IGNORECASE)
+_HOME = re.compile(r"\A(?:/home/[^/]*|/users/[^/]*|/root|[a-z]:/users/[^/]*)(?=/|\Z)", re.IGNORECASE)
 _ABOUT = """The books in this folder are those of one project. Another project of the same name has a folder of its own,
 named with a short hash.
 """

@@ -14,14 +14,13 @@ from lineage.core.book import Book, new_book, redacted, superseded
 from lineage.core.book_paths import BookRef
 from lineage.core.entry import CONFIRMED, HAND, MANUAL, TASK, USER_STATED, Entry
 from lineage.core.identity import DEFAULT_AGENT
-from lineage.core.lazily import pattern
 from lineage.core.privacy import may_reach, session_scope
 from lineage.errors import WorkspaceError
 from lineage.pipeline.house import House
 from lineage.store import read_or_none, together
 
-_PRIVATE = pattern(rb"^private: true\r?$", re.MULTILINE)
-_AGENT = pattern(rb'^agent_id: "([\w.-]+)"\r?$', re.MULTILINE)
+_PRIVATE = re.compile(rb"^private: true\r?$", re.MULTILINE)
+_AGENT = re.compile(rb'^agent_id: "([\w.-]+)"\r?$', re.MULTILINE)
 _A_PERSONS = frozenset({HAND, MANUAL, CONFIRMED})
 _PROJECT = "project/"
 
