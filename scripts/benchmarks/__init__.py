@@ -5,7 +5,7 @@ the same code differs two- to threefold within minutes on a shared machine. Noth
 
     words · transcripts · written · rows   what is measured on: seeded, of realistic sizes
     corpus                                 kept for a day in a cache, measured on as copies; `scripts/bench --clean`
-    floors · plain_capture · plain_signal · library · rivals   what is compared to: small programs of their own
+    floors · plain_capture · plain_signal · rivals   what is compared to: small programs of their own
     recording · launched · alone · family  counted work, whole commands, peaks of memory
     starting · capturing · rendering · searching · reindexing · importing · watching · writing
                                            the pairs of floor and subject, which `cases` names

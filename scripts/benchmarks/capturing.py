@@ -40,60 +40,22 @@ def _capture(house: House, corpus: Corpus) -> float:
 
 
 @contextmanager
-def session_end_command(corpus: Corpus) -> Iterator[Pair]:
-    plan = corpus.scratch("plan-of-command")
-    with corpus.opened() as house:
-        capture_plan(house, corpus, plan)
-        new_id = house.new_id
-    yield _command("against a bare script", [*commands.PLAIN_CAPTURE, str(plan)], corpus, new_id)
-
-
-@contextmanager
-def session_end_start(corpus: Corpus) -> Iterator[Pair]:
-    with corpus.opened() as house:
-        new_id = house.new_id
-    yield _command("against a bare interpreter", commands.BARE, corpus, new_id)
-
-
-def _command(what: str, floor: commands.Command, corpus: Corpus, new_id: Callable[[], str]) -> Pair:
-    return Pair(
-        what=f"`lineage session-end` of a 2 MB transcript, {what}",
-        floor=partial(commands.run, floor),
-        subject=lambda: _session_end(corpus, new_id()).sanitizer_seconds,
-        apart=_SANITIZER,
-        peak=lambda: _session_end(corpus, new_id()).peak,
-    )
-
-
-@contextmanager
-def growth(corpus: Corpus) -> Iterator[list[Pair]]:
-    """One capture on this folder and one on each of the smaller ones: the first for the share, the last for the
-    exponent."""
+def growth(corpus: Corpus) -> Iterator[Pair]:
+    """One capture on this folder and one on the next smaller one."""
     with corpus.opened() as house:
         new_id = house.new_id
 
     def ended(on: Corpus) -> float:
-        done = _session_end(on, new_id())
-        return done.sanitizer_seconds
+        return _session_end(on, new_id()).sanitizer_seconds
 
-    subject = partial(ended, corpus)
-    smallest, next_smaller = corpus.smaller[0], corpus.smaller[-1]
-    on_smallest = partial(ended, smallest)
-    on_next = on_smallest if smallest is next_smaller else partial(ended, next_smaller)
-    yield [
-        Pair(
-            row=row,
-            what=f"`lineage session-end`, against the same with {small.artifacts:,} artifacts",
-            floor=floor,
-            subject=subject,
-            peak=lambda: _session_end(corpus, new_id()).peak,
-            growth=corpus.artifacts / small.artifacts,
-        )
-        for row, small, floor in (
-            ("session-end-growth", smallest, on_smallest),
-            ("growth-session-end", next_smaller, on_next),
-        )
-    ]
+    small = corpus.smaller[-1]
+    yield Pair(
+        what=f"`lineage session-end`, against the same with {small.artifacts:,} artifacts",
+        floor=partial(ended, small),
+        subject=partial(ended, corpus),
+        peak=lambda: _session_end(corpus, new_id()).peak,
+        growth=corpus.artifacts / small.artifacts,
+    )
 
 
 def _session_end(corpus: Corpus, name: str, transcript: Path | None = None) -> commands.Finished:

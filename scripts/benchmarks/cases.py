@@ -34,9 +34,7 @@ CASES: Mapping[str, Case] = {
     "growth-hook": starting.hook_growth,
     # captures add sessions to the corpus: they come late
     "capture": capturing.capture,
-    "session-end": capturing.session_end_command,
-    "session-end-start": capturing.session_end_start,
-    "session-end-growth": capturing.growth,
+    "growth-session-end": capturing.growth,
     "writers-8": writing.eight,
     "writers-32": writing.thirty_two,
     LARGE: capturing.large(_MEGABYTES),
@@ -46,7 +44,7 @@ CASES: Mapping[str, Case] = {
 
 ONCE = frozenset({"help", "hook", "hook-worker", LARGE})
 """The same whatever the corpus: measured on the first one."""
-GROWTH = frozenset({"growth-render", "growth-hook", "session-end-growth"})
+GROWTH = frozenset({"growth-render", "growth-hook", "growth-session-end"})
 """Measured on every corpus but the first."""
 
 KEEPING = frozenset({"render-growth", "render-outside", "search-passages", "import"})

@@ -15,7 +15,6 @@ _QUIET = {"LINEAGE_NO_WORKER": "1"}
 
 BARE = (sys.executable, "-c", "pass")
 LINEAGE = (sys.executable, str(Path(sys.executable).with_name("lineage")))
-PLAIN_CAPTURE = (sys.executable, "-I", "-S", str(_HERE / "plain_capture.py"))
 PLAIN_SIGNAL = (sys.executable, str(_HERE / "plain_signal.py"))
 
 

@@ -1,7 +1,5 @@
 """The floor of a capture: the same reads, hashes, durable writes and index transaction, and nothing else.
 
-Also a program of its own, for `python -I -S plain_capture.py PLAN`: it imports no more than it needs.
-
 The folder PLAN holds `index.db` (a database of the index's schema), `text` (what is indexed) and `steps`, a line each:
 `read PATH`, `write BYTES`, `delete`.
 """
@@ -10,7 +8,6 @@ The folder PLAN holds `index.db` (a database of the index's schema), `text` (wha
 import hashlib
 import os
 import sqlite3
-import sys
 
 _ROW = (
     "insert into artifacts (source_path, source_sha256, source_kind, agent_id, session_token, session_id, stem,"
@@ -78,7 +75,3 @@ def _index(plan: str, name: str) -> None:
             texts = (((row.lastrowid or 0) * _MOST + place, piece) for place, piece in enumerate(pieces))
             connection.executemany(_TEXT, texts)
     connection.close()
-
-
-if __name__ == "__main__":
-    run(sys.argv[1])

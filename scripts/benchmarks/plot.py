@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _STYLES = ("-", "--", ":")
 _MARKERS = "osD^v<>PX*"
 _SERIES = (
-    "hook", "session-end", "context", "status", "render", "search", "search-sql", "reindex", "reindex-four", "import",
+    "hook", "context", "status", "render", "search", "search-sql", "reindex", "reindex-four", "import",
     "watch", "reindex-unchanged", "capture", "render-growth",
 )  # fmt: skip
 

@@ -1,10 +1,10 @@
-"""Reindex: from nothing with one process and with four, beside its floor and the obvious pipeline; nothing changed."""
+"""Reindex: from nothing with one process and with four readers, beside its floor; nothing changed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from benchmarks import commands, floors, library
+from benchmarks import commands, floors
 from benchmarks.corpus import Corpus
 from benchmarks.family import peak_of
 from benchmarks.pairing import Pair
@@ -17,7 +17,7 @@ JOBS = 4
 
 @contextmanager
 def cold(corpus: Corpus) -> Iterator[list[Pair]]:
-    """All of one contest: the floor, one process, four and the library's way run in the same rounds."""
+    """All of one contest: the floor, one process and four readers run in the same rounds."""
     database = corpus.scratch("reindexed") / "index.db"
     floor, one, four = partial(floors.reindex, corpus.memory, database), _One(corpus), partial(_with_four, corpus)
     yield [
@@ -34,26 +34,7 @@ def cold(corpus: Corpus) -> Iterator[list[Pair]]:
             subject=four,
             peak=lambda: peak_of([*commands.LINEAGE, *_prepared(corpus, JOBS)]),
         ),
-        Pair(
-            row="reindex-library",
-            what="the same, against python-frontmatter and sqlite-utils",
-            floor=partial(library.index, corpus.memory, database),
-            subject=four,
-        ),
-        *_growth(corpus, one),
     ]
-
-
-def _growth(corpus: Corpus, one: "_One") -> Iterator[Pair]:
-    if corpus.smaller:
-        small = corpus.smaller[-1]
-        yield Pair(
-            row="growth-reindex",
-            what=f"`lineage reindex --jobs 1` from nothing, against the same with {small.artifacts:,} artifacts",
-            floor=_One(small).run,
-            subject=one.run,
-            growth=corpus.artifacts / small.artifacts,
-        )
 
 
 class _One:
