@@ -62,13 +62,13 @@ class NotFoundError(LineageError):
     default_hint = "run `lineage sessions` to see what is there"
 
 
-class DamagedIndex(LineageError):
+class DatabaseDamaged(LineageError):
     """A database of `.lineage/` cannot be read."""
 
     default_hint = "run `lineage reindex`: the index is rebuilt from the files"
 
 
-class IndexAway(LineageError):
+class IndexUnavailable(LineageError):
     """The server that holds the index cannot be used: files are written, their rows wait for it."""
 
     default_hint = "start the server, or mend the address in ~/.config/lineage/config.toml; the next run catches up"
@@ -90,7 +90,7 @@ class ExtraMissing(LineageError):
         )
 
 
-class Problems(LineageError):
+class FindingsReported(LineageError):
     """A check found problems."""
 
     exit_code = 4

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from lineage.app import open_house
-from lineage.app.indexing import VARIABLE
-from lineage.app.places import is_bucket
-from lineage.harness.callers import MARKS
-from lineage.pipeline.house import House
-from lineage.pipeline.upkeep.reindexing import ensure_indexed
-from lineage.pipeline.upkeep.verification import Finding, verify
+from lineage.app import open_workspace
+from lineage.app.databases import INDEX_VARIABLE
+from lineage.app.locations import is_bucket
+from lineage.harness.detect_caller import HARNESS_VARIABLES
+from lineage.pipeline.maintenance.reindex import ensure_indexed
+from lineage.pipeline.maintenance.verify import VerifyFinding, verify
+from lineage.workspace.workspace import Workspace
 from tests.support import engines
-from tests.support.houses import house_at
+from tests.support.workspace import open_test_workspace
 
 settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
@@ -33,10 +33,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 _REAL_HOME = Path.home()
 _IS_SLOW = re.compile(r"^pytestmark = \[?pytest\.mark\.slow\b", re.MULTILINE)
 _POINTERS = (
-    "LINEAGE_WORKSPACE", VARIABLE, "LINEAGE_SUPPRESS", "LINEAGE_NO_WORKER", "LINEAGE_DEPTH", "LINEAGE_WEB_TOKEN",
+    "LINEAGE_WORKSPACE", INDEX_VARIABLE, "LINEAGE_SUPPRESS", "LINEAGE_NO_WORKER", "LINEAGE_DEPTH", "LINEAGE_WEB_TOKEN",
     "SIGNET_WORKSPACE", "XDG_STATE_HOME",
     "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "PI_CODING_AGENT_DIR",
-    "OPENCLAW_STATE_DIR", "VISUAL", "EDITOR", *(name for mark in MARKS for name in mark.variables),
+    "OPENCLAW_STATE_DIR", "VISUAL", "EDITOR", *(name for mark in HARNESS_VARIABLES for name in mark.variables),
 )  # fmt: skip
 
 
@@ -69,11 +69,11 @@ def _index(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.Monke
     if request.config.getoption("--index") == "postgres":
         if request.node.get_closest_marker("on_sqlite"):
             pytest.skip("NOT TESTED: a file of SQLite's. The rows of this run are in PostgreSQL")
-        monkeypatch.setenv(VARIABLE, engines.postgres().url)
+        monkeypatch.setenv(INDEX_VARIABLE, engines.start_postgres().url)
 
 
 def pytest_unconfigure() -> None:
-    engines.end()
+    engines.stop_all()
 
 
 @pytest.fixture(scope="session")
@@ -119,24 +119,24 @@ def _verified(request: pytest.FixtureRequest, home: Path) -> Iterator[None]:
     assert found == {}
 
 
-def _findings(root: Path) -> list[Finding]:
-    house = open_house(root)
+def _findings(root: Path) -> list[VerifyFinding]:
+    ws = open_workspace(root)
     try:
-        ensure_indexed(house)
-        return verify(house)
+        ensure_indexed(ws)
+        return verify(ws)
     finally:
-        house.close()
+        ws.close()
 
 
 @pytest.fixture
-def there(tmp_path: Path) -> Iterator[House]:
+def there(tmp_path: Path) -> Iterator[Workspace]:
     """The workspace that a bundle comes from."""
-    with house_at(tmp_path / "there") as opened:
+    with open_test_workspace(tmp_path / "there") as opened:
         yield opened
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Iterator[House]:
+def here(tmp_path: Path) -> Iterator[Workspace]:
     """The workspace that a bundle comes into."""
-    with house_at(tmp_path / "here") as opened:
+    with open_test_workspace(tmp_path / "here") as opened:
         yield opened

@@ -5,32 +5,32 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from lineage.config.embedding import LOCAL, NONE, EmbeddingSettings
-from lineage.pipeline.embedding import Embedding
-from lineage.store.platform import expanded
+from lineage.pipeline.search.embeddings import EmbeddingModel
+from lineage.store.platform import expand_home
 
 if TYPE_CHECKING:
-    from lineage.extract.embedding.port import Embedder
+    from lineage.extraction.embedding.port import Embedder
 
 
-def embedding_of(settings: EmbeddingSettings) -> Embedding | None:
+def build_embedding(settings: EmbeddingSettings) -> EmbeddingModel | None:
     """What use cases ask, with its bounds; None where no provider is configured. No model is loaded yet."""
     if settings.provider == NONE:
         return None
-    return Embedding(
-        embedder_of(settings, os.environ),
-        batch=settings.batch,
-        passages=settings.passages_per_run,
-        seconds=settings.seconds_per_run,
+    return EmbeddingModel(
+        build_embedder(settings, os.environ),
+        batch_size=settings.batch,
+        max_passages=settings.passages_per_run,
+        max_seconds=settings.seconds_per_run,
     )
 
 
-def embedder_of(settings: EmbeddingSettings, environment: Mapping[str, str]) -> "Embedder":
+def build_embedder(settings: EmbeddingSettings, environment: Mapping[str, str]) -> "Embedder":
     """The configured provider. A key from the environment goes before the file's."""
     if settings.provider == LOCAL:
-        from lineage.extract.embedding.local import Local, packaged
+        from lineage.extraction.embedding.local import LocalEmbedder, find_packaged_model
 
-        return Local(expanded(settings.model) if settings.model else packaged())
-    from lineage.extract.embedding.remote import Remote
+        return LocalEmbedder(expand_home(settings.model) if settings.model else find_packaged_model())
+    from lineage.extraction.embedding.remote import RemoteEmbedder
 
     key = environment.get(settings.key_variable, "") if settings.key_variable else ""
-    return Remote(settings.url, settings.model, (key or settings.key).strip(), settings.timeout_seconds)
+    return RemoteEmbedder(settings.url, settings.model, (key or settings.key).strip(), settings.timeout_seconds)

@@ -7,40 +7,42 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lineage.app import template
+from lineage.app import find_template
 from lineage.errors import InvalidInput, LineageError
-from lineage.harness.installing import (
+from lineage.installing import (
     LAYOUTS,
-    Change,
-    Command,
-    Machine,
-    Status,
-    carry_out,
-    installing,
-    layout_of,
+    FileChange,
+    HookCommand,
+    HookStatus,
+    HostMachine,
+    apply_changes,
+    get_layout,
+    plan_install,
+    plan_uninstall,
     read_record,
-    status,
-    uninstalling,
+    read_status,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class HookOutcome:
     """What became, or with a dry run would become, of one harness: its changed files, or the error that left them all
     as they were. `then` is what its user does next."""
 
     harness: str
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     error: LineageError | None = None
-    then: str | None = None
+    next_step: str | None = None
 
 
-def machine() -> Machine:
+def detect_machine() -> HostMachine:
     """This machine, as its environment describes it, and the folder that the command was started in."""
-    return Machine(home=Path.home(), environment=dict(os.environ), template=template(), project=_here())
+    return HostMachine(
+        home=Path.home(), environment=dict(os.environ), template=find_template(), project=_current_folder()
+    )
 
 
-def program() -> tuple[str, ...]:
+def find_program() -> tuple[str, ...]:
     """How a hook starts lineage, in a form that an update keeps: the command as it was found, else this Python."""
     name = "lineage.exe" if os.name == "nt" else "lineage"
     started = Path(sys.argv[0])
@@ -50,58 +52,60 @@ def program() -> tuple[str, ...]:
     return (str(Path(found).absolute()),) if found else (sys.executable, "-m", "lineage")
 
 
-def install(root: Path, agent: str, names: Sequence[str], *, dry_run: bool) -> list[Outcome]:
+def install(root: Path, agent: str, names: Sequence[str], *, dry_run: bool) -> list[HookOutcome]:
     """Installs the hooks of the named harnesses, or of every one that is on this machine.
 
     Raises InvalidInput for an unknown name or agent. What goes wrong with one harness does not keep the others back.
     """
-    here = machine()
+    here = detect_machine()
     chosen = names or [name for name, layout in LAYOUTS.items() if layout.folder(here).is_dir()]
-    return _each(here, _commands(root, agent, chosen), installing, dry_run=dry_run)
+    return _apply_each(here, _build_commands(root, agent, chosen), plan_install, dry_run=dry_run)
 
 
-def uninstall(root: Path, agent: str, names: Sequence[str], *, dry_run: bool) -> list[Outcome]:
+def uninstall(root: Path, agent: str, names: Sequence[str], *, dry_run: bool) -> list[HookOutcome]:
     """Takes lineage's hooks out again, whatever workspace and agent they name. Raises and goes on as `install` does."""
-    return _each(machine(), _commands(root, agent, names or list(LAYOUTS)), uninstalling, dry_run=dry_run)
+    return _apply_each(
+        detect_machine(), _build_commands(root, agent, names or list(LAYOUTS)), plan_uninstall, dry_run=dry_run
+    )
 
 
-def statuses(root: Path, agent: str, names: Sequence[str]) -> list[Status]:
+def read_statuses(root: Path, agent: str, names: Sequence[str]) -> list[HookStatus]:
     """The status of the named harnesses, or of all that have hooks."""
-    here = machine()
-    return [status(here, command) for command in _commands(root, agent, names or list(LAYOUTS))]
+    here = detect_machine()
+    return [read_status(here, command) for command in _build_commands(root, agent, names or list(LAYOUTS))]
 
 
-def _commands(root: Path, agent: str, names: Sequence[str]) -> list[Command]:
+def _build_commands(root: Path, agent: str, names: Sequence[str]) -> list[HookCommand]:
     if agent == "all":
         raise InvalidInput("a hook captures for one agent", hint="name it: --agent default")
     for name in names:
-        layout_of(name)
-    return [Command(program(), name, str(root), agent) for name in dict.fromkeys(names)]
+        get_layout(name)
+    return [HookCommand(find_program(), name, str(root), agent) for name in dict.fromkeys(names)]
 
 
-def _each(
-    here: Machine,
-    commands: Sequence[Command],
-    planned: Callable[..., list[Change]],
+def _apply_each(
+    machine: HostMachine,
+    commands: Sequence[HookCommand],
+    plan: Callable[..., list[FileChange]],
     *,
     dry_run: bool,
-) -> list[Outcome]:
+) -> list[HookOutcome]:
     outcomes = []
     for command in commands:
         try:
-            changes = planned(here, command, read_record(here))
+            changes = plan(machine, command, read_record(machine))
             if not dry_run:
-                carry_out(here, changes)
+                apply_changes(machine, changes)
         except LineageError as error:
-            outcomes.append(Outcome(command.harness, error=error))
+            outcomes.append(HookOutcome(command.harness, error=error))
             continue
         seen = tuple(change for change in changes if change.before != change.after)
-        then = layout_of(command.harness).then if seen and planned is installing else None
-        outcomes.append(Outcome(command.harness, seen, then=then))
+        then = get_layout(command.harness).next_step if seen and plan is plan_install else None
+        outcomes.append(HookOutcome(command.harness, seen, next_step=then))
     return outcomes
 
 
-def _here() -> Path | None:
+def _current_folder() -> Path | None:
     try:
         return Path.cwd()
     except OSError:

@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lineage.config.machine import COMMAND, LIBRARY, MachineSettings, ModelSettings, machine_settings
+from lineage.config.machine import COMMAND, LIBRARY, MachineSettings, ModelSettings, parse_machine_settings
 from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from lineage.extract.model.port import Model, Provider
+    from lineage.extraction.model.port import Model, ModelProvider
     from lineage.telemetry import Telemetry
 
 _OTHERS_WRITE = 0o002
 _OTHERS_SEE = 0o077
-_OF_A_SESSION = ("CLAUDECODE",)
+_SESSION_VARIABLES = ("CLAUDECODE",)
 """What says that a program runs inside of a session; Claude Code refuses to start where it is set."""
 
 
@@ -30,35 +30,35 @@ def read_machine_settings(path: Path) -> MachineSettings:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}", hint="mend it, or move it away") from error
     if os.name != "nt" and status.st_mode & _OTHERS_WRITE:
         raise InvalidInput(f"{path} may be changed by anybody", hint=f"run `chmod o-w {path}`")
-    settings = machine_settings(text, str(path))
+    settings = parse_machine_settings(text, str(path))
     if os.name != "nt" and settings.embedding.key and status.st_mode & _OTHERS_SEE:
         raise InvalidInput(f"{path} holds a key and may be read by others", hint=f"run `chmod 600 {path}`")
     return settings
 
 
-def model_of(settings: ModelSettings, telemetry: "Telemetry", day: str) -> "Model | None":
+def build_model(settings: ModelSettings, telemetry: "Telemetry", day: str) -> "Model | None":
     """What use cases ask; None where no provider is configured."""
-    provider = provider_of(settings, os.environ)
+    provider = build_provider(settings, os.environ)
     if provider is None:
         return None
-    from lineage.pipeline.capture.metering import Limits, Metered
+    from lineage.pipeline.capture.model_quota import MeteredModel, ModelQuota
 
-    limits = Limits(settings.calls_per_day, settings.tokens_per_day, settings.max_prompt_chars)
-    return Metered(provider, telemetry, limits, day)
+    limits = ModelQuota(settings.calls_per_day, settings.tokens_per_day, settings.max_prompt_chars)
+    return MeteredModel(provider, telemetry, limits, day)
 
 
-def provider_of(settings: ModelSettings, environment: Mapping[str, str]) -> "Provider | None":
+def build_provider(settings: ModelSettings, environment: Mapping[str, str]) -> "ModelProvider | None":
     """The provider, whose processes ring no doorbell: what they do is no session of anybody's. (lessons: 14)"""
-    kept = {name: value for name, value in environment.items() if name not in _OF_A_SESSION}
+    kept = {name: value for name, value in environment.items() if name not in _SESSION_VARIABLES}
     own = {**kept, "LINEAGE_SUPPRESS": "1", "NO_COLOR": "1"}
     seconds, most_bytes = settings.timeout_seconds, settings.max_answer_bytes
     if settings.provider == COMMAND:
-        from lineage.extract.model.command import Command
+        from lineage.extraction.model.command import CommandProvider
 
         program, *arguments = settings.command
-        return Command((os.path.expanduser(program), *arguments), own, seconds, most_bytes)  # noqa: PTH111
+        return CommandProvider((os.path.expanduser(program), *arguments), own, seconds, most_bytes)  # noqa: PTH111
     if settings.provider == LIBRARY:
-        from lineage.extract.model.library import Library
+        from lineage.extraction.model.library import LibraryProvider
 
-        return Library.of(settings.name, own, seconds, most_bytes)
+        return LibraryProvider.for_model(settings.name, own, seconds, most_bytes)
     return None

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lineage.core.sanitizer import BUILTIN, Ruleset, ruleset
+from lineage.core.sanitizer import BUILTIN, Ruleset, build_ruleset
 from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -12,25 +12,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RedactionRules:
     """The rules in force; `unusable` are ids in the user's file that go by a path or a commit, not by a text."""
 
     ruleset: Ruleset
     unusable: tuple[str, ...] = ()
 
 
-def rules_of(store: "Store", settings: "Settings") -> Rules:
+def load_rules(store: "Store", settings: "Settings") -> RedactionRules:
     """Raises InvalidInput where the user's file is missing, no TOML, or has rules that RE2 does not take, by name."""
     chosen = settings.sanitizer
     if not chosen.rules_path:
-        return Rules(ruleset(personal=chosen.personal) if chosen.personal else BUILTIN)
-    from lineage.core.sanitizer.gitleaks import translated
+        return RedactionRules(
+            build_ruleset(personal=chosen.personal_data_modes) if chosen.personal_data_modes else BUILTIN
+        )
+    from lineage.core.sanitizer.gitleaks import translate_config
 
-    own = translated(_parsed(store, chosen.rules_path))
-    return Rules(ruleset(own.rules, chosen.personal, own.disabled), own.unusable)
+    own = translate_config(_read_rules_file(store, chosen.rules_path))
+    return RedactionRules(build_ruleset(own.rules, chosen.personal_data_modes, own.disabled), own.unsupported)
 
 
-def _parsed(store: "Store", path: str) -> dict[str, object]:
+def _read_rules_file(store: "Store", path: str) -> dict[str, object]:
     from lineage.store import read_or_none
 
     blob = read_or_none(store, path)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
-from lineage.core.wording import counted
+from lineage.cli.output import print_json, print_text
+from lineage.core.base.plural import pluralize
 
 if TYPE_CHECKING:
-    from lineage.pipeline.archive.archiving import Archived
+    from lineage.pipeline.maintenance.archive import ArchiveResult
 
 
 @click.command("archive")
@@ -30,24 +30,24 @@ def command(root: Path, before: str, dry_run: bool, as_json: bool) -> int:
       lineage archive --before 2026-01-01 --dry-run
       lineage archive --before 2026-01-01
     """
-    from lineage.app import with_house
-    from lineage.pipeline.archive.archiving import archive
+    from lineage.app import run_in_workspace
+    from lineage.pipeline.maintenance.archive import archive
 
-    done = with_house(root, lambda house: archive(house, before, dry_run=dry_run), writes=not dry_run)
+    done = run_in_workspace(root, lambda ws: archive(ws, before, dry_run=dry_run), writes=not dry_run)
     if as_json:
-        say_json(asdict(done))
+        print_json(asdict(done))
     else:
-        _say(done)
+        _print_result(done)
     return 0
 
 
-def _say(done: "Archived") -> None:
+def _print_result(done: "ArchiveResult") -> None:
     would = "would be archived" if done.dry_run else "archived"
     for month, count in sorted(done.months.items()):
-        say(f"{would}: {counted(count, 'file')} of {month}")
+        print_text(f"{would}: {pluralize(count, 'file')} of {month}")
     for path, what in done.problems:
-        say(f"stays: {what if what.startswith(path) else f'{path}: {what}'}")
+        print_text(f"stays: {what if what.startswith(path) else f'{path}: {what}'}")
     for reason, count in sorted(done.left.items()):
-        say(f"left in memory/: {counted(count, 'file')}, {reason}")
+        print_text(f"left in memory/: {pluralize(count, 'file')}, {reason}")
     size = f"{done.bytes / 1_000_000:.1f} MB"
-    say(f"{counted(done.artifacts, 'file')} of {counted(done.sessions, 'session')} {would} ({size})")
+    print_text(f"{pluralize(done.artifacts, 'file')} of {pluralize(done.sessions, 'session')} {would} ({size})")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
-from lineage.core.wording import counted
+from lineage.cli.output import print_json, print_text
+from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from lineage.pipeline.bundles.bundling import Imported, ImportedSession
+    from lineage.pipeline.transfer.import_bundle import BundleImport, ImportedSession
 
 
 @click.group("bundle")
@@ -52,18 +52,18 @@ def export(
     Example:
       lineage bundle export 2489c83d -o ~/again.zip --force
     """
-    from lineage.app import bundling
-    from lineage.store.platform import expanded
+    from lineage.app import bundle_files
+    from lineage.store.platform import expand_home
 
     if is_global == (session is not None):
         raise InvalidInput("name a session, or give --global", hint="lineage bundle export SESSION -o FILE")
-    made = bundling.export(root, session, expanded(output), include_private=include_private, force=force)
+    made = bundle_files.export_bundle(root, session, expand_home(output), include_private=include_private, force=force)
     if as_json:
-        say_json({"file": str(output), "bytes": len(made.data), **made.bundle.as_json()})
+        print_json({"file": str(output), "bytes": len(made.data), **made.bundle.as_json()})
         return 0
-    say(f"{output}: {counted(len(made.bundle.members), 'file')}, {len(made.data):,} bytes")
+    print_text(f"{output}: {pluralize(len(made.bundle.members), 'file')}, {len(made.data):,} bytes")
     for bundled in made.bundle.sessions:
-        say(f"  session {bundled.session_id} of {bundled.agent_id}{' (private)' if made.bundle.private else ''}")
+        print_text(f"  session {bundled.session_id} of {bundled.agent_id}{' (private)' if made.bundle.private else ''}")
     return 0
 
 
@@ -85,43 +85,43 @@ def import_(root: Path, file: Path, restore: bool, trust: bool, dry_run: bool, a
     Example:
       lineage bundle import ~/session.zip --restore
     """
-    from lineage.app import bundling
-    from lineage.store.platform import expanded
+    from lineage.app import bundle_files
+    from lineage.store.platform import expand_home
 
-    done = bundling.import_file(root, expanded(file), restore=restore, trust=trust, dry_run=dry_run)
+    done = bundle_files.import_bundle_file(root, expand_home(file), restore=restore, trust=trust, dry_run=dry_run)
     if as_json:
-        say_json(asdict(done))
+        print_json(asdict(done))
     else:
-        _say(done)
+        _print_result(done)
     return 0
 
 
-def _say(done: "Imported") -> None:
+def _print_result(done: "BundleImport") -> None:
     for session in done.sessions:
-        _say_session(session, dry_run=done.dry_run)
+        _print_session(session, dry_run=done.dry_run)
     for path, count in done.entries.items():
-        say(f"{path}: {count} {_would(done.dry_run)}")
+        print_text(f"{path}: {count} {_describe_status(done.dry_run)}")
     if done.holds == "global" and not done.entries:
-        say("no entry is new here")
-    _say_counts("left out", done.dropped)
-    _say_counts("redacted", done.redactions)
+        print_text("no entry is new here")
+    _print_counts("left out", done.dropped)
+    _print_counts("redacted", done.redactions)
     if done.defused:
-        say(f"made harmless: {counted(done.defused, 'file')} in which something would have run")
+        print_text(f"made harmless: {pluralize(done.defused, 'file')} in which something would have run")
 
 
-def _say_session(session: "ImportedSession", *, dry_run: bool) -> None:
+def _print_session(session: "ImportedSession", *, dry_run: bool) -> None:
     status = f"would be {session.status}" if dry_run else session.status
-    say(f"{status}: session {session.session_id} of {session.agent_id}{' (private)' if session.private else ''}")
+    print_text(f"{status}: session {session.session_id} of {session.agent_id}{' (private)' if session.private else ''}")
     if session.imported_from:
-        say(f"  from {', '.join(session.imported_from)}")
+        print_text(f"  from {', '.join(session.imported_from)}")
     for path in session.files:
-        say(f"  {path}")
+        print_text(f"  {path}")
 
 
-def _say_counts(what: str, counts: Mapping[str, int]) -> None:
+def _print_counts(what: str, counts: Mapping[str, int]) -> None:
     if counts:
-        say(f"{what}: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
+        print_text(f"{what}: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
 
 
-def _would(dry_run: bool) -> str:
+def _describe_status(dry_run: bool) -> str:
     return "would be added" if dry_run else "added"

@@ -7,7 +7,7 @@ import click
 
 from lineage.cli import options
 from lineage.cli.capture_commands import payload_options, run_capture
-from lineage.core.request import COMPACTION
+from lineage.core.capture.request import COMPACTION
 
 
 @click.command("compaction")

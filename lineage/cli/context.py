@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage.cli import options
-from lineage.cli.output import plain, say, say_json, warn
+from lineage.cli.output import print_json, print_text, print_warning, strip_controls
 
 if TYPE_CHECKING:
-    from lineage.pipeline.house import House
-    from lineage.pipeline.knowledge.context import Asked
-    from lineage.projection import Block, Spent
+    from lineage.pipeline.memory.context import ContextRequest
+    from lineage.projection import ContextBlock, SectionUsage
+    from lineage.workspace.workspace import Workspace
 
 
 @click.command("context")
@@ -33,48 +33,48 @@ def command(root: Path, explain: bool, as_json: bool, **given: Any) -> int:
       lineage context --project demo --query "the reader" --budget 1500
       lineage context --explain
     """
-    from lineage.app import with_house
-    from lineage.pipeline.knowledge.context import Asked
+    from lineage.app import run_in_workspace
+    from lineage.pipeline.memory.context import ContextRequest
 
-    asked = Asked(**given)
-    block, unread = with_house(root, lambda house: _told(house, asked))
+    asked = ContextRequest(**given)
+    block, unread = run_in_workspace(root, lambda ws: _told(ws, asked))
     if as_json:
-        say_json(_as_json(block, unread))
+        print_json(_as_json(block, unread))
         return 0
     if explain:
         _explain(block)
     elif block.text:
-        say(block.text, end="")
+        print_text(block.text, end="")
     else:
-        warn("nothing is remembered yet, or nothing fits: see `lineage context --explain`")
+        print_warning("nothing is remembered yet, or nothing fits: see `lineage context --explain`")
     for path in unread:
-        warn(f"can't be read, and is left out: {plain(path)}")
+        print_warning(f"can't be read, and is left out: {strip_controls(path)}")
     return 0
 
 
-def _told(house: "House", asked: "Asked") -> "tuple[Block, list[str]]":
+def _told(ws: "Workspace", asked: "ContextRequest") -> "tuple[ContextBlock, list[str]]":
     """The block, and the books that could not be read."""
-    from lineage.pipeline.knowledge.context import context
-    from lineage.pipeline.knowledge.said import Knowledge
+    from lineage.pipeline.memory.context import build_context
+    from lineage.workspace.book_reader import BookReader
 
-    knowledge = Knowledge(house)
-    return context(house, asked, knowledge), knowledge.unread
+    knowledge = BookReader(ws)
+    return build_context(ws, asked, knowledge), knowledge.unreadable_paths
 
 
-def _as_json(block: "Block", unread: list[str]) -> dict[str, Any]:
+def _as_json(block: "ContextBlock", unread: list[str]) -> dict[str, Any]:
     sections = [spent._asdict() for spent in block.sections]
     told = {"text": block.text, "tokens": block.tokens, "budget": block.budget, "sections": sections}
     return {**told, "unread": unread}
 
 
-def _explain(block: "Block") -> None:
-    say(f"{'section':14}{'tokens':>7}{'at most':>9}  shown")
+def _explain(block: "ContextBlock") -> None:
+    print_text(f"{'section':14}{'tokens':>7}{'at most':>9}  shown")
     for spent in block.sections:
-        say(f"{spent.name:14}{spent.tokens:7}{spent.cap:9}  {_shown(spent)}")
-    say(f"{'in all':14}{block.tokens:7}{block.budget:9}")
+        print_text(f"{spent.name:14}{spent.tokens:7}{spent.cap:9}  {_shown(spent)}")
+    print_text(f"{'in all':14}{block.tokens:7}{block.budget:9}")
 
 
-def _shown(spent: "Spent") -> str:
+def _shown(spent: "SectionUsage") -> str:
     if spent.dropped:
         return f"0 of {spent.of}: dropped, there is no room for it"
     return f"{spent.shown} of {spent.of}" + (": cut" if spent.cut else "") if spent.of else "-"

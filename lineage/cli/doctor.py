@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
-from lineage.core.wording import counted
-from lineage.errors import Problems
+from lineage.cli.output import print_json, print_text
+from lineage.core.base.plural import pluralize
+from lineage.errors import FindingsReported
 
 
 @click.command("doctor")
@@ -28,14 +28,14 @@ def command(root: Path, as_json: bool) -> int:
 
     found = examine(root)
     if as_json:
-        say_json(asdict(found))
-        return Problems.exit_code if found.findings else 0
+        print_json(asdict(found))
+        return FindingsReported.exit_code if found.findings else 0
     for one in found.harnesses:
         last = found.events.get(one.harness)
-        say(f"{one.harness:12} {one.state}, " + (f"last event {last}" if last else "no event yet"))
+        print_text(f"{one.harness:12} {one.state}, " + (f"last event {last}" if last else "no event yet"))
     if not found.on_path:
-        say("`lineage` is not on PATH: installed hooks name it with its whole path, plug-ins do not find it")
+        print_text("`lineage` is not on PATH: installed hooks name it with its whole path, plug-ins do not find it")
     for finding in found.findings:
-        say(f"{finding.where}: {finding.what}\n  → {finding.mend}")
-    say(counted(len(found.findings), "finding") if found.findings else "nothing stands in the way")
-    return Problems.exit_code if found.findings else 0
+        print_text(f"{finding.where}: {finding.what}\n  → {finding.mend}")
+    print_text(pluralize(len(found.findings), "finding") if found.findings else "nothing stands in the way")
+    return FindingsReported.exit_code if found.findings else 0

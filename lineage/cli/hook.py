@@ -19,6 +19,6 @@ def command(root: object, harness: tuple[str, ...], agent: str) -> int:
     Example:
       lineage hook claude-code --agent default
     """
-    from lineage.cli.doorbell import main
+    from lineage.cli.hook_entry import run
 
-    return main([*harness, "--workspace", str(root), "--agent", agent])
+    return run([*harness, "--workspace", str(root), "--agent", agent])

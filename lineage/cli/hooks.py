@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage.cli import options
-from lineage.cli.output import plain, say, say_json
+from lineage.cli.output import print_json, print_text, strip_controls
 from lineage.errors import LineageError
 
 if TYPE_CHECKING:
-    from lineage.app.hooks import Outcome
-    from lineage.harness.installing import Status
+    from lineage.app.hooks import HookOutcome
+    from lineage.installing import HookStatus
 
-_agent = click.option(
+_agent_option = click.option(
     "--agent", metavar="NAME", default="default", show_default=True, help="The agent that the sessions belong to."
 )
-_dry_run = click.option(
+_dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Print what would change as a unified diff, and change nothing."
 )
-_harnesses = click.argument("harnesses", nargs=-1, metavar="[HARNESS]...")
+_harnesses_argument = click.argument("harnesses", nargs=-1, metavar="[HARNESS]...")
 
 
 @click.group("hooks")
@@ -41,9 +41,9 @@ def command() -> None:
 
 
 @command.command("install")
-@_harnesses
-@_agent
-@_dry_run
+@_harnesses_argument
+@_agent_option
+@_dry_run_option
 @options.as_json
 @options.workspace
 def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_json: bool) -> int:
@@ -56,16 +56,16 @@ def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_
       lineage hooks install claude-code codex --agent reviewer
     """
     from lineage.app import hooks
-    from lineage.app.places import shown
+    from lineage.app.locations import format_location
 
     outcomes = hooks.install(root, agent, harnesses, dry_run=dry_run)
-    head = {"workspace": shown(root), "agent": agent}
-    return _report(outcomes, head, "installed", dry_run=dry_run, as_json=as_json)
+    head = {"workspace": format_location(root), "agent": agent}
+    return _print_report(outcomes, head, "installed", dry_run=dry_run, as_json=as_json)
 
 
 @command.command("uninstall")
-@_harnesses
-@_dry_run
+@_harnesses_argument
+@_dry_run_option
 @options.as_json
 @options.workspace
 def uninstall(root: Path, harnesses: Sequence[str], dry_run: bool, as_json: bool) -> int:
@@ -78,11 +78,11 @@ def uninstall(root: Path, harnesses: Sequence[str], dry_run: bool, as_json: bool
     from lineage.app import hooks
 
     outcomes = hooks.uninstall(root, "default", harnesses, dry_run=dry_run)
-    return _report(outcomes, {}, "uninstalled", dry_run=dry_run, as_json=as_json)
+    return _print_report(outcomes, {}, "uninstalled", dry_run=dry_run, as_json=as_json)
 
 
 @command.command("status")
-@_harnesses
+@_harnesses_argument
 @options.as_json
 @options.workspace
 def status(root: Path, harnesses: Sequence[str], as_json: bool) -> int:
@@ -96,54 +96,56 @@ def status(root: Path, harnesses: Sequence[str], as_json: bool) -> int:
     """
     from lineage.app import hooks
 
-    found = hooks.statuses(root, "default", harnesses)
+    found = hooks.read_statuses(root, "default", harnesses)
     if as_json:
-        say_json({"harnesses": [asdict(one) for one in found]})
+        print_json({"harnesses": [asdict(one) for one in found]})
         return 0
     shown = [one for one in found if harnesses or one.present or one.files or one.findings]
     for one in shown:
-        _say_status(one)
+        _print_status(one)
     if not shown:
-        say("no harness with hooks on this machine; `lineage hooks install HARNESS` makes its settings")
+        print_text("no harness with hooks on this machine; `lineage hooks install HARNESS` makes its settings")
     return 0
 
 
-def _say_status(one: "Status") -> None:
+def _print_status(one: "HookStatus") -> None:
     absent = "" if one.present else " (not on this machine)"
-    say(f"{one.harness:12} {one.state}{absent}")
+    print_text(f"{one.harness:12} {one.state}{absent}")
     if one.files:
-        say(f"    {', '.join(one.events)} in {', '.join(one.files)}")
-        say(f"    workspace {one.workspace or 'by default'}, agent {one.agent or 'by default'}")
+        print_text(f"    {', '.join(one.events)} in {', '.join(one.files)}")
+        print_text(f"    workspace {one.workspace or 'by default'}, agent {one.agent or 'by default'}")
     for finding in one.findings:
-        say(f"    {finding.kind}: {finding.what}\n        → {finding.mend}")
+        print_text(f"    {finding.kind}: {finding.what}\n        → {finding.mend}")
 
 
-def _report(outcomes: "Sequence[Outcome]", head: dict[str, Any], done: str, *, dry_run: bool, as_json: bool) -> int:
+def _print_report(
+    outcomes: "Sequence[HookOutcome]", head: dict[str, Any], done: str, *, dry_run: bool, as_json: bool
+) -> int:
     """Prints the outcomes; the exit code is that of the first error."""
     if as_json:
-        say_json({**head, "dry_run": dry_run, "harnesses": [_as_json(one, dry_run=dry_run) for one in outcomes]})
+        print_json({**head, "dry_run": dry_run, "harnesses": [_as_json(one, dry_run=dry_run) for one in outcomes]})
     else:
         for one in outcomes:
-            _say_outcome(one, done, dry_run=dry_run)
+            _print_outcome(one, done, dry_run=dry_run)
         if not any(one.changes or one.error for one in outcomes):
-            say("nothing to change" if outcomes else "no harness with hooks on this machine: name one")
+            print_text("nothing to change" if outcomes else "no harness with hooks on this machine: name one")
     return next((one.error.exit_code for one in outcomes if one.error), 0)
 
 
-def _say_outcome(one: "Outcome", done: str, *, dry_run: bool) -> None:
+def _print_outcome(one: "HookOutcome", done: str, *, dry_run: bool) -> None:
     if one.error:
-        _complain(one.harness, one.error)
+        _print_error(one.harness, one.error)
     for change in one.changes:
-        say(change.diff.rstrip("\n") if dry_run else f"{one.harness:12} {done}: {change.path}")
-    if one.then and not dry_run:
-        say(f"    → {one.then}")
+        print_text(change.diff.rstrip("\n") if dry_run else f"{one.harness:12} {done}: {change.path}")
+    if one.next_step and not dry_run:
+        print_text(f"    → {one.next_step}")
 
 
-def _complain(harness: str, error: LineageError) -> None:
-    click.echo(f"lineage: {harness}: {plain(error.message)}\n  {plain(error.hint)}", err=True)
+def _print_error(harness: str, error: LineageError) -> None:
+    click.echo(f"lineage: {harness}: {strip_controls(error.message)}\n  {strip_controls(error.hint)}", err=True)
 
 
-def _as_json(one: "Outcome", *, dry_run: bool) -> dict[str, Any]:
+def _as_json(one: "HookOutcome", *, dry_run: bool) -> dict[str, Any]:
     changes = [{"path": str(change.path)} | ({"diff": change.diff} if dry_run else {}) for change in one.changes]
     error = {"message": one.error.message, "hint": one.error.hint} if one.error else None
-    return {"harness": one.harness, "changes": changes, "error": error, "then": one.then}
+    return {"harness": one.harness, "changes": changes, "error": error, "then": one.next_step}

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
+from lineage.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
-    from lineage.pipeline.incoming.history import Progress, Wanted
-    from lineage.pipeline.incoming.importing import Imported
+    from lineage.pipeline.ingest.history_import import HistoryImport
+    from lineage.pipeline.ingest.import_sources import ImportRequest, StageProgress
 
 _NO_HISTORY = "no harness keeps a history on this machine: name one, and where its files are"
 
@@ -43,23 +43,23 @@ def command(
       lineage import claude-code
       lineage import claude-code ~/.claude/projects/demo --jobs 1
     """
-    from lineage.app import history
+    from lineage.app import history_import
 
-    asked = history.wanted(harness, paths, agent_id=agent_id, jobs=jobs)
+    asked = history_import.build_import_request(harness, paths, agent_id=agent_id, jobs=jobs)
     if dry_run:
         _count(asked, as_json=as_json)
         return 0
-    with _bar() as progress:
-        imported = history.import_history(root, asked, progress)
+    with _progress_bar() as progress:
+        imported = history_import.import_history(root, asked, progress)
     if as_json:
-        say_json({"dry_run": False, "harnesses": list(map(_one, imported))})
+        print_json({"dry_run": False, "harnesses": list(map(_as_json, imported))})
     else:
-        _say(imported)
+        _print_result(imported)
     return 0
 
 
 @contextmanager
-def _bar() -> "Iterator[Progress]":
+def _progress_bar() -> "Iterator[StageProgress]":
     """A bar for each stage on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda stage, done, total: None
@@ -80,49 +80,49 @@ def _bar() -> "Iterator[Progress]":
         yield progress
 
 
-def _one(found: "Imported") -> dict[str, Any]:
+def _as_json(found: "HistoryImport") -> dict[str, Any]:
     return {**asdict(found), "problems": [{"path": path, "problem": what} for path, what in found.problems]}
 
 
-def _count(asked: "Wanted", *, as_json: bool) -> None:
+def _count(asked: "ImportRequest", *, as_json: bool) -> None:
     """Print how much there is to import."""
-    from lineage.pipeline.incoming.history import count_sources
+    from lineage.pipeline.ingest.import_sources import count_sources
 
     counted = count_sources(asked)
     if as_json:
-        say_json({"dry_run": True, "harnesses": list(map(asdict, counted))})
+        print_json({"dry_run": True, "harnesses": list(map(asdict, counted))})
         return
     for one in counted:
-        say(f"{one.harness:12} {one.sources} sources, {_size(one.bytes)}")
-    say("nothing was written" if counted else _NO_HISTORY)
+        print_text(f"{one.harness:12} {one.sources} sources, {_format_size(one.bytes)}")
+    print_text("nothing was written" if counted else _NO_HISTORY)
 
 
-def _say(imported: "Sequence[Imported]") -> None:
+def _print_result(imported: "Sequence[HistoryImport]") -> None:
     for found in imported:
-        say(
+        print_text(
             f"{found.harness:12} {found.sources} sources: {found.captured} sessions captured,"
             f" {found.unchanged} unchanged, {found.refused} refused, {found.empty} empty, {found.failed} failed;"
             f" {found.turns} turns, {found.compactions} compactions"
         )
         if found.unread or found.copies:
-            say(f"    not read again {found.unread}, copies {found.copies}")
+            print_text(f"    not read again {found.unread}, copies {found.copies}")
         if found.unsummarized:
-            say(f"    compactions without a summary {found.unsummarized}")
+            print_text(f"    compactions without a summary {found.unsummarized}")
         if found.skipped:
-            say("    not turns: " + _counts(found.skipped))
-        _say_problems(found)
+            print_text("    not turns: " + _format_counts(found.skipped))
+        _print_problems(found)
     if not imported:
-        say(_NO_HISTORY)
+        print_text(_NO_HISTORY)
 
 
-def _say_problems(found: "Imported") -> None:
+def _print_problems(found: "HistoryImport") -> None:
     for path, what in found.problems:
-        say(f"    not read: {what}" if path in what else f"    not read: {path}: {what}")
+        print_text(f"    not read: {what}" if path in what else f"    not read: {path}: {what}")
 
 
-def _counts(counts: Mapping[str, int]) -> str:
+def _format_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
 
 
-def _size(size: int) -> str:
+def _format_size(size: int) -> str:
     return f"{size / 1_000_000:.1f} MB" if size >= 100_000 else f"{size / 1000:.1f} kB"

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from lineage.cli import options
-from lineage.cli.output import plain, say, say_json
-from lineage.core.wording import counted
+from lineage.cli.output import print_json, print_text, strip_controls
+from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from lineage.app.initializing import Initialized
+    from lineage.app.init_workspace import InitResult
 
 _GUIDE = "handbook/Obsidian.md"
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 
 
 @click.command("init")
@@ -38,49 +38,53 @@ def command(root: Path, directory: str | None, folder: str | None, yes: bool, sk
     Example:
       lineage init ~/memory
     """
-    from lineage.app import initialize, workspace_root
-    from lineage.app.places import shown
+    from lineage.app import initialize, resolve_workspace_root
+    from lineage.app.locations import format_location
 
     if yes and skip:
         raise InvalidInput("--yes and --skip exclude each other", hint="give one of them")
-    target = workspace_root(directory) if directory else root
-    result = initialize(target, folder, _answer(yes=yes, asks=not (skip or as_json) and sys.stdin.isatty()))
+    target = resolve_workspace_root(directory) if directory else root
+    result = initialize(
+        target, folder, _build_conflict_answer(yes=yes, asks=not (skip or as_json) and sys.stdin.isatty())
+    )
     if as_json:
-        say_json(asdict(result) | {"workspace": shown(result.workspace)})
+        print_json(asdict(result) | {"workspace": format_location(result.workspace)})
     else:
-        _say(result)
+        _print_result(result)
     return 0
 
 
-def _answer(*, yes: bool, asks: bool) -> Callable[[str], bool]:
+def _build_conflict_answer(*, yes: bool, asks: bool) -> Callable[[str], bool]:
     """What is said to each conflict."""
 
     def answered(path: str) -> bool:
         return yes or (
-            asks and click.confirm(f"{plain(path)} is there and isn't lineage's. Replace it?", default=False)
+            asks and click.confirm(f"{strip_controls(path)} is there and isn't lineage's. Replace it?", default=False)
         )
 
     return answered
 
 
-def _say(result: "Initialized") -> None:
-    from lineage.app.places import shown
+def _print_result(result: "InitResult") -> None:
+    from lineage.app.locations import format_location
 
-    say(f"workspace {shown(result.workspace)}")
+    print_text(f"workspace {format_location(result.workspace)}")
     for path in result.made:
-        say(f"  made {path}")
+        print_text(f"  made {path}")
     for path in result.replaced:
-        say(f"  replaced {path}")
-    _list("left as they are", result.kept)
+        print_text(f"  replaced {path}")
+    _print_list("left as they are", result.kept)
     for path in result.refused:
-        say(f"  not made {path}: another file has the name (--yes replaces it)")
-    _list(f"not made, this vault's settings are yours ({_GUIDE} says what they do)", result.withheld)
-    _list("links of the workspace lead to these instead, rename them", result.shadowing)
+        print_text(f"  not made {path}: another file has the name (--yes replaces it)")
+    _print_list(f"not made, this vault's settings are yours ({_GUIDE} says what they do)", result.withheld)
+    _print_list("links of the workspace lead to these instead, rename them", result.shadowing)
     if not result.is_ignored:
-        say("  .gitignore is yours: put `.lineage/` into it before you commit, it holds what nobody has redacted yet")
-    say(f"Next: lineage -w {shown(result.workspace)} session-end --help")
+        print_text(
+            "  .gitignore is yours: put `.lineage/` into it before you commit, it holds what nobody has redacted yet"
+        )
+    print_text(f"Next: lineage -w {format_location(result.workspace)} session-end --help")
 
 
-def _list(title: str, paths: Sequence[str]) -> None:
+def _print_list(title: str, paths: Sequence[str]) -> None:
     if paths:
-        say(f"  {title}: {', '.join(paths) if len(paths) <= _MOST_NAMED else counted(len(paths), 'file')}")
+        print_text(f"  {title}: {', '.join(paths) if len(paths) <= _MAX_NAMED else pluralize(len(paths), 'file')}")

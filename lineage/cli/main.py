@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import click
 
 from lineage import __version__
-from lineage.cli.ending import ended
+from lineage.cli.exit_codes import run_to_exit_code
 from lineage.cli.lazy import LazyGroup
 
 COMMANDS = {
@@ -136,10 +136,10 @@ def cli(ctx: click.Context, workspace: str | None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Runs a command line; its exit code, see `ended`."""
-    return ended(lambda: _clicked(arguments))
+    return run_to_exit_code(lambda: _run_click(arguments))
 
 
-def _clicked(arguments: Sequence[str]) -> object:
+def _run_click(arguments: Sequence[str]) -> object:
     try:
         return cli.main(list(arguments), standalone_mode=False)
     except click.Abort as error:

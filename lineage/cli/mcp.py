@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
+from lineage.cli.output import print_json, print_text
 from lineage.errors import InvalidInput
 
 
@@ -26,33 +26,34 @@ def command(root: Path, agent: str, project: str | None, only_tools: bool, as_js
       lineage mcp --tools
     """
     if only_tools:
-        return _say_tools(as_json=as_json)
-    from lineage.app import caller
-    from lineage.app.extras import need
-    from lineage.core.identity import checked_agent
+        return _print_tools(as_json=as_json)
+    from lineage.app import detect_caller
+    from lineage.app.extras import require_extra
+    from lineage.core.base.identity import validate_agent_id
 
-    need("mcp", "mcp")
-    if checked_agent(agent) == "all":
+    require_extra("mcp", "mcp")
+    if validate_agent_id(agent) == "all":
         raise InvalidInput("one server serves one agent", hint="name it: lineage mcp --agent ID")
-    from lineage.mcp.asking import AGENT, Start
+    from lineage.mcp.call import DEFAULT_CALLER, ServerConfig
     from lineage.mcp.server import serve
 
-    serve(Start(root=root, agent_id=agent, project=project, caller=caller() or AGENT))
+    serve(ServerConfig(root=root, agent_id=agent, project=project, caller=detect_caller() or DEFAULT_CALLER))
     return 0
 
 
-def _say_tools(*, as_json: bool) -> int:
-    from lineage.mcp.parameters import schema_of
+def _print_tools(*, as_json: bool) -> int:
+    from lineage.mcp.parameters import build_schema
     from lineage.mcp.tools import TOOLS
 
     if as_json:
         listed = [
-            {"name": tool.name, "description": tool.description, "input": schema_of(tool.parameters)} for tool in TOOLS
+            {"name": tool.name, "description": tool.description, "input": build_schema(tool.parameters)}
+            for tool in TOOLS
         ]
-        say_json({"tools": listed})
+        print_json({"tools": listed})
         return 0
     for tool in TOOLS:
-        say(f"{tool.name:10}{tool.description}")
+        print_text(f"{tool.name:10}{tool.description}")
         for parameter in tool.parameters:
-            say(f"    {parameter.name:12}{parameter.description}")
+            print_text(f"    {parameter.name:12}{parameter.description}")
     return 0

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
-from lineage.core.wording import counted
-from lineage.errors import Problems
+from lineage.cli.output import print_json, print_text
+from lineage.core.base.plural import pluralize
+from lineage.errors import FindingsReported
 
 if TYPE_CHECKING:
-    from lineage.app.migrating import Receipt
+    from lineage.app.store_migration import MigrationReceipt
 
 
 @click.command("migrate-store")
@@ -29,36 +29,36 @@ def command(source: str, target: str, as_json: bool) -> int:
     Example:
       lineage migrate-store ~/demo ~/memory
     """
-    receipt = _migrated(source, target)
+    receipt = _migrate_with_progress(source, target)
     if as_json:
-        say_json(asdict(receipt))
+        print_json(asdict(receipt))
     else:
-        _say(receipt)
-    return Problems.exit_code if receipt.findings else 0
+        _print_result(receipt)
+    return FindingsReported.exit_code if receipt.findings else 0
 
 
-def _migrated(source: str, target: str) -> "Receipt":
+def _migrate_with_progress(source: str, target: str) -> "MigrationReceipt":
     """Moves with a bar on a terminal."""
-    from lineage.app.migrating import migrated
+    from lineage.app.store_migration import migrate_store
 
     if not sys.stderr.isatty():
-        return migrated(source, target)
+        return migrate_store(source, target)
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("copy", total=None)
-        return migrated(source, target, lambda done, total: bar.update(task, completed=done, total=total))
+        return migrate_store(source, target, lambda done, total: bar.update(task, completed=done, total=total))
 
 
-def _say(receipt: "Receipt") -> None:
+def _print_result(receipt: "MigrationReceipt") -> None:
     done = receipt.moved
-    say(f"{counted(done.files, 'file')} of {receipt.source} are in {receipt.target}, each as it was")
-    say(f"  {done.written} written and read back, {done.there} there already, {done.bytes} bytes")
+    print_text(f"{pluralize(done.files, 'file')} of {receipt.source} are in {receipt.target}, each as it was")
+    print_text(f"  {done.written} written and read back, {done.there} there already, {done.bytes} bytes")
     if done.dropped:
-        say(f"  {done.dropped} copies of what has gone from the source since were deleted")
+        print_text(f"  {done.dropped} copies of what has gone from the source since were deleted")
     for finding in receipt.findings:
-        say(f"{finding.level:6} {finding.path}\n       {finding.what}\n       → {finding.mend}")
+        print_text(f"{finding.level:6} {finding.path}\n       {finding.what}\n       → {finding.mend}")
     if not receipt.findings:
-        say("every promise holds")
-    say(f"name the new place for every agent (`lineage hooks install`); {receipt.source} is untouched")
+        print_text("every promise holds")
+    print_text(f"name the new place for every agent (`lineage hooks install`); {receipt.source} is untouched")

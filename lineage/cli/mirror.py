@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage.cli import options
-from lineage.cli.output import plain, say, say_json
-from lineage.core.wording import counted
-from lineage.errors import LineageError, Problems
+from lineage.cli.output import print_json, print_text, strip_controls
+from lineage.core.base.plural import pluralize
+from lineage.errors import FindingsReported, LineageError
 
 if TYPE_CHECKING:
-    from lineage.pipeline.mirroring.mirror import Mirrored
+    from lineage.pipeline.transfer.mirror import MirrorResult
 
 
 @click.command("mirror")
@@ -38,72 +38,72 @@ def command(root: Path, folder: str, every: float, once: bool, yes: bool, as_jso
       lineage mirror ~/vault --once
     """
     os.environ["LINEAGE_SUPPRESS"] = "1"  # whatever it starts rings no doorbell
-    from lineage.app import mirroring
-    from lineage.app.places import shown
+    from lineage.app import folder_mirror
+    from lineage.app.locations import format_location
 
-    with mirroring.mirror_of(root, folder) as mirror:
+    with folder_mirror.open_mirror(root, folder) as mirror:
         if once:
-            return _report_once(mirror(yes), as_json=as_json)
-        rounds = mirroring.Rounds(every)
-        before = signal.signal(signal.SIGTERM, lambda *_: rounds.end())
+            return _print_once(mirror(yes), as_json=as_json)
+        rounds = folder_mirror.RoundTimer(every)
+        before = signal.signal(signal.SIGTERM, lambda *_: rounds.stop())
         try:
             if not as_json:
-                say(f"mirroring {shown(root)} in {folder}")
-            mirroring.run(mirror, rounds, _say_json_line if as_json else _say_line, _complain)
+                print_text(f"mirroring {format_location(root)} in {folder}")
+            folder_mirror.run_rounds(mirror, rounds, _print_json_line if as_json else _print_line, _print_error)
         finally:
             signal.signal(signal.SIGTERM, before)
     return 0
 
 
-def _report_once(done: "Mirrored", *, as_json: bool) -> int:
+def _print_once(done: "MirrorResult", *, as_json: bool) -> int:
     if as_json:
-        say_json(_as_json(done))
+        print_json(_as_json(done))
     else:
-        say(_line(done) or "nothing changed")
-        _say_details(done)
-    return Problems.exit_code if done.findings else 0
+        print_text(_format_line(done) or "nothing changed")
+        _print_details(done)
+    return FindingsReported.exit_code if done.findings else 0
 
 
-def _say_line(done: "Mirrored") -> None:
+def _print_line(done: "MirrorResult") -> None:
     from lineage.app import now
 
-    if _line(done):
-        say(f"{now()} {_line(done)}")
-        _say_details(done)
+    if _format_line(done):
+        print_text(f"{now()} {_format_line(done)}")
+        _print_details(done)
 
 
-def _say_json_line(done: "Mirrored") -> None:
+def _print_json_line(done: "MirrorResult") -> None:
     from lineage.app import now
 
-    if _line(done):
-        say(json.dumps({"at": now(), **_as_json(done)}, ensure_ascii=True))
+    if _format_line(done):
+        print_text(json.dumps({"at": now(), **_as_json(done)}, ensure_ascii=True))
 
 
-def _as_json(done: "Mirrored") -> dict[str, Any]:
+def _as_json(done: "MirrorResult") -> dict[str, Any]:
     findings = [{"path": path, "what": what} for path, what in done.findings]
     lists = {"removed": done.removed, "conflicts": done.conflicts, "deferred": done.deferred, "findings": findings}
     return {**asdict(done.counts), **lists}
 
 
-def _line(done: "Mirrored") -> str:
+def _format_line(done: "MirrorResult") -> str:
     said = [f"{number} {name}" for name, number in asdict(done.counts).items() if number]
     if done.removed:
-        said.append(f"{counted(len(done.removed), 'session')} removed")
+        said.append(f"{pluralize(len(done.removed), 'session')} removed")
     if done.conflicts:
-        said.append(counted(len(done.conflicts), "conflict"))
+        said.append(pluralize(len(done.conflicts), "conflict"))
     if done.deferred:
         said.append(f"{len(done.deferred)} left for the next round")
     if done.findings:
-        said.append(counted(len(done.findings), "finding"))
+        said.append(pluralize(len(done.findings), "finding"))
     return ", ".join(said)
 
 
-def _say_details(done: "Mirrored") -> None:
+def _print_details(done: "MirrorResult") -> None:
     for name in done.conflicts:
-        say(f"  kept beside the other version: {name}")
+        print_text(f"  kept beside the other version: {name}")
     for path, what in done.findings:
-        say(f"  {path}: {what}")
+        print_text(f"  {path}: {what}")
 
 
-def _complain(error: LineageError) -> None:
-    click.echo(f"lineage: {plain(error.message)}\n  {plain(error.hint)}", err=True)
+def _print_error(error: LineageError) -> None:
+    click.echo(f"lineage: {strip_controls(error.message)}\n  {strip_controls(error.hint)}", err=True)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 import click
 
 from lineage.cli import options
-from lineage.cli.output import plain, say, say_json
+from lineage.cli.output import print_json, print_text, strip_controls
 from lineage.errors import InvalidInput, WorkspaceError
 
 if TYPE_CHECKING:
-    from lineage.app.opening import Located
+    from lineage.app.open_target import FileLocation
 
 _OBSIDIAN, _EDITOR = "obsidian", "editor"
 
@@ -39,50 +39,56 @@ def command(
       lineage open 2489c83d --print
       lineage open 2489c83d --turns 2 --editor --print
     """
-    from lineage.app import caller, with_house
-    from lineage.app.opening import is_in_vault, located
-    from lineage.cli.turns import turns_of
-    from lineage.pipeline.knowledge.bookkeeping import refuse_agents
-    from lineage.pipeline.opening import target
+    from lineage.app import detect_caller, run_in_workspace
+    from lineage.app.open_target import is_in_vault, locate_file
+    from lineage.cli.turn_range import parse_turn_range
+    from lineage.pipeline.memory.books import refuse_agents
+    from lineage.pipeline.search.references import find_file_target
 
-    turn = turns_of(turns)[0] if turns is not None else None
+    turn = parse_turn_range(turns)[0] if turns is not None else None
     if not prints:
-        refuse_agents(caller(), "open the user's programs")
-    meant = with_house(root, lambda house: target(house, session, kind, turn))
-    file = located(root, meant)
+        refuse_agents(detect_caller(), "open the user's programs")
+    meant = run_in_workspace(root, lambda ws: find_file_target(ws, session, kind, turn))
+    file = locate_file(root, meant)
     where = where or (_OBSIDIAN if is_in_vault(file.path) else _EDITOR)
     if where == _OBSIDIAN and not is_in_vault(file.path):
         raise WorkspaceError(
             f"{root} is in no vault of Obsidian", hint="open the folder in Obsidian once, or `--editor`"
         )
     if not prints:
-        _opened(file, where)
+        _open_file(file, where)
     if as_json:
-        say_json({"path": str(file.path), "line": file.line, "with": where, "uri": _uri(file, where)})
+        print_json({"path": str(file.path), "line": file.line, "with": where, "uri": _find_uri(file, where)})
     elif prints:
-        click.echo(plain(_uri(file, where) or str(file.path)))
+        click.echo(strip_controls(_find_uri(file, where) or str(file.path)))
     else:
-        say(f"opened in {where}: {file.path}")
+        print_text(f"opened in {where}: {file.path}")
     return 0
 
 
-def _uri(file: "Located", where: str) -> str | None:
+def _find_uri(file: "FileLocation", where: str) -> str | None:
     return file.uri if where == _OBSIDIAN else None
 
 
-def _opened(file: "Located", where: str) -> None:
-    from lineage.app.opening import opener
-    from lineage.cli.editors import at_line, editor, run
+def _open_file(file: "FileLocation", where: str) -> None:
+    from lineage.app.open_target import find_opener
+    from lineage.cli.editor import build_command, find_editor, run_program
 
     if where == _EDITOR:
-        words = editor("open the workspace as a vault of Obsidian; `--print` prints the path")
-        run(at_line(words, file.path, file.line), hint="set VISUAL or EDITOR", failed="`--print` prints the path")
+        words = find_editor("open the workspace as a vault of Obsidian; `--print` prints the path")
+        run_program(
+            build_command(words, file.path, file.line),
+            hint="set VISUAL or EDITOR",
+            failure_hint="`--print` prints the path",
+        )
         return
-    program = opener()
+    program = find_opener()
     if program is None:
         raise InvalidInput(
             "no program opens addresses here", hint="`--editor` opens it in VISUAL or EDITOR, `--print` prints it"
         )
-    run(
-        [*program, file.uri], hint="`--editor` opens it in VISUAL or EDITOR", failed="is Obsidian installed? `--editor`"
+    run_program(
+        [*program, file.uri],
+        hint="`--editor` opens it in VISUAL or EDITOR",
+        failure_hint="is Obsidian installed? `--editor`",
     )

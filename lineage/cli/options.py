@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from lineage.app import workspace_root
+from lineage.app import resolve_workspace_root
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -20,7 +20,7 @@ def workspace(function: Function) -> Function:
     """`--workspace` after the command too; the command gets it as `root`, an absolute path."""
 
     def chosen(ctx: click.Context, _: click.Parameter, value: str | None) -> Path:
-        return workspace_root(value or (ctx.find_root().obj or {}).get("workspace"))
+        return resolve_workspace_root(value or (ctx.find_root().obj or {}).get("workspace"))
 
     return click.option(
         "--workspace",

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
+from lineage.cli.output import print_json, print_text
 
 
 @click.command("recover")
@@ -18,27 +18,27 @@ def command(root: Path, as_json: bool) -> int:
     Example:
       lineage recover
     """
-    from lineage.app import with_house
-    from lineage.pipeline.upkeep.recovery import recover
+    from lineage.app import run_in_workspace
+    from lineage.pipeline.maintenance.recover import recover
 
-    done = with_house(root, recover)
+    done = run_in_workspace(root, recover)
     if as_json:
-        say_json({key: value for key, value in vars(done).items() if key != "report"})
+        print_json({key: value for key, value in vars(done).items() if key != "report"})
         return 0
     for path in done.finished:
-        say(f"finished {path}")
+        print_text(f"finished {path}")
     for token in done.removals:
-        say(f"finished the removal of {token}")
+        print_text(f"finished the removal of {token}")
     for token in done.resanitized:
-        say(f"finished the redaction of {token}")
+        print_text(f"finished the redaction of {token}")
     for path in done.merged:
-        say(f"merged {path} into the session's older manifest")
+        print_text(f"merged {path} into the session's older manifest")
     for name, why in done.waiting:
-        say(f"still waiting: {name}: {why}")
+        print_text(f"still waiting: {name}: {why}")
     if done.collected:
-        say(f"collected {done.collected} files that dead writers left behind")
+        print_text(f"collected {done.collected} files that dead writers left behind")
     for path, what in done.report.problems:
-        say(f"damaged: {what if what.startswith(path) else f'{path}: {what}'}")
+        print_text(f"damaged: {what if what.startswith(path) else f'{path}: {what}'}")
     if not any(
         (
             done.finished,
@@ -50,5 +50,5 @@ def command(root: Path, as_json: bool) -> int:
             done.report.problems,
         )
     ):
-        say("nothing was unfinished")
+        print_text("nothing was unfinished")
     return 0

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
-from lineage.core.wording import counted
+from lineage.cli.output import print_json, print_text
+from lineage.core.base.plural import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lineage.pipeline.embedding import Embedded
-    from lineage.pipeline.house import House
-    from lineage.pipeline.upkeep.reindexing import Report
+    from lineage.pipeline.maintenance.reindex import ReindexReport
+    from lineage.pipeline.search.embeddings import EmbedResult
+    from lineage.workspace.workspace import Workspace
 
-_MOST_JOBS = 4
+_MAX_JOBS = 4
 
 
 @click.command("reindex")
@@ -53,60 +53,62 @@ def command(
       lineage reindex --jobs 2
       lineage reindex --recent
     """
-    from lineage.app import with_house
+    from lineage.app import run_in_workspace
 
     if embeds:
         _check_embedding(root)
-    report = with_house(root, partial(_reindexed, yes=yes, jobs=jobs, recent=recent), needs_index=False)
-    made = with_house(root, _embedded) if embeds else None
+    report = run_in_workspace(
+        root, partial(_reindex_with_progress, yes=yes, jobs=jobs, recent=recent), needs_index=False
+    )
+    made = run_in_workspace(root, _embed_with_progress) if embeds else None
     if as_json:
-        say_json({**_as_json(report), **({"vectors": asdict(made)} if made else {})})
+        print_json({**_as_json(report), **({"vectors": asdict(made)} if made else {})})
     else:
-        _say(report)
-        _say_embedded(made)
+        _print_result(report)
+        _print_embedded(made)
     return 1 if made and made.failed else 0
 
 
 def _check_embedding(root: Path) -> None:
     """Raises InvalidInput where no model is configured, ExtraMissing where what it needs is not installed."""
-    from lineage.app import with_house
-    from lineage.pipeline.finding import check
+    from lineage.app import run_in_workspace
+    from lineage.pipeline.search.search import require_semantic
 
-    with_house(root, check, needs_index=False)
+    run_in_workspace(root, require_semantic, needs_index=False)
 
 
-def _embedded(house: "House") -> "Embedded":
+def _embed_with_progress(ws: "Workspace") -> "EmbedResult":
     """Embeds with a bar on a terminal, and without a bound: somebody waits for it."""
-    from lineage.pipeline.embedding import embed
+    from lineage.pipeline.search.embeddings import embed_pending
 
     if not sys.stderr.isatty():
-        return embed(house)
+        return embed_pending(ws)
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("embed", total=None)
-        return embed(house, progress=lambda done, total: bar.update(task, completed=done, total=total))
+        return embed_pending(ws, progress=lambda done, total: bar.update(task, completed=done, total=total))
 
 
-def _say_embedded(made: "Embedded | None") -> None:
+def _print_embedded(made: "EmbedResult | None") -> None:
     if made is None:
         return
-    dropped = f", {counted(made.dropped, 'vector')} dropped" if made.dropped else ""
-    say(f"{counted(made.embedded, 'passage')} embedded, {made.reused} had a vector{dropped}")
+    dropped = f", {pluralize(made.dropped, 'vector')} dropped" if made.dropped else ""
+    print_text(f"{pluralize(made.embedded, 'passage')} embedded, {made.reused} had a vector{dropped}")
     if made.failed:
-        say(f"ended early: {made.failed}; {counted(made.left, 'file')} left, run it again")
+        print_text(f"ended early: {made.failed}; {pluralize(made.left, 'file')} left, run it again")
 
 
-def _reindexed(house: "House", *, yes: bool, jobs: int | None, recent: bool) -> "Report":
+def _reindex_with_progress(ws: "Workspace", *, yes: bool, jobs: int | None, recent: bool) -> "ReindexReport":
     """Reindexes with a bar on a terminal; what the spool says is unfinished is finished on rows that are complete."""
-    from lineage.pipeline.upkeep.resuming import resume
-    from lineage.pipeline.upkeep.synchronizing import synced
+    from lineage.pipeline.maintenance.finish_pending import finish_pending
+    from lineage.pipeline.maintenance.partial_reindex import reindex_recent
 
-    processes = jobs or min(os.cpu_count() or 1, _MOST_JOBS)
-    by = partial(_reindexed_by, house, yes, processes)
+    processes = jobs or min(os.cpu_count() or 1, _MAX_JOBS)
+    by = partial(_reindex_in_processes, ws, yes, processes)
     if recent:
-        report = synced(house, confirmed=yes)
+        report = reindex_recent(ws, confirmed=yes)
     elif not sys.stderr.isatty():
         report = by(None)
     else:
@@ -116,19 +118,21 @@ def _reindexed(house: "House", *, yes: bool, jobs: int | None, recent: bool) -> 
         with Progress(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("reindex", total=None)
             report = by(lambda done, total: bar.update(task, completed=done, total=total))
-    resume(house)
+    finish_pending(ws)
     return report
 
 
-def _reindexed_by(house: "House", yes: bool, processes: int, progress: "Callable[[int, int], None] | None") -> "Report":
-    from lineage.pipeline.incoming.parallel import workers
-    from lineage.pipeline.upkeep.reindexing import reindex
+def _reindex_in_processes(
+    ws: "Workspace", yes: bool, processes: int, progress: "Callable[[int, int], None] | None"
+) -> "ReindexReport":
+    from lineage.pipeline.ingest.worker_pool import open_worker_pool
+    from lineage.pipeline.maintenance.reindex import reindex
 
-    with workers(processes) as pool:
-        return reindex(house, confirmed=yes, progress=progress, executor=pool.pool)
+    with open_worker_pool(processes) as pool:
+        return reindex(ws, confirmed=yes, progress=progress, executor=pool.pool)
 
 
-def _as_json(report: "Report") -> dict[str, Any]:
+def _as_json(report: "ReindexReport") -> dict[str, Any]:
     counts = ("added", "changed", "touched", "dropped", "unchanged", "books", "claims_rebuilt")
     return {
         **{name: getattr(report, name) for name in counts},
@@ -137,28 +141,28 @@ def _as_json(report: "Report") -> dict[str, Any]:
         "strays": report.strays,
         "buried": report.buried,
         "memory_md": [
-            {"agent_id": p.agent_id, "written": p.written, "rows": p.kept, "of": p.total, "future": p.future}
+            {"agent_id": p.agent_id, "written": p.written, "rows": p.rows, "of": p.total, "future": p.future}
             for p in report.published
         ],
     }
 
 
-def _say(report: "Report") -> None:
-    say(
+def _print_result(report: "ReindexReport") -> None:
+    print_text(
         f"{report.added} added, {report.changed} changed, {report.dropped} dropped, {report.unchanged} unchanged,"
         f" {report.touched} touched but the same"
     )
     if report.books:
-        say(f"{counted(report.books, 'book')} brought up to date")
+        print_text(f"{pluralize(report.books, 'book')} brought up to date")
     if report.claims_rebuilt:
-        say(f"{report.claims_rebuilt} lost claims rebuilt")
+        print_text(f"{report.claims_rebuilt} lost claims rebuilt")
     for path, what in report.problems:
-        say(f"no row for {path}: {what.removeprefix(path + ': ')}")
+        print_text(f"no row for {path}: {what.removeprefix(path + ': ')}")
     for manifest, path in report.broken:
-        say(f"{manifest} names {path}, which is not there")
+        print_text(f"{manifest} names {path}, which is not there")
     for path in report.strays:
-        say(f"not ours, left alone: {path}")
+        print_text(f"not ours, left alone: {path}")
     for path in report.buried:
-        say(f"of a removed session, ignored: {path}")
+        print_text(f"of a removed session, ignored: {path}")
     if report.problems or report.broken:
-        say("`lineage verify` names the command that mends each")
+        print_text("`lineage verify` names the command that mends each")

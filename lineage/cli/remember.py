@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage.cli import options
-from lineage.cli.output import plain, say, say_json
-from lineage.cli.texts import text_or_stdin
+from lineage.cli.output import print_json, print_text, strip_controls
+from lineage.cli.stdin import read_text_argument
 from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from lineage.pipeline.knowledge.remembering import Remembered
+    from lineage.pipeline.memory.remember import RememberResult
 
 
 @click.command("remember")
@@ -54,14 +54,16 @@ def command(
       lineage remember --project lineage --kind task "Write the release notes"
       lineage remember --curated "Ask before a dependency is added."
     """
-    from lineage.app import caller, with_house
-    from lineage.pipeline.knowledge.remembering import Memo, remember
+    from lineage.app import detect_caller, run_in_workspace
+    from lineage.pipeline.memory.remember import Memo, remember
 
-    memo = Memo(text=text_or_stdin(text), kind=_kind(kind, curated=curated, daily=daily), **given)
-    return report(with_house(root, lambda house: remember(house, memo, caller()), writes=True), as_json=as_json)
+    memo = Memo(text=read_text_argument(text), kind=_choose_kind(kind, curated=curated, daily=daily), **given)
+    return print_outcome(
+        run_in_workspace(root, lambda ws: remember(ws, memo, detect_caller()), writes=True), as_json=as_json
+    )
 
 
-def _kind(kind: str | None, *, curated: bool, daily: bool) -> str:
+def _choose_kind(kind: str | None, *, curated: bool, daily: bool) -> str:
     named = [] if kind is None else [kind]
     named += [name for name, is_it in (("curated", curated), ("daily", daily)) if is_it]
     if len(named) > 1:
@@ -69,27 +71,31 @@ def _kind(kind: str | None, *, curated: bool, daily: bool) -> str:
     return named[0] if named else "note"
 
 
-def report(outcome: "Remembered", *, as_json: bool) -> int:
+def print_outcome(outcome: "RememberResult", *, as_json: bool) -> int:
     """Prints what became of a text; the exit code: 1 where it was not taken."""
     is_taken = outcome.status in ("remembered", "pending", "known")
     if as_json:
-        say_json(asdict(outcome))
+        print_json(asdict(outcome))
     elif is_taken:
-        _say(outcome)
+        _print_result(outcome)
     else:
         reason = f": {outcome.reason}" if outcome.reason != outcome.status else ""
-        click.echo(f"lineage: {outcome.status}{reason}; nothing was written\n  {plain(outcome.hint or '')}", err=True)
+        click.echo(
+            f"lineage: {outcome.status}{reason}; nothing was written\n  {strip_controls(outcome.hint or '')}", err=True
+        )
     return 0 if is_taken else 1
 
 
-def _say(outcome: "Remembered") -> None:
+def _print_result(outcome: "RememberResult") -> None:
     where = f"{outcome.kind} of {outcome.scope} ({outcome.path})"
     if outcome.status == "pending":
-        say(f"waits: {outcome.id}, {where}: called from inside {outcome.harness}")
-        say(f"  the user puts it in force: lineage book confirm {outcome.id}")
+        print_text(f"waits: {outcome.id}, {where}: called from inside {outcome.harness}")
+        print_text(f"  the user puts it in force: lineage book confirm {outcome.id}")
     else:
-        say(f"{outcome.status}: {outcome.id or 'under an id of its book'}, {where} {outcome.trust or ''}".rstrip())
+        print_text(
+            f"{outcome.status}: {outcome.id or 'under an id of its book'}, {where} {outcome.trust or ''}".rstrip()
+        )
     if outcome.hint:
-        say(f"  {outcome.hint}")
+        print_text(f"  {outcome.hint}")
     if outcome.redactions:
-        say("  redacted: " + ", ".join(f"{name} {count}" for name, count in outcome.redactions.items()))
+        print_text("  redacted: " + ", ".join(f"{name} {count}" for name, count in outcome.redactions.items()))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
+from lineage.cli.output import print_json, print_text
 from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from lineage.pipeline.upkeep.removal import Receipt
+    from lineage.pipeline.maintenance.remove import RemovalReceipt
 
 
 @click.command("remove")
@@ -34,18 +34,18 @@ def command(root: Path, session: str, reason: str, dry_run: bool, again: bool, y
       lineage remove 2489c83d --dry-run
       lineage remove 2489c83d --reason "a customer asked for it" --yes
     """
-    from lineage.app import with_house
-    from lineage.pipeline.upkeep.removal import remove
+    from lineage.app import run_in_workspace
+    from lineage.pipeline.maintenance.remove import remove
 
     if not (dry_run or yes):
         _confirm(session)
-    receipt = with_house(
-        root, lambda house: remove(house, session, reason=reason, dry_run=dry_run, again=again), writes=not dry_run
+    receipt = run_in_workspace(
+        root, lambda ws: remove(ws, session, reason=reason, dry_run=dry_run, again=again), writes=not dry_run
     )
     if as_json:
-        say_json(asdict(receipt))
+        print_json(asdict(receipt))
     else:
-        _say(receipt)
+        _print_receipt(receipt)
     return 0
 
 
@@ -57,21 +57,23 @@ def _confirm(session: str) -> None:
     click.confirm(f"Remove session {session} for good?", abort=True)
 
 
-def _say(receipt: "Receipt") -> None:
+def _print_receipt(receipt: "RemovalReceipt") -> None:
     would = "would be removed" if receipt.dry_run else "removed"
-    say(f"session {receipt.session_id or receipt.session_token} of {receipt.agent_id}: {receipt.turns} turns {would}")
+    print_text(
+        f"session {receipt.session_id or receipt.session_token} of {receipt.agent_id}: {receipt.turns} turns {would}"
+    )
     for path in receipt.removed_paths:
-        say(f"  {would}: {path}")
+        print_text(f"  {would}: {path}")
     if receipt.entries:
-        say(f"  {would}: {receipt.entries} {'entry' if receipt.entries == 1 else 'entries'} in books")
+        print_text(f"  {would}: {receipt.entries} {'entry' if receipt.entries == 1 else 'entries'} in books")
     for path in receipt.spool_files:
-        say(f"  removed: .lineage/{path}")
+        print_text(f"  removed: .lineage/{path}")
     if not receipt.dry_run:
-        say(f"  removed: {receipt.rows} rows; databases scrubbed")
-        say(f"  stays: memory/tombstones/{receipt.session_token}.md")
-    say(f"checked {receipt.checked_files} other files for lines of the session")
+        print_text(f"  removed: {receipt.rows} rows; databases scrubbed")
+        print_text(f"  stays: memory/tombstones/{receipt.session_token}.md")
+    print_text(f"checked {receipt.checked_files} other files for lines of the session")
     for path in receipt.elsewhere:
-        say(f"  holds some too, and is not the session's: {path}")
-    say("outside lineage's reach:")
+        print_text(f"  holds some too, and is not the session's: {path}")
+    print_text("outside lineage's reach:")
     for place in receipt.out_of_reach:
-        say(f"  {place}")
+        print_text(f"  {place}")

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
+from lineage.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
-    from lineage.pipeline.house import House
-    from lineage.pipeline.publishing import Published
+    from lineage.workspace.publish import PublishResult
+    from lineage.workspace.workspace import Workspace
 
 
 @click.command("render")
@@ -23,34 +23,34 @@ def command(root: Path, as_json: bool) -> int:
     Example:
       lineage render
     """
-    from lineage.app import with_house
-    from lineage.core.naming import memory_md_path
+    from lineage.app import run_in_workspace
+    from lineage.core.base.naming import memory_md_path
 
-    published = with_house(root, _rendered, writes=True)
+    published = run_in_workspace(root, _render_all, writes=True)
     if as_json:
         rows = [
             {
                 "agent_id": p.agent_id,
                 "path": memory_md_path(p.agent_id),
                 "written": p.written,
-                "rows": p.kept,
+                "rows": p.rows,
                 "of": p.total,
                 "future": p.future,
             }
             for p in published
         ]
-        say_json({"memory_md": rows})
+        print_json({"memory_md": rows})
         return 0
     for p in published:
         done = "written" if p.written else "unchanged"
         future = f", {p.future} with a time in the future left out" if p.future else ""
-        say(f"{memory_md_path(p.agent_id)}: {p.kept} of {p.total} rows, {done}{future}")
+        print_text(f"{memory_md_path(p.agent_id)}: {p.rows} of {p.total} rows, {done}{future}")
     return 0
 
 
-def _rendered(house: "House") -> "list[Published]":
-    from lineage.pipeline.publishing import publish_all
-    from lineage.pipeline.upkeep.reindexing import synchronize
+def _render_all(ws: "Workspace") -> "list[PublishResult]":
+    from lineage.pipeline.maintenance.reindex import sync_rows
+    from lineage.workspace.publish import publish_all
 
-    synchronize(house)
-    return publish_all(house)
+    sync_rows(ws)
+    return publish_all(ws)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
-from lineage.core.wording import counted
+from lineage.cli.output import print_json, print_text
+from lineage.core.base.plural import pluralize
 
 if TYPE_CHECKING:
-    from lineage.pipeline.upkeep.resanitizing import Resanitized
+    from lineage.pipeline.maintenance.resanitize import ResanitizeResult
 
 
 @click.command("resanitize")
@@ -30,27 +30,31 @@ def command(root: Path, dry_run: bool, as_json: bool) -> int:
       lineage resanitize --dry-run
       lineage resanitize
     """
-    from lineage.app import with_house
-    from lineage.pipeline.upkeep.resanitizing import resanitize
+    from lineage.app import run_in_workspace
+    from lineage.pipeline.maintenance.resanitize import resanitize
 
-    done = with_house(root, lambda house: resanitize(house, dry_run=dry_run), writes=not dry_run)
+    done = run_in_workspace(root, lambda ws: resanitize(ws, dry_run=dry_run), writes=not dry_run)
     if as_json:
-        say_json({**asdict(done), "replaced": [record._asdict() for record in done.replaced]})
+        print_json({**asdict(done), "replaced": [record._asdict() for record in done.replaced]})
     else:
-        _say(done)
+        _print_result(done)
     return 0
 
 
-def _say(done: "Resanitized") -> None:
+def _print_result(done: "ResanitizeResult") -> None:
     would = "would be replaced" if done.dry_run else "replaced"
     for record in done.replaced:
-        say(f"{would}: {record.path} ({record.old_version} → {record.new_version})")
+        print_text(f"{would}: {record.path} ({record.old_version} → {record.new_version})")
     for path in done.books:
-        say(f"{'would be redacted' if done.dry_run else 'redacted'}: entries of {path}")
+        print_text(f"{'would be redacted' if done.dry_run else 'redacted'}: entries of {path}")
     for path, what in done.problems:
-        say(f"damaged: {what if what.startswith(path) else f'{path}: {what}'}")
+        print_text(f"damaged: {what if what.startswith(path) else f'{path}: {what}'}")
     if done.redactions:
-        say("redacted: " + ", ".join(f"{rule} {count}" for rule, count in sorted(done.redactions.items())))
-    say(f"{counted(len(done.replaced), 'file')} {would}, {done.unchanged} held nothing to redact ({done.version})")
+        print_text("redacted: " + ", ".join(f"{rule} {count}" for rule, count in sorted(done.redactions.items())))
+    print_text(
+        f"{pluralize(len(done.replaced), 'file')} {would}, {done.unchanged} held nothing to redact ({done.version})"
+    )
     if done.replaced and not done.dry_run:
-        say("outside lineage's reach: git history, versions in a bucket, other copies, the harness's own transcripts")
+        print_text(
+            "outside lineage's reach: git history, versions in a bucket, other copies, the harness's own transcripts"
+        )

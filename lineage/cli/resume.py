@@ -5,13 +5,13 @@ from pathlib import Path
 
 import click
 
-from lineage.cli import options, programs
-from lineage.cli.output import say, say_json
+from lineage.cli import agent_program, options
+from lineage.cli.output import print_json, print_text
 
 
 @click.command("resume")
 @click.argument("session")
-@programs.folder
+@agent_program.project_option
 @click.option("--run", "runs", is_flag=True, help="Run it, instead of printing it.")
 @options.as_json
 @options.workspace
@@ -24,16 +24,16 @@ def command(root: Path, session: str, project: Path | None, runs: bool, as_json:
     Example:
       lineage resume 2489c83d
     """
-    from lineage.app import launching
+    from lineage.app import agent_runs
 
-    found = launching.resumable(root, session, project)
+    found = agent_runs.plan_resume(root, session, project)
     if runs:
-        return launching.resume(found)
+        return agent_runs.resume(found)
     if as_json:
         target = found.target
         named = {"session_id": target.session_id, "session_token": target.session_token, "harness": target.harness}
-        say_json({**named, "folder": target.folder, "command": list(found.call.words)})
+        print_json({**named, "folder": target.folder, "command": list(found.call.argv)})
         return 0
-    line = shlex.join(found.call.words)
-    say(f"cd {shlex.quote(found.target.folder)} && {line}" if found.target.folder else line)
+    line = shlex.join(found.call.argv)
+    print_text(f"cd {shlex.quote(found.target.folder)} && {line}" if found.target.folder else line)
     return 0

@@ -9,8 +9,8 @@ from typing import BinaryIO
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
-from lineage.core.wording import counted
+from lineage.cli.output import print_json, print_text
+from lineage.core.base.plural import pluralize
 
 _CHUNK = 1 << 20
 
@@ -31,25 +31,28 @@ def command(root: Path, file: BinaryIO, report: bool, as_json: bool) -> int:
       lineage sanitize FILE
       lineage sanitize --report FILE
     """
-    from lineage.app import rules_at
+    from lineage.app import load_workspace_rules
     from lineage.core.sanitizer import Sanitizer
 
-    sanitizer = Sanitizer(rules_at(root).ruleset)
+    sanitizer = Sanitizer(load_workspace_rules(root).ruleset)
     if not (report or as_json):
-        for part in sanitizer.stream(_texts(file)):
+        for part in sanitizer.sanitize_stream(_read_chunks(file)):
             sys.stdout.buffer.write(part.encode())
         return 0
-    found = [{"rule": f.rule, "line": f.line, "column": f.column} for f in sanitizer.findings_in(_texts(file))]
+    found = [
+        {"rule": f.rule, "line": f.line, "column": f.column}
+        for f in sanitizer.find_secrets_in_stream(_read_chunks(file))
+    ]
     if as_json:
-        say_json({"sanitizer_version": sanitizer.rules.version, "findings": found})
+        print_json({"sanitizer_version": sanitizer.ruleset.version, "findings": found})
         return 0
     for finding in found:
-        say(f"{file.name}:{finding['line']}:{finding['column']}: {finding['rule']}")
-    say(f"{counted(len(found), 'finding')} ({sanitizer.rules.version})")
+        print_text(f"{file.name}:{finding['line']}:{finding['column']}: {finding['rule']}")
+    print_text(f"{pluralize(len(found), 'finding')} ({sanitizer.ruleset.version})")
     return 0
 
 
-def _texts(file: BinaryIO) -> Iterator[str]:
+def _read_chunks(file: BinaryIO) -> Iterator[str]:
     """The text in chunks: UTF-8, or UTF-16 where a byte order mark says so."""
     data = file.read(_CHUNK)
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage.cli import options
-from lineage.cli.output import plain, say, say_json
+from lineage.cli.output import print_json, print_text, strip_controls
 
 if TYPE_CHECKING:
     from lineage.index import EntryRow, Hit
@@ -50,26 +50,26 @@ def command(
       lineage search "why did the parser drop the last line"
       lineage search since:30d is:decision parser
     """
-    from lineage.app import with_house
-    from lineage.pipeline.finding import find
+    from lineage.app import run_in_workspace
+    from lineage.pipeline.search.search import search
 
     text = " ".join(query)
     agent_id = None if agent == "all" or _names_agent(context, text) else agent
-    found = with_house(root, lambda house: find(house, text, agent_id, limit, by_passage=passages, mode=mode))
+    found = run_in_workspace(root, lambda ws: search(ws, text, agent_id, limit, by_passage=passages, mode=mode))
     hits, notes = found.hits, {"notes": list(found.notes)} if found.notes else {}
     if as_json:
-        say_json({"query": text, "mode": found.mode, **notes, "results": [_as_json(hit) for hit in hits]})
+        print_json({"query": text, "mode": found.mode, **notes, "results": [_hit_as_json(hit) for hit in hits]})
         return 0
     for note in found.notes:
-        click.echo(plain(f"note: {note}"), err=True)
+        click.echo(strip_controls(f"note: {note}"), err=True)
     for hit in hits:
-        for line in _told(hit):
-            say(line)
-        click.echo(f"    {_marked(' '.join(hit.snippet.split()), colour=sys.stdout.isatty())}")
+        for line in _format_hit(hit):
+            print_text(line)
+        click.echo(f"    {_highlight(' '.join(hit.snippet.split()), colour=sys.stdout.isatty())}")
         if hit.entry is None:
-            say(f"    [[{hit.path.removesuffix('.md')}]]")
+            print_text(f"    [[{hit.path.removesuffix('.md')}]]")
     if not hits:
-        say("nothing found; `lineage sessions` lists what is there")
+        print_text("nothing found; `lineage sessions` lists what is there")
     return 0
 
 
@@ -77,12 +77,14 @@ def _names_agent(context: click.Context, text: str) -> bool:
     """Whether the query says which agent's it is, and the command doesn't."""
     from click.core import ParameterSource
 
-    from lineage.core.query import parsed
+    from lineage.core.search.query import parse_query
 
-    return context.get_parameter_source("agent") is ParameterSource.DEFAULT and parsed(text).filters.agent is not None
+    return (
+        context.get_parameter_source("agent") is ParameterSource.DEFAULT and parse_query(text).filters.agent is not None
+    )
 
 
-def _told(hit: "Hit") -> list[str]:
+def _format_hit(hit: "Hit") -> list[str]:
     entry = hit.entry
     if entry is None:
         turns = f"  turns {hit.turns[0]}-{hit.turns[1]}" if hit.turns else ""
@@ -94,7 +96,7 @@ def _told(hit: "Hit") -> list[str]:
     return ["  ".join([entry.at or "by hand", entry.trust, entry.scope, entry.kind, entry.id, *marks])]
 
 
-def _as_json(hit: "Hit") -> dict[str, Any]:
+def _hit_as_json(hit: "Hit") -> dict[str, Any]:
     entry = hit.entry
     return {
         "session_id": hit.session_id,
@@ -104,15 +106,15 @@ def _as_json(hit: "Hit") -> dict[str, Any]:
         "path": hit.path,
         "turns": list(hit.turns) if hit.turns else None,
         "score": round(hit.score, 6),
-        "snippet": _marked(hit.snippet, colour=False),
+        "snippet": _highlight(hit.snippet, colour=False),
         "project": hit.project,
         "membership_ts": hit.membership_ts,
         "memory_sentence": hit.memory_sentence,
-        **({} if entry is None else _entry(entry)),
+        **({} if entry is None else _entry_as_json(entry)),
     }
 
 
-def _entry(entry: "EntryRow") -> dict[str, Any]:
+def _entry_as_json(entry: "EntryRow") -> dict[str, Any]:
     return {
         "id": entry.id,
         "scope": entry.scope,
@@ -127,14 +129,16 @@ def _entry(entry: "EntryRow") -> dict[str, Any]:
     }
 
 
-def _marked(snippet: str, *, colour: bool) -> str:
+def _highlight(snippet: str, *, colour: bool) -> str:
     """The snippet with what matched in bold on a terminal, and without any mark elsewhere."""
-    from lineage.index import MARK
+    from lineage.index import SNIPPET_MARKS
 
-    opening, closing = MARK
+    opening, closing = SNIPPET_MARKS
     parts = snippet.split(opening)
-    text = plain(parts[0])
+    text = strip_controls(parts[0])
     for part in parts[1:]:
         matched, _, rest = part.partition(closing)
-        text += (click.style(plain(matched), bold=True) if colour else plain(matched)) + plain(rest)
+        text += (
+            click.style(strip_controls(matched), bold=True) if colour else strip_controls(matched)
+        ) + strip_controls(rest)
     return text

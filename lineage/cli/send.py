@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from lineage.cli import options, programs
+from lineage.cli import agent_program, options
 
 
 @click.command("send")
 @click.argument("session")
 @click.argument("text")
-@programs.folder
-@programs.timeout
+@agent_program.project_option
+@agent_program.timeout_option
 @options.as_json
 @options.workspace
 def command(root: Path, session: str, text: str, project: Path | None, seconds: float, as_json: bool) -> int:
@@ -24,7 +24,7 @@ def command(root: Path, session: str, text: str, project: Path | None, seconds: 
     Example:
       lineage send 2489c83d "Is the reader mended?" --project ~/demo
     """
-    from lineage.app import launching
+    from lineage.app import agent_runs
 
-    answer = programs.Answer(as_json=as_json)
-    return answer.report(launching.send(root, session, text, project=project, terms=answer.terms(seconds)))
+    answer = agent_program.ProgramOutput(as_json=as_json)
+    return answer.report(agent_runs.send(root, session, text, project=project, options=answer.build_options(seconds)))

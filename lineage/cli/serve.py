@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
+from lineage.cli.output import print_json, print_text
 
 
 @click.command("serve")
@@ -29,42 +29,42 @@ def command(root: Path, host: str, port: int, names: Sequence[str], check: bool,
     Example:
       lineage serve --port 0 --check
     """
-    from lineage.app import caller, machine_settings, open_house, serving, with_house
-    from lineage.app.extras import need
-    from lineage.app.places import shown
+    from lineage.app import detect_caller, listener, load_machine_settings, open_workspace, run_in_workspace
+    from lineage.app.extras import require_extra
+    from lineage.app.locations import format_location
 
-    need("web", "starlette", "uvicorn", "jinja2")
+    require_extra("web", "starlette", "uvicorn", "jinja2")
     from lineage.web.application import serve
     from lineage.web.service import Service
 
-    started_by, is_local = caller(), serving.is_loopback(host) and not names
-    machine = machine_settings(os.environ)
+    started_by, is_local = detect_caller(), listener.is_loopback(host) and not names
+    machine = load_machine_settings(os.environ)
     configured = machine.web.token if machine else ""
-    token = serving.taken_token(os.environ, is_local=is_local, configured=configured)
-    open_house(root).close()
-    with serving.bound(host, port) as listening:
-        where = {"url": serving.address(listening), "workspace": shown(root), "token": token is not None}
-        _say(where, as_json=as_json, goes_on=not check)
+    token = listener.take_access_key(os.environ, is_local=is_local, configured=configured)
+    open_workspace(root).close()
+    with listener.bind_socket(host, port) as listening:
+        where = {"url": listener.format_url(listening), "workspace": format_location(root), "token": token is not None}
+        _print_address(where, as_json=as_json, goes_on=not check)
         if check:
             return 0
         os.environ["LINEAGE_SUPPRESS"] = "1"  # whatever it starts rings no doorbell
         service = Service(
             root=root,
-            run=with_house,
+            run_in_workspace=run_in_workspace,
             clock=time.time,
-            token=token,
+            access_key=token,
             is_local=is_local,
             caller=started_by,
-            names=tuple(name.lower() for name in (host, *names)),
+            host_names=tuple(name.lower() for name in (host, *names)),
         )
         with suppress(KeyboardInterrupt):
             serve(service, listening)
     return 0
 
 
-def _say(where: dict[str, object], *, as_json: bool, goes_on: bool) -> None:
+def _print_address(where: dict[str, object], *, as_json: bool, goes_on: bool) -> None:
     if as_json:
-        say_json(where)
+        print_json(where)
     else:
         asked = ", with the token" if where["token"] else ""
-        say(f"{where['workspace']} at {where['url']}{asked}" + ("; Ctrl-C ends it" if goes_on else ""))
+        print_text(f"{where['workspace']} at {where['url']}{asked}" + ("; Ctrl-C ends it" if goes_on else ""))

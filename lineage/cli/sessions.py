@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
+from lineage.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
     from lineage.index import SessionRow
-    from lineage.pipeline.people.lanes import LaneShown
+    from lineage.pipeline.conversations.lanes import LaneState
 
 
 @click.command("sessions")
@@ -30,42 +30,44 @@ def command(root: Path, agent: str, project: str | None, lane: str | None, limit
       lineage sessions --project demo --limit 5
       lineage sessions --lane home:telegram:dm:123
     """
-    from lineage.app import with_house
+    from lineage.app import run_in_workspace
 
     agent_id = None if agent == "all" else agent
     if lane is not None:
-        from lineage.pipeline.people.lanes import show_lane
+        from lineage.pipeline.conversations.lanes import load_lane
 
         named = lane
-        shown = with_house(root, lambda house: show_lane(house, named, agent_id, project=project, limit=limit))
-        return _report_lane(shown, as_json=as_json)
-    found = with_house(root, lambda house: house.index.sessions(agent_id, project=project, limit=limit))
+        shown = run_in_workspace(root, lambda ws: load_lane(ws, named, agent_id, project=project, limit=limit))
+        return _print_lane(shown, as_json=as_json)
+    found = run_in_workspace(root, lambda ws: ws.index.list_sessions(agent_id, project=project, limit=limit))
     if as_json:
-        say_json({"sessions": [asdict(row) for row in found]})
+        print_json({"sessions": [asdict(row) for row in found]})
         return 0
-    _say_rows(found)
+    _print_rows(found)
     if not found:
-        say("no sessions yet; `lineage session-end --help` says how they come in")
+        print_text("no sessions yet; `lineage session-end --help` says how they come in")
     return 0
 
 
-def _report_lane(shown: "LaneShown", *, as_json: bool) -> int:
+def _print_lane(shown: "LaneState", *, as_json: bool) -> int:
     if as_json:
-        say_json(asdict(shown))
+        print_json(asdict(shown))
         return 0
-    _say_rows(shown.sessions)
+    _print_rows(shown.sessions)
     if shown.current is None:
-        say(f"no sessions in the lane {shown.lane} yet")
+        print_text(f"no sessions in the lane {shown.lane} yet")
     elif shown.stale:
-        say(f"session {shown.current} is over since {shown.over_at} ({shown.why}): the next message begins another")
+        print_text(
+            f"session {shown.current} is over since {shown.over_at} ({shown.why}): the next message begins another"
+        )
     else:
         until = f" until {shown.over_at} ({shown.why})" if shown.over_at else ""
-        say(f"session {shown.current} goes on{until}, last message {shown.last_message}")
+        print_text(f"session {shown.current} goes on{until}, last message {shown.last_message}")
     return 0
 
 
-def _say_rows(rows: "Iterable[SessionRow]") -> None:
+def _print_rows(rows: "Iterable[SessionRow]") -> None:
     for row in rows:
         captures = "" if row.captures == 1 else f" · {row.captures} captures"
-        say(f"{row.membership_ts}  {row.session_id}  {row.harness}  {row.project or '-'}{captures}")
-        say(f"    {row.memory_sentence}")
+        print_text(f"{row.membership_ts}  {row.session_id}  {row.harness}  {row.project or '-'}{captures}")
+        print_text(f"    {row.memory_sentence}")

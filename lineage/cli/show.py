@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
+from lineage.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
-    from lineage.core.turns import Turn
-    from lineage.pipeline.house import House
-    from lineage.pipeline.knowledge.bookkeeping import Place
-    from lineage.pipeline.lookup import Shown
+    from lineage.core.format.turns import Turn
+    from lineage.pipeline.memory.books import EntryLocation
+    from lineage.workspace.lookup import SessionText
+    from lineage.workspace.workspace import Workspace
 
 
 @click.command("show")
@@ -36,42 +36,42 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
     Example:
       lineage show 2489c83d --turns 12-18
     """
-    from lineage.app import with_house
-    from lineage.pipeline.lookup import Shown
+    from lineage.app import run_in_workspace
+    from lineage.workspace.lookup import SessionText
 
-    shown = with_house(root, lambda house: _shown(house, session, kind, turns))
-    if not isinstance(shown, Shown):
-        return _say_entry(shown, as_json=as_json)
+    shown = run_in_workspace(root, lambda ws: _load_target(ws, session, kind, turns))
+    if not isinstance(shown, SessionText):
+        return _print_entry(shown, as_json=as_json)
     if as_json:
         value = {"session": asdict(shown.session), "path": shown.path, "text": shown.text}
-        say_json({**value, "turns": [_turn(turn) for turn in shown.turns]} if shown.turns else value)
+        print_json({**value, "turns": [_turn_as_json(turn) for turn in shown.turns]} if shown.turns else value)
     else:
-        say(shown.text.rstrip("\n"))
+        print_text(shown.text.rstrip("\n"))
     return 0
 
 
-def _shown(house: "House", reference: str, kind: str, turns: str | None) -> "Shown | Place":
-    from lineage.cli.turns import turns_of
-    from lineage.pipeline.knowledge.bookkeeping import Place
-    from lineage.pipeline.lookup import show, show_turns
-    from lineage.pipeline.opening import referred
+def _load_target(ws: "Workspace", reference: str, kind: str, turns: str | None) -> "SessionText | EntryLocation":
+    from lineage.cli.turn_range import parse_turn_range
+    from lineage.pipeline.memory.books import EntryLocation
+    from lineage.pipeline.search.references import resolve_reference
+    from lineage.workspace.lookup import show_file, show_turns
 
-    asked = turns_of(turns) if turns is not None else None
-    meant = referred(house, reference)
-    if isinstance(meant, Place):
+    asked = parse_turn_range(turns) if turns is not None else None
+    meant = resolve_reference(ws, reference)
+    if isinstance(meant, EntryLocation):
         return meant
-    return show_turns(house, meant.session_token, *asked) if asked else show(house, meant.session_token, kind)
+    return show_turns(ws, meant.session_token, *asked) if asked else show_file(ws, meant.session_token, kind)
 
 
-def _say_entry(place: "Place", *, as_json: bool) -> int:
-    from lineage.cli.book.printing import say_entry
+def _print_entry(place: "EntryLocation", *, as_json: bool) -> int:
+    from lineage.cli.book.entry_output import print_entry
 
     if as_json:
-        say_json({"entry": place.as_json()})
+        print_json({"entry": place.as_json()})
     else:
-        say_entry(place)
+        print_entry(place)
     return 0
 
 
-def _turn(turn: "Turn") -> dict[str, object]:
+def _turn_as_json(turn: "Turn") -> dict[str, object]:
     return {key: getattr(turn, key) for key in ("number", "id", "role", "at", "name", "input", "error", "text")}

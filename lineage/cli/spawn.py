@@ -4,15 +4,15 @@ from pathlib import Path
 
 import click
 
-from lineage.cli import options, programs
+from lineage.cli import agent_program, options
 
 
 @click.command("spawn")
 @click.argument("harness")
 @click.argument("text")
-@programs.folder
+@agent_program.project_option
 @click.option("--agent", metavar="ID", default="default", show_default=True, help="The agent that it is captured for.")
-@programs.timeout
+@agent_program.timeout_option
 @options.as_json
 @options.workspace
 def command(
@@ -27,10 +27,10 @@ def command(
     Example:
       lineage spawn claude-code "Which tests are slow?" --project ~/demo
     """
-    from lineage.app import launching
+    from lineage.app import agent_runs
 
-    answer = programs.Answer(as_json=as_json)
-    spawned = launching.spawn(
-        root, harness, text, agent=agent, project=project or Path.cwd(), terms=answer.terms(seconds)
+    answer = agent_program.ProgramOutput(as_json=as_json)
+    spawned = agent_runs.spawn(
+        root, harness, text, agent=agent, project=project or Path.cwd(), options=answer.build_options(seconds)
     )
     return answer.report(spawned)

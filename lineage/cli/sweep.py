@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
-from lineage.core.wording import counted
+from lineage.cli.output import print_json, print_text
+from lineage.core.base.plural import pluralize
 
 
 @click.command("sweep")
@@ -25,18 +25,18 @@ def command(root: Path, idle_minutes: int, as_json: bool) -> int:
       lineage sweep
       lineage sweep --idle 0
     """
-    from lineage.app.working import swept
+    from lineage.app.worker import drain_and_sweep
 
-    done = swept(root, idle_minutes=idle_minutes)
+    done = drain_and_sweep(root, idle_minutes=idle_minutes)
     if as_json:
-        say_json(asdict(done))
+        print_json(asdict(done))
         return 0
     for token in done.captured:
-        say(f"captured: session {token}")
+        print_text(f"captured: session {token}")
     for session, why in done.failed:
-        say(f"failed: {session}: {why}")
-    say(
-        f"{counted(len(done.captured), 'session')} captured, {done.unchanged} unchanged, {done.waiting} still being"
+        print_text(f"failed: {session}: {why}")
+    print_text(
+        f"{pluralize(len(done.captured), 'session')} captured, {done.unchanged} unchanged, {done.waiting} still being"
         f" written, {done.gone} without a transcript"
     )
     return 0

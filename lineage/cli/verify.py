@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
-from lineage.errors import Problems
+from lineage.cli.output import print_json, print_text
+from lineage.errors import FindingsReported
 
 
 @click.command("verify")
@@ -22,14 +22,14 @@ def command(root: Path, as_json: bool) -> int:
     Example:
       lineage verify --json
     """
-    from lineage.app import with_house
-    from lineage.pipeline.upkeep.verification import verify
+    from lineage.app import run_in_workspace
+    from lineage.pipeline.maintenance.verify import verify
 
-    findings = with_house(root, verify)
+    findings = run_in_workspace(root, verify)
     if as_json:
-        say_json({"findings": [asdict(finding) for finding in findings]})
+        print_json({"findings": [asdict(finding) for finding in findings]})
     else:
         for finding in findings:
-            say(f"{finding.level:6} {finding.path}\n       {finding.what}\n       → {finding.mend}")
-        say(f"{len(findings)} findings" if findings else "every promise holds")
-    return Problems.exit_code if findings else 0
+            print_text(f"{finding.level:6} {finding.path}\n       {finding.what}\n       → {finding.mend}")
+        print_text(f"{len(findings)} findings" if findings else "every promise holds")
+    return FindingsReported.exit_code if findings else 0

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage.cli import options
-from lineage.cli.output import plain, say, say_json
+from lineage.cli.output import print_json, print_text, strip_controls
 from lineage.errors import LineageError
 
 if TYPE_CHECKING:
-    from lineage.app.watching import Watcher
-    from lineage.pipeline.upkeep.reindexing import Report
+    from lineage.app.workspace_watcher import Watcher
+    from lineage.pipeline.maintenance.reindex import ReindexReport
 
 
 @click.command("watch")
@@ -42,46 +42,48 @@ def command(root: Path, every: float, once: bool, as_json: bool) -> int:
       lineage watch --once
     """
     os.environ["LINEAGE_SUPPRESS"] = "1"  # whatever it starts rings no doorbell
-    from lineage.app import watching
-    from lineage.app.places import shown
+    from lineage.app import workspace_watcher
+    from lineage.app.locations import format_location
 
     if once:
-        report = watching.once(root)
+        report = workspace_watcher.run_once(root)
         if as_json:
-            say_json(_as_json(report))
+            print_json(_as_json(report))
         else:
-            say(_line(report))
+            print_text(_format_line(report))
         return 0
-    with watching.watcher(root) as watcher, _ended_by_sigterm(watcher):
+    with workspace_watcher.open_watcher(root) as watcher, _stop_on_sigterm(watcher):
         if not as_json:
-            say(f"watching {shown(root)}")
-        watcher.run(every=every, on_report=_say_json_line if as_json else _say_line, on_error=_complain)
+            print_text(f"watching {format_location(root)}")
+        watcher.run(
+            interval_seconds=every, on_report=_print_json_line if as_json else _print_line, on_error=_print_error
+        )
     return 0
 
 
 @contextmanager
-def _ended_by_sigterm(watcher: "Watcher") -> Iterator[None]:
+def _stop_on_sigterm(watcher: "Watcher") -> Iterator[None]:
     """SIGTERM ends the watch after the round that runs."""
-    before = signal.signal(signal.SIGTERM, lambda *_: watcher.end())
+    before = signal.signal(signal.SIGTERM, lambda *_: watcher.stop())
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
-def _say_line(report: "Report") -> None:
+def _print_line(report: "ReindexReport") -> None:
     from lineage.app import now
 
-    say(f"{now()} {_line(report)}")
+    print_text(f"{now()} {_format_line(report)}")
 
 
-def _say_json_line(report: "Report") -> None:
+def _print_json_line(report: "ReindexReport") -> None:
     from lineage.app import now
 
-    say(json.dumps({"at": now(), **_as_json(report)}, ensure_ascii=True))
+    print_text(json.dumps({"at": now(), **_as_json(report)}, ensure_ascii=True))
 
 
-def _as_json(report: "Report") -> dict[str, Any]:
+def _as_json(report: "ReindexReport") -> dict[str, Any]:
     return {
         **{
             name: getattr(report, name)
@@ -92,7 +94,7 @@ def _as_json(report: "Report") -> dict[str, Any]:
     }
 
 
-_WORDS = {
+_LABELS = {
     "added": "added",
     "changed": "changed",
     "dropped": "dropped",
@@ -105,10 +107,10 @@ _WORDS = {
 }
 
 
-def _line(report: "Report") -> str:
+def _format_line(report: "ReindexReport") -> str:
     counts = _as_json(report)
-    return ", ".join(f"{counts[name]} {word}" for name, word in _WORDS.items() if counts[name]) or "nothing changed"
+    return ", ".join(f"{counts[name]} {word}" for name, word in _LABELS.items() if counts[name]) or "nothing changed"
 
 
-def _complain(error: LineageError) -> None:
-    click.echo(f"lineage: {plain(error.message)}\n  {plain(error.hint)}", err=True)
+def _print_error(error: LineageError) -> None:
+    click.echo(f"lineage: {strip_controls(error.message)}\n  {strip_controls(error.hint)}", err=True)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
+from lineage.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
-    from lineage.pipeline.incoming.working import Drained
+    from lineage.pipeline.ingest.worker import DrainResult
 
 
 @click.command("work")
@@ -25,39 +25,39 @@ def command(root: Path, as_json: bool) -> int:
       lineage work
     """
     os.environ["LINEAGE_SUPPRESS"] = "1"  # whatever it starts rings no doorbell
-    from lineage.app.working import work
+    from lineage.app.worker import run_worker
 
-    rounds = work(root)
+    rounds = run_worker(root)
     if as_json:
-        say_json({"rounds": [_as_json(done) for done in rounds]})
+        print_json({"rounds": [_as_json(done) for done in rounds]})
     else:
-        _say(rounds)
+        _print_rounds(rounds)
     return 0
 
 
-def _as_json(done: "Drained") -> dict[str, Any]:
+def _as_json(done: "DrainResult") -> dict[str, Any]:
     """Its fields; `dataclasses.asdict` makes pairs of what a Counter counts."""
     values = {name: getattr(done, name) for name in done.__dataclass_fields__}
     return {name: dict(value) if isinstance(value, Counter) else value for name, value in values.items()}
 
 
-def _say(rounds: "list[Drained]") -> None:
+def _print_rounds(rounds: "list[DrainResult]") -> None:
     outcomes = sum((done.outcomes for done in rounds), Counter[str]())
     ignored = sum((done.ignored for done in rounds), Counter[str]())
     if not rounds:
-        say("another worker is at it")
+        print_text("another worker is at it")
     for status, count in sorted(outcomes.items()):
-        say(f"{status}: {count}")
+        print_text(f"{status}: {count}")
     for why, count in sorted(ignored.items()):
-        say(f"ignored, {why}: {count}")
+        print_text(f"ignored, {why}: {count}")
     for done in rounds:
         for key, why in done.put_off:
-            say(f"tried again later: {key}: {why}")
+            print_text(f"tried again later: {key}: {why}")
         if done.left:
-            say(f"left for the next worker: {done.left}")
+            print_text(f"left for the next worker: {done.left}")
         if done.embedded or done.unembedded:
-            say(f"embedded: {done.embedded}" + (f", then {done.unembedded}" if done.unembedded else ""))
+            print_text(f"embedded: {done.embedded}" + (f", then {done.unembedded}" if done.unembedded else ""))
         for key, why in done.given_up:
-            say(f"given up: {key}: {why}")
+            print_text(f"given up: {key}: {why}")
     if rounds and not (outcomes or ignored or any(done.put_off or done.given_up or done.embedded for done in rounds)):
-        say("nothing was waiting")
+        print_text("nothing was waiting")

@@ -45,7 +45,7 @@ class EmbeddingSettings:
         return self.provider == OPENAI
 
 
-def embedding_settings(file: str, table: Mapping[str, Any]) -> EmbeddingSettings:
+def parse_embedding_settings(file: str, table: Mapping[str, Any]) -> EmbeddingSettings:
     """The settings that a table of `file` holds. Raises InvalidInput for what is unknown, mistyped, missing or out of
     range; no message repeats a key."""
     known = [one.name for one in fields(EmbeddingSettings)]
@@ -56,7 +56,7 @@ def embedding_settings(file: str, table: Mapping[str, Any]) -> EmbeddingSettings
             near = get_close_matches(key, known, 1)
             hint = f"did you mean 'embedding.{near[0]}'?" if near else f"known: {', '.join(known)}"
             raise InvalidInput(f"{file}: unknown setting 'embedding.{key}'", hint=hint)
-        _check(file, key, value)
+        _check_value(file, key, value)
     settings = EmbeddingSettings(**table)
     _check_provider(file, settings, is_named="provider" in table or not table)
     if settings.provider == OPENAI:
@@ -64,7 +64,7 @@ def embedding_settings(file: str, table: Mapping[str, Any]) -> EmbeddingSettings
     return settings
 
 
-def _check(file: str, key: str, value: Any) -> None:
+def _check_value(file: str, key: str, value: Any) -> None:
     expected: type = int if key in _RANGES else str
     if type(value).__name__ != expected.__name__:
         raise InvalidInput(f"{file}: embedding.{key} is {type(value).__name__}, not {expected.__name__}")
@@ -100,10 +100,10 @@ def _check_endpoint(file: str, settings: EmbeddingSettings) -> None:
         host = None
     if not host or url.scheme not in ("http", "https") or url.username or url.query or url.fragment:
         raise InvalidInput(f"{file}: embedding.url is no address", hint='for example url = "https://host.example/v1"')
-    if url.scheme == "http" and (settings.key or settings.key_variable) and not is_this_machine(host):
+    if url.scheme == "http" and (settings.key or settings.key_variable) and not is_loopback(host):
         raise InvalidInput(f"{file}: embedding.url would send the key unencrypted", hint="use https")
 
 
-def is_this_machine(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     """Whether what is sent to a host stays on this machine."""
     return host in _LOOPBACK

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from lineage.config.embedding import EmbeddingSettings, embedding_settings
+from lineage.config.embedding import EmbeddingSettings, parse_embedding_settings
 from lineage.errors import InvalidInput
 
 NONE = "none"
@@ -73,7 +73,7 @@ _RANGES = {
 }
 
 
-def machine_settings(text: str, file: str) -> MachineSettings:
+def parse_machine_settings(text: str, file: str) -> MachineSettings:
     """The settings that the text of `file` holds. Raises InvalidInput for what is unknown, mistyped, missing or out of
     range; it names the file and, of an unknown key, the nearest known one."""
     import tomllib  # noqa: PLC0415  (few machines have the file, and every command asks for it)
@@ -86,39 +86,39 @@ def machine_settings(text: str, file: str) -> MachineSettings:
         if name in (_WORKSPACE, _INDEX) and isinstance(values, str):
             continue
         if name not in _TABLES or not isinstance(values, dict):
-            raise _unknown(file, name, [*_TABLES, _WORKSPACE, _INDEX])
+            raise _unknown_setting(file, name, [*_TABLES, _WORKSPACE, _INDEX])
     return MachineSettings(
-        _model(file, tables.get(_MODEL, {})),
-        _web(file, tables.get(_WEB, {})),
-        embedding_settings(file, tables.get(_EMBEDDING, {})),
+        _parse_model(file, tables.get(_MODEL, {})),
+        _parse_web(file, tables.get(_WEB, {})),
+        parse_embedding_settings(file, tables.get(_EMBEDDING, {})),
         tables.get(_WORKSPACE, ""),
         tables.get(_INDEX, ""),
-        _bucket(file, tables.get(_BUCKET, {})),
+        _parse_bucket(file, tables.get(_BUCKET, {})),
     )
 
 
-def _bucket(file: str, table: Mapping[str, Any]) -> Mapping[str, str]:
+def _parse_bucket(file: str, table: Mapping[str, Any]) -> Mapping[str, str]:
     for key, value in table.items():
         if not isinstance(value, str | bool | int):
             raise InvalidInput(f"{file}: {_BUCKET}.{key} is {type(value).__name__}, not str")
     return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in table.items()}
 
 
-def _web(file: str, table: Mapping[str, Any]) -> WebSettings:
+def _parse_web(file: str, table: Mapping[str, Any]) -> WebSettings:
     for key, value in table.items():
         if key != "token":
-            raise _unknown(file, f"{_WEB}.{key}", [f"{_WEB}.token"])
+            raise _unknown_setting(file, f"{_WEB}.{key}", [f"{_WEB}.token"])
         if not isinstance(value, str):
             raise InvalidInput(f"{file}: {_WEB}.token is {type(value).__name__}, not str")
     return WebSettings(**table)
 
 
-def _model(file: str, table: Mapping[str, Any]) -> ModelSettings:
+def _parse_model(file: str, table: Mapping[str, Any]) -> ModelSettings:
     known = [field.name for field in fields(ModelSettings)]
     for key in table:
         if key not in known:
-            raise _unknown(file, f"{_MODEL}.{key}", [f"{_MODEL}.{name}" for name in known])
-    values = {key: _value(file, key, value) for key, value in table.items()}
+            raise _unknown_setting(file, f"{_MODEL}.{key}", [f"{_MODEL}.{name}" for name in known])
+    values = {key: _parse_model_value(file, key, value) for key, value in table.items()}
     if values and "provider" not in values:
         raise InvalidInput(f"{file}: model.provider is missing", hint=f"one of {', '.join(PROVIDERS)}")
     settings = ModelSettings(**values)
@@ -129,9 +129,9 @@ def _model(file: str, table: Mapping[str, Any]) -> ModelSettings:
     return settings
 
 
-def _value(file: str, key: str, value: Any) -> Any:
+def _parse_model_value(file: str, key: str, value: Any) -> Any:
     if key == "command":
-        return _command(file, value)
+        return _parse_command(file, value)
     expected = int if key in _RANGES else str
     if type(value).__name__ != expected.__name__:
         raise InvalidInput(f"{file}: model.{key} is {type(value).__name__}, not {expected.__name__}")
@@ -147,7 +147,7 @@ def _value(file: str, key: str, value: Any) -> Any:
     return value
 
 
-def _command(file: str, value: Any) -> tuple[str, ...]:
+def _parse_command(file: str, value: Any) -> tuple[str, ...]:
     """A program with its arguments: a list as it stands, a text split as a shell would, though no shell runs it."""
     import shlex  # noqa: PLC0415
 
@@ -162,10 +162,10 @@ def _command(file: str, value: Any) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _unknown(file: str, key: str, known: Iterable[str]) -> InvalidInput:
+def _unknown_setting(file: str, key: str, known_names: Iterable[str]) -> InvalidInput:
     from difflib import get_close_matches  # noqa: PLC0415
 
-    names = list(known)
+    names = list(known_names)
     near = get_close_matches(key, names, 1)
     return InvalidInput(
         f"{file}: unknown setting {key!r}",

@@ -7,48 +7,48 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from lineage.core.lazily import exporting
+from lineage.core.base.lazy import export_lazily
 from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from lineage.harness.port import Adapter, Found
+    from lineage.harness.adapter import Adapter, SessionLocation
 else:
-    __getattr__ = exporting(__name__, {"Adapter": "port", "Found": "port"})
+    __getattr__ = export_lazily(__name__, {"Adapter": "adapter", "SessionLocation": "adapter"})
 
-NAMES = (
+HARNESS_NAMES = (
     "claude-code", "codex", "gemini", "qwen", "copilot", "cursor", "opencode", "pi", "openclaw", "goose", "aider",
     "generic",
 )  # fmt: skip
 
 
-class _Adapters(Mapping[str, "Adapter"]):
+class _AdapterRegistry(Mapping[str, "Adapter"]):
     """The adapters by name; the module of `claude-code` is `claude_code`."""
 
     def __getitem__(self, harness: str) -> "Adapter":
-        if harness not in NAMES:
+        if harness not in HARNESS_NAMES:
             raise KeyError(harness)
         return cast("Adapter", import_module(f"{__name__}.{harness.replace('-', '_')}"))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(NAMES))
+        return iter(sorted(HARNESS_NAMES))
 
     def __len__(self) -> int:
-        return len(NAMES)
+        return len(HARNESS_NAMES)
 
 
-ADAPTERS: Mapping[str, "Adapter"] = _Adapters()
+ADAPTERS: Mapping[str, "Adapter"] = _AdapterRegistry()
 
 
-def checked_name(harness: str) -> str:
+def validate_harness(harness: str) -> str:
     """The name itself. Raises InvalidInput for a harness that nobody knows."""
-    if harness not in NAMES:
-        raise InvalidInput(f"unknown harness {harness[:60]!r}", hint=f"one of: {', '.join(NAMES)}")
+    if harness not in HARNESS_NAMES:
+        raise InvalidInput(f"unknown harness {harness[:60]!r}", hint=f"one of: {', '.join(HARNESS_NAMES)}")
     return harness
 
 
-def adapter_of(harness: str) -> "Adapter":
+def load_adapter(harness: str) -> "Adapter":
     """The adapter of `harness`. Raises InvalidInput for a harness that nobody knows."""
-    return ADAPTERS[checked_name(harness)]
+    return ADAPTERS[validate_harness(harness)]
 
 
-__all__ = ["ADAPTERS", "NAMES", "Adapter", "Found", "adapter_of", "checked_name"]
+__all__ = ["ADAPTERS", "HARNESS_NAMES", "Adapter", "SessionLocation", "load_adapter", "validate_harness"]

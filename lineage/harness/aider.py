@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lineage.core.capture import Capture
-from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
+from lineage.core.capture.capture import Capture
+from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.errors import TranscriptError
+from lineage.harness.adapter import SessionLocation
 from lineage.harness.collector import BOOKKEEPING, NOTES, UNKNOWN, Collector
+from lineage.harness.history_files import list_files
 from lineage.harness.jsonl import read_bytes
-from lineage.harness.listing import files
-from lineage.harness.port import Found
-from lineage.harness.text import without_injected
+from lineage.harness.text import strip_injections
 
 _SPACE = b" \t\r\n\x00\xef\xbb\xbf"
 _NAME = ".aider.chat.history.md"
@@ -53,24 +53,24 @@ def read(path: Path, session: str | None = None) -> Capture:
         what = f"session {session}" if session else f"one session but {len(sections)}"
         raise TranscriptError(f"the history {path} does not hold {what}", hint=_HINT)
     reader = _Reader()
-    reader.read(sections[name])
-    return reader.capture(session_id=name, project=str(path.resolve().parent), models=tuple(reader.models))
+    reader.read_section(sections[name])
+    return reader.build_capture(session_id=name, project=str(path.resolve().parent), models=tuple(reader.models))
 
 
-def roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
+def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
     """The file that `AIDER_CHAT_HISTORY_FILE` names: aider keeps each history in its project."""
     named = environment.get("AIDER_CHAT_HISTORY_FILE")
     return [Path(named)] if named else []
 
 
-def found(root: Path) -> Iterator[Found]:
+def discover(root: Path) -> Iterator[SessionLocation]:
     """The sessions of every `.aider.chat.history.md`, in the file's order; one without a heading is named."""
-    for item in files(root, (_NAME,)):
+    for item in list_files(root, (_NAME,)):
         try:
             names = [section.session for section in _sections(item.path, read_bytes(item.path))]
         except TranscriptError:
             names = []
-        yield from [Found(item.path, name) for name in names] or [item]
+        yield from [SessionLocation(item.path, name) for name in names] or [item]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class _Reader(Collector):
     fence: str = ""
     has_breaks: bool | None = None
 
-    def read(self, section: _Section) -> None:
+    def read_section(self, section: _Section) -> None:
         if section.has_preamble:
             self.skip(UNKNOWN)
         *lines, torn = section.text.split(b"\n")
@@ -124,7 +124,7 @@ class _Reader(Collector):
         role = self._role_of(line)
         if role == TOOL:
             self._end_block()
-            self._note(line.removeprefix(_STATUS).strip())
+            self._add_status(line.removeprefix(_STATUS).strip())
         elif role == USER:
             self._begin(USER)
             self.lines.append(line.removeprefix(_PROMPT).removeprefix(" ").removesuffix(_HARD_BREAK))
@@ -162,14 +162,14 @@ class _Reader(Collector):
 
     def _end_block(self) -> None:
         text = "\n".join(self.lines)
-        text = without_injected(text) if self.role == USER else text.strip("\n").rstrip()
+        text = strip_injections(text) if self.role == USER else text.strip("\n").rstrip()
         if text.strip():
             self.turns.append(Turn(self.role, text))
         elif self.lines:
             self.skip(NOTES)
         self.role, self.lines, self.fence = "", [], ""
 
-    def _note(self, text: str) -> None:
+    def _add_status(self, text: str) -> None:
         """One of aider's own lines: what it did, said or asked; what it is set to is bookkeeping."""
         if model := _MODEL.match(text):
             self.models[model[1].rstrip(",")] = None

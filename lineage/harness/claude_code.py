@@ -13,46 +13,46 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
-from lineage.core.capture import Capture, Compacted
-from lineage.core.times import utc_or_none
-from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.core.base.times import to_utc_or_none
+from lineage.core.capture.capture import Capture, CompactionRecord
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
-from lineage.harness.claude_files import Spilled, found, moved, roots, spilled_name
+from lineage.harness.claude_files import SpilledResults, discover, find_moved, list_roots, parse_spilled_name
 from lineage.harness.claude_records import (
     API_ERROR,
     BOOKKEEPING,
     BOOKKEEPING_KINDS,
-    CHAINED,
+    CHAINED_KINDS,
     MISSING_RESULT,
     NOTES,
     REPLAYED,
     SUB_AGENT,
-    SYNTHETIC,
-    TITLES,
+    SYNTHETIC_MODEL,
+    TITLE_KEYS,
     UNKNOWN,
-    Origin,
-    block_text,
+    ClaudeSessionIds,
+    as_string,
+    classify_record,
+    extract_block_text,
+    find_skip_reason,
     is_prompt,
-    kind_of,
-    reason_of,
-    string,
 )
-from lineage.harness.jsonl import DAMAGED, Gathered, gathered
-from lineage.harness.text import salient, without_injected
+from lineage.harness.jsonl import DAMAGED, TurnBuffer, read_turns
+from lineage.harness.text import render_tool_input, strip_injections
 
-__all__ = ["found", "moved", "read", "roots"]
+__all__ = ["discover", "find_moved", "list_roots", "read"]
 
-_PRESERVED = frozenset({"preservedSegment", "preservedMessages"})
+_PRESERVED_KEYS = frozenset({"preservedSegment", "preservedMessages"})
 
 
 def read(path: Path, session: str | None = None) -> Capture:
     """The session that a transcript file holds. Raises TranscriptError for unreadable and foreign files."""
-    reader, turns = gathered(path, partial(_Reader, path))
-    if not reader.known and reader.skipped.keys() & {UNKNOWN, DAMAGED}:
+    reader, turns = read_turns(path, partial(_Reader, path))
+    if not reader.recognized_count and reader.skipped.keys() & {UNKNOWN, DAMAGED}:
         raise TranscriptError(
             f"no Claude Code record in {path}", hint="is it another harness's? name it with `--harness`"
         )
-    return reader.capture(turns)
+    return reader.build_capture(turns)
 
 
 class _Reader:
@@ -61,13 +61,13 @@ class _Reader:
     Of ids and turns that are looked for again their hashes are kept, 64 bits with a key that each process draws anew:
     the texts would be a large part of a long file."""
 
-    def __init__(self, path: Path, most: float) -> None:
-        self.origin = Origin(path)
-        self.spilled = Spilled(path)
+    def __init__(self, path: Path, max_chars: float) -> None:
+        self.session_ids = ClaudeSessionIds(path)
+        self.spilled_results = SpilledResults(path)
         self.skipped: Counter[str] = Counter()
-        self.known = 0
-        self.gathered = Gathered(most)
-        self.compactions: list[Compacted] = []
+        self.recognized_count = 0
+        self.buffer = TurnBuffer(max_chars)
+        self.compactions: list[CompactionRecord] = []
         self.started_at: str | None = None
         self.ended_at: str | None = None
         self.cwd: str | None = None
@@ -75,20 +75,20 @@ class _Reader:
         self.branches: dict[str, None] = {}
         self.titles: dict[str, str] = {}
         self.summaries: list[tuple[str, str]] = []
-        self.uuids: set[int] = set()
+        self.uuid_hashes: set[int] = set()
         self.calls: dict[str, str] = {}
-        self.shown = array("q")
-        self.replayable: set[int] = set()
+        self.turn_hashes = array("q")
+        self.replayable_hashes: set[int] = set()
         self.trigger: str | None = None
 
-    def capture(self, turns: Sequence[Turn]) -> Capture:
+    def build_capture(self, turns: Sequence[Turn]) -> Capture:
         return Capture(
             turns=turns,
             started_at=self.started_at,
             ended_at=self.ended_at,
-            session_id=self.origin.session_id,
-            parent_session=self.origin.parent_session,
-            forked_from=self.origin.forked_from,
+            session_id=self.session_ids.session_id,
+            parent_session=self.session_ids.parent_session,
+            forked_from=self.session_ids.forked_from,
             project=self.cwd,
             title=self._title(),
             models=tuple(self.models),
@@ -98,57 +98,57 @@ class _Reader:
         )
 
     def add(self, record: dict[str, Any]) -> None:
-        kind = kind_of(record)
+        kind = classify_record(record)
         if kind in BOOKKEEPING_KINDS:
-            self.known += 1
+            self.recognized_count += 1
             self.skipped[BOOKKEEPING] += 1
-            self.origin.note(record)
+            self.session_ids.update(record)
             self._note_title(kind, record)
-        elif kind in CHAINED:
-            self.known += kind != "system"  # other harnesses write records of that name too
+        elif kind in CHAINED_KINDS:
+            self.recognized_count += kind != "system"  # other harnesses write records of that name too
             self._add_chained(kind, record)
         else:
             self.skipped[UNKNOWN] += 1
 
     def _add_chained(self, kind: str, record: dict[str, Any]) -> None:
-        uuid = string(record.get("uuid"))
-        if not self.origin.is_sub_agents(record) and record.get("isSidechain"):
+        uuid = as_string(record.get("uuid"))
+        if not self.session_ids.detect_sub_agent(record) and record.get("isSidechain"):
             self.skipped[SUB_AGENT] += 1
             return
         mark = hash(uuid)
-        if mark in self.uuids:
+        if mark in self.uuid_hashes:
             self.skipped[REPLAYED] += 1
             return
         if uuid:
-            self.uuids.add(mark)
-        at = utc_or_none(record.get("timestamp"))
+            self.uuid_hashes.add(mark)
+        at = to_utc_or_none(record.get("timestamp"))
         self._note_envelope(record, at)
-        self.origin.note(record)
+        self.session_ids.update(record)
         turns = list(self._turns_of(kind, record))
         for index, turn in enumerate(turns):
             source_id = f"{uuid}#{index}" if uuid and index else uuid or None
             self._append(turn, at, source_id)
         if not turns and kind in ("system", "progress", "attachment"):
-            self.skipped[reason_of(kind, record)] += 1
+            self.skipped[find_skip_reason(kind, record)] += 1
 
     def _append(self, turn: Turn, at: str | None, source_id: str | None) -> None:
         said = hash((at, turn.role, turn.name, turn.input, turn.text))
-        if at and said in self.replayable:
+        if at and said in self.replayable_hashes:
             self.skipped[REPLAYED] += 1
             return
-        self.shown.append(said)
-        self.gathered.append(Turn(turn.role, turn.text, at, *turn[3:7], source_id))
+        self.turn_hashes.append(said)
+        self.buffer.append(Turn(turn.role, turn.text, at, *turn[3:7], source_id))
 
     def _turns_of(self, kind: str, record: dict[str, Any]) -> Iterator[Turn]:
         match kind:
             case "user" if record.get("isCompactSummary"):
-                yield self._compacted(record)
+                yield self._add_compaction(record)
             case "user":
                 yield from self._user(record)
             case "assistant":
                 yield from self._assistant(record)
             case "attachment":
-                yield from self._queued(record.get("attachment"))
+                yield from self._queued_prompt(record.get("attachment"))
             case "system" if record.get("subtype") == "compact_boundary":
                 self._begin_window(record.get("compactMetadata"))
 
@@ -157,7 +157,7 @@ class _Reader:
         blocks = content if isinstance(content, list) else [content]
         results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
         yield from map(self._result, results)
-        text = "" if results else without_injected(self._text(content))
+        text = "" if results else strip_injections(self._text(content))
         if text and is_prompt(record, text):
             yield Turn(USER, text)
         elif not results or len(results) < len(blocks):
@@ -165,10 +165,10 @@ class _Reader:
 
     def _assistant(self, record: dict[str, Any]) -> Iterator[Turn]:
         message = record["message"]
-        if record.get("isApiErrorMessage") or message.get("model") == SYNTHETIC:
+        if record.get("isApiErrorMessage") or message.get("model") == SYNTHETIC_MODEL:
             self.skipped[API_ERROR if record.get("isApiErrorMessage") else NOTES] += 1
             return
-        if string(message.get("model")):
+        if as_string(message.get("model")):
             self.models[message["model"]] = None
         content = message["content"]
         for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
@@ -179,51 +179,53 @@ class _Reader:
 
     def _block(self, block: dict[str, Any]) -> Iterator[Turn]:
         match block.get("type"):
-            case ("text" | "thinking") as kind if string(block.get(kind)).strip():
+            case ("text" | "thinking") as kind if as_string(block.get(kind)).strip():
                 yield Turn(ASSISTANT, block[kind].strip("\n"), thinking=kind == "thinking")
             case "tool_use" | "server_tool_use":
-                name = intern(string(block.get("name")) or "tool")
-                self.calls[string(block.get("id"))] = name
-                yield Turn(ASSISTANT, "", name=name, input=salient(block.get("input")))
+                name = intern(as_string(block.get("name")) or "tool")
+                self.calls[as_string(block.get("id"))] = name
+                yield Turn(ASSISTANT, "", name=name, input=render_tool_input(block.get("input")))
             case "text" | "thinking" | "redacted_thinking":
                 self.skipped[BOOKKEEPING] += 1
             case _:
                 self.skipped[UNKNOWN] += 1
 
     def _result(self, block: dict[str, Any]) -> Turn:
-        name = self.calls.get(string(block.get("tool_use_id")), "tool")
+        name = self.calls.get(as_string(block.get("tool_use_id")), "tool")
         text = self._text(block.get("content"))
-        if spilled_name(text):
-            text = self._whole(text)
-        return Turn(TOOL, without_injected(text), name=name, error=block.get("is_error") is True)
+        if parse_spilled_name(text):
+            text = self._read_spilled(text)
+        return Turn(TOOL, strip_injections(text), name=name, error=block.get("is_error") is True)
 
-    def _whole(self, preview: str) -> str:
+    def _read_spilled(self, preview: str) -> str:
         """The result that was too big for the transcript; what its preview says where the file isn't there."""
-        text = self.spilled.text(preview)
+        text = self.spilled_results.read(preview)
         if text is None:
             self.skipped[MISSING_RESULT] += 1
             return preview
         blocks = _blocks(text)
         return self._text(blocks) if blocks else text
 
-    def _queued(self, attachment: Any) -> Iterator[Turn]:
+    def _queued_prompt(self, attachment: Any) -> Iterator[Turn]:
         """A prompt typed while the agent worked; the queue's own bookkeeping line repeats it."""
         if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
             return
-        text = without_injected(self._text(attachment.get("prompt")))
+        text = strip_injections(self._text(attachment.get("prompt")))
         if text and attachment.get("commandMode") in (None, "prompt") and is_prompt(attachment, text):
             yield Turn(USER, text)
 
     def _begin_window(self, details: Any) -> None:
         """A compaction's boundary. What it preserves may be replayed after it, under new ids with the old times."""
         details = details if isinstance(details, dict) else {}
-        self.trigger = string(details.get("trigger")) or None
-        is_due = bool(details.keys() & _PRESERVED)
-        self.replayable = set(self.shown) if is_due else set()
+        self.trigger = as_string(details.get("trigger")) or None
+        is_due = bool(details.keys() & _PRESERVED_KEYS)
+        self.replayable_hashes = set(self.turn_hashes) if is_due else set()
 
-    def _compacted(self, record: dict[str, Any]) -> Turn:
+    def _add_compaction(self, record: dict[str, Any]) -> Turn:
         text = self._text(record["message"]["content"])
-        self.compactions.append(Compacted(text, len(self.gathered), utc_or_none(record.get("timestamp")), self.trigger))
+        self.compactions.append(
+            CompactionRecord(text, len(self.buffer), to_utc_or_none(record.get("timestamp")), self.trigger)
+        )
         self.trigger = None
         return Turn(SYSTEM, text, name="compaction")
 
@@ -231,7 +233,7 @@ class _Reader:
         """The text of a record's or a result's content; images and documents leave a note of their size."""
         parts = []
         for block in content if isinstance(content, list) else [content or ""]:
-            text = block_text(block)
+            text = extract_block_text(block)
             if text is None:
                 self.skipped[UNKNOWN] += 1
             else:
@@ -241,20 +243,20 @@ class _Reader:
     def _note_envelope(self, record: dict[str, Any], at: str | None) -> None:
         if at:
             self.started_at, self.ended_at = self.started_at or at, at
-        self.cwd = self.cwd or string(record.get("cwd")) or None
-        if string(record.get("gitBranch")):
+        self.cwd = self.cwd or as_string(record.get("cwd")) or None
+        if as_string(record.get("gitBranch")):
             self.branches[record["gitBranch"]] = None
 
     def _note_title(self, kind: str, record: dict[str, Any]) -> None:
-        text = string(record.get(TITLES.get(kind, "")))
+        text = as_string(record.get(TITLE_KEYS.get(kind, "")))
         if kind == "summary":
-            self.summaries.append((string(record.get("leafUuid")), text))
+            self.summaries.append((as_string(record.get("leafUuid")), text))
         elif text.strip():
             self.titles[kind] = text
 
     def _title(self) -> str | None:
         """Of each kind the last one. A `summary` may belong to another session, its leaf tells; it may stand first."""
-        own = [text for leaf, text in self.summaries if hash(leaf) in self.uuids and text.strip()]
+        own = [text for leaf, text in self.summaries if hash(leaf) in self.uuid_hashes and text.strip()]
         return self.titles.get("custom-title") or self.titles.get("ai-title") or (own[-1] if own else None)
 
 
@@ -264,4 +266,4 @@ def _blocks(text: str) -> list[Any]:
         value = json.loads(text) if text.startswith("[") else []
     except (ValueError, RecursionError):
         return []
-    return value if all(isinstance(item, dict) and block_text(item) is not None for item in value) else []
+    return value if all(isinstance(item, dict) and extract_block_text(item) is not None for item in value) else []

@@ -9,40 +9,40 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lineage.core.capture import Capture, Compacted
-from lineage.core.times import utc_or_none
-from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.core.base.times import to_utc_or_none
+from lineage.core.capture.capture import Capture, CompactionRecord
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
-from lineage.harness.codex_files import COMPRESSED, found, name_of, roots
+from lineage.harness.codex_files import COMPRESSED, discover, find_title, list_roots
 from lineage.harness.codex_records import (
     BOOKKEEPING_EVENTS,
     BOOKKEEPING_ITEMS,
     BOOKKEEPING_KINDS,
-    CALLS,
+    CALL_KINDS,
+    DUPLICATE_EVENTS,
+    DUPLICATE_PARTS,
     NATIVE_CALLS,
-    REPEATING_EVENTS,
-    REPEATING_PARTS,
-    RESULTS,
-    call_of,
-    drawn,
-    failed,
-    images,
+    RESULT_KINDS,
+    extract_prompt,
+    extract_texts,
+    format_generated_image,
     is_bare_header,
     is_bare_item,
-    native_call,
-    result_of,
-    summary_of,
-    texts,
-    typed,
-    without_header,
+    is_failure,
+    list_images,
+    parse_call,
+    parse_native_call,
+    parse_result,
+    parse_summary,
+    strip_header,
 )
-from lineage.harness.codex_thread import Thread
-from lineage.harness.codex_turns import Turns
-from lineage.harness.jsonl import DAMAGED, Gathered, gathered
-from lineage.harness.text import without_injected
-from lineage.harness.values import mapping, string
+from lineage.harness.codex_thread import CodexThread
+from lineage.harness.codex_turns import CodexTurns
+from lineage.harness.json_values import as_mapping, as_string
+from lineage.harness.jsonl import DAMAGED, TurnBuffer, read_turns
+from lineage.harness.text import strip_injections
 
-__all__ = ["found", "read", "roots"]
+__all__ = ["discover", "list_roots", "read"]
 
 UNKNOWN = "unknown"
 BOOKKEEPING = "bookkeeping"
@@ -61,36 +61,36 @@ def read(path: Path, session: str | None = None) -> Capture:
         raise TranscriptError(
             f"the transcript {path} is compressed", hint="unpack it with `zstd -d`, then name the .jsonl file"
         )
-    reader, turns = gathered(path, _Reader)
-    if not reader.known and reader.skipped.keys() & {UNKNOWN, DAMAGED}:
+    reader, turns = read_turns(path, _Reader)
+    if not reader.recognized_count and reader.skipped.keys() & {UNKNOWN, DAMAGED}:
         raise TranscriptError(f"no Codex record in {path}", hint="is it another harness's? name it with `--harness`")
-    capture = reader.capture(turns)
-    return capture if capture.title else capture._replace(title=name_of(path, capture.session_id))
+    capture = reader.build_capture(turns)
+    return capture if capture.title else capture._replace(title=find_title(path, capture.session_id))
 
 
 class _Reader:
     """Collects what the records say, in file order."""
 
-    def __init__(self, most: float) -> None:
+    def __init__(self, max_chars: float) -> None:
         self.skipped: Counter[str] = Counter()
-        self.known = 0
-        self.thread = Thread()
-        self.turns = Turns(self.thread, most)
-        self.compactions: list[Compacted] = []
+        self.recognized_count = 0
+        self.thread = CodexThread()
+        self.turns = CodexTurns(self.thread, max_chars)
+        self.compactions: list[CompactionRecord] = []
         self.started_at: str | None = None
         self.ended_at: str | None = None
         self.at: str | None = None
         self.calls: dict[str, str] = {}
         self.failures: set[str] = set()
-        self.prompted = False
+        self.has_prompt = False
 
     @property
-    def gathered(self) -> Gathered:
-        return self.turns.all
+    def buffer(self) -> TurnBuffer:
+        return self.turns.buffer
 
-    def capture(self, turns: Sequence[Turn]) -> Capture:
+    def build_capture(self, turns: Sequence[Turn]) -> Capture:
         thread = self.thread
-        skipped = self.skipped + Counter({UNCONFIRMED: self.turns.held})
+        skipped = self.skipped + Counter({UNCONFIRMED: self.turns.pending_count})
         return Capture(
             turns=turns,
             started_at=self.started_at,
@@ -107,16 +107,16 @@ class _Reader:
         )
 
     def add(self, record: dict[str, Any]) -> None:
-        self.at = utc_or_none(record.get("timestamp"))
+        self.at = to_utc_or_none(record.get("timestamp"))
         payload = record.get("payload")
         if isinstance(payload, dict):
-            is_ours = self._add_wrapped(record, string(record.get("type")), payload)
+            is_ours = self._add_wrapped(record, as_string(record.get("type")), payload)
         else:
             is_ours = self._add_bare(record)
         if not is_ours:
             self._skip(UNKNOWN)
             return
-        self.known += 1
+        self.recognized_count += 1
         if self.at:
             self.started_at, self.ended_at = self.started_at or self.at, self.at
 
@@ -124,15 +124,15 @@ class _Reader:
         """A record by its kind; whether it is one of Codex's."""
         ordinal = record.get("ordinal")
         match kind:
-            case _ if isinstance(ordinal, int) and ordinal < self.thread.own_from:
+            case _ if isinstance(ordinal, int) and ordinal < self.thread.first_ordinal:
                 self._skip(INHERITED)
             case "session_meta":
-                self.thread.note_meta(payload, begun=bool(self.turns.all))
+                self.thread.update_meta(payload, has_turns=bool(self.turns.buffer))
                 self._skip(BOOKKEEPING)
             case "turn_context":
-                self.thread.note_context(payload)
+                self.thread.update_context(payload)
                 self._skip(BOOKKEEPING)
-            case "response_item" if mapping(record.get("metadata")).get("compaction_output") is True:
+            case "response_item" if as_mapping(record.get("metadata")).get("compaction_output") is True:
                 self._skip(REPEATED)  # the summary, which `compacted` holds
             case "response_item":
                 self._add_item(payload)
@@ -151,7 +151,7 @@ class _Reader:
         if is_bare_item(record):
             self._add_item(record, bare=True)
         elif is_bare_header(record):
-            self.thread.note_meta(record, begun=bool(self.turns.all))
+            self.thread.update_meta(record, has_turns=bool(self.turns.buffer))
             self._skip(BOOKKEEPING)
         elif record.get("record_type") == "state":
             self._skip(BOOKKEEPING)
@@ -162,51 +162,53 @@ class _Reader:
     # What the model saw
 
     def _add_item(self, item: dict[str, Any], *, bare: bool = False) -> None:
-        kind = string(item.get("type"))
+        kind = as_string(item.get("type"))
         match kind:
             case "message":
                 self._add_message(item, bare=bare)
             case "reasoning":
                 text = self._text(item.get("summary")) or self._text(item.get("content"))
-                self._add_said(text, item, thinking=True)
+                self._add_assistant_text(text, item, thinking=True)
             case "agent_message":
-                self._add_if(Turn(TOOL, self._text(item.get("content")), name="agent_message"), item, BOOKKEEPING)
-            case _ if kind in CALLS:
+                self._add_nonempty(Turn(TOOL, self._text(item.get("content")), name="agent_message"), item, BOOKKEEPING)
+            case _ if kind in CALL_KINDS:
                 self._add_call(kind, item)
-            case _ if kind in RESULTS:
-                self._add_result(string(item.get("call_id")), item.get("output"))
+            case _ if kind in RESULT_KINDS:
+                self._add_result(as_string(item.get("call_id")), item.get("output"))
             case _:
                 self._skip(BOOKKEEPING if kind in BOOKKEEPING_ITEMS else UNKNOWN)
 
     def _add_message(self, item: dict[str, Any], *, bare: bool) -> None:
         text = self._text(item.get("content"))
         match item.get("role"):
-            case "assistant" if self.turns.repeats(False, string(item.get("id")), text):
+            case "assistant" if self.turns.consume_duplicate(False, as_string(item.get("id")), text):
                 self._skip(REPEATED)
             case "assistant":
-                self._add_said(text, item)
-            case "user" if typed(text) and self.prompted:
+                self._add_assistant_text(text, item)
+            case "user" if extract_prompt(text) and self.has_prompt:
                 self._skip(REPEATED)
-            case "user" if typed(text) and not bare:
-                self.turns.hold(Turn(USER, typed(text), self.at), string(item.get("id")))
+            case "user" if extract_prompt(text) and not bare:
+                self.turns.add_pending(Turn(USER, extract_prompt(text), self.at), as_string(item.get("id")))
             case "user":
-                self._add_if(Turn(USER, typed(text)), item, NOTES)
+                self._add_nonempty(Turn(USER, extract_prompt(text)), item, NOTES)
             case role:
-                self._skip(NOTES if string(role) else UNKNOWN)
+                self._skip(NOTES if as_string(role) else UNKNOWN)
 
-    def _add_said(self, text: str, item: dict[str, Any], *, thinking: bool = False) -> None:
-        self._add_if(Turn(ASSISTANT, text.strip("\n"), thinking=thinking), item, BOOKKEEPING)
+    def _add_assistant_text(self, text: str, item: dict[str, Any], *, thinking: bool = False) -> None:
+        self._add_nonempty(Turn(ASSISTANT, text.strip("\n"), thinking=thinking), item, BOOKKEEPING)
 
-    def _add_if(self, turn: Turn, item: dict[str, Any], reason: str) -> None:
+    def _add_nonempty(self, turn: Turn, item: dict[str, Any], reason: str) -> None:
         """Adds a turn if it has a text; `reason` is why it has none."""
         if turn.text.strip():
-            self._append(turn, string(item.get("id")))
+            self._append(turn, as_string(item.get("id")))
         else:
             self._skip(reason)
 
     def _add_call(self, kind: str, item: dict[str, Any]) -> None:
-        name, argument = call_of(kind, item)
-        self._append_call(string(item.get("call_id")) or string(item.get("id")), name, argument, drawn(item))
+        name, argument = parse_call(kind, item)
+        self._append_call(
+            as_string(item.get("call_id")) or as_string(item.get("id")), name, argument, format_generated_image(item)
+        )
 
     def _append_call(self, call_id: str, name: str, argument: str, text: str = "") -> None:
         if call_id:
@@ -214,99 +216,99 @@ class _Reader:
         self._append(Turn(ASSISTANT, text, name=name, input=argument), call_id)
 
     def _add_result(self, call_id: str, output: Any) -> None:
-        content, marked = result_of(output)
-        text, exited = without_header(self._text(content))
+        content, marked = parse_result(output)
+        text, exited = strip_header(self._text(content))
         error = marked or exited or call_id in self.failures
         name = self.calls.get(call_id, "tool")
-        self._append(Turn(TOOL, without_injected(text), name=name, error=error), call_id and f"{call_id}/output")
+        self._append(Turn(TOOL, strip_injections(text), name=name, error=error), call_id and f"{call_id}/output")
 
     def _add_compaction(self, payload: dict[str, Any]) -> None:
         """A compaction; of remote ones the summary is encrypted. `replacement_history` repeats old messages."""
-        self.turns.release()
-        summary = summary_of(payload.get("message"))
-        self.compactions.append(Compacted(summary, len(self.turns.all), self.at))
-        self._add_if(Turn(SYSTEM, summary or "", name="compaction"), {}, BOOKKEEPING)
+        self.turns.flush_pending()
+        summary = parse_summary(payload.get("message"))
+        self.compactions.append(CompactionRecord(summary, len(self.turns.buffer), self.at))
+        self._add_nonempty(Turn(SYSTEM, summary or "", name="compaction"), {}, BOOKKEEPING)
 
     # What the user saw
 
     def _add_event(self, event: dict[str, Any]) -> None:
-        kind = string(event.get("type"))
+        kind = as_string(event.get("type"))
         match kind:
             case "user_message" if event.get("kind") not in (None, "plain"):
                 self._skip(NOTES)
             case "user_message":
-                self._add_prompt([string(event.get("message")), *images(event)], event)
+                self._add_prompt([as_string(event.get("message")), *list_images(event)], event)
             case "item_completed":
-                self._add_completed(mapping(event.get("item")))
+                self._add_completed_item(as_mapping(event.get("item")))
             case "thread_rolled_back" if isinstance(event.get("num_turns"), int):
                 count = event["num_turns"]
                 self._append(Turn(SYSTEM, f"[rolled back by {count} prompt{'s' * (count != 1)}]", name="rollback"))
             case "task_started" | "turn_started":
-                self.thread.note_context(event)
+                self.thread.update_context(event)
                 self._skip(BOOKKEEPING)
             case "thread_name_updated":
-                self.thread.note_name(event)
+                self.thread.update_title(event)
                 self._skip(BOOKKEEPING)
-            case _ if kind in REPEATING_EVENTS:
-                self._note_failure(string(event.get("call_id")), event)
+            case _ if kind in DUPLICATE_EVENTS:
+                self._note_failure(as_string(event.get("call_id")), event)
                 self._skip(REPEATED)
             case _:
                 self._skip(BOOKKEEPING if kind in BOOKKEEPING_EVENTS else UNKNOWN)
 
     def _add_prompt(self, content: Any, item: dict[str, Any]) -> None:
-        self.prompted = True
-        self.skipped.update([REPEATED] * self.turns.drop())
-        self._add_if(Turn(USER, typed(self._text(content))), item, NOTES)
+        self.has_prompt = True
+        self.skipped.update([REPEATED] * self.turns.discard_pending())
+        self._add_nonempty(Turn(USER, extract_prompt(self._text(content))), item, NOTES)
 
-    def _add_completed(self, item: dict[str, Any]) -> None:
+    def _add_completed_item(self, item: dict[str, Any]) -> None:
         """A part of a turn that is complete: what paginated files have in place of the older events."""
-        kind = string(item.get("type"))
+        kind = as_string(item.get("type"))
         match kind:
             case "UserMessage":
                 self._add_prompt(item.get("content"), item)
             case "AgentMessage":
                 text = self._text(item.get("content"))
-                if self.turns.repeats(True, string(item.get("id")), text):
+                if self.turns.consume_duplicate(True, as_string(item.get("id")), text):
                     self._skip(REPEATED)
                 else:
-                    self._add_said(text, item)
-            case "Plan" if self.thread.paginated:  # cut out of the message beside it
-                self._add_said(string(item.get("text")), item)
+                    self._add_assistant_text(text, item)
+            case "Plan" if self.thread.is_paginated:  # cut out of the message beside it
+                self._add_assistant_text(as_string(item.get("text")), item)
             case _ if kind in NATIVE_CALLS:
                 self._add_native(kind, item)
             case "HookPrompt":
                 self._skip(NOTES)
             case _:
-                self._skip(REPEATED if kind in REPEATING_PARTS else UNKNOWN)
+                self._skip(REPEATED if kind in DUPLICATE_PARTS else UNKNOWN)
 
     def _add_native(self, kind: str, item: dict[str, Any]) -> None:
         """The end of a tool's work: of one that the model called, or of one that ran inside such a call."""
-        call_id = string(item.get("id"))
+        call_id = as_string(item.get("id"))
         self._note_failure(call_id, item)
         if item.get("source") == "user_shell":
             self._skip(NOTES)
         elif call_id in self.calls:
             self._skip(REPEATED)
         else:
-            name, argument, output = native_call(kind, item)
+            name, argument, output = parse_native_call(kind, item)
             self._append_call(call_id, name, argument)
             self._add_result(call_id, output)
 
     def _note_failure(self, call_id: str, ending: dict[str, Any]) -> None:
-        if failed(ending):
+        if is_failure(ending):
             self.failures.add(call_id)
 
     # Shared
 
-    def _append(self, turn: Turn, own_id: str = "") -> None:
-        self.turns.append(turn._replace(at=self.at), own_id)
+    def _append(self, turn: Turn, record_id: str = "") -> None:
+        self.turns.append(turn._replace(at=self.at), record_id)
 
     def _skip(self, reason: str) -> None:
         self.skipped[reason] += 1
 
     def _text(self, content: Any) -> str:
         parts = []
-        for text in texts(content):
+        for text in extract_texts(content):
             if text is None:
                 self._skip(UNKNOWN)
             else:

@@ -6,44 +6,44 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lineage.errors import TranscriptError
-from lineage.harness.jsonl import read_bytes, records
-from lineage.harness.listing import files
-from lineage.harness.port import Found
-from lineage.harness.values import mapping, string
+from lineage.harness.adapter import SessionLocation
+from lineage.harness.history_files import list_files
+from lineage.harness.json_values import as_mapping, as_string
+from lineage.harness.jsonl import read_bytes, read_records
 
 COMPRESSED = ".zst"
 
 _FOLDERS = ("sessions", "archived_sessions")
 _PREFIX = "rollout-"
-_PLAIN = ".jsonl"
+_SUFFIX = ".jsonl"
 _NAMES = "session_index.jsonl"
 
 
-def roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
+def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
     """The sessions and the archived ones of Codex's folder."""
     return [Path(environment.get("CODEX_HOME") or home / ".codex", folder) for folder in _FOLDERS]
 
 
-def found(root: Path) -> Iterator[Found]:
+def discover(root: Path) -> Iterator[SessionLocation]:
     """Every rollout but those of sub-agents, which lie in the same folders; a compressed one where it isn't there
     unpacked too."""
-    for item in files(root, (_PLAIN, _PLAIN + COMPRESSED)):
-        if item.path == root or (item.path.name.startswith(_PREFIX) and not _is_passed_over(item.path)):
+    for item in list_files(root, (_SUFFIX, _SUFFIX + COMPRESSED)):
+        if item.path == root or (item.path.name.startswith(_PREFIX) and not _is_skipped(item.path)):
             yield item
 
 
-def _is_passed_over(path: Path) -> bool:
+def _is_skipped(path: Path) -> bool:
     if path.suffix == COMPRESSED:
         return path.with_suffix("").is_file()
     try:
-        first = next(records(path, Counter()), {})
+        first = next(read_records(path, Counter()), {})
     except TranscriptError:
         return False  # whoever reads it will say why it can't be
-    meta = mapping(first.get("payload"))
-    return "subagent" in mapping(meta.get("source")) or bool(string(meta.get("parent_thread_id")))
+    meta = as_mapping(first.get("payload"))
+    return "subagent" in as_mapping(meta.get("source")) or bool(as_string(meta.get("parent_thread_id")))
 
 
-def name_of(path: Path, session: str | None) -> str | None:
+def find_title(path: Path, session: str | None) -> str | None:
     """The newest name of a session in the list that lies beside the folder of its rollout."""
     home = next((folder.parent for folder in path.parents if folder.name in _FOLDERS), None)
     if not home or not session:
@@ -59,10 +59,10 @@ def name_of(path: Path, session: str | None) -> str | None:
 
 def _entry(line: bytes) -> dict[str, object]:
     try:
-        return mapping(json.loads(line))
+        return as_mapping(json.loads(line))
     except (ValueError, RecursionError):
         return {}
 
 
 def _thread_name(entry: dict[str, object]) -> str:
-    return string(entry.get("thread_name")).strip()
+    return as_string(entry.get("thread_name")).strip()

@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from lineage.harness.text import salient, without_injected
-from lineage.harness.values import mapping, medium, sequence, string
+from lineage.harness.json_values import as_list, as_mapping, as_string, format_media_note
+from lineage.harness.text import render_tool_input, strip_injections
 
-CALLS = {
+CALL_KINDS = {
     "function_call": ("tool", "arguments"),
     "custom_tool_call": ("tool", "input"),
     "local_shell_call": ("local_shell", "action"),
@@ -17,7 +17,7 @@ CALLS = {
     "tool_search_call": ("tool_search", "arguments"),
     "image_generation_call": ("image_generation", "revised_prompt"),
 }
-RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "local_shell_call_output"})
+RESULT_KINDS = frozenset({"function_call_output", "custom_tool_call_output", "local_shell_call_output"})
 
 BOOKKEEPING_KINDS = frozenset(
     {"world_state", "token_usage_record", "inter_agent_communication", "inter_agent_communication_metadata"}
@@ -35,14 +35,14 @@ BOOKKEEPING_EVENTS = frozenset(
         "error", "warning", "stream_error",
     }
 )  # fmt: skip
-REPEATING_EVENTS = frozenset(
+DUPLICATE_EVENTS = frozenset(
     {
         "agent_message", "agent_reasoning", "agent_reasoning_raw_content", "context_compacted", "exec_command_end",
         "mcp_tool_call_end", "patch_apply_end", "web_search_end", "image_generation_end", "view_image_tool_call",
         "dynamic_tool_call_response",
     }
 )  # fmt: skip
-REPEATING_PARTS = frozenset(
+DUPLICATE_PARTS = frozenset(
     {
         "Plan", "Reasoning", "WebSearch", "ImageView", "ImageGeneration", "DynamicToolCall", "CollabAgentToolCall",
         "SubAgentActivity", "ContextCompaction", "FunctionCallOutput", "Sleep",
@@ -67,35 +67,35 @@ _HEADER = re.compile(
 )
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.MULTILINE)
 _PATCH = "*** Begin Patch"
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _COMMANDS = ("command", "cmd")
 _SHELL_WORDS = 3
-_LONGEST_ADDRESS = 300
+_MAX_URL_CHARS = 300
 
 
 def is_bare_item(record: dict[str, Any]) -> bool:
     """Whether a record without wrapper is an item as Codex wrote them in 2025; other harnesses use the word too."""
-    match string(record.get("type")):
+    match as_string(record.get("type")):
         case "message":
-            return isinstance(record.get("content"), list) and bool(string(record.get("role")))
+            return isinstance(record.get("content"), list) and bool(as_string(record.get("role")))
         case "reasoning":
             return isinstance(record.get("summary"), list)
         case kind:
-            return (kind in CALLS or kind in RESULTS) and bool(string(record.get("call_id")))
+            return (kind in CALL_KINDS or kind in RESULT_KINDS) and bool(as_string(record.get("call_id")))
 
 
 def is_bare_header(record: dict[str, Any]) -> bool:
     """Whether a record is the first of such a file."""
-    return "type" not in record and bool(string(record.get("id"))) and bool(record.keys() & {"instructions", "git"})
+    return "type" not in record and bool(as_string(record.get("id"))) and bool(record.keys() & {"instructions", "git"})
 
 
-def texts(content: Any) -> Iterator[str | None]:
+def extract_texts(content: Any) -> Iterator[str | None]:
     """The text of each block of a content, a note for an image; None for a block of an unknown kind.
 
     What is encrypted says nothing.
     """
     for block in content if isinstance(content, list) else [content]:
-        kind = string(mapping(block).get("type"))
+        kind = as_string(as_mapping(block).get("type"))
         if isinstance(block, str):
             yield block
         elif kind in _TEXTS and isinstance(block.get("text"), str):
@@ -108,62 +108,64 @@ def texts(content: Any) -> Iterator[str | None]:
 
 def _image(block: dict[str, Any]) -> str:
     where = block.get("image_url")
-    source = string(where) or string(mapping(where).get("url")) or string(block.get("path"))
-    if string(block.get("data")):
-        return medium(string(block.get("mimeType")), block["data"])
+    source = as_string(where) or as_string(as_mapping(where).get("url")) or as_string(block.get("path"))
+    if as_string(block.get("data")):
+        return format_media_note(as_string(block.get("mimeType")), block["data"])
     if source.startswith("data:"):
         kind, _, data = source[len("data:") :].partition(",")
-        return medium(kind.partition(";")[0], data)
-    return f"[image {source}]" if 0 < len(source) <= _LONGEST_ADDRESS else "[image]"
+        return format_media_note(kind.partition(";")[0], data)
+    return f"[image {source}]" if 0 < len(source) <= _MAX_URL_CHARS else "[image]"
 
 
-def images(event: dict[str, Any]) -> list[dict[str, Any]]:
+def list_images(event: dict[str, Any]) -> list[dict[str, Any]]:
     """The images of a `user_message` as blocks of a content: data or addresses, and paths."""
-    sources = sequence(event.get("images")) + sequence(event.get("local_images"))
+    sources = as_list(event.get("images")) + as_list(event.get("local_images"))
     return [{"type": "image", "image_url": source} for source in sources]
 
 
-def drawn(item: dict[str, Any]) -> str:
+def format_generated_image(item: dict[str, Any]) -> str:
     """The note for an image that the model made, "" where a call made none."""
-    return medium("image/png", item["result"]) if string(item.get("result")) else ""
+    return format_media_note("image/png", item["result"]) if as_string(item.get("result")) else ""
 
 
-def typed(text: str) -> str:
+def extract_prompt(text: str) -> str:
     """What a person typed: without an editor's preface; "" where the harness wrote all of it."""
-    text = without_injected(text)
+    text = strip_injections(text)
     if text.lstrip().startswith(_PREFACES):
         request = _REQUEST.search(text)
         text = text[request.end() :] if request else ""
     return "" if text.lstrip().startswith(_WRAPPERS) else text
 
 
-def summary_of(message: Any) -> str | None:
+def parse_summary(message: Any) -> str | None:
     """A compaction's summary without its fixed first line; None where it is encrypted, so that `message` is empty."""
-    text = string(message).strip()
+    text = as_string(message).strip()
     if text.startswith(_SUMMARY_PREAMBLE):
         text = text.partition("\n")[2].strip()
     return text or None
 
 
-def call_of(kind: str, item: dict[str, Any]) -> tuple[str, str]:
+def parse_call(kind: str, item: dict[str, Any]) -> tuple[str, str]:
     """The name of a called tool and the argument that says what it was about; of a patch, the files it touches."""
-    default, key = CALLS[kind]
-    name = ".".join(filter(None, (string(item.get("namespace")), string(item.get("name"))))) or default
-    argument = argument_of(item.get(key))
-    if _PATCH in argument and (files := _PATCHED.findall(argument)):
+    default, key = CALL_KINDS[kind]
+    name = ".".join(filter(None, (as_string(item.get("namespace")), as_string(item.get("name"))))) or default
+    argument = render_argument(item.get(key))
+    if _PATCH in argument and (files := _PATCHED_FILE.findall(argument)):
         return "apply_patch", ", ".join(dict.fromkeys(map(str.strip, files)))
     return name, argument
 
 
-def argument_of(value: Any) -> str:
+def render_argument(value: Any) -> str:
     """A tool's argument as text. Functions get theirs as JSON text, shells their command as a list of words."""
-    decoded = _json(value)
+    decoded = _decode_json(value)
     if isinstance(decoded, dict):
-        return salient({key: _command(part) if key in _COMMANDS else part for key, part in decoded.items()})
-    return salient(_command(value))
+        return render_tool_input(
+            {key: _join_command(part) if key in _COMMANDS else part for key, part in decoded.items()}
+        )
+    return render_tool_input(_join_command(value))
 
 
-def _json(value: Any) -> Any:
+def _decode_json(value: Any) -> Any:
     """What a text spells in JSON, else the value itself."""
     try:
         return json.loads(value) if isinstance(value, str) else value
@@ -171,29 +173,29 @@ def _json(value: Any) -> Any:
         return value
 
 
-def _command(words: Any) -> Any:
+def _join_command(words: Any) -> Any:
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
         return words
     return words[-1] if len(words) == _SHELL_WORDS and words[1] in ("-lc", "-c", "-Command") else shlex.join(words)
 
 
-def result_of(output: Any) -> tuple[Any, bool]:
+def parse_result(output: Any) -> tuple[Any, bool]:
     """A result's content, and whether it says that it failed.
 
     It is plain text, an object with content and success, the JSON text of an object with output and metadata, or the
     JSON text of a tool server's blocks.
     """
-    text, exited = without_header(output) if isinstance(output, str) else (output, False)
-    value = _json(text)
-    if isinstance(value, list) and value and all("type" in mapping(block) for block in value):
+    text, exited = strip_header(output) if isinstance(output, str) else (output, False)
+    value = _decode_json(text)
+    if isinstance(value, list) and value and all("type" in as_mapping(block) for block in value):
         return value, exited
-    keys = [key for key in ("output", "content", "body") if key in mapping(value)]
+    keys = [key for key in ("output", "content", "body") if key in as_mapping(value)]
     if not keys:
         return text, exited
-    return value[keys[0]], exited or failed(value) or failed(mapping(value.get("metadata")))
+    return value[keys[0]], exited or is_failure(value) or is_failure(as_mapping(value.get("metadata")))
 
 
-def without_header(text: str) -> tuple[str, bool]:
+def strip_header(text: str) -> tuple[str, bool]:
     """A command's output without the lines that Codex puts above it, and whether they tell of an exit code but 0."""
     header = _HEADER.match(text)
     if not header:
@@ -202,25 +204,25 @@ def without_header(text: str) -> tuple[str, bool]:
     return text[header.end() :], code is not None and int(code[1]) != 0
 
 
-def failed(ending: dict[str, Any]) -> bool:
+def is_failure(record: dict[str, Any]) -> bool:
     """Whether the end of a tool's work, as an event or an item tells it, was a failure."""
-    code, result = ending.get("exit_code"), mapping(ending.get("result"))
+    code, result = record.get("exit_code"), as_mapping(record.get("result"))
     return (
         (isinstance(code, int) and code != 0)
-        or string(ending.get("status")) in ("failed", "declined")
-        or ending.get("success") is False
+        or as_string(record.get("status")) in ("failed", "declined")
+        or record.get("success") is False
         or "Err" in result
-        or mapping(result.get("Ok", result)).get("isError") is True
+        or as_mapping(result.get("Ok", result)).get("isError") is True
     )
 
 
-def native_call(kind: str, item: dict[str, Any]) -> tuple[str, str, Any]:
+def parse_native_call(kind: str, item: dict[str, Any]) -> tuple[str, str, Any]:
     """Name, argument and output of a tool that ran inside another one, as its completed item tells them."""
     match kind:
         case "CommandExecution":
-            return "exec_command", argument_of(item.get("command")), item.get("aggregated_output")
+            return "exec_command", render_argument(item.get("command")), item.get("aggregated_output")
         case "FileChange":
-            return "apply_patch", ", ".join(sorted(mapping(item.get("changes")))), item.get("stdout")
-    name = ".".join(filter(None, (string(item.get("server")), string(item.get("tool"))))) or "tool"
-    result, error = mapping(item.get("result")), mapping(item.get("error"))
-    return name, argument_of(item.get("arguments")), result.get("content", error.get("message"))
+            return "apply_patch", ", ".join(sorted(as_mapping(item.get("changes")))), item.get("stdout")
+    name = ".".join(filter(None, (as_string(item.get("server")), as_string(item.get("tool"))))) or "tool"
+    result, error = as_mapping(item.get("result")), as_mapping(item.get("error"))
+    return name, render_argument(item.get("arguments")), result.get("content", error.get("message"))

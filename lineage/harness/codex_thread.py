@@ -2,16 +2,17 @@
 
 from typing import Any
 
-from lineage.harness.values import mapping, string
+from lineage.harness.json_values import as_mapping, as_string
 
 _PAGINATED = "paginated"
 
 
-class Thread:
+class CodexThread:
     """A thread's identity, origin and settings, as its records tell them one by one.
 
-    `root` is the thread that the first records were written in: a fork's copied ones keep their ids. `own_from` is the
-    ordinal of the first record that isn't a copy of the parent's (sub-agents). `turn_id` is that of the current turn.
+    `root` is the thread that the first records were written in: a fork's copied ones keep their ids. `first_ordinal`
+    is the ordinal of the first record that isn't a copy of the parent's (sub-agents). `compute_turn_id` is that of the
+    current turn.
     """
 
     def __init__(self) -> None:
@@ -22,42 +23,44 @@ class Thread:
         self.title: str | None = None
         self.models: dict[str, None] = {}
         self.branches: dict[str, None] = {}
-        self.paginated = False
-        self.own_from = 0
-        self.root = ""
+        self.is_paginated = False
+        self.first_ordinal = 0
+        self.root_id = ""
         self.turn_id = ""
 
-    def note_meta(self, meta: dict[str, Any], *, begun: bool) -> None:
+    def update_meta(self, meta: dict[str, Any], *, has_turns: bool) -> None:
         """A `session_meta`: the first of a file is its own; those that follow are later states of it, or a fork's
         copies of its ancestors'. `begun`: turns precede it."""
-        identity = string(meta.get("id"))
+        identity = as_string(meta.get("id"))
         if self.session_id is None:
-            self._note_own(identity, meta)
-        elif identity and identity != self.session_id and not begun:
-            self.root = identity
-        self.project = self.project or string(meta.get("cwd")) or None
-        branch = string(mapping(meta.get("git")).get("branch"))
+            self._set_identity(identity, meta)
+        elif identity and identity != self.session_id and not has_turns:
+            self.root_id = identity
+        self.project = self.project or as_string(meta.get("cwd")) or None
+        branch = as_string(as_mapping(meta.get("git")).get("branch"))
         if branch:
             self.branches[branch] = None
 
-    def _note_own(self, identity: str, meta: dict[str, Any]) -> None:
-        spawned = mapping(mapping(mapping(meta.get("source")).get("subagent")).get("thread_spawn"))
-        forked_from = string(meta.get("forked_from_id"))
+    def _set_identity(self, identity: str, meta: dict[str, Any]) -> None:
+        spawned = as_mapping(as_mapping(as_mapping(meta.get("source")).get("subagent")).get("thread_spawn"))
+        forked_from = as_string(meta.get("forked_from_id"))
         own_from = meta.get("subagent_history_start_ordinal")
         self.session_id = identity or None
-        self.parent_session = string(meta.get("parent_thread_id")) or string(spawned.get("parent_thread_id")) or None
+        self.parent_session = (
+            as_string(meta.get("parent_thread_id")) or as_string(spawned.get("parent_thread_id")) or None
+        )
         self.forked_from = forked_from or None
-        self.paginated = meta.get("history_mode") == _PAGINATED
-        self.own_from = own_from if isinstance(own_from, int) else 0
+        self.is_paginated = meta.get("history_mode") == _PAGINATED
+        self.first_ordinal = own_from if isinstance(own_from, int) else 0
         copies = forked_from and not isinstance(meta.get("history_base"), dict)
-        self.root = forked_from if copies else identity
+        self.root_id = forked_from if copies else identity
 
-    def note_context(self, context: dict[str, Any]) -> None:
+    def update_context(self, context: dict[str, Any]) -> None:
         """A `turn_context`, or an event that begins a turn."""
-        self.turn_id = string(context.get("turn_id")) or self.turn_id
-        self.project = self.project or string(context.get("cwd")) or None
-        if string(context.get("model")):
+        self.turn_id = as_string(context.get("turn_id")) or self.turn_id
+        self.project = self.project or as_string(context.get("cwd")) or None
+        if as_string(context.get("model")):
             self.models[context["model"]] = None
 
-    def note_name(self, event: dict[str, Any]) -> None:
-        self.title = string(event.get("thread_name")).strip() or self.title
+    def update_title(self, event: dict[str, Any]) -> None:
+        self.title = as_string(event.get("thread_name")).strip() or self.title

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage.core.capture import Capture, Compacted
-from lineage.core.times import utc_or_none
-from lineage.core.turns import SYSTEM, Turn
+from lineage.core.base.times import to_utc_or_none
+from lineage.core.capture.capture import Capture, CompactionRecord
+from lineage.core.format.turns import SYSTEM, Turn
+from lineage.harness.json_values import as_string
 from lineage.harness.jsonl import DAMAGED
-from lineage.harness.values import string
 
 UNKNOWN = "unknown"
 BOOKKEEPING = "bookkeeping"
@@ -24,52 +24,52 @@ class Collector:
     that gives no turn is counted in `skipped`, by reason."""
 
     skipped: Counter[str] = field(default_factory=Counter)
-    known: int = 0
+    recognized_count: int = 0
     turns: list[Turn] = field(default_factory=list)
-    compactions: list[Compacted] = field(default_factory=list)
+    compactions: list[CompactionRecord] = field(default_factory=list)
     times: list[str] = field(default_factory=list)
-    seen: set[str] = field(default_factory=set)
+    seen_ids: set[str] = field(default_factory=set)
 
     @property
-    def foreign(self) -> bool:
+    def is_foreign(self) -> bool:
         """Whether the file holds something, and nothing of this harness."""
-        return not self.known and bool(self.skipped.keys() & {UNKNOWN, DAMAGED})
+        return not self.recognized_count and bool(self.skipped.keys() & {UNKNOWN, DAMAGED})
 
     def skip(self, reason: str) -> None:
         self.skipped[reason] += 1
 
-    def dated(self, time: Any) -> str | None:
+    def record_time(self, time: Any) -> str | None:
         """The canonical form of a record's time, remembered; None where it is none."""
-        at = utc_or_none(time)
+        at = to_utc_or_none(time)
         if at:
             self.times.append(at)
         return at
 
-    def is_replay(self, record: str | None) -> bool:
+    def check_replay(self, record_id: str | None) -> bool:
         """Whether a record of that id was met before; then it is counted."""
-        if record and record in self.seen:
+        if record_id and record_id in self.seen_ids:
             self.skip(REPLAYED)
             return True
-        if record:
-            self.seen.add(record)
+        if record_id:
+            self.seen_ids.add(record_id)
         return False
 
-    def append(self, turns: Iterable[Turn], at: str | None, record: str | None) -> None:
+    def append(self, turns: Iterable[Turn], at: str | None, record_id: str | None) -> None:
         """The turns of one record: the first has its id, each later one the id and its place."""
         for index, turn in enumerate(turns):
-            source = f"{record}#{index}" if record and index else record
+            source = f"{record_id}#{index}" if record_id and index else record_id
             self.turns.append(turn._replace(at=at, source_id=source))
 
-    def compacted(self, summary: Any, at: str | None, trigger: str | None = None) -> Iterator[Turn]:
+    def add_compaction(self, summary: Any, at: str | None, trigger: str | None = None) -> Iterator[Turn]:
         """A compaction, and the turn that shows its summary where the harness kept one."""
-        text = string(summary).strip("\n")
-        self.compactions.append(Compacted(text if text.strip() else None, len(self.turns), at, trigger))
+        text = as_string(summary).strip("\n")
+        self.compactions.append(CompactionRecord(text if text.strip() else None, len(self.turns), at, trigger))
         if text.strip():
             yield Turn(SYSTEM, text, name="compaction")
         else:
             self.skip(BOOKKEEPING)
 
-    def capture(self, **details: Any) -> Capture:
+    def build_capture(self, **details: Any) -> Capture:
         """What was gathered. Of a fork that copies its parent's records, the first time is the parent's."""
         return Capture(
             turns=tuple(self.turns),

@@ -10,22 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lineage.core.capture import Capture
-from lineage.core.turns import ASSISTANT, USER, Turn
+from lineage.core.capture.capture import Capture
+from lineage.core.format.turns import ASSISTANT, USER, Turn
 from lineage.errors import TranscriptError
+from lineage.harness.adapter import SessionLocation
 from lineage.harness.collector import BOOKKEEPING, NOTES, UNKNOWN, Collector
-from lineage.harness.jsonl import records
-from lineage.harness.listing import files
-from lineage.harness.port import Found
-from lineage.harness.text import salient, without_injected
-from lineage.harness.values import mapping, medium, string
+from lineage.harness.history_files import list_files
+from lineage.harness.json_values import as_mapping, as_string, format_media_note
+from lineage.harness.jsonl import read_records
+from lineage.harness.text import render_tool_input, strip_injections
 
 _TRANSCRIPTS = "agent-transcripts"
 _SUB_AGENTS = "subagents"
 _REDACTED = "[REDACTED]"
 _QUERY = ("<user_query>", "</user_query>")
 
-_ATTACHED = re.compile(
+_ATTACHED_BLOCK = re.compile(
     r"\s*<(timestamp|system_notification|system_reminder|open_and_recently_viewed_files|attached_files|image_files"
     r"|git_status|user_info|rules|agent_transcripts|agent_skills|manually_attached_skills|mcp_file_system"
     r"|cursor_commands|external_links|additional_data)>"
@@ -42,29 +42,29 @@ _PATH_KEYS = ("working_directory", "path", "file_path", "target_directory", "tar
 
 def read(path: Path, session: str | None = None) -> Capture:
     """The session, or sub-agent's, that a transcript holds. Raises TranscriptError for unreadable and foreign files."""
-    where = _Place.of(path)
+    where = _PathParts.parse(path)
     reader = _Reader(folder=where.project)
-    for record in records(path, reader.skipped):
+    for record in read_records(path, reader.skipped):
         reader.add(record)
-    if reader.foreign:
+    if reader.is_foreign:
         raise TranscriptError(
             f"no Cursor record in {path}", hint="is it another harness's? name it with `--harness`; .txt is `generic`"
         )
-    return reader.capture(session_id=where.session, parent_session=where.parent, project=reader.workspace or None)
+    return reader.build_capture(session_id=where.session, parent_session=where.parent, project=reader.workspace or None)
 
 
-def roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
+def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
     """`projects/` of Cursor's folder."""
     return [home / ".cursor/projects"]
 
 
-def found(root: Path) -> Iterator[Found]:
+def discover(root: Path) -> Iterator[SessionLocation]:
     """Every main transcript and every sub-agent's."""
-    return files(root, (".jsonl",))
+    return list_files(root, (".jsonl",))
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _PathParts:
     """What a path says: `<project>/agent-transcripts/<session>/<session>.jsonl`, with `subagents/` beside the file;
     older versions kept it flat, `agent-transcripts/<session>.jsonl`."""
 
@@ -73,19 +73,19 @@ class _Place:
     parent: str | None = None
 
     @staticmethod
-    def of(path: Path) -> "_Place":
+    def parse(path: Path) -> "_PathParts":
         parts = path.parts
         if _TRANSCRIPTS not in parts:
-            return _Place()
+            return _PathParts()
         at = len(parts) - 1 - parts[::-1].index(_TRANSCRIPTS)
         project = parts[at - 1] if at else ""
         match parts[at + 1 :]:
             case [session, _]:
-                return _Place(project, session)
+                return _PathParts(project, session)
             case [parent, folder, _] if folder == _SUB_AGENTS:
-                return _Place(project, path.stem, parent)
+                return _PathParts(project, path.stem, parent)
             case _:
-                return _Place(project, path.stem)
+                return _PathParts(project, path.stem)
 
 
 @dataclass(slots=True)
@@ -94,73 +94,73 @@ class _Reader(Collector):
     workspace: str = ""
 
     def add(self, record: dict[str, Any]) -> None:
-        role, content = record.get("role"), mapping(record.get("message")).get("content")
+        role, content = record.get("role"), as_mapping(record.get("message")).get("content")
         if record.get("type") == "turn_ended":
-            self.known += 1
+            self.recognized_count += 1
             self.skip(BOOKKEEPING)
         elif role not in ("user", "assistant") or not isinstance(content, list | str):
             self.skip(UNKNOWN)
         else:
-            self.known += 1
+            self.recognized_count += 1
             blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
             if role == "user":
                 self._prompt(blocks)
             else:
-                self.append([turn for block in blocks for turn in self._block(mapping(block))], None, None)
+                self.append([turn for block in blocks for turn in self._block(as_mapping(block))], None, None)
 
     def _prompt(self, blocks: list[Any]) -> None:
         words, stamp = [], ""
-        for block in map(mapping, blocks):
+        for block in map(as_mapping, blocks):
             match block.get("type"):
                 case "text" if isinstance(block.get("text"), str):
-                    text, found_stamp = _unwrapped(block["text"])
+                    text, found_stamp = _parse_prompt(block["text"])
                     stamp = stamp or found_stamp
-                    words.append(without_injected(text))
+                    words.append(strip_injections(text))
                 case "image":
                     words.append(_image(block))
                 case _:
                     self.skip(UNKNOWN)
         text = "\n".join(part for part in words if part)
         if text:
-            self.append([Turn(USER, text)], self.dated(_iso(stamp)), None)
+            self.append([Turn(USER, text)], self.record_time(_parse_stamp(stamp)), None)
         else:
             self.skip(NOTES)
 
     def _block(self, block: dict[str, Any]) -> Iterator[Turn]:
         match block.get("type"):
-            case ("text" | "thinking") as kind if string(block.get(kind)).strip() not in ("", _REDACTED):
+            case ("text" | "thinking") as kind if as_string(block.get(kind)).strip() not in ("", _REDACTED):
                 yield Turn(ASSISTANT, block[kind].strip("\n"), thinking=kind == "thinking")
             case "text" | "thinking":
                 self.skip(BOOKKEEPING)
             case "tool_use":
-                self.workspace = self.workspace or _workspace(self.folder, mapping(block.get("input")))
-                name = string(block.get("name")) or "tool"
-                yield Turn(ASSISTANT, "", name=name, input=salient(block.get("input")))
+                self.workspace = self.workspace or _find_workspace(self.folder, as_mapping(block.get("input")))
+                name = as_string(block.get("name")) or "tool"
+                yield Turn(ASSISTANT, "", name=name, input=render_tool_input(block.get("input")))
             case "image":
                 yield Turn(ASSISTANT, _image(block))
             case _:
                 self.skip(UNKNOWN)
 
 
-def _unwrapped(text: str) -> tuple[str, str]:
+def _parse_prompt(text: str) -> tuple[str, str]:
     """What the person typed, and the time in the prompt. Cursor escapes nothing: from the first opening tag to the last
     closing one. A notice that a task has ended is followed by a query of Cursor's own: nobody typed it."""
-    rest, attached = _without_attached(text)
+    rest, attached = _strip_attached(text)
     stamp = attached.get("timestamp", "")
     if "system_notification" in attached:
         return "", stamp
     begin, end = rest.find(_QUERY[0]), rest.rfind(_QUERY[1])
     if not 0 <= begin < end:
         return rest, stamp
-    inner, within = _without_attached(rest[begin + len(_QUERY[0]) : end])
+    inner, within = _strip_attached(rest[begin + len(_QUERY[0]) : end])
     return inner, stamp or within.get("timestamp", "")
 
 
-def _without_attached(text: str) -> tuple[str, dict[str, str]]:
+def _strip_attached(text: str) -> tuple[str, dict[str, str]]:
     """Text without the blocks that Cursor puts before it, and those blocks by tag."""
     attached: dict[str, str] = {}
     position = 0
-    while match := _ATTACHED.match(text, position):
+    while match := _ATTACHED_BLOCK.match(text, position):
         end = text.find(f"</{match[1]}>", match.end())
         if end < 0:
             break
@@ -169,7 +169,7 @@ def _without_attached(text: str) -> tuple[str, dict[str, str]]:
     return text[position:], attached
 
 
-def _iso(stamp: str) -> str | None:
+def _parse_stamp(stamp: str) -> str | None:
     """`Friday, Oct 2, 2026, 9:00 AM (UTC-7)` in ISO form; None where it has another form."""
     match = _STAMP.fullmatch(stamp)
     if not match or match[1] not in _MONTHS:
@@ -179,18 +179,18 @@ def _iso(stamp: str) -> str | None:
     return f"{match[3]}-{month:02d}-{int(match[2]):02d}T{hour:02d}:{match[5]}:00{zone}"
 
 
-def _workspace(folder: str, arguments: dict[str, Any]) -> str:
+def _find_workspace(folder: str, arguments: dict[str, Any]) -> str:
     """The working directory, "" where a call doesn't tell. The transcript's folder is named after it, but not
     reversibly: a path in a call's input that begins with a directory of that name is below it."""
     words = _ALPHANUMERIC.findall(folder)
     directory = re.compile(r"[/\\]?" + r"[^A-Za-z0-9]+".join(words) + r"[^A-Za-z0-9/\\]*(?=[/\\]|$)")
     for key in _PATH_KEYS:
-        value = string(arguments.get(key))
+        value = as_string(arguments.get(key))
         if words and _ABSOLUTE.match(value) and (match := directory.match(value)):
             return match[0]
     return ""
 
 
 def _image(block: dict[str, Any]) -> str:
-    source = mapping(block.get("source"))
-    return medium(string(source.get("media_type")), string(source.get("data")))
+    source = as_mapping(block.get("source"))
+    return format_media_note(as_string(source.get("media_type")), as_string(source.get("data")))

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from lineage.core.turns import ASSISTANT, TOOL, Turn
+from lineage.core.format.turns import ASSISTANT, TOOL, Turn
 from lineage.harness.collector import UNKNOWN
-from lineage.harness.text import left_out, salient, without_injected
-from lineage.harness.values import mapping, medium, string
+from lineage.harness.json_values import as_mapping, as_string, format_media_note
+from lineage.harness.text import format_omission, render_tool_input, strip_injections
 
 REWOUND = "rewound"  # turns that were taken back: they stay
 
@@ -23,12 +23,12 @@ _SNAPSHOT_END = "</state_snapshot>"
 _BLOB = re.compile(r'(?<=")[A-Za-z0-9+/=_-]{256,}(?=")')
 
 
-def member(value: Any, name: str) -> dict[str, Any]:
+def get_object(value: Any, name: str) -> dict[str, Any]:
     """An object's member of that name where it is an object too, else an empty one."""
-    return mapping(mapping(value).get(name))
+    return as_mapping(as_mapping(value).get(name))
 
 
-def parts(content: Any) -> list[Any]:
+def as_parts(content: Any) -> list[Any]:
     """A message's content as a list: it may be a string or a single part."""
     if isinstance(content, list):
         return content
@@ -40,50 +40,50 @@ def is_thought(part: Any) -> bool:
     return isinstance(part, dict) and part.get("thought") is True
 
 
-def text_of(given: Iterable[Any], skipped: Counter[str]) -> str:
+def extract_text(parts: Iterable[Any], skipped: Counter[str]) -> str:
     """The text of some parts; data leaves a note of its size, what harness and hooks wrapped around it goes.
 
     Parts that are no text are counted.
     """
     texts = []
-    for part in given:
+    for part in parts:
         text = _text(part)
         if text is None:
             skipped[UNKNOWN] += 1
         else:
-            texts.append(_unwrapped(text))
-    return without_injected("\n".join(text for text in texts if text)).strip("\n")
+            texts.append(_strip_wrappers(text))
+    return strip_injections("\n".join(text for text in texts if text)).strip("\n")
 
 
-def notes_of(given: Iterable[Any]) -> list[str]:
+def list_media_notes(parts: Iterable[Any]) -> list[str]:
     """The notes that stand for the data among some parts."""
-    return [_text(part) or "" for part in given if member(part, "inlineData")]
+    return [_text(part) or "" for part in parts if get_object(part, "inlineData")]
 
 
-def call_turn(name: Any, arguments: Any) -> Turn:
+def build_call_turn(name: Any, arguments: Any) -> Turn:
     """A call of a tool with the argument that says what it was about."""
-    return Turn(ASSISTANT, "", name=string(name) or "tool", input=_without_blobs(salient(arguments)))
+    return Turn(ASSISTANT, "", name=as_string(name) or "tool", input=_omit_blobs(render_tool_input(arguments)))
 
 
-def answered(given: list[Any]) -> Iterator[tuple[dict[str, Any], list[Any]]]:
+def split_responses(parts: list[Any]) -> Iterator[tuple[dict[str, Any], list[Any]]]:
     """The responses among some parts, each with itself and the parts that follow it; one without a name or id where
     there is none."""
-    starts = [place for place, part in enumerate(given) if member(part, "functionResponse")]
-    for start, end in pairwise([0, *starts[1:], len(given)]):
-        answers = (member(part, "functionResponse") for part in given[start:end])
-        yield next(filter(None, answers), {}), given[start:end]
+    starts = [place for place, part in enumerate(parts) if get_object(part, "functionResponse")]
+    for start, end in pairwise([0, *starts[1:], len(parts)]):
+        answers = (get_object(part, "functionResponse") for part in parts[start:end])
+        yield next(filter(None, answers), {}), parts[start:end]
 
 
-def result_turn(name: str, given: list[Any], skipped: Counter[str], *, error: bool) -> Turn:
+def build_result_turn(name: str, parts: list[Any], skipped: Counter[str], *, error: bool) -> Turn:
     """A tool's result: the text of its response and of what lies beside it."""
-    answers = [answer for part in given if (answer := member(part, "functionResponse"))]
-    texts = [_answer(answer, skipped) for answer in answers]
-    texts.append(text_of((part for part in given if not member(part, "functionResponse")), skipped))
-    error = error or any(_failed(member(answer, "response")) for answer in answers)
+    answers = [answer for part in parts if (answer := get_object(part, "functionResponse"))]
+    texts = [_response_text(answer, skipped) for answer in answers]
+    texts.append(extract_text((part for part in parts if not get_object(part, "functionResponse")), skipped))
+    error = error or any(_failed(get_object(answer, "response")) for answer in answers)
     return Turn(TOOL, "\n".join(text for text in texts if text), name=name or "tool", error=error)
 
 
-def snapshot(text: str) -> str | None:
+def find_snapshot(text: str) -> str | None:
     """The summary in a compression's `<state_snapshot>`, None where the text holds none."""
     opening = _SNAPSHOT.search(text)
     return text[opening.end() :].partition(_SNAPSHOT_END)[0].strip() if opening else None
@@ -92,13 +92,13 @@ def snapshot(text: str) -> str | None:
 def _text(part: Any) -> str | None:
     if isinstance(part, str):
         return part
-    data = member(part, "inlineData")
+    data = get_object(part, "inlineData")
     if data:
-        return medium(string(data.get("mimeType")), string(data.get("data")))
+        return format_media_note(as_string(data.get("mimeType")), as_string(data.get("data")))
     return part["text"] if isinstance(part, dict) and isinstance(part.get("text"), str) else None
 
 
-def _unwrapped(text: str) -> str:
+def _strip_wrappers(text: str) -> str:
     """Text without a block of the harness's or a hook's at either end of it."""
     for name in _WRAPPERS:
         opening, closing = f"<{name}>", f"</{name}>"
@@ -109,19 +109,19 @@ def _unwrapped(text: str) -> str:
     return text
 
 
-def _answer(answer: dict[str, Any], skipped: Counter[str]) -> str:
+def _response_text(answer: dict[str, Any], skipped: Counter[str]) -> str:
     body = answer.get("response")
-    texts = [text_of([_spoken(body)], skipped), text_of(parts(answer.get("parts")), skipped)]
+    texts = [extract_text([_render_response(body)], skipped), extract_text(as_parts(answer.get("parts")), skipped)]
     return "\n".join(text for text in texts if text)
 
 
-def _spoken(body: Any) -> str:
+def _render_response(body: Any) -> str:
     """A response's output, else its error, else all of it as compact JSON."""
-    for value in (body, *(mapping(body).get(key) for key in ("output", "error"))):
+    for value in (body, *(as_mapping(body).get(key) for key in ("output", "error"))):
         if isinstance(value, str) and value:
             return value
     try:
-        return _without_blobs(json.dumps(body, ensure_ascii=False, separators=(",", ":"))) if body else ""
+        return _omit_blobs(json.dumps(body, ensure_ascii=False, separators=(",", ":"))) if body else ""
     except RecursionError:
         return "[too deeply nested]"
 
@@ -130,5 +130,5 @@ def _failed(body: dict[str, Any]) -> bool:
     return bool(body.get("error")) and not body.get("output")
 
 
-def _without_blobs(text: str) -> str:
-    return _BLOB.sub(lambda found: left_out("data", len(found[0].rstrip("=")) * 3 // 4), text)
+def _omit_blobs(text: str) -> str:
+    return _BLOB.sub(lambda found: format_omission("data", len(found[0].rstrip("=")) * 3 // 4), text)

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lineage.core.capture import Capture
-from lineage.core.times import utc
-from lineage.core.turns import ROLES, USER, Turn
+from lineage.core.base.times import to_utc
+from lineage.core.capture.capture import Capture
+from lineage.core.format.turns import ROLES, USER, Turn
 from lineage.errors import InvalidInput, TranscriptError
-from lineage.harness.jsonl import Gathered, gathered, read_bytes
-from lineage.harness.listing import files
-from lineage.harness.port import Found
-from lineage.harness.text import salient, without_injected
+from lineage.harness.adapter import SessionLocation
+from lineage.harness.history_files import list_files
+from lineage.harness.jsonl import TurnBuffer, read_bytes, read_turns
+from lineage.harness.text import render_tool_input, strip_injections
 
 _HINT = 'a turn is {"role": "user" | "assistant" | "tool" | "system", "text": "…", "at": "2026-03-28T22:34:06Z"}'
 _SPEAKER = re.compile(r"^(user|human|assistant|ai|agent|tool|system):[ \t]*", re.IGNORECASE | re.MULTILINE)
@@ -33,30 +33,30 @@ def read(path: Path, session: str | None = None) -> Capture:
     """
     suffix = path.suffix.lower()
     if suffix == ".jsonl":
-        reader, turns = gathered(path, _Reader)
-        if not reader.has_roles and (reader.items or reader.skipped):
+        reader, turns = read_turns(path, _Reader)
+        if not reader.has_roles and (reader.item_count or reader.skipped):
             raise TranscriptError(f"no turn in {path}", hint=_HINT)
-        return reader.capture(turns)
-    text = _text(path)
+        return reader.build_capture(turns)
+    text = _read_text(path)
     if suffix != ".json" or not text:
-        return inline(text)
+        return parse_inline(text)
     try:
-        return inline(json.loads(text))
+        return parse_inline(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise TranscriptError(f"not valid JSON: {path}", hint=_HINT) from error
 
 
-def roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
+def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
     """Nowhere: generic transcripts lie where somebody put them."""
     return []
 
 
-def found(root: Path) -> Iterator[Found]:
+def discover(root: Path) -> Iterator[SessionLocation]:
     """Every `.json`, `.jsonl`, `.md` and `.txt` file."""
-    return files(root, _SUFFIXES)
+    return list_files(root, _SUFFIXES)
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         text = read_bytes(path).decode("utf-8-sig").strip(" \t\r\n\x00")
     except UnicodeDecodeError:
@@ -66,15 +66,15 @@ def _text(path: Path) -> str:
     return text
 
 
-def inline(value: Any) -> Capture:
+def parse_inline(value: Any) -> Capture:
     """A list of turns or one string. Raises InvalidInput for anything else."""
     if isinstance(value, str):
-        return Capture(turns=tuple(_spoken(value)))
+        return Capture(turns=tuple(_parse_plain_text(value)))
     if isinstance(value, list):
         reader = _Reader(math.inf)
         for item in value:
             reader.add(item)
-        return reader.capture(tuple(reader.gathered.taken()))
+        return reader.build_capture(tuple(reader.buffer.pop_turns()))
     raise InvalidInput(f"a transcript is a list of turns or a string, not {type(value).__name__}", hint=_HINT)
 
 
@@ -82,35 +82,35 @@ class _Reader:
     """Collects turns, one item after the other. `wrong` is what is wrong with the first one that is no turn: a file
     without any role is another harness's, and no turn of its own is."""
 
-    def __init__(self, most: float) -> None:
+    def __init__(self, max_chars: float) -> None:
         self.skipped: Counter[str] = Counter()
-        self.gathered = Gathered(most)
-        self.items = 0
+        self.buffer = TurnBuffer(max_chars)
+        self.item_count = 0
         self.has_roles = False
-        self.wrong: InvalidInput | None = None
+        self.first_error: InvalidInput | None = None
         self.started_at: str | None = None
         self.ended_at: str | None = None
 
     def add(self, item: Any) -> None:
         self.has_roles = self.has_roles or (isinstance(item, dict) and "role" in item)
         try:
-            turn = _turn(item, self.items)
+            turn = _parse_turn(item, self.item_count)
         except InvalidInput as error:
-            self.wrong = self.wrong or error
+            self.first_error = self.first_error or error
             return
         finally:
-            self.items += 1
+            self.item_count += 1
         if turn.at:
             self.started_at, self.ended_at = self.started_at or turn.at, turn.at
         if turn.text or turn.name:
-            self.gathered.append(turn)
+            self.buffer.append(turn)
         else:
             self.skipped["without text"] += 1
 
-    def capture(self, turns: Sequence[Turn]) -> Capture:
+    def build_capture(self, turns: Sequence[Turn]) -> Capture:
         """What was collected. Raises InvalidInput where an item is no turn."""
-        if self.wrong:
-            raise self.wrong
+        if self.first_error:
+            raise self.first_error
         return Capture(
             turns=turns,
             started_at=self.started_at,
@@ -119,7 +119,7 @@ class _Reader:
         )
 
 
-def _turn(item: Any, index: int) -> Turn:
+def _parse_turn(item: Any, index: int) -> Turn:
     if not isinstance(item, dict) or item.get("role") not in ROLES:
         raise InvalidInput(f"turn {index} has no known role", hint=_HINT)
     for key in ("text", "at", "name"):
@@ -130,25 +130,25 @@ def _turn(item: Any, index: int) -> Turn:
     record = item.get("id")
     return Turn(
         role=item["role"],
-        text=without_injected(item.get("text") or ""),
-        at=_time(item.get("at"), index),
+        text=strip_injections(item.get("text") or ""),
+        at=_parse_time(item.get("at"), index),
         name=item.get("name") or "",
-        input=salient(item.get("input")),
+        input=render_tool_input(item.get("input")),
         error=item.get("error") is True,
         source_id=str(record) if record not in (None, "") else None,
     )
 
 
-def _time(value: str | None, index: int) -> str | None:
+def _parse_time(value: str | None, index: int) -> str | None:
     try:
-        return utc(value) if value else None
+        return to_utc(value) if value else None
     except InvalidInput as error:
         raise InvalidInput(f"turn {index}: {error.message}", hint=error.hint) from error
 
 
-def _spoken(text: str) -> Iterable[Turn]:
+def _parse_plain_text(text: str) -> Iterable[Turn]:
     """Plain text as turns: by speaker where its lines begin with one (`User:`), else as one turn of the user's."""
-    text = without_injected(text)
+    text = strip_injections(text)
     marks = list(_SPEAKER.finditer(text))
     if not marks or marks[0].start() > 0:
         return [Turn(USER, text)] if text else []

@@ -14,16 +14,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from lineage.core.turns import Turn
+from lineage.core.format.turns import Turn
 from lineage.errors import TranscriptError
 
 DAMAGED = "damaged"
 _DECODER = json.JSONDecoder()
-MOST_CHARS = 1 << 23
+MAX_BUFFERED_CHARS = 1 << 23
 """How much text of a session's turns is held; of more, none."""
 
 
-def records(path: Path, skipped: Counter[str]) -> Iterator[dict[str, Any]]:
+def read_records(path: Path, skipped: Counter[str]) -> Iterator[dict[str, Any]]:
     """The JSON objects of a file, in order, up to the size that it has now. Damage is counted in `skipped`.
 
     Raises TranscriptError where the file cannot be read.
@@ -72,12 +72,12 @@ def _objects(text: str, skipped: Counter[str]) -> Iterator[dict[str, Any]]:
             position += 1
 
 
-class Gathered:
+class TurnBuffer:
     """The turns that a reader has found so far. Those of more than `most` characters together are counted, not held."""
 
-    def __init__(self, most: float = MOST_CHARS) -> None:
-        self._most = most
-        self._held: list[Turn] = []
+    def __init__(self, max_chars: float = MAX_BUFFERED_CHARS) -> None:
+        self._max_chars = max_chars
+        self._turns: list[Turn] = []
         self._count = self._chars = 0
 
     def __len__(self) -> int:
@@ -86,45 +86,45 @@ class Gathered:
     def append(self, turn: Turn) -> None:
         self._count += 1
         self._chars += len(turn.text) + len(turn.input)
-        self._held.append(turn)
-        if self._chars > self._most:
-            self._held.clear()
+        self._turns.append(turn)
+        if self._chars > self._max_chars:
+            self._turns.clear()
 
     @property
-    def are_held(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether none was given up."""
-        return len(self._held) == self._count
+        return len(self._turns) == self._count
 
-    def taken(self) -> list[Turn]:
+    def pop_turns(self) -> list[Turn]:
         """The turns that are held, which are not any longer."""
-        found, self._held = self._held, []
+        found, self._turns = self._turns, []
         return found
 
 
-class Reader(Protocol):
+class RecordReader(Protocol):
     """What an adapter gathers a session with, one record after the other."""
 
     skipped: Counter[str]
 
     @property
-    def gathered(self) -> Gathered: ...
+    def buffer(self) -> TurnBuffer: ...
 
     def add(self, record: dict[str, Any]) -> None: ...
 
 
-AnyReader = TypeVar("AnyReader", bound=Reader)
+AnyReader = TypeVar("AnyReader", bound=RecordReader)
 
 
-def gathered(path: Path, reader: Callable[[float], AnyReader]) -> tuple[AnyReader, Sequence[Turn]]:
+def read_turns(path: Path, make_reader: Callable[[float], AnyReader]) -> tuple[AnyReader, Sequence[Turn]]:
     """A reader that went through a file of JSON lines, and the turns. `reader` makes one that holds so many characters.
 
     Raises TranscriptError where the file cannot be read.
     """
-    first = reader(MOST_CHARS)
-    for record in records(path, first.skipped):
+    first = make_reader(MAX_BUFFERED_CHARS)
+    for record in read_records(path, first.skipped):
         first.add(record)
-    if first.gathered.are_held:
-        return first, tuple(first.gathered.taken())
-    from lineage.harness.again import ReadAgain  # noqa: PLC0415  (few transcripts are that long)
+    if first.buffer.is_complete:
+        return first, tuple(first.buffer.pop_turns())
+    from lineage.harness.streamed_turns import StreamedTurns  # noqa: PLC0415  (few transcripts are that long)
 
-    return first, ReadAgain(path, partial(reader, math.inf), len(first.gathered))
+    return first, StreamedTurns(path, partial(make_reader, math.inf), len(first.buffer))

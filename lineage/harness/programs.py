@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lineage.errors import InvalidInput
-from lineage.harness import checked_name
+from lineage.harness import validate_harness
 
 SESSION = "{session}"
 TEXT = "{text}"
 
-Words = tuple[str, ...]
+ArgumentTemplate = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,22 +24,22 @@ class Program:
     """
 
     name: str
-    resume: Words | None = None
-    send: Words | None = None
-    spawn: Words | None = None
-    history: str = ""
+    resume: ArgumentTemplate | None = None
+    send: ArgumentTemplate | None = None
+    spawn: ArgumentTemplate | None = None
+    history_file: str = ""
 
     @property
-    def names(self) -> bool:
+    def accepts_session_id(self) -> bool:
         """Whether the session that `spawn` begins gets the id that it is told."""
         return any(SESSION in word for word in self.spawn or ())
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ProgramCall:
     """A command line, and what its program reads on stdin."""
 
-    words: Words
+    argv: ArgumentTemplate
     stdin: str = ""
 
 
@@ -89,42 +89,46 @@ PROGRAMS: Mapping[str, Program] = {
         resume=("--restore-chat-history",),
         send=("--restore-chat-history", f"--message={TEXT}"),
         spawn=(f"--message={TEXT}",),
-        history=".aider.chat.history.md",
+        history_file=".aider.chat.history.md",
     ),
 }
 """aider has no ids of sessions: it goes on with its folder's history. OpenClaw begins and shows sessions by lane."""
 
 
-def program_of(harness: str) -> Program:
+def get_program(harness: str) -> Program:
     """The program of a harness. Raises InvalidInput for one that nobody knows or that has none."""
-    if checked_name(harness) not in PROGRAMS:
+    if validate_harness(harness) not in PROGRAMS:
         raise InvalidInput(f"{harness} is no program that could be called", hint=f"one of: {', '.join(PROGRAMS)}")
     return PROGRAMS[harness]
 
 
-def resuming(harness: str, session: str) -> Call:
+def build_resume_call(harness: str, session: str) -> ProgramCall:
     """The call that resumes a session for a person at a terminal. Raises InvalidInput where there is none."""
-    return _call(harness, program_of(harness).resume, "resume a session by its id", session=session)
+    return _build_call(harness, get_program(harness).resume, "resume a session by its id", session=session)
 
 
-def sending(harness: str, session: str, text: str) -> Call:
+def build_send_call(harness: str, session: str, text: str) -> ProgramCall:
     """The call that sends a session a message and ends with its answer. Raises InvalidInput where there is none."""
-    return _call(harness, program_of(harness).send, "take a message", session=session, text=text)
+    return _build_call(harness, get_program(harness).send, "take a message", session=session, text=text)
 
 
-def spawning(harness: str, session: str, text: str) -> Call:
+def build_spawn_call(harness: str, session: str, text: str) -> ProgramCall:
     """The call that begins a session with a message and ends with its answer. `session` is the id that it gets, where
     the program takes one. Raises InvalidInput where there is none."""
-    return _call(harness, program_of(harness).spawn, "begin a session", session=session, text=text)
+    return _build_call(harness, get_program(harness).spawn, "begin a session", session=session, text=text)
 
 
-def _call(harness: str, words: Sequence[str] | None, what: str, *, session: str, text: str = "") -> Call:
-    if words is None:
+def _build_call(
+    harness: str, arguments: Sequence[str] | None, action: str, *, session: str, text: str = ""
+) -> ProgramCall:
+    if arguments is None:
         able = [name for name, program in PROGRAMS.items() if program.send and program.spawn and program.resume]
-        raise InvalidInput(f"the program of {harness} does not {what}", hint=f"these do: {', '.join(able)}")
+        raise InvalidInput(f"the program of {harness} does not {action}", hint=f"these do: {', '.join(able)}")
     if session.startswith("-"):
         raise InvalidInput(f"{session[:60]!r} would be read as an option", hint="no harness gives such an id")
     if "\x00" in text + session:
         raise InvalidInput("a message holds a NUL", hint="take it out: no program can be given it")
-    filled = tuple(word.replace(SESSION, session) if SESSION in word else word.replace(TEXT, text) for word in words)
-    return Call((program_of(harness).name, *filled), "" if any(TEXT in word for word in words) else text)
+    filled = tuple(
+        word.replace(SESSION, session) if SESSION in word else word.replace(TEXT, text) for word in arguments
+    )
+    return ProgramCall((get_program(harness).name, *filled), "" if any(TEXT in word for word in arguments) else text)

@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-_MOST_LEVELS = 128
-_MOST_BYTES = 1 << 16
+_MAX_LEVELS = 128
+_MAX_BYTES = 1 << 16
 _GITDIR = re.compile(r"gitdir:[ \t]*([^\r\n]+)[\r\n]*\Z")
 _WORKTREE = re.compile(r"^[ \t]*worktree[ \t]*=[ \t]*(\"?)([^\r\n]+?)\1[ \t]*$", re.MULTILINE)
 
 
-def project_of(cwd: str | None) -> str | None:
+def resolve_project(cwd: str | None) -> str | None:
     """The root of the repository that a working directory lies in; worktrees of one repository are one project, a
     submodule is one of its own.
 
@@ -26,20 +26,20 @@ def project_of(cwd: str | None) -> str | None:
     here = Path(cwd or "")
     with contextlib.suppress(OSError, ValueError):  # a folder that is closed to us, a name or a file that is no text
         if cwd and here.is_absolute() and here.is_dir():
-            return next(_roots(Path(os.path.normpath(here))), cwd)
+            return next(_find_roots(Path(os.path.normpath(here))), cwd)
     return cwd or None
 
 
-def _roots(here: Path) -> Iterator[str]:
+def _find_roots(here: Path) -> Iterator[str]:
     """The repositories around a folder, the innermost first."""
-    for folder in (here, *here.parents)[:_MOST_LEVELS]:
+    for folder in (here, *here.parents)[:_MAX_LEVELS]:
         git = folder / ".git"
         if _is_repository(git):
             yield str(folder)
         elif _is_repository(folder):
             yield _first_worktree(folder)
-        elif pointed := _pointed(git):
-            repository = _repository_of(pointed)
+        elif pointed := _read_gitdir(git):
+            repository = _find_repository(pointed)
             yield _first_worktree(repository) if repository else str(folder)
 
 
@@ -48,30 +48,30 @@ def _is_repository(folder: Path) -> bool:
     return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
 
 
-def _pointed(git: Path) -> Path | None:
+def _read_gitdir(git: Path) -> Path | None:
     """Where a `.git` file says that the repository lies: a worktree's or a submodule's."""
-    match = _GITDIR.match(_text(git))
+    match = _GITDIR.match(_read_text(git))
     return Path(os.path.normpath(git.parent / match[1])) if match else None
 
 
-def _repository_of(pointed: Path) -> Path | None:
+def _find_repository(gitdir: Path) -> Path | None:
     """The repository that a worktree's own folder, `<repository>/worktrees/<name>`, belongs to. None for other folders:
     a submodule's has no `commondir`. One that was pruned, or lies on another machine, goes by its name."""
-    is_worktrees = pointed.parent.name == "worktrees" and ((pointed / "commondir").is_file() or not pointed.is_dir())
-    return pointed.parent.parent if is_worktrees else None
+    is_worktrees = gitdir.parent.name == "worktrees" and ((gitdir / "commondir").is_file() or not gitdir.is_dir())
+    return gitdir.parent.parent if is_worktrees else None
 
 
 def _first_worktree(repository: Path) -> str:
     """The folder of a repository's first worktree: the configuration of a submodule's names it."""
-    named = _WORKTREE.search(_text(repository / "config"))
+    named = _WORKTREE.search(_read_text(repository / "config"))
     if named:
         return os.path.normpath(repository / named[2])
     return str(repository.parent if repository.name.startswith(".") else repository)
 
 
-def _text(file: Path) -> str:
+def _read_text(file: Path) -> str:
     """The beginning of a regular file; nothing where there is none."""
     if not file.is_file():
         return ""
     with file.open("rb") as opened:
-        return opened.read(_MOST_BYTES).decode("utf-8")
+        return opened.read(_MAX_BYTES).decode("utf-8")

@@ -10,22 +10,22 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from lineage.core.capture import Capture
-from lineage.core.turns import ASSISTANT, USER, Turn
+from lineage.core.capture.capture import Capture
+from lineage.core.format.turns import ASSISTANT, USER, Turn
 from lineage.errors import TranscriptError
 from lineage.harness import genai
+from lineage.harness.adapter import SessionLocation
 from lineage.harness.collector import BOOKKEEPING, NOTES, SUB_AGENT, UNKNOWN, Collector
-from lineage.harness.genai import REWOUND, member, parts, text_of
-from lineage.harness.jsonl import records
-from lineage.harness.listing import files
-from lineage.harness.port import Found
-from lineage.harness.values import mapping, string
+from lineage.harness.genai import REWOUND, as_parts, extract_text, get_object
+from lineage.harness.history_files import list_files
+from lineage.harness.json_values import as_mapping, as_string
+from lineage.harness.jsonl import read_records
 
 _MESSAGES = frozenset({"user", "assistant", "tool_result"})
-_TYPED = frozenset({"", "mid_turn_user_message", "realtime_message"})
-_HUMAN = frozenset({"", "real_user"})
+_PROMPT_SUBTYPES = frozenset({"", "mid_turn_user_message", "realtime_message"})
+_HUMAN_PROVENANCES = frozenset({"", "real_user"})
 _TRIGGERS = {"manual": "manual", "token_limit": "auto", "image_overflow": "auto"}
-_ACKNOWLEDGED = "Got it. Thanks for the additional context"
+_ACKNOWLEDGEMENT = "Got it. Thanks for the additional context"
 _TRAILER = "\n\nResume the prior task using the summary above."
 _SUB_AGENTS = "subagents"
 
@@ -33,42 +33,42 @@ _SUB_AGENTS = "subagents"
 def read(path: Path, session: str | None = None) -> Capture:
     """The session that a transcript file holds. Raises TranscriptError for unreadable and foreign files."""
     reader = _Reader()
-    for record in records(path, reader.skipped):
+    for record in read_records(path, reader.skipped):
         reader.add(record)
-    if reader.foreign:
+    if reader.is_foreign:
         raise TranscriptError(
             f"no Qwen Code record in {path}", hint="is it another harness's? name it with `--harness`"
         )
-    return reader.session()
+    return reader.finish()
 
 
-def roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
+def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
     """`projects/` of the folder for what a run leaves, which is the configuration folder unless it is moved."""
     moved = environment.get("QWEN_RUNTIME_DIR") or environment.get("QWEN_HOME")
     return [Path(moved or home / ".qwen", "projects")]
 
 
-def found(root: Path) -> Iterator[Found]:
+def discover(root: Path) -> Iterator[SessionLocation]:
     """Every main transcript; sub-agents' files lie in folders of their own and are passed over."""
-    return (item for item in files(root, (".jsonl",)) if _SUB_AGENTS not in item.path.relative_to(root).parts)
+    return (item for item in list_files(root, (".jsonl",)) if _SUB_AGENTS not in item.path.relative_to(root).parts)
 
 
 @dataclass(slots=True)
 class _Reader(Collector):
-    first: dict[str, str] = field(default_factory=dict)
-    is_sub_agents: bool | None = None
+    first_values: dict[str, str] = field(default_factory=dict)
+    is_sub_agent: bool | None = None
     title: str | None = None
     models: dict[str, None] = field(default_factory=dict)
     branches: dict[str, None] = field(default_factory=dict)
     calls: dict[str, str] = field(default_factory=dict)
-    live: dict[str, int] = field(default_factory=dict)
+    visible_counts: dict[str, int] = field(default_factory=dict)
 
-    def session(self) -> Capture:
-        return self.capture(
-            session_id=self.first.get("agentId" if self.is_sub_agents else "sessionId"),
-            parent_session=self.first.get("sessionId" if self.is_sub_agents else "parentSessionId"),
-            forked_from=self.first.get("forkedFrom"),
-            project=self.first.get("cwd"),
+    def finish(self) -> Capture:
+        return self.build_capture(
+            session_id=self.first_values.get("agentId" if self.is_sub_agent else "sessionId"),
+            parent_session=self.first_values.get("sessionId" if self.is_sub_agent else "parentSessionId"),
+            forked_from=self.first_values.get("forkedFrom"),
+            project=self.first_values.get("cwd"),
             title=self.title,
             models=tuple(self.models),
             branches=tuple(self.branches),
@@ -80,24 +80,26 @@ class _Reader(Collector):
         if not kind:
             self.skip(UNKNOWN)
             return
-        self.known += kind in _MESSAGES or "systemPayload" in record  # others write records of the type "system" too
-        if self.is_sub_agents is None:
-            self.is_sub_agents = bool(record.get("isSidechain"))
-        uuid = string(record.get("uuid")) or None
-        if record.get("isSidechain") and not self.is_sub_agents:
+        self.recognized_count += (
+            kind in _MESSAGES or "systemPayload" in record
+        )  # others write records of the type "system" too
+        if self.is_sub_agent is None:
+            self.is_sub_agent = bool(record.get("isSidechain"))
+        uuid = as_string(record.get("uuid")) or None
+        if record.get("isSidechain") and not self.is_sub_agent:
             self.skip(SUB_AGENT)
-        elif not self.is_replay(uuid):
+        elif not self.check_replay(uuid):
             self._note_envelope(record)
-            at = self.dated(record.get("timestamp"))
+            at = self.record_time(record.get("timestamp"))
             turns = list(self._turns_of(kind, record, at))
             self.append(turns, at, uuid)
             if kind == "assistant" and not turns:
                 self.skip(BOOKKEEPING)
             if uuid:
-                self.live[uuid] = len(turns)
+                self.visible_counts[uuid] = len(turns)
 
     def _turns_of(self, kind: str, record: dict[str, Any], at: str | None) -> Iterator[Turn]:
-        content = parts(member(record, "message").get("parts"))
+        content = as_parts(get_object(record, "message").get("parts"))
         match kind:
             case "user" if _is_prompt(record):
                 yield from self._user(record, content)
@@ -108,50 +110,50 @@ class _Reader(Collector):
             case "tool_result":
                 yield from self._results(record, content)
             case "system" if record.get("subtype") == "chat_compression":
-                yield from self._compressed(member(record, "systemPayload"), at)
+                yield from self._compaction(get_object(record, "systemPayload"), at)
             case "system":
-                self._note(record, member(record, "systemPayload"))
+                self._note(record, get_object(record, "systemPayload"))
                 self.skip(BOOKKEEPING)
 
     def _user(self, record: dict[str, Any], content: list[Any]) -> Iterator[Turn]:
         """What was typed; the record says so where a hook, a file or the harness added to it."""
-        payload = member(record, "systemPayload")
-        typed = string(payload.get("displayText"))
+        payload = get_object(record, "systemPayload")
+        typed = as_string(payload.get("displayText"))
         if typed.strip() and (isinstance(payload.get("hookContext"), str) or record.get("subtype")):
-            content = [typed, *genai.notes_of(content)]
-        text = text_of(content, self.skipped)
+            content = [typed, *genai.list_media_notes(content)]
+        text = extract_text(content, self.skipped)
         if text.strip():
             yield Turn(USER, text)
         else:
             self.skip(NOTES)
 
     def _assistant(self, record: dict[str, Any], content: list[Any]) -> Iterator[Turn]:
-        if string(record.get("model")):
+        if as_string(record.get("model")):
             self.models[record["model"]] = None
         for part in content:
-            call = member(part, "functionCall")
+            call = get_object(part, "functionCall")
             if call:
-                turn = genai.call_turn(call.get("name"), call.get("args"))
-                self.calls[string(call.get("id"))] = turn.name
+                turn = genai.build_call_turn(call.get("name"), call.get("args"))
+                self.calls[as_string(call.get("id"))] = turn.name
                 yield turn
-            elif (text := text_of([part], self.skipped)).strip():
+            elif (text := extract_text([part], self.skipped)).strip():
                 yield Turn(ASSISTANT, text, thinking=genai.is_thought(part))
 
     def _results(self, record: dict[str, Any], content: list[Any]) -> Iterator[Turn]:
-        error = member(record, "toolCallResult").get("status") == "error"
-        for answer, given in genai.answered(content):
-            name = self.calls.get(string(answer.get("id"))) or string(answer.get("name"))
-            yield genai.result_turn(name, given, self.skipped, error=error)
+        error = get_object(record, "toolCallResult").get("status") == "error"
+        for answer, given in genai.split_responses(content):
+            name = self.calls.get(as_string(answer.get("id"))) or as_string(answer.get("name"))
+            yield genai.build_result_turn(name, given, self.skipped, error=error)
 
-    def _compressed(self, payload: dict[str, Any], at: str | None) -> Iterator[Turn]:
+    def _compaction(self, payload: dict[str, Any], at: str | None) -> Iterator[Turn]:
         """A compression keeps the history that replaces the older one; a summary, where there is one, opens it."""
-        trigger = _TRIGGERS.get(string(member(payload, "info").get("triggerReason")))
-        yield from self.compacted(_summary(parts(payload.get("compressedHistory"))), at, trigger)
+        trigger = _TRIGGERS.get(as_string(get_object(payload, "info").get("triggerReason")))
+        yield from self.add_compaction(_summary(as_parts(payload.get("compressedHistory"))), at, trigger)
 
     def _note(self, record: dict[str, Any], payload: dict[str, Any]) -> None:
         match record.get("subtype"):
             case "custom_title":
-                self.title = string(payload.get("customTitle")).strip() or self.title
+                self.title = as_string(payload.get("customTitle")).strip() or self.title
             case "parent_session":
                 self._note_first(payload, "parentSessionId")
             case "rewind":
@@ -159,38 +161,41 @@ class _Reader(Collector):
 
     def _rewind(self, parent: Any) -> None:
         """The chain goes on after an earlier record; what came in between stays, as it was said."""
-        ids = list(self.live)
-        dropped = ids[ids.index(parent) + 1 if string(parent) in self.live else 0 :]
-        if rewound := sum(self.live.pop(each) for each in dropped):
+        ids = list(self.visible_counts)
+        dropped = ids[ids.index(parent) + 1 if as_string(parent) in self.visible_counts else 0 :]
+        if rewound := sum(self.visible_counts.pop(each) for each in dropped):
             self.skipped[REWOUND] += rewound
 
     def _note_envelope(self, record: dict[str, Any]) -> None:
         for name in ("sessionId", "agentId", "cwd"):
             self._note_first(record, name)
-        self._note_first({"forkedFrom": member(record, "forkedFrom").get("sessionId")}, "forkedFrom")
-        if string(record.get("gitBranch")):
+        self._note_first({"forkedFrom": get_object(record, "forkedFrom").get("sessionId")}, "forkedFrom")
+        if as_string(record.get("gitBranch")):
             self.branches[record["gitBranch"]] = None
 
     def _note_first(self, values: dict[str, Any], name: str) -> None:
-        if string(values.get(name)):
-            self.first.setdefault(name, values[name])
+        if as_string(values.get(name)):
+            self.first_values.setdefault(name, values[name])
 
 
 def _summary(history: list[Any]) -> str | None:
     """What the user's side says right before the model's acknowledgement, without the request to go on."""
-    texts = [text_of(parts(mapping(message).get("parts")), Counter()) for message in history]
-    text = next((text for text, answer in pairwise(texts) if answer.startswith(_ACKNOWLEDGED)), "")
-    return genai.snapshot(text) or text.partition(_TRAILER)[0].strip() or None
+    texts = [extract_text(as_parts(as_mapping(message).get("parts")), Counter()) for message in history]
+    text = next((text for text, answer in pairwise(texts) if answer.startswith(_ACKNOWLEDGEMENT)), "")
+    return genai.find_snapshot(text) or text.partition(_TRAILER)[0].strip() or None
 
 
 def _kind(record: dict[str, Any]) -> str:
     """The record's type, "" where it has none or not the shape that Qwen Code gives it."""
-    kind = string(record.get("type"))
-    if kind in _MESSAGES and not isinstance(member(record, "message").get("parts"), list):
+    kind = as_string(record.get("type"))
+    if kind in _MESSAGES and not isinstance(get_object(record, "message").get("parts"), list):
         return ""
     return kind if kind in _MESSAGES or kind == "system" else ""
 
 
 def _is_prompt(record: dict[str, Any]) -> bool:
     """Whether a person typed it: notifications, timers and goals speak in the user's name too."""
-    return string(record.get("subtype")) in _TYPED and string(record.get("provenance")) in _HUMAN
+    return (
+        as_string(record.get("subtype")) in _PROMPT_SUBTYPES
+        and as_string(record.get("provenance")) in _HUMAN_PROVENANCES
+    )

@@ -18,38 +18,38 @@ from lineage.errors import TranscriptError
 
 Row = dict[str, Any]
 Result = TypeVar("Result")
-Reading = Callable[[sqlite3.Connection], Result]
+DatabaseReader = Callable[[sqlite3.Connection], Result]
 
 _TRIES = 3
 _READ_ONLY = "mode=ro"
 _HINT = "check the path; where the database is damaged, name an export of the session instead"
 
 
-def inspected(path: Path, read: Reading[Result]) -> Result:
+def read_database(path: Path, read: DatabaseReader[Result]) -> Result:
     """What `read` makes of one state of a database, whoever writes to it meanwhile; it may be called more than once.
 
     Raises TranscriptError where the file cannot be read, is damaged, or is no database.
     """
     try:
         _refuse_unreadable(path)
-        if _is_beside(path, "-wal") and not _is_beside(path, "-shm"):
-            return _from_copy(path, read)
-        return _at_rest(path, read)
+        if _has_sibling(path, "-wal") and not _has_sibling(path, "-shm"):
+            return _read_copy(path, read)
+        return _read_in_place(path, read)
     except (OSError, ValueError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise TranscriptError(f"cannot read the database {path}: {reason}", hint=_HINT) from error
 
 
-def rows(connection: sqlite3.Connection, query: str, *values: Any) -> list[Row]:
+def fetch_rows(connection: sqlite3.Connection, query: str, *values: Any) -> list[Row]:
     """The rows of a query, by column."""
     cursor = connection.execute(query, values)
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, row, strict=True)) for row in cursor]
 
 
-def tables(connection: sqlite3.Connection) -> set[str]:
+def list_tables(connection: sqlite3.Connection) -> set[str]:
     """The names of a database's tables."""
-    return {row["name"] for row in rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return {row["name"] for row in fetch_rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
 def _refuse_unreadable(path: Path) -> None:
@@ -59,47 +59,47 @@ def _refuse_unreadable(path: Path) -> None:
         raise PermissionError("Permission denied")
 
 
-def _is_beside(path: Path, suffix: str) -> bool:
+def _has_sibling(path: Path, suffix: str) -> bool:
     return path.with_name(path.name + suffix).exists()
 
 
-def _at_rest(path: Path, read: Reading[Result]) -> Result:
+def _read_in_place(path: Path, read: DatabaseReader[Result]) -> Result:
     """Without a log beside it nobody writes to it, and a plain read-only connection would leave a log there: SQLite is
     told that the file is immutable, and what was read counts only if it was. With a log, SQLite's locks see to it."""
     for _ in range(_TRIES):
-        before = _state(path)
+        before = _file_state(path)
         if _has_log(path):
             break
         try:
-            result = _connected(path, f"{_READ_ONLY}&immutable=1", read)
+            result = _read_connected(path, f"{_READ_ONLY}&immutable=1", read)
         except sqlite3.Error:
-            if _state(path) == before:
+            if _file_state(path) == before:
                 raise
             continue
-        if _state(path) == before:
+        if _file_state(path) == before:
             return result
-    return _connected(path, _READ_ONLY, read)
+    return _read_connected(path, _READ_ONLY, read)
 
 
-def _state(path: Path) -> tuple[object, ...]:
+def _file_state(path: Path) -> tuple[object, ...]:
     now = path.stat()
     return now.st_ino, now.st_size, now.st_mtime_ns, _has_log(path)
 
 
 def _has_log(path: Path) -> bool:
-    return _is_beside(path, "-wal") or _is_beside(path, "-journal")
+    return _has_sibling(path, "-wal") or _has_sibling(path, "-journal")
 
 
-def _from_copy(path: Path, read: Reading[Result]) -> Result:
+def _read_copy(path: Path, read: DatabaseReader[Result]) -> Result:
     """A log without its index is a backup's or a crash's: SQLite would create the index there, so it gets a copy."""
     with tempfile.TemporaryDirectory(prefix="lineage-") as folder:
         copy = Path(folder, "copy.db")
         shutil.copyfile(path, copy)
         shutil.copyfile(path.with_name(path.name + "-wal"), copy.with_name("copy.db-wal"))
-        return _connected(copy, _READ_ONLY, read)
+        return _read_connected(copy, _READ_ONLY, read)
 
 
-def _connected(path: Path, options: str, read: Reading[Result]) -> Result:
+def _read_connected(path: Path, options: str, read: DatabaseReader[Result]) -> Result:
     uri = f"{path.absolute().as_uri()}?{options}"
     with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
         connection.text_factory = _text

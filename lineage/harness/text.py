@@ -4,16 +4,16 @@ import json
 import re
 from typing import Any
 
-from lineage.core.injection import CONTEXT_CLOSING, CONTEXT_OPENING
+from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING
 
 _GAP = re.compile(r"(?:[ \t]*\n)+|[ \t]*")
-_INJECTED = (
+_INJECTED_BLOCKS = (
     (CONTEXT_OPENING, CONTEXT_CLOSING),
     ("<system-reminder>", "</system-reminder>"),
     ("<ide_opened_file>", "</ide_opened_file>"),
     ("<ide_selection>", "</ide_selection>"),
 )
-_SALIENT = (
+_INPUT_KEYS = (
     "file_path",
     "filePath",
     "absolute_path",
@@ -29,18 +29,18 @@ _SALIENT = (
 )
 
 
-def without_injected(text: str) -> str:
+def strip_injections(text: str) -> str:
     """A text without what the harness or lineage itself put into it: it would come back as memory of memory.
 
     Blank lines around it go as well; the first line keeps its indentation.
     """
-    for opening, closing in _INJECTED:
-        text = _without(text, opening, closing)
+    for opening, closing in _INJECTED_BLOCKS:
+        text = _strip_blocks(text, opening, closing)
     text = text.rstrip()
     return text[text.rfind("\n", 0, len(text) - len(text.lstrip())) + 1 :]
 
 
-def _without(text: str, opening: str, closing: str) -> str:
+def _strip_blocks(text: str, opening: str, closing: str) -> str:
     """Text without its closed blocks, in one pass: a regular expression takes quadratic time for unclosed ones.
 
     The gap after a block goes where the block began a line.
@@ -56,21 +56,21 @@ def _without(text: str, opening: str, closing: str) -> str:
     return "".join(kept) + text[position:]
 
 
-def left_out(what: str, size: int) -> str:
+def format_omission(what: str, size: int) -> str:
     """The note that stands for an image or an opaque blob.
 
-    >>> left_out("image image/png", 4096)
+    >>> format_omission("image image/png", 4096)
     '[image image/png, 4,096 bytes left out]'
     """
     return f"[{what}, {size:,} bytes left out]"
 
 
-def salient(arguments: Any) -> str:
+def render_tool_input(arguments: Any) -> str:
     """A tool call's arguments as text: the argument that says what it was about, else all as compact JSON."""
     if isinstance(arguments, str):
         return arguments
     if isinstance(arguments, dict):
-        for key in _SALIENT:
+        for key in _INPUT_KEYS:
             if isinstance(arguments.get(key), str) and arguments[key].strip():
                 return str(arguments[key])
     try:

@@ -5,52 +5,74 @@ SQLite here; PostgreSQL, where many machines share one, is in `index.postgres`.
 
 from typing import TYPE_CHECKING
 
-from lineage.core.lazily import exporting
+from lineage.core.base.lazy import export_lazily
 
 if TYPE_CHECKING:
-    from lineage.index.base import Index, Known
-    from lineage.index.books import EntryRow, Shelf, Shelved, Shelves, owner_of, shelved
-    from lineage.index.query import match_expression
-    from lineage.index.queue import Waiting
-    from lineage.index.recalling import Recalled, RecalledSession
-    from lineage.index.rows import Row, Said, row_of, row_with
-    from lineage.index.searching import ENTRY, MARK, Hit
+    from lineage.index.base import Index, IndexedFile
+    from lineage.index.books import BookFile, BookFiles, BookRows, EntryRow, build_book_rows, parse_owner_token
+    from lineage.index.fts_query import build_match_expression
+    from lineage.index.publish_queue import QueuedCapture
+    from lineage.index.recall import RecalledSession, RecallResult
+    from lineage.index.rows import ArtifactRow, TurnTexts, build_row, build_row_from_hash
     from lineage.index.sessions import SessionRow
     from lineage.index.sqlite import SqliteIndex
+    from lineage.index.text_search import ENTRY_KIND, SNIPPET_MARKS, Hit
 else:
     _HOMES = {
-        "base": ("Index", "Known"),
-        "books": ("EntryRow", "Shelf", "Shelved", "Shelves", "owner_of", "shelved"),
-        "query": ("match_expression",),
-        "queue": ("Waiting",),
-        "recalling": ("Recalled", "RecalledSession"),
-        "rows": ("Row", "Said", "row_of", "row_with"),
-        "searching": ("ENTRY", "MARK", "Hit"),
+        "base": (
+            "Index",
+            "IndexedFile",
+        ),
+        "books": (
+            "EntryRow",
+            "BookFile",
+            "BookRows",
+            "BookFiles",
+            "parse_owner_token",
+            "build_book_rows",
+        ),
+        "fts_query": ("build_match_expression",),
+        "publish_queue": ("QueuedCapture",),
+        "recall": (
+            "RecallResult",
+            "RecalledSession",
+        ),
+        "rows": (
+            "ArtifactRow",
+            "TurnTexts",
+            "build_row",
+            "build_row_from_hash",
+        ),
+        "text_search": (
+            "ENTRY_KIND",
+            "SNIPPET_MARKS",
+            "Hit",
+        ),
         "sessions": ("SessionRow",),
         "sqlite": ("SqliteIndex",),
     }
-    __getattr__ = exporting(__name__, {name: home for home, names in _HOMES.items() for name in names})
+    __getattr__ = export_lazily(__name__, {name: home for home, names in _HOMES.items() for name in names})
 
 __all__ = [
-    "ENTRY",
-    "MARK",
+    "ENTRY_KIND",
+    "SNIPPET_MARKS",
+    "ArtifactRow",
+    "BookFile",
+    "BookFiles",
+    "BookRows",
     "EntryRow",
     "Hit",
     "Index",
-    "Known",
-    "Recalled",
+    "IndexedFile",
+    "QueuedCapture",
+    "RecallResult",
     "RecalledSession",
-    "Row",
-    "Said",
     "SessionRow",
-    "Shelf",
-    "Shelved",
-    "Shelves",
     "SqliteIndex",
-    "Waiting",
-    "match_expression",
-    "owner_of",
-    "row_of",
-    "row_with",
-    "shelved",
+    "TurnTexts",
+    "build_book_rows",
+    "build_match_expression",
+    "build_row",
+    "build_row_from_hash",
+    "parse_owner_token",
 ]

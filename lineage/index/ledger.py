@@ -9,8 +9,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lineage.core.ledger import Head, Tally
-from lineage.core.window import Window
+from lineage.core.capture.ledger import ArtifactHead, ProjectTally
+from lineage.core.capture.window import Window
 
 TABLES = (
     "create table if not exists entries (stem text primary key, agent_id text, session_token text, membership_ts text,"
@@ -30,7 +30,7 @@ TABLES = (
 )
 
 _OF_SESSIONS = "session_token in (select value from json_each(?)) and "
-_FORGET = "delete from entries where session_token in (select value from json_each(?))"
+_DELETE_ENTRIES = "delete from entries where session_token in (select value from json_each(?))"
 _CAPTURES = f"""
     insert into entries select stem, agent_id, session_token, membership_ts, iif(private, '', coalesce(project, '')), 0
     from (select *, min(source_kind) from artifacts
@@ -41,7 +41,7 @@ _COMPACTIONS = f"""
     from (select *, max(stem) from artifacts a where {_OF_SESSIONS} visible = 1 and source_kind = 'compaction'
           and not exists (select 1 from entries where session_token = a.session_token) group by session_token)
 """
-_EVERY_CAPTURE, _EVERY_COMPACTION = (every.replace(_OF_SESSIONS, "") for every in (_CAPTURES, _COMPACTIONS))
+_ALL_CAPTURES, _ALL_COMPACTIONS = (every.replace(_OF_SESSIONS, "") for every in (_CAPTURES, _COMPACTIONS))
 _HEADS = """
     select a.source_path, a.source_kind, a.stem, a.session_token, a.session_id, a.project, a.memory_sentence,
            a.membership_ts, a.private, a.manifest_path
@@ -51,41 +51,41 @@ _HEADS = """
     order by e.membership_ts desc, e.stem desc
 """
 _WHOLE_DAYS = "select day, project, count from days where agent_id = ?1 and day > ?2 and day < ?3"
-_CUT_DAYS = """
+_PARTIAL_DAYS = """
     select substr(membership_ts, 1, 10), project, count(*) from entries
     where agent_id = ?1 and membership_ts between ?2 and ?3 group by 1, 2
 """
-_DAY = 10
-_ENDLESS = "T99"  # after every time of a day
+_DATE_LENGTH = 10
+_END_OF_DAY = "T99"  # after every time of a day
 
 
-def kept_up(connection: sqlite3.Connection, tokens: Iterable[str]) -> None:
+def sync_sessions(connection: sqlite3.Connection, tokens: Iterable[str]) -> None:
     """Makes the entries of sessions those of their artifacts: one for each capture, or the newest compaction's. A
     thousand sessions take as many statements as one."""
     sessions = list(tokens)
-    for statement in (_FORGET, _CAPTURES, _COMPACTIONS) if sessions else ():
+    for statement in (_DELETE_ENTRIES, _CAPTURES, _COMPACTIONS) if sessions else ():
         connection.execute(statement, (json.dumps(sessions),))
 
 
-def fill(connection: sqlite3.Connection) -> None:
-    """Makes the entries of all sessions where there are none yet, as `kept_up` would."""
-    connection.execute(_EVERY_CAPTURE)
-    connection.execute(_EVERY_COMPACTION)
+def sync_all_sessions(connection: sqlite3.Connection) -> None:
+    """Makes the entries of all sessions where there are none yet, as `sync_sessions` would."""
+    connection.execute(_ALL_CAPTURES)
+    connection.execute(_ALL_COMPACTIONS)
 
 
-def heads(connection: sqlite3.Connection, agent_id: str, window: Window) -> Iterator[Head]:
+def read_heads(connection: sqlite3.Connection, agent_id: str, window: Window) -> Iterator[ArtifactHead]:
     """The heads of an agent's entries in the window, newest first, an entry's together; read as they are asked for."""
     for row in connection.execute(_HEADS, (agent_id, window.since, window.until)):
         values: Any = (*row[:8], bool(row[8]), row[9])
-        yield Head(*values)
+        yield ArtifactHead(*values)
 
 
-def tallies(connection: sqlite3.Connection, agent_id: str, window: Window) -> list[Tally]:
+def load_tallies(connection: sqlite3.Connection, agent_id: str, window: Window) -> list[ProjectTally]:
     """How many entries the window has by day and project. Days that it cuts are counted entry by entry."""
-    first, last = window.since[:_DAY], window.until[:_DAY]
+    first, last = window.since[:_DATE_LENGTH], window.until[:_DATE_LENGTH]
     rows = [
         *connection.execute(_WHOLE_DAYS, (agent_id, first, last)),
-        *connection.execute(_CUT_DAYS, (agent_id, window.since, first + _ENDLESS)),
-        *connection.execute(_CUT_DAYS, (agent_id, last, window.until)),
+        *connection.execute(_PARTIAL_DAYS, (agent_id, window.since, first + _END_OF_DAY)),
+        *connection.execute(_PARTIAL_DAYS, (agent_id, last, window.until)),
     ]
-    return sorted(Tally(*row) for row in rows)
+    return sorted(ProjectTally(*row) for row in rows)

@@ -4,14 +4,16 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from lineage.core import naming, passages, transcript
-from lineage.core.documents import Artifact, Manifest
-from lineage.core.ledger import is_visible
-from lineage.core.passages import Passage
-from lineage.core.window import membership
+from lineage.core.base import naming
+from lineage.core.capture.ledger import is_visible
+from lineage.core.capture.window import compute_membership
+from lineage.core.format import transcript
+from lineage.core.format.documents import Artifact, Manifest
+from lineage.core.search import passages
+from lineage.core.search.passages import Passage
 
 
-class Row(NamedTuple):
+class ArtifactRow(NamedTuple):
     """One row of `artifacts`; the field names are the columns. `passages` go to the full-text table only."""
 
     source_path: str
@@ -39,27 +41,31 @@ class Row(NamedTuple):
     passages: Iterable[Passage]
 
 
-Said = Sequence[tuple[int, str]]
+TurnTexts = Sequence[tuple[int, str]]
 """What turns say, by their numbers."""
 
-COLUMNS = tuple(name for name in Row._fields if name != "passages")
-INSERT = (
+COLUMNS = tuple(name for name in ArtifactRow._fields if name != "passages")
+UPSERT = (
     f"insert into artifacts ({', '.join(COLUMNS)}) values ({', '.join(':' + c for c in COLUMNS)})"
     f" on conflict (source_path) do update set {', '.join(f'{c} = excluded.{c}' for c in COLUMNS)} returning id"
 )
 """Writes the values of a row by name, in place of what the same path had, and gives its number."""
 
 
-def row_of(document: Artifact | Manifest, data: bytes, stamp: str, said: Said | None = None) -> Row:
+def build_row(
+    document: Artifact | Manifest, data: bytes, stamp: str, turn_texts: TurnTexts | None = None
+) -> ArtifactRow:
     """The row of a document that was read as `data`; `stamp` is what the store lists for it, `said` what the turns of a
     transcript say, where that is known without reading its body."""
-    return row_with(document, hashlib.sha256(data).hexdigest(), stamp, said)
+    return build_row_from_hash(document, hashlib.sha256(data).hexdigest(), stamp, turn_texts)
 
 
-def row_with(document: Artifact | Manifest, sha256: str, stamp: str, said: Said | None = None) -> Row:
-    """`row_of`, by the hash of the data."""
+def build_row_from_hash(
+    document: Artifact | Manifest, sha256: str, stamp: str, turn_texts: TurnTexts | None = None
+) -> ArtifactRow:
+    """`build_row`, by the hash of the data."""
     artifact = document if isinstance(document, Artifact) else None
-    return Row(
+    return ArtifactRow(
         source_path=document.path,
         source_sha256=sha256,
         source_kind=document.kind,
@@ -73,7 +79,7 @@ def row_with(document: Artifact | Manifest, sha256: str, stamp: str, said: Said 
         captured_at=document.captured_at,
         started_at=document.started_at,
         ended_at=document.ended_at,
-        membership_ts=membership(document.ended_at, document.captured_at),
+        membership_ts=compute_membership(document.ended_at, document.captured_at),
         manifest_path=artifact.manifest_path if artifact else document.path,
         content_sha256=document.content_sha256,
         memory_sentence=artifact.memory_sentence if artifact else "",
@@ -82,18 +88,18 @@ def row_with(document: Artifact | Manifest, sha256: str, stamp: str, said: Said 
         private=int(document.private),
         visible=int(is_visible(document)),
         stamp=stamp,
-        passages=_searchable(document, said),
+        passages=_build_passages(document, turn_texts),
     )
 
 
-def _searchable(document: Artifact | Manifest, said: Said | None) -> Iterable[Passage]:
+def _build_passages(document: Artifact | Manifest, turn_texts: TurnTexts | None) -> Iterable[Passage]:
     """What search finds a document by: a transcript's turns without headings, a body without its links. One passage at
     least, for the title and the sentence; none of a manifest."""
     if document.kind == naming.MANIFEST:
         return ()
     found: Iterable[Passage]
     if document.kind == naming.TRANSCRIPT:
-        found = passages.of_turns(transcript.said(document.body) if said is None else said)
+        found = passages.split_turns(transcript.extract_texts(document.body) if turn_texts is None else turn_texts)
     else:
-        found = passages.of_text(str(document.body).partition("\n")[2])
+        found = passages.split_text(str(document.body).partition("\n")[2])
     return found or (Passage(""),)

@@ -14,7 +14,7 @@ _INDEXES = (
 )
 
 
-def version_of(connection: sqlite3.Connection) -> int:
+def read_version(connection: sqlite3.Connection) -> int:
     """The schema's version, 0 for an empty database."""
     return int(connection.execute("pragma application_id").fetchone()[0])
 
@@ -24,18 +24,18 @@ def is_complete(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("pragma user_version").fetchone()[0])
 
 
-def complete(connection: sqlite3.Connection) -> None:
+def mark_complete(connection: sqlite3.Connection) -> None:
     connection.execute("pragma user_version = 1")
 
 
-def create(connection: sqlite3.Connection) -> None:
+def create_tables(connection: sqlite3.Connection) -> None:
     """Makes the tables of an empty database, in one transaction: several processes may begin at once."""
     from sqlite_utils import Database  # noqa: PLC0415  (nine times the cost of a start: only where tables are made)
 
-    from lineage.index import books, ledger, terms, texts  # noqa: PLC0415
+    from lineage.index import books, fts_rows, ledger, vocabulary  # noqa: PLC0415
     from lineage.index.rows import COLUMNS  # noqa: PLC0415
 
-    types: dict[str, type] = {"id": int, **{name: _type(name) for name in COLUMNS}}
+    types: dict[str, type] = {"id": int, **{name: _column_type(name) for name in COLUMNS}}
     table = Database(connection).create_table_sql("artifacts", types, pk="id", not_null=_NOT_NULL, if_not_exists=True)
     with connection:
         connection.execute("begin immediate")
@@ -44,11 +44,11 @@ def create(connection: sqlite3.Connection) -> None:
         for columns in _INDEXES:
             name = f"artifacts_{'_'.join(columns)}"
             connection.execute(f"create index if not exists {name} on artifacts ({', '.join(columns)})")
-        for statement in (*texts.TABLES, *terms.TABLES, *ledger.TABLES, *books.TABLES):
+        for statement in (*fts_rows.TABLES, *vocabulary.TABLES, *ledger.TABLES, *books.TABLES):
             connection.execute(statement)
-        connection.execute("insert into search (search, rank) values ('hashsize', ?)", (texts.HASH_BYTES,))
+        connection.execute("insert into search (search, rank) values ('hashsize', ?)", (fts_rows.HASH_SIZE_BYTES,))
         connection.execute(f"pragma application_id = {VERSION}")
 
 
-def _type(column: str) -> type:
+def _column_type(column: str) -> type:
     return int if column in ("private", "visible") else str

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lineage.core.body import cleaned
+from lineage.core.format.body import replace_surrogates
 
 _SESSIONS = """
     select m.session_id, m.session_key, m.session_token, m.agent_id, m.project, m.harness, m.title,
@@ -26,7 +26,7 @@ _OLDEST_MANIFEST = """
     where o.session_token = m.session_token and o.source_kind = 'manifest')
 """
 
-_HELD = """
+_SELECT_INDEXED_TOKENS = """
     select session_token from artifacts where session_token in (select value from json_each(?1))
     union select owner from book_entries where owner in (select value from json_each(?1))
     union select origin_token from book_entries where origin_token in (select value from json_each(?1))
@@ -53,7 +53,7 @@ class SessionRow:
     private: bool
 
 
-def listed(
+def list_sessions(
     connection: sqlite3.Connection,
     agent_id: str | None,
     *,
@@ -66,28 +66,28 @@ def listed(
     values: list[object] = []
     if agent_id is not None:
         where.append("m.agent_id = ?")
-        values.append(cleaned(agent_id))
+        values.append(replace_surrogates(agent_id))
     if project is not None:
         where.append("(m.project = ? or m.project like ? escape '!')")
-        values += [cleaned(project), f"%/{_like(cleaned(project))}"]
+        values += [replace_surrogates(project), f"%/{_escape_like(replace_surrogates(project))}"]
     if reference is not None:
         where.append(_REFERENCE)
-        values += [f"{_like(cleaned(reference))}%"] * 3
+        values += [f"{_escape_like(replace_surrogates(reference))}%"] * 3
     found = connection.execute(_SESSIONS.format(where=" and ".join(where)), (*values, limit))
-    return [_session(row) for row in found]
+    return [_build_session_row(row) for row in found]
 
 
-def held(connection: sqlite3.Connection, tokens: Collection[str]) -> set[str]:
+def find_indexed_tokens(connection: sqlite3.Connection, tokens: Collection[str]) -> set[str]:
     """See `Index.held`."""
-    return {row[0] for row in connection.execute(_HELD, (json.dumps(list(tokens)),))}
+    return {row[0] for row in connection.execute(_SELECT_INDEXED_TOKENS, (json.dumps(list(tokens)),))}
 
 
-def _session(row: Sequence[Any]) -> SessionRow:
+def _build_session_row(row: Sequence[Any]) -> SessionRow:
     values: Any = (*row[:10], row[10] or "", row[11], row[12], bool(row[13]))
     return SessionRow(*values)
 
 
-def _like(text: str) -> str:
+def _escape_like(text: str) -> str:
     for special in "!%_":
         text = text.replace(special, "!" + special)
     return text

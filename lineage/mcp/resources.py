@@ -8,25 +8,25 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-from lineage.core import naming
-from lineage.core.book_paths import CURATED_PATH, ref_of
+from lineage.core.base import naming
+from lineage.core.base.book_paths import CURATED_PATH, parse_book_path
 from lineage.errors import NotFoundError
-from lineage.mcp.framing import Piece, framed
-from lineage.mcp.looking import entry_pieces
-from lineage.pipeline.knowledge.context import curated
-from lineage.pipeline.reach import Reach
-from lineage.pipeline.reading import document_at
+from lineage.mcp.read_tools import render_entries
+from lineage.mcp.response import ResponseItem, render_response
+from lineage.pipeline.memory.context import load_curated_items
+from lineage.workspace.access import AgentAccess
+from lineage.workspace.load import load_document
 
 SCHEME = "lineage:///"
 TEMPLATE = f"{SCHEME}{{+path}}"
-TEMPLATE_SAYS = "A file of the workspace by its path: a book, or a summary, transcript or manifest in memory/."
+TEMPLATE_DESCRIPTION = "A file of the workspace by its path: a book, or a summary, transcript or manifest in memory/."
 MIME = "text/markdown"
 
-_MOST_BOOKS = 100
-_MOST_SESSIONS = 25
+_MAX_BOOKS = 100
+_MAX_SESSIONS = 25
 
 
-class Listed(NamedTuple):
+class ListedResource(NamedTuple):
     """A resource as it is listed: nothing of what anybody said is in it."""
 
     path: str
@@ -37,44 +37,44 @@ class Listed(NamedTuple):
         return SCHEME + quote(self.path)
 
 
-def listed(reach: Reach) -> list[Listed]:
+def list_resources(reach: AgentAccess) -> list[ListedResource]:
     """The memory of the agent, its books in use, and the summaries of its newest sessions."""
-    books = [ref.path for ref in reach.books() if not ref.shelf and ref.path != CURATED_PATH]
+    books = [ref.path for ref in reach.list_books() if not ref.shelf and ref.path != CURATED_PATH]
     return [
-        Listed(naming.memory_md_path(reach.agent_id), "The ledger of the last 30 days"),
-        Listed(CURATED_PATH, "What the user wrote down for every agent"),
-        *(Listed(path, "A book") for path in books[:_MOST_BOOKS]),
-        *_summaries(reach),
+        ListedResource(naming.memory_md_path(reach.agent_id), "The ledger of the last 30 days"),
+        ListedResource(CURATED_PATH, "What the user wrote down for every agent"),
+        *(ListedResource(path, "A book") for path in books[:_MAX_BOOKS]),
+        *_list_summaries(reach),
     ]
 
 
-def read(reach: Reach, uri: str) -> str:
+def read_resource(reach: AgentAccess, uri: str) -> str:
     """The text of a resource, framed. Raises NotFoundError for what isn't there or out of reach."""
     path = unquote(uri.removeprefix(SCHEME)) if uri.startswith(SCHEME) else ""
-    pieces = _pieces(reach, path)
+    pieces = _load_items(reach, path)
     if pieces is None:
         raise NotFoundError(f"nothing to read at {uri[:200]!r}", hint=f"a URI is {SCHEME} and a path, as listed")
-    return framed(path if path.isascii() else "a book", pieces, f"The whole of it is in {path}.")
+    return render_response(path if path.isascii() else "a book", pieces, f"The whole of it is in {path}.")
 
 
-def _pieces(reach: Reach, path: str) -> list[Piece] | None:
+def _load_items(reach: AgentAccess, path: str) -> list[ResponseItem] | None:
     if path == naming.memory_md_path(reach.agent_id):
-        text = reach.ledger()
-        return [Piece("", text)] if text else []
+        text = reach.read_memory_md()
+        return [ResponseItem("", text)] if text else []
     if path == CURATED_PATH:
-        return [Piece(item.trust, item.text) for item in curated(reach.knowledge)]
-    if ref := ref_of(path):
-        return entry_pieces(reach.book(ref))
+        return [ResponseItem(item.trust, item.text) for item in load_curated_items(reach.book_reader)]
+    if ref := parse_book_path(path):
+        return render_entries(reach.read_book(ref))
     name = naming.parse_path(path)
     if name is None:
         return None
-    reach.session(name.token)
-    document = document_at(reach.house, path)
-    return [Piece(name.kind, str(document.body))] if document else None
+    reach.find_session(name.token)
+    document = load_document(reach.ws, path)
+    return [ResponseItem(name.kind, str(document.body))] if document else None
 
 
-def _summaries(reach: Reach) -> Iterator[Listed]:
-    for row in reach.sessions(_MOST_SESSIONS):
-        path = reach.summary_of(row)
+def _list_summaries(reach: AgentAccess) -> Iterator[ListedResource]:
+    for row in reach.list_sessions(_MAX_SESSIONS):
+        path = reach.find_summary_path(row)
         if path:
-            yield Listed(path, f"Summary of a session, {row.membership_ts}")
+            yield ListedResource(path, f"Summary of a session, {row.membership_ts}")

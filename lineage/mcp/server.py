@@ -23,39 +23,39 @@ from mcp.shared.exceptions import MCPError
 from lineage import __version__
 from lineage.errors import LineageError, NotFoundError
 from lineage.mcp import resources
-from lineage.mcp.asking import Result, Start
-from lineage.mcp.framing import plain_error
-from lineage.mcp.parameters import schema_of
-from lineage.mcp.tools import BY_NAME, INSTRUCTIONS, TOOLS, Tool
-from lineage.pipeline.reach import Reach
+from lineage.mcp.call import Result, ServerConfig
+from lineage.mcp.parameters import build_schema
+from lineage.mcp.response import render_error
+from lineage.mcp.tools import INSTRUCTIONS, TOOLS, TOOLS_BY_NAME, Tool
+from lineage.workspace.access import AgentAccess
 
-_AT_A_TIME = 4
+_MAX_CONCURRENT_CALLS = 4
 
 _Context = ServerRequestContext[Any]
-_Paged = types.PaginatedRequestParams | None
+_PageParams = types.PaginatedRequestParams | None
 
 
-def serve(start: Start) -> None:
+def serve(config: ServerConfig) -> None:
     """Serves one client until it closes stdin, or is gone. An interrupt ends the process at once: whoever waits for a
     line of stdin can't be told."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _keep_quiet()
+    _silence_sdk_log()
     try:
-        anyio.run(_serve, start)
+        anyio.run(_serve, config)
     except* BrokenPipeError:
         pass  # nobody is there to be told
 
 
-async def _serve(start: Start) -> None:
-    server = server_of(start)
+async def _serve(config: ServerConfig) -> None:
+    server = build_server(config)
     async with stdio_server() as (reading, writing):
         with redirect_stdout(sys.stderr):
             await server.run(reading, writing, server.create_initialization_options())
 
 
-def server_of(start: Start) -> Server[Any]:
+def build_server(config: ServerConfig) -> Server[Any]:
     """The server of one agent."""
-    answers = _Answers(start)
+    answers = _Handlers(config)
     return Server(
         "lineage",
         version=__version__,
@@ -69,64 +69,67 @@ def server_of(start: Start) -> Server[Any]:
     )
 
 
-class _Answers:
+class _Handlers:
     """What is answered to each kind of request."""
 
-    def __init__(self, start: Start) -> None:
-        self._start = start
-        self._threads = anyio.CapacityLimiter(_AT_A_TIME)
+    def __init__(self, config: ServerConfig) -> None:
+        self._config = config
+        self._threads = anyio.CapacityLimiter(_MAX_CONCURRENT_CALLS)
 
-    async def list_tools(self, _: _Context, __: _Paged) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(tool) for tool in TOOLS])
+    async def list_tools(self, _: _Context, __: _PageParams) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_describe_tool(tool) for tool in TOOLS])
 
     async def call_tool(self, _: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = BY_NAME.get(params.name)
+        tool = TOOLS_BY_NAME.get(params.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"no such tool; there are {', '.join(BY_NAME)}")
+            raise MCPError(types.INVALID_PARAMS, f"no such tool; there are {', '.join(TOOLS_BY_NAME)}")
         try:
-            return _said(await self._within(partial(tool.answered, self._start, params.arguments or {})))
+            return _text_result(await self._run_in_thread(partial(tool.run, self._config, params.arguments or {})))
         except LineageError as error:
-            return _said(plain_error(error.message, error.hint), is_error=True)
+            return _text_result(render_error(error.message, error.hint), is_error=True)
         except Exception as error:  # noqa: BLE001  (the last resort: an answer instead of a silent end)
-            return _said(_unexpected(error), is_error=True)
+            return _text_result(_log_unexpected(error), is_error=True)
 
-    async def list_resources(self, _: _Context, __: _Paged) -> types.ListResourcesResult:
-        found = await self._reading(resources.listed)
-        return types.ListResourcesResult(resources=[_resource(listed) for listed in found])
+    async def list_resources(self, _: _Context, __: _PageParams) -> types.ListResourcesResult:
+        found = await self._run_resource(resources.list_resources)
+        return types.ListResourcesResult(resources=[_describe_resource(listed) for listed in found])
 
-    async def list_templates(self, _: _Context, __: _Paged) -> types.ListResourceTemplatesResult:
+    async def list_templates(self, _: _Context, __: _PageParams) -> types.ListResourceTemplatesResult:
         template = types.ResourceTemplate(
-            name="path", uri_template=resources.TEMPLATE, description=resources.TEMPLATE_SAYS, mime_type=resources.MIME
+            name="path",
+            uri_template=resources.TEMPLATE,
+            description=resources.TEMPLATE_DESCRIPTION,
+            mime_type=resources.MIME,
         )
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(self, _: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        text = await self._reading(lambda reach: resources.read(reach, params.uri))
+        text = await self._run_resource(lambda reach: resources.read_resource(reach, params.uri))
         contents = types.TextResourceContents(uri=params.uri, mime_type=resources.MIME, text=text)
         return types.ReadResourceResult(contents=[contents])
 
-    async def _reading(self, use_case: Callable[[Reach], Result]) -> Result:
+    async def _run_resource(self, use_case: Callable[[AgentAccess], Result]) -> Result:
         """What a use case gives. Raises MCPError for what goes wrong: a resource has no answer for errors."""
         try:
-            return await self._within(partial(self._start.reached, use_case))
+            return await self._run_in_thread(partial(self._config.run, use_case))
         except LineageError as error:
             code = types.INVALID_PARAMS if isinstance(error, NotFoundError) else types.INTERNAL_ERROR
-            raise MCPError(code, plain_error(error.message, error.hint)) from error
+            raise MCPError(code, render_error(error.message, error.hint)) from error
         except Exception as error:
-            raise MCPError(types.INTERNAL_ERROR, _unexpected(error)) from error
+            raise MCPError(types.INTERNAL_ERROR, _log_unexpected(error)) from error
 
-    async def _within(self, use_case: Callable[[], Result]) -> Result:
+    async def _run_in_thread(self, use_case: Callable[[], Result]) -> Result:
         return await anyio.to_thread.run_sync(use_case, limiter=self._threads)
 
 
-def _tool(tool: Tool) -> types.Tool:
+def _describe_tool(tool: Tool) -> types.Tool:
     """What is remembered takes nothing's place unseen, and is once there however often it is said."""
-    changes = bool(tool.writing)
+    changes = bool(tool.writing_actions)
     return types.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=schema_of(tool.parameters),
+        input_schema=build_schema(tool.parameters),
         annotations=types.ToolAnnotations(
             title=tool.title,
             read_only_hint=not changes,
@@ -137,21 +140,21 @@ def _tool(tool: Tool) -> types.Tool:
     )
 
 
-def _resource(listed: resources.Listed) -> types.Resource:
+def _describe_resource(listed: resources.ListedResource) -> types.Resource:
     return types.Resource(name=listed.path, title=listed.title, uri=listed.uri, mime_type=resources.MIME)
 
 
-def _said(text: str, *, is_error: bool = False) -> types.CallToolResult:
+def _text_result(text: str, *, is_error: bool = False) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=is_error)
 
 
-def _unexpected(error: Exception) -> str:
+def _log_unexpected(error: Exception) -> str:
     """The name of what went wrong; where, on stderr. Values are left out: nobody may have sanitized them."""
     print(f"lineage: unexpected: {type(error).__name__}", *traceback.format_tb(error.__traceback__), file=sys.stderr)
     return f"unexpected: {type(error).__name__}\nthe user finds where in the log of this server"
 
 
-def _keep_quiet() -> None:
+def _silence_sdk_log() -> None:
     """The SDK logs what it can't read, word for word."""
     log = logging.getLogger("mcp")
     log.addHandler(logging.NullHandler())

@@ -2,20 +2,38 @@
 
 from typing import TYPE_CHECKING
 
-from lineage.core.lazily import exporting
+from lineage.core.base.lazy import export_lazily
 
 if TYPE_CHECKING:
-    from lineage.projection.context import Block, Recollection, Spent, assemble
-    from lineage.projection.item import Item
-    from lineage.projection.memory_md import Curated, Rendered, active_projects, render
+    from lineage.projection.context_block import ContextBlock, ContextItems, SectionUsage, build_context_block
+    from lineage.projection.memory_item import MemoryItem
+    from lineage.projection.memory_md import MemoryDocument, MemoryHead, list_active_projects, render_memory_md
 else:
     _HOMES = {
-        "context": ("Block", "Recollection", "Spent", "assemble"),
-        "item": ("Item",),
-        "memory_md": ("Curated", "Rendered", "active_projects", "render"),
+        "context_block": (
+            "ContextBlock",
+            "ContextItems",
+            "SectionUsage",
+            "build_context_block",
+        ),
+        "memory_item": ("MemoryItem",),
+        "memory_md": (
+            "MemoryHead",
+            "MemoryDocument",
+            "list_active_projects",
+            "render_memory_md",
+        ),
     }
-    __getattr__ = exporting(__name__, {name: home for home, names in _HOMES.items() for name in names})
+    __getattr__ = export_lazily(__name__, {name: home for home, names in _HOMES.items() for name in names})
 
 __all__ = [
-    "Block", "Curated", "Item", "Recollection", "Rendered", "Spent", "active_projects", "assemble", "render",
+    "ContextBlock",
+    "ContextItems",
+    "MemoryDocument",
+    "MemoryHead",
+    "MemoryItem",
+    "SectionUsage",
+    "build_context_block",
+    "list_active_projects",
+    "render_memory_md",
 ]  # fmt: skip

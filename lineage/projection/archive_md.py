@@ -7,12 +7,13 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
-from lineage.core import frontmatter, naming, transcript
-from lineage.core.documents import Artifact
-from lineage.core.ledger import Entry, Head, grouped
-from lineage.core.links import escaped, wikilink
-from lineage.core.times import day
-from lineage.core.wording import counted
+from lineage.core.base import naming
+from lineage.core.base.links import escape_markdown, wikilink
+from lineage.core.base.plural import pluralize
+from lineage.core.base.times import to_date
+from lineage.core.capture.ledger import ArtifactHead, LedgerEntry, group_heads
+from lineage.core.format import frontmatter, transcript
+from lineage.core.format.documents import Artifact
 from lineage.errors import FormatError
 
 KIND = "archive"
@@ -21,15 +22,15 @@ _PRIVATE = "(private session)"
 _TAGS = ["lineage", "lineage/archive"]
 
 
-def note_of(artifact: Artifact, data: bytes) -> bytes:
+def render_artifact_note(artifact: Artifact, data: bytes) -> bytes:
     """The note of an archived artifact: a summary or compaction as it is, a transcript's turns without their text, so
     that a link to a turn leads to its place. `data` is the artifact's file."""
     if artifact.kind != naming.TRANSCRIPT:
         return data
-    siblings = transcript.links_of(artifact.body)
+    siblings = transcript.extract_links(artifact.body)
     token = artifact.identity.token
     notice = f"> Archived: `lineage show {token} --turns A-B` prints what was said in these turns."
-    turns = [turn._replace(text="", name="", input="", error=False) for turn in transcript.parsed(artifact.body)]
+    turns = [turn._replace(text="", name="", input="", error=False) for turn in transcript.parse_turns(artifact.body)]
     meta: dict[str, frontmatter.Value] = {
         "kind": "archived-transcript",
         "captured_at": artifact.captured_at,
@@ -37,40 +38,42 @@ def note_of(artifact: Artifact, data: bytes) -> bytes:
         "aliases": artifact.aliases,
         "tags": _TAGS,
     }
-    return frontmatter.dump(meta, transcript.rendered(f"{siblings}\n\n{notice}", turns)).encode()
+    return frontmatter.dump(meta, transcript.render_turns(f"{siblings}\n\n{notice}", turns)).encode()
 
 
-def month_note(month: str, heads: Iterable[Head], contents: str) -> bytes:
+def render_month_note(month: str, heads: Iterable[ArtifactHead], contents: str) -> bytes:
     """The list of a month's archived captures and compactions, oldest first; `contents` says what it was made of."""
-    entries = list(grouped(sorted(heads, key=lambda head: head.stem)))
+    entries = list(group_heads(sorted(heads, key=lambda head: head.stem)))
     sessions = len({entry.stem.rpartition("--")[2] for entry in entries})
     meta: dict[str, frontmatter.Value] = {"kind": KIND, "month": month, "contents": contents, "tags": _TAGS}
-    return frontmatter.dump(meta, "\n".join(_lines(month, entries, sessions))).encode()
+    return frontmatter.dump(meta, "\n".join(_render_lines(month, entries, sessions))).encode()
 
 
-def _lines(month: str, entries: Sequence[Entry], sessions: int) -> Iterable[str]:
+def _render_lines(month: str, entries: Sequence[LedgerEntry], sessions: int) -> Iterable[str]:
     yield f"# Archive {month}"
     yield ""
-    yield f"> {counted(len(entries), 'capture')} of {counted(sessions, 'session')}, packed into `bundles/`:"
+    yield f"> {pluralize(len(entries), 'capture')} of {pluralize(sessions, 'session')}, packed into `bundles/`:"
     yield "> `lineage show`, `search` and `remove` work on them as ever. Derived: edits here are lost."
-    for date, group in groupby(entries, key=lambda entry: day(naming.captured_at_of(entry.stem))):
-        yield from ("", f"## {date}", "", *map(_row, group))
+    for date, group in groupby(entries, key=lambda entry: to_date(naming.parse_captured_at(entry.stem))):
+        yield from ("", f"## {date}", "", *map(_render_row, group))
     yield ""
 
 
-def _row(entry: Entry) -> str:
-    sentence = escaped(entry.sentence) if entry.is_public else _PRIVATE
+def _render_row(entry: LedgerEntry) -> str:
+    sentence = escape_markdown(entry.sentence) if entry.is_public else _PRIVATE
     links = " ".join(wikilink(path, label) for path, label in entry.links)
-    return f"- {naming.captured_at_of(entry.stem)} | session={escaped(entry.session_id)} | {sentence} {links}"
+    return (
+        f"- {naming.parse_captured_at(entry.stem)} | session={escape_markdown(entry.session_id)} | {sentence} {links}"
+    )
 
 
-def contents_of(hashes: Mapping[str, str]) -> str:
+def hash_contents(hashes: Mapping[str, str]) -> str:
     """What a month's notes are made of, by path and hash: equal where the notes are."""
     text = "\n".join([_VERSION, *(f"{digest} {path}" for path, digest in sorted(hashes.items()))])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def said_of(data: bytes) -> str | None:
+def parse_contents_hash(data: bytes) -> str | None:
     """What a month's note says that it was made of; None where the file is no such note."""
     try:
         meta = frontmatter.load(data.decode("utf-8"))[0]

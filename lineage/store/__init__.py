@@ -6,54 +6,54 @@ is asked for.
 
 from typing import TYPE_CHECKING
 
-from lineage.core.lazily import exporting
+from lineage.core.base.lazy import export_lazily
 from lineage.store.base import (
     Blob,
+    BlobStream,
     BusyError,
     ConflictError,
     Data,
-    Entry,
     ExistsError,
     MissingError,
-    Opened,
     Store,
-    StoreAway,
-    checked_key,
-    pieces_of,
+    StoredKey,
+    StoreUnavailable,
+    iter_chunks,
+    validate_key,
 )
-from lineage.store.lease import Lease, LeaseLost, LeaseUnneeded, Unless, lease
+from lineage.store.helpers import commit, compute_sha256, has_content, map_concurrently, read_or_none, update
+from lineage.store.lease import Lease, LeaseLost, LeaseUnneeded, LeaseWaiter, acquire_lease
 from lineage.store.local import LocalStore
-from lineage.store.operations import commit, digest_of, holds, read_or_none, together, update
 
 if TYPE_CHECKING:
     from lineage.store.memory import MemoryStore
 else:
-    __getattr__ = exporting(__name__, {"MemoryStore": "memory"})
+    __getattr__ = export_lazily(__name__, {"MemoryStore": "memory"})
 
 __all__ = [
     "Blob",
+    "BlobStream",
     "BusyError",
     "ConflictError",
     "Data",
-    "Entry",
     "ExistsError",
     "Lease",
     "LeaseLost",
     "LeaseUnneeded",
+    "LeaseWaiter",
     "LocalStore",
     "MemoryStore",
     "MissingError",
-    "Opened",
     "Store",
-    "StoreAway",
-    "Unless",
-    "checked_key",
+    "StoreUnavailable",
+    "StoredKey",
+    "acquire_lease",
     "commit",
-    "digest_of",
-    "holds",
-    "lease",
-    "pieces_of",
+    "compute_sha256",
+    "has_content",
+    "iter_chunks",
+    "map_concurrently",
     "read_or_none",
-    "together",
     "update",
+    "validate_key",
 ]

@@ -7,9 +7,9 @@ from typing import NamedTuple, Protocol
 
 from lineage.errors import LineageError, WorkspaceError
 
-_UNUSABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-_SIGNS = frozenset("/\\:")
-_MOST_BYTES = 255
+_UNUSABLE_CHARACTER = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_RESERVED_CHARACTERS = frozenset("/\\:")
+_MAX_PART_BYTES = 255
 
 
 Data = bytes | Iterable[bytes]
@@ -24,15 +24,15 @@ class Blob(NamedTuple):
     stamp: str
 
 
-class Opened(NamedTuple):
+class BlobStream(NamedTuple):
     """What a key holds, its stamp as in `Blob`: `data` where that is held, `pieces` of it in any case, for once."""
 
     data: bytes | None
     stamp: str
-    pieces: Iterator[bytes]
+    chunks: Iterator[bytes]
 
 
-class Entry(NamedTuple):
+class StoredKey(NamedTuple):
     """A key in a listing. `stamp` changes whenever the content may have changed; equal stamps mean equal content."""
 
     key: str
@@ -57,7 +57,7 @@ class ConflictError(LineageError):
     default_hint = "somebody else wrote at the same time: run the command again"
 
 
-class StoreAway(WorkspaceError):
+class StoreUnavailable(WorkspaceError):
     """A store behind a network does not answer, though it was asked again for a while, or it refuses whoever asks:
     credentials that ran out are renewed. What was asked of it can wait."""
 
@@ -89,7 +89,7 @@ class Store(Protocol):
         """What the key holds, always one whole write. Raises MissingError."""
         ...
 
-    def opened(self, key: str) -> AbstractContextManager[Opened]:
+    def open(self, key: str) -> AbstractContextManager[BlobStream]:
         """`read`, where what is too long to be held is told piece by piece: one whole write too, whatever becomes of
         the key meanwhile. Raises MissingError."""
         ...
@@ -101,12 +101,12 @@ class Store(Protocol):
         """
         ...
 
-    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+    def list(self, prefix: str, after: str = "") -> Iterator[StoredKey]:
         """The keys that begin with `prefix` (which ends in `/`) and sort behind `after`, in order. An empty one
         means all but what is hidden, as `.lineage/` and `.git/` are."""
         ...
 
-    def stamps(self, prefix: str) -> dict[str, str]:
+    def stat_all(self, prefix: str) -> dict[str, str]:
         """What `list` shows below a prefix, the stamp by the key, in no order."""
         ...
 
@@ -114,7 +114,7 @@ class Store(Protocol):
         """Removes a key; nothing happens where there is none. Durable on return."""
         ...
 
-    def mutex(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
+    def lock(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
         """Mutual exclusion between all users of this store, released when its holder dies.
 
         Raises BusyError where somebody holds it and `wait` is False. It saves work and makes sequences of calls safe
@@ -122,30 +122,30 @@ class Store(Protocol):
         """
         ...
 
-    def exposed(self) -> tuple[str, ...]:
+    def world_readable(self) -> tuple[str, ...]:
         """The keys of a private store that others on this machine can read."""
         ...
 
-    def out_of_reach(self) -> tuple[str, ...]:
+    def residual_copies(self) -> tuple[str, ...]:
         """What may go on holding what was deleted here, for people: no store reaches it."""
         ...
 
-    def tidy(self) -> int:
+    def collect_garbage(self) -> int:
         """Collects what writers that died left behind and nobody will use; how much it was."""
         ...
 
 
-def joined(data: Data) -> bytes:
+def join_chunks(data: Data) -> bytes:
     """Data as bytes."""
     return data if isinstance(data, bytes) else b"".join(data)
 
 
-def pieces_of(data: Data) -> Iterable[bytes]:
+def iter_chunks(data: Data) -> Iterable[bytes]:
     """Data in pieces: one, where they are bytes."""
     return (data,) if isinstance(data, bytes) else data
 
 
-def checked_key(key: str) -> str:
+def validate_key(key: str) -> str:
     """The key itself, or WorkspaceError: relative, no `..`, no empty, absolute, unprintable or overlong part."""
     if not all(map(_is_part, key.split("/"))):
         raise WorkspaceError(
@@ -155,13 +155,13 @@ def checked_key(key: str) -> str:
     return key
 
 
-def checked_prefix(prefix: str) -> str:
+def validate_prefix(prefix: str) -> str:
     """The prefix itself, or WorkspaceError: empty, or a key's folders, ending in `/`."""
     if not prefix:
         return prefix
     if not prefix.endswith("/"):
         raise WorkspaceError(f"not a folder of keys: {prefix[:120]!r}", hint="a prefix ends in `/`")
-    checked_key(prefix[:-1])
+    validate_key(prefix[:-1])
     return prefix
 
 
@@ -172,5 +172,10 @@ def is_listed(key: str, prefix: str) -> bool:
 
 def _is_part(part: str) -> bool:
     """Whether a file can have this name everywhere; names that end in a dot or a space cannot, nor can `.` and `..`."""
-    is_text = part.isprintable() or _UNUSABLE.search(part) is None
-    return is_text and part[-1:] not in ("", ".", " ") and _SIGNS.isdisjoint(part) and len(part.encode()) <= _MOST_BYTES
+    is_text = part.isprintable() or _UNUSABLE_CHARACTER.search(part) is None
+    return (
+        is_text
+        and part[-1:] not in ("", ".", " ")
+        and _RESERVED_CHARACTERS.isdisjoint(part)
+        and len(part.encode()) <= _MAX_PART_BYTES
+    )

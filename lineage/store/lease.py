@@ -17,13 +17,13 @@ from functools import cache
 from typing import NamedTuple
 
 from lineage.errors import LineageError
-from lineage.store.base import Blob, BusyError, ConflictError, ExistsError, Store, checked_key
-from lineage.store.operations import read_or_none, update
+from lineage.store.base import Blob, BusyError, ConflictError, ExistsError, Store, validate_key
+from lineage.store.helpers import read_or_none, update
 
 _PREFIX = ".lineage/locks/"
 _POLL_SECONDS = 0.005
-_TURN_SECONDS = 0.02  # there may be many who wait for their turn
-_REMOTE_POLL, _LONGEST_POLL, _GROWTH = 0.05, 0.5, 1.5  # a request each
+_QUEUE_POLL_SECONDS = 0.02  # there may be many who wait for their turn
+_REMOTE_POLL, _MAX_REMOTE_POLL, _GROWTH = 0.05, 0.5, 1.5  # a request each
 
 
 class _Record(NamedTuple):
@@ -45,7 +45,7 @@ class LeaseUnneeded(LineageError):
     """While it was waited for, the lease's holder did what it was wanted for."""
 
 
-Unless = Callable[[float], bool]
+LeaseWaiter = Callable[[float], bool]
 """Waits for so many seconds at most; whether the lease is not needed any more."""
 
 
@@ -58,37 +58,39 @@ class Lease(NamedTuple):
     generation: int
     version: str
 
-    def guarded(self, write: Callable[[], bool]) -> bool:
+    def run_guarded(self, write: Callable[[], bool]) -> bool:
         """Runs `write` in the critical section, after checking that this generation still holds.
 
         Raises LeaseLost where the lease was taken over, given back or is gone: the caller renders again.
         """
-        with _guard(self.store, self.name):
-            self._check()
+        with _guard_lock(self.store, self.name):
+            self._check_held()
             return write()
 
-    def put(self, key: str, data: bytes) -> bool:
+    def write(self, key: str, data: bytes) -> bool:
         """Makes a key hold these bytes; False where it does already. Whoever holds a later generation and wrote the key
         is not written over: raises LeaseLost as `guarded` does."""
         if not self.store.is_remote:
-            return self.guarded(lambda: update(self.store, key, lambda _: data))
-        return update(self.store, key, lambda _: self._check() or data)
+            return self.run_guarded(lambda: update(self.store, key, lambda _: data))
+        return update(self.store, key, lambda _: self._check_held() or data)
 
-    def _check(self) -> None:
-        if _record(read_or_none(self.store, _key(self.name))) != _Record(self.generation, _myself(), free=False):
+    def _check_held(self) -> None:
+        if _parse_record(read_or_none(self.store, _key(self.name))) != _Record(
+            self.generation, _holder_id(), free=False
+        ):
             raise LeaseLost(f"the lease of {self.name} passed on", hint="run the command again")
 
 
 @contextmanager
-def lease(store: Store, name: str, ttl: float = 10.0, *, unless: Unless | None = None) -> Iterator[Lease]:
+def acquire_lease(store: Store, name: str, ttl: float = 10.0, *, waiter: LeaseWaiter | None = None) -> Iterator[Lease]:
     """Holds the lease `name` (letters, digits, dashes). Waits for its holder, at most `ttl` seconds after its last
     move; the lease of a holder on this machine that no longer runs is taken over at once.
 
     `unless` is what waits, each time that there is something to wait for, and is asked before the lease is taken after
     that: raises LeaseUnneeded where the answer is True.
     """
-    checked_key(_key(name))
-    held = _acquired(store, name, _Patience(ttl, unless))
+    validate_key(_key(name))
+    held = _acquire(store, name, _WaitPolicy(ttl, waiter))
     try:
         yield held
     finally:
@@ -96,78 +98,78 @@ def lease(store: Store, name: str, ttl: float = 10.0, *, unless: Unless | None =
             store.replace(_key(name), _Record(held.generation).as_bytes(), held.version)
 
 
-class _Patience:
+class _WaitPolicy:
     """How long a lease may stand still, and what else ends the waiting for it."""
 
-    def __init__(self, ttl: float, unless: Unless | None) -> None:
+    def __init__(self, ttl: float, waiter: LeaseWaiter | None) -> None:
         self.ttl = ttl
-        self.unless = unless
-        self.waited = False
+        self.waiter = waiter
+        self.has_waited = False
 
     def wait(self, seconds: float) -> None:
-        self.waited = True
-        if not self.unless:
+        self.has_waited = True
+        if not self.waiter:
             time.sleep(seconds)
-        elif self.unless(seconds):
+        elif self.waiter(seconds):
             raise LeaseUnneeded("somebody else did it")
 
     def check(self) -> None:
-        if self.waited and self.unless:
+        if self.has_waited and self.waiter:
             self.wait(0.0)
 
 
 @contextmanager
-def _turn(store: Store, name: str, patience: _Patience) -> Iterator[None]:
+def _hold_queue_head(store: Store, name: str, policy: _WaitPolicy) -> Iterator[None]:
     """The first place in the queue for a lease."""
     with ExitStack() as held:
-        while patience.unless:
+        while policy.waiter:
             try:
-                held.enter_context(_mutex(store, f"turn-{name}", wait=False))
+                held.enter_context(_store_lock(store, f"turn-{name}", wait=False))
                 break
             except BusyError:
-                patience.wait(_TURN_SECONDS)
+                policy.wait(_QUEUE_POLL_SECONDS)
         else:
-            held.enter_context(_mutex(store, f"turn-{name}"))
+            held.enter_context(_store_lock(store, f"turn-{name}"))
         yield
 
 
-def _acquired(store: Store, name: str, patience: _Patience) -> Lease:
+def _acquire(store: Store, name: str, policy: _WaitPolicy) -> Lease:
     """The lease with a generation of this process's own. The others queue: one watches the lease, so that a crowd of
     losers does not keep the winner from its own write."""
-    with _turn(store, name, patience):
+    with _hold_queue_head(store, name, policy):
         watched, since = "", time.monotonic()
         pause = _REMOTE_POLL if store.is_remote else _POLL_SECONDS
         while True:
             blob = read_or_none(store, _key(name))
-            record = _record(blob)
+            record = _parse_record(blob)
             if blob and blob.version != watched:
                 watched, since = blob.version, time.monotonic()
-            if record.free or _is_dead(record.holder) or time.monotonic() - since >= patience.ttl:
-                patience.check()
-                with contextlib.suppress(BusyError, ConflictError, ExistsError), _guard(store, name, wait=False):
-                    return _taken(store, name, blob, record.generation + 1)
-            patience.wait(pause)
-            pause = min(pause * _GROWTH, _LONGEST_POLL) if store.is_remote else pause
+            if record.free or _is_dead(record.holder) or time.monotonic() - since >= policy.ttl:
+                policy.check()
+                with contextlib.suppress(BusyError, ConflictError, ExistsError), _guard_lock(store, name, wait=False):
+                    return _take(store, name, blob, record.generation + 1)
+            policy.wait(pause)
+            pause = min(pause * _GROWTH, _MAX_REMOTE_POLL) if store.is_remote else pause
 
 
-def _guard(store: Store, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
+def _guard_lock(store: Store, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
     """The critical section in which the lease moves and its holder writes."""
-    return _mutex(store, f"guard-{name}", wait=wait)
+    return _store_lock(store, f"guard-{name}", wait=wait)
 
 
-def _mutex(store: Store, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
+def _store_lock(store: Store, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
     """A mutex of the store, nothing where it is remote: there the swaps are what counts."""
-    return nullcontext() if store.is_remote else store.mutex(name, wait=wait)
+    return nullcontext() if store.is_remote else store.lock(name, wait=wait)
 
 
-def _taken(store: Store, name: str, blob: Blob | None, generation: int) -> Lease:
+def _take(store: Store, name: str, blob: Blob | None, generation: int) -> Lease:
     """Raises ConflictError and ExistsError where somebody else was faster."""
-    data = _Record(generation, _myself(), free=False).as_bytes()
+    data = _Record(generation, _holder_id(), free=False).as_bytes()
     version = store.replace(_key(name), data, blob.version) if blob else store.create(_key(name), data)
     return Lease(store, name, generation, version)
 
 
-def _record(blob: Blob | None) -> _Record:
+def _parse_record(blob: Blob | None) -> _Record:
     """The lease's record; a missing or damaged one is free, its generation starts again."""
     if blob is None:
         return _Record()
@@ -183,7 +185,7 @@ def _key(name: str) -> str:
 
 
 @cache
-def machine() -> str:
+def get_machine_id() -> str:
     """This boot of this machine and, in a container, its process namespace: a process id means nothing elsewhere."""
     with contextlib.suppress(OSError), open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         return f"{file.read().strip()}-{os.readlink('/proc/self/ns/pid')}"
@@ -192,7 +194,7 @@ def machine() -> str:
     return socket.gethostname()
 
 
-def _started(pid: int) -> str:
+def _read_start_time(pid: int) -> str:
     """When a process started, so that a reused id is not mistaken for its former owner; empty where unknown, and for
     one that ended and was not collected by its parent yet."""
     with (
@@ -204,13 +206,13 @@ def _started(pid: int) -> str:
     return ""
 
 
-def _myself() -> str:
-    return f"{machine()} {os.getpid()} {_started(os.getpid())}"
+def _holder_id() -> str:
+    return f"{get_machine_id()} {os.getpid()} {_read_start_time(os.getpid())}"
 
 
 def _is_dead(holder: str) -> bool:
     parts = holder.split(" ")
-    if len(parts) != 3 or parts[0] != machine() or not parts[1].isdigit():
+    if len(parts) != 3 or parts[0] != get_machine_id() or not parts[1].isdigit():
         return False
     try:
         os.kill(int(parts[1]), 0)
@@ -218,4 +220,4 @@ def _is_dead(holder: str) -> bool:
         return True
     except OSError:
         return False
-    return bool(parts[2]) and _started(int(parts[1])) != parts[2]
+    return bool(parts[2]) and _read_start_time(int(parts[1])) != parts[2]

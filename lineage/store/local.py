@@ -12,37 +12,37 @@ from pathlib import Path
 from lineage.errors import WorkspaceError
 from lineage.store.base import (
     Blob,
+    BlobStream,
     BusyError,
     ConflictError,
     Data,
-    Entry,
     ExistsError,
     MissingError,
-    Opened,
-    checked_key,
-    checked_prefix,
-    pieces_of,
+    StoredKey,
+    iter_chunks,
+    validate_key,
+    validate_prefix,
 )
 from lineage.store.platform import (
-    can_rename_open_files,
-    hold,
-    is_free,
-    lock,
+    CAN_RENAME_OPEN_FILES,
+    fsync,
+    fsync_directory,
+    lock_descriptor,
+    lock_file,
     make_directories,
-    publish_new,
-    sync,
-    sync_directory,
+    rename_exclusive,
+    try_lock_descriptor,
 )
 
 TEMP_PREFIX = ".lineage-tmp-"
 _LOCK_SHARDS = 64
-_PIECE = 1 << 20
-MOST_HELD = 1 << 23
+_CHUNK_BYTES = 1 << 20
+MAX_BYTES_IN_MEMORY = 1 << 23
 """Bytes. What is longer is told in pieces to who can take it so."""
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
-_NO_LINKS = "no link is followed out of a workspace: put in its place what it leads to"
+_NO_LINKS_HINT = "no link is followed out of a workspace: put in its place what it leads to"
 
 
 class LocalStore:
@@ -58,90 +58,94 @@ class LocalStore:
         self._locks = locks or root / ".lineage" / "locks"
         self._private = private
 
-    def is_there(self) -> bool:
+    def exists(self) -> bool:
         """Whether the folder exists. Raises WorkspaceError where that cannot be told."""
-        with _world(str(self.root)):
+        with _translate_os_errors(str(self.root)):
             return self.root.is_dir()
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         path = self._path(key)
-        with _world(key), self._temporary(path, data, frozen=frozen) as (temporary, version):
+        with _translate_os_errors(key), self._temporary(path, data, frozen=frozen) as (temporary, version):
             try:
-                publish_new(temporary, path)
+                rename_exclusive(temporary, path)
             except FileExistsError as error:
                 raise ExistsError(f"{key} exists already") from error
             finally:
-                sync_directory(path.parent)
+                fsync_directory(path.parent)
         return version
 
     def read(self, key: str) -> Blob:
-        with _world(key):
+        with _translate_os_errors(key):
             data, status = _read(self._path(key), key)
-        return Blob(data, _version(data), _stamp(status))
+        return Blob(data, _version_of(data), _stamp_of(status))
 
     @contextmanager
-    def opened(self, key: str) -> Iterator[Opened]:
-        with _world(key), _descriptor(self._path(key), key) as (descriptor, status):
-            data = _whole(descriptor, status) if status.st_size <= MOST_HELD else None
-            pieces = iter(lambda: os.read(descriptor, _PIECE), b"") if data is None else iter([data])
-            yield Opened(data, _stamp(status), pieces)
+    def open(self, key: str) -> Iterator[BlobStream]:
+        with _translate_os_errors(key), _open_regular_file(self._path(key), key) as (descriptor, status):
+            data = _read_all(descriptor, status) if status.st_size <= MAX_BYTES_IN_MEMORY else None
+            pieces = iter(lambda: os.read(descriptor, _CHUNK_BYTES), b"") if data is None else iter([data])
+            yield BlobStream(data, _stamp_of(status), pieces)
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         path = self._path(key)
-        with self.mutex(f"swap-{_shard(key)}"), _world(key):
+        with self.lock(f"swap-{_lock_shard(key)}"), _translate_os_errors(key):
             try:
-                if _version(_read(path, key)[0]) != version:
+                if _version_of(_read(path, key)[0]) != version:
                     raise ConflictError(f"{key} was changed by somebody else")
             except MissingError as error:
                 raise ConflictError(f"{key} was removed by somebody else") from error
             with self._temporary(path, data, frozen=frozen) as (temporary, written):
                 temporary.replace(path)
-                sync_directory(path.parent)
+                fsync_directory(path.parent)
         return written
 
-    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
-        found = self.stamps(prefix)
-        return (Entry(key, found[key]) for key in sorted(found) if key > after)
+    def list(self, prefix: str, after: str = "") -> Iterator[StoredKey]:
+        found = self.stat_all(prefix)
+        return (StoredKey(key, found[key]) for key in sorted(found) if key > after)
 
-    def stamps(self, prefix: str) -> dict[str, str]:
-        checked_prefix(prefix)
-        with _world(prefix):
+    def stat_all(self, prefix: str) -> dict[str, str]:
+        validate_prefix(prefix)
+        with _translate_os_errors(prefix):
             self._folder(prefix.split("/")[:-1])
             return _scan(self.root, prefix)
 
     def delete(self, key: str) -> None:
         path = self._path(key)
         # under the swap's lock: a swap that has just compared would bring the key back
-        with self.mutex(f"swap-{_shard(key)}"), _world(key), contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        with (
+            self.lock(f"swap-{_lock_shard(key)}"),
+            _translate_os_errors(key),
+            contextlib.suppress(FileNotFoundError, NotADirectoryError),
+        ):
             path.unlink()
-            sync_directory(path.parent)
+            fsync_directory(path.parent)
 
-    def mutex(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
-        return self._mutex(name, wait)
+    def lock(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
+        return self._hold_lock(name, wait)
 
-    def exposed(self) -> tuple[str, ...]:
-        with _world(str(self.root)):
+    def world_readable(self) -> tuple[str, ...]:
+        with _translate_os_errors(str(self.root)):
             self._folder(["spool"])
-            return tuple(key for key in sorted(_scan(self.root, "spool/")) if _is_open(self._path(key)))
+            return tuple(key for key in sorted(_scan(self.root, "spool/")) if _is_world_readable(self._path(key)))
 
-    def out_of_reach(self) -> tuple[str, ...]:
+    def residual_copies(self) -> tuple[str, ...]:
         return (
             "the workspace's git history",
             "copies that a sync client or a backup made",
             "Obsidian's trash (.trash/)",
         )
 
-    def tidy(self) -> int:
-        with _world(str(self.root)):
-            return sum(map(_collected, _temporaries(self.root)))
+    def collect_garbage(self) -> int:
+        with _translate_os_errors(str(self.root)):
+            return sum(map(_delete_if_abandoned, _find_temporaries(self.root)))
 
     @contextmanager
-    def _mutex(self, name: str, wait: bool) -> Iterator[None]:
-        with _world(name):
+    def _hold_lock(self, name: str, wait: bool) -> Iterator[None]:
+        with _translate_os_errors(name):
             _refuse_link(self._locks)
             make_directories(self._locks, 0o700)
             try:
-                release = lock(self._locks / f"{name}.lock", wait=wait)
+                release = lock_file(self._locks / f"{name}.lock", wait=wait)
             except BlockingIOError as error:
                 raise BusyError(f"{name} is held by somebody else") from error
         try:
@@ -150,7 +154,7 @@ class LocalStore:
             release()
 
     def _path(self, key: str) -> Path:
-        *folders, name = checked_key(key).split("/")
+        *folders, name = validate_key(key).split("/")
         return self._folder(folders) / name
 
     def _folder(self, names: Sequence[str]) -> Path:
@@ -166,14 +170,14 @@ class LocalStore:
         """A durable temporary file beside `path` and its version; gone afterwards. Its writer holds a lock on it until
         then."""
         make_directories(path.parent, 0o700 if self._private else 0o777)
-        descriptor, temporary = self._opened_temporary(path.parent)
+        descriptor, temporary = self._open_temporary(path.parent)
         try:
-            with _kept_held(descriptor):
+            with _keep_locked(descriptor):
                 try:
                     version = _write_all(descriptor, data)
                     if frozen:
                         os.chmod(temporary, 0o400 if self._private else 0o444)
-                    sync(descriptor)
+                    fsync(descriptor)
                 finally:
                     os.close(descriptor)
                 yield temporary, version
@@ -181,22 +185,22 @@ class LocalStore:
             with contextlib.suppress(FileNotFoundError):
                 temporary.unlink()
 
-    def _opened_temporary(self, folder: Path) -> tuple[int, Path]:
+    def _open_temporary(self, folder: Path) -> tuple[int, Path]:
         """A new file that this process holds. One that a collector took before it was held is given up."""
         mode = 0o600 if self._private else 0o666
         while True:
             temporary = folder / f"{TEMP_PREFIX}{os.urandom(8).hex()}"
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY, mode)
-            hold(descriptor)
+            lock_descriptor(descriptor)
             if os.fstat(descriptor).st_nlink:
                 return descriptor, temporary
             os.close(descriptor)
 
 
 @contextmanager
-def _kept_held(descriptor: int) -> Iterator[None]:
+def _keep_locked(descriptor: int) -> Iterator[None]:
     """Keeps a held file held after its descriptor was closed, and its errors seen; Windows renames no open file."""
-    if not can_rename_open_files:
+    if not CAN_RENAME_OPEN_FILES:
         yield
         return
     twin = os.dup(descriptor)
@@ -207,35 +211,35 @@ def _kept_held(descriptor: int) -> Iterator[None]:
 
 
 @contextmanager
-def _world(what: str) -> Iterator[None]:
+def _translate_os_errors(what: str) -> Iterator[None]:
     """Turns failures of the operating system into errors with a hint."""
     try:
         yield
     except OSError as error:
-        raise WorkspaceError(f"{what}: {error.strerror or error}", hint=_hint(error)) from error
+        raise WorkspaceError(f"{what}: {error.strerror or error}", hint=_hint_for(error)) from error
 
 
-def _hint(error: OSError) -> str:
+def _hint_for(error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "the disk is full: free some space and run the command again; nothing was half-written"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return "the workspace is not writable: check its owner and mode, or name another with `--workspace`"
     if error.errno == errno.ELOOP:
-        return _NO_LINKS
+        return _NO_LINKS_HINT
     return "run `lineage status`, then the command again"
 
 
 def _refuse_link(folder: Path) -> None:
     if os.path.islink(folder):
-        raise WorkspaceError(f"{folder} is a symbolic link, not a folder", hint=_NO_LINKS)
+        raise WorkspaceError(f"{folder} is a symbolic link, not a folder", hint=_NO_LINKS_HINT)
 
 
 def _read(path: Path, key: str) -> tuple[bytes, os.stat_result]:
-    with _descriptor(path, key) as (descriptor, status):
-        return _whole(descriptor, status), status
+    with _open_regular_file(path, key) as (descriptor, status):
+        return _read_all(descriptor, status), status
 
 
-def _whole(descriptor: int, status: os.stat_result) -> bytes:
+def _read_all(descriptor: int, status: os.stat_result) -> bytes:
     parts = []
     while part := os.read(descriptor, max(status.st_size, 1) + 1):
         parts.append(part)
@@ -243,7 +247,7 @@ def _whole(descriptor: int, status: os.stat_result) -> bytes:
 
 
 @contextmanager
-def _descriptor(path: Path, key: str) -> Iterator[tuple[int, os.stat_result]]:
+def _open_regular_file(path: Path, key: str) -> Iterator[tuple[int, os.stat_result]]:
     """A regular file, open for reading. Raises MissingError."""
     try:
         descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW | _NO_BLOCK | _BINARY)
@@ -261,7 +265,7 @@ def _descriptor(path: Path, key: str) -> Iterator[tuple[int, os.stat_result]]:
 def _write_all(descriptor: int, data: Data) -> str:
     """Writes all of it; the version of what was written."""
     digest = hashlib.sha256()
-    for piece in pieces_of(data):
+    for piece in iter_chunks(data):
         digest.update(piece)
         view = memoryview(piece)
         while view:
@@ -273,7 +277,7 @@ def _scan(root: Path, prefix: str) -> dict[str, str]:
     """Regular files below `prefix` and their stamps; temporary files, links and names that are no keys are left out."""
     found: dict[str, str] = {}
     left_out = TEMP_PREFIX if prefix else (TEMP_PREFIX, ".")
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError), _opened(root / prefix) as entries:
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError), _scan_folder(root / prefix) as entries:
         for entry in entries:
             name = entry.name
             if name.startswith(left_out):
@@ -283,14 +287,14 @@ def _scan(root: Path, prefix: str) -> dict[str, str]:
                     status = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue
-                found[prefix + name] = _stamp(status)
+                found[prefix + name] = _stamp_of(status)
             elif entry.is_dir(follow_symlinks=False):
                 found |= _scan(root, f"{prefix}{name}/")
     return found
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+def _scan_folder(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
     """What lies in a folder. Where the system can, each is looked at from the folder: its path isn't walked again."""
     if os.scandir not in os.supports_fd:
         with os.scandir(folder) as entries:
@@ -304,41 +308,41 @@ def _opened(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
         os.close(descriptor)
 
 
-def _is_open(path: Path) -> bool:
+def _is_world_readable(path: Path) -> bool:
     """Whether others may read a file: its own mode, or that of its folder, lets them. Windows has no such modes."""
-    return can_rename_open_files and bool(path.stat().st_mode & 0o077 and path.parent.stat().st_mode & 0o077)
+    return CAN_RENAME_OPEN_FILES and bool(path.stat().st_mode & 0o077 and path.parent.stat().st_mode & 0o077)
 
 
-def _temporaries(root: Path) -> Iterator[Path]:
+def _find_temporaries(root: Path) -> Iterator[Path]:
     """Temporary files anywhere below the root; links and pipes of such a name are nobody's."""
     for folder, _, names in os.walk(root):
         paths = (Path(folder, name) for name in names if name.startswith(TEMP_PREFIX))
         yield from (path for path in paths if path.is_file() and not path.is_symlink())
 
 
-def _collected(temporary: Path) -> bool:
+def _delete_if_abandoned(temporary: Path) -> bool:
     """Removes a temporary file whose writer died: nobody holds it. False where somebody does, or it is gone."""
     try:
         descriptor = os.open(temporary, os.O_RDONLY | _NO_FOLLOW | _NO_BLOCK | _BINARY)
     except (FileNotFoundError, PermissionError):
         return False
     try:
-        free = is_free(descriptor)
+        free = try_lock_descriptor(descriptor)
         if free:
             temporary.unlink(missing_ok=True)
-            sync_directory(temporary.parent)  # it may hold text of a removed session
+            fsync_directory(temporary.parent)  # it may hold text of a removed session
     finally:
         os.close(descriptor)
     return free
 
 
-def _stamp(status: os.stat_result) -> str:
+def _stamp_of(status: os.stat_result) -> str:
     return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}"
 
 
-def _shard(key: str) -> int:
+def _lock_shard(key: str) -> int:
     return int(hashlib.sha256(key.encode()).hexdigest(), 16) % _LOCK_SHARDS
 
 
-def _version(data: bytes) -> str:
+def _version_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()

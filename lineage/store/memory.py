@@ -8,17 +8,17 @@ from contextlib import AbstractContextManager, contextmanager
 
 from lineage.store.base import (
     Blob,
+    BlobStream,
     BusyError,
     ConflictError,
     Data,
-    Entry,
     ExistsError,
     MissingError,
-    Opened,
-    checked_key,
-    checked_prefix,
+    StoredKey,
     is_listed,
-    joined,
+    join_chunks,
+    validate_key,
+    validate_prefix,
 )
 
 
@@ -30,67 +30,67 @@ class MemoryStore:
     def __init__(self) -> None:
         self._blobs: dict[str, Blob] = {}
         self._lock = threading.RLock()
-        self._mutexes: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._named_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         del frozen
         with self._lock:
-            if checked_key(key) in self._blobs:
+            if validate_key(key) in self._blobs:
                 raise ExistsError(f"{key} exists already")
-            return self._put(key, joined(data))
+            return self._write(key, join_chunks(data))
 
     def read(self, key: str) -> Blob:
         with self._lock:
-            if checked_key(key) not in self._blobs:
+            if validate_key(key) not in self._blobs:
                 raise MissingError(f"{key} does not exist")
             return self._blobs[key]
 
     @contextmanager
-    def opened(self, key: str) -> Iterator[Opened]:
+    def open(self, key: str) -> Iterator[BlobStream]:
         blob = self.read(key)
-        yield Opened(blob.data, blob.stamp, iter([blob.data]))
+        yield BlobStream(blob.data, blob.stamp, iter([blob.data]))
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         del frozen
         with self._lock:
-            if checked_key(key) not in self._blobs or self._blobs[key].version != version:
+            if validate_key(key) not in self._blobs or self._blobs[key].version != version:
                 raise ConflictError(f"{key} was changed by somebody else")
-            return self._put(key, data)
+            return self._write(key, data)
 
-    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
-        checked_prefix(prefix)
+    def list(self, prefix: str, after: str = "") -> Iterator[StoredKey]:
+        validate_prefix(prefix)
         with self._lock:
             blobs = list(self._blobs.items())
         found = sorted((key, blob.stamp) for key, blob in blobs if is_listed(key, prefix) and key > after)
-        return (Entry(key, stamp) for key, stamp in found)
+        return (StoredKey(key, stamp) for key, stamp in found)
 
-    def stamps(self, prefix: str) -> dict[str, str]:
+    def stat_all(self, prefix: str) -> dict[str, str]:
         return dict(self.list(prefix))
 
     def delete(self, key: str) -> None:
         with self._lock:
-            self._blobs.pop(checked_key(key), None)
+            self._blobs.pop(validate_key(key), None)
 
-    def mutex(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
+    def lock(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
         with self._lock:
-            return _Held(name, self._mutexes[name], wait)
+            return _HeldLock(name, self._named_locks[name], wait)
 
-    def exposed(self) -> tuple[str, ...]:
+    def world_readable(self) -> tuple[str, ...]:
         return ()
 
-    def out_of_reach(self) -> tuple[str, ...]:
+    def residual_copies(self) -> tuple[str, ...]:
         return ()
 
-    def tidy(self) -> int:
+    def collect_garbage(self) -> int:
         return 0
 
-    def _put(self, key: str, data: bytes) -> str:
+    def _write(self, key: str, data: bytes) -> str:
         version = hashlib.sha256(data).hexdigest()
         self._blobs[key] = Blob(bytes(data), version, version)
         return version
 
 
-class _Held(AbstractContextManager[None]):
+class _HeldLock(AbstractContextManager[None]):
     def __init__(self, name: str, lock: threading.Lock, wait: bool) -> None:
         self._name, self._lock, self._wait = name, lock, wait
 

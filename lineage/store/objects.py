@@ -28,42 +28,42 @@ from obstore.store import from_url
 from lineage.errors import InvalidInput, WorkspaceError
 from lineage.store.base import (
     Blob,
+    BlobStream,
     BusyError,
     ConflictError,
     Data,
-    Entry,
     ExistsError,
     MissingError,
-    Opened,
-    StoreAway,
-    checked_key,
-    checked_prefix,
+    StoredKey,
+    StoreUnavailable,
     is_listed,
-    joined,
+    join_chunks,
+    validate_key,
+    validate_prefix,
 )
-from lineage.store.lease import machine
+from lineage.store.lease import get_machine_id
 from lineage.store.platform import make_directories
-from lineage.store.records import Records
+from lineage.store.record_locks import RecordLocks
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta, PutMode, UpdateVersion
     from obstore.store import ObjectStore
 
-PATIENCE_SECONDS = 10.0
+RETRY_SECONDS = 10.0
 
 _WRITE_ID = "lineagewrite"
 _CONNECT_SECONDS, _REQUEST_SECONDS = 5, 60
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
-_MOST_KEY_BYTES = 900
+_MIN_PAUSE, _MAX_PAUSE = 0.05, 2.0
+_MAX_KEY_BYTES = 900
 _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
 _TRANSIENT = frozenset({408, 425, 429})
 _COLLISION = "ConditionalRequestConflict"
 _NOT_IMPLEMENTED = 501
-_PAGE = 1000
-_NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
-_CREDENTIALS = "give credentials in the environment or in [bucket] of ~/.config/lineage/config.toml"
-_ENVIRONMENT = {"s3": "AWS_", "gs": "GOOGLE_", "az": "AZURE_"}
+_PAGE_SIZE = 1000
+_NO_BUCKET_MARKS = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
+_CREDENTIALS_HINT = "give credentials in the environment or in [bucket] of ~/.config/lineage/config.toml"
+_ENVIRONMENT_PREFIXES = {"s3": "AWS_", "gs": "GOOGLE_", "az": "AZURE_"}
 _ENDPOINT = re.compile(r"((aws|google|azure|azure_storage)_)?(endpoint(_url)?|base_url)", re.IGNORECASE)
 _ADDRESS = re.compile(r"(https?)://([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?(/[\w.~/-]*)?", re.IGNORECASE | re.ASCII)
 _ENDPOINT_HINT = "an endpoint is https://HOST:PORT, or http://HOST:PORT without TLS"
@@ -71,12 +71,12 @@ _ENDPOINT_HINT = "an endpoint is https://HOST:PORT, or http://HOST:PORT without 
 Result = TypeVar("Result")
 
 
-class _Refused(Exception):
+class _ConditionFailed(Exception):
     """The store says that a condition of the write does not hold: the key is taken, changed or gone."""
 
 
 @dataclass
-class Bucket:
+class BucketStore:
     """The bucket, or the part of it under a prefix, at `url`: `s3://BUCKET/PREFIX`, `gs://…` or `az://…`.
 
     `settings` are obstore's for that kind of store; what they do not say comes from the environment. `locks` is a
@@ -87,7 +87,7 @@ class Bucket:
     url: str
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     locks: Path | None = None
-    patience: float = PATIENCE_SECONDS
+    patience: float = RETRY_SECONDS
 
     is_remote = True
 
@@ -95,64 +95,64 @@ class Bucket:
         """What another process opens the same bucket by: a connection is never shared."""
         return {name: self.__dict__[name] for name in ("url", "settings", "locks", "patience")}
 
-    def is_there(self) -> bool:
+    def exists(self) -> bool:
         """Whether anything lies in the bucket at this place. Raises WorkspaceError where that cannot be told."""
-        return bool(self._metas("", enough=lambda meta: is_listed(meta["path"], "")))
+        return bool(self._list_metas("", is_enough=lambda meta: is_listed(meta["path"], "")))
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         """Joins what comes in pieces: no write in parts can be made under a condition."""
         del frozen
-        _check(key)
+        _check_key(key)
         try:
-            return self._put(key, joined(data), "create")
-        except _Refused as error:
+            return self._put(key, join_chunks(data), "create")
+        except _ConditionFailed as error:
             raise ExistsError(f"{key} exists already") from error
 
     def read(self, key: str) -> Blob:
         return self._read(key)[0]
 
     @contextmanager
-    def opened(self, key: str) -> Iterator[Opened]:
+    def open(self, key: str) -> Iterator[BlobStream]:
         blob = self.read(key)
-        yield Opened(blob.data, blob.stamp, iter([blob.data]))
+        yield BlobStream(blob.data, blob.stamp, iter([blob.data]))
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         del frozen
-        _check(key)
+        _check_key(key)
         try:
-            return self._put(key, data, self._condition(version))
-        except _Refused as error:
+            return self._put(key, data, self._build_condition(version))
+        except _ConditionFailed as error:
             raise ConflictError(f"{key} was changed or removed by somebody else") from error
 
-    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
-        checked_prefix(prefix)
-        found = {Entry(meta["path"], _stamp(meta)) for meta in self._metas(prefix, after=after)}
-        for folder in _passed_over(prefix, after):
-            found |= {Entry(meta["path"], _stamp(meta)) for meta in self._metas(folder)}
+    def list(self, prefix: str, after: str = "") -> Iterator[StoredKey]:
+        validate_prefix(prefix)
+        found = {StoredKey(meta["path"], _stamp_of(meta)) for meta in self._list_metas(prefix, after=after)}
+        for folder in _folders_listed_early(prefix, after):
+            found |= {StoredKey(meta["path"], _stamp_of(meta)) for meta in self._list_metas(folder)}
         return iter(sorted(entry for entry in found if is_listed(entry.key, prefix) and entry.key > after))
 
-    def stamps(self, prefix: str) -> dict[str, str]:
+    def stat_all(self, prefix: str) -> dict[str, str]:
         return dict(self.list(prefix))
 
     def delete(self, key: str) -> None:
-        _check(key)
+        _check_key(key)
         with contextlib.suppress(FileNotFoundError):
-            self._asked(lambda: obstore.delete(self._remote, key))
+            self._with_retries(lambda: obstore.delete(self._client, key))
 
-    def mutex(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
-        return self._mutex(name, wait)
+    def lock(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
+        return self._hold_lock(name, wait)
 
-    def exposed(self) -> tuple[str, ...]:
+    def world_readable(self) -> tuple[str, ...]:
         return ()
 
-    def out_of_reach(self) -> tuple[str, ...]:
+    def residual_copies(self) -> tuple[str, ...]:
         return (
             "what the bucket itself keeps of deleted objects: versions, soft delete, object lock, replicas",
             "copies that a mirror or a backup made",
             "rows and vectors that other machines keep until their next command",
         )
 
-    def tidy(self) -> int:
+    def collect_garbage(self) -> int:
         return 0
 
     def _put(self, key: str, data: bytes, mode: "PutMode") -> str:
@@ -165,29 +165,29 @@ class Bucket:
             is_first = next(tries) == 0
             try:
                 attributes = {_WRITE_ID: write_id}
-                done = obstore.put(self._remote, key, data, mode=mode, attributes=attributes, use_multipart=False)
+                done = obstore.put(self._client, key, data, mode=mode, attributes=attributes, use_multipart=False)
             except (AlreadyExistsError, PreconditionError, FileNotFoundError) as error:
-                if _is_transient(error) or _lacks_bucket(error):
+                if _is_transient(error) or _is_bucket_missing(error):
                     raise
-                written = None if is_first else self._written(key, write_id)
+                written = None if is_first else self._find_own_write(key, write_id)
                 if written is None:
-                    raise _Refused(key) from error
+                    raise _ConditionFailed(key) from error
                 return written
-            return _version(done["e_tag"], done["version"])
+            return _version_of(done["e_tag"], done["version"])
 
-        return self._asked(put)
+        return self._with_retries(put)
 
-    def _condition(self, version: str) -> "UpdateVersion":
+    def _build_condition(self, version: str) -> "UpdateVersion":
         """What has to hold for a write over a version. Raises _Refused for one that Google never gave."""
         e_tag, _, generation = version.partition("\n")
         condition: UpdateVersion = {"e_tag": e_tag}
         if generation:
             condition["version"] = generation
         elif self.url.startswith("gs:"):
-            raise _Refused(version)
+            raise _ConditionFailed(version)
         return condition
 
-    def _written(self, key: str, write_id: str) -> str | None:
+    def _find_own_write(self, key: str, write_id: str) -> str | None:
         """The version of what a key holds, where the write of this id put it there."""
         with contextlib.suppress(MissingError):
             blob, found = self._read(key)
@@ -198,65 +198,65 @@ class Bucket:
         """What a key holds, and the id of the write that put it there."""
 
         def read() -> tuple[Blob, str]:
-            found = obstore.get(self._remote, key)
+            found = obstore.get(self._client, key)
             meta = found.meta
-            version = _version(meta["e_tag"], meta["version"])
-            return Blob(bytes(found.bytes()), version, _stamp(meta)), str(found.attributes.get(_WRITE_ID, ""))
+            version = _version_of(meta["e_tag"], meta["version"])
+            return Blob(bytes(found.bytes()), version, _stamp_of(meta)), str(found.attributes.get(_WRITE_ID, ""))
 
-        _check(key)
+        _check_key(key)
         try:
-            return self._asked(read)
+            return self._with_retries(read)
         except FileNotFoundError as error:
             raise MissingError(f"{key} does not exist") from error
 
-    def _metas(
-        self, prefix: str, enough: "Callable[[ObjectMeta], bool]" = lambda _: False, after: str = ""
+    def _list_metas(
+        self, prefix: str, is_enough: "Callable[[ObjectMeta], bool]" = lambda _: False, after: str = ""
     ) -> "Sequence[ObjectMeta]":
         """What lies below a prefix, in the order of the server, and behind `after` in that order; no more than the
         first of which it says `enough`."""
 
         def listed() -> "Sequence[ObjectMeta]":
             found: deque[ObjectMeta] = deque()
-            for page in obstore.list(self._remote, prefix or None, offset=after or None, chunk_size=_PAGE):
+            for page in obstore.list(self._client, prefix or None, offset=after or None, chunk_size=_PAGE_SIZE):
                 found += page
-                if any(map(enough, page)):
-                    return [next(filter(enough, page))]
+                if any(map(is_enough, page)):
+                    return [next(filter(is_enough, page))]
             return [meta for meta in found if not prefix or meta["path"].startswith(prefix)]
 
-        return self._asked(listed)
+        return self._with_retries(listed)
 
-    def _asked(self, ask: Callable[[], Result]) -> Result:
+    def _with_retries(self, request: Callable[[], Result]) -> Result:
         """The store's answer, asked for again while there is none. Raises FileNotFoundError where a key is missing,
         StoreAway where it stays away or refuses, WorkspaceError for what else asking again does not mend."""
-        deadline, pause = time.monotonic() + self.patience, _FIRST_PAUSE
+        deadline, pause = time.monotonic() + self.patience, _MIN_PAUSE
         while True:
             try:
-                return ask()
+                return request()
             except (BaseError, FileNotFoundError) as error:
                 if not _is_transient(error):
-                    if isinstance(error, FileNotFoundError) and not _lacks_bucket(error):
+                    if isinstance(error, FileNotFoundError) and not _is_bucket_missing(error):
                         raise
-                    raise self._explained(error) from error
+                    raise self._translate_error(error) from error
                 if time.monotonic() >= deadline:
-                    raise StoreAway(f"{self.url} does not answer: {_said(error)}") from error
+                    raise StoreUnavailable(f"{self.url} does not answer: {_format_error(error)}") from error
             time.sleep(pause * random.uniform(0.5, 1.0))
-            pause = min(pause * 2, _LONGEST_PAUSE)
+            pause = min(pause * 2, _MAX_PAUSE)
 
-    def _explained(self, error: Exception) -> WorkspaceError:
-        if _lacks_bucket(error):
+    def _translate_error(self, error: Exception) -> WorkspaceError:
+        if _is_bucket_missing(error):
             return WorkspaceError(f"there is no bucket at {self.url}", hint="make it with your provider's tools first")
-        if _status(error) in (401, 403):
-            return StoreAway(f"{self.url} refuses access: {_said(error)}", hint=_CREDENTIALS)
-        return WorkspaceError(f"{self.url}: {_said(error)}", hint=f"run `lineage store check {self.url}`")
+        if _parse_status(error) in (401, 403):
+            return StoreUnavailable(f"{self.url} refuses access: {_format_error(error)}", hint=_CREDENTIALS_HINT)
+        return WorkspaceError(f"{self.url}: {_format_error(error)}", hint=f"run `lineage store check {self.url}`")
 
     @contextmanager
-    def _mutex(self, name: str, wait: bool) -> Iterator[None]:
-        checked_key(name)
-        with self._alone_here(name, wait), self._records.mutex(name, wait=wait):
+    def _hold_lock(self, name: str, wait: bool) -> Iterator[None]:
+        validate_key(name)
+        with self._hold_machine_lock(name, wait), self._record_locks.lock(name, wait=wait):
             yield
 
     @contextmanager
-    def _alone_here(self, name: str, wait: bool) -> Iterator[None]:
+    def _hold_machine_lock(self, name: str, wait: bool) -> Iterator[None]:
         """Mutual exclusion on this machine: only one of its processes competes with other machines."""
         if self.locks is None:
             yield
@@ -269,38 +269,38 @@ class Bucket:
             raise BusyError(f"{name} is held by somebody else") from error
 
     @cached_property
-    def _remote(self) -> "ObjectStore":
+    def _client(self) -> "ObjectStore":
         options: dict[str, Any] = {
             "connect_timeout": timedelta(seconds=_CONNECT_SECONDS),
             "timeout": timedelta(seconds=_REQUEST_SECONDS),
         }
-        if any(map(_is_plain, _endpoints(self.url, self.settings))):
+        if any(map(_is_plain_http, _find_endpoints(self.url, self.settings))):
             options["allow_http"] = True
         try:
-            return _opened(self.url, dict(self.settings), options)
+            return _open_client(self.url, dict(self.settings), options)
         except Exception as error:
-            raise InvalidInput(f"{self.url} can't be opened: {_said(error)}", hint=_CREDENTIALS) from error
+            raise InvalidInput(f"{self.url} can't be opened: {_format_error(error)}", hint=_CREDENTIALS_HINT) from error
 
     @cached_property
-    def _records(self) -> Records:
-        return Records(self, f"{machine()} {self.locks}" if self.locks else secrets.token_hex(16))
+    def _record_locks(self) -> RecordLocks:
+        return RecordLocks(self, f"{get_machine_id()} {self.locks}" if self.locks else secrets.token_hex(16))
 
 
-def _opened(url: str, settings: Any, options: Any) -> "ObjectStore":
+def _open_client(url: str, settings: Any, options: Any) -> "ObjectStore":
     """The connection. What the settings may say depends on the kind of store, and is checked there."""
     store: ObjectStore = from_url(url, config=settings, client_options=options, retry_config={"max_retries": 0})
     return store
 
 
-def _endpoints(url: str, settings: Mapping[str, str]) -> Sequence[str]:
+def _find_endpoints(url: str, settings: Mapping[str, str]) -> Sequence[str]:
     """The addresses of a server of one's own: those of the settings, or else of the environment."""
-    prefix = _ENVIRONMENT[url.partition(":")[0]]
+    prefix = _ENVIRONMENT_PREFIXES[url.partition(":")[0]]
     around = {name: value for name, value in os.environ.items() if name.startswith(prefix)}
     own, others = ([v for k, v in named.items() if v and _ENDPOINT.fullmatch(k)] for named in (settings, around))
     return own or others
 
 
-def _is_plain(endpoint: str) -> bool:
+def _is_plain_http(endpoint: str) -> bool:
     """Whether a server is reached without TLS. Raises InvalidInput for what is no address: obstore would abort."""
     found = _ADDRESS.fullmatch(endpoint)
     if not found:
@@ -308,33 +308,33 @@ def _is_plain(endpoint: str) -> bool:
     return found[1].lower() == "http"
 
 
-def _check(key: str) -> None:
-    if len(checked_key(key).encode()) > _MOST_KEY_BYTES:
+def _check_key(key: str) -> None:
+    if len(validate_key(key).encode()) > _MAX_KEY_BYTES:
         raise WorkspaceError(f"not a usable path in a bucket: {key[:120]!r}", hint="give it a shorter name")
 
 
-def _passed_over(prefix: str, after: str) -> list[str]:
+def _folders_listed_early(prefix: str, after: str) -> list[str]:
     """The folders below `prefix` whose keys sort behind `after`, and which a server that lists folder by folder, as
     SeaweedFS does, has listed before it.
 
-    >>> _passed_over("memory/", "memory/2026-11")
+    >>> _folders_listed_early("memory/", "memory/2026-11")
     ['memory/2026-11/', 'memory/2026/']
     """
     ends = [place for place, sign in enumerate(f"{after}!") if sign < "/" and place > len(prefix)]
     return sorted({f"{after[:end].rstrip('/')}/" for end in ends})
 
 
-def _version(e_tag: str | None, version: str | None) -> str:
+def _version_of(e_tag: str | None, version: str | None) -> str:
     """One text for what the kinds of stores compare: e-tags, or generations where there are any."""
     return f"{e_tag or ''}\n{version or ''}"
 
 
-def _stamp(meta: "ObjectMeta") -> str:
+def _stamp_of(meta: "ObjectMeta") -> str:
     """An e-tag, which some listings show without its quotes."""
     return (meta["e_tag"] or "").strip('"')
 
 
-def _status(error: Exception) -> int | None:
+def _parse_status(error: Exception) -> int | None:
     """The status of the server's answer, None where there was none."""
     found = _STATUS.search(str(error))
     return int(found[1]) if found else None
@@ -342,17 +342,17 @@ def _status(error: Exception) -> int | None:
 
 def _is_transient(error: Exception) -> bool:
     """Whether asking again may help: no answer, a server that is busy or broken, writers that collided."""
-    status = _status(error)
+    status = _parse_status(error)
     if status is None:
         return isinstance(error, GenericError) and "HTTP error" in str(error)
     return (status >= 500 and status != _NOT_IMPLEMENTED) or status in _TRANSIENT or _COLLISION in str(error)
 
 
-def _lacks_bucket(error: Exception) -> bool:
-    return any(name in str(error) for name in _NO_BUCKET)
+def _is_bucket_missing(error: Exception) -> bool:
+    return any(name in str(error) for name in _NO_BUCKET_MARKS)
 
 
-def _said(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     """What a server answered, or why there was no answer, in a few words; no address, which may hold a signature."""
     text = str(error).partition("\n\nDebug source")[0]
     status, code = _STATUS.search(text), _CODE.search(text)

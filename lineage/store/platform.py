@@ -13,14 +13,14 @@ except ImportError:  # Windows has neither; its own semantics keep an open file 
     fcntl = None  # type: ignore[assignment]
 
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
-can_rename_open_files = os.name != "nt"
+CAN_RENAME_OPEN_FILES = os.name != "nt"
 _NO_FLOCK = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _AT_FDCWD = -100
 _RENAME_NOREPLACE = 1
 
 
-def sync(descriptor: int) -> None:
+def fsync(descriptor: int) -> None:
     """Flushes a file or folder to the medium; on macOS past the drive's cache too."""
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is not None:
@@ -36,21 +36,21 @@ def make_directories(path: Path, mode: int) -> None:
     make_directories(path.parent, mode)
     with contextlib.suppress(FileExistsError):
         path.mkdir(mode)
-    sync_directory(path.parent)
+    fsync_directory(path.parent)
 
 
-def sync_directory(path: Path) -> None:
+def fsync_directory(path: Path) -> None:
     """Makes the names in a folder durable; Windows has no such call."""
     if os.name == "nt":
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        sync(descriptor)
+        fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-def lock(path: Path, *, wait: bool) -> Callable[[], None]:
+def lock_file(path: Path, *, wait: bool) -> Callable[[], None]:
     """Holds a lock file, made where it is missing, for this process alone until what is returned is called; it is
     released when the process dies, and never deleted. Raises BlockingIOError where somebody holds it and `wait` is
     False.
@@ -58,17 +58,17 @@ def lock(path: Path, *, wait: bool) -> Callable[[], None]:
     The kernel wakes who waits. Where it has no such locks, filelock looks again and again.
     """
     if fcntl is None:
-        return _polled(path, wait=wait)
+        return _lock_by_polling(path, wait=wait)
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             if os.fstat(descriptor).st_nlink:
-                return lambda: _released(descriptor)
+                return lambda: _unlock(descriptor)
         except OSError as error:
             os.close(descriptor)
             if error.errno in _NO_FLOCK:
-                return _polled(path, wait=wait)
+                return _lock_by_polling(path, wait=wait)
             raise
         except BaseException:
             os.close(descriptor)
@@ -76,13 +76,13 @@ def lock(path: Path, *, wait: bool) -> Callable[[], None]:
         os.close(descriptor)  # somebody deleted the file meanwhile: others hold another one of its name
 
 
-def _released(descriptor: int) -> None:
+def _unlock(descriptor: int) -> None:
     """Gives a lock back, in the children too that were forked meanwhile and have the descriptor open."""
     fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)
 
 
-def _polled(path: Path, *, wait: bool) -> Callable[[], None]:
+def _lock_by_polling(path: Path, *, wait: bool) -> Callable[[], None]:
     from filelock import FileLock, Timeout  # noqa: PLC0415  (as dear as the rest of a start, and needed by few)
 
     held = FileLock(str(path), mode=0o600, thread_local=False)
@@ -93,13 +93,13 @@ def _polled(path: Path, *, wait: bool) -> Callable[[], None]:
     return held.release
 
 
-def hold(descriptor: int) -> None:
+def lock_descriptor(descriptor: int) -> None:
     """Locks a file for as long as its descriptor is open: what nobody holds may be collected as left behind."""
     if fcntl is not None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
-def is_free(descriptor: int) -> bool:
+def try_lock_descriptor(descriptor: int) -> bool:
     """Whether nobody holds an open file; it is held afterwards. False where that cannot be told."""
     if fcntl is None:
         return False
@@ -110,7 +110,7 @@ def is_free(descriptor: int) -> bool:
     return True
 
 
-def publish_new(temporary: Path, path: Path) -> None:
+def rename_exclusive(temporary: Path, path: Path) -> None:
     """Makes a finished file appear under a free name, whole and at once; FileExistsError where the name is taken.
 
     By a hard link or, on file systems without any (exFAT, some network shares), by a rename that replaces nothing.
@@ -118,11 +118,11 @@ def publish_new(temporary: Path, path: Path) -> None:
     try:
         os.link(temporary, path)
     except OSError as error:
-        if error.errno not in _NO_HARD_LINKS or not _renamed(temporary, path):
+        if error.errno not in _NO_HARD_LINKS or not _rename_noreplace(temporary, path):
             raise
 
 
-def _renamed(temporary: Path, path: Path) -> bool:
+def _rename_noreplace(temporary: Path, path: Path) -> bool:
     """Whether a rename that replaces nothing succeeded; False where the system has no such call."""
     import ctypes  # noqa: PLC0415  (few file systems need it)
 
@@ -135,7 +135,7 @@ def _renamed(temporary: Path, path: Path) -> bool:
     return True
 
 
-def expanded(path: str | Path) -> Path:
+def expand_home(path: str | Path) -> Path:
     """A path with `~` resolved; as it is where that is the home of somebody who isn't there: whoever reads it says that
     there is nothing."""
     try:

@@ -12,13 +12,13 @@ from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.string import StrDumper, TextLoader
 
-from lineage.core.body import cleaned
-from lineage.errors import DamagedIndex, IndexAway, InvalidInput, WorkspaceError
+from lineage.core.format.body import replace_surrogates
+from lineage.errors import DatabaseDamaged, IndexUnavailable, InvalidInput, WorkspaceError
 from lineage.store.base import BusyError
 
 SCHEMES = ("postgresql://", "postgres://")
 
-_NUL, _STAND_IN = "\0", "\U0010ffff"
+_NUL, _NUL_REPLACEMENT = "\0", "\U0010ffff"
 _CONNECT_SECONDS = 5
 _SETTINGS = {
     "lock_timeout": "30s",
@@ -29,20 +29,20 @@ _SETTINGS = {
     "standard_conforming_strings": "on",
     "timezone": "UTC",
 }
-_GONE = (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedFunction, errors.InvalidSchemaName)
+_UNDEFINED_OBJECTS = (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedFunction, errors.InvalidSchemaName)
 
-Values = Sequence[Any] | Mapping[str, Any]
+SqlValues = Sequence[Any] | Mapping[str, Any]
 
 
-class _Text(StrDumper):
+class _NulSafeDumper(StrDumper):
     def dump(self, obj: str) -> Any:
-        return super().dump(cleaned(obj).replace(_NUL, _STAND_IN))
+        return super().dump(replace_surrogates(obj).replace(_NUL, _NUL_REPLACEMENT))
 
 
-class _Loaded(TextLoader):
+class _NulSafeLoader(TextLoader):
     def load(self, data: Any) -> Any:
         text = super().load(data)
-        return text.replace(_STAND_IN, _NUL) if isinstance(text, str) else text
+        return text.replace(_NUL_REPLACEMENT, _NUL) if isinstance(text, str) else text
 
 
 class Postgres:
@@ -53,39 +53,39 @@ class Postgres:
     again. DamagedIndex where tables are missing, WorkspaceError for what the server refuses.
     """
 
-    def __init__(self, url: str, schema: str, begin: Callable[["Postgres"], None]) -> None:
+    def __init__(self, url: str, schema: str, on_connect: Callable[["Postgres"], None]) -> None:
         self.schema = schema
         self._url = url
-        self._begin = begin
+        self._on_connect = on_connect
         self._connection: psycopg.Connection[Any] | None = None
-        self._away: IndexAway | None = None
-        self._take: Callable[[str], object] | None = None
-        self._heard = set[str]()
+        self._unavailable: IndexUnavailable | None = None
+        self._on_statement: Callable[[str], object] | None = None
+        self._channels = set[str]()
 
     @property
     def name(self) -> str:
         """Where it is, without what opens it."""
-        return named(self._url)
+        return strip_credentials(self._url)
 
-    def rows(self, statement: str, values: Values = ()) -> list[Any]:
+    def execute(self, statement: str, values: SqlValues = ()) -> list[Any]:
         """One statement and all its rows, values bound by `%s` or `%(name)s`."""
-        with self._guarded() as connection:
-            self._tell(statement)
+        with self._translate_errors() as connection:
+            self._report_statement(statement)
             cursor = connection.execute(statement, values)
             return cursor.fetchall() if cursor.description else []
 
-    def many(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
+    def execute_many(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
         """A statement for each of the values."""
-        with self._guarded() as connection, connection.cursor() as cursor:
-            self._tell(statement)
+        with self._translate_errors() as connection, connection.cursor() as cursor:
+            self._report_statement(statement)
             cursor.executemany(statement, values)
 
-    def copied(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def copy_rows(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Adds rows to a table by COPY."""
         listed = sql.SQL(", ").join(map(sql.Identifier, columns))
         statement = sql.SQL("copy {} ({}) from stdin").format(sql.Identifier(table), listed)
-        with self._guarded() as connection, connection.cursor() as cursor:
-            self._tell(statement.as_string(connection))
+        with self._translate_errors() as connection, connection.cursor() as cursor:
+            self._report_statement(statement.as_string(connection))
             with cursor.copy(statement) as copy:
                 for row in rows:
                     copy.write_row(row)
@@ -93,37 +93,37 @@ class Postgres:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """What is done within is done together, or not at all."""
-        with self._guarded() as connection, connection.transaction():
+        with self._translate_errors() as connection, connection.transaction():
             yield
 
-    def locked(self, name: str = "") -> None:
+    def lock_in_transaction(self, name: str = "") -> None:
         """Waits until no other transaction holds this lock of the schema, and holds it as long as this one lasts."""
-        self.rows("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"lineage {self.schema} {name}",))
+        self.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"lineage {self.schema} {name}",))
 
     @contextmanager
-    def alone(self, name: str) -> Iterator[None]:
+    def exclusive_lock(self, name: str) -> Iterator[None]:
         """Holds a lock of the schema, over as many transactions as the block takes. Raises BusyError where another
         connection holds it."""
         key = f"lineage {self.schema} {name} alone"
-        if not self.rows("select pg_try_advisory_lock(hashtextextended(%s, 0))", (key,))[0][0]:
+        if not self.execute("select pg_try_advisory_lock(hashtextextended(%s, 0))", (key,))[0][0]:
             raise BusyError(f"{self.name} is in use by another process: {name}")
         try:
             yield
         finally:
-            self.rows("select pg_advisory_unlock(hashtextextended(%s, 0))", (key,))
+            self.execute("select pg_advisory_unlock(hashtextextended(%s, 0))", (key,))
 
-    def call(self, name: str) -> None:
+    def notify(self, name: str) -> None:
         """Wakes whoever waits in `called` under this name."""
-        self.rows("select pg_notify(%s, '')", (self._channel(name),))
+        self.execute("select pg_notify(%s, '')", (self._channel(name),))
 
-    def called(self, name: str, seconds: float) -> None:
+    def wait_for_notification(self, name: str, seconds: float) -> None:
         """Waits for a call, for so many seconds at most. The first time there is nothing to wait for: what came before
         was not heard."""
         channel = self._channel(name)
-        with self._guarded() as connection:
-            if channel not in self._heard:
+        with self._translate_errors() as connection:
+            if channel not in self._channels:
                 connection.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
-                self._heard.add(channel)
+                self._channels.add(channel)
                 return
             for _ in connection.notifies(timeout=seconds, stop_after=1):
                 pass
@@ -131,102 +131,102 @@ class Postgres:
     def _channel(self, name: str) -> str:
         return f"{self.schema} {name}"
 
-    def scrubbed(self, tables: Iterable[str]) -> None:
+    def vacuum_tables(self, tables: Iterable[str]) -> None:
         """Writes tables anew, without what was deleted."""
         for table in tables:
-            self.rows(f"vacuum (full) {table}")
+            self.execute(f"vacuum (full) {table}")
 
-    def dropped(self) -> None:
+    def recreate_schema(self) -> None:
         """Drops the schema with all that is in it, and begins it anew."""
         with self.transaction():
-            self.locked("begin")
-            self.rows(f'drop schema if exists "{self.schema}" cascade')
-            self._begin(self)
+            self.lock_in_transaction("begin")
+            self.execute(f'drop schema if exists "{self.schema}" cascade')
+            self._on_connect(self)
 
     @contextmanager
-    def traced(self, take: Callable[[str], object]) -> Iterator[None]:
+    def trace_statements(self, on_statement: Callable[[str], object]) -> Iterator[None]:
         """Gives `take` each statement that is run within the block."""
-        self._take = take
+        self._on_statement = on_statement
         try:
             yield
         finally:
-            self._take = None
+            self._on_statement = None
 
     def close(self) -> None:
         if self._connection:
             self._connection.close()
 
-    def _tell(self, statement: str) -> None:
-        if self._take:
-            self._take(statement)
+    def _report_statement(self, statement: str) -> None:
+        if self._on_statement:
+            self._on_statement(statement)
 
     @contextmanager
-    def _guarded(self) -> Iterator[psycopg.Connection[Any]]:
+    def _translate_errors(self) -> Iterator[psycopg.Connection[Any]]:
         """The connection; what psycopg raises while it is used becomes what this class promises."""
-        connection = self._connected()
+        connection = self._get_connection()
         try:
             yield connection
         except (errors.LockNotAvailable, errors.DeadlockDetected) as error:
-            raise WorkspaceError(f"{self.name} is locked: {_said(error)}", hint="run it again") from error
+            raise WorkspaceError(f"{self.name} is locked: {_format_error(error)}", hint="run it again") from error
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-            self._away = self._as_away(error)
-            raise self._away from error
-        except _GONE as error:
-            raise DamagedIndex(f"{self.name} lacks a table: {_said(error)}") from error
+            self._unavailable = self._unavailable_error(error)
+            raise self._unavailable from error
+        except _UNDEFINED_OBJECTS as error:
+            raise DatabaseDamaged(f"{self.name} lacks a table: {_format_error(error)}") from error
         except psycopg.Error as error:
-            raise WorkspaceError(f"{self.name}: {_said(error)}", hint="run `lineage doctor`") from error
+            raise WorkspaceError(f"{self.name}: {_format_error(error)}", hint="run `lineage doctor`") from error
 
-    def _connected(self) -> psycopg.Connection[Any]:
-        if self._away:
-            raise self._away
+    def _get_connection(self) -> psycopg.Connection[Any]:
+        if self._unavailable:
+            raise self._unavailable
         if self._connection is None:
             try:
-                self._connection = self._opened()
+                self._connection = self._connect()
             except psycopg.Error as error:
-                self._away = self._as_away(error)
-                raise self._away from error
-            self._begun()
+                self._unavailable = self._unavailable_error(error)
+                raise self._unavailable from error
+            self._run_on_connect()
         return self._connection
 
-    def _opened(self) -> psycopg.Connection[Any]:
+    def _connect(self) -> psycopg.Connection[Any]:
         settings = {**_SETTINGS, "search_path": f'"{self.schema}"'}
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         connection = psycopg.connect(
             self._url, autocommit=True, options=options, connect_timeout=_CONNECT_SECONDS, application_name="lineage",
             cursor_factory=psycopg.ClientCursor,
         )  # fmt: skip
-        connection.adapters.register_dumper(str, _Text)
-        connection.adapters.register_loader("text", _Loaded)
+        connection.adapters.register_dumper(str, _NulSafeDumper)
+        connection.adapters.register_loader("text", _NulSafeLoader)
         return connection
 
-    def _begun(self) -> None:
+    def _run_on_connect(self) -> None:
         """Whoever is refused here has no connection: the next call tries again, and says the same."""
         try:
             with self.transaction():
-                self.locked("begin")
-                self._begin(self)
+                self.lock_in_transaction("begin")
+                self._on_connect(self)
         except BaseException:
             self.close()
             self._connection = None
             raise
 
-    def _as_away(self, error: Exception) -> IndexAway:
-        return IndexAway(f"{self.name} cannot be reached: {_said(error)}")
+    def _unavailable_error(self, error: Exception) -> IndexUnavailable:
+        return IndexUnavailable(f"{self.name} cannot be reached: {_format_error(error)}")
 
 
-def unsampled(table: str, columns: Iterable[str]) -> str:
+def disable_statistics_sql(table: str, columns: Iterable[str]) -> str:
     """The statement after which the server keeps no values of these columns among its statistics.
 
-    >>> unsampled("seen", ["cwd"])
+    >>> disable_statistics_sql("seen", ["cwd"])
     'alter table seen alter column cwd set statistics 0'
     """
     return f"alter table {table} {', '.join(f'alter column {name} set statistics 0' for name in columns)}"
 
 
-def named(url: str) -> str:
+def strip_credentials(url: str) -> str:
     """Where a database is, without user and password. Raises InvalidInput for an address that is none.
 
-    >>> named("postgresql://ada:secret@db.example:5433/memory")
+    >>> strip_credentials("postgresql://ada:secret@db.example:5433/memory")
     'postgresql://db.example:5433/memory'
     """
     if not url.startswith(SCHEMES):
@@ -242,7 +242,7 @@ def named(url: str) -> str:
     return f"postgresql://{host}{port}/{parts.get('dbname') or ''}"
 
 
-def _said(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     """What went wrong, without what libpq asks back."""
     told = (line for line in str(error).splitlines() if not line.startswith("\tIs the server running"))
     return " ".join(" ".join(told).split()) or type(error).__name__

@@ -3,6 +3,6 @@
 A second database file: deleting or rebuilding the index does not touch it.
 """
 
-from lineage.telemetry.runtime import Seen, Spent, Telemetry
+from lineage.telemetry.runtime import ModelUsage, SeenSession, Telemetry
 
-__all__ = ["Seen", "Spent", "Telemetry"]
+__all__ = ["ModelUsage", "SeenSession", "Telemetry"]

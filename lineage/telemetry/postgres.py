@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from lineage.errors import IndexAway
-from lineage.store.postgres import Postgres, unsampled
+from lineage.errors import IndexUnavailable
+from lineage.store.postgres import Postgres, disable_statistics_sql
 from lineage.telemetry.runtime import Telemetry
 
-Given = ParamSpec("Given")
-Noted = TypeVar("Noted")
+WriteParams = ParamSpec("WriteParams")
+ResultT = TypeVar("ResultT")
 
 _TEXT = 'text collate "C"'
 _MIGRATIONS = (
@@ -31,8 +31,8 @@ _MIGRATIONS = (
         "create index model_calls_by_day on model_calls (day)",
         f"create table drops (day {_TEXT} not null, reason {_TEXT} not null, count integer not null,"
         " primary key (day, reason))",
-        unsampled("seen", ("session_id", "transcript_path", "cwd", "session_key", "lane")),
-        unsampled("imported", ("path", "session")),
+        disable_statistics_sql("seen", ("session_id", "transcript_path", "cwd", "session_key", "lane")),
+        disable_statistics_sql("imported", ("path", "session")),
     ),
     (
         f"create table embeddings (day {_TEXT} not null, outcome {_TEXT} not null, count integer not null,"
@@ -41,19 +41,19 @@ _MIGRATIONS = (
 )
 """What each version added to the one before it. What is here is nowhere else: nothing is ever begun anew."""
 VERSION = len(_MIGRATIONS)
-_OF_SESSIONS = ("captures", "access", "seen", "imported")
+_SESSION_TABLES = ("captures", "access", "seen", "imported")
 
 
-def _by_the_way(
-    note: "Callable[Concatenate[PostgresTelemetry, Given], Noted]",
-) -> "Callable[Concatenate[PostgresTelemetry, Given], Noted | None]":
+def _best_effort(
+    note: "Callable[Concatenate[PostgresTelemetry, WriteParams], ResultT]",
+) -> "Callable[Concatenate[PostgresTelemetry, WriteParams], ResultT | None]":
     """What is not worth failing for: where the server is away it is left undone and counted."""
 
-    def noted(self: "PostgresTelemetry", /, *args: Given.args, **named: Given.kwargs) -> "Noted | None":
+    def noted(self: "PostgresTelemetry", /, *args: WriteParams.args, **named: WriteParams.kwargs) -> "ResultT | None":
         try:
             return note(self, *args, **named)
-        except IndexAway:
-            self.missed += 1
+        except IndexUnavailable:
+            self.skipped_writes += 1
             return None
 
     return noted
@@ -67,8 +67,8 @@ class PostgresTelemetry(Telemetry):
     """
 
     def __init__(self, url: str, schema: str) -> None:
-        self.database = Postgres(url, schema, _begin)
-        self.missed = 0
+        self.database = Postgres(url, schema, _migrate)
+        self.skipped_writes = 0
 
     @property
     def was_damaged(self) -> bool:
@@ -78,40 +78,40 @@ class PostgresTelemetry(Telemetry):
     def close(self) -> None:
         self.database.close()
 
-    count_access = _by_the_way(Telemetry.count_access)
-    saw = _by_the_way(Telemetry.saw)
-    captured_up_to = _by_the_way(Telemetry.captured_up_to)
-    note_imported = _by_the_way(Telemetry.note_imported)
-    mark = _by_the_way(Telemetry.mark)
-    end_call = _by_the_way(Telemetry.end_call)
-    hold_back = _by_the_way(Telemetry.hold_back)
-    count_embeddings = _by_the_way(Telemetry.count_embeddings)
+    count_access = _best_effort(Telemetry.count_access)
+    record_event = _best_effort(Telemetry.record_event)
+    record_captured_size = _best_effort(Telemetry.record_captured_size)
+    record_import = _best_effort(Telemetry.record_import)
+    mark = _best_effort(Telemetry.mark)
+    end_call = _best_effort(Telemetry.end_call)
+    record_skipped_call = _best_effort(Telemetry.record_skipped_call)
+    count_embeddings = _best_effort(Telemetry.count_embeddings)
 
-    @_by_the_way
-    def begin_call(self, day: str, task: str, *, tokens: int, most_calls: int, most_tokens: int) -> int | None:
+    @_best_effort
+    def begin_call(self, day: str, task: str, *, tokens: int, max_calls: int, max_tokens: int) -> int | None:
         with self.database.transaction():
-            self.database.locked("calls")
-            return super().begin_call(day, task, tokens=tokens, most_calls=most_calls, most_tokens=most_tokens)
+            self.database.lock_in_transaction("calls")
+            return super().begin_call(day, task, tokens=tokens, max_calls=max_calls, max_tokens=max_tokens)
 
     def scrub(self) -> None:
-        self.database.scrubbed(_OF_SESSIONS)
+        self.database.vacuum_tables(_SESSION_TABLES)
 
     def _execute(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
-        return self.database.rows(sql.replace("?", "%s"), values)
+        return self.database.execute(sql.replace("?", "%s"), values)
 
 
-def _begin(database: Postgres) -> None:
+def _migrate(database: Postgres) -> None:
     """Brings the tables up to this version. Raises IndexAway where they are of a newer one."""
-    database.rows(f'create schema if not exists "{database.schema}"')
-    database.rows("create table if not exists versions (version integer not null)")
-    version = int(database.rows("select coalesce(max(version), 0) from versions")[0][0])
+    database.execute(f'create schema if not exists "{database.schema}"')
+    database.execute("create table if not exists versions (version integer not null)")
+    version = int(database.execute("select coalesce(max(version), 0) from versions")[0][0])
     if version > VERSION:
-        raise IndexAway(
+        raise IndexUnavailable(
             f"the runtime state at {database.name} is of a newer lineage: its version is {version},"
             f" this one knows {VERSION}",
             hint="upgrade lineage on this machine",
         )
     for number, statements in enumerate(_MIGRATIONS[version:], version + 1):
         for statement in statements:
-            database.rows(statement)
-        database.rows("insert into versions values (%s)", (number,))
+            database.execute(statement)
+        database.execute("insert into versions values (%s)", (number,))

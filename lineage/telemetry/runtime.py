@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lineage.errors import DamagedIndex, LineageError
-from lineage.store.databases import connect, guarded, set_aside, vacuumed
+from lineage.errors import DatabaseDamaged, LineageError
+from lineage.store.sqlite import connect, quarantine, translate_errors, vacuum
 
 _SCHEMA = """
 create table if not exists captures (
@@ -43,10 +43,10 @@ create table if not exists drops (
 """
 
 _UNFINISHED = "unfinished"  # how a call ended of which nobody knows: its process died
-_KEPT_DAYS = 400
+_RETENTION_DAYS = 400
 
 
-class Seen(NamedTuple):
+class SeenSession(NamedTuple):
     """A session that a hook told of: its last event, how many bytes of its transcript are captured, and the key or the
     lane that the harness gave it."""
 
@@ -63,7 +63,7 @@ class Seen(NamedTuple):
     lane: str | None = None
 
 
-class Spent(NamedTuple):
+class ModelUsage(NamedTuple):
     """What language models were asked on some days: calls, tokens, and how each ended. `held_back` are those that were
     not made, by reason."""
 
@@ -108,7 +108,7 @@ class Telemetry:
             (token, at),
         )
 
-    def saw(self, seen: Seen) -> None:
+    def record_event(self, session: SeenSession) -> None:
         """Notes what a hook told of a session; what it did not tell stays as it was."""
         self._execute(
             "insert into seen values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -119,18 +119,20 @@ class Telemetry:
             " cwd = coalesce(excluded.cwd, seen.cwd), session_key = coalesce(excluded.session_key, seen.session_key),"
             " lane = coalesce(excluded.lane, seen.lane),"
             " captured_size = coalesce(excluded.captured_size, seen.captured_size)",
-            seen,
+            session,
         )
 
-    def captured_up_to(self, seen: Seen, size: int) -> None:
+    def record_captured_size(self, session: SeenSession, size: int) -> None:
         sql = "update seen set captured_size = ? where harness = ? and agent_id = ? and session_id = ?"
-        self._execute(sql, (size, *seen[:3]))
+        self._execute(sql, (size, *session[:3]))
 
-    def seen(self) -> list[Seen]:
+    def list_seen_sessions(self) -> list[SeenSession]:
         """Every session that a hook told of."""
-        return [Seen(*row) for row in self._execute("select * from seen order by at, harness, agent_id, session_id")]
+        return [
+            SeenSession(*row) for row in self._execute("select * from seen order by at, harness, agent_id, session_id")
+        ]
 
-    def note_imported(self, agent_id: str, source: tuple[str, str, str], stamp: str, token: str) -> None:
+    def record_import(self, agent_id: str, source: tuple[str, str, str], stamp: str, token: str) -> None:
         """Notes that a source was imported as it was at `stamp`. `source` is its harness, its path and, where a file
         holds many sessions, which of them."""
         row = (agent_id, *source, stamp, token)
@@ -140,7 +142,7 @@ class Telemetry:
             row,
         )
 
-    def imported(self, agent_id: str) -> Mapping[tuple[str, str, str], tuple[str, str]]:
+    def list_imports(self, agent_id: str) -> Mapping[tuple[str, str, str], tuple[str, str]]:
         """The sources that an agent's sessions were imported from, each with its stamp and the session's token."""
         sql = "select harness, path, session, stamp, session_token from imported where agent_id = ?"
         return {tuple(row[:3]): tuple(row[3:]) for row in self._execute(sql, (agent_id,))}
@@ -149,18 +151,18 @@ class Telemetry:
         sql = "insert into marks values (?, ?) on conflict (name) do update set value = excluded.value"
         self._execute(sql, (name, value))
 
-    def marks(self) -> Mapping[str, str]:
+    def read_marks(self) -> Mapping[str, str]:
         return dict(self._execute("select name, value from marks order by name"))
 
-    def begin_call(self, day: str, task: str, *, tokens: int, most_calls: int, most_tokens: int) -> int | None:
+    def begin_call(self, day: str, task: str, *, tokens: int, max_calls: int, max_tokens: int) -> int | None:
         """Counts a call of a language model before it is made, with the tokens that it is expected to take at least;
         its number, None where the day's limit forbids it. Of many processes none gets past the limit."""
-        self._execute("delete from model_calls where day < ?", (_days_before(day, _KEPT_DAYS),))
+        self._execute("delete from model_calls where day < ?", (_days_before(day, _RETENTION_DAYS),))
         rows = self._execute(
             "insert into model_calls (day, task, outcome, called, tokens) select ?, ?, ?, 1, ?"
             " where (select count(*) from model_calls where day = ? and called = 1) < ?"
             " and (select coalesce(sum(tokens), 0) from model_calls where day = ?) + ? <= ? returning id",
-            (day, task, _UNFINISHED, tokens, day, most_calls, day, tokens, most_tokens),
+            (day, task, _UNFINISHED, tokens, day, max_calls, day, tokens, max_tokens),
         )
         return int(rows[0][0]) if rows else None
 
@@ -168,12 +170,12 @@ class Telemetry:
         """Notes how a call ended, and the tokens that it took."""
         self._execute("update model_calls set outcome = ?, tokens = ? where id = ?", (outcome, tokens, call))
 
-    def hold_back(self, day: str, task: str, why: str) -> None:
+    def record_skipped_call(self, day: str, task: str, reason: str) -> None:
         """Notes a call that was not made."""
         sql = "insert into model_calls (day, task, outcome, called, tokens) values (?, ?, ?, 0, 0)"
-        self._execute(sql, (day, task, why))
+        self._execute(sql, (day, task, reason))
 
-    def spent(self, day: str, days: int = 1) -> Spent:
+    def read_model_usage(self, day: str, days: int = 1) -> ModelUsage:
         """What was spent on a day and on those before it, `days` in all."""
         rows = self._execute(
             "select called, outcome, count(*), sum(tokens) from model_calls where day > ? and day <= ?"
@@ -182,9 +184,9 @@ class Telemetry:
         )
         calls = {outcome: count for called, outcome, count, _ in rows if called}
         held_back = {outcome: count for called, outcome, count, _ in rows if not called}
-        return Spent(sum(calls.values()), sum(row[3] for row in rows), calls, held_back)
+        return ModelUsage(sum(calls.values()), sum(row[3] for row in rows), calls, held_back)
 
-    def counters(self) -> dict[str, int]:
+    def read_counters(self) -> dict[str, int]:
         """What `lineage status` shows: captures, compactions, turns, redactions, access."""
         (captures,) = self._execute(
             "select count(*) filter (where kind = 'session-end'), count(*) filter (where kind = 'compaction'),"
@@ -202,7 +204,7 @@ class Telemetry:
                 (day, reason, count),
             )
 
-    def drops(self) -> dict[str, int]:
+    def read_drop_counts(self) -> dict[str, int]:
         """How much was not kept so far, by reason."""
         return dict(self._execute("select reason, sum(count) from drops group by reason order by reason"))
 
@@ -215,7 +217,7 @@ class Telemetry:
                 (day, outcome, count),
             )
 
-    def embeddings(self) -> dict[str, int]:
+    def read_embedding_counts(self) -> dict[str, int]:
         """What embedding came to so far, by outcome."""
         return dict(self._execute("select outcome, sum(count) from embeddings group by outcome order by outcome"))
 
@@ -229,43 +231,43 @@ class Telemetry:
 
     def scrub(self) -> None:
         """Leaves no copy of what was dropped."""
-        with guarded(self.path):
-            vacuumed(self._connection)
+        with translate_errors(self.path):
+            vacuum(self._connection)
 
     @cached_property
     def _connection(self) -> sqlite3.Connection:
         try:
             return self._open()
-        except DamagedIndex:
-            return self._begun_anew()
+        except DatabaseDamaged:
+            return self._recreate()
 
     def _open(self) -> sqlite3.Connection:
         connection = connect(self.path)
         try:
-            with guarded(self.path):
+            with translate_errors(self.path):
                 connection.executescript(_SCHEMA)
         except LineageError:
             connection.close()
             raise
         return connection
 
-    def _begun_anew(self) -> sqlite3.Connection:
+    def _recreate(self) -> sqlite3.Connection:
         self._was_damaged = True
-        set_aside(self.path)
+        quarantine(self.path)
         return self._open()
 
     def _execute(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         """One statement in a transaction of its own, and all its rows. Damage may show only now: pages that opening
         does not read."""
         try:
-            return self._attempt(sql, values)
-        except DamagedIndex:
+            return self._execute_once(sql, values)
+        except DatabaseDamaged:
             self.close()
-            self._connection = self._begun_anew()
-            return self._attempt(sql, values)
+            self._connection = self._recreate()
+            return self._execute_once(sql, values)
 
-    def _attempt(self, sql: str, values: Sequence[object]) -> list[Any]:
-        with guarded(self.path), self._connection:
+    def _execute_once(self, sql: str, values: Sequence[object]) -> list[Any]:
+        with translate_errors(self.path), self._connection:
             return self._connection.execute(sql, values).fetchall()
 
 

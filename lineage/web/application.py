@@ -15,96 +15,101 @@ from starlette.routing import Route as Address
 from starlette.types import ASGIApp
 
 from lineage.errors import LineageError, NotFoundError
-from lineage.web import answering, openapi, showing
+from lineage.web import api_endpoint, openapi, page_endpoint
 from lineage.web.api import PREFIX, ROUTES
-from lineage.web.guard import LOGIN, Guard
+from lineage.web.guard import LOGIN_PATH, Guard
 from lineage.web.pages import PAGES
 from lineage.web.service import Service
 
 STATIC = {"style.css": "text/css", "lineage.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _FOLDER = Path(__file__).parent / "static"
-_MOST_CONNECTIONS = 64
+_MAX_CONNECTIONS = 64
 
 
-class Unexpected(LineageError):
+class UnexpectedError(LineageError):
     """Something that nobody expected."""
 
     default_hint = "what is known of it stands where the server runs"
 
 
-class NotAllowed(LineageError):
+class MethodNotAllowed(LineageError):
     """An address doesn't take that method."""
 
     default_hint = "/api/openapi.json says what it takes"
 
 
-def application(service: Service) -> ASGIApp:
+def build_application(service: Service) -> ASGIApp:
     """The whole surface for one workspace."""
-    service = replace(service, document=openapi.document(ROUTES, PREFIX))
-    threads = answering.Threads()
+    service = replace(service, openapi_document=openapi.build_document(ROUTES, PREFIX))
+    threads = api_endpoint.UseCaseThreads()
     api = [
-        Address(PREFIX + route.path, answering.endpoint(route, service, threads), methods=[route.method])
+        Address(PREFIX + route.path, api_endpoint.build_endpoint(route, service, threads), methods=[route.method])
         for route in ROUTES
     ]
-    pages = [Address(page.path, showing.endpoint(page, service, threads), methods=[page.method]) for page in PAGES]
-    static = [Address(f"/static/{name}", _static(name), methods=["GET"]) for name in STATIC]
-    door = [Address(LOGIN, showing.login(service), methods=["GET", "POST"])]
-    handlers = {HTTPException: _elsewhere(service), Exception: _unexpected(service)}
+    pages = [
+        Address(page.path, page_endpoint.build_endpoint(page, service, threads), methods=[page.method])
+        for page in PAGES
+    ]
+    static = [Address(f"/static/{name}", _build_static_endpoint(name), methods=["GET"]) for name in STATIC]
+    door = [Address(LOGIN_PATH, page_endpoint.build_login_endpoint(service), methods=["GET", "POST"])]
+    handlers = {HTTPException: _build_http_error_handler(service), Exception: _build_unexpected_handler(service)}
     return Guard(Starlette(routes=[*api, *pages, *static, *door], exception_handlers=handlers), service)
 
 
-def serve(service: Service, bound: socket.socket) -> None:
+def serve(service: Service, listener: socket.socket) -> None:
     """Serves until it is interrupted."""
-    uvicorn.Server(configured(service)).run(sockets=[bound])
+    uvicorn.Server(build_config(service)).run(sockets=[listener])
 
 
-def configured(service: Service) -> uvicorn.Config:
+def build_config(service: Service) -> uvicorn.Config:
     """How it is served: bounded, and without a log: addresses hold what was searched for."""
     return uvicorn.Config(
-        application(service),
+        build_application(service),
         log_level="critical",
         access_log=False,
         ws="none",
         lifespan="off",
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=_MOST_CONNECTIONS,
+        limit_concurrency=_MAX_CONNECTIONS,
         timeout_graceful_shutdown=5,
     )
 
 
-def _static(name: str) -> answering.Endpoint:
+def _build_static_endpoint(name: str) -> api_endpoint.Endpoint:
     async def answer(_: Request) -> Response:
         return FileResponse(_FOLDER / name, media_type=STATIC[name])
 
     return answer
 
 
-def _told(service: Service, request: Request, error: LineageError, status: int) -> Response:
+def _render_failure(service: Service, request: Request, error: LineageError, status: int) -> Response:
     if request.url.path.startswith(f"{PREFIX}/"):
-        response = answering.failure(error)
+        response = api_endpoint.render_error(error)
     else:
-        response = showing.failure(service, error)
+        response = page_endpoint.render_error(service, error)
     response.status_code = status
     return response
 
 
-def _elsewhere(service: Service) -> answering.Handler:
+def _build_http_error_handler(service: Service) -> api_endpoint.Handler:
     async def answer(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         if status == 405:
-            return _told(service, request, NotAllowed("this address doesn't take that"), status)
-        return _told(service, request, NotFoundError("nothing is here", hint="go back to the sessions"), status)
+            return _render_failure(service, request, MethodNotAllowed("this address doesn't take that"), status)
+        return _render_failure(
+            service, request, NotFoundError("nothing is here", hint="go back to the sessions"), status
+        )
 
     return answer
 
 
-def _unexpected(service: Service) -> answering.Handler:
+def _build_unexpected_handler(service: Service) -> api_endpoint.Handler:
     """Where it happened goes to the terminal, without values: they may hold what nobody has sanitized."""
 
     async def answer(request: Request, error: Exception) -> Response:
         frames = "".join(traceback.format_tb(error.__traceback__))
         sys.stderr.write(f"lineage: unexpected: {type(error).__name__}\n{frames}")
-        return _told(service, request, Unexpected(f"unexpected: {type(error).__name__}"), 500)
+        return _render_failure(service, request, UnexpectedError(f"unexpected: {type(error).__name__}"), 500)
 
     return answer

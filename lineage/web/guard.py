@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lineage.web.asking import cookie_of
+from lineage.web.request_input import read_cookie
 from lineage.web.service import COOKIE, Service
 
 CSP = "; ".join(
@@ -31,7 +31,7 @@ CSP = "; ".join(
         "trusted-types 'none'",
     )
 )
-HEADERS: Mapping[str, str] = {
+SECURITY_HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": CSP,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -41,12 +41,12 @@ HEADERS: Mapping[str, str] = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-SAFE = ("GET", "HEAD")
-LOGIN = "/login"
+SAFE_METHODS = ("GET", "HEAD")
+LOGIN_PATH = "/login"
 
-_OPEN = ("/login", "/static/style.css", "/static/lineage.js", "/static/icon.svg")
-_OWN_SITES = ("", "same-origin", "none")
-_LONGEST_ADDRESS = 8192
+_PUBLIC_PATHS = ("/login", "/static/style.css", "/static/lineage.js", "/static/icon.svg")
+_SAME_SITES = ("", "same-origin", "none")
+_MAX_URL_BYTES = 8192
 
 
 class Guard:
@@ -59,50 +59,52 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            refusal = self._refusal(scope)
+            refusal = self._find_refusal(scope)
             await (refusal or self._app)(scope, receive, _with_headers(send))
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    def _find_refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
-        if len(hosts) != 1 or not self._service.is_addressed(hosts[0]):
-            return _refused(scope, 421, "this server doesn't go by that name", "name it with `--allow-host`")
-        if len(scope["raw_path"]) + len(scope["query_string"]) > _LONGEST_ADDRESS:
-            return _refused(scope, 414, "the address is too long", "ask for less at once")
-        if scope["method"] not in SAFE and not is_own(headers, hosts[0]):
-            return _refused(scope, 403, "another site asks for a change", "use a page of this server")
-        return None if self._is_known(headers) or scope["path"] in _OPEN else self._unknown(scope)
+        if len(hosts) != 1 or not self._service.is_own_host(hosts[0]):
+            return _build_refusal(scope, 421, "this server doesn't go by that name", "name it with `--allow-host`")
+        if len(scope["raw_path"]) + len(scope["query_string"]) > _MAX_URL_BYTES:
+            return _build_refusal(scope, 414, "the address is too long", "ask for less at once")
+        if scope["method"] not in SAFE_METHODS and not is_same_origin(headers, hosts[0]):
+            return _build_refusal(scope, 403, "another site asks for a change", "use a page of this server")
+        return (
+            None if self._is_authenticated(headers) or scope["path"] in _PUBLIC_PATHS else self._refuse_anonymous(scope)
+        )
 
-    def _is_known(self, headers: Headers) -> bool:
-        if self._service.token is None:
+    def _is_authenticated(self, headers: Headers) -> bool:
+        if self._service.access_key is None:
             return True
-        return is_bearer(self._service, headers) or self._service.is_session(cookie_of(headers, COOKIE))
+        return has_bearer_key(self._service, headers) or self._service.is_session_cookie(read_cookie(headers, COOKIE))
 
-    def _unknown(self, scope: Scope) -> Response:
-        if _is_api(scope) or scope["method"] not in SAFE:
-            return _refused(scope, 401, "this needs the token", "send it as `Authorization: Bearer TOKEN`")
-        return RedirectResponse(LOGIN, 303)
+    def _refuse_anonymous(self, scope: Scope) -> Response:
+        if _is_api(scope) or scope["method"] not in SAFE_METHODS:
+            return _build_refusal(scope, 401, "this needs the token", "send it as `Authorization: Bearer TOKEN`")
+        return RedirectResponse(LOGIN_PATH, 303)
 
 
-def is_own(headers: Mapping[str, str], host: str) -> bool:
+def is_same_origin(headers: Mapping[str, str], host: str) -> bool:
     """Whether nothing says that a request came from another site. Programs say nothing; every browser does."""
     origin = headers.get("origin")
-    return headers.get("sec-fetch-site", "") in _OWN_SITES and (
+    return headers.get("sec-fetch-site", "") in _SAME_SITES and (
         origin is None or (urlsplit(origin).scheme in ("http", "https") and urlsplit(origin).netloc == host)
     )
 
 
-def is_bearer(service: Service, headers: Mapping[str, str]) -> bool:
+def has_bearer_key(service: Service, headers: Mapping[str, str]) -> bool:
     """Whether the request brings the token itself: no browser sends that unasked."""
     kind, _, given = headers.get("authorization", "").partition(" ")
-    return kind.lower() == "bearer" and service.is_token(given.strip())
+    return kind.lower() == "bearer" and service.is_access_key(given.strip())
 
 
 def _is_api(scope: Scope) -> bool:
     return str(scope["path"]).startswith("/api/")
 
 
-def _refused(scope: Scope, status: int, message: str, hint: str) -> Response:
+def _build_refusal(scope: Scope, status: int, message: str, hint: str) -> Response:
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
     if _is_api(scope):
         return JSONResponse({"error": {"message": message, "hint": hint}}, status, headers)
@@ -113,7 +115,7 @@ def _with_headers(send: Send) -> Send:
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers: Any = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
+            for name, value in SECURITY_HEADERS.items():
                 headers[name] = value
         await send(message)
 

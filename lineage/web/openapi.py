@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lineage import __version__
-from lineage.web.routes import Parameter, Route
+from lineage.web.routes import Route, RouteParameter
 from lineage.web.schema import TEXT, Schema, record
 
 ERROR: Schema = record({"error": record({"message": TEXT, "hint": TEXT})})
@@ -25,7 +25,7 @@ _CSRF = {
 }
 
 
-def document(routes: Iterable[Route], prefix: str) -> dict[str, Any]:
+def build_document(routes: Iterable[Route], prefix: str) -> dict[str, Any]:
     """What each route takes and gives; the same bytes for the same table."""
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
@@ -48,7 +48,7 @@ def document(routes: Iterable[Route], prefix: str) -> dict[str, Any]:
 
 
 def _operation(route: Route) -> dict[str, Any]:
-    shown = [_parameter(parameter, route.path) for parameter in route.parameters] + [_CSRF] * route.changes
+    shown = [_parameter(parameter, route.path) for parameter in route.parameters] + [_CSRF] * route.is_change
     return {
         "operationId": route.name,
         "summary": route.about,
@@ -59,28 +59,28 @@ def _operation(route: Route) -> dict[str, Any]:
 
 
 def _responses(route: Route) -> dict[str, Any]:
-    answers = route.also if min(route.also, default=300) < 300 else {200: "Done.", **route.also}
+    answers = route.statuses if min(route.statuses, default=300) < 300 else {200: "Done.", **route.statuses}
     return {
-        **{str(status): {"description": said, "content": _json(route.answer)} for status, said in answers.items()},
+        **{str(status): {"description": said, "content": _json(route.response)} for status, said in answers.items()},
         "default": _FAILURE,
     }
 
 
-def _parameter(parameter: Parameter, path: str) -> dict[str, Any]:
+def _parameter(parameter: RouteParameter, path: str) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": _KINDS[parameter.kind]}
-    bounds = {"minimum": parameter.least, "maximum": parameter.most, "default": parameter.default}
+    bounds = {"minimum": parameter.minimum, "maximum": parameter.maximum, "default": parameter.default}
     schema |= {name: value for name, value in bounds.items() if value is not None}
     schema |= {"enum": list(parameter.choices)} if parameter.choices else {}
     return {
         "name": parameter.name,
-        "in": "path" if parameter.name in _names(path) else "query",
+        "in": "path" if parameter.name in _path_names(path) else "query",
         "required": parameter.required,
         "description": parameter.about,
         "schema": schema,
     }
 
 
-def _names(path: str) -> list[str]:
+def _path_names(path: str) -> list[str]:
     return re.findall(r"{(\w+)}", path)
 
 

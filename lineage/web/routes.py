@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lineage.web.schema import Schema
 
 if TYPE_CHECKING:
-    from lineage.pipeline.house import House
     from lineage.web.service import Service
+    from lineage.workspace.workspace import Workspace
 
-SMALL = 1 << 20
-LARGE = 64 << 20
+SMALL_BODY = 1 << 20
+LARGE_BODY = 64 << 20
 GET, POST, PATCH = "GET", "POST", "PATCH"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class RouteParameter:
     """A value in the path or the query. `default` None means that it may be missing, unless it is `required`."""
 
     name: str
@@ -24,13 +24,13 @@ class Parameter:
     kind: type = str
     default: str | int | bool | None = None
     required: bool = False
-    least: int | None = None
-    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
     choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class WebCall:
     """One request, read and checked: its parameters, its body, and whom it came to."""
 
     service: "Service"
@@ -68,19 +68,19 @@ class Route:
     path: str
     name: str
     about: str
-    answer: Schema
-    act: Callable[["House", Call], Any]
-    parameters: tuple[Parameter, ...] = ()
+    response: Schema
+    run: Callable[["Workspace", WebCall], Any]
+    parameters: tuple[RouteParameter, ...] = ()
     body: Schema | None = None
-    most_bytes: int = SMALL
+    max_bytes: int = SMALL_BODY
     needs_index: bool = True
     resumes: bool = True
-    also: Mapping[int, str] = field(default_factory=dict)
+    statuses: Mapping[int, str] = field(default_factory=dict)
 
     @property
-    def changes(self) -> bool:
+    def is_change(self) -> bool:
         return self.method != GET
 
     @property
     def writes(self) -> bool:
-        return self.changes and self.resumes
+        return self.is_change and self.resumes

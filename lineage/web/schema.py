@@ -7,9 +7,9 @@ from typing import Any
 Schema = Mapping[str, Any]
 
 TEXT: Schema = {"type": "string"}
-WHOLE: Schema = {"type": "integer"}
+INTEGER: Schema = {"type": "integer"}
 NUMBER: Schema = {"type": "number"}
-FLAG: Schema = {"type": "boolean"}
+BOOLEAN: Schema = {"type": "boolean"}
 COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
 ANYTHING: Schema = {}
 
@@ -34,11 +34,11 @@ def record(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None
     }
 
 
-def listed(item: Schema) -> Schema:
+def list_of(item: Schema) -> Schema:
     return {"type": "array", "items": item}
 
 
-def maybe(schema: Schema) -> Schema:
+def nullable(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
@@ -46,44 +46,44 @@ def one_of(*names: str) -> Schema:
     return {"type": "string", "enum": list(names)}
 
 
-def problem(value: Any, schema: Schema, where: str = "the body") -> str | None:
+def find_problem(value: Any, schema: Schema, where: str = "the body") -> str | None:
     """The first thing that is wrong with a value, None where it is as the schema says.
 
-    >>> problem({"text": 1}, record({"text": TEXT}))
+    >>> find_problem({"text": 1}, record({"text": TEXT}))
     'text is not a string'
     """
-    return next(_problems(value, schema, where), None)
+    return next(_find_problems(value, schema, where), None)
 
 
-def _problems(value: Any, schema: Schema, where: str) -> Iterator[str]:
+def _find_problems(value: Any, schema: Schema, where: str) -> Iterator[str]:
     if "anyOf" in schema:
-        found = [problem(value, one, where) for one in schema["anyOf"]]
+        found = [find_problem(value, one, where) for one in schema["anyOf"]]
         yield from () if None in found else (found[0] or "",)
-    elif "type" in schema and not _is_a(value, schema["type"]):
+    elif "type" in schema and not _is_type(value, schema["type"]):
         yield f"{where} is not {'an' if schema['type'][0] in 'aio' else 'a'} {schema['type']}"
     elif "enum" in schema and value not in schema["enum"]:
         yield f"{where} is not one of {', '.join(schema['enum'])}"
     elif "maxItems" in schema and len(value) > schema["maxItems"]:
         yield f"{where} has more than {schema['maxItems']} items"
     elif isinstance(value, dict):
-        yield from _of_object(value, schema)
+        yield from _find_object_problems(value, schema)
     elif isinstance(value, list | tuple) and "items" in schema:
         for number, item in enumerate(value, 1):
-            yield from _problems(item, schema["items"], f"item {number} of {where}")
+            yield from _find_problems(item, schema["items"], f"item {number} of {where}")
 
 
-def _is_a(value: Any, name: str) -> bool:
+def _is_type(value: Any, name: str) -> bool:
     return isinstance(value, _TYPES[name]) and (isinstance(value, bool) == (name == "boolean"))
 
 
-def _of_object(value: Mapping[str, Any], schema: Schema) -> Iterator[str]:
+def _find_object_problems(value: Mapping[str, Any], schema: Schema) -> Iterator[str]:
     known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
     yield from (f"{key} is missing" for key in schema.get("required", ()) if key not in value)
     for key, item in value.items():
         if key in known:
-            yield from _problems(item, known[key], key)
+            yield from _find_problems(item, known[key], key)
         elif isinstance(others, Mapping):
-            yield from _problems(item, others, key)
+            yield from _find_problems(item, others, key)
         elif others is False:
             near = get_close_matches(key, known, 1)
             yield f"unknown key {key[:60]!r}" + (f": did you mean {near[0]!r}?" if near else "")

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from lineage.harness.callers import Caller
-    from lineage.pipeline.house import House
+    from lineage.harness.detect_caller import Caller
+    from lineage.workspace.workspace import Workspace
 
 Result = TypeVar("Result")
 
 COOKIE = "lineage_session"
 SESSION_SECONDS = 12 * 3600
-LOCAL_NAMES = ("localhost",)
+LOCAL_HOSTS = ("localhost",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,48 +29,48 @@ class Service:
     """
 
     root: Path
-    run: Callable[..., object]
+    run_in_workspace: Callable[..., object]
     clock: Callable[[], float]
-    token: str | None = None
+    access_key: str | None = None
     is_local: bool = True
     caller: "Caller | None" = None
-    names: tuple[str, ...] = ()
-    document: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    host_names: tuple[str, ...] = ()
+    openapi_document: Mapping[str, Any] = field(default_factory=dict, repr=False)
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
-    def within(self, use_case: "Callable[[House], Result]", *, writes: bool, needs_index: bool) -> Result:
+    def run_use_case(self, use_case: "Callable[[Workspace], Result]", *, writes: bool, needs_index: bool) -> Result:
         """Runs a use case in the workspace, opened anew: SQLite's connections belong to one thread."""
-        result: Result = self.run(self.root, use_case, writes=writes, needs_index=needs_index)  # type: ignore[assignment]
+        result: Result = self.run_in_workspace(self.root, use_case, writes=writes, needs_index=needs_index)  # type: ignore[assignment]
         return result
 
-    def is_addressed(self, host: str) -> bool:
+    def is_own_host(self, host: str) -> bool:
         """Whether a Host header means this server. A name that isn't ours may have been rebound to us; an address can't
         have been."""
         name = _host_name(host)
-        return name.lower() in (*LOCAL_NAMES, *self.names) or _is_address(name)
+        return name.lower() in (*LOCAL_HOSTS, *self.host_names) or _is_ip_address(name)
 
-    def is_token(self, given: str) -> bool:
+    def is_access_key(self, text: str) -> bool:
         """Whether that is the token, compared in constant time."""
-        return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
+        return self.access_key is not None and hmac.compare_digest(text.encode(), self.access_key.encode())
 
-    def new_session(self) -> str:
+    def create_session_cookie(self) -> str:
         """The cookie of a client that has given the token: an end and its seal, nothing else."""
         end = str(int(self.clock()) + SESSION_SECONDS)
-        return f"{end}.{self._seal('session', end)}"
+        return f"{end}.{self._sign('session', end)}"
 
-    def is_session(self, cookie: str) -> bool:
+    def is_session_cookie(self, cookie: str) -> bool:
         end, _, seal = cookie.partition(".")
-        is_ours = hmac.compare_digest(seal.encode(), self._seal("session", end).encode())
+        is_ours = hmac.compare_digest(seal.encode(), self._sign("session", end).encode())
         return is_ours and int(end) > self.clock()
 
-    def csrf(self, cookie: str) -> str:
+    def make_csrf(self, cookie: str) -> str:
         """What a change has to bring along: nobody knows it who can't read our pages."""
-        return self._seal("csrf", cookie)
+        return self._sign("csrf", cookie)
 
-    def is_csrf(self, cookie: str, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self.csrf(cookie).encode())
+    def is_valid_csrf(self, cookie: str, csrf: str) -> bool:
+        return hmac.compare_digest(csrf.encode(), self.make_csrf(cookie).encode())
 
-    def _seal(self, purpose: str, text: str) -> str:
+    def _sign(self, purpose: str, text: str) -> str:
         return hmac.new(self.secret, f"{purpose}\n{text}".encode(), hashlib.sha256).hexdigest()
 
 
@@ -85,7 +85,7 @@ def _host_name(host: str) -> str:
     return host if host.count(":") > 1 else host.partition(":")[0]
 
 
-def _is_address(name: str) -> bool:
+def _is_ip_address(name: str) -> bool:
     try:
         ip_address(name)
     except ValueError:

@@ -12,8 +12,8 @@ from benchmarks.launched import SanitizerClock
 from benchmarks.pairing import Pair
 from benchmarks.recording import capture_plan
 from benchmarks.words import Prose
-from lineage.pipeline.capture.session_end import session_end
-from lineage.pipeline.house import House
+from lineage.pipeline.capture.session_end import capture_session
+from lineage.workspace.workspace import Workspace
 
 _SANITIZER = "its sanitizer"
 _MEGABYTE = 1_000_000
@@ -22,28 +22,28 @@ _MEGABYTE = 1_000_000
 @contextmanager
 def capture(corpus: Corpus) -> Iterator[Pair]:
     plan = corpus.scratch("plan-in-process")
-    with corpus.opened() as house:
-        log = capture_plan(house, corpus, plan)
+    with corpus.opened() as ws:
+        log = capture_plan(ws, corpus, plan)
         yield Pair(
             what="session-end of a 2 MB transcript, in process",
             floor=partial(plain_capture.run, str(plan)),
-            subject=partial(_capture, house, corpus),
+            subject=partial(_capture, ws, corpus),
             apart=_SANITIZER,
             counted=f"{log.count('read')} reads, {log.count('write')} durable writes, {log.count('delete')} removals",
         )
 
 
-def _capture(house: House, corpus: Corpus) -> float:
+def _capture(ws: Workspace, corpus: Corpus) -> float:
     with SanitizerClock() as clock:
-        session_end(house, corpus.end_request(house))
+        capture_session(ws, corpus.end_request(ws))
     return clock.seconds
 
 
 @contextmanager
 def growth(corpus: Corpus) -> Iterator[Pair]:
     """One capture on this folder and one on the next smaller one."""
-    with corpus.opened() as house:
-        new_id = house.new_id
+    with corpus.opened() as ws:
+        new_id = ws.new_id
 
     def ended(on: Corpus) -> float:
         return _session_end(on, new_id()).sanitizer_seconds

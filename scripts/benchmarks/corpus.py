@@ -14,14 +14,14 @@ from pathlib import Path
 from benchmarks import transcripts, written
 from benchmarks.rows import passage_rows
 from benchmarks.words import Prose
-from lineage.app import STATE, now, open_house
-from lineage.core import naming
-from lineage.core.documents import serialized
-from lineage.core.request import SESSION_END, Request, request
-from lineage.index import Row, SqliteIndex, schema
-from lineage.pipeline.house import House
-from lineage.pipeline.publishing import publish_all
-from lineage.pipeline.upkeep.reindexing import synchronize
+from lineage.app import STATE_FOLDER, now, open_workspace
+from lineage.core.base import naming
+from lineage.core.capture.request import SESSION_END, Request, parse_request
+from lineage.core.format.documents import serialize_document
+from lineage.index import ArtifactRow, SqliteIndex, schema
+from lineage.pipeline.maintenance.reindex import sync_rows
+from lineage.workspace.publish import publish_all
+from lineage.workspace.workspace import Workspace
 
 TRANSCRIPT_BYTES = 2_000_000
 SEED = 8
@@ -49,7 +49,7 @@ class Corpus:
 
     @property
     def index(self) -> Path:
-        return self.workspace / STATE / "index.db"
+        return self.workspace / STATE_FOLDER / "index.db"
 
     @property
     def transcript(self) -> Path:
@@ -62,21 +62,21 @@ class Corpus:
         return path
 
     @contextmanager
-    def opened(self) -> Iterator[House]:
-        house = open_house(self.workspace)
+    def opened(self) -> Iterator[Workspace]:
+        ws = open_workspace(self.workspace)
         try:
-            yield house
+            yield ws
         finally:
-            house.close()
+            ws.close()
 
-    def end_request(self, house: House) -> Request:
+    def end_request(self, ws: Workspace) -> Request:
         """The end of a session that has never been captured, with the transcript of 2 MB."""
         payload = {
             "harness": "claude-code",
-            "session_id": f"bench-{house.new_id()}",
+            "session_id": f"bench-{ws.new_id()}",
             "transcript_path": str(self.transcript),
         }
-        return request(SESSION_END, payload, agent_id=None, now=house.now)
+        return parse_request(SESSION_END, payload, agent_id=None, now=ws.now)
 
 
 @contextmanager
@@ -100,15 +100,15 @@ def cache() -> Path:
 
 
 @contextmanager
-def kept_index(name: str, batches: Callable[[], Iterable[Sequence[Row]]]) -> Iterator[SqliteIndex]:
+def kept_index(name: str, batches: Callable[[], Iterable[Sequence[ArtifactRow]]]) -> Iterator[SqliteIndex]:
     """An index of rows that have no files, to be read only: made where it is not in the cache, for today."""
     path = cache() / f"{name}-{now()[:10]}-{_fingerprint_of_rows()}" / "index.db"
     with closing(SqliteIndex(path)) as index:
-        if index.is_new:
+        if index.needs_reindex:
             index.reset()
             for batch in batches():
                 index.upsert(batch)
-            index.complete()
+            index.mark_complete()
         yield index
 
 
@@ -124,9 +124,9 @@ def generate(folder: Path, artifacts: int, *, seed: int = SEED, jobs: int | None
     sessions = max(1, artifacts // written.A_SESSION)
     written.write(corpus.workspace, sessions, seed, latest or midnight(), jobs or os.cpu_count() or 1)
     transcripts.write(corpus.transcript, TRANSCRIPT_BYTES, Prose(seed), latest or midnight())
-    with corpus.opened() as house:
-        synchronize(house, confirmed=True)
-        publish_all(house)
+    with corpus.opened() as ws:
+        sync_rows(ws, confirmed=True)
+        publish_all(ws)
     return corpus
 
 
@@ -140,7 +140,7 @@ def fingerprint() -> str:
     """Of a sample of the files that are made: another generator makes other files."""
     with tempfile.NamedTemporaryFile() as file:
         transcripts.write(Path(file.name), _SAMPLED_BYTES, Prose(SEED), _SAMPLED_AT)
-        files = [serialized(document) for document in written.documents(SEED, 0, _SAMPLED_AT)]
+        files = [serialize_document(document) for document in written.documents(SEED, 0, _SAMPLED_AT)]
         return _digest(file.read(), files)
 
 
@@ -168,9 +168,9 @@ def _kept(artifacts: int, seed: int) -> Corpus:
         finally:
             shutil.rmtree(making, ignore_errors=True)
     elif not _has_this_schema(corpus.index):
-        with corpus.opened() as house:
-            house.index.reset()
-            synchronize(house, confirmed=True)
+        with corpus.opened() as ws:
+            ws.index.reset()
+            sync_rows(ws, confirmed=True)
     return corpus
 
 
@@ -182,14 +182,14 @@ def _has_this_schema(index: Path) -> bool:
 
 def _form_of_new() -> list[object]:
     with closing(sqlite3.connect(":memory:")) as connection:
-        schema.create(connection)
-        schema.complete(connection)
+        schema.create_tables(connection)
+        schema.mark_complete(connection)
         return _form_of(connection)
 
 
 def _form_of(connection: sqlite3.Connection) -> list[object]:
     tables = connection.execute("select sql from sqlite_master order by name").fetchall()
-    return [schema.version_of(connection), schema.is_complete(connection), tables]
+    return [schema.read_version(connection), schema.is_complete(connection), tables]
 
 
 def _linked_or_copied(source: str, target: str) -> None:

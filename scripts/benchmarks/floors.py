@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.plain_capture import read
-from lineage.core.ledger import Entry
-from lineage.core.passages import MOST
+from lineage.core.capture.ledger import LedgerEntry
+from lineage.core.search.passages import MAX_PASSAGES
 from lineage.index import schema
 from lineage.index.rows import COLUMNS
 
@@ -43,7 +43,7 @@ def reindex(memory: Path, database: Path) -> None:
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("pragma journal_mode = wal")
         connection.execute("pragma synchronous = normal")
-        schema.create(connection)
+        schema.create_tables(connection)
         files = enumerate((entry.path for entry in os.scandir(memory) if entry.is_file()), 1)
         with connection:
             while batch := [_file(number, path) for number, path in islice(files, _BATCH)]:
@@ -71,7 +71,9 @@ def _file(number: int, path: str) -> tuple[Sequence[object], Sequence[Sequence[o
     text = "" if kind == "manifest" else _MARKUP.sub("", body)
     pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
     head = meta.get("title"), meta.get("memory_sentence")
-    return row, [(number * MOST + place, *(("", "") if place else head), piece) for place, piece in enumerate(pieces)]
+    return row, [
+        (number * MAX_PASSAGES + place, *(("", "") if place else head), piece) for place, piece in enumerate(pieces)
+    ]
 
 
 def digest(path: Path) -> str:
@@ -80,7 +82,7 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def ledger_rows(entries: Iterable[Entry]) -> list[LedgerRow]:
+def ledger_rows(entries: Iterable[LedgerEntry]) -> list[LedgerRow]:
     """The ledger's rows as plain tuples, for `ledger`."""
     return [
         (e.membership, e.session_id, e.project or "-", e.sentence, " ".join(f"[[{p}|{label}]]" for p, label in e.links))

@@ -22,7 +22,7 @@ from benchmarks.corpus import Corpus
 from benchmarks.family import Ended, ended
 from benchmarks.searching import answered_questions
 from benchmarks.tools import LINEAGE, TOOLS, Tool
-from lineage.core import naming
+from lineage.core.base import naming
 
 PATIENCE = 600.0
 """Seconds that a command of a tool may take."""
@@ -140,7 +140,7 @@ class _Trial:
 
     def _is_answered(self, corpus: Corpus, output: str, sentence: str) -> bool:
         names = re.findall(self._tool.named, output)
-        sessions = list(dict.fromkeys(token for name in names for token in naming.tokens_in(name)))[:_FIRST]
+        sessions = list(dict.fromkeys(token for name in names for token in naming.find_tokens(name)))[:_FIRST]
         transcripts = (corpus.memory.glob(f"*--{token}--{naming.TRANSCRIPT}.md") for token in sessions)
         return any(sentence in path.read_text("utf-8") for paths in transcripts for path in paths)
 

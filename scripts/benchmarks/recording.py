@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.corpus import Corpus
-from lineage.app import STATE
-from lineage.canon import Canon
-from lineage.core import naming
-from lineage.core.passages import MOST
-from lineage.pipeline.capture.session_end import session_end
-from lineage.pipeline.house import House
-from lineage.store import Blob, Data, LocalStore, Opened, pieces_of
+from lineage.app import STATE_FOLDER
+from lineage.core.base import naming
+from lineage.core.search.passages import MAX_PASSAGES
+from lineage.documents import Documents
+from lineage.pipeline.capture.session_end import capture_session
+from lineage.store import Blob, BlobStream, Data, LocalStore, iter_chunks
+from lineage.workspace.workspace import Workspace
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class RecordingStore(LocalStore):
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         version = super().create(key, data, frozen=frozen)
-        self._log.steps.append(("write", str(sum(map(len, pieces_of(data))))))
+        self._log.steps.append(("write", str(sum(map(len, iter_chunks(data))))))
         return version
 
     def read(self, key: str) -> Blob:
@@ -51,8 +51,8 @@ class RecordingStore(LocalStore):
         return blob
 
     @contextmanager
-    def opened(self, key: str) -> Iterator[Opened]:
-        with super().opened(key) as found:
+    def open(self, key: str) -> Iterator[BlobStream]:
+        with super().open(key) as found:
             self._log.steps.append(("read", str(self.root / key)))
             yield found
 
@@ -66,18 +66,18 @@ class RecordingStore(LocalStore):
         self._log.steps.append(("delete", ""))
 
 
-def recorded(house: House, corpus: Corpus) -> tuple[House, Log]:
+def recorded(ws: Workspace, corpus: Corpus) -> tuple[Workspace, Log]:
     """The same house over stores that note what they do."""
-    log, state = Log(), corpus.workspace / STATE
+    log, state = Log(), corpus.workspace / STATE_FOLDER
     store = RecordingStore(corpus.workspace, log)
     private = RecordingStore(state, log, locks=state / "locks", private=True)
-    return house._replace(canon=Canon(store, private)), log
+    return ws._replace(documents=Documents(store, private)), log
 
 
-def capture_plan(house: House, corpus: Corpus, folder: Path) -> Log:
+def capture_plan(ws: Workspace, corpus: Corpus, folder: Path) -> Log:
     """Captures once and writes what was done as a plan for `plain_capture`."""
-    watched, log = recorded(house, corpus)
-    outcome = session_end(watched, corpus.end_request(house))
+    watched, log = recorded(ws, corpus)
+    outcome = capture_session(watched, corpus.end_request(ws))
     steps = [f"read {corpus.transcript}"]
     steps += [" ".join(step) for step in log.steps if step[0] != "read" or Path(step[1]).exists()]
     (folder / "steps").write_text("\n".join(steps), encoding="utf-8")
@@ -85,7 +85,7 @@ def capture_plan(house: House, corpus: Corpus, folder: Path) -> Log:
         connection.execute("pragma wal_checkpoint(truncate)")
         sql = "select body from search join artifacts a on search.rowid between a.id * ?2 and (a.id + 1) * ?2 - 1"
         rows = connection.execute(
-            f"{sql} where source_path = ?1 order by search.rowid", (outcome.transcript_path, MOST)
+            f"{sql} where source_path = ?1 order by search.rowid", (outcome.transcript_path, MAX_PASSAGES)
         )
         text = "\n".join(body for (body,) in rows)
     (folder / "text").write_text(text, encoding="utf-8")

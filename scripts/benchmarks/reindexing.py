@@ -9,8 +9,8 @@ from benchmarks.corpus import Corpus
 from benchmarks.family import peak_of
 from benchmarks.pairing import Pair
 from benchmarks.recording import recorded
-from lineage.pipeline.upkeep.reindexing import synchronize
-from lineage.store.databases import discard
+from lineage.pipeline.maintenance.reindex import sync_rows
+from lineage.store.sqlite import delete_database
 
 JOBS = 4
 
@@ -58,19 +58,19 @@ def _with_four(corpus: Corpus) -> None:
 
 def _prepared(corpus: Corpus, jobs: int) -> list[str]:
     """The command's words, its index away."""
-    discard(corpus.index)
+    delete_database(corpus.index)
     return ["-w", str(corpus.workspace), "reindex", "--jobs", str(jobs)]
 
 
 @contextmanager
 def unchanged(corpus: Corpus) -> Iterator[Pair]:
-    with corpus.opened() as house:
-        watched, log = recorded(house, corpus)
-        synchronize(watched)
+    with corpus.opened() as ws:
+        watched, log = recorded(ws, corpus)
+        sync_rows(watched)
         yield Pair(
             what="reindex where nothing changed, against a directory scan with stat",
             floor=partial(floors.scan, corpus.memory),
-            subject=partial(synchronize, house),
+            subject=partial(sync_rows, ws),
             counted=f"{log.bodies} bodies read",
             figures=lambda: {"bodies_read": log.bodies},
         )

@@ -4,17 +4,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from benchmarks.words import Prose
-from lineage.core import naming
-from lineage.core.passages import Passage
-from lineage.core.times import shifted
-from lineage.index import Row
+from lineage.core.base import naming
+from lineage.core.base.times import shift_time
+from lineage.core.search.passages import Passage
+from lineage.index import ArtifactRow
 
 _BATCH = 2_000
 _DAY = 86_400_000
 _WINDOW_DAYS = 29
 _SEED = 8
 
-_ROW = Row(
+_ROW = ArtifactRow(
     source_path="",
     source_sha256="",
     source_kind=naming.SUMMARY,
@@ -41,32 +41,32 @@ _ROW = Row(
 )
 
 
-def ledger_rows(now: str, inside: int, outside: int) -> Iterator[list[Row]]:
+def ledger_rows(now: str, inside: int, outside: int) -> Iterator[list[ArtifactRow]]:
     """Batches of summaries: so many spread over the last 29 days, so many older ones, 50 a day."""
     prose = Prose(_SEED)
     ages = [(number + 1) * _WINDOW_DAYS * _DAY // (inside + 1) for number in range(inside)]
     older = [(_WINDOW_DAYS + 2) * _DAY + number * _DAY // 50 for number in range(outside)]
     return batches(
-        row(number, shifted(now, milliseconds=-age), prose.sentence()) for number, age in enumerate([*ages, *older])
+        row(number, shift_time(now, milliseconds=-age), prose.sentence()) for number, age in enumerate([*ages, *older])
     )
 
 
-def passage_rows(now: str, sessions: int, passages: int, seed: int) -> Iterator[list[Row]]:
+def passage_rows(now: str, sessions: int, passages: int, seed: int) -> Iterator[list[ArtifactRow]]:
     """Batches of transcripts with so many passages each."""
     prose = Prose(seed)
     texts = (tuple(Passage(prose.text(900), 4 * n + 1, 4 * n + 4) for n in range(passages)) for _ in range(sessions))
     return batches(talk(number, now, text, prose.sentence()) for number, text in enumerate(texts))
 
 
-def talk(number: int, at: str, passages: Sequence[Passage], sentence: str = "") -> Row:
+def talk(number: int, at: str, passages: Sequence[Passage], sentence: str = "") -> ArtifactRow:
     """The row of a made-up session's transcript."""
     return row(number, at, sentence)._replace(source_kind=naming.TRANSCRIPT, passages=tuple(passages))
 
 
-def row(number: int, at: str, sentence: str = "") -> Row:
+def row(number: int, at: str, sentence: str = "") -> ArtifactRow:
     """The row of a made-up session that ended then."""
     token = f"{number:016d}"
-    stem = naming.stem(at, token)
+    stem = naming.build_stem(at, token)
     return _ROW._replace(
         source_path=naming.artifact_path(stem, naming.SUMMARY),
         source_sha256=stem,
@@ -83,7 +83,7 @@ def row(number: int, at: str, sentence: str = "") -> Row:
     )
 
 
-def batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+def batches(rows: Iterable[ArtifactRow]) -> Iterator[list[ArtifactRow]]:
     """As many rows at once as are written at once."""
     taken = iter(rows)
     while batch := list(islice(taken, _BATCH)):

@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def found_in(rule: Rule, disguise: Callable[[str], str]) -> bool:
     """Whether the rule's example is redacted in the disguise."""
-    return bool(Sanitizer().findings(disguise(rule.example)))
+    return bool(Sanitizer().find_secrets(disguise(rule.example)))
 
 
 def _print_recall(rules: Sequence[Rule]) -> None:
@@ -70,7 +70,7 @@ def _print_hostile() -> None:
 
 def _seconds(text: str) -> float:
     start = perf_counter()
-    Sanitizer().text(text)
+    Sanitizer().sanitize(text)
     return perf_counter() - start
 
 
@@ -80,9 +80,9 @@ def _print_transcripts(files: Iterable[Path]) -> None:
     if not total:
         sys.exit("no text in there")
     start = perf_counter()
-    once = [Sanitizer().text(text) for text in texts]
+    once = [Sanitizer().sanitize(text) for text in texts]
     seconds = perf_counter() - start
-    found = [finding for text in texts for finding in Sanitizer().findings(text)]
+    found = [finding for text in texts for finding in Sanitizer().find_secrets(text)]
     replaced = sum(finding.end - finding.start for finding in found)
     whole = _seconds("\n".join(texts))
     print(
@@ -90,7 +90,7 @@ def _print_transcripts(files: Iterable[Path]) -> None:
     )
     print(f"{total / whole / _MEGABYTE:.1f} MB/s as one")
     print(f"{len(found) / total * _MEGABYTE:.2f} findings a MB, {replaced / total:.4%} of the characters")
-    print(f"changed by a second run: {sum(Sanitizer().text(text) != text for text in once)}")
+    print(f"changed by a second run: {sum(Sanitizer().sanitize(text) != text for text in once)}")
     for rule, count in Counter(finding.rule for finding in found).most_common():
         print(f"  {rule:32} {count}")
 

@@ -13,11 +13,11 @@ from benchmarks.pairing import Pair
 from benchmarks.rivals import Tantivy
 from benchmarks.rows import passage_rows
 from benchmarks.words import Prose
-from lineage.core.passages import MOST
-from lineage.index import SqliteIndex, match_expression
-from lineage.index.gate import ask_the_gate
-from lineage.pipeline.finding import find
-from lineage.pipeline.house import House
+from lineage.core.search.passages import MAX_PASSAGES
+from lineage.index import SqliteIndex, build_match_expression
+from lineage.index.privacy_sql import register_privacy_function
+from lineage.pipeline.search.search import search
+from lineage.workspace.workspace import Workspace
 
 _AGENT = "default"
 _FOUND = 10
@@ -35,12 +35,12 @@ _BARE = "select body from search where search match ? order by rank limit ?"
 def workspace(corpus: Corpus) -> Iterator[Pair]:
     """The use case over the corpus itself."""
     asked = questions(_OF_WORKSPACE)
-    expressions = [match_expression(question) or "" for question in asked]
-    with corpus.opened() as house, closing(_read_only(corpus.index)) as connection:
+    expressions = [build_match_expression(question) or "" for question in asked]
+    with corpus.opened() as ws, closing(_read_only(corpus.index)) as connection:
         yield Pair(
             what=f"search of the workspace, {len(asked)} questions of 3 to 8 words, against the OR of all words",
             floor=partial(floors.search, connection, expressions),
-            subject=partial(_search, house, asked),
+            subject=partial(_search, ws, asked),
         )
 
 
@@ -50,7 +50,7 @@ def passages(corpus: Corpus) -> Iterator[list[Pair]]:
     asked = questions(_QUESTIONS)
     count = corpus.artifacts
     sessions = max(1, count // _A_SESSION)
-    expressions = [match_expression(question) or "" for question in asked]
+    expressions = [build_match_expression(question) or "" for question in asked]
     rows = partial(passage_rows, _AT, sessions, _A_SESSION, SEED)
     with kept_index(f"passages-{count}", rows) as index, closing(_read_only(index.path)) as connection:
         subject = partial(_ask, index, asked)
@@ -107,7 +107,7 @@ def _answers(connection: sqlite3.Connection, index: SqliteIndex) -> int:
     found = 0
     for question, sentence in answered_questions(_QUESTIONS):
         hits = index.search(question, _AGENT, limit=_FIRST)
-        at = [(hit.path, MOST, hit.turns[0] // _TURNS) for hit in hits if hit.turns]
+        at = [(hit.path, MAX_PASSAGES, hit.turns[0] // _TURNS) for hit in hits if hit.turns]
         found += any(sentence in connection.execute(_SAID, one).fetchone()[0] for one in at)
     return found
 
@@ -115,14 +115,14 @@ def _answers(connection: sqlite3.Connection, index: SqliteIndex) -> int:
 def _bare_answers(connection: sqlite3.Connection) -> int:
     found = 0
     for question, sentence in answered_questions(_QUESTIONS):
-        texts = connection.execute(_BARE, (match_expression(question), _FIRST))
+        texts = connection.execute(_BARE, (build_match_expression(question), _FIRST))
         found += any(sentence in text for (text,) in texts.fetchall())
     return found
 
 
-def _search(house: House, asked: Sequence[str]) -> None:
+def _search(ws: Workspace, asked: Sequence[str]) -> None:
     for question in asked:
-        find(house, question, _AGENT, _FOUND)
+        search(ws, question, _AGENT, _FOUND)
 
 
 def _ask(index: SqliteIndex, asked: Sequence[str]) -> None:
@@ -133,7 +133,7 @@ def _ask(index: SqliteIndex, asked: Sequence[str]) -> None:
 def _statements(index: SqliteIndex, asked: Sequence[str]) -> list[str]:
     """The statements that the questions come to, with their values."""
     statements: list[str] = []
-    with index.traced(statements.append):
+    with index.trace_statements(statements.append):
         _ask(index, asked)
     return statements
 
@@ -145,5 +145,5 @@ def _replayed(connection: sqlite3.Connection, statements: Sequence[str]) -> None
 
 def _read_only(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    ask_the_gate(connection)
+    register_privacy_function(connection)
     return connection

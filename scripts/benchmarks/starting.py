@@ -11,8 +11,8 @@ from pathlib import Path
 from benchmarks import commands
 from benchmarks.corpus import Corpus
 from benchmarks.pairing import Pair
-from lineage.app import STATE
-from lineage.core import doorbell
+from lineage.app import STATE_FOLDER
+from lineage.core.base import hook_protocol
 
 _TRANSCRIPT_BYTES = 100_000_000
 _LINE = b'{"type": "user", "message": {"role": "user", "content": "and so on"}}\n'
@@ -96,7 +96,7 @@ def hook_growth(corpus: Corpus) -> Iterator[Pair]:
         )
     finally:
         for workspace in workspaces:
-            shutil.rmtree(workspace / STATE / doorbell.SIGNALS, ignore_errors=True)
+            shutil.rmtree(workspace / STATE_FOLDER / hook_protocol.EVENT_QUEUE, ignore_errors=True)
 
 
 def _hook(workspace: Path) -> list[str]:
@@ -116,7 +116,7 @@ def _payload(event: str, transcript: Path) -> str:
 
 def _await_worker(workspace: Path) -> None:
     """The folder can go once the worker that was started has ended: its lock is free."""
-    lock = workspace / STATE / "locks" / "worker.lock"
+    lock = workspace / STATE_FOLDER / "locks" / "worker.lock"
     if lock.exists():
         with lock.open() as file:
             fcntl.flock(file, fcntl.LOCK_EX)

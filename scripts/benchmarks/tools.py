@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from benchmarks import commands
 from benchmarks.commands import Command
-from lineage.app import STATE
+from lineage.app import STATE_FOLDER
 
 _FOUND = "10"
 
@@ -36,7 +36,7 @@ LINEAGE = Tool(
     index=[[*commands.LINEAGE, "-w", "{notes}", "reindex"]],
     search=[*commands.LINEAGE, "-w", "{notes}", "search", "{question}", "--limit", _FOUND, "--json"],
     named=r'"path": "([^"]+)"',
-    kept=f"{{notes}}/{STATE}/index.db*",
+    kept=f"{{notes}}/{STATE_FOLDER}/index.db*",
 )
 
 _BASIC_MEMORY = Tool(

@@ -15,9 +15,9 @@ from benchmarks import commands
 from benchmarks.corpus import Corpus
 from benchmarks.family import peak_of
 from benchmarks.pairing import Pair
-from lineage.app import STATE
-from lineage.core import naming
-from lineage.store.databases import discard
+from lineage.app import STATE_FOLDER
+from lineage.core.base import naming
+from lineage.store.sqlite import delete_database
 
 _PART = 6  # a session for so many artifacts of the corpus, three files each: half as many files as artifacts
 _PATIENCE_SECONDS = 600
@@ -79,7 +79,7 @@ def _watch(workspace: Path) -> Iterator[None]:
 
 def _missed(workspace: Path, rows: int) -> int:
     """Waits for as many rows; how many never came."""
-    path = workspace / STATE / "index.db"
+    path = workspace / STATE_FOLDER / "index.db"
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
 
         def missing() -> int:
@@ -118,5 +118,5 @@ def _link(files: Sequence[Path], workspace: Path) -> None:
 
 def _reindex(workspace: Path) -> list[str]:
     """The command, its index away."""
-    discard(workspace / STATE / "index.db")
+    delete_database(workspace / STATE_FOLDER / "index.db")
     return [*commands.LINEAGE, "-w", str(workspace), "reindex"]

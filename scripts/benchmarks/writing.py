@@ -11,11 +11,11 @@ from typing import Any
 from benchmarks.corpus import Corpus
 from benchmarks.family import peak_here
 from benchmarks.pairing import Pair
-from lineage.app import open_house
-from lineage.core.request import SESSION_END, Request, request
-from lineage.pipeline import publishing
-from lineage.pipeline.capture.session_end import session_end
-from lineage.pipeline.house import House
+from lineage.app import open_workspace
+from lineage.core.capture.request import SESSION_END, Request, parse_request
+from lineage.pipeline.capture.session_end import capture_session
+from lineage.workspace import publish
+from lineage.workspace.workspace import Workspace
 
 _CAPTURES = 64
 _PATIENCE_SECONDS = 300
@@ -43,7 +43,7 @@ def _writers(corpus: Corpus, count: int) -> Iterator[Pair]:
     gate = spawning.Barrier(count)
     with ProcessPoolExecutor(count, mp_context=spawning, initializer=_meet_at, initargs=(gate,)) as pool:
         write = partial(_write, pool, corpus.workspace, count)
-        together = partial(write, getattr(publishing, _LIMIT))
+        together = partial(write, getattr(publish, _LIMIT))
         yield Pair(
             what=f"{_CAPTURES} captures by {count} writers at once, against one render for each",
             floor=partial(write, 0),
@@ -65,19 +65,19 @@ def _meet_at(gate: Any) -> None:
 
 def _share(workspace: Path, captures: int, limit: int) -> None:
     """What one process does: with a limit of none its renders take in nobody else's capture."""
-    setattr(publishing, _LIMIT, limit)
-    house = open_house(workspace)
+    setattr(publish, _LIMIT, limit)
+    ws = open_workspace(workspace)
     try:
         _gate.wait(_PATIENCE_SECONDS)
         for _ in range(captures):
-            session_end(house, _request(house))
+            capture_session(ws, _request(ws))
     finally:
-        house.close()
+        ws.close()
 
 
-def _request(house: House) -> Request:
+def _request(ws: Workspace) -> Request:
     """The end of a short session."""
-    name = house.new_id()
+    name = ws.new_id()
     said = f"Please look at reader_{name}.py: its last line is lost.", "The loop ends one line early; I changed that."
     payload = {
         "harness": "generic",
@@ -85,4 +85,4 @@ def _request(house: House) -> Request:
         "project": "/home/ada/lantern",
         "transcript": [{"role": role, "text": text} for role, text in zip(("user", "assistant"), said, strict=True)],
     }
-    return request(SESSION_END, payload, agent_id=None, now=house.now)
+    return parse_request(SESSION_END, payload, agent_id=None, now=ws.now)

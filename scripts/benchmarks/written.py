@@ -8,16 +8,16 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.words import Prose
-from lineage.core import manifest as revisions
-from lineage.core import naming
-from lineage.core.documents import Document, claim, serialized
-from lineage.core.request import SESSION_END, Request, request
+from lineage.core.base import naming
+from lineage.core.base.times import shift_time
+from lineage.core.capture.request import SESSION_END, Request, parse_request
+from lineage.core.format import manifest as revisions
+from lineage.core.format.documents import Document, build_claim, serialize_document
+from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn, assign_ids
 from lineage.core.sanitizer import BUILTIN, Sanitizer
-from lineage.core.times import shifted
-from lineage.core.turns import ASSISTANT, TOOL, USER, Turn, identified
-from lineage.extract import digest
-from lineage.pipeline.capture.building import memory_sentence, summary_of, transcript_of
-from lineage.pipeline.capture.source import Source
+from lineage.extraction import build_digest
+from lineage.pipeline.capture.artifacts import build_summary, build_transcript, compose_sentence
+from lineage.pipeline.capture.source import SessionSource
 
 A_SESSION = 3  # artifacts: transcript, summary, manifest
 IN_WINDOW = 1_500  # sessions; the others are older than the ledger's 30 days
@@ -45,13 +45,13 @@ def documents(seed: int, number: int, latest: str) -> Iterator[Document]:
     """The files of one session; `latest` is the time that no session ends after."""
     prose = _prose(seed)
     prose.random = Random(f"{seed}-{number}")
-    return _session(prose, shifted(latest, milliseconds=-_age(number)))
+    return _session(prose, shift_time(latest, milliseconds=-_age(number)))
 
 
 def _write(workspace: Path, seed: int, latest: str, numbers: range) -> None:
     for number in numbers:
         for document in documents(seed, number, latest):
-            (workspace / document.path).write_bytes(serialized(document))
+            (workspace / document.path).write_bytes(serialize_document(document))
 
 
 @cache
@@ -79,23 +79,23 @@ def _session(prose: Prose, ended_at: str) -> Iterator[Document]:
         "transcript": "",
         "ended_at": ended_at,
     }
-    asked = request(SESSION_END, payload, agent_id=None, now=ended_at)
-    turns = identified(list(_turns(prose, ended_at)), asked.token)
+    asked = parse_request(SESSION_END, payload, agent_id=None, now=ended_at)
+    turns = assign_ids(list(_turns(prose, ended_at)), asked.token)
     source = _source(asked, turns, prose.sentence()[:80])
-    stem = naming.stem(ended_at, asked.token)
-    happened = digest(turns[:_DIGESTED])
-    sentenced = memory_sentence(asked, source, happened, "ended", _sanitizer())
-    transcript = transcript_of(asked, source, turns, stem, sentenced, BUILTIN.version)
-    capture = (transcript, summary_of(transcript, happened, None))
+    stem = naming.build_stem(ended_at, asked.token)
+    happened = build_digest(turns[:_DIGESTED])
+    sentenced = compose_sentence(asked, source, happened, "ended", _sanitizer())
+    transcript = build_transcript(asked, source, turns, stem, sentenced, BUILTIN.version)
+    capture = (transcript, build_summary(transcript, happened, None))
     yield from capture
-    yield claim(asked.identity, stem)
-    manifest = revisions.linked(None, stem, capture, prose.identifier(), ended_at)
+    yield build_claim(asked.identity, stem)
+    manifest = revisions.link_artifacts(None, stem, capture, prose.identifier(), ended_at)
     if manifest:
         yield manifest
 
 
-def _source(asked: Request, turns: tuple[Turn, ...], title: str) -> Source:
-    return Source(
+def _source(asked: Request, turns: tuple[Turn, ...], title: str) -> SessionSource:
+    return SessionSource(
         turns=turns,
         project=asked.project,
         title=title,

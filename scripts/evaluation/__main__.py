@@ -12,8 +12,8 @@ from evaluation.material import Material
 from evaluation.meaning import meaning
 from evaluation.measures import Measures, measured
 from evaluation.rankers import RANKERS
-from lineage.app.indexing import VARIABLE
-from lineage.pipeline.finding import MODES
+from lineage.app.databases import INDEX_VARIABLE
+from lineage.pipeline.search.search import MODES
 
 _HEAD = """| set | found by | hit@1 | hit@5 | MRR | recall@10 | median ms | p95 ms | removed, found |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if (options.among or 0) < 0 or (options.text and not options.among):
         parser.error("--among takes a number above zero, and --text goes with it")
     if options.index:
-        os.environ[VARIABLE] = options.index
+        os.environ[INDEX_VARIABLE] = options.index
     sets = [material.coding(), *([material.locomo(options.locomo)] if options.locomo else [])]
     print(_HEAD, flush=True)
     for one in sets:

@@ -20,11 +20,11 @@ from benchmarks.rows import batches, talk
 from evaluation.material import Material, Question
 from evaluation.measures import Measures, measured_from, p95
 from evaluation.rankers import MOST, Lineage, captured, unpruned
-from lineage.core import passages
-from lineage.core.passages import Passage
+from lineage.core.search import passages
+from lineage.core.search.passages import Passage
 from lineage.errors import InvalidInput
-from lineage.index import Row, SqliteIndex, match_expression
-from lineage.pipeline.house import House
+from lineage.index import ArtifactRow, SqliteIndex, build_match_expression
+from lineage.workspace.workspace import Workspace
 
 _SEED = 8
 _WORDS = 155  # of a passage
@@ -35,7 +35,7 @@ _LENGTHS = ((3, 8), (5, 12))
 _SUFFIXES = {".md", ".rst", ".txt", ".py"}
 _BARE = f"""
     with found as (select rowid as id, rank from search where search match ? order by rank limit {MOST})
-    select a.session_id from found join artifacts a on a.id = found.id / {passages.MOST} where found.id > 0
+    select a.session_id from found join artifacts a on a.id = found.id / {passages.MAX_PASSAGES} where found.id > 0
     order by found.rank
 """
 _HEAD = """
@@ -52,7 +52,7 @@ class Bare:
         self._connection = connection
 
     def __call__(self, question: str, group: str | None) -> list[str]:
-        rows = self._connection.execute(_BARE, (match_expression(question),))
+        rows = self._connection.execute(_BARE, (build_match_expression(question),))
         return list(dict.fromkeys(row[0].removesuffix("-talk") for row in rows))
 
 
@@ -77,16 +77,16 @@ def lines(material: Material, count: int, folder: Path | None) -> Iterator[str]:
 @contextmanager
 def _asked(place: Path, material: Material, count: int, folder: Path | None) -> Iterator[Sequence[Asked]]:
     """As it is, unpruned and the bare query, over the set's sessions and so many other passages."""
-    with captured(place, material) as house, closing(_connection(house)) as connection:
-        _widen(house, _of_folder(folder) if folder else _drawn(material), count)
-        yield Lineage(house), unpruned(house), Bare(connection)
+    with captured(place, material) as ws, closing(_connection(ws)) as connection:
+        _widen(ws, _of_folder(folder) if folder else _drawn(material), count)
+        yield Lineage(ws), unpruned(ws), Bare(connection)
 
 
-def _connection(house: House) -> sqlite3.Connection:
+def _connection(ws: Workspace) -> sqlite3.Connection:
     """The bare query's. Raises InvalidInput where there is no full text of SQLite's to be asked."""
-    if not isinstance(house.index, SqliteIndex):
+    if not isinstance(ws.index, SqliteIndex):
         raise InvalidInput("--among compares with a bare query of SQLite's", hint="leave out --index and LINEAGE_INDEX")
-    return sqlite3.connect(house.index.path)
+    return sqlite3.connect(ws.index.path)
 
 
 def _rounds(rankers: Sequence[Asked], questions: Sequence[Question]) -> tuple[list[Measures], list[list[float]]]:
@@ -121,17 +121,17 @@ def _line(
     return f"| {' | '.join(cells)} |"
 
 
-def _widen(house: House, texts: Iterator[str], count: int) -> None:
+def _widen(ws: Workspace, texts: Iterator[str], count: int) -> None:
     """Adds rows that have no files. Raises SystemExit where there is too little text."""
     added = 0
     for batch in batches(_rows(islice(texts, count))):
-        house.index.upsert(batch)
+        ws.index.upsert(batch)
         added += sum(len(tuple(row.passages)) for row in batch)
     if added < count:
         raise SystemExit(f"only {added:,} passages of other text: give a folder with more, or a smaller number")
 
 
-def _rows(texts: Iterator[str]) -> Iterator[Row]:
+def _rows(texts: Iterator[str]) -> Iterator[ArtifactRow]:
     number = 0
     while found := list(islice(texts, _A_SESSION)):
         yield talk(number, _AT, [Passage(text, place, place) for place, text in enumerate(found, 1)])
@@ -150,7 +150,7 @@ def _of_folder(folder: Path) -> Iterator[str]:
     seen: set[str] = set()
     for path in sorted(folder.rglob("*")):
         if path.suffix in _SUFFIXES and path.is_file():
-            for passage in passages.of_text(path.read_text(encoding="utf-8", errors="replace")):
+            for passage in passages.split_text(path.read_text(encoding="utf-8", errors="replace")):
                 if passage.text not in seen:
                     seen.add(passage.text)
                     yield passage.text

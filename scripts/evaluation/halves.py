@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from evaluation.material import Material, Question
 from evaluation.measures import Measures, measured
 from evaluation.rankers import Lineage, captured
-from lineage.index.query import RANKING, Ranking
+from lineage.index.fts_query import DEFAULT_RANKING, Ranking
 
 _WEIGHTS = ((1.0, 1.0, 1.0), (1.5, 1.2, 1.0), (2.0, 1.5, 1.0), (3.0, 2.0, 1.0))
 _DECAYS = (0.0, 0.1, 0.2, 0.4)
@@ -23,20 +23,20 @@ _HEAD = """
 def lines(material: Material) -> Iterator[str]:
     """The table: for each half, what was best on the other by MRR, then what is shipped."""
     halves = _halves(material)
-    with TemporaryDirectory(prefix="lineage-eval-") as folder, captured(Path(folder), material) as house:
+    with TemporaryDirectory(prefix="lineage-eval-") as folder, captured(Path(folder), material) as ws:
         found = {
-            ranking: {name: measured(Lineage(house, "", ranking), asked, frozenset()) for name, asked in halves.items()}
+            ranking: {name: measured(Lineage(ws, "", ranking), asked, frozenset()) for name, asked in halves.items()}
             for ranking in _candidates()
         }
     yield _HEAD.format(name=material.name)
     for chosen_on, tried_on in (("even", "odd"), ("odd", "even")):
         best = max(found, key=lambda ranking: found[ranking][chosen_on].reciprocal_rank)
         yield _line(chosen_on, tried_on, best, found[best][tried_on])
-        yield _line("shipped", tried_on, RANKING, found[RANKING][tried_on])
+        yield _line("shipped", tried_on, DEFAULT_RANKING, found[DEFAULT_RANKING][tried_on])
 
 
 def _candidates() -> list[Ranking]:
-    return [RANKING._replace(weights=weights, decay=decay) for weights, decay in product(_WEIGHTS, _DECAYS)]
+    return [DEFAULT_RANKING._replace(weights=weights, decay=decay) for weights, decay in product(_WEIGHTS, _DECAYS)]
 
 
 def _halves(material: Material) -> Mapping[str, Sequence[Question]]:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lineage.core.times import canonical
+from lineage.core.base.times import format_time
 
 _CODING = Path(__file__).with_name("coding.txt")
 _SESSION = re.compile(r"session_(\d+)")
@@ -98,7 +98,7 @@ def locomo(path: Path) -> Material:
 
 
 def _moment(text: str) -> str:
-    return canonical(datetime.strptime(text, _TIME).replace(tzinfo=UTC))
+    return format_time(datetime.strptime(text, _TIME).replace(tzinfo=UTC))
 
 
 def _spoken(turn: dict[str, Any], first: str) -> dict[str, Any]:

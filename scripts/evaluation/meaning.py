@@ -6,21 +6,21 @@ from pathlib import Path
 
 from evaluation.material import Material
 from evaluation.rankers import MOST, Ranker, captured
-from lineage.extract.embedding.local import Local, packaged
-from lineage.pipeline.embedding import Embedding, embed
-from lineage.pipeline.finding import find
-from lineage.pipeline.house import House
+from lineage.extraction.embedding.local import LocalEmbedder, find_packaged_model
+from lineage.pipeline.search.embeddings import EmbeddingModel, embed_pending
+from lineage.pipeline.search.search import search
+from lineage.workspace.workspace import Workspace
 
 
 class Meaning:
     """A mode of `lineage search`."""
 
-    def __init__(self, house: House, mode: str) -> None:
+    def __init__(self, ws: Workspace, mode: str) -> None:
         self.name = f"`lineage search --mode {mode}`"
-        self._house, self._mode = house, mode
+        self._ws, self._mode = ws, mode
 
     def __call__(self, question: str, group: str) -> list[str]:
-        found = find(self._house, question, group, 2 * MOST, mode=self._mode)
+        found = search(self._ws, question, group, 2 * MOST, mode=self._mode)
         if found.notes:
             raise SystemExit(found.notes[0])
         sessions = (hit.session_id.removesuffix("-talk") for hit in found.hits if hit.session_id)
@@ -32,8 +32,10 @@ def meaning(folder: Path, material: Material, modes: Sequence[str], model: Path 
     """The modes that are asked for, each passage embedded by the model of a folder, else by the packaged one."""
     with captured(folder, material) as plain:
         vector_file = folder / ".lineage" / "vectors.db"
-        house = plain._replace(vector_file=vector_file, embedding=Embedding(Local(model or packaged())))
-        done = embed(house)
+        ws = plain._replace(
+            vector_file=vector_file, embedding=EmbeddingModel(LocalEmbedder(model or find_packaged_model()))
+        )
+        done = embed_pending(ws)
         if done.failed:
             raise SystemExit(f"nothing embedded: {done.failed}")
-        yield [Meaning(house, mode) for mode in modes]
+        yield [Meaning(ws, mode) for mode in modes]

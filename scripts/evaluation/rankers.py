@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Protocol
 
 from evaluation.material import Material, Session
-from lineage.app import open_house
-from lineage.core.query import parsed
-from lineage.core.request import SESSION_END, request
-from lineage.index.query import RANKING, Ranking
-from lineage.pipeline.capture.session_end import session_end
-from lineage.pipeline.house import House
-from lineage.pipeline.upkeep.removal import remove
+from lineage.app import open_workspace
+from lineage.core.capture.request import SESSION_END, parse_request
+from lineage.core.search.query import parse_query
+from lineage.index.fts_query import DEFAULT_RANKING, Ranking
+from lineage.pipeline.capture.session_end import capture_session
+from lineage.pipeline.maintenance.remove import remove
+from lineage.workspace.workspace import Workspace
 
 MOST = 10
 _NO_BOUND = 1 << 40
@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Ranker(Protocol):
-    """Answers a question of a group with the ids of sessions, best first, at most `MOST`."""
+    """Answers a question of a group with the ids of sessions, best first, at most `MAX_PASSAGES`."""
 
     name: str
 
@@ -34,57 +34,59 @@ class Lineage:
     """`lineage search`: each session was captured as at its end, those that are to be gone were removed. Without a
     group every session is searched."""
 
-    def __init__(self, house: House, name: str = "`lineage search`", ranking: Ranking = RANKING) -> None:
+    def __init__(self, ws: Workspace, name: str = "`lineage search`", ranking: Ranking = DEFAULT_RANKING) -> None:
         self.name = name
-        self._house, self._ranking = house, ranking
+        self._ws, self._ranking = ws, ranking
 
     def __call__(self, question: str, group: str | None) -> list[str]:
-        asked = parsed(question, self._house.now)
-        hits = self._house.index.search(asked, group, limit=2 * MOST, ranking=self._ranking)
+        asked = parse_query(question, self._ws.now)
+        hits = self._ws.index.search(asked, group, limit=2 * MOST, ranking=self._ranking)
         found = (hit.session_id.removesuffix("-talk") for hit in hits if hit.session_id)
         return list(dict.fromkeys(found))[:MOST]
 
 
 @contextmanager
-def captured(folder: Path, material: Material) -> Iterator[House]:
+def captured(folder: Path, material: Material) -> Iterator[Workspace]:
     """A workspace with the sessions of a set."""
-    house = open_house(folder)
+    ws = open_workspace(folder)
     try:
         for session in material.sessions:
-            _capture(house, session)
+            _capture(ws, session)
         for session in material.sessions:
             if session.removed:
-                remove(house, f"{session.id}-talk", reason="evaluation")
-        yield house
+                remove(ws, f"{session.id}-talk", reason="evaluation")
+        yield ws
     finally:
-        house.close()
+        ws.close()
 
 
 @contextmanager
 def lineage(folder: Path, material: Material) -> Iterator[Sequence[Ranker]]:
     """As it is; as it would be if every row with any of the words were ranked; and with the bounds of what is ranked
     scaled down, so that they bind here as they do in a workspace of 100,000 passages."""
-    with captured(folder, material) as house:
-        share = _passages(house) / _MANY
-        scaled = RANKING._replace(budget=round(RANKING.budget * share), common=round(RANKING.common * share))
+    with captured(folder, material) as ws:
+        share = _passages(ws) / _MANY
+        scaled = DEFAULT_RANKING._replace(
+            budget=round(DEFAULT_RANKING.budget * share), common=round(DEFAULT_RANKING.common * share)
+        )
         yield (
-            Lineage(house),
-            unpruned(house),
-            Lineage(house, f"`lineage search`, pruned as over {_MANY:,} passages", scaled),
+            Lineage(ws),
+            unpruned(ws),
+            Lineage(ws, f"`lineage search`, pruned as over {_MANY:,} passages", scaled),
         )
 
 
-def unpruned(house: House) -> Lineage:
+def unpruned(ws: Workspace) -> Lineage:
     """With every row ranked that has any of the words."""
-    return Lineage(house, "`lineage search`, unpruned", RANKING._replace(budget=_NO_BOUND, common=_NO_BOUND))
+    return Lineage(ws, "`lineage search`, unpruned", DEFAULT_RANKING._replace(budget=_NO_BOUND, common=_NO_BOUND))
 
 
-def _passages(house: House) -> int:
-    with house.index.reading() as engine:
-        return sum(1 for path, _ in engine.artifacts() for _ in engine.passages(path))
+def _passages(ws: Workspace) -> int:
+    with ws.index.open_vector_search() as engine:
+        return sum(1 for path, _ in engine.read_artifact_hashes() for _ in engine.read_passages(path))
 
 
-def _capture(house: House, session: Session) -> None:
+def _capture(ws: Workspace, session: Session) -> None:
     payload = {
         "harness": "generic",
         "session_id": f"{session.id}-talk",  # else some would look like trials
@@ -94,7 +96,7 @@ def _capture(house: House, session: Session) -> None:
         "ended_at": session.at,
         "captured_at": session.at,
     }
-    session_end(house, request(SESSION_END, payload, agent_id=session.group, now=house.now))
+    capture_session(ws, parse_request(SESSION_END, payload, agent_id=session.group, now=ws.now))
 
 
 class PlainFullText:

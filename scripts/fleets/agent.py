@@ -18,17 +18,17 @@ from typing import Any
 from loads.sessions import AGENT, NOON, End, request_of
 
 from fleets.plan import END, END_AGAIN, Fleet, Task
-from lineage.app import open_house, workspace_root
-from lineage.core import naming
-from lineage.core.identity import session_token
-from lineage.core.times import shifted
-from lineage.errors import IndexAway, LineageError, NotFoundError, RemovedError
-from lineage.pipeline.behind import marks
-from lineage.pipeline.house import REFUSED, House
-from lineage.pipeline.upkeep.reindexing import ensure_indexed
-from lineage.pipeline.upkeep.removal import remove
-from lineage.pipeline.upkeep.resuming import resume, run
-from lineage.store import StoreAway, lease, read_or_none
+from lineage.app import open_workspace, resolve_workspace_root
+from lineage.core.base import naming
+from lineage.core.base.identity import derive_session_token
+from lineage.core.base.times import shift_time
+from lineage.errors import IndexUnavailable, LineageError, NotFoundError, RemovedError
+from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
+from lineage.pipeline.maintenance.reindex import ensure_indexed
+from lineage.pipeline.maintenance.remove import remove
+from lineage.store import StoreUnavailable, acquire_lease, read_or_none
+from lineage.workspace.stale_index import list_stale_marks
+from lineage.workspace.workspace import REFUSED, Workspace
 
 DO, SETTLE, VIEW = "do", "settle", "view"
 REMOVED, WAITING = "removed", ", its rows wait"
@@ -67,7 +67,7 @@ class Place:
     @property
     def now(self) -> str:
         elapsed = int((time.time() - self.began) * 1000)
-        return shifted(NOON, milliseconds=self.fleet.drift(self.machine) + elapsed)
+        return shift_time(NOON, milliseconds=self.fleet.drift(self.machine) + elapsed)
 
     def as_text(self) -> str:
         return json.dumps(asdict(self))
@@ -83,30 +83,32 @@ class Worker:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._house: House | None = None
+        self._ws: Workspace | None = None
 
-    def house(self) -> House:
+    def ws(self) -> Workspace:
         """The workspace at this time, with an index that is as far as the files where that can be had."""
-        if self._house is None or marks(self._house.canon):
+        if self._ws is None or list_stale_marks(self._ws.documents):
             self.close()
-            self._house = open_house(workspace_root(self._place.url), create=True)._replace(now=self._place.now)
-            with suppress(IndexAway):
-                ensure_indexed(self._house)
-        return self._house._replace(now=self._place.now)
+            self._ws = open_workspace(resolve_workspace_root(self._place.url), create=True)._replace(
+                now=self._place.now
+            )
+            with suppress(IndexUnavailable):
+                ensure_indexed(self._ws)
+        return self._ws._replace(now=self._place.now)
 
     def close(self) -> None:
-        if self._house:
-            self._house.close()
-            self._house = None
+        if self._ws:
+            self._ws.close()
+            self._ws = None
 
-    def persevere(self, task: Callable[[House], str]) -> str:
+    def persevere(self, task: Callable[[Workspace], str]) -> str:
         """What comes of a task, tried again while servers are away, and a few times after any other error."""
         attempts = 0
         while True:
             try:
-                return task(self.house())
+                return task(self.ws())
             except LineageError as error:
-                attempts += not isinstance(error, StoreAway | IndexAway)
+                attempts += not isinstance(error, StoreUnavailable | IndexUnavailable)
                 self._note(error)
                 self.close()
                 if attempts >= _MOST_ATTEMPTS:
@@ -130,40 +132,40 @@ def main(mode: str, place: Place) -> None:
 def _be_another_machine(place: Place) -> None:
     """All machines of a fleet are processes of one: none may tell from here whether another's process is alive."""
     name = f"machine-{place.machine}"
-    sys.modules[lease.__module__].__dict__["machine"] = lambda: name
+    sys.modules[acquire_lease.__module__].__dict__["machine"] = lambda: name
 
 
 def _work(place: Place, worker: Worker) -> None:
     done = len(place.journal.read_text().splitlines()) if place.journal.exists() else 0
     for task in place.fleet.tasks(place.machine, place.agent)[done:]:
-        came_out = worker.persevere(lambda house, task=task: _done(house, task))  # type: ignore[misc]
+        came_out = worker.persevere(lambda ws, task=task: _done(ws, task))  # type: ignore[misc]
         with place.journal.open("a") as file:
             file.write(f"{came_out}\n")
 
 
-def _done(house: House, task: Task) -> str:
-    tombstone = naming.tombstone_path(session_token(AGENT, task.session_id))
-    while task.what == END_AGAIN and read_or_none(house.canon.store, tombstone) is None:
+def _done(ws: Workspace, task: Task) -> str:
+    tombstone = naming.tombstone_path(derive_session_token(AGENT, task.session_id))
+    while task.what == END_AGAIN and read_or_none(ws.documents.store, tombstone) is None:
         time.sleep(_PAUSE)
     if task.what in (END, END_AGAIN):
         try:
-            outcome = run(house, request_of(End(task.session_id, house.now)))
-            return outcome.status + (WAITING if marks(house.canon) else "")
+            outcome = run_capture(ws, request_of(End(task.session_id, ws.now)))
+            return outcome.status + (WAITING if list_stale_marks(ws.documents) else "")
         except RemovedError:
             return REFUSED
-    resume(house)
-    if read_or_none(house.canon.store, tombstone):
+    finish_pending(ws)
+    if read_or_none(ws.documents.store, tombstone):
         return REMOVED
     with suppress(NotFoundError):
-        remove(house, task.session_id, reason="the fleet removes it")
+        remove(ws, task.session_id, reason="the fleet removes it")
         return REMOVED
     return "error: a session that was captured is not found"
 
 
 def _settle(_: Place, worker: Worker) -> None:
-    def settled(house: House) -> str:
-        waiting = resume(house, wait=True).waiting
-        if waiting or house.canon.spool.pending():
+    def settled(ws: Workspace) -> str:
+        waiting = finish_pending(ws, wait=True).waiting
+        if waiting or ws.documents.spool.list_pending():
             raise LineageError(f"unfinished: {waiting}")
         return ""
 
@@ -171,19 +173,19 @@ def _settle(_: Place, worker: Worker) -> None:
 
 
 def _look(place: Place, worker: Worker) -> None:
-    place.view.write_text(json.dumps(view_of(worker.house()), sort_keys=True))
+    place.view.write_text(json.dumps(view_of(worker.ws()), sort_keys=True))
 
 
-def view_of(house: House) -> dict[str, Any]:
+def view_of(ws: Workspace) -> dict[str, Any]:
     """What somebody sees here: the sessions, how many rows there are, what searches find, and MEMORY.md."""
-    blob = read_or_none(house.canon.store, naming.memory_md_path(AGENT))
-    found = {query: house.index.search(query, AGENT, limit=20) for query in _SEARCHED}
+    blob = read_or_none(ws.documents.store, naming.memory_md_path(AGENT))
+    found = {query: ws.index.search(query, AGENT, limit=20) for query in _SEARCHED}
     return {
-        "sessions": [row.session_id for row in house.index.sessions(AGENT, limit=_EVERYTHING)],
-        "rows": house.index.counts(),
+        "sessions": [row.session_id for row in ws.index.list_sessions(AGENT, limit=_EVERYTHING)],
+        "rows": ws.index.count_by_kind(),
         "found": {query: [hit.session_id for hit in hits] for query, hits in found.items()},
         "memory_md": hashlib.sha256(blob.data).hexdigest() if blob else None,
-        "unfinished": len(house.canon.spool.pending()) + len(marks(house.canon)),
+        "unfinished": len(ws.documents.spool.list_pending()) + len(list_stale_marks(ws.documents)),
     }
 
 

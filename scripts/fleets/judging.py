@@ -16,15 +16,16 @@ from loads.sessions import NOON, texts_of, token_of
 from fleets.agent import view_of
 from fleets.conducting import Run
 from fleets.plan import Fleet
-from lineage.app import open_house, workspace_root
-from lineage.app.indexing import VARIABLE
-from lineage.core import naming, transcript
-from lineage.core.documents import Artifact, parsed
+from lineage.app import open_workspace, resolve_workspace_root
+from lineage.app.databases import INDEX_VARIABLE
+from lineage.core.base import naming
+from lineage.core.format import transcript
+from lineage.core.format.documents import Artifact, parse_document
 from lineage.errors import FormatError
-from lineage.pipeline.house import CAPTURED, House
-from lineage.pipeline.upkeep.reindexing import reindex
-from lineage.pipeline.upkeep.verification import verify
+from lineage.pipeline.maintenance.reindex import reindex
+from lineage.pipeline.maintenance.verify import verify
 from lineage.store import LocalStore, Store
+from lineage.workspace.workspace import CAPTURED, Workspace
 
 _AT_ONCE = 8
 
@@ -49,8 +50,8 @@ class Verdict:
 
 def judged(url: str, fleet: Fleet, run: Run) -> Verdict:
     """The verdict. This process has a home whose configuration reaches the servers."""
-    with closing(_opened(workspace_root(url))) as house:
-        objects = _objects(house.canon.store)
+    with closing(_opened(resolve_workspace_root(url))) as ws:
+        objects = _objects(ws.documents.store)
         artifacts, torn = _artifacts(objects)
         texts = _texts(artifacts)
         removed = {token_of(session) for session in fleet.removed}
@@ -58,20 +59,20 @@ def judged(url: str, fleet: Fleet, run: Run) -> Verdict:
         files = Counter((artifact.identity.token, artifact.kind) for artifact in artifacts)
         return Verdict(
             lost=sum(not set(lines) <= set(texts[token]) for token, lines in kept.items())
-            + len(removed - house.canon.tombstones.tokens()),
+            + len(removed - ws.documents.tombstones.list_tokens()),
             torn=torn,
             doubled=_surplus(files.values())
             + sum(_surplus(Counter(lines).values()) for lines in texts.values())
             + max(_captured(run) - len(fleet.ids), 0),
-            back=_back(objects, removed) + sum(len(house.index.paths_of(token)) for token in removed),
+            back=_back(objects, removed) + sum(len(ws.index.list_session_files(token)) for token in removed),
             errors=sum(count for outcome, count in run.outcomes.items() if outcome.startswith("error")),
-            findings=len(verify(house)),
+            findings=len(verify(ws)),
             views=_other_views(objects, run),
         )
 
 
-def _opened(root: Path) -> House:
-    return open_house(root, create=True)._replace(now=NOON)
+def _opened(root: Path) -> Workspace:
+    return open_workspace(root, create=True)._replace(now=NOON)
 
 
 def _objects(store: Store) -> dict[str, bytes]:
@@ -88,7 +89,7 @@ def _artifacts(objects: Mapping[str, bytes]) -> tuple[list[Artifact], int]:
         if not key.startswith(naming.MEMORY):
             continue
         try:
-            document = parsed(data, key)
+            document = parse_document(data, key)
         except FormatError:
             torn += 1
             continue
@@ -102,7 +103,7 @@ def _texts(artifacts: Iterable[Artifact]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for artifact in artifacts:
         if artifact.kind == naming.TRANSCRIPT:
-            found[artifact.identity.token] += [turn.text for turn in transcript.parsed(artifact.body)]
+            found[artifact.identity.token] += [turn.text for turn in transcript.parse_turns(artifact.body)]
     return found
 
 
@@ -118,7 +119,7 @@ def _back(objects: Mapping[str, bytes], removed: set[str]) -> int:
     """How many objects belong to a removed session or name it, but for its tombstone."""
     buried = {naming.tombstone_path(token) for token in removed}
     texts = {key: f"{key}\n{data.decode('utf-8', 'replace')}" for key, data in objects.items() if key not in buried}
-    return sum(not removed.isdisjoint(naming.tokens_in(text)) for text in texts.values())
+    return sum(not removed.isdisjoint(naming.find_tokens(text)) for text in texts.values())
 
 
 def _other_views(objects: Mapping[str, bytes], run: Run) -> int:
@@ -134,10 +135,10 @@ def _from_scratch(objects: Mapping[str, bytes]) -> Any:
         for key, data in objects.items():
             if key.startswith(naming.MEMORY):
                 store.create(key, data)
-        os.environ[VARIABLE] = ""
+        os.environ[INDEX_VARIABLE] = ""
         try:
-            with closing(_opened(Path(folder))) as house:
-                reindex(house)
-                return json.loads(json.dumps(view_of(house)))
+            with closing(_opened(Path(folder))) as ws:
+                reindex(ws)
+                return json.loads(json.dumps(view_of(ws)))
         finally:
-            del os.environ[VARIABLE]
+            del os.environ[INDEX_VARIABLE]

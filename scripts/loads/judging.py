@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lineage.app import open_house
-from lineage.core import naming, transcript
-from lineage.core.documents import Artifact, parsed
+from lineage.app import open_workspace
+from lineage.core.base import naming
+from lineage.core.format import transcript
+from lineage.core.format.documents import Artifact, parse_document
 from lineage.errors import FormatError
-from lineage.pipeline.house import CAPTURED, House
-from lineage.pipeline.upkeep.reindexing import reindex
-from lineage.pipeline.upkeep.verification import verify
+from lineage.pipeline.maintenance.reindex import reindex
+from lineage.pipeline.maintenance.verify import verify
 from lineage.store import read_or_none
+from lineage.workspace.workspace import CAPTURED, Workspace
 from loads.sessions import NOON, Load, texts_of, token_of
 from loads.working import Tally
 
@@ -36,9 +37,9 @@ class Verdict:
 
 
 def judged(root: Path, load: Load, tally: Tally) -> Verdict:
-    house = open_house(root)
+    ws = open_workspace(root)
     try:
-        artifacts, torn = _read(house)
+        artifacts, torn = _read(ws)
         texts = _texts(artifacts)
         wanted = {token_of(session): texts_of(session) for session in load.ids}
         kinds = Counter((artifact.identity.token, artifact.kind) for artifact in artifacts)
@@ -49,19 +50,19 @@ def judged(root: Path, load: Load, tally: Tally) -> Verdict:
             + sum(_surplus(Counter(lines).values()) for lines in texts.values())
             + max(tally.outcomes[CAPTURED] - len(load.ids), 0),
             errors=tally.errors.total(),
-            findings=len(verify(house._replace(now=NOON))),
-            stale=_memory_md(house) != _from_scratch(root),
+            findings=len(verify(ws._replace(now=NOON))),
+            stale=_memory_md(ws) != _from_scratch(root),
         )
     finally:
-        house.close()
+        ws.close()
 
 
-def _read(house: House) -> tuple[list[Artifact], int]:
+def _read(ws: Workspace) -> tuple[list[Artifact], int]:
     """Every artifact, and how many files hold no whole document."""
     artifacts, torn = [], 0
-    for entry in house.canon.store.list(naming.MEMORY):
+    for entry in ws.documents.store.list(naming.MEMORY):
         try:
-            document = parsed(house.canon.store.read(entry.key).data, entry.key)
+            document = parse_document(ws.documents.store.read(entry.key).data, entry.key)
         except FormatError:
             torn += 1
             continue
@@ -75,7 +76,7 @@ def _texts(artifacts: Iterable[Artifact]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for artifact in artifacts:
         if artifact.kind == naming.TRANSCRIPT:
-            found[artifact.identity.token] += [turn.text for turn in transcript.parsed(artifact.body)]
+            found[artifact.identity.token] += [turn.text for turn in transcript.parse_turns(artifact.body)]
     return found
 
 
@@ -83,8 +84,8 @@ def _surplus(counts: Iterable[int]) -> int:
     return sum(count - 1 for count in counts)
 
 
-def _memory_md(house: House) -> bytes | None:
-    blob = read_or_none(house.canon.store, naming.memory_md_path("default"))
+def _memory_md(ws: Workspace) -> bytes | None:
+    blob = read_or_none(ws.documents.store, naming.memory_md_path("default"))
     return blob.data if blob else None
 
 
@@ -92,9 +93,9 @@ def _from_scratch(root: Path) -> bytes | None:
     """MEMORY.md as it comes out of the canonical files alone, in a workspace that has nothing else."""
     with TemporaryDirectory(prefix="lineage-load-") as folder:
         shutil.copytree(root / naming.MEMORY, Path(folder, naming.MEMORY))
-        house = open_house(Path(folder))._replace(now=NOON)
+        ws = open_workspace(Path(folder))._replace(now=NOON)
         try:
-            reindex(house)
-            return _memory_md(house)
+            reindex(ws)
+            return _memory_md(ws)
         finally:
-            house.close()
+            ws.close()

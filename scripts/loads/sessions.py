@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from lineage.core.identity import session_token
-from lineage.core.request import SESSION_END, Request, request
-from lineage.core.times import shifted
+from lineage.core.base.identity import derive_session_token
+from lineage.core.base.times import shift_time
+from lineage.core.capture.request import SESSION_END, Request, parse_request
 
 NOON = "2026-11-20T12:00:00.000Z"
 AGENT = "default"
@@ -37,7 +37,7 @@ def ends_of(load: Load, process: int) -> Iterator[End]:
     """The ends that a process signals: its own sessions and, with another clock, those of its next neighbours."""
     for number in range(load.sessions):
         for retry in range(load.retries):
-            yield End(_id((process + retry) % load.processes, number), shifted(NOON, milliseconds=_drift(retry)))
+            yield End(_id((process + retry) % load.processes, number), shift_time(NOON, milliseconds=_drift(retry)))
 
 
 def request_of(end: End) -> Request:
@@ -47,7 +47,7 @@ def request_of(end: End) -> Request:
         "project": "/home/ada/demo",
         "transcript": transcript_of(end.session_id),
     }
-    return request(SESSION_END, payload, agent_id=AGENT, now=end.now)
+    return parse_request(SESSION_END, payload, agent_id=AGENT, now=end.now)
 
 
 def transcript_of(session_id: str) -> list[dict[str, Any]]:
@@ -73,7 +73,7 @@ def texts_of(session_id: str) -> list[str]:
 
 
 def token_of(session_id: str) -> str:
-    return session_token(AGENT, session_id)
+    return derive_session_token(AGENT, session_id)
 
 
 def _id(owner: int, number: int) -> str:

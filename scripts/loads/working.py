@@ -9,9 +9,9 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from lineage.app import open_house
-from lineage.pipeline.house import House
-from lineage.pipeline.upkeep.resuming import run
+from lineage.app import open_workspace
+from lineage.pipeline.maintenance.finish_pending import run_capture
+from lineage.workspace.workspace import Workspace
 from loads.sessions import End, Load, ends_of, request_of
 
 _PATIENCE_SECONDS = 120
@@ -52,19 +52,19 @@ def _share(root: Path, load: Load, process: int) -> Tally:
     """What one process does, in a workspace that it opens itself."""
     tally = Tally()
     _gate.wait(_PATIENCE_SECONDS)
-    house = open_house(root, create=True)
+    ws = open_workspace(root, create=True)
     try:
         for end in ends_of(load, process):
-            _signalled(house, end, tally)
+            _signalled(ws, end, tally)
     finally:
-        house.close()
+        ws.close()
     return tally
 
 
-def _signalled(house: House, end: End, tally: Tally) -> None:
+def _signalled(ws: Workspace, end: End, tally: Tally) -> None:
     began = time.monotonic()
     try:
-        outcome = run(house._replace(now=end.now), request_of(end))
+        outcome = run_capture(ws._replace(now=end.now), request_of(end))
         tally.outcomes[outcome.status] += 1
     except Exception as error:  # noqa: BLE001  (whatever goes wrong is a finding of the load)
         tally.errors[f"{type(error).__name__}: {error}"[:200]] += 1

@@ -9,7 +9,7 @@ import pytest
 from lineage.index import Index
 from lineage.store import Store
 from tests.support.indexes import OPENERS as INDEXES
-from tests.support.indexes import opened
+from tests.support.indexes import open_index
 from tests.support.stores import OPENERS, SERVERS
 
 _FAST = ("local", "memory", "sqlite")
@@ -36,5 +36,5 @@ def engine(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def index(engine: str, tmp_path: Path) -> Iterator[Index]:
     """An empty index of each engine."""
-    with closing(opened(engine, tmp_path / "index.db")) as found:
+    with closing(open_index(engine, tmp_path / "index.db")) as found:
         yield found

@@ -8,15 +8,15 @@ from functools import partial
 
 import pytest
 
-from lineage.canon import Books
-from lineage.core import book_changes as changes
-from lineage.core.book import Book, parsed_book, serialized_book
-from lineage.core.book_paths import CURATED_PATH, PENDING, BookRef
-from lineage.core.entry import ASSISTANT_TURN, MANUAL, USER_STATED, Entry, new_entry
-from lineage.core.rollover import Cap
+from lineage.core.base.book_paths import CURATED_PATH, PENDING, BookRef
+from lineage.core.books import book_edits as changes
+from lineage.core.books.book import Book, parse_book, serialize_book
+from lineage.core.books.entry import ASSISTANT_TURN, MANUAL, USER_STATED, Entry, new_entry
+from lineage.core.books.rollover import Cap
+from lineage.documents import Books
 from lineage.errors import NotFoundError
 from lineage.store import Store, read_or_none, update
-from tests.support.races import race
+from tests.support.concurrency import run_concurrently
 
 AT, LATER = "2026-03-28T22:34:06.792Z", "2026-03-29T10:00:00.000Z"
 SCOPE, KIND = "agent/ann", "decision"
@@ -89,7 +89,7 @@ def test_what_a_human_writes_while_lineage_thinks_stays(store: Store) -> None:
 
     assert books.update(SCOPE, KIND, slow)
     assert said(store) == ["One, by hand.", "2", "Three."]
-    assert [one.text for one in books.read(REF).hand] == ["Free words.\n"]
+    assert [one.text for one in books.read(REF).handwritten_entries] == ["Free words.\n"]
     assert books.read(REF).problems == ()
 
 
@@ -175,7 +175,7 @@ def test_what_is_demoted_lies_in_the_other_book(store: Store) -> None:
 def test_the_curated_book_is_the_human_s_file(store: Store) -> None:
     books = Books(store)
     store.create(CURATED_PATH, b"# Mine\n\n- use tabs")
-    assert [one.trust for one in books.get("global", "curated").hand] == [USER_STATED]
+    assert [one.trust for one in books.get("global", "curated").handwritten_entries] == [USER_STATED]
     books.add("global", "curated", entry(kind="curated", scope="global"))
     assert store.read(CURATED_PATH).data.startswith(b"# Mine\n\n- use tabs\n\n<!-- lineage:entry {")
     assert list(books.list()) == [BookRef("global", "curated")]
@@ -183,9 +183,9 @@ def test_the_curated_book_is_the_human_s_file(store: Store) -> None:
 
 @pytest.mark.slow
 def test_writers_and_a_human_at_the_same_time_lose_nothing(store: Store) -> None:
-    race(store, write_many, [(who, 10) for who in range(4)])
+    run_concurrently(store, write_many, [(who, 10) for who in range(4)])
     assert sorted(said(store)) == sorted(f"Entry {number} of {who}." for who in range(3) for number in range(10))
-    hand = "".join(one.text for one in Books(store).read(REF).hand)
+    hand = "".join(one.text for one in Books(store).read(REF).handwritten_entries)
     assert [number for number in range(10) if f"typed {number};" in hand] == list(range(10))
 
 
@@ -224,7 +224,7 @@ def test_a_thread_that_edits_in_between_loses_nothing(store: Store) -> None:
         books.update(
             SCOPE,
             KIND,
-            lambda book, pinned=number % 2 == 1: changes.pin(book, entry("Number 0.").id, AT, pinned=pinned),
+            lambda book, pinned=number % 2 == 1: changes.pin(book, entry("Number 0.").id, AT, is_pinned=pinned),
         )
     stop.set()
     thread.join()
@@ -253,7 +253,7 @@ def test_lesson_21_a_change_of_mind_is_no_duplicate(store: Store) -> None:
     assert books.add("global", "preference", said_first)
     assert books.add("global", "preference", said_later)
     book = books.get("global", "preference")
-    assert (len(book.entries), [one.id for one in book.standing]) == (2, [said_later.id])
+    assert (len(book.entries), [one.id for one in book.active_entries]) == (2, [said_later.id])
 
 
 def test_lesson_25_a_new_process_adds_to_what_is_there(store: Store) -> None:
@@ -268,7 +268,9 @@ def test_lesson_26_a_rule_ends_nothing_and_text_before_a_heading_stays(store: St
     Books(store).add(SCOPE, KIND, entry(body))
     Books(store).add(SCOPE, KIND, entry("Two."))
     assert said(store) == [body, "Two."]
-    assert [one.text for one in Books(store).read(REF).hand] == ["Before any heading.\n\n---\n\n## A heading\n"]
+    assert [one.text for one in Books(store).read(REF).handwritten_entries] == [
+        "Before any heading.\n\n---\n\n## A heading\n"
+    ]
 
 
 def test_lesson_27_tags_read_back_whole_and_survive_an_update(store: Store) -> None:
@@ -301,4 +303,4 @@ def test_lesson_28_all_of_120_decisions_survive_and_open_tasks_stay_apart(store:
 def test_what_was_written_reads_back_equal(store: Store) -> None:
     Books(store).add(SCOPE, KIND, entry("A\r\nB"))
     data = store.read(REF.path).data
-    assert serialized_book(parsed_book(data, SCOPE, KIND)) == data
+    assert serialize_book(parse_book(data, SCOPE, KIND)) == data

@@ -12,20 +12,20 @@ from collections.abc import Sequence
 
 import pytest
 
-from lineage.canon import Artifacts, Claims, Manifests, Spool, Tombstones
-from lineage.core import naming
-from lineage.core.documents import Tombstone, serialized, with_body
-from lineage.core.job import Job
-from lineage.core.manifest import memory_md_reference
+from lineage.core.base import naming
+from lineage.core.format.documents import Tombstone, serialize_document, with_body
+from lineage.core.format.job import Job
+from lineage.core.format.manifest import memory_md_anchor
+from lineage.documents import Artifacts, Claims, Manifests, Spool, Tombstones
 from lineage.errors import FormatError, ImmutableError, RemovedError
 from lineage.store import ConflictError, Store
-from tests.support.artifacts import AT, artifact, capture, identity, stem
+from tests.support.artifacts import AT, make_artifact, make_capture, make_identity, make_stem
+from tests.support.concurrency import run_concurrently
 from tests.support.faults import CountingStore
-from tests.support.races import race
 
 LATER = "2026-11-21T10:30:00.000Z"
 LAST = "2026-11-22T10:30:00.000Z"
-TOKEN = identity().token
+TOKEN = make_identity().token
 
 
 def minute(number: int) -> str:
@@ -35,18 +35,18 @@ def minute(number: int) -> str:
 # artifacts
 
 
-@pytest.mark.parametrize("kind", naming.IMMUTABLE)
+@pytest.mark.parametrize("kind", naming.ARTIFACT_KINDS)
 def test_an_artifact_reads_back_as_it_was_written(store: Store, kind: str) -> None:
-    written = artifact(kind, body="[[a]]\n\n---\n\nBody: “ä” \u2028 end\n")
+    written = make_artifact(kind, body="[[a]]\n\n---\n\nBody: “ä” \u2028 end\n")
     assert Artifacts(store).get(written.path) is None
-    assert Artifacts(store).holds(written) is None
+    assert Artifacts(store).has_content(written) is None
     assert Artifacts(store).write(written) is True
     assert Artifacts(store).get(written.path) == written
-    assert Artifacts(store).holds(written) is True
+    assert Artifacts(store).has_content(written) is True
 
 
 def test_the_same_artifact_again_succeeds_and_writes_nothing(store: Store) -> None:
-    written = artifact()
+    written = make_artifact()
     Artifacts(store).write(written)
     before = store.read(written.path)
     assert Artifacts(store).write(written) is False
@@ -56,40 +56,40 @@ def test_the_same_artifact_again_succeeds_and_writes_nothing(store: Store) -> No
 @pytest.mark.parametrize(
     "other",
     [
-        with_body(artifact(), "another body\n"),
-        with_body(artifact(), artifact().body + "\n"),
-        artifact(memory_sentence="A forged sentence about something else."),
-        artifact(private=True),
+        with_body(make_artifact(), "another body\n"),
+        with_body(make_artifact(), make_artifact().body + "\n"),
+        make_artifact(memory_sentence="A forged sentence about something else."),
+        make_artifact(private=True),
     ],
     ids=["body", "white space", "sentence", "privacy"],
 )
 def test_an_artifact_with_any_other_content_is_refused(store: Store, other: object) -> None:
-    written = artifact()
+    written = make_artifact()
     Artifacts(store).write(written)
     with pytest.raises(ImmutableError):
         Artifacts(store).write(other)  # type: ignore[arg-type]
     assert Artifacts(store).get(written.path) == written
-    assert Artifacts(store).holds(other) is False  # type: ignore[arg-type]
+    assert Artifacts(store).has_content(other) is False  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("damage", [b"", b"---\n", b"\xff", b'---\nkind: "summary"\n---\n'])
 def test_a_damaged_artifact_is_an_error_that_names_it(store: Store, damage: bytes) -> None:
-    store.create(artifact().path, damage)
-    with pytest.raises(FormatError, match=artifact().path):
-        Artifacts(store).get(artifact().path)
+    store.create(make_artifact().path, damage)
+    with pytest.raises(FormatError, match=make_artifact().path):
+        Artifacts(store).get(make_artifact().path)
     with pytest.raises(ImmutableError):
-        Artifacts(store).write(artifact())
+        Artifacts(store).write(make_artifact())
 
 
 def test_an_artifact_in_another_s_place_is_an_error(store: Store) -> None:
-    store.create(artifact(session="s-2").path, serialized(artifact()))
+    store.create(make_artifact(session="s-2").path, serialize_document(make_artifact()))
     with pytest.raises(FormatError):
-        Artifacts(store).get(artifact(session="s-2").path)
+        Artifacts(store).get(make_artifact(session="s-2").path)
 
 
 def test_an_artifact_that_breaks_its_contract_is_not_written(store: Store) -> None:
     with pytest.raises(FormatError):
-        Artifacts(store).write(artifact(captured_at="2026-11-20 10:30"))
+        Artifacts(store).write(make_artifact(captured_at="2026-11-20 10:30"))
     assert list(store.list("memory/")) == []
 
 
@@ -98,12 +98,12 @@ def test_an_artifact_that_breaks_its_contract_is_not_written(store: Store) -> No
 
 def test_every_new_link_is_a_revision_and_a_repeated_one_is_none(store: Store) -> None:
     manifests = Manifests(store)
-    assert manifests.get(stem()) is None
-    first, late, compacted = capture(), capture(at=LATER), [artifact(naming.COMPACTION, at=LAST)]
+    assert manifests.get(make_stem()) is None
+    first, late, compacted = make_capture(), make_capture(at=LATER), [make_artifact(naming.COMPACTION, at=LAST)]
     seen = []
     for number, artifacts in enumerate((first, first, late, compacted, late, compacted, first)):
-        written = manifests.link(stem(), artifacts, f"write-{number}", LAST)
-        manifest = manifests.get(stem())
+        written = manifests.link(make_stem(), artifacts, f"write-{number}", LAST)
+        manifest = manifests.get(make_stem())
         assert manifest
         seen.append((written, manifest.revision, manifest.write_id))
     assert [written for written, _, _ in seen] == [True, False, True, True, False, False, False]
@@ -113,62 +113,64 @@ def test_every_new_link_is_a_revision_and_a_repeated_one_is_none(store: Store) -
 
 def test_a_manifest_names_the_newest_of_each_kind_and_lists_all(store: Store) -> None:
     manifests = Manifests(store)
-    manifests.link(stem(), capture(at=LATER), "w-1", LAST)
-    manifests.link(stem(), [artifact(naming.COMPACTION, at=LAST)], "w-2", LAST)
-    manifests.link(stem(), capture(at=AT), "w-3", LAST)
-    manifests.link(stem(), [artifact(naming.COMPACTION, at=AT)], "w-4", LAST)
-    manifest = manifests.get(stem())
+    manifests.link(make_stem(), make_capture(at=LATER), "w-1", LAST)
+    manifests.link(make_stem(), [make_artifact(naming.COMPACTION, at=LAST)], "w-2", LAST)
+    manifests.link(make_stem(), make_capture(at=AT), "w-3", LAST)
+    manifests.link(make_stem(), [make_artifact(naming.COMPACTION, at=AT)], "w-4", LAST)
+    manifest = manifests.get(make_stem())
     assert manifest
-    assert manifest.captures == [stem(at=AT), stem(at=LATER)]
-    assert manifest.compactions == [stem(at=AT), stem(at=LAST)]
-    assert manifest.transcript_path == naming.artifact_path(stem(at=LATER), naming.TRANSCRIPT)
-    assert manifest.summary_path == naming.artifact_path(stem(at=LATER), naming.SUMMARY)
-    assert manifest.compaction_path == naming.artifact_path(stem(at=LAST), naming.COMPACTION)
+    assert manifest.captures == [make_stem(at=AT), make_stem(at=LATER)]
+    assert manifest.compactions == [make_stem(at=AT), make_stem(at=LAST)]
+    assert manifest.transcript_path == naming.artifact_path(make_stem(at=LATER), naming.TRANSCRIPT)
+    assert manifest.summary_path == naming.artifact_path(make_stem(at=LATER), naming.SUMMARY)
+    assert manifest.compaction_path == naming.artifact_path(make_stem(at=LAST), naming.COMPACTION)
     assert (manifest.started_at, manifest.ended_at) == (AT, LATER)
-    assert manifest.memory_md_refs == [memory_md_reference(capture(at=at)[0]) for at in (AT, LATER)]
+    assert manifest.memory_md_refs == [memory_md_anchor(make_capture(at=at)[0]) for at in (AT, LATER)]
     assert manifest.captured_at == AT
 
 
 def test_a_compaction_never_changes_a_session_s_times(store: Store) -> None:
     manifests = Manifests(store)
-    manifests.link(stem(), capture(), "w-1", LAST)
-    manifests.link(stem(), [artifact(naming.COMPACTION, at=LAST, started_at=None, ended_at=None)], "w-2", LAST)
-    manifest = manifests.get(stem())
+    manifests.link(make_stem(), make_capture(), "w-1", LAST)
+    manifests.link(
+        make_stem(), [make_artifact(naming.COMPACTION, at=LAST, started_at=None, ended_at=None)], "w-2", LAST
+    )
+    manifest = manifests.get(make_stem())
     assert manifest
     assert (manifest.started_at, manifest.ended_at) == (AT, AT)
 
 
 def test_a_damaged_manifest_is_not_written_over(store: Store) -> None:
-    path = naming.artifact_path(stem(), naming.MANIFEST)
+    path = naming.artifact_path(make_stem(), naming.MANIFEST)
     store.create(path, b"---\nedited: badly\n---\n")
     with pytest.raises(FormatError, match=path):
-        Manifests(store).link(stem(), capture(), "w-1", LAST)
+        Manifests(store).link(make_stem(), make_capture(), "w-1", LAST)
     with pytest.raises(FormatError, match=path):
-        Manifests(store).get(stem())
+        Manifests(store).get(make_stem())
     assert store.read(path).data == b"---\nedited: badly\n---\n"
 
 
 def test_a_manifest_is_mutable_and_an_artifact_in_its_place_is_an_error(store: Store) -> None:
-    path = naming.artifact_path(stem(), naming.MANIFEST)
-    store.create(path, serialized(artifact()))
+    path = naming.artifact_path(make_stem(), naming.MANIFEST)
+    store.create(path, serialize_document(make_artifact()))
     with pytest.raises(FormatError):
-        Manifests(store).get(stem())
+        Manifests(store).get(make_stem())
 
 
 @pytest.mark.slow
 def test_links_of_different_captures_at_the_same_time_all_survive(store: Store) -> None:
-    written = race(store, link_many, [(who, 8) for who in range(8)])
-    manifest = Manifests(store).get(stem())
+    written = run_concurrently(store, link_many, [(who, 8) for who in range(8)])
+    manifest = Manifests(store).get(make_stem())
     assert manifest
-    expected = sorted(stem(at=minute(number)) for number in range(64))
+    expected = sorted(make_stem(at=minute(number)) for number in range(64))
     assert (manifest.captures, manifest.compactions) == (expected, expected)
     assert sum(written) == manifest.revision == 128
 
 
 @pytest.mark.slow
 def test_the_same_link_by_many_at_the_same_time_is_one_revision(store: Store) -> None:
-    written = race(store, link_same, [(who,) for who in range(8)])
-    manifest = Manifests(store).get(stem())
+    written = run_concurrently(store, link_same, [(who,) for who in range(8)])
+    manifest = Manifests(store).get(make_stem())
     assert manifest
     assert sorted(written) == [False] * 7 + [True]
     assert manifest.revision == 1
@@ -179,13 +181,13 @@ def link_many(store: Store, who: int, count: int) -> int:
     written = 0
     for number in range(who, 8 * count, 8):
         at = minute(number)
-        for artifacts in (capture(at=at), [artifact(naming.COMPACTION, at=at)]) * 2:
-            written += Manifests(store).link(stem(), artifacts, f"{who}-{number}", LAST)
+        for artifacts in (make_capture(at=at), [make_artifact(naming.COMPACTION, at=at)]) * 2:
+            written += Manifests(store).link(make_stem(), artifacts, f"{who}-{number}", LAST)
     return written
 
 
 def link_same(store: Store, who: int) -> bool:
-    return Manifests(store).link(stem(), capture(), f"write-{who}", LAST)
+    return Manifests(store).link(make_stem(), make_capture(), f"write-{who}", LAST)
 
 
 # claims
@@ -193,52 +195,52 @@ def link_same(store: Store, who: int) -> bool:
 
 def test_the_first_claim_holds_and_later_ones_learn_it(store: Store) -> None:
     claims = Claims(store)
-    assert claims.stem_of(TOKEN) is None
-    assert claims.claim(identity(), stem(at=LATER)) == stem(at=LATER)
+    assert claims.get_stem(TOKEN) is None
+    assert claims.claim(make_identity(), make_stem(at=LATER)) == make_stem(at=LATER)
     for at in (AT, LATER, LAST):
-        assert claims.claim(identity(), stem(at=at)) == stem(at=LATER)
-    assert claims.stem_of(TOKEN) == stem(at=LATER)
+        assert claims.claim(make_identity(), make_stem(at=at)) == make_stem(at=LATER)
+    assert claims.get_stem(TOKEN) == make_stem(at=LATER)
 
 
 def test_claims_of_other_sessions_and_agents_are_independent(store: Store) -> None:
     claims = Claims(store)
     for session, agent in (("s-1", "default"), ("s-2", "default"), ("s-1", "other")):
-        wanted = stem(session, AT, agent)
-        assert claims.claim(identity(session, agent), wanted) == wanted
+        wanted = make_stem(session, AT, agent)
+        assert claims.claim(make_identity(session, agent), wanted) == wanted
 
 
-@pytest.mark.parametrize("damage", [b"", b'---\nkind: "claim"\n---\n', serialized(artifact())])
+@pytest.mark.parametrize("damage", [b"", b'---\nkind: "claim"\n---\n', serialize_document(make_artifact())])
 def test_a_damaged_claim_is_an_error_and_no_free_claim(store: Store, damage: bytes) -> None:
     store.create(naming.claim_path(TOKEN), damage)
     with pytest.raises(FormatError):
-        Claims(store).claim(identity(), stem())
+        Claims(store).claim(make_identity(), make_stem())
     assert store.read(naming.claim_path(TOKEN)).data == damage
 
 
 def test_a_claim_that_vanishes_while_it_is_looked_at_is_made_again(store: Store) -> None:
     class Vanishing(Claims):
-        def stem_of(self, token: str) -> str | None:
+        def get_stem(self, token: str) -> str | None:
             store.delete(naming.claim_path(token))
             return None
 
-    Claims(store).claim(identity(), stem(at=LATER))
-    assert Vanishing(store).claim(identity(), stem()) == stem()
-    assert Claims(store).stem_of(TOKEN) == stem()
+    Claims(store).claim(make_identity(), make_stem(at=LATER))
+    assert Vanishing(store).claim(make_identity(), make_stem()) == make_stem()
+    assert Claims(store).get_stem(TOKEN) == make_stem()
 
 
 @pytest.mark.slow
 def test_of_many_claimants_one_wins_and_all_learn_who(store: Store) -> None:
-    learned = race(store, claim_many, [(who, 20) for who in range(8)])
+    learned = run_concurrently(store, claim_many, [(who, 20) for who in range(8)])
     for number, answers in enumerate(zip(*learned, strict=True)):
         session = f"s-{number}"
         assert len(set(answers)) == 1
-        assert answers[0] == Claims(store).stem_of(identity(session).token)
-        assert answers[0] in {stem(session, minute(who)) for who in range(8)}
+        assert answers[0] == Claims(store).get_stem(make_identity(session).token)
+        assert answers[0] in {make_stem(session, minute(who)) for who in range(8)}
 
 
 def claim_many(store: Store, who: int, count: int) -> list[str]:
     sessions = (f"s-{number}" for number in range(count))
-    return [Claims(store).claim(identity(session), stem(session, minute(who))) for session in sessions]
+    return [Claims(store).claim(make_identity(session), make_stem(session, minute(who))) for session in sessions]
 
 
 # tombstones
@@ -248,67 +250,67 @@ def tombstone(session: str = "s-1") -> Tombstone:
     return Tombstone(
         kind="tombstone",
         agent_id="default",
-        session_token=identity(session).token,
+        session_token=make_identity(session).token,
         removed_at=LATER,
         reason="asked for",
-        removed_paths=[artifact(session=session).path],
+        removed_paths=[make_artifact(session=session).path],
         removed_turns=["t-0123456789"],
     )
 
 
 def test_a_removed_session_is_refused_and_others_are_not(store: Store) -> None:
     tombstones = Tombstones(store)
-    tombstones.refuse(TOKEN)
-    store.create(tombstone().path, serialized(tombstone()), frozen=True)
+    tombstones.raise_if_removed(TOKEN)
+    store.create(tombstone().path, serialize_document(tombstone()), frozen=True)
     assert tombstones.has(TOKEN)
     assert tombstones.get(TOKEN) == tombstone()
     with pytest.raises(RemovedError, match=LATER):
-        tombstones.refuse(TOKEN)
-    tombstones.refuse(identity("s-2").token)
-    assert tombstones.get(identity("s-2").token) is None
+        tombstones.raise_if_removed(TOKEN)
+    tombstones.raise_if_removed(make_identity("s-2").token)
+    assert tombstones.get(make_identity("s-2").token) is None
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff\xfe", b"---\nkind: tombstone\n---\n", b'---\nkind: "claim"\n---\n'])
 def test_a_damaged_tombstone_still_counts(store: Store, damage: bytes) -> None:
     store.create(naming.tombstone_path(TOKEN), damage)
     assert Tombstones(store).has(TOKEN)
-    assert Tombstones(store).tokens() == {TOKEN}
+    assert Tombstones(store).list_tokens() == {TOKEN}
     with pytest.raises(RemovedError, match=TOKEN):
-        Tombstones(store).refuse(TOKEN)
+        Tombstones(store).raise_if_removed(TOKEN)
     with pytest.raises(FormatError):
         Tombstones(store).get(TOKEN)
 
 
 def test_what_a_tombstone_lists_is_read_once(store: Store) -> None:
-    """Fails without the memory of `removed_turns`, and where it is one of keys alone."""
+    """Fails without the memory of `read_removed_turns`, and where it is one of keys alone."""
     counting = CountingStore(store)
     tombstones = Tombstones(counting)  # type: ignore[arg-type]
-    assert tombstones.removed_turns() == frozenset()
-    store.create(tombstone().path, serialized(tombstone()))
-    store.create(naming.tombstone_path(identity("s-2").token), b"damaged")
+    assert tombstones.read_removed_turns() == frozenset()
+    store.create(tombstone().path, serialize_document(tombstone()))
+    store.create(naming.tombstone_path(make_identity("s-2").token), b"damaged")
     for _ in range(3):
-        assert tombstones.removed_turns() == {"t-0123456789"}
+        assert tombstones.read_removed_turns() == {"t-0123456789"}
     assert len(counting.reads) == 2
-    second = naming.tombstone_path(identity("s-2").token)
-    listing = serialized(tombstone("s-2")._replace(removed_turns=["t-9876543210"]))
+    second = naming.tombstone_path(make_identity("s-2").token)
+    listing = serialize_document(tombstone("s-2")._replace(removed_turns=["t-9876543210"]))
     store.replace(second, listing, store.read(second).version)
-    assert tombstones.removed_turns() == {"t-0123456789", "t-9876543210"}
+    assert tombstones.read_removed_turns() == {"t-0123456789", "t-9876543210"}
     store.delete(second)
-    assert tombstones.removed_turns() == {"t-0123456789"}
+    assert tombstones.read_removed_turns() == {"t-0123456789"}
 
 
 def test_the_tokens_of_all_removed_sessions_are_known_without_reading(store: Store) -> None:
     for session in ("s-1", "s-2"):
-        store.create(tombstone(session).path, serialized(tombstone(session)))
+        store.create(tombstone(session).path, serialize_document(tombstone(session)))
     store.create(naming.TOMBSTONES + "notes.txt", b"")
-    assert Tombstones(store).tokens() == {identity("s-1").token, identity("s-2").token}
+    assert Tombstones(store).list_tokens() == {make_identity("s-1").token, make_identity("s-2").token}
 
 
 @pytest.mark.parametrize("name", [".md", "notes.md", f"{'a' * 16} (conflicted copy).md", f"{'a' * 16}.txt"])
 def test_what_is_no_tombstone_s_name_removes_nothing(store: Store, name: str) -> None:
     """Nobody's token would be that of every row that names no session."""
     store.create(f"{naming.TOMBSTONES}{name}", b"")
-    assert Tombstones(store).tokens() == frozenset()
+    assert Tombstones(store).list_tokens() == frozenset()
 
 
 # spool
@@ -317,7 +319,7 @@ def test_what_is_no_tombstone_s_name_removes_nothing(store: Store, name: str) ->
 def job(session: str = "s-1", at: str = AT, flow: str = "session-end", **payload: object) -> Job:
     return Job(
         flow=flow,
-        token=identity(session).token,
+        token=make_identity(session).token,
         captured_at=at,
         sentence="A sentence.",
         quality="ok",
@@ -328,17 +330,17 @@ def job(session: str = "s-1", at: str = AT, flow: str = "session-end", **payload
 def test_a_job_stays_until_it_is_cleared(store: Store) -> None:
     spool, first = Spool(store), job(transcript="raw \ud83d text\0", nested={"list": [1, None, "é"]})
     spool.put(first)
-    assert spool.pending() == [first]
+    assert spool.list_pending() == [first]
     spool.clear(first)
     spool.clear(first)
-    assert spool.pending() == []
+    assert spool.list_pending() == []
 
 
 def test_a_job_that_is_put_again_is_replaced(store: Store) -> None:
     spool = Spool(store)
     spool.put(job())
     spool.put(job()._replace(sentence="Another."))
-    assert [found.sentence for found in spool.pending()] == ["Another."]
+    assert [found.sentence for found in spool.list_pending()] == ["Another."]
 
 
 def test_pending_jobs_come_oldest_first_and_by_session(store: Store) -> None:
@@ -346,10 +348,10 @@ def test_pending_jobs_come_oldest_first_and_by_session(store: Store) -> None:
     jobs = [job(at=AT), job("s-2", AT), job(at=LATER), job(at=LATER, flow="compaction"), job("s-2", LAST)]
     for item in reversed(jobs):
         spool.put(item)
-    assert [found.captured_at for found in spool.pending()] == [AT, AT, LATER, LATER, LAST]
-    assert sorted(found.name for found in spool.pending()) == sorted(item.name for item in jobs)
-    assert spool.pending(identity("s-2").token) == [jobs[1], jobs[4]]
-    assert spool.pending(identity("s-3").token) == []
+    assert [found.captured_at for found in spool.list_pending()] == [AT, AT, LATER, LATER, LAST]
+    assert sorted(found.name for found in spool.list_pending()) == sorted(item.name for item in jobs)
+    assert spool.list_pending(make_identity("s-2").token) == [jobs[1], jobs[4]]
+    assert spool.list_pending(make_identity("s-3").token) == []
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"null", b"{}", b"\xff", b'{"version": 1}'])
@@ -357,23 +359,23 @@ def test_a_damaged_job_is_named_and_left_alone(store: Store, damage: bytes) -> N
     spool = Spool(store)
     spool.put(job())
     store.create("spool/broken.json", damage)
-    assert spool.pending() == [job()]
-    assert spool.damaged() == ["spool/broken.json"]
+    assert spool.list_pending() == [job()]
+    assert spool.list_damaged() == ["spool/broken.json"]
     assert store.read("spool/broken.json").data == damage
 
 
 def test_a_job_of_a_newer_version_is_left_for_it(store: Store) -> None:
     spool = Spool(store)
     spool.put(job()._replace(version=99))
-    assert spool.pending() == []
-    assert len(spool.damaged()) == 1
+    assert spool.list_pending() == []
+    assert len(spool.list_damaged()) == 1
 
 
 @pytest.mark.slow
 def test_a_store_that_never_settles_is_an_error_and_not_a_silent_loss(store: Store) -> None:
     manifests = Manifests(store)
-    manifests.link(stem(), capture(), "w-1", LAST)
-    path = naming.artifact_path(stem(), naming.MANIFEST)
+    manifests.link(make_stem(), make_capture(), "w-1", LAST)
+    path = naming.artifact_path(make_stem(), naming.MANIFEST)
     genuine = store.replace
 
     def overtaken(key: str, data: bytes, version: str) -> str:
@@ -382,8 +384,8 @@ def test_a_store_that_never_settles_is_an_error_and_not_a_silent_loss(store: Sto
 
     store.replace = overtaken  # type: ignore[method-assign]
     with pytest.raises(ConflictError):
-        manifests.link(stem(), capture(at=LATER), "w-2", LAST)
-    assert serialized_captures(store, path) == [stem()]
+        manifests.link(make_stem(), make_capture(at=LATER), "w-2", LAST)
+    assert serialized_captures(store, path) == [make_stem()]
 
 
 def serialized_captures(store: Store, path: str) -> Sequence[str]:

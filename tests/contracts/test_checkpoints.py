@@ -7,11 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.canon import Checkpoints
-from lineage.core.checkpoint import MOST_MESSAGES, Checkpoint, Message, last_said, message, parsed, serialized
-from lineage.core.identity import session_token
-from lineage.core.times import shifted
-from lineage.core.turns import Turn
+from lineage.core.base.identity import derive_session_token
+from lineage.core.base.times import shift_time
+from lineage.core.format.checkpoint import (
+    MAX_MESSAGES,
+    Checkpoint,
+    Message,
+    build_message,
+    parse_checkpoint,
+    select_last_messages,
+    serialize_checkpoint,
+)
+from lineage.core.format.turns import Turn
+from lineage.documents import Checkpoints
 from lineage.errors import FormatError
 from lineage.store import LocalStore, Store
 
@@ -23,7 +31,7 @@ def checkpoint(session: str = "s-1", agent: str = "default", **more: Any) -> Che
     base = {
         "agent_id": agent,
         "session_id": session,
-        "session_token": session_token(agent, session),
+        "session_token": derive_session_token(agent, session),
         "harness": "generic",
         "project": DEMO,
         "saved_at": NOW,
@@ -33,7 +41,7 @@ def checkpoint(session: str = "s-1", agent: str = "default", **more: Any) -> Che
 
 
 def before(days: int = 0, milliseconds: int = 0) -> str:
-    return shifted(NOW, days=-days, milliseconds=-milliseconds)
+    return shift_time(NOW, days=-days, milliseconds=-milliseconds)
 
 
 def test_the_newest_is_given_until_it_was_used(store: Store) -> None:
@@ -42,7 +50,7 @@ def test_the_newest_is_given_until_it_was_used(store: Store) -> None:
     assert [found.put(one) for one in (new, old, old)] == [True, True, False]
     assert found.get("default", NOW) == new
     assert found.mark_used("default", new.session_token, NOW)
-    assert not found.mark_used("default", new.session_token, shifted(NOW, days=1))
+    assert not found.mark_used("default", new.session_token, shift_time(NOW, days=1))
     assert found.get("default", NOW) == old
     assert found.mark_used("default", old.session_token, NOW)
     assert found.get("default", NOW) is None
@@ -52,10 +60,10 @@ def test_a_used_one_keeps_no_text_and_comes_back_only_with_something_new(store: 
     found, one = Checkpoints(store), checkpoint()
     found.put(one)
     found.mark_used("default", one.session_token, NOW)
-    assert [used.messages for used in found.of("default")] == [()]
+    assert [used.messages for used in found.list_for_agent("default")] == [()]
     assert not found.put(one)
     assert found.get("default", NOW) is None
-    assert found.put(one._replace(saved_at=shifted(NOW, milliseconds=1)))
+    assert found.put(one._replace(saved_at=shift_time(NOW, milliseconds=1)))
     assert found.get("default", NOW) is not None
 
 
@@ -65,7 +73,7 @@ def test_it_is_valid_for_seven_days(store: Store, age: str, is_there: bool) -> N
     found.put(checkpoint(saved_at=age))
     assert (found.get("default", NOW) is not None) is is_there
     assert (found.expire(NOW) == []) is is_there
-    assert (found.of("default") != []) is is_there
+    assert (found.list_for_agent("default") != []) is is_there
 
 
 def test_neither_a_used_one_nor_one_without_words_is_recovered() -> None:
@@ -91,28 +99,30 @@ def test_a_session_is_discarded_whole_readable_or_not(store: Store) -> None:
     for one in (*mine, others):
         found.put(one)
     assert found.discard(mine[0].session_token) == [key_of(mine[0])]
-    assert found.of("ann") == [others]
-    assert found.of("bob") == [mine[1]]
+    assert found.list_for_agent("ann") == [others]
+    assert found.list_for_agent("bob") == [mine[1]]
     store.replace(key_of(others), b"torn", store.read(key_of(others)).version)
     assert found.discard(others.session_token) == [key_of(others)]
-    assert found.damaged() == []
+    assert found.list_damaged() == []
 
 
 def test_only_so_many_are_kept_of_an_agent(store: Store) -> None:
     found = Checkpoints(store)
     for number in range(20):
         found.put(checkpoint(f"s-{number}", saved_at=before(milliseconds=number)))
-    assert sorted(one.session_id for one in found.of("default")) == sorted(f"s-{number}" for number in range(16))
+    assert sorted(one.session_id for one in found.list_for_agent("default")) == sorted(
+        f"s-{number}" for number in range(16)
+    )
 
 
 def test_what_is_offered_stays_offered_until_there_is_something_new(store: Store) -> None:
     found, one = Checkpoints(store), checkpoint()
     found.put(one)
     assert found.mark_offered("default", one.session_token, NOW)
-    assert not found.mark_offered("default", one.session_token, shifted(NOW, days=1))
+    assert not found.mark_offered("default", one.session_token, shift_time(NOW, days=1))
     assert found.get("default", NOW) == one._replace(offered_at=NOW)
-    found.put(one._replace(saved_at=shifted(NOW, milliseconds=1)))
-    assert [kept.offered_at for kept in found.of("default")] == [None]
+    found.put(one._replace(saved_at=shift_time(NOW, milliseconds=1)))
+    assert [kept.offered_at for kept in found.list_for_agent("default")] == [None]
 
 
 DAMAGE = {
@@ -145,11 +155,11 @@ def test_a_damaged_one_is_ignored_and_named_and_never_an_error(store: Store, har
     blob = store.read(key_of(one))
     store.replace(key_of(one), DAMAGE[harm](blob.data), blob.version)
     assert found.get("default", NOW) == other
-    assert found.damaged() == [key_of(one)]
+    assert found.list_damaged() == [key_of(one)]
     assert not found.mark_used("default", "h7k3n4p2m2x6q3r5", NOW)
     assert found.expire(NOW) == []
     assert found.put(one)
-    assert found.damaged() == []
+    assert found.list_damaged() == []
 
 
 def test_what_else_lies_there_is_ignored(tmp_path: Any) -> None:
@@ -160,7 +170,7 @@ def test_what_else_lies_there_is_ignored(tmp_path: Any) -> None:
     (tmp_path / "checkpoints" / "default" / "link.json").symlink_to("/etc/passwd")
     (tmp_path / "checkpoints" / "stray.txt").write_text("hello")
     assert found.get("default", NOW) == checkpoint()
-    assert found.damaged() == ["checkpoints/stray.txt"]
+    assert found.list_damaged() == ["checkpoints/stray.txt"]
 
 
 def test_the_last_fifty_messages_are_kept_and_tools_and_thinking_are_not() -> None:
@@ -171,10 +181,10 @@ def test_the_last_fifty_messages_are_kept_and_tools_and_thinking_are_not() -> No
         Turn("assistant", "", name="Bash"),
         Turn("system", "compacted"),
     ]
-    said = last_said(turns)
+    said = select_last_messages(turns)
     assert [turn.text for turn in said] == [f"u{number}" for number in range(10, 60)]
-    assert len(said) == MOST_MESSAGES
-    assert message(said[0], "x" * 3000) == Message("user", "x" * 1998 + " …")
+    assert len(said) == MAX_MESSAGES
+    assert build_message(said[0], "x" * 3000) == Message("user", "x" * 1998 + " …")
 
 
 @given(
@@ -186,13 +196,13 @@ def test_the_last_fifty_messages_are_kept_and_tools_and_thinking_are_not() -> No
 )
 def test_what_is_written_reads_back_equal(messages: list[Message], project: str, used: str | None) -> None:
     one = checkpoint(messages=tuple(messages), project=project, used_at=used)
-    assert parsed(serialized(one)) == one
+    assert parse_checkpoint(serialize_checkpoint(one)) == one
 
 
 @given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
 def test_no_bytes_are_an_unexpected_error(data: bytes) -> None:
     with pytest.raises(FormatError):
-        parsed(data)
+        parse_checkpoint(data)
 
 
 def key_of(one: Checkpoint) -> str:

@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core.capture import Capture
-from lineage.core.times import utc
-from lineage.core.turns import ROLES, identified
+from lineage.core.base.times import to_utc
+from lineage.core.capture.capture import Capture
+from lineage.core.format.turns import ROLES, assign_ids
 from lineage.errors import LineageError, TranscriptError
-from lineage.harness import ADAPTERS, Found, adapter_of
-from tests.support.cases import each
-from tests.support.houses import end, memory_house
-from tests.support.streams import held
+from lineage.harness import ADAPTERS, SessionLocation, load_adapter
+from tests.support.parametrize import each
+from tests.support.stream_limits import limit_streams
+from tests.support.workspace import end_session, open_memory_workspace
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -48,7 +48,7 @@ class Case:
     def open(self, path: Path) -> Capture:
         """The first session that is found in a file."""
         adapter = ADAPTERS[self.harness]
-        item = next(iter(adapter.found(path)), Found(path))
+        item = next(iter(adapter.discover(path)), SessionLocation(path))
         return adapter.read(item.path, item.session)
 
 
@@ -116,7 +116,7 @@ def test_every_adapter_is_held_to_the_contract() -> None:
 
 def test_a_harness_without_an_adapter_is_refused_with_the_names_of_those_that_have_one() -> None:
     with pytest.raises(LineageError) as caught:
-        adapter_of("typewriter")
+        load_adapter("typewriter")
     assert all(name in caught.value.hint for name in ADAPTERS)
 
 
@@ -210,7 +210,7 @@ def test_turns_have_the_ids_of_their_records_and_no_two_the_same(case: Case) -> 
 
 @each_file
 def test_no_two_turns_have_the_same_id(case: Case) -> None:
-    ids = [turn.id for turn in identified(case.open(case.sample).turns, "token")]
+    ids = [turn.id for turn in assign_ids(case.open(case.sample).turns, "token")]
     assert ids
     assert len(set(ids)) == len(ids)
 
@@ -227,7 +227,7 @@ def test_times_are_canonical_utc(case: Case) -> None:
     capture = case.open(case.sample)
     times = [turn.at for turn in capture.turns] + [capture.started_at, capture.ended_at]
     times += [compacted.at for compacted in capture.compactions]
-    assert all(time is None or time == utc(time) for time in times)
+    assert all(time is None or time == to_utc(time) for time in times)
 
 
 @each_adapter
@@ -257,10 +257,10 @@ def test_what_is_skipped_is_counted_by_reason(case: Case, folder: Path) -> None:
 def test_a_lone_surrogate_reaches_memory_as_a_replacement_character(case: Case, tmp_path: Path) -> None:
     path = tmp_path / f"given{case.sample.suffix}"
     path.write_bytes(case.sample.read_bytes().replace(case.word, rb"\ud83d"))
-    with memory_house(tmp_path) as house:
-        outcome = end(house, harness=case.harness, transcript_path=str(path))
+    with open_memory_workspace(tmp_path) as ws:
+        outcome = end_session(ws, harness=case.harness, transcript_path=str(path))
         assert outcome.status == "captured"
-        assert "\ufffd" in house.canon.store.read(outcome.transcript_path or "").data.decode()
+        assert "\ufffd" in ws.documents.store.read(outcome.transcript_path or "").data.decode()
 
 
 @a_file
@@ -298,7 +298,7 @@ def replace_somewhere(value: Any, data: st.DataObject) -> None:
 def test_turns_that_are_not_held_are_the_same(case: Case) -> None:
     """Fails where a reader's answer depends on turns that it has found before."""
     expected = case.open(case.sample)
-    with held(1):
+    with limit_streams(1):
         found = case.open(case.sample)
         assert found._replace(turns=tuple(found.turns)) == expected
         assert (len(found.turns), found.turns[-1]) == (len(expected.turns), expected.turns[-1])

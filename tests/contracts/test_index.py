@@ -3,7 +3,7 @@
 What each guard rests on:
 - one row a path: `on conflict` where rows are written, and the dropping of passages beside it.
 - all or nothing: the transaction around each write.
-- private and trial sessions stay out of search: `of_artifacts` in index/filtering.py.
+- private and trial sessions stay out of search: `build_artifact_condition` in index/filtering.py.
 - any text is a query: `quoted`; `_like`, which escapes; what the server can't hold: `_Text` in store/postgres.py.
 - order by bytes: `collate "C"` in index/postgres/schema.py; the test server's own order is another.
 """
@@ -17,27 +17,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core import naming
-from lineage.core.documents import Artifact
-from lineage.core.ledger import Entry, entries, head, is_visible, ledger
-from lineage.core.window import Window
+from lineage.core.base import naming
+from lineage.core.capture.ledger import LedgerEntry, build_entries, build_head, build_ledger, is_visible
+from lineage.core.capture.window import Window
+from lineage.core.format.documents import Artifact
 from lineage.errors import WorkspaceError
-from lineage.index import MARK, Index, Known, Row, row_of
-from tests.support.artifacts import AT, artifact, identity
-from tests.support.indexes import opened
+from lineage.index import SNIPPET_MARKS, ArtifactRow, Index, IndexedFile, build_row
+from tests.support.artifacts import AT, make_artifact, make_identity
+from tests.support.indexes import open_index
 
 WINDOW = Window("2026-11-01T00:00:00.000Z", "2026-11-30T00:00:00.000Z")
 LATER = "2026-11-21T10:30:00.000Z"
 
 
-def row(kind: str = naming.SUMMARY, session: str = "s-1", at: str = AT, text: str = "", **changes: object) -> Row:
+def row(
+    kind: str = naming.SUMMARY, session: str = "s-1", at: str = AT, text: str = "", **changes: object
+) -> ArtifactRow:
     """The row of a valid artifact; `changes` are columns."""
-    document = artifact(kind, session, at, **({"body": f"[[links]]\n{text}\n"} if text else {}))
-    return row_of(document, b"data", "stamp")._replace(**changes)  # type: ignore[arg-type]
+    document = make_artifact(kind, session, at, **({"body": f"[[links]]\n{text}\n"} if text else {}))
+    return build_row(document, b"data", "stamp")._replace(**changes)  # type: ignore[arg-type]
 
 
-def manifest_row(session: str = "s-1", at: str = AT, **changes: object) -> Row:
-    path = naming.artifact_path(naming.stem(at, identity(session).token), naming.MANIFEST)
+def manifest_row(session: str = "s-1", at: str = AT, **changes: object) -> ArtifactRow:
+    path = naming.artifact_path(naming.build_stem(at, make_identity(session).token), naming.MANIFEST)
     return row(session=session, at=at)._replace(source_kind=naming.MANIFEST, source_path=path, **changes)  # type: ignore[arg-type]
 
 
@@ -45,8 +47,8 @@ def found(index: Index, query: str, agent: str | None = None, limit: int = 10) -
     return [hit.session_id for hit in index.search(query, agent, limit=limit)]
 
 
-def all_known(index: Index) -> list[Known]:
-    return list(index.known())
+def all_known(index: Index) -> list[IndexedFile]:
+    return list(index.iter_files())
 
 
 # rows
@@ -54,17 +56,17 @@ def all_known(index: Index) -> list[Known]:
 
 def test_a_session_is_held_where_it_has_a_row(index: Index) -> None:
     index.upsert([row(session=f"s-{number}") for number in range(3)])
-    tokens = [identity(f"s-{number}").token for number in (1, 2, 7)]
-    assert index.held(tokens) == set(tokens[:2])
-    index.forget(tokens[0])
-    assert index.held(tokens) == {tokens[1]}
+    tokens = [make_identity(f"s-{number}").token for number in (1, 2, 7)]
+    assert index.find_indexed_tokens(tokens) == set(tokens[:2])
+    index.delete_session(tokens[0])
+    assert index.find_indexed_tokens(tokens) == {tokens[1]}
 
 
 def test_rows_are_known_in_path_order_with_stamp_and_hash(index: Index) -> None:
     rows = [row(session=f"s-{number}", stamp=f"stamp-{number}") for number in range(5)]
     index.upsert(reversed(rows))
     expected = sorted((item.source_path, item.stamp, item.source_sha256) for item in rows)
-    assert all_known(index) == [Known(*item) for item in expected]
+    assert all_known(index) == [IndexedFile(*item) for item in expected]
 
 
 def test_a_row_of_the_same_path_is_replaced_and_so_is_its_text(index: Index) -> None:
@@ -73,43 +75,43 @@ def test_a_row_of_the_same_path_is_replaced_and_so_is_its_text(index: Index) -> 
     assert [known.sha256 for known in all_known(index)] == ["other"]
     assert (found(index, "apples"), found(index, "pears")) == ([], ["s-1"])
     assert (found(index, "First"), found(index, "Second")) == ([], ["s-1"])
-    assert index.counts() == {"summary": 1}
+    assert index.count_by_kind() == {"summary": 1}
 
 
 def test_removed_rows_and_their_text_are_gone(index: Index) -> None:
     gone, kept = row(text="about apples"), row(session="s-2", text="about apples")
     index.upsert([gone, kept])
-    index.remove([gone.source_path, "memory/never-was.md"])
+    index.delete_paths([gone.source_path, "memory/never-was.md"])
     assert [known.path for known in all_known(index)] == [kept.source_path]
     assert found(index, "apples") == ["s-2"]
-    assert index.has([kept.source_path])
-    assert not index.has([gone.source_path])
-    assert not index.has([gone.source_path, kept.source_path])
+    assert index.has_paths([kept.source_path])
+    assert not index.has_paths([gone.source_path])
+    assert not index.has_paths([gone.source_path, kept.source_path])
 
 
 def test_text_of_a_removed_row_does_not_come_back_with_the_next_one(index: Index) -> None:
     for number in range(3):
         gone = row(session=f"s-{number}", text=f"secret{number}")
         index.upsert([gone])
-        index.remove([gone.source_path])
+        index.delete_paths([gone.source_path])
     index.upsert([row(session="s-9", text="harmless")])
     assert found(index, "secret0 secret1 secret2") == []
 
 
 def test_asking_for_the_same_path_twice_is_asking_once(index: Index) -> None:
     index.upsert([row()])
-    assert index.has([row().source_path] * 2)
+    assert index.has_paths([row().source_path] * 2)
 
 
 def test_a_restamp_changes_nothing_else(index: Index) -> None:
     index.upsert([row(text="apples", stamp="old")])
-    index.restamp([(row().source_path, "new"), ("memory/never-was.md", "x")])
-    assert all_known(index) == [Known(row().source_path, "new", row().source_sha256)]
+    index.update_stamps([(row().source_path, "new"), ("memory/never-was.md", "x")])
+    assert all_known(index) == [IndexedFile(row().source_path, "new", row().source_sha256)]
     assert found(index, "apples") == ["s-1"]
 
 
 def test_a_batch_is_written_whole_or_not_at_all(index: Index) -> None:
-    def rows() -> Iterator[Row]:
+    def rows() -> Iterator[ArtifactRow]:
         yield row(text="apples")
         yield row(session="s-2", source_sha256=None)
 
@@ -120,60 +122,64 @@ def test_a_batch_is_written_whole_or_not_at_all(index: Index) -> None:
 
 
 def test_rows_survive_the_end_of_the_process(engine: str, tmp_path: Path) -> None:
-    with closing(opened(engine, tmp_path / "index.db")) as index:
-        assert index.is_new
+    with closing(open_index(engine, tmp_path / "index.db")) as index:
+        assert index.needs_reindex
         index.upsert([row(text="apples")])
-        index.complete()
-        assert not index.is_new
-    with closing(opened(engine, tmp_path / "index.db")) as index:
-        assert not index.is_new
+        index.mark_complete()
+        assert not index.needs_reindex
+    with closing(open_index(engine, tmp_path / "index.db")) as index:
+        assert not index.needs_reindex
         assert found(index, "apples") == ["s-1"]
 
 
 def test_a_rebuild_that_was_cut_off_is_still_due(engine: str, tmp_path: Path) -> None:
-    with closing(opened(engine, tmp_path / "index.db")) as index:
+    with closing(open_index(engine, tmp_path / "index.db")) as index:
         index.upsert([row()])
-    with closing(opened(engine, tmp_path / "index.db")) as index:
-        assert index.is_new
+    with closing(open_index(engine, tmp_path / "index.db")) as index:
+        assert index.needs_reindex
         assert len(all_known(index)) == 1
 
 
 def test_an_index_that_was_reset_is_empty_and_due(index: Index) -> None:
     index.upsert([row(text="apples")])
-    index.complete()
+    index.mark_complete()
     index.reset()
-    assert index.is_new
+    assert index.needs_reindex
     assert (all_known(index), found(index, "apples")) == ([], [])
 
 
 # ledger
 
 
-def in_ledger(index: Index, agent: str = "default") -> list[Entry]:
+def in_ledger(index: Index, agent: str = "default") -> list[LedgerEntry]:
     """The agent's entries; their tallies count exactly them."""
-    found = index.ledger(agent, WINDOW)
+    found = index.load_ledger(agent, WINDOW)
     entries = list(found.entries)
-    assert list(found.tallies) == list(ledger(entries).tallies)
+    assert list(found.tallies) == list(build_ledger(entries).tallies)
     return entries
 
 
 def test_the_ledger_holds_the_window_s_visible_captures_of_one_agent(index: Index) -> None:
-    inside = [artifact(naming.SUMMARY), artifact(naming.TRANSCRIPT), artifact(session="s-2", private=True)]
-    outside = [
-        artifact(session="s-3", ended_at="2026-10-31T23:59:59.999Z"),
-        artifact(session="s-4", ended_at="2026-11-30T00:00:00.001Z"),
-        artifact(session="s-5", agent_id="other"),
-        artifact(session="s-6", project="/tmp/scratch"),
+    inside = [
+        make_artifact(naming.SUMMARY),
+        make_artifact(naming.TRANSCRIPT),
+        make_artifact(session="s-2", private=True),
     ]
-    index.upsert(row_of(document, b"", "") for document in (*inside, *outside))
+    outside = [
+        make_artifact(session="s-3", ended_at="2026-10-31T23:59:59.999Z"),
+        make_artifact(session="s-4", ended_at="2026-11-30T00:00:00.001Z"),
+        make_artifact(session="s-5", agent_id="other"),
+        make_artifact(session="s-6", project="/tmp/scratch"),
+    ]
+    index.upsert(build_row(document, b"", "") for document in (*inside, *outside))
     index.upsert([manifest_row()])
-    assert in_ledger(index) == entries(map(head, inside))
-    assert index.agents() == ["default", "other"]
+    assert in_ledger(index) == build_entries(map(build_head, inside))
+    assert index.list_agents() == ["default", "other"]
 
 
 @pytest.mark.parametrize("ended_at", [WINDOW.since, WINDOW.until])
 def test_both_ends_of_the_window_belong_to_it(index: Index, ended_at: str) -> None:
-    index.upsert([row_of(artifact(ended_at=ended_at), b"", "")])
+    index.upsert([build_row(make_artifact(ended_at=ended_at), b"", "")])
     assert len(in_ledger(index)) == 1
 
 
@@ -181,7 +187,7 @@ MOMENTS = st.sampled_from(
     [WINDOW.since, "2026-11-01T10:00:00.000Z", "2026-11-02T10:00:00.000Z", AT, LATER, WINDOW.until]
 )
 DOCUMENTS = st.builds(
-    artifact,
+    make_artifact,
     st.sampled_from([naming.SUMMARY, naming.TRANSCRIPT, naming.COMPACTION]),
     st.sampled_from(["s-1", "s-2", "s-3"]),
     MOMENTS,
@@ -195,34 +201,34 @@ DOCUMENTS = st.builds(
 def test_the_ledger_is_that_of_the_artifacts_after_any_writes_and_drops(
     engine: str, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[bool, Artifact]]
 ) -> None:
-    index = opened(engine, tmp_path_factory.mktemp("ledger") / "index.db")
+    index = open_index(engine, tmp_path_factory.mktemp("ledger") / "index.db")
     there: dict[str, Artifact] = {}
     with closing(index):
         for is_written, document in steps:
             if is_written:
                 there[document.path] = document
-                index.upsert([row_of(document, b"", "")])
+                index.upsert([build_row(document, b"", "")])
             else:
                 there.pop(document.path, None)
-                index.remove([document.path])
-        heads = (head(document) for document in there.values() if is_visible(document))
+                index.delete_paths([document.path])
+        heads = (build_head(document) for document in there.values() if is_visible(document))
         kinds_agree = {d.stem: (d.project, d.private) for d in there.values()}
         if all(kinds_agree[d.stem] == (d.project, d.private) for d in there.values()):
-            assert in_ledger(index) == [entry for entry in entries(heads) if WINDOW.holds(entry.membership)]
+            assert in_ledger(index) == [entry for entry in build_entries(heads) if WINDOW.contains(entry.membership)]
 
 
 def test_staged_rows_are_read_by_their_writer_alone_until_the_block_is_left(
     engine: str, index: Index, tmp_path: Path
 ) -> None:
-    with closing(opened(engine, tmp_path / "index.db")) as other:
-        with index.staged([row()]):
+    with closing(open_index(engine, tmp_path / "index.db")) as other:
+        with index.upsert_in_transaction([row()]):
             assert len(in_ledger(index)) == 1
             assert in_ledger(other) == []
         assert len(in_ledger(other)) == 1
 
 
 def test_staged_rows_are_gone_where_the_block_fails(index: Index) -> None:
-    with contextlib.suppress(KeyError), index.staged([row()]):
+    with contextlib.suppress(KeyError), index.upsert_in_transaction([row()]):
         raise KeyError
     assert in_ledger(index) == []
     assert all_known(index) == []
@@ -230,10 +236,10 @@ def test_staged_rows_are_gone_where_the_block_fails(index: Index) -> None:
 
 def test_captures_of_the_future_are_counted_once_each(index: Index) -> None:
     future = "2027-01-01T00:00:00.000Z"
-    documents = [artifact(kind, ended_at=future) for kind in (naming.SUMMARY, naming.TRANSCRIPT)]
-    index.upsert(row_of(document, b"", "") for document in (*documents, artifact(session="s-2")))
-    assert index.future("default", WINDOW) == 1
-    assert index.future("other", WINDOW) == 0
+    documents = [make_artifact(kind, ended_at=future) for kind in (naming.SUMMARY, naming.TRANSCRIPT)]
+    index.upsert(build_row(document, b"", "") for document in (*documents, make_artifact(session="s-2")))
+    assert index.count_future_captures("default", WINDOW) == 1
+    assert index.count_future_captures("other", WINDOW) == 0
 
 
 # sessions
@@ -244,45 +250,45 @@ def test_sessions_come_newest_first_with_the_newest_sentence(index: Index) -> No
     for at, sentence in ((AT, "The old one."), ("2026-11-25T10:30:00.000Z", "The new one.")):
         for kind in (naming.TRANSCRIPT, naming.SUMMARY):
             index.upsert([row(kind, "s-1", at, memory_sentence=sentence)])
-    sessions = index.sessions("default")
+    sessions = index.list_sessions("default")
     assert [(s.session_id, s.memory_sentence, s.captures) for s in sessions] == [
         ("s-1", "The new one.", 2),
-        ("s-2", artifact(session="s-2").memory_sentence, 0),
+        ("s-2", make_artifact(session="s-2").memory_sentence, 0),
     ]
-    assert [s.session_id for s in index.sessions(None, limit=1)] == ["s-1"]
-    assert index.sessions("other") == []
+    assert [s.session_id for s in index.list_sessions(None, limit=1)] == ["s-1"]
+    assert index.list_sessions("other") == []
 
 
 def test_a_session_is_found_by_a_prefix_of_its_id_key_or_token(index: Index) -> None:
     index.upsert([manifest_row("alpha", session_key="chat#alpha"), manifest_row("beta")])
-    token = identity("alpha").token
+    token = make_identity("alpha").token
     for reference in ("alpha", "al", "chat#", token, token[:6]):
-        assert [s.session_id for s in index.sessions(None, reference=reference)] == ["alpha"], reference
+        assert [s.session_id for s in index.list_sessions(None, reference=reference)] == ["alpha"], reference
     for reference in ("lpha", "%", "_lpha", "a%", "!", "", "\x00", "\udcff"):
         expected = ["alpha", "beta"] if reference == "" else []
-        assert sorted(s.session_id for s in index.sessions(None, reference=reference)) == expected, reference
+        assert sorted(s.session_id for s in index.list_sessions(None, reference=reference)) == expected, reference
 
 
 def test_a_session_is_found_by_its_project_s_path_or_the_end_of_it(index: Index) -> None:
     index.upsert([manifest_row("s-1", project="/home/ada/de_mo"), manifest_row("s-2", project="/home/ada/deXmo")])
     for project in ("/home/ada/de_mo", "de_mo", "ada/de_mo"):
-        assert [s.session_id for s in index.sessions(None, project=project)] == ["s-1"]
+        assert [s.session_id for s in index.list_sessions(None, project=project)] == ["s-1"]
     for project in ("mo", "%", "/home/ada", "\udcff"):
-        assert index.sessions(None, project=project) == []
+        assert index.list_sessions(None, project=project) == []
 
 
 def test_text_of_any_characters_comes_back_as_it_was(index: Index) -> None:
     text = "a\0b \x02 % ' \\ \U0001f600"
     index.upsert([manifest_row("s-1", title=text, project=text)])
-    assert [(s.title, s.project) for s in index.sessions(None, project=text)] == [(text, text)]
+    assert [(s.title, s.project) for s in index.list_sessions(None, project=text)] == [(text, text)]
 
 
 def test_a_session_s_files_come_oldest_first(index: Index) -> None:
     index.upsert([row(at=LATER), row(), row(naming.TRANSCRIPT), row(session="s-2")])
-    assert index.paths_of(identity().token) == [
-        (artifact(naming.SUMMARY).path, "summary"),
-        (artifact(naming.TRANSCRIPT).path, "transcript"),
-        (artifact(at=LATER).path, "summary"),
+    assert index.list_session_files(make_identity().token) == [
+        (make_artifact(naming.SUMMARY).path, "summary"),
+        (make_artifact(naming.TRANSCRIPT).path, "transcript"),
+        (make_artifact(at=LATER).path, "summary"),
     ]
 
 
@@ -310,9 +316,9 @@ def test_a_title_weighs_more_than_a_sentence_and_that_more_than_a_body(index: In
 def test_a_session_is_one_result_its_best(index: Index) -> None:
     index.upsert([row(naming.SUMMARY, text="apples and more"), row(at=LATER, text="apples apples apples")])
     hits = index.search("apples", None, limit=10)
-    assert [hit.path for hit in hits] == [artifact(at=LATER).path]
+    assert [hit.path for hit in hits] == [make_artifact(at=LATER).path]
     assert hits[0].score > 0
-    assert f"{MARK[0]}apples{MARK[1]}" in hits[0].snippet
+    assert f"{SNIPPET_MARKS[0]}apples{SNIPPET_MARKS[1]}" in hits[0].snippet
 
 
 def test_private_and_trial_sessions_are_not_found(index: Index) -> None:
@@ -358,7 +364,7 @@ def test_a_query_without_a_useful_word_finds_nothing(index: Index, query: str) -
 @given(st.one_of(st.text(), st.binary().map(lambda data: data.decode("utf-8", "surrogateescape"))))
 def test_no_query_of_any_bytes_is_an_error(shared: Index, query: str) -> None:
     assert isinstance(shared.search(query, None, limit=3), list)
-    assert isinstance(shared.sessions(None, reference=query, project=query), list)
+    assert isinstance(shared.list_sessions(None, reference=query, project=query), list)
 
 
 @given(st.text(alphabet="\"*()^:-+ANDORNEAT{},_'\\ apples", max_size=40))
@@ -369,6 +375,6 @@ def test_no_query_of_syntax_is_an_error(shared: Index, query: str) -> None:
 @pytest.fixture(scope="module")
 def shared(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     """One index for many queries, which change nothing in it."""
-    with closing(opened(engine, tmp_path_factory.mktemp("index") / "index.db")) as index:
+    with closing(open_index(engine, tmp_path_factory.mktemp("index") / "index.db")) as index:
         index.upsert([row(text="apples and pears"), manifest_row()])
         yield index

@@ -9,15 +9,16 @@ What each guard rests on:
 
 import pytest
 
-from lineage.core import naming, transcript
-from lineage.core.documents import Artifact
-from lineage.core.entry import TASK
-from lineage.core.turns import Turn
+from lineage.core.base import naming
+from lineage.core.books.entry import TASK
+from lineage.core.format import transcript
+from lineage.core.format.documents import Artifact
+from lineage.core.format.turns import Turn
 from lineage.index import Index
-from lineage.index.query import Ranking
+from lineage.index.fts_query import Ranking
 from tests.contracts.test_index_books import book, files
-from tests.support.artifacts import AT, add, artifact, identity
-from tests.support.books import entry
+from tests.support.artifacts import AT, add_to_index, make_artifact, make_identity
+from tests.support.books import make_entry
 from tests.support.indexes import POSTGRES, SQLITE
 
 LATER = "2026-11-21T10:30:00.000Z"
@@ -25,11 +26,11 @@ LATER = "2026-11-21T10:30:00.000Z"
 
 def said(session: str, *texts: str, **more: object) -> Artifact:
     turns = [Turn("user", text, AT, id=f"t-{number:010d}", number=number) for number, text in enumerate(texts, 1)]
-    return artifact(naming.TRANSCRIPT, session, body=transcript.rendered("[[l]]", turns), **more)
+    return make_artifact(naming.TRANSCRIPT, session, body=transcript.render_turns("[[l]]", turns), **more)
 
 
 def summary(session: str, text: str, at: str = AT, **more: object) -> Artifact:
-    return artifact(session=session, at=at, body=f"[[l]]\n{text}\n", **more)
+    return make_artifact(session=session, at=at, body=f"[[l]]\n{text}\n", **more)
 
 
 def found(index: Index, text: str, agent: str | None = None) -> list[str | None]:
@@ -38,25 +39,25 @@ def found(index: Index, text: str, agent: str | None = None) -> list[str | None]
 
 def test_a_passage_of_a_long_transcript_is_shown_with_its_turns(index: Index) -> None:
     texts = [f"words about matter{number} " * 20 for number in range(1, 31)]
-    add(index, said("long", *texts))
+    add_to_index(index, said("long", *texts))
     (hit,) = index.search("matter17", None, limit=5)
     assert hit.turns
     assert hit.turns[0] <= 17 <= hit.turns[1]
     assert hit.turns[1] - hit.turns[0] < 5
     assert "matter17" in hit.snippet
-    add(index, said("long", "nothing of it"))
+    add_to_index(index, said("long", "nothing of it"))
     assert found(index, "matter17") == []
 
 
 def test_a_session_is_one_result_and_passages_are_several(index: Index) -> None:
-    add(index, said("one", *["apples " * 200] * 3), summary("one", "apples"))
+    add_to_index(index, said("one", *["apples " * 200] * 3), summary("one", "apples"))
     assert found(index, "apples") == ["one"]
     assert len(index.search("apples", None, limit=50, by_passage=True)) > 3
 
 
 def test_of_equals_the_newest_goes_first_however_many_there_are(index: Index) -> None:
     days = [f"2026-{month:02d}-{day:02d}T10:00:00.000Z" for month in range(1, 11) for day in range(1, 29)]
-    add(index, *(summary(f"a{number:03d}", "pears", at, title="t") for number, at in enumerate(days)))
+    add_to_index(index, *(summary(f"a{number:03d}", "pears", at, title="t") for number, at in enumerate(days)))
     hits = index.search("pears", None, limit=5)
     assert [hit.membership_ts for hit in hits] == sorted(days, reverse=True)[:5]
 
@@ -82,35 +83,37 @@ def test_of_equals_the_newest_goes_first_however_many_there_are(index: Index) ->
     ],
 )
 def test_what_is_meant_is_found(index: Index, text: str, asked: str) -> None:
-    add(index, summary("right", text, title="", memory_sentence=""), summary("wrong", "something else", title=""))
+    add_to_index(
+        index, summary("right", text, title="", memory_sentence=""), summary("wrong", "something else", title="")
+    )
     assert found(index, asked) == ["right"]
 
 
 def test_no_word_stands_for_another_that_is_there(index: Index) -> None:
-    add(index, summary("one", "parser"), summary("two", "parse parsers parsed"), summary("three", "sparse"))
+    add_to_index(index, summary("one", "parser"), summary("two", "parse parsers parsed"), summary("three", "sparse"))
     assert "three" not in found(index, "parser")
 
 
 def test_snippets_of_scripts_without_spaces_are_as_they_were_written(index: Index) -> None:
-    add(index, summary("one", "分词器把整句话当成一个词"))
+    add_to_index(index, summary("one", "分词器把整句话当成一个词"))
     (hit,) = index.search("整句", None, limit=5)
     assert "\u200b" not in hit.snippet
     assert "\x02整句\x03" in hit.snippet
 
 
 def test_phrases_have_to_be_there_and_exclusions_must_not(index: Index) -> None:
-    add(index, summary("one", "the last line of it"), summary("two", "line by line to the last draft"))
+    add_to_index(index, summary("one", "the last line of it"), summary("two", "line by line to the last draft"))
     assert found(index, '"last line" draft') == ["one"]
     assert found(index, "line -draft") == ["one"]
     assert found(index, "-draft") == []
 
 
 def test_filters_narrow_what_is_found_and_list_by_themselves(index: Index) -> None:
-    add(index, summary("one", "apples", project="/home/ada/demo"))
-    add(index, summary("two", "apples", LATER, project="/home/ada/other", agent_id="ann"))
+    add_to_index(index, summary("one", "apples", project="/home/ada/demo"))
+    add_to_index(index, summary("two", "apples", LATER, project="/home/ada/other", agent_id="ann"))
     scope = "project/demo"
-    tasks = [entry(scope, TASK, "eat apples")]
-    index.shelve([files(use=book(*tasks, scope=scope, kind=TASK))])
+    tasks = [make_entry(scope, TASK, "eat apples")]
+    index.index_books([files(use=book(*tasks, scope=scope, kind=TASK))])
     expected: dict[str, set[str | None]] = {
         "apples project:demo": {"one", "eat apples"},
         "apples project:DEMO is:session": {"one"},
@@ -133,9 +136,9 @@ def test_filters_narrow_what_is_found_and_list_by_themselves(index: Index) -> No
 
 
 def test_filters_open_no_door_to_what_is_private(index: Index) -> None:
-    add(index, summary("hidden", "apples", private=True), summary("trial", "apples", project="/tmp/x"))
-    scope = f"session/{identity('hidden').token}"
-    index.shelve([files(use=book(entry(scope, "note", "apples"), scope=scope, kind="note"))])
+    add_to_index(index, summary("hidden", "apples", private=True), summary("trial", "apples", project="/tmp/x"))
+    scope = f"session/{make_identity('hidden').token}"
+    index.index_books([files(use=book(make_entry(scope, "note", "apples"), scope=scope, kind="note"))])
     for asked in ("apples", "is:session", "is:entry", "kind:note", '"apples"', "project:demo", "aples", "project:x"):
         assert found(index, asked) == [], asked
 
@@ -143,7 +146,7 @@ def test_filters_open_no_door_to_what_is_private(index: Index) -> None:
 def test_common_words_alone_still_find_all(index: Index) -> None:
     ranking = Ranking(budget=2, common=6)
     texts = ["apples pears"] * 5 + ["apples plums"] * 5 + ["rare apples"]
-    add(index, *(summary(f"a{number:02d}", text, title="") for number, text in enumerate(texts)))
+    add_to_index(index, *(summary(f"a{number:02d}", text, title="") for number, text in enumerate(texts)))
     hits = index.search("apples pears plums rare", None, limit=50, ranking=ranking)
     assert (len(hits), hits[0].session_id) == (11, "a10")
     (best,) = index.search("apples pears plums rare", None, limit=1, ranking=ranking)
@@ -152,8 +155,8 @@ def test_common_words_alone_still_find_all(index: Index) -> None:
 
 def test_a_search_is_a_few_statements(engine: str, index: Index) -> None:
     """Over a network each costs a way there and back: none for each result there."""
-    add(index, *(summary(f"a{number:02d}", "apples and pears") for number in range(30)))
+    add_to_index(index, *(summary(f"a{number:02d}", "apples and pears") for number in range(30)))
     statements: list[str] = []
-    with index.traced(statements.append):
+    with index.trace_statements(statements.append):
         index.search("apples pears", None, limit=10)
     assert len(statements) == {SQLITE: 2 + 2 * 10, POSTGRES: 5}[engine]

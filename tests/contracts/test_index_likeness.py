@@ -1,6 +1,7 @@
-"""What has vectors, and what vectors lead to, on every engine of the index. (lineage/index/likeness.py)
+"""What has vectors, and what vectors lead to, on every engine of the index. (lineage/index/vector_search.py)
 
-What each guard rests on: what is shown to nobody, `of_artifacts` and `of_entries` in `ARTIFACTS` and `ENTRIES`; a text
+What each guard rests on: what is shown to nobody, `build_artifact_condition` and `build_entry_condition` in
+`SELECT_ARTIFACTS` and `SELECT_ENTRIES`; a text
 that says something else by now, the hashes in `hits`; filters, `liked`; phrases, `holding`; one row a session, `first`.
 """
 
@@ -10,17 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core import naming, transcript
-from lineage.core.book_paths import BookRef
-from lineage.core.documents import Artifact
-from lineage.core.query import parsed
-from lineage.core.turns import Turn
-from lineage.index import Index, likeness, row_of
-from lineage.index.vectors import Near, Source
+from lineage.core.base import naming
+from lineage.core.base.book_paths import BookRef
+from lineage.core.format import transcript
+from lineage.core.format.documents import Artifact
+from lineage.core.format.turns import Turn
+from lineage.core.search.query import parse_query
+from lineage.index import Index, build_row, vector_search
+from lineage.index.vectors import Neighbor, VectorSource
 from tests.contracts.test_index_books import book, files
-from tests.support.artifacts import AT, artifact, identity
-from tests.support.books import entry
-from tests.support.indexes import OPENERS, opened
+from tests.support.artifacts import AT, make_artifact, make_identity
+from tests.support.books import make_entry
+from tests.support.indexes import OPENERS, open_index
 
 LATER = "2026-11-21T10:30:00.000Z"
 NOTES = BookRef("global", "note").path
@@ -28,26 +30,28 @@ WORDS = ("apples", "pears", "plums", "grapes", "figs", "nuts", "waits")
 
 
 def add(index: Index, *documents: Artifact) -> None:
-    index.upsert(row_of(document, document.body.encode(), "") for document in documents)
+    index.upsert(build_row(document, document.body.encode(), "") for document in documents)
 
 
 def summary(session: str, text: str, at: str = AT, **more: object) -> Artifact:
-    return artifact(session=session, at=at, body=f"[[l]]\n{text}\n", **more)
+    return make_artifact(session=session, at=at, body=f"[[l]]\n{text}\n", **more)
 
 
 def said(session: str, *texts: str) -> Artifact:
     turns = [Turn("user", text, AT, id=f"t-{number:010d}", number=number) for number, text in enumerate(texts, 1)]
-    return artifact(naming.TRANSCRIPT, session, body=transcript.rendered("[[l]]", turns))
+    return make_artifact(naming.TRANSCRIPT, session, body=transcript.render_turns("[[l]]", turns))
 
 
-def near(index: Index, *paths: str) -> list[Near]:
+def near(index: Index, *paths: str) -> list[Neighbor]:
     """Every text of these files, each a little less near than the one before it."""
-    texts = [(path, text) for path in paths for text in likeness.texts_of(index, path)]
-    return [Near(path, text.place, text.hash, number / 100) for number, (path, text) in enumerate(texts)]
+    texts = [(path, text) for path in paths for text in vector_search.load_embedding_texts(index, path)]
+    return [Neighbor(path, text.place, text.hash, number / 100) for number, (path, text) in enumerate(texts)]
 
 
-def found(index: Index, asked: str, close: Sequence[Near], agent: str | None = None, **more: bool) -> list[str | None]:
-    hits = likeness.hits(index, parsed(asked), agent, close, 10, **more)
+def found(
+    index: Index, asked: str, close: Sequence[Neighbor], agent: str | None = None, **more: bool
+) -> list[str | None]:
+    hits = vector_search.build_hits(index, parse_query(asked), agent, close, 10, **more)
     return [hit.entry.text if hit.entry else hit.session_id for hit in hits]
 
 
@@ -56,43 +60,49 @@ def shown(index: Index) -> Index:
     """Files of which search shows something, and others of which it shows nothing to anybody."""
     add(index, summary("shown", "apples"), summary("hidden", "pears", private=True))
     add(index, summary("trial", "plums", project="/tmp/x"), summary("other", "grapes", LATER, agent_id="ann"))
-    private = f"session/{identity('hidden').token}"
-    notes, waiting = (book(entry("global", "note", text), scope="global", kind="note") for text in ("figs", "waits"))
-    own = book(entry(private, "note", "nuts"), scope=private, kind="note")
-    index.shelve([files(use=notes, pending=waiting), files(use=own)])
+    private = f"session/{make_identity('hidden').token}"
+    notes, waiting = (
+        book(make_entry("global", "note", text), scope="global", kind="note") for text in ("figs", "waits")
+    )
+    own = book(make_entry(private, "note", "nuts"), scope=private, kind="note")
+    index.index_books([files(use=notes, pending=waiting), files(use=own)])
     return index
 
 
 def test_what_search_shows_to_nobody_has_no_text(shown: Index) -> None:
-    versions = likeness.sources(shown)
+    versions = vector_search.load_source_versions(shown)
     assert sorted(versions) == sorted(
         [summary("shown", "").path, summary("other", "", LATER, agent_id="ann").path, NOTES]
     )
-    texts = [text.text for path in versions for text in likeness.texts_of(shown, path)]
+    texts = [text.text for path in versions for text in vector_search.load_embedding_texts(shown, path)]
     assert [word for word in WORDS if any(word in text for text in texts)] == ["apples", "grapes", "figs"]
     for path in (summary("hidden", "").path, summary("trial", "").path, "memory/never-was.md"):
-        assert likeness.texts_of(shown, path) == []
-        assert not likeness.is_current(shown, Source(path, versions[NOTES]))
+        assert vector_search.load_embedding_texts(shown, path) == []
+        assert not vector_search.is_current(shown, VectorSource(path, versions[NOTES]))
 
 
 def test_the_version_of_a_file_changes_with_what_it_says(shown: Index) -> None:
-    for path, version in likeness.sources(shown).items():
-        assert likeness.is_current(shown, Source(path, version))
-        assert not likeness.is_current(shown, Source(path, version + "x"))
-    before = likeness.sources(shown)
+    for path, version in vector_search.load_source_versions(shown).items():
+        assert vector_search.is_current(shown, VectorSource(path, version))
+        assert not vector_search.is_current(shown, VectorSource(path, version + "x"))
+    before = vector_search.load_source_versions(shown)
     add(shown, summary("shown", "apples and more"))
-    changed = book(entry("global", "note", "figs"), entry("global", "note", "dates"), scope="global", kind="note")
-    shown.shelve([files(use=changed)])
-    after = likeness.sources(shown)
+    changed = book(
+        make_entry("global", "note", "figs"), make_entry("global", "note", "dates"), scope="global", kind="note"
+    )
+    shown.index_books([files(use=changed)])
+    after = vector_search.load_source_versions(shown)
     assert {path for path in before if before[path] != after[path]} == {summary("shown", "").path, NOTES}
     assert not any(
-        likeness.is_current(shown, Source(path, before[path])) for path in before if before[path] != after[path]
+        vector_search.is_current(shown, VectorSource(path, before[path]))
+        for path in before
+        if before[path] != after[path]
     )
 
 
 def test_every_passage_has_its_place_and_title_and_sentence_go_with_the_first(index: Index) -> None:
     add(index, said("long", *["a matter of apples " * 60] * 4))
-    texts = likeness.texts_of(index, said("long").path)
+    texts = vector_search.load_embedding_texts(index, said("long").path)
     assert [text.place for text in texts] == list(range(len(texts)))
     assert len(texts) > 2
     assert ["Session long" in text.text for text in texts] == [True] + [False] * (len(texts) - 1)
@@ -102,7 +112,7 @@ def test_the_likest_goes_first_and_a_session_is_one_result(index: Index) -> None
     add(index, said("long", *["a matter of apples " * 60] * 4), summary("long", "apples"), summary("short", "pears"))
     close = near(index, summary("short", "").path, said("long").path, summary("long", "").path)
     assert found(index, "anything", close) == ["short", "long"]
-    passages = likeness.hits(index, parsed("anything"), None, close, 10, by_passage=True)
+    passages = vector_search.build_hits(index, parse_query("anything"), None, close, 10, by_passage=True)
     assert [hit.session_id for hit in passages] == ["short", *["long"] * (len(close) - 1)]
     assert [hit.score for hit in passages] == pytest.approx([1 - one.distance for one in close])
     assert found(index, "anything", close[::-1])[:1] == ["short"]
@@ -113,7 +123,7 @@ def test_a_passage_that_says_something_else_by_now_leads_nowhere(index: Index) -
     close = near(index, summary("one", "").path, summary("two", "").path)
     add(index, summary("one", "apricots"))
     assert found(index, "anything", close) == ["two"]
-    index.remove([summary("two", "").path])
+    index.delete_paths([summary("two", "").path])
     assert found(index, "anything", close) == []
 
 
@@ -141,9 +151,11 @@ def test_every_engine_has_the_same_texts_and_versions(tmp_path: Path) -> None:
     """Vectors lie on each machine: they stay what they are when the rows go elsewhere."""
     seen = []
     for engine in OPENERS:
-        with closing(opened(engine, tmp_path / "index.db")) as index:
+        with closing(open_index(engine, tmp_path / "index.db")) as index:
             add(index, said("long", *["größe 修正 of it " * 80] * 3), summary("one", "a\0b"))
-            index.shelve([files(use=book(entry("global", "note", "figs", tags=("a",)), scope="global", kind="note"))])
-            versions = likeness.sources(index)
-            seen.append((versions, {path: likeness.texts_of(index, path) for path in versions}))
+            index.index_books(
+                [files(use=book(make_entry("global", "note", "figs", tags=("a",)), scope="global", kind="note"))]
+            )
+            versions = vector_search.load_source_versions(index)
+            seen.append((versions, {path: vector_search.load_embedding_texts(index, path) for path in versions}))
     assert seen[0] == seen[1]

@@ -1,6 +1,7 @@
 """What narrows a search and a recall, guard by guard, on a real database.
 
-What each guard rests on: `of_entries` and `_STATES` in index/filtering.py; `_LISTED`, `_shown` and `_are_many` in
+What each guard rests on: `build_entry_condition` and `_STATES` in index/filtering.py; `_LISTED`, `_shown` and
+`_are_many` in
 index/searching.py; the conditions of `_RECALLED` in index/recalling.py; `pruned`, `told_apart` and `quoted` in
 index/query.py; `everywhere` and `_told_apart` in index/terms.py and in index/postgres/searching.py.
 """
@@ -9,31 +10,32 @@ from unittest.mock import patch
 
 import pytest
 
-from lineage.core import book_changes as changes
-from lineage.core import naming, transcript
-from lineage.core.book_paths import BookRef
-from lineage.core.documents import Artifact
-from lineage.core.entry import TASK
-from lineage.core.turns import Turn
-from lineage.index import Index, Shelf, Shelves
-from lineage.index.postgres.searching import FullText
-from lineage.index.query import EVERYWHERE, Ranking, Term, pruned, quoted
-from lineage.index.searching import Fts
+from lineage.core.base import naming
+from lineage.core.base.book_paths import BookRef
+from lineage.core.books import book_edits as changes
+from lineage.core.books.entry import TASK
+from lineage.core.format import transcript
+from lineage.core.format.documents import Artifact
+from lineage.core.format.turns import Turn
+from lineage.index import BookFile, BookFiles, Index
+from lineage.index.fts_query import UBIQUITOUS, Ranking, Term, build_pruned_expression, quote
+from lineage.index.postgres.text_search import PostgresTextSearch
+from lineage.index.text_search import SqliteTextSearch
 from tests.contracts.test_index_books import book, files
-from tests.support.artifacts import AT, add, artifact, identity
-from tests.support.books import entry
+from tests.support.artifacts import AT, add_to_index, make_artifact, make_identity
+from tests.support.books import make_entry
 from tests.support.indexes import POSTGRES, SQLITE
 
-ENGINES = {SQLITE: Fts, POSTGRES: FullText}
+ENGINES = {SQLITE: SqliteTextSearch, POSTGRES: PostgresTextSearch}
 LATER, LATEST = "2026-11-21T10:30:00.000Z", "2026-11-22T10:30:00.000Z"
 
 
 def summary(session: str, text: str, **more: object) -> Artifact:
-    return artifact(session=session, body=f"[[l]]\n{text}\n", **more)
+    return make_artifact(session=session, body=f"[[l]]\n{text}\n", **more)
 
 
 def origin_of(session: str, agent: str = "default") -> str:
-    return f"[[memory/2026-11-20T10-30-00.000Z--{identity(session, agent).token}--summary|summary]]"
+    return f"[[memory/2026-11-20T10-30-00.000Z--{make_identity(session, agent).token}--summary|summary]]"
 
 
 def found(index: Index, text: str, agent: str | None = None) -> set[str | None]:
@@ -43,16 +45,16 @@ def found(index: Index, text: str, agent: str | None = None) -> set[str | None]:
 @pytest.fixture
 def shelved(index: Index) -> Index:
     """Entries of every state, by words that say which."""
-    open_one, done_one = entry("global", TASK, "apples open"), entry("global", TASK, "apples done", at=LATER)
-    tasks = changes.done(book(open_one, done_one, scope="global", kind=TASK), done_one.id, LATER)
-    old = entry("global", "note", "apples superseded")
-    new = entry("global", "note", "apples standing", at=LATEST, supersedes=(old.id,))
+    open_one, done_one = make_entry("global", TASK, "apples open"), make_entry("global", TASK, "apples done", at=LATER)
+    tasks = changes.mark_done(book(open_one, done_one, scope="global", kind=TASK), done_one.id, LATER)
+    old = make_entry("global", "note", "apples superseded")
+    new = make_entry("global", "note", "apples standing", at=LATEST, supersedes=(old.id,))
     notes = changes.pin(book(old, new, scope="global", kind="note"), new.id, LATEST)
     rolled, waiting = (
-        book(entry("global", "note", f"apples {state}"), scope="global", kind="note")
+        book(make_entry("global", "note", f"apples {state}"), scope="global", kind="note")
         for state in ("archived", "waiting")
     )
-    index.shelve([files(use=tasks), files(use=notes, _2026=rolled, pending=waiting)])
+    index.index_books([files(use=tasks), files(use=notes, _2026=rolled, pending=waiting)])
     return index
 
 
@@ -76,25 +78,25 @@ EVERY = {f"apples {state}" for state in ("open", "done", "superseded", "standing
     ],
 )
 def test_states_and_times_narrow_what_books_say(shelved: Index, asked: str, expected: set[str]) -> None:
-    add(shelved, summary("s-1", "apples"))
+    add_to_index(shelved, summary("s-1", "apples"))
     assert found(shelved, f"apples {asked}") == found(shelved, asked) == expected
 
 
 def test_what_was_written_by_hand_has_no_time_to_be_before(index: Index) -> None:
     data = b"apples by hand\n"
-    index.shelve([Shelves("global", "note", (Shelf(BookRef("global", "note"), data, "1"),), frozenset())])
+    index.index_books([BookFiles("global", "note", (BookFile(BookRef("global", "note"), data, "1"),), frozenset())])
     assert found(index, "apples") == {"apples by hand"}
     assert found(index, "apples until:2026-11-20") == found(index, "apples since:2020") == set()
 
 
 def test_a_project_and_an_agent_are_those_of_the_scope_or_of_the_session_that_said_it(index: Index) -> None:
-    add(index, summary("s-1", "plums", project="/home/ada/Demo"), summary("s-2", "plums", agent_id="ann"))
+    add_to_index(index, summary("s-1", "plums", project="/home/ada/Demo"), summary("s-2", "plums", agent_id="ann"))
     for scope, text in (("project/demo", "apples in scope"), ("agent/ann", "apples of ann"), ("global", "apples")):
-        index.shelve([files(use=book(entry(scope, "note", text), scope=scope, kind="note"))])
-    said = [entry("peer/bob", "note", "apples said", origin=origin_of("s-1"))]
-    told = [entry("peer/eve", "note", "apples told", origin=origin_of("s-2", "ann"))]
-    index.shelve([files(use=book(*said, scope="peer/bob", kind="note"))])
-    index.shelve([files(use=book(*told, scope="peer/eve", kind="note"))])
+        index.index_books([files(use=book(make_entry(scope, "note", text), scope=scope, kind="note"))])
+    said = [make_entry("peer/bob", "note", "apples said", origin=origin_of("s-1"))]
+    told = [make_entry("peer/eve", "note", "apples told", origin=origin_of("s-2", "ann"))]
+    index.index_books([files(use=book(*said, scope="peer/bob", kind="note"))])
+    index.index_books([files(use=book(*told, scope="peer/eve", kind="note"))])
     assert found(index, "apples project:DEMO is:entry") >= {"apples in scope", "apples said"}
     assert "apples" not in found(index, "apples project:DEMO is:entry")
     assert found(index, "apples agent:ann") == {"apples of ann", "apples told"}
@@ -103,18 +105,19 @@ def test_a_project_and_an_agent_are_those_of_the_scope_or_of_the_session_that_sa
 
 def test_a_book_of_a_session_goes_with_the_session(index: Index) -> None:
     for session, more in (("seen", {}), ("secret", {"private": True}), ("trial", {"project": "/tmp/x"})):
-        add(index, summary(session, "plums", **more))
-        scope = f"session/{identity(session).token}"
-        index.shelve([files(use=book(entry(scope, "note", f"apples {session}"), scope=scope, kind="note"))])
+        add_to_index(index, summary(session, "plums", **more))
+        scope = f"session/{make_identity(session).token}"
+        index.index_books([files(use=book(make_entry(scope, "note", f"apples {session}"), scope=scope, kind="note"))])
     assert found(index, "apples") == found(index, "apples", "default") == found(index, "is:entry") == {"apples seen"}
     assert found(index, "apples", "ann") == set()
 
 
 def test_what_a_title_or_sentence_says_is_found_and_no_turn_is_named_for_it(index: Index) -> None:
     turns = [Turn("user", f"words {number}", AT, id=f"t-{number:010d}", number=number) for number in (1, 2)]
-    body = transcript.rendered("[[l]]", turns)
-    add(
-        index, artifact(naming.TRANSCRIPT, "one", body=body, title="On walruses", memory_sentence="It was about seals.")
+    body = transcript.render_turns("[[l]]", turns)
+    add_to_index(
+        index,
+        make_artifact(naming.TRANSCRIPT, "one", body=body, title="On walruses", memory_sentence="It was about seals."),
     )
     for asked, turn in (("walruses", None), ("seals", None), ("words", (1, 2)), ("walruses words", (1, 2))):
         (hit,) = index.search(asked, None, limit=5)
@@ -123,16 +126,16 @@ def test_what_a_title_or_sentence_says_is_found_and_no_turn_is_named_for_it(inde
 
 
 def test_a_phrase_is_there_however_common_its_words_are(index: Index) -> None:
-    add(index, *(summary(f"a{number:02d}", "apples and pears", title="") for number in range(9)))
-    add(index, summary("right", "pears, then apples: rare", title=""))
+    add_to_index(index, *(summary(f"a{number:02d}", "apples and pears", title="") for number in range(9)))
+    add_to_index(index, summary("right", "pears, then apples: rare", title=""))
     hits = index.search('"then apples" apples pears', None, limit=5, ranking=Ranking(budget=2, common=4))
     assert [hit.session_id for hit in hits] == ["right"]
 
 
 def test_few_rows_are_all_ranked_whatever_the_words_are(engine: str, index: Index) -> None:
-    add(index, *(summary(f"a{number:02d}", "apples pears plums figs", title="") for number in range(9)))
+    add_to_index(index, *(summary(f"a{number:02d}", "apples pears plums figs", title="") for number in range(9)))
     asked: list[str] = []
-    with patch.object(ENGINES[engine], "ranked", autospec=True) as ranked:
+    with patch.object(ENGINES[engine], "rank_rows", autospec=True) as ranked:
         ranked.side_effect = lambda *values: asked.append(values[4]) or []
         for budget in (30, 3):
             index.search("apples pears plums figs", None, limit=1, ranking=Ranking(budget=budget))
@@ -144,7 +147,7 @@ def test_few_rows_are_all_ranked_whatever_the_words_are(engine: str, index: Inde
 def looked_for(engine: str, index: Index, text: str, ranking: Ranking) -> str:
     """The expression whose rows are ranked first."""
     asked: list[str] = []
-    with patch.object(ENGINES[engine], "ranked", autospec=True) as ranked:
+    with patch.object(ENGINES[engine], "rank_rows", autospec=True) as ranked:
         ranked.side_effect = lambda *values: asked.append(values[4]) or []
         index.search(text, None, limit=1, ranking=ranking)
     return asked[0]
@@ -152,7 +155,7 @@ def looked_for(engine: str, index: Index, text: str, ranking: Ranking) -> str:
 
 def test_a_word_in_half_of_all_rows_chooses_none_and_counts_for_none(engine: str, index: Index) -> None:
     texts = [*["apples pears", "apples pears kiwis", "apples pears", "plums"] * 4, "apples plums figs"]
-    add(index, *(summary(f"a{number:02d}", text, title="") for number, text in enumerate(texts)))
+    add_to_index(index, *(summary(f"a{number:02d}", text, title="") for number, text in enumerate(texts)))
     ranking = Ranking(budget=3, common=20)
     assert looked_for(engine, index, "apples plums figs", ranking) == '("figs") AND ("figs" OR "plums")'
     assert looked_for(engine, index, "apples pears", ranking) == '(("apples" AND "pears")) AND ("apples" OR "pears")'
@@ -168,14 +171,14 @@ def test_what_only_old_rows_say_is_not_everywhere_where_a_sample_tells_it(engine
     said = {"old": range(8), "even": (0, 2, 4, 5, 7, 8, 9, 11), "figs": (11,)}
     for number in range(12):
         text = " ".join(word for word, rows in said.items() if number in rows)
-        add(index, summary(f"a{number:02d}", text, title=""))
+        add_to_index(index, summary(f"a{number:02d}", text, title=""))
     expected = {SQLITE: '("figs") AND ("figs" OR "old")', POSTGRES: '"figs"'}[engine]
     assert looked_for(engine, index, "old even figs", Ranking(budget=3, common=20)) == expected
 
 
 def test_where_there_is_room_for_every_row_a_word_that_is_everywhere_is_marked(index: Index) -> None:
-    add(index, *(summary(f"a{number:02d}", "apples", title="") for number in range(9)))
-    add(index, summary("b", "apples figs", title=""))
+    add_to_index(index, *(summary(f"a{number:02d}", "apples", title="") for number in range(9)))
+    add_to_index(index, summary("b", "apples figs", title=""))
     hits = index.search("apples figs", None, limit=5, ranking=Ranking(budget=3, common=20))
     assert (len(hits), hits[0].session_id) == (5, "b")
     assert all("\x02apples\x03" in hit.snippet for hit in hits)
@@ -183,10 +186,10 @@ def test_where_there_is_room_for_every_row_a_word_that_is_everywhere_is_marked(i
 
 def test_the_rows_that_are_looked_at() -> None:
     ranking = Ranking(budget=10, common=100)
-    words = {"a": 4, "b": 6, "c": 50, "d": 60, "e": 900, "everywhere": EVERYWHERE}
+    words = {"a": 4, "b": 6, "c": 50, "d": 60, "e": 900, "everywhere": UBIQUITOUS}
 
     def rows(*names: str) -> str:
-        return pruned([Term(name, name, words[name]) for name in names], ranking)
+        return build_pruned_expression([Term(name, name, words[name]) for name in names], ranking)
 
     assert rows("a", "b") == "a OR b"
     assert rows("e", "a") == "(a) AND (a OR e)"
@@ -202,20 +205,22 @@ def test_the_rows_that_are_looked_at() -> None:
 
 @pytest.mark.parametrize("text", ['a"b', "a\0b", "\udcff", "日本", '""', "*", "a\u200bb"])
 def test_a_word_is_a_string_of_the_expression_whatever_it_holds(index: Index, text: str) -> None:
-    assert quoted(text).count('"') == 2
-    assert "\0" not in quoted(text)
-    quoted(text).encode("utf-8")
-    add(index, summary("s-1", "日本語"))
+    assert quote(text).count('"') == 2
+    assert "\0" not in quote(text)
+    quote(text).encode("utf-8")
+    add_to_index(index, summary("s-1", "日本語"))
     assert (found(index, text) == {"s-1"}) == (text == "日本")
 
 
 def test_a_recall_is_of_the_agent_as_of_its_time_and_no_compaction_hides_a_session(index: Index) -> None:
-    add(index, artifact(session="mine"), artifact(naming.TRANSCRIPT, "mine"))
-    add(index, artifact(naming.COMPACTION, "mine", LATEST), artifact(session="theirs", agent_id="ann"))
-    add(index, artifact(session="later", at=LATEST), artifact(naming.TRANSCRIPT, "later", LATEST))
+    add_to_index(index, make_artifact(session="mine"), make_artifact(naming.TRANSCRIPT, "mine"))
+    add_to_index(
+        index, make_artifact(naming.COMPACTION, "mine", LATEST), make_artifact(session="theirs", agent_id="ann")
+    )
+    add_to_index(index, make_artifact(session="later", at=LATEST), make_artifact(naming.TRANSCRIPT, "later", LATEST))
 
     def recalled(until: str | None = None) -> list[str]:
-        asked = index.recalled("x", agent_id="default", scopes=[], kinds=[], sessions=9, entries=9, until=until)
+        asked = index.recall("x", agent_id="default", scopes=[], kinds=[], max_sessions=9, max_entries=9, until=until)
         return [session.session_id for session in asked.sessions]
 
     assert recalled() == ["later", "mine"]
@@ -223,13 +228,13 @@ def test_a_recall_is_of_the_agent_as_of_its_time_and_no_compaction_hides_a_sessi
 
 
 def test_an_entry_that_lies_on_two_shelves_is_listed_once(index: Index) -> None:
-    same = entry("global", "note", "apples")
+    same = make_entry("global", "note", "apples")
     shelves = {name: book(same, scope="global", kind="note") for name in ("use", "_2026")}
-    index.shelve([files(**shelves)])
+    index.index_books([files(**shelves)])
     assert len(index.search("is:entry", None, limit=9)) == len(index.search("apples", None, limit=9)) == 1
 
 
 def test_a_title_is_of_the_first_passage_alone(index: Index) -> None:
-    add(index, summary("one", "plain words " * 400, title="On walruses"))
+    add_to_index(index, summary("one", "plain words " * 400, title="On walruses"))
     assert len(index.search("walruses", None, limit=9, by_passage=True)) == 1
     assert len(index.search("plain", None, limit=9, by_passage=True)) > 1

@@ -12,17 +12,26 @@ from typing import Any
 
 import pytest
 
-from lineage.app.indexing import VARIABLE
-from lineage.core.window import Window
+from lineage.app.databases import INDEX_VARIABLE
+from lineage.core.capture.window import Window
 from lineage.index import Index
-from lineage.pipeline.house import House
-from lineage.pipeline.incoming.parallel import workers
-from lineage.pipeline.upkeep import rebuilding, reindexing
-from lineage.pipeline.upkeep.reindexing import reindex
+from lineage.pipeline.ingest.worker_pool import open_worker_pool
+from lineage.pipeline.maintenance import rebuild
+from lineage.pipeline.maintenance import reindex as reindexing
+from lineage.pipeline.maintenance.reindex import reindex
+from lineage.workspace.workspace import Workspace
 from tests.contracts.test_index import row
 from tests.support import engines
-from tests.support.houses import NOW, at, compact, end, house_at, rows, turns
-from tests.support.indexes import POSTGRES, opened
+from tests.support.indexes import POSTGRES, open_index
+from tests.support.workspace import (
+    NOW,
+    at_time,
+    compact_session,
+    end_session,
+    make_turns,
+    open_test_workspace,
+    read_rows,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -31,42 +40,44 @@ SAID = "Why does reader{0}.py drop the last line?", "It splits on newline {0}; f
 
 
 @pytest.fixture
-def house(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+def ws(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
     """Sessions whose files lie in several batches: some were resumed or compacted later, one was only compacted."""
-    monkeypatch.setenv(VARIABLE, engines.postgres().url if engine == POSTGRES else "")
-    monkeypatch.setattr(reindexing, "_REBUILT_ASIDE", 5)
-    monkeypatch.setattr(rebuilding, "_BATCH", 3)
-    with house_at(tmp_path / "w") as found:
+    monkeypatch.setenv(INDEX_VARIABLE, engines.start_postgres().url if engine == POSTGRES else "")
+    monkeypatch.setattr(reindexing, "_MIN_REBUILD", 5)
+    monkeypatch.setattr(rebuild, "_BATCH", 3)
+    with open_test_workspace(tmp_path / "w") as found:
         for number in range(5):
-            end(found, f"s-{number}", transcript=turns(*(text.format(number) for text in SAID)))
-        later = at(found, "2026-11-21T13:00:00.000Z")
-        end(later, "s-1", transcript=turns(*SAID, "More?", "No."))
-        compact(later, "s-2", summary="Goal: mend reader2.")
-        compact(found, "only-compacted", summary="Goal: split lines.")
-        compact(later, "only-compacted", summary="Goal: split lines well.", captured_at="2026-11-21T13:00:00.000Z")
+            end_session(found, f"s-{number}", transcript=make_turns(*(text.format(number) for text in SAID)))
+        later = at_time(found, "2026-11-21T13:00:00.000Z")
+        end_session(later, "s-1", transcript=make_turns(*SAID, "More?", "No."))
+        compact_session(later, "s-2", summary="Goal: mend reader2.")
+        compact_session(found, "only-compacted", summary="Goal: split lines.")
+        compact_session(
+            later, "only-compacted", summary="Goal: split lines well.", captured_at="2026-11-21T13:00:00.000Z"
+        )
         reindex(found)
         yield found
 
 
-def state(house: House) -> tuple[Any, ...]:
+def state(ws: Workspace) -> tuple[Any, ...]:
     """Rows, results and the ledger, whatever the numbers of rows are."""
-    ledger = house.index.ledger("default", Window.ending("2026-11-22T00:00:00.000Z"))
-    found = [house.index.search(query, None, limit=50) for query in QUERIES]
+    ledger = ws.index.load_ledger("default", Window.from_end("2026-11-22T00:00:00.000Z"))
+    found = [ws.index.search(query, None, limit=50) for query in QUERIES]
     assert all(found)
-    own = [{name: value for name, value in one.items() if name != "id"} for one in rows(house)]
-    return own, found, list(ledger.entries), ledger.tallies, house.index.stamps()
+    own = [{name: value for name, value in one.items() if name != "id"} for one in read_rows(ws)]
+    return own, found, list(ledger.entries), ledger.tallies, ws.index.load_stamps()
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_what_processes_make_together_is_what_one_made_little_by_little(house: House, jobs: int) -> None:
-    before = state(house)
-    house.index.reset()
-    assert house.index.is_new
-    with workers(jobs) as pool:
-        report = reindex(house, executor=pool.pool)
-    assert state(house) == before
+def test_what_processes_make_together_is_what_one_made_little_by_little(ws: Workspace, jobs: int) -> None:
+    before = state(ws)
+    ws.index.reset()
+    assert ws.index.needs_reindex
+    with open_worker_pool(jobs) as pool:
+        report = reindex(ws, executor=pool.pool)
+    assert state(ws) == before
     assert (report.added, report.unchanged, report.changed) == (len(before[0]), 0, 0)
-    assert house.index.is_complete()
+    assert ws.index.is_complete()
 
 
 class Interrupted(Executor):
@@ -84,46 +95,50 @@ class Interrupted(Executor):
         return future
 
 
-def test_a_rebuild_that_was_cut_off_is_ended_by_the_next(engine: str, house: House) -> None:
+def test_a_rebuild_that_was_cut_off_is_ended_by_the_next(engine: str, ws: Workspace) -> None:
     def fail() -> None:
         raise KeyError
 
-    before = state(house)
-    house.index.reset()
+    before = state(ws)
+    ws.index.reset()
     with pytest.raises(KeyError):
-        reindex(house, executor=Interrupted(fail, behind=5))  # the first batches are written by then
-    assert house.index.is_new
-    report = reindex(house)
-    assert state(house) == before
+        reindex(ws, executor=Interrupted(fail, behind=5))  # the first batches are written by then
+    assert ws.index.needs_reindex
+    report = reindex(ws)
+    assert state(ws) == before
     assert report.added + report.unchanged == len(before[0])
     assert (report.unchanged > 0) == (engine == POSTGRES)
 
 
-def test_what_is_captured_meanwhile_has_its_rows(house: House, tmp_path: Path) -> None:
+def test_what_is_captured_meanwhile_has_its_rows(ws: Workspace, tmp_path: Path) -> None:
     def capture() -> None:
-        with house_at(tmp_path / "w", now=NOW) as other:
-            end(at(other, "2026-11-21T15:00:00.000Z"), "only-compacted", transcript=turns(*SAID, "Now?", "Yes."))
+        with open_test_workspace(tmp_path / "w", now=NOW) as other:
+            end_session(
+                at_time(other, "2026-11-21T15:00:00.000Z"),
+                "only-compacted",
+                transcript=make_turns(*SAID, "Now?", "Yes."),
+            )
 
-    house.index.reset()
-    reindex(house, executor=Interrupted(capture))
-    made = state(house)
-    house.index.reset()
-    reindex(house)
-    assert state(house) == made
+    ws.index.reset()
+    reindex(ws, executor=Interrupted(capture))
+    made = state(ws)
+    ws.index.reset()
+    reindex(ws)
+    assert state(ws) == made
 
 
 def test_the_index_tells_what_it_has_by_stamp_and_hash(engine: str, tmp_path: Path) -> None:
     def hashes(index: Index, *paths: str) -> dict[str, str]:
-        return index.hashes(iter(paths))
+        return index.load_hashes(iter(paths))
 
     one, other = row(stamp="1"), row(session="s-2", stamp="2")
-    with closing(opened(engine, tmp_path / "index.db")) as index:
-        assert (index.stamps(), hashes(index), hashes(index, one.source_path)) == ({}, {}, {})
+    with closing(open_index(engine, tmp_path / "index.db")) as index:
+        assert (index.load_stamps(), hashes(index), hashes(index, one.source_path)) == ({}, {}, {})
         index.upsert([one, other])
-        assert index.stamps() == {one.source_path: "1", other.source_path: "2"}
+        assert index.load_stamps() == {one.source_path: "1", other.source_path: "2"}
         assert hashes(index, one.source_path, "memory/none.md") == {one.source_path: one.source_sha256}
-        with closing(opened(engine, tmp_path / "index.db")) as reader:
+        with closing(open_index(engine, tmp_path / "index.db")) as reader:
             assert not reader.is_complete()
-            index.complete()
+            index.mark_complete()
             assert reader.is_complete()
-            assert not reader.is_new
+            assert not reader.needs_reindex

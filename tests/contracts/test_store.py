@@ -4,7 +4,7 @@ What each guard rests on:
 - a key is created once: `ExistsError` in `create`; in a folder the hard link, which replaces nothing.
 - a replace is a compare-and-swap: the comparison of versions and, in a folder, the lock around it and around `delete`.
 - listings: `sorted`, the test on `after`, the prefix that is a folder.
-- hostile keys: `checked_key` and `checked_prefix`.
+- hostile keys: `validate_key` and `validate_prefix`.
 - commit and update: the comparison of bytes, the loop.
 - leases: the comparison of the whole record in `guarded` and in `put`, there between the reading of the key and its
   swap; `_is_dead`; the waiter's clock.
@@ -30,15 +30,15 @@ from lineage.store import (
     LocalStore,
     MissingError,
     Store,
+    acquire_lease,
     commit,
-    lease,
+    map_concurrently,
     read_or_none,
-    together,
     update,
 )
-from tests.support.cases import each
-from tests.support.races import other_process, race, says, tell
-from tests.support.stores import Clock, no_waiting
+from tests.support.concurrency import read_line, run_concurrently, start_process, write_line
+from tests.support.parametrize import each
+from tests.support.stores import FakeClock, skip_sleeps
 
 KEY = "memory/a.md"
 HOSTILE = (
@@ -92,18 +92,18 @@ def test_what_comes_in_pieces_is_what_it_is_at_once(store: Store, pieces: list[b
     version = store.create(KEY, pieces)
     blob = store.read(KEY)
     assert (blob.data, blob.version) == (b"".join(pieces), version)
-    with store.opened(KEY) as found:
+    with store.open(KEY) as found:
         assert found.data in (None, blob.data)
-        assert (b"".join(found.pieces), found.stamp) == (blob.data, blob.stamp)
+        assert (b"".join(found.chunks), found.stamp) == (blob.data, blob.stamp)
 
 
 def test_what_is_opened_is_one_whole_write(store: Store) -> None:
     """Fails where a piece is read by the key again."""
     first = store.create(KEY, [b"1" * 5_000_000, b"1" * 5_000_000])
-    with store.opened(KEY) as found:
+    with store.open(KEY) as found:
         store.replace(KEY, b"2", first)
-        assert b"".join(found.pieces) == b"1" * 10_000_000
-    with pytest.raises(MissingError, match=r"memory/b\.md"), store.opened("memory/b.md"):
+        assert b"".join(found.chunks) == b"1" * 10_000_000
+    with pytest.raises(MissingError, match=r"memory/b\.md"), store.open("memory/b.md"):
         pass
 
 
@@ -186,7 +186,7 @@ def test_a_listing_is_in_key_order_and_holds_one_folder(store: Store) -> None:
 def test_stamps_are_those_of_the_listing(store: Store, prefix: str) -> None:
     for key in ("memory/b.md", "memory/a.md", "memory/claims/x.md", "MEMORY.md", ".lineage/x.md"):
         store.create(key, key.encode())
-    assert store.stamps(prefix) == {entry.key: entry.stamp for entry in store.list(prefix)}
+    assert store.stat_all(prefix) == {entry.key: entry.stamp for entry in store.list(prefix)}
 
 
 def test_a_listing_begins_behind_the_key_it_is_given(store: Store) -> None:
@@ -339,15 +339,15 @@ def test_what_is_asked_together_is_answered_in_order(store: Store) -> None:
     for number in range(40):
         store.create(f"memory/{number:02}.md", b"%d" % number)
     keys = [f"memory/{number:02}.md" for number in (7, 39, 0, 7)]
-    assert together(store, lambda key: store.read(key).data, keys) == [b"7", b"39", b"0", b"7"]
-    assert together(store, store.read, []) == []
+    assert map_concurrently(store, lambda key: store.read(key).data, keys) == [b"7", b"39", b"0", b"7"]
+    assert map_concurrently(store, store.read, []) == []
     with pytest.raises(MissingError):
-        together(store, store.read, [*keys, "memory/none.md"])
+        map_concurrently(store, store.read, [*keys, "memory/none.md"])
 
 
 def test_a_remote_store_is_asked_at_a_time(store: Store) -> None:
     meeting = Barrier(4 if store.is_remote else 1)
-    assert together(store, lambda number: meeting.wait(10) >= 0 and number, range(1, 5)) == [1, 2, 3, 4]
+    assert map_concurrently(store, lambda number: meeting.wait(10) >= 0 and number, range(1, 5)) == [1, 2, 3, 4]
 
 
 # mutex
@@ -355,16 +355,16 @@ def test_a_remote_store_is_asked_at_a_time(store: Store) -> None:
 
 def test_a_mutex_is_free_again_after_an_error(store: Store) -> None:
     for _ in range(3):
-        with pytest.raises(KeyError), store.mutex("m"):
+        with pytest.raises(KeyError), store.lock("m"):
             raise KeyError
-    with store.mutex("m"), store.mutex("another"):
+    with store.lock("m"), store.lock("another"):
         pass
 
 
 @pytest.mark.slow
 def test_a_mutex_lets_one_in_at_a_time(store: Store) -> None:
     store.create(KEY, b"0")
-    race(store, increment_in_mutex, [(10,)] * 4)
+    run_concurrently(store, increment_in_mutex, [(10,)] * 4)
     assert store.read(KEY).data == b"40"
 
 
@@ -372,15 +372,15 @@ def test_the_mutex_of_a_killed_process_is_free(tmp_path: Path) -> None:
     code = """
 from pathlib import Path
 from lineage.store import LocalStore
-with LocalStore(Path.cwd()).mutex("m"):
+with LocalStore(Path.cwd()).lock("m"):
     print("held", flush=True)
     input()
 """
-    with other_process(code, tmp_path) as process:
-        assert says(process) == "held"
+    with start_process(code, tmp_path) as process:
+        assert read_line(process) == "held"
         process.kill()
         process.wait()
-        with LocalStore(tmp_path).mutex("m"):
+        with LocalStore(tmp_path).lock("m"):
             pass
 
 
@@ -390,32 +390,32 @@ with LocalStore(Path.cwd()).mutex("m"):
 def test_generations_grow_with_every_holder(store: Store) -> None:
     generations = []
     for _ in range(3):
-        with lease(store, "x") as held:
+        with acquire_lease(store, "x") as held:
             generations.append(held.generation)
-            assert held.guarded(lambda: True) is True
-            assert held.guarded(lambda: False) is False
+            assert held.run_guarded(lambda: True) is True
+            assert held.run_guarded(lambda: False) is False
     assert generations == [1, 2, 3]
 
 
 def test_leases_of_other_names_are_independent(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    Clock(monkeypatch, on_sleep=no_waiting)
-    with lease(store, "x") as one, lease(store, "y") as other:
+    FakeClock(monkeypatch, on_sleep=skip_sleeps)
+    with acquire_lease(store, "x") as one, acquire_lease(store, "y") as other:
         assert (one.generation, other.generation) == (1, 1)
 
 
 def test_a_lease_is_given_back_after_an_error(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    Clock(monkeypatch, on_sleep=no_waiting)
-    with pytest.raises(KeyError), lease(store, "x"):
+    FakeClock(monkeypatch, on_sleep=skip_sleeps)
+    with pytest.raises(KeyError), acquire_lease(store, "x"):
         raise KeyError
-    with lease(store, "x") as held:
+    with acquire_lease(store, "x") as held:
         assert held.generation == 2
 
 
 def test_a_lease_that_was_given_back_writes_nothing_more(store: Store) -> None:
-    with lease(store, "x") as held:
+    with acquire_lease(store, "x") as held:
         pass
     with pytest.raises(LeaseLost):
-        held.guarded(lambda: update(store, KEY, lambda _: b"stale"))
+        held.run_guarded(lambda: update(store, KEY, lambda _: b"stale"))
     assert read_or_none(store, KEY) is None
 
 
@@ -423,31 +423,31 @@ def test_a_lease_that_was_given_back_writes_nothing_more(store: Store) -> None:
 def test_a_stalled_holder_is_overtaken_after_its_time_and_writes_nothing_stale(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = Clock(monkeypatch)
-    with lease(store, "x") as stalled:
-        with lease(store, "x", ttl=7.0) as held:
+    clock = FakeClock(monkeypatch)
+    with acquire_lease(store, "x") as stalled:
+        with acquire_lease(store, "x", ttl=7.0) as held:
             assert clock.now >= 7.0
             assert held.generation == stalled.generation + 1
-            assert held.guarded(lambda: update(store, KEY, lambda _: b"new"))
+            assert held.run_guarded(lambda: update(store, KEY, lambda _: b"new"))
             with pytest.raises(LeaseLost):
-                stalled.guarded(lambda: update(store, KEY, lambda _: b"stale"))
+                stalled.run_guarded(lambda: update(store, KEY, lambda _: b"stale"))
         with pytest.raises(LeaseLost):
-            stalled.guarded(lambda: update(store, KEY, lambda _: b"stale"))
+            stalled.run_guarded(lambda: update(store, KEY, lambda _: b"stale"))
     assert store.read(KEY).data == b"new"
 
 
 def test_a_holder_puts_what_a_key_is_to_hold_until_it_is_overtaken(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Clock(monkeypatch)
-    with lease(store, "x") as stalled:
-        assert [stalled.put(KEY, data) for data in (b"old", b"old", b"older")] == [True, False, True]
-        with lease(store, "x", ttl=1.0) as held:
+    FakeClock(monkeypatch)
+    with acquire_lease(store, "x") as stalled:
+        assert [stalled.write(KEY, data) for data in (b"old", b"old", b"older")] == [True, False, True]
+        with acquire_lease(store, "x", ttl=1.0) as held:
             with pytest.raises(LeaseLost):
-                stalled.put(KEY, b"stale")
-            assert held.put(KEY, b"new")
+                stalled.write(KEY, b"stale")
+            assert held.write(KEY, b"new")
         with pytest.raises(LeaseLost):
-            stalled.put(KEY, b"stale")
+            stalled.write(KEY, b"stale")
     assert store.read(KEY).data == b"new"
 
 
@@ -455,13 +455,13 @@ def test_who_is_overtaken_while_it_puts_does_not_write_over_the_later_holder(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At any request of a put the later holder comes and is done: what is there in the end is the later one's."""
-    Clock(monkeypatch)
+    FakeClock(monkeypatch)
     commit(store, KEY, b"old")
     for step in range(3 if store.is_remote else 0):
-        with lease(store, "x") as stalled, ExitStack() as later:
+        with acquire_lease(store, "x") as stalled, ExitStack() as later:
             interrupted = Interrupted(store, step, lambda later=later: published(store, later, b"new"))  # type: ignore[misc]
             with contextlib.suppress(LeaseLost):
-                stalled._replace(store=interrupted).put(KEY, b"stale")
+                stalled._replace(store=interrupted).write(KEY, b"stale")
             assert store.read(KEY).data == b"new", step
         update(store, KEY, lambda _: b"old")
 
@@ -481,23 +481,23 @@ class Interrupted:
 
 
 def published(store: Store, held: ExitStack, data: bytes) -> None:
-    assert held.enter_context(lease(store, "x", ttl=1.0)).put(KEY, data)
+    assert held.enter_context(acquire_lease(store, "x", ttl=1.0)).write(KEY, data)
 
 
 def test_a_lease_of_a_remote_store_is_one_object_and_no_mutex(store: Store) -> None:
-    with lease(store, "x", unless=lambda _: False) as held:
-        held.put(KEY, b"new")
+    with acquire_lease(store, "x", waiter=lambda _: False) as held:
+        held.write(KEY, b"new")
     keys = [entry.key for entry in store.list(".lineage/locks/")]
     assert keys == [".lineage/locks/x.lease"] or not store.is_remote
 
 
 def test_a_stalled_holder_gives_back_only_what_is_still_its_own(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    Clock(monkeypatch)
-    stalled = lease(store, "x")
+    FakeClock(monkeypatch)
+    stalled = acquire_lease(store, "x")
     stalled.__enter__()
-    with lease(store, "x", ttl=1.0) as held:
+    with acquire_lease(store, "x", ttl=1.0) as held:
         stalled.__exit__(None, None, None)
-        assert held.guarded(lambda: True)
+        assert held.run_guarded(lambda: True)
 
 
 @pytest.mark.slow
@@ -512,8 +512,8 @@ def test_a_waiter_waits_anew_for_every_holder_that_moves(store: Store, monkeypat
             record["generation"] += 1
             store.replace(key, json.dumps(record).encode(), store.read(key).version)
 
-    clock = Clock(monkeypatch, on_sleep=move)
-    with lease(store, "x"), lease(store, "x", ttl=4.0) as held:
+    clock = FakeClock(monkeypatch, on_sleep=move)
+    with acquire_lease(store, "x"), acquire_lease(store, "x", ttl=4.0) as held:
         assert clock.now >= 9.0 + 4.0
         assert held.generation == 5
 
@@ -523,27 +523,27 @@ def test_a_waiter_waits_anew_for_every_holder_that_moves(store: Store, monkeypat
     [b"", b"{", b"[]", b"7", b'{"generation": "x"}', b'{"generation": null, "holder": 5, "free": []}', b"\xff"],
 )
 def test_a_damaged_lease_is_free(store: Store, monkeypatch: pytest.MonkeyPatch, damage: bytes) -> None:
-    Clock(monkeypatch, on_sleep=no_waiting)
+    FakeClock(monkeypatch, on_sleep=skip_sleeps)
     store.create(".lineage/locks/x.lease", damage)
-    with lease(store, "x") as held:
-        assert held.guarded(lambda: True)
+    with acquire_lease(store, "x") as held:
+        assert held.run_guarded(lambda: True)
 
 
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "a\\b", "a\0"])
 def test_a_hostile_lease_is_refused(store: Store, name: str) -> None:
-    with pytest.raises(WorkspaceError), lease(store, name):
+    with pytest.raises(WorkspaceError), acquire_lease(store, name):
         pass
 
 
 HOLDER = """
 from pathlib import Path
-from lineage.store import LeaseLost, LocalStore, lease, update
+from lineage.store import LeaseLost, LocalStore, acquire_lease, update
 store = LocalStore(Path.cwd())
-with lease(store, "x") as held:
+with acquire_lease(store, "x") as held:
     print("held", flush=True)
     input()
     try:
-        held.guarded(lambda: update(store, "memory/a.md", lambda _: b"stale"))
+        held.run_guarded(lambda: update(store, "memory/a.md", lambda _: b"stale"))
         print("wrote", flush=True)
     except LeaseLost:
         print("lost", flush=True)
@@ -554,15 +554,15 @@ with lease(store, "x") as held:
 def test_the_lease_of_a_killed_process_is_taken_over_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, collected: bool
 ) -> None:
-    Clock(monkeypatch, on_sleep=no_waiting)
-    with other_process(HOLDER, tmp_path) as process:
-        assert says(process) == "held"
+    FakeClock(monkeypatch, on_sleep=skip_sleeps)
+    with start_process(HOLDER, tmp_path) as process:
+        assert read_line(process) == "held"
         process.kill()
         if collected:
             process.wait()
         else:
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # ended, and not collected
-        with lease(LocalStore(tmp_path), "x") as held:
+        with acquire_lease(LocalStore(tmp_path), "x") as held:
             assert held.generation == 2
 
 
@@ -570,17 +570,17 @@ def test_the_lease_of_a_killed_process_is_taken_over_at_once(
 def test_a_process_that_was_stopped_and_wakes_up_publishes_nothing_stale(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = Clock(monkeypatch)
+    clock = FakeClock(monkeypatch)
     store = LocalStore(tmp_path)
-    with other_process(HOLDER, tmp_path) as process:
-        assert says(process) == "held"
+    with start_process(HOLDER, tmp_path) as process:
+        assert read_line(process) == "held"
         process.send_signal(signal.SIGSTOP)
-        with lease(store, "x", ttl=5.0) as held:
+        with acquire_lease(store, "x", ttl=5.0) as held:
             assert clock.now >= 5.0
-            assert held.guarded(lambda: update(store, KEY, lambda _: b"new"))
-        tell(process)
+            assert held.run_guarded(lambda: update(store, KEY, lambda _: b"new"))
+        write_line(process)
         process.send_signal(signal.SIGCONT)
-        assert says(process) == "lost"
+        assert read_line(process) == "lost"
     assert store.read(KEY).data == b"new"
 
 
@@ -589,7 +589,7 @@ def test_a_process_that_was_stopped_and_wakes_up_publishes_nothing_stale(
 
 @pytest.mark.slow
 def test_of_many_creators_exactly_one_wins(store: Store) -> None:
-    won = race(store, create_many, [(who, 25) for who in range(8)])
+    won = run_concurrently(store, create_many, [(who, 25) for who in range(8)])
     for number in range(25):
         winners = [who for who, numbers in enumerate(won) if number in numbers]
         assert len(winners) == 1
@@ -598,14 +598,14 @@ def test_of_many_creators_exactly_one_wins(store: Store) -> None:
 
 @pytest.mark.slow
 def test_of_many_who_commit_the_same_bytes_one_writes_and_all_succeed(store: Store) -> None:
-    written = race(store, commit_same, [(20,)] * 8)
+    written = run_concurrently(store, commit_same, [(20,)] * 8)
     assert [sum(column) for column in zip(*written, strict=True)] == [1] * 20
 
 
 @pytest.mark.slow
 def test_no_swap_is_lost_and_the_swaps_form_one_unforked_path(store: Store) -> None:
     version = store.create(KEY, b"0 -1")
-    swaps = [swap for found in race(store, swap_many, [(who, 15) for who in range(8)]) for swap in found]
+    swaps = [swap for found in run_concurrently(store, swap_many, [(who, 15) for who in range(8)]) for swap in found]
     path = dict(swaps)
     assert len(path) == len(swaps) == 8 * 15, "two swaps began at the same version"
     for _ in range(len(swaps)):
@@ -616,7 +616,7 @@ def test_no_swap_is_lost_and_the_swaps_form_one_unforked_path(store: Store) -> N
 
 @pytest.mark.slow
 def test_many_updates_of_one_key_all_survive(store: Store) -> None:
-    race(store, add_lines, [(who, 10) for who in range(12)])
+    run_concurrently(store, add_lines, [(who, 10) for who in range(12)])
     lines = store.read(KEY).data.decode().split()
     assert sorted(lines) == sorted(f"{who}-{number}" for who in range(12) for number in range(10))
 
@@ -625,20 +625,20 @@ def test_many_updates_of_one_key_all_survive(store: Store) -> None:
 def test_a_deleted_key_stays_away_whoever_was_replacing_it(store: Store) -> None:
     for number in range(150):
         store.create(f"memory/{number}.md", b"1")
-    race(store, replace_or_delete, [(who, 150) for who in range(4)])
+    run_concurrently(store, replace_or_delete, [(who, 150) for who in range(4)])
     assert keys(store) == []
 
 
 @pytest.mark.slow
 def test_a_reader_sees_whole_writes_only(store: Store) -> None:
     store.create(KEY, b"0" * 200_000)
-    assert all(race(store, write_or_read, [(who, 40) for who in range(4)]))
+    assert all(run_concurrently(store, write_or_read, [(who, 40) for who in range(4)]))
 
 
 @pytest.mark.slow
 def test_of_many_holders_of_a_lease_none_writes_over_another(store: Store) -> None:
     store.create(KEY, b"0")
-    generations = [g for found in race(store, increment_under_lease, [(5,)] * 6) for g in found]
+    generations = [g for found in run_concurrently(store, increment_under_lease, [(5,)] * 6) for g in found]
     assert store.read(KEY).data == b"30"
     assert sorted(generations) == sorted(set(generations))
 
@@ -646,7 +646,7 @@ def test_of_many_holders_of_a_lease_none_writes_over_another(store: Store) -> No
 def increment_in_mutex(store: Store, times: int) -> None:
     """Reads, then writes by force: only the mutex keeps the count right."""
     for _ in range(times):
-        with store.mutex("counter"):
+        with store.lock("counter"):
             number = int(store.read(KEY).data)
             store.delete(KEY)
             store.create(KEY, str(number + 1).encode())
@@ -709,10 +709,10 @@ def write_or_read(store: Store, who: int, count: int) -> bool:
 def increment_under_lease(store: Store, count: int) -> list[int]:
     generations: list[int] = []
     while len(generations) < count:
-        with lease(store, "counter") as held:
+        with acquire_lease(store, "counter") as held:
             number = int(store.read(KEY).data)
             try:
-                held.guarded(lambda number=number: update(store, KEY, lambda _: str(number + 1).encode()))  # type: ignore[misc]
+                held.run_guarded(lambda number=number: update(store, KEY, lambda _: str(number + 1).encode()))  # type: ignore[misc]
                 generations.append(held.generation)
             except LineageError:
                 continue

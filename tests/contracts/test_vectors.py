@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core.quantizing import quantized
-from lineage.index.vectors import Placed, Source, Vectors
-from tests.support.indexes import PLACES, vectors_at
+from lineage.core.search.quantization import quantize
+from lineage.index.vectors import PassageVector, Vectors, VectorSource
+from tests.support.indexes import PLACES, open_vectors
 
 MODEL = "words-1"
-ONE, TWO = Source("memory/one.md", "v1"), Source("memory/two.md", "v1")
+ONE, TWO = VectorSource("memory/one.md", "v1"), VectorSource("memory/two.md", "v1")
 
 
 @pytest.fixture(
@@ -33,34 +33,39 @@ def place(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def vectors(place: str, tmp_path: Path) -> Iterator[Vectors]:
-    with vectors_at(place, tmp_path) as found:
+    with open_vectors(place, tmp_path) as found:
         yield found
 
 
-def placed(source: Source, place: int, *vector: float) -> Placed:
-    return Placed(source, place, b"%d of %s" % (place, source.path.encode()), quantized(vector))
+def placed(source: VectorSource, place: int, *vector: float) -> PassageVector:
+    return PassageVector(source, place, b"%d of %s" % (place, source.path.encode()), quantize(vector))
 
 
-def store(vectors: Vectors, *found: Placed, settled: tuple[Source, ...] = (), model: str = MODEL) -> int:
+def store(vectors: Vectors, *found: PassageVector, settled: tuple[VectorSource, ...] = (), model: str = MODEL) -> int:
     return vectors.store(model, found, settled, lambda _: True)
 
 
 def test_asking_makes_no_file(vectors: Vectors) -> None:
-    assert (vectors.model(), vectors.count(), vectors.sources(), vectors.places("x")) == (None, 0, {}, {})
-    assert vectors.same([b"x"]) == {}
-    assert vectors.keep({"x": None}) == 0
+    assert (
+        vectors.read_model_info(),
+        vectors.count_passages(),
+        vectors.load_source_versions(),
+        vectors.load_passage_hashes("x"),
+    ) == (None, 0, {}, {})
+    assert vectors.find_by_hash([b"x"]) == {}
+    assert vectors.prune({"x": None}) == 0
     vectors.scrub()
-    assert list(vectors.nearest(b"\1\2", 5)) == []
-    assert not vectors.is_there
+    assert list(vectors.find_nearest(b"\1\2", 5)) == []
+    assert not vectors.exists
 
 
 def test_what_is_needed_is_installed_here(vectors: Vectors) -> None:
-    assert vectors.missing() == []
+    assert vectors.find_missing_modules() == []
 
 
 def test_the_nearest_come_first(vectors: Vectors) -> None:
     store(vectors, placed(ONE, 0, 1, 0, 0), placed(ONE, 1, 1, 1, 0), placed(TWO, 0, 0, 0, 1))
-    found = list(vectors.nearest(quantized([1, 0.1, 0]), 2))
+    found = list(vectors.find_nearest(quantize([1, 0.1, 0]), 2))
     assert [(near.path, near.place) for near in found] == [(ONE.path, 0), (ONE.path, 1)]
     assert found[0].distance < 0.01 < found[1].distance < 0.5
 
@@ -70,9 +75,9 @@ def test_the_order_is_that_of_the_angles(
     place: str, tmp_path_factory: pytest.TempPathFactory, rows: list[list[int]]
 ) -> None:
     asked = [3.0, 2.0, 1.0]
-    with vectors_at(place, tmp_path_factory.mktemp("near")) as vectors:
+    with open_vectors(place, tmp_path_factory.mktemp("near")) as vectors:
         store(vectors, *(placed(ONE, place, *row) for place, row in enumerate(rows)))
-        found = list(vectors.nearest(quantized(asked), 100))
+        found = list(vectors.find_nearest(quantize(asked), 100))
     assert len(found) == len(rows)
     assert [near.distance for near in found] == sorted(near.distance for near in found)
     for near in found:
@@ -85,60 +90,64 @@ def test_the_order_is_that_of_the_angles(
 
 def test_a_file_is_settled_when_it_is_said_to_be(vectors: Vectors) -> None:
     store(vectors, placed(ONE, 0, 1, 0), placed(TWO, 0, 0, 1), settled=(TWO,))
-    assert vectors.sources() == {ONE.path: "", TWO.path: "v1"}
+    assert vectors.load_source_versions() == {ONE.path: "", TWO.path: "v1"}
     store(vectors, settled=(ONE,))
-    assert vectors.sources() == {ONE.path: "v1", TWO.path: "v1"}
+    assert vectors.load_source_versions() == {ONE.path: "v1", TWO.path: "v1"}
 
 
 def test_what_changed_meanwhile_is_left_out(vectors: Vectors) -> None:
     kept = vectors.store(MODEL, [placed(ONE, 0, 1, 0), placed(TWO, 0, 0, 1)], [ONE, TWO], lambda source: source == TWO)
-    assert (kept, vectors.sources()) == (1, {TWO.path: "v1"})
+    assert (kept, vectors.load_source_versions()) == (1, {TWO.path: "v1"})
 
 
 @pytest.mark.parametrize(("model", "vector"), [("words-2", (1.0, 0.0)), (MODEL, (1.0, 0.0, 0.0))])
 def test_another_model_begins_anew(vectors: Vectors, model: str, vector: tuple[float, ...]) -> None:
     store(vectors, placed(ONE, 0, 1, 0), settled=(ONE,))
     store(vectors, placed(TWO, 0, *vector), model=model)
-    assert vectors.model() == (model, len(vector))
-    assert vectors.sources() == {TWO.path: ""}
-    assert vectors.count() == 1
+    assert vectors.read_model_info() == (model, len(vector))
+    assert vectors.load_source_versions() == {TWO.path: ""}
+    assert vectors.count_passages() == 1
 
 
 def test_vectors_of_the_same_text_are_found_wherever_they_are(vectors: Vectors) -> None:
     one = placed(ONE, 0, 1, 0)
     store(vectors, one)
-    assert vectors.same([one.hash, b"other"]) == {one.hash: one.vector}
+    assert vectors.find_by_hash([one.hash, b"other"]) == {one.hash: one.vector}
 
 
 def test_what_is_not_wanted_goes_and_its_file_is_due_again(vectors: Vectors) -> None:
     keep, drop = placed(ONE, 0, 1, 0), placed(ONE, 1, 0, 1)
     store(vectors, keep, drop, placed(TWO, 0, 1, 1), settled=(ONE, TWO))
-    assert vectors.keep({ONE.path: frozenset([keep.hash]), TWO.path: None}) == 2
-    assert vectors.sources() == {ONE.path: ""}
-    assert vectors.places(ONE.path) == {0: keep.hash}
+    assert vectors.prune({ONE.path: frozenset([keep.hash]), TWO.path: None}) == 2
+    assert vectors.load_source_versions() == {ONE.path: ""}
+    assert vectors.load_passage_hashes(ONE.path) == {0: keep.hash}
 
 
 def test_every_number_of_a_vector_comes_back(vectors: Vectors) -> None:
-    wide = Placed(ONE, 0, b"\0\xff", bytes(number % 256 for number in range(129, 384)))
-    store(vectors, wide, Placed(ONE, 1, b"", wide.vector[::-1]))
-    assert vectors.same([b"\0\xff", b""]) == {b"\0\xff": wide.vector, b"": wide.vector[::-1]}
+    wide = PassageVector(ONE, 0, b"\0\xff", bytes(number % 256 for number in range(129, 384)))
+    store(vectors, wide, PassageVector(ONE, 1, b"", wide.vector[::-1]))
+    assert vectors.find_by_hash([b"\0\xff", b""]) == {b"\0\xff": wide.vector, b"": wide.vector[::-1]}
 
 
 def test_what_is_there_already_is_written_over(vectors: Vectors) -> None:
     store(vectors, placed(ONE, 0, 1, 0), settled=(ONE,))
-    store(vectors, Placed(ONE, 0, b"new", quantized([0, 1])), settled=(Source(ONE.path, "v2"),))
-    assert (vectors.places(ONE.path), vectors.sources()) == ({0: b"new"}, {ONE.path: "v2"})
+    store(vectors, PassageVector(ONE, 0, b"new", quantize([0, 1])), settled=(VectorSource(ONE.path, "v2"),))
+    assert (vectors.load_passage_hashes(ONE.path), vectors.load_source_versions()) == ({0: b"new"}, {ONE.path: "v2"})
 
 
 def test_a_model_without_vectors_settles_files_that_say_nothing(vectors: Vectors) -> None:
     store(vectors, settled=(ONE,))
-    assert (vectors.sources(), vectors.model(), vectors.count()) == ({ONE.path: "v1"}, None, 0)
+    assert (vectors.load_source_versions(), vectors.read_model_info(), vectors.count_passages()) == (
+        {ONE.path: "v1"},
+        None,
+        0,
+    )
 
 
 def test_what_is_as_near_is_in_the_order_of_paths_and_places(vectors: Vectors) -> None:
     paths = ["memory/b.md", "memory/B.md", "memory/ä.md", "memory/a.md"]
-    store(vectors, *(placed(Source(path, "v"), place, 1, 1) for path in paths for place in (10, 9)))
-    found = [(near.path, near.place) for near in vectors.nearest(quantized([1, 0]), 100)]
+    store(vectors, *(placed(VectorSource(path, "v"), place, 1, 1) for path in paths for place in (10, 9)))
+    found = [(near.path, near.place) for near in vectors.find_nearest(quantize([1, 0]), 100)]
     assert found == sorted((path, place) for path in paths for place in (10, 9))
 
 
@@ -148,18 +157,18 @@ def test_who_asks_for_files_waits_for_what_is_being_stored(place: str, vectors: 
     ready, go = Event(), Event()
 
     def ask() -> None:
-        with vectors_at(place, tmp_path) as other:
-            other.count()
+        with open_vectors(place, tmp_path) as other:
+            other.count_passages()
             ready.set()
             go.wait()
-            seen.append(other.sources())
+            seen.append(other.load_source_versions())
 
     store(vectors, placed(TWO, 0, 1, 0))
     asking = Thread(target=ask)
     asking.start()
     ready.wait()
 
-    def is_current(_: Source) -> bool:
+    def is_current(_: VectorSource) -> bool:
         go.set()
         asking.join(0.3)
         return True
@@ -170,21 +179,21 @@ def test_who_asks_for_files_waits_for_what_is_being_stored(place: str, vectors: 
 
 
 def test_what_fails_while_it_is_stored_leaves_nothing(vectors: Vectors) -> None:
-    def fails(_: Source) -> bool:
+    def fails(_: VectorSource) -> bool:
         raise RuntimeError("of the test")
 
     with pytest.raises(RuntimeError):
         vectors.store(MODEL, [placed(ONE, 0, 1, 0)], (), fails)
-    assert (vectors.count(), vectors.model(), vectors.sources()) == (0, None, {})
+    assert (vectors.count_passages(), vectors.read_model_info(), vectors.load_source_versions()) == (0, None, {})
     store(vectors, placed(ONE, 0, 1, 0))
-    assert vectors.count() == 1
+    assert vectors.count_passages() == 1
 
 
 def test_dropped_vectors_are_not_found_after_the_scrub_either(vectors: Vectors) -> None:
     store(vectors, placed(ONE, 0, 1, 0), placed(TWO, 0, 0, 1))
-    assert vectors.keep({ONE.path: None}) == 1
+    assert vectors.prune({ONE.path: None}) == 1
     vectors.scrub()
-    assert [near.path for near in vectors.nearest(quantized([1, 0]), 5)] == [TWO.path]
+    assert [near.path for near in vectors.find_nearest(quantize([1, 0]), 5)] == [TWO.path]
 
 
 @pytest.mark.slow
@@ -194,8 +203,8 @@ def test_every_place_finds_at_the_same_distances(
 ) -> None:
     folder = tmp_path_factory.mktemp("both")
     with ExitStack() as opened:
-        every = [opened.enter_context(vectors_at(name, folder / name)) for name in PLACES]
+        every = [opened.enter_context(open_vectors(name, folder / name)) for name in PLACES]
         for vectors in every:
             store(vectors, *(placed(ONE, place, *row) for place, row in enumerate(rows)))
-        one, other = ({near.place: near.distance for near in v.nearest(quantized([3, 2, 1]), 100)} for v in every)
+        one, other = ({near.place: near.distance for near in v.find_nearest(quantize([3, 2, 1]), 100)} for v in every)
     assert one == pytest.approx(other, abs=1e-6)

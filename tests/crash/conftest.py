@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tracing import Processes, needs_strace, processes
+from tests.support.strace import TracedProcesses, require_strace, start_process_server
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[Processes]:
-    needs_strace()
-    with processes(tmp_path / "processes") as server:
+def running(tmp_path: Path) -> Iterator[TracedProcesses]:
+    require_strace()
+    with start_process_server(tmp_path / "processes") as server:
         yield server

@@ -16,51 +16,57 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core.archive import note_path
-from lineage.core.sanitizer import BUILTIN, Rule, Ruleset, ruleset
-from lineage.pipeline.archive.archiving import archive
-from lineage.pipeline.house import House
-from lineage.pipeline.upkeep.recovery import recover
-from lineage.pipeline.upkeep.removal import remove
-from lineage.pipeline.upkeep.resanitizing import resanitize
-from lineage.pipeline.upkeep.resuming import resume
-from lineage.pipeline.upkeep.verification import MUST, verify
-from tests.support.archives import APRIL, BEFORE, bundled, mentions, told
-from tests.support.faults import Fuse
-from tests.support.houses import house_at
-from tests.support.wrecks import canonical, copied, died, spooled, without_write_times
+from lineage.core.sanitizer import BUILTIN, Rule, Ruleset, build_ruleset
+from lineage.core.transfer.archive_paths import note_path
+from lineage.pipeline.maintenance.archive import archive
+from lineage.pipeline.maintenance.finish_pending import finish_pending
+from lineage.pipeline.maintenance.recover import recover
+from lineage.pipeline.maintenance.remove import remove
+from lineage.pipeline.maintenance.resanitize import resanitize
+from lineage.pipeline.maintenance.verify import MUST, verify
+from lineage.workspace.workspace import Workspace
+from tests.support.archives import APRIL, BEFORE, find_mentions, read_bundled_artifacts, write_january_sessions
+from tests.support.dead_processes import (
+    copy_workspace,
+    list_spool_paths,
+    read_workspace_files,
+    run_until_crash,
+    strip_write_fields,
+)
+from tests.support.faults import CrashPoint
+from tests.support.workspace import open_test_workspace
 
 pytestmark = pytest.mark.slow
 
-RULES = ruleset([Rule(id="bird", pattern="heron|bittern", keywords=("heron", "bittern"))])
+RULES = build_ruleset([Rule(id="bird", pattern="heron|bittern", keywords=("heron", "bittern"))])
 
-every_finish = pytest.mark.parametrize("finish", [recover, resume], ids=["recover", "the next command"])
+every_finish = pytest.mark.parametrize("finish", [recover, finish_pending], ids=["recover", "the next command"])
 every_side = pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 
 
-def archived(house: House) -> object:
-    return archive(house, BEFORE)
+def archived(ws: Workspace) -> object:
+    return archive(ws, BEFORE)
 
 
-def removed(house: House) -> object:
-    return remove(house, "s-1", reason="asked for")
+def removed(ws: Workspace) -> object:
+    return remove(ws, "s-1", reason="asked for")
 
 
 def texts(root: Path) -> dict[str, bytes]:
     """What a reader of the workspace finds: every file but bundles, and what is in those; MEMORY.md is the caller's."""
-    files = canonical(root).items()
+    files = read_workspace_files(root).items()
     plain = {path: data for path, data in files if not path.endswith((".zip", ".json")) and path != "MEMORY.md"}
-    return without_write_times(plain) | {f"bundled {path}": data for path, data in bundled(root).items()}
+    return strip_write_fields(plain) | {f"bundled {path}": data for path, data in read_bundled_artifacts(root).items()}
 
 
 def each_death(
-    root: Path, flow: Callable[[House], object], *, after: bool, rules: Ruleset = BUILTIN
+    root: Path, flow: Callable[[Workspace], object], *, after: bool, rules: Ruleset = BUILTIN
 ) -> Iterator[tuple[int, Path, bool]]:
     """(point, workspace, whether the run died) of every death of a flow, and of the run that nobody interrupts."""
     for point in itertools.count(1):
         copy = root.with_name(f"copy-{point}")
-        copied(root, copy, APRIL)
-        is_dead = died(copy, flow, Fuse(point, after), now=APRIL, rules=rules)
+        copy_workspace(root, copy, APRIL)
+        is_dead = run_until_crash(copy, flow, CrashPoint(point, after), now=APRIL, rules=rules)
         yield point, copy, is_dead
         shutil.rmtree(copy)
         if not is_dead:
@@ -70,40 +76,42 @@ def each_death(
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     folder = tmp_path / "vault"
-    told(folder)
+    write_january_sessions(folder)
     return folder
 
 
 @pytest.fixture
 def packed(root: Path) -> Path:
-    with house_at(root, now=APRIL) as house:
-        archived(house)
+    with open_test_workspace(root, now=APRIL) as ws:
+        archived(ws)
     return root
 
 
 @every_side
 @every_finish
-def test_an_archive_that_died_anywhere_is_finished(root: Path, finish: Callable[[House], object], after: bool) -> None:
-    with house_at(root, now=APRIL) as house:
-        recover(house)
-    copied(root, root.with_name("whole"), APRIL)
-    with house_at(root.with_name("whole"), now=APRIL) as house:
-        archived(house)
-        paths = [item.path for item in house.index.known()]
+def test_an_archive_that_died_anywhere_is_finished(
+    root: Path, finish: Callable[[Workspace], object], after: bool
+) -> None:
+    with open_test_workspace(root, now=APRIL) as ws:
+        recover(ws)
+    copy_workspace(root, root.with_name("whole"), APRIL)
+    with open_test_workspace(root.with_name("whole"), now=APRIL) as ws:
+        archived(ws)
+        paths = [item.path for item in ws.index.iter_files()]
     whole, untouched, deaths = texts(root.with_name("whole")), texts(root), 0
     for point, copy, is_dead in each_death(root, archived, after=after):
         deaths += is_dead
-        with house_at(copy, now=APRIL) as house:
-            assert all(house.canon.store.read(path).data for path in paths), point
+        with open_test_workspace(copy, now=APRIL) as ws:
+            assert all(ws.documents.store.read(path).data for path in paths), point
             assert all((copy / path).exists() or (copy / note_path(path)).exists() for path in paths), point
-            assert [finding for finding in verify(house) if finding.level == MUST] == [], point
-            finish(house)
-            assert verify(house) == [], point
+            assert [finding for finding in verify(ws) if finding.level == MUST] == [], point
+            finish(ws)
+            assert verify(ws) == [], point
             assert texts(copy) in (whole, untouched), point
-            archived(house)
-            assert verify(house) == [], point
+            archived(ws)
+            assert verify(ws) == [], point
         assert texts(copy) == whole, point
-        assert spooled(copy) == []
+        assert list_spool_paths(copy) == []
     assert deaths >= 20
 
 
@@ -111,22 +119,22 @@ def test_an_archive_that_died_anywhere_is_finished(root: Path, finish: Callable[
 @every_side
 @every_finish
 def test_a_removal_of_what_is_archived_is_finished(
-    packed: Path, finish: Callable[[House], object], after: bool
+    packed: Path, finish: Callable[[Workspace], object], after: bool
 ) -> None:
-    copied(packed, packed.with_name("whole"), APRIL)
-    with house_at(packed.with_name("whole"), now=APRIL) as house:
-        removed(house)
+    copy_workspace(packed, packed.with_name("whole"), APRIL)
+    with open_test_workspace(packed.with_name("whole"), now=APRIL) as ws:
+        removed(ws)
     whole, begun = texts(packed.with_name("whole")), 0
     for point, copy, _ in each_death(packed, removed, after=after):
-        is_begun = bool(spooled(copy)) or bool(list(copy.glob("memory/tombstones/*")))
+        is_begun = bool(list_spool_paths(copy)) or bool(list(copy.glob("memory/tombstones/*")))
         begun += is_begun
-        with house_at(copy, now=APRIL) as house:
-            finish(house)
-            assert verify(house) == [], point
+        with open_test_workspace(copy, now=APRIL) as ws:
+            finish(ws)
+            assert verify(ws) == [], point
         if is_begun:
-            assert mentions(copy, "heron") == [], point
+            assert find_mentions(copy, "heron") == [], point
             assert texts(copy) == whole, point
-        assert spooled(copy) == []
+        assert list_spool_paths(copy) == []
     assert begun > 10
 
 
@@ -134,15 +142,15 @@ def test_a_removal_of_what_is_archived_is_finished(
 @every_side
 @every_finish
 def test_a_redaction_of_what_is_archived_is_finished(
-    packed: Path, finish: Callable[[House], object], after: bool
+    packed: Path, finish: Callable[[Workspace], object], after: bool
 ) -> None:
     for point, copy, _ in each_death(packed, resanitize, after=after, rules=RULES):
-        with house_at(copy, now=APRIL, rules=RULES) as house:
-            finish(house)
-            resanitize(house)
-            assert verify(house) == [], point
-        assert mentions(copy, "heron") == mentions(copy, "bittern") == [], point
-        assert spooled(copy) == []
+        with open_test_workspace(copy, now=APRIL, rules=RULES) as ws:
+            finish(ws)
+            resanitize(ws)
+            assert verify(ws) == [], point
+        assert find_mentions(copy, "heron") == find_mentions(copy, "bittern") == [], point
+        assert list_spool_paths(copy) == []
 
 
 @pytest.mark.slow
@@ -153,11 +161,11 @@ def test_what_was_removed_while_it_was_archived_leaves_the_bundle_again(root: Pa
         if is_dead and spool.is_dir():
             shutil.copytree(spool, aside)
             shutil.rmtree(spool)
-            with house_at(copy, now=APRIL) as house:
-                removed(house)
+            with open_test_workspace(copy, now=APRIL) as ws:
+                removed(ws)
             shutil.copytree(aside, spool, dirs_exist_ok=True)
             shutil.rmtree(aside)
-            with house_at(copy, now=APRIL) as house:
-                resume(house)
-                assert verify(house) == [], point
-            assert mentions(copy, "heron") == [], point
+            with open_test_workspace(copy, now=APRIL) as ws:
+                finish_pending(ws)
+                assert verify(ws) == [], point
+            assert find_mentions(copy, "heron") == [], point

@@ -39,29 +39,38 @@ from typing import Any
 
 import pytest
 
-from lineage.core import naming
-from lineage.core.book_paths import BOOKS
-from lineage.core.documents import Artifact, Manifest, parsed
-from lineage.index import row_of
+from lineage.core.base import naming
+from lineage.core.base.book_paths import BOOKS
+from lineage.core.format.documents import Artifact, Manifest, parse_document
+from lineage.index import build_row
 from lineage.pipeline.capture import compaction as compaction_flow
 from lineage.pipeline.capture import session_end as session_end_flow
-from lineage.pipeline.house import House, Outcome
 from lineage.store import MemoryStore, Store
-from tests.support.faults import Fuse, dies, mortal
-from tests.support.houses import at, compact, contents, counted, end, house_at, rows, turns
-from tests.support.indexes import changed
+from lineage.workspace.workspace import CaptureResult, Workspace
+from tests.support.faults import CrashPoint, crashes, with_crash_point
+from tests.support.indexes import execute_directly
+from tests.support.workspace import (
+    at_time,
+    compact_session,
+    end_session,
+    make_turns,
+    open_test_workspace,
+    read_capture_counts,
+    read_rows,
+    read_store,
+)
 
 BEFORE, FIRST, SECOND, THIRD = (f"2026-11-21T{hour}:00:00.000Z" for hour in ("09", "10", "11", "12"))
 
 SECRET = "AKIA" + "QWERTYUIOPASDFGH"
 TALK = [
-    *turns(
+    *make_turns(
         "Why does reader.py drop the last line? I prefer splitlines over a regular expression.",
         f"It splits on newline; the key was {SECRET}. We decided to keep splitlines in reader.py.",
     ),
     {"role": "assistant", "text": "", "name": "Bash", "input": {"command": "pytest -q"}, "id": "r2"},
     {"role": "tool", "text": "1 failed\n~~~\n## 9 · user · x ^t-0000000000", "name": "Bash", "error": True, "id": "r3"},
-    *({**turn, "id": f"later-{turn['id']}"} for turn in turns("Fix it, please.", "Done in reader.py.")),
+    *({**turn, "id": f"later-{turn['id']}"} for turn in make_turns("Fix it, please.", "Done in reader.py.")),
 ]
 NARRATIVE = "  The reader lost a line.\n\n![[not-ours]] is left alone.  "
 
@@ -70,41 +79,41 @@ TRIES: list[str] = []
 """The times of all runs so far."""
 
 
-def nothing(house: House) -> None:
-    del house
+def nothing(ws: Workspace) -> None:
+    del ws
 
 
-def first_half(house: House, **payload: Any) -> Outcome:
-    TRIES.append(house.now)
-    return end(house, transcript=TALK[:3], **payload)
+def first_half(ws: Workspace, **payload: Any) -> CaptureResult:
+    TRIES.append(ws.now)
+    return end_session(ws, transcript=TALK[:3], **payload)
 
 
-def whole(house: House, **payload: Any) -> Outcome:
-    TRIES.append(house.now)
-    return end(house, transcript=TALK, summary=NARRATIVE, **payload)
+def whole(ws: Workspace, **payload: Any) -> CaptureResult:
+    TRIES.append(ws.now)
+    return end_session(ws, transcript=TALK, summary=NARRATIVE, **payload)
 
 
-def compacted(house: House, **payload: Any) -> Outcome:
-    TRIES.append(house.now)
-    return compact(house, transcript=TALK[:3], summary=" Goal: fix reader.py. ", trigger="auto", **payload)
+def compacted(ws: Workspace, **payload: Any) -> CaptureResult:
+    TRIES.append(ws.now)
+    return compact_session(ws, transcript=TALK[:3], summary=" Goal: fix reader.py. ", trigger="auto", **payload)
 
 
-def compacted_again(house: House, **payload: Any) -> Outcome:
-    TRIES.append(house.now)
-    return compact(house, transcript=TALK, summary="Goal: fix reader.py. Done: the split.", **payload)
+def compacted_again(ws: Workspace, **payload: Any) -> CaptureResult:
+    TRIES.append(ws.now)
+    return compact_session(ws, transcript=TALK, summary="Goal: fix reader.py. Done: the split.", **payload)
 
 
-def compacted_without_turns(house: House, **payload: Any) -> Outcome:
-    TRIES.append(house.now)
-    return compact(house, **payload)
+def compacted_without_turns(ws: Workspace, **payload: Any) -> CaptureResult:
+    TRIES.append(ws.now)
+    return compact_session(ws, **payload)
 
 
 @dataclass(frozen=True)
 class Scenario:
     """What was there before, and the flow that is interrupted."""
 
-    earlier: Callable[[House], object]
-    flow: Callable[..., Outcome]
+    earlier: Callable[[Workspace], object]
+    flow: Callable[..., CaptureResult]
 
 
 SCENARIOS = {
@@ -124,19 +133,19 @@ every_scenario = pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCE
 class World:
     """A house over dictionaries, and what it was opened over."""
 
-    house: House
+    ws: Workspace
     store: Store
     private: Store
 
-    def mortal(self, now: str, fuse: Fuse) -> House:
-        return mortal(at(self.house, now), self.store, self.private, fuse)
+    def mortal(self, now: str, fuse: CrashPoint) -> Workspace:
+        return with_crash_point(at_time(self.ws, now), self.store, self.private, fuse)
 
 
 @contextmanager
 def world(folder: Path) -> Iterator[World]:
     store, private = MemoryStore(), MemoryStore()
-    with house_at(folder, now=BEFORE, store=store, private=private) as house:
-        yield World(house, store, private)
+    with open_test_workspace(folder, now=BEFORE, store=store, private=private) as ws:
+        yield World(ws, store, private)
 
 
 @pytest.fixture
@@ -146,8 +155,8 @@ def sentences_that_tell_their_try(monkeypatch: pytest.MonkeyPatch) -> None:
     def sentence(*_: Any) -> tuple[str, str]:
         return f"In demo the reader was mended and nothing at all was lost in the try of {TRIES[-1]}.", "ok"
 
-    monkeypatch.setattr(session_end_flow, "memory_sentence", sentence)
-    monkeypatch.setattr(compaction_flow, "memory_sentence", sentence)
+    monkeypatch.setattr(session_end_flow, "compose_sentence", sentence)
+    monkeypatch.setattr(compaction_flow, "compose_sentence", sentence)
 
 
 _OF_THE_WRITE = re.compile(rb"^(updated_at|write_id): .*\n", re.MULTILINE)
@@ -158,41 +167,41 @@ def state(world: World) -> dict[str, Any]:
     of_the_write = {"stamp", "source_sha256"}
     table = [
         {k: v for k, v in row.items() if row["source_kind"] != naming.MANIFEST or k not in of_the_write}
-        for row in rows(world.house)
+        for row in read_rows(world.ws)
     ]
-    files = contents(world.store) | contents(world.store, BOOKS)
-    books = sorted({(ref.scope, ref.kind) for ref in world.house.canon.books.list()})
+    files = read_store(world.store) | read_store(world.store, BOOKS)
+    books = sorted({(ref.scope, ref.kind) for ref in world.ws.documents.books.list()})
     return {
         "files": {path: _OF_THE_WRITE.sub(b"", data) for path, data in files.items()},
         "rows": table,
-        "entries": [row for book in books for row in world.house.index.entries(*book)],
-        "counted": counted(world.house),
-        "spool": contents(world.private, "spool/"),
+        "entries": [row for book in books for row in world.ws.index.load_entries(*book)],
+        "counted": read_capture_counts(world.ws),
+        "spool": read_store(world.private, "spool/"),
         "rows are those of the files": all(
-            row["source_sha256"] == hashlib.sha256(files[row["source_path"]]).hexdigest() for row in rows(world.house)
+            row["source_sha256"] == hashlib.sha256(files[row["source_path"]]).hexdigest() for row in read_rows(world.ws)
         ),
     }
 
 
 def uninterrupted(folder: Path, scenario: Scenario, now: str) -> dict[str, Any]:
     with world(folder) as untouched:
-        scenario.earlier(untouched.house)
-        scenario.flow(at(untouched.house, now))
+        scenario.earlier(untouched.ws)
+        scenario.flow(at_time(untouched.ws, now))
         return state(untouched)
 
 
-def run_dying(folder: Path, scenario: Scenario, *fuses: Fuse) -> tuple[World, Any]:
+def run_dying(folder: Path, scenario: Scenario, *fuses: CrashPoint) -> tuple[World, Any]:
     """Each fuse's run dies where it says (the first at FIRST, later ones at SECOND)."""
     opened = world(folder)
     place = opened.__enter__()
-    scenario.earlier(place.house)
+    scenario.earlier(place.ws)
     for fuse, now in zip(fuses, itertools.chain([FIRST], itertools.repeat(SECOND)), strict=False):
-        assert dies(lambda now=now, fuse=fuse: scenario.flow(place.mortal(now, fuse))) == fuse.dead
+        assert crashes(lambda now=now, fuse=fuse: scenario.flow(place.mortal(now, fuse))) == fuse.is_dead
     return place, opened
 
 
 def calls_of(folder: Path, scenario: Scenario) -> list[str]:
-    fuse = Fuse()
+    fuse = CrashPoint()
     _, opened = run_dying(folder, scenario, fuse)
     opened.__exit__(None, None, None)
     return fuse.calls
@@ -209,10 +218,10 @@ def test_a_run_makes_its_effects_in_the_order_of_the_spec(tmp_path: Path) -> Non
         "store.create(About this folder.md)",
         "store.create(preference.md)",
         "store.create(decision.md)",
-        "index.shelve()",
+        "index.index_books()",
         "store.create(MEMORY.md)",
         "telemetry.mark(rendered default)",
-        "index.staged()",
+        "index.upsert_in_transaction()",
         "telemetry.count_capture(iy4tnccamls7nnv6)",
         "private.delete(session-end.json)",
     ]
@@ -227,9 +236,9 @@ def test_a_run_that_died_anywhere_is_finished_by_one_more_run(tmp_path: Path, sc
     points = len(calls_of(tmp_path / "calls", scenario))
     assert points > 8
     for point in range(1, points + 1):
-        fuse = Fuse(point, after)
+        fuse = CrashPoint(point, after)
         place, opened = run_dying(tmp_path / f"point-{point}", scenario, fuse)
-        scenario.flow(at(place.house, SECOND))
+        scenario.flow(at_time(place.ws, SECOND))
         assert state(place) == expected[FIRST if fuse.effects else SECOND], fuse.calls[-1]
         _one_more_changes_nothing(place, scenario)
         opened.__exit__(None, None, None)
@@ -242,25 +251,25 @@ def test_a_recovery_that_dies_too_is_finished_by_one_more_run(tmp_path: Path, sc
     expected = uninterrupted(tmp_path / "expected", scenario, FIRST)
     points = len(calls_of(tmp_path / "calls", scenario))
     for first, second in itertools.product(range(1, points), range(1, points)):
-        fuses = Fuse(first, after=True), Fuse(second, after=second % 2 == 0)
+        fuses = CrashPoint(first, after=True), CrashPoint(second, after=second % 2 == 0)
         place, opened = run_dying(tmp_path / f"point-{first}-{second}", scenario, *fuses)
-        scenario.flow(at(place.house, THIRD))
+        scenario.flow(at_time(place.ws, THIRD))
         assert state(place) == expected, [fuse.calls[-1] for fuse in fuses]
         opened.__exit__(None, None, None)
 
 
 def _one_more_changes_nothing(place: World, scenario: Scenario) -> None:
-    before = contents(place.store), state(place)
-    fuse = Fuse()
+    before = read_store(place.store), state(place)
+    fuse = CrashPoint()
     assert scenario.flow(place.mortal(THIRD, fuse)).status == "unchanged"
-    assert (contents(place.store), state(place)) == before
+    assert (read_store(place.store), state(place)) == before
     assert fuse.calls == [], "a run that finds everything done writes nothing"
 
 
 @of_a_telling_sentence
 def test_a_flow_that_died_is_reported_as_captured_by_the_run_that_finishes_it(tmp_path: Path) -> None:
-    place, opened = run_dying(tmp_path, SCENARIOS["first-capture"], Fuse(4))
-    outcome = whole(at(place.house, SECOND))
+    place, opened = run_dying(tmp_path, SCENARIOS["first-capture"], CrashPoint(4))
+    outcome = whole(at_time(place.ws, SECOND))
     assert (outcome.status, outcome.captured_at) == ("captured", FIRST)
     assert FIRST in (outcome.memory_sentence or "")
     opened.__exit__(None, None, None)
@@ -268,10 +277,10 @@ def test_a_flow_that_died_is_reported_as_captured_by_the_run_that_finishes_it(tm
 
 def test_an_end_does_not_take_the_time_of_a_compaction_that_died_at_its_claim(tmp_path: Path) -> None:
     """The session's first writer was a compaction: its job is its own, the capture has its own moment."""
-    place, opened = run_dying(tmp_path, SCENARIOS["first-compaction"], Fuse(2, after=True))
-    assert whole(at(place.house, SECOND)).captured_at == SECOND
-    assert compacted(at(place.house, THIRD)).captured_at == FIRST
-    assert contents(place.private, "spool/") == {}
+    place, opened = run_dying(tmp_path, SCENARIOS["first-compaction"], CrashPoint(2, after=True))
+    assert whole(at_time(place.ws, SECOND)).captured_at == SECOND
+    assert compacted(at_time(place.ws, THIRD)).captured_at == FIRST
+    assert read_store(place.private, "spool/") == {}
     opened.__exit__(None, None, None)
 
 
@@ -287,19 +296,19 @@ class Snapshot:
 
 
 def snapshot(place: World) -> Snapshot:
-    return Snapshot(contents(place.store), counted(place.house))
+    return Snapshot(read_store(place.store), read_capture_counts(place.ws))
 
 
 def restore(place: World, files: dict[str, bytes], indexed: dict[str, bytes], rest: list[Any], job: Any) -> None:
     """Makes the world what the arguments say, whatever it was."""
-    _fill(place.store, contents(place.store), files)
-    _fill(place.private, contents(place.private, "spool/"), job)
-    index = place.house.index
-    index.remove([item.path for item in index.known()])
+    _fill(place.store, read_store(place.store), files)
+    _fill(place.private, read_store(place.private, "spool/"), job)
+    index = place.ws.index
+    index.delete_paths([item.path for item in index.iter_files()])
     index.upsert(_row(path, data) for path, data in indexed.items())
-    _forget_counts(place.house)
+    _forget_counts(place.ws)
     for stem, kind, token, when, count, redactions in rest:
-        place.house.telemetry.count_capture(stem, kind, token, at=when, turns=count, redactions=redactions)
+        place.ws.telemetry.count_capture(stem, kind, token, at=when, turns=count, redactions=redactions)
 
 
 def _fill(store: Store, present: dict[str, bytes], wanted: dict[str, bytes]) -> None:
@@ -310,14 +319,14 @@ def _fill(store: Store, present: dict[str, bytes], wanted: dict[str, bytes]) -> 
 
 
 def _row(path: str, data: bytes) -> Any:
-    document = parsed(data, path)
+    document = parse_document(data, path)
     assert isinstance(document, Artifact | Manifest)
-    return row_of(document, data, hashlib.sha256(data).hexdigest())
+    return build_row(document, data, hashlib.sha256(data).hexdigest())
 
 
-def _forget_counts(house: House) -> None:
-    house.telemetry.counters()  # opens it
-    changed(house.telemetry, "delete from captures")
+def _forget_counts(ws: Workspace) -> None:
+    ws.telemetry.read_counters()  # opens it
+    execute_directly(ws.telemetry, "delete from captures")
 
 
 def effects_of(before: Snapshot, done: Snapshot) -> dict[str, str]:
@@ -346,11 +355,11 @@ def test_effects_that_are_missing_are_made_again(
     """What is taken back is what it was before the run; `gone`: but MEMORY.md is deleted, older content too."""
     payload = {"captured_at": FIRST}
     with world(tmp_path / "world") as place:
-        scenario.earlier(place.house)
+        scenario.earlier(place.ws)
         before = snapshot(place)
-        assert dies(lambda: scenario.flow(place.mortal(FIRST, Fuse(1, after=True)), **payload))
-        job = contents(place.private, "spool/")
-        scenario.flow(at(place.house, FIRST), **payload)
+        assert crashes(lambda: scenario.flow(place.mortal(FIRST, CrashPoint(1, after=True)), **payload))
+        job = read_store(place.private, "spool/")
+        scenario.flow(at_time(place.ws, FIRST), **payload)
         done, expected = snapshot(place), state(place)
         effects = effects_of(before, done)
         older = {path: data for path, data in before.files.items() if taken_back == "as-before" or path != "MEMORY.md"}
@@ -365,7 +374,7 @@ def test_effects_that_are_missing_are_made_again(
             rest = before.counted if "telemetry" in missing else done.counted
             for spooled in (job, {}):
                 restore(place, files, indexed, rest, spooled)
-                scenario.flow(at(place.house, SECOND), **payload)
+                scenario.flow(at_time(place.ws, SECOND), **payload)
                 assert state(place) == expected, (missing, bool(spooled))
 
 

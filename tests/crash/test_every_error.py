@@ -6,7 +6,7 @@ file is whole; the next run finishes, and `verify` finds nothing. A write that t
 continued, and where the disk is full in the middle of a file, nothing of it is seen.
 
 Fails without the loop in `_write_all` (short writes), without the `raise WorkspaceError` of `_world` (exit 3), and
-where `create` writes in place instead of `publish_new` (the disk that is full in the middle of a file).
+where `create` writes in place instead of `rename_exclusive` (the disk that is full in the middle of a file).
 """
 
 import re
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.crashes import FLOWS, Flow, Scene, assert_whole, recovered, state
-from tests.support.tracing import Call, Processes, Ran
+from tests.support.crash_flows import FLOWS, CrashFlow, CrashScene, assert_consistent, read_state, recover_and_read
+from tests.support.strace import SystemCall, TracedProcesses, TracedRun
 
 pytestmark = [pytest.mark.slow, pytest.mark.in_folder]
 
@@ -28,52 +28,54 @@ _SOME = {name: FLOWS[name] for name in ("first-end", "resumed-end", "remove")}
 @pytest.mark.parametrize("error", _POSSIBLE)
 @pytest.mark.parametrize("flow", _SOME.values(), ids=_SOME)
 def test_an_error_at_any_call_of_the_store_is_reported_and_the_next_run_finishes(
-    tmp_path: Path, running: Processes, flow: Flow, error: str
+    tmp_path: Path, running: TracedProcesses, flow: CrashFlow, error: str
 ) -> None:
-    scene = Scene(tmp_path, running, flow)
-    points = [call for call in scene.calls if not call.is_of_sqlite and _is_possible(error, call)]
+    scene = CrashScene(tmp_path, running, flow)
+    points = [call for call in scene.calls if not call.is_database and _is_possible(error, call)]
     assert len(points) > 20
     for number, call in enumerate(points):
         root = scene.copy(f"failed-{number}")
         try:
-            ran = running.run(root, *flow.arguments, inject=f"{call.name}:error={error}:when={call.nth}")
+            ran = running.run(root, *flow.arguments, inject=f"{call.name}:error={error}:when={call.number}")
             assert "(INJECTED)" in "".join(ran.trace)
             _assert_survived(root, scene, ran, running)
         except Exception as problem:
             problem.add_note(f"{error} at {call}; the workspace is {root}")
             raise
-        scene.drop(root)
+        scene.delete(root)
 
 
-def _is_possible(error: str, call: Call) -> bool:
+def _is_possible(error: str, call: SystemCall) -> bool:
     return _POSSIBLE[error] is None or call.name in _POSSIBLE[error]
 
 
-def _assert_survived(root: Path, scene: Scene, ran: Ran, running: Processes) -> None:
+def _assert_survived(root: Path, scene: CrashScene, ran: TracedRun, running: TracedProcesses) -> None:
     """A success is one; a failure says what to do, and the next run finishes what it had begun."""
     assert ran.code in (0, 1), ran
-    assert_whole(root, scene)
+    assert_consistent(root, scene)
     if ran.code == 0:
-        assert state(root) == scene.done
+        assert read_state(root) == scene.done
     else:
         assert _COMPLAINT.fullmatch(ran.err), ran
     again = running.run(root, *scene.flow.arguments)
     assert again.code == 0 or "removed already" in again.err, again
-    assert recovered(root) == scene.finished
+    assert recover_and_read(root) == scene.finished
 
 
 @pytest.mark.leaves_findings
 @pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
-def test_short_writes_are_continued(tmp_path: Path, running: Processes, flow: Flow) -> None:
-    scene = Scene(tmp_path, running, flow)
+def test_short_writes_are_continued(tmp_path: Path, running: TracedProcesses, flow: CrashFlow) -> None:
+    scene = CrashScene(tmp_path, running, flow)
     root = scene.copy("short")
     assert running.run(root, *flow.arguments, short_writes=True).code == 0
-    assert state(root) == scene.done
-    assert recovered(root) == scene.finished
+    assert read_state(root) == scene.done
+    assert recover_and_read(root) == scene.finished
 
 
-def test_a_disk_that_is_full_in_the_middle_of_a_file_shows_nothing_of_it(tmp_path: Path, running: Processes) -> None:
-    scene = Scene(tmp_path, running, FLOWS["resumed-end"])
+def test_a_disk_that_is_full_in_the_middle_of_a_file_shows_nothing_of_it(
+    tmp_path: Path, running: TracedProcesses
+) -> None:
+    scene = CrashScene(tmp_path, running, FLOWS["resumed-end"])
     for nth in range(2, 1000, 7):
         root = scene.copy(f"full-{nth}")
         ran = running.run(root, *scene.flow.arguments, inject=f"write:error=ENOSPC:when={nth}", short_writes=True)
@@ -81,5 +83,5 @@ def test_a_disk_that_is_full_in_the_middle_of_a_file_shows_nothing_of_it(tmp_pat
             break
         if "No space left" in ran.err:  # else it was the output that found the disk full
             _assert_survived(root, scene, ran, running)
-        scene.drop(root)
+        scene.delete(root)
     assert nth > 50

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.crashes import FLOWS, Flow, Scene, assert_finishable, assert_whole
-from tests.support.tracing import KILLED, Call, Processes
+from tests.support.crash_flows import FLOWS, CrashFlow, CrashScene, assert_consistent, assert_recoverable
+from tests.support.strace import KILLED, SystemCall, TracedProcesses
 
 pytestmark = [pytest.mark.slow, pytest.mark.in_folder]
 _STEP = 8
@@ -27,23 +27,23 @@ _STEP = 8
 @pytest.mark.leaves_findings
 @pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
 def test_a_process_killed_at_any_system_call_leaves_what_recovery_finishes(
-    tmp_path: Path, running: Processes, flow: Flow
+    tmp_path: Path, running: TracedProcesses, flow: CrashFlow
 ) -> None:
-    scene = Scene(tmp_path, running, flow)
+    scene = CrashScene(tmp_path, running, flow)
     for number, call in enumerate(_points(scene.calls)):
         root = scene.copy(f"killed-{number}")
         try:
-            killed = running.run(root, *flow.arguments, inject=f"{call.name}:signal=KILL:when={call.nth}")
+            killed = running.run(root, *flow.arguments, inject=f"{call.name}:signal=KILL:when={call.number}")
             assert killed.code == KILLED, killed
-            assert_whole(root, scene)
-            assert_finishable(root, scene, running)
+            assert_consistent(root, scene)
+            assert_recoverable(root, scene, running)
         except Exception as error:
             error.add_note(f"killed at {call}; the workspace is {root}")
             raise
-        scene.drop(root)
+        scene.delete(root)
 
 
-def _points(calls: list[Call]) -> list[Call]:
-    ours, of_sqlite = ([call for call in calls if call.is_of_sqlite is which] for which in (False, True))
+def _points(calls: list[SystemCall]) -> list[SystemCall]:
+    ours, of_sqlite = ([call for call in calls if call.is_database is which] for which in (False, True))
     assert len(ours) > 20
     return ours + of_sqlite[datetime.date.today().toordinal() % _STEP :: _STEP]

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from lineage.pipeline.house import House
-from lineage.pipeline.knowledge.migrating import Asked, migrate
-from lineage.pipeline.upkeep.recovery import recover
-from lineage.pipeline.upkeep.verification import verify
-from tests.support.faults import Fuse
-from tests.support.houses import house_at
-from tests.support.wrecks import canonical, died, rehearsed
+from lineage.pipeline.maintenance.recover import recover
+from lineage.pipeline.maintenance.verify import verify
+from lineage.pipeline.memory.migrate_notes import MigrationRequest, migrate_notes
+from lineage.workspace.workspace import Workspace
+from tests.support.dead_processes import list_mutating_calls, read_workspace_files, run_until_crash
+from tests.support.faults import CrashPoint
+from tests.support.workspace import open_test_workspace
 
 pytestmark = pytest.mark.slow
 
@@ -31,22 +31,22 @@ def test_a_second_run_finishes_what_died_anywhere(tmp_path: Path, after: bool) -
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
 
-    def flow(house: House) -> object:
-        return migrate(house, Asked(paths=(tmp_path / "demo",), root=tmp_path / "nowhere"))
+    def flow(ws: Workspace) -> object:
+        return migrate_notes(ws, MigrationRequest(paths=(tmp_path / "demo",), root=tmp_path / "nowhere"))
 
     whole = tmp_path / "whole"
     whole.mkdir()
-    calls = rehearsed(whole, flow)
-    assert not died(whole, flow, Fuse())
-    expected = canonical(whole)
+    calls = list_mutating_calls(whole, flow)
+    assert not run_until_crash(whole, flow, CrashPoint())
+    expected = read_workspace_files(whole)
     assert any("archive" in path for path in expected)
     for point in range(1, len(calls) + 1):
         root = tmp_path / f"point-{point}"
         root.mkdir()
-        assert died(root, flow, Fuse(point, after))
-        with house_at(root) as house:
-            recover(house)
-            flow(house)
-            assert verify(house) == [], calls[point - 1]
-        assert canonical(root) == expected, calls[point - 1]
+        assert run_until_crash(root, flow, CrashPoint(point, after))
+        with open_test_workspace(root) as ws:
+            recover(ws)
+            flow(ws)
+            assert verify(ws) == [], calls[point - 1]
+        assert read_workspace_files(root) == expected, calls[point - 1]
     assert {name: (tmp_path / name).read_text() for name in NOTES} == NOTES

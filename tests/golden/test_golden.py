@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from lineage.pipeline.upkeep.verification import verify
-from tests.support.houses import at, compact, contents, end, house_at
+from lineage.pipeline.maintenance.verify import verify
+from tests.support.workspace import at_time, compact_session, end_session, open_test_workspace, read_store
 
 FILES = Path(__file__).parent / "files"
 
@@ -76,12 +76,12 @@ def workspace(tmp_path: Path) -> Iterator[dict[str, bytes]]:
     root, source = tmp_path / "workspace", tmp_path / "session.jsonl"
     payload = {"harness": "claude-code", "project": None, "transcript_path": str(source)}
     session = "a245b4fc-b607-4c50-8566-ebe23264272f"
-    with house_at(root, now="2026-11-20T00:00:05.000Z") as house:
-        end(house, "generic-1", transcript=GENERIC)
+    with open_test_workspace(root, now="2026-11-20T00:00:05.000Z") as ws:
+        end_session(ws, "generic-1", transcript=GENERIC)
         source.write_text(claude_code(8), encoding="utf-8")
-        end(at(house, "2026-11-20T09:10:00.000Z"), session, **payload)
-        compact(
-            at(house, "2026-11-20T09:11:00.000Z"),
+        end_session(at_time(ws, "2026-11-20T09:10:00.000Z"), session, **payload)
+        compact_session(
+            at_time(ws, "2026-11-20T09:11:00.000Z"),
             session,
             **payload,
             trigger="auto",
@@ -89,10 +89,10 @@ def workspace(tmp_path: Path) -> Iterator[dict[str, bytes]]:
         )
         source.write_text(claude_code(10), encoding="utf-8")
         narrative = "The rename is done; the old name stays as an alias."
-        end(at(house, "2026-11-20T09:30:00.000Z"), session, **payload, summary=narrative)
-        end(at(house, "2026-11-20T10:00:00.000Z"), "review-1", agent_id="reviewer", transcript="Is it ready?")
-        assert verify(at(house, "2026-11-20T10:00:00.000Z")) == []
-        yield contents(house.canon.store)
+        end_session(at_time(ws, "2026-11-20T09:30:00.000Z"), session, **payload, summary=narrative)
+        end_session(at_time(ws, "2026-11-20T10:00:00.000Z"), "review-1", agent_id="reviewer", transcript="Is it ready?")
+        assert verify(at_time(ws, "2026-11-20T10:00:00.000Z")) == []
+        yield read_store(ws.documents.store)
 
 
 def test_the_workspace_is_the_golden_one_byte_for_byte(workspace: dict[str, bytes]) -> None:

@@ -1,7 +1,7 @@
 """Lessons, 14: "A summarizer that spawned a full agent ran that agent's own hooks: 260k tokens."
 
 Here the model is a program that does what such an agent does: its own hooks ring this workspace's doorbell, at its
-start and at its end. Fails where `provider_of` of app/model.py leaves LINEAGE_SUPPRESS out of a child's environment,
+start and at its end. Fails where `build_provider` of app/model.py leaves LINEAGE_SUPPRESS out of a child's environment,
 where the doorbell ignores it, and where a temp session is shown to a model.
 """
 
@@ -9,10 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from lineage.app.working import work
-from tests.support.commands import Lineage
-from tests.support.doorbells import PROJECT, captured, command, ended, jobs, leave, say
-from tests.support.models import ANSWER, asked, configured, program, uses
+from lineage.app.worker import run_worker
+from tests.support.commands import LineageCommand
+from tests.support.hook_process import (
+    PROJECT,
+    append_transcript,
+    enqueue_in_process,
+    hook_command,
+    list_captured,
+    list_spooled_paths,
+    make_end_payload,
+)
+from tests.support.models import ANSWER, read_prompts, write_machine_config, write_program, write_workspace_settings
 
 AGENT = """
 import subprocess
@@ -34,33 +42,35 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A workspace in which a hook has signalled one session."""
     monkeypatch.setenv("PYTHONPATH", str(PROJECT))
     monkeypatch.setenv("LINEAGE_NO_WORKER", "1")
-    uses(tmp_path / "w", memory=False)
-    leave(tmp_path / "w", ended(say(tmp_path / "s-1.jsonl", "Mend reader.py in demo.")))
+    write_workspace_settings(tmp_path / "w", memory=False)
+    enqueue_in_process(
+        tmp_path / "w", make_end_payload(append_transcript(tmp_path / "s-1.jsonl", "Mend reader.py in demo."))
+    )
     return tmp_path / "w"
 
 
 def agent(root: Path, folder: Path, *, free: bool = False) -> list[str]:
     """A model that is a whole agent; a `free` one has shaken off what keeps its hooks silent."""
     own = str(folder / "own.jsonl")
-    return program(folder, AGENT.format(transcript=own, hook=command(root), answer=ANSWER, free=free))
+    return write_program(folder, AGENT.format(transcript=own, hook=hook_command(root), answer=ANSWER, free=free))
 
 
 def test_an_agent_that_summarizes_is_no_session_of_anybody_s(root: Path, home: Path, tmp_path: Path) -> None:
-    configured(home, provider="command", command=agent(root, tmp_path))
-    (done,) = work(root)
+    write_machine_config(home, provider="command", command=agent(root, tmp_path))
+    (done,) = run_worker(root)
     assert done.outcomes == {"captured": 1}
-    assert jobs(root) == []
-    assert [artifact.memory_sentence_quality for artifact in captured(root)] == ["ok"]
-    assert len(asked(tmp_path)) == 1
+    assert list_spooled_paths(root) == []
+    assert [artifact.memory_sentence_quality for artifact in list_captured(root)] == ["ok"]
+    assert len(read_prompts(tmp_path)) == 1
 
 
 def test_one_whose_hooks_ring_all_the_same_is_shown_to_no_model(
     root: Path, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The chain ends with its first link: what runs in a temp folder is nobody's work."""
-    configured(home, provider="command", command=agent(root, tmp_path, free=True))
-    while jobs(root):
-        work(root)
-    assert [artifact.session_id for artifact in captured(root)] == ["s-1", "own"]
-    assert len(asked(tmp_path)) == 1
-    assert Lineage(root, capsys)("status", "--json").json["model"]["today"]["calls"] == 1
+    write_machine_config(home, provider="command", command=agent(root, tmp_path, free=True))
+    while list_spooled_paths(root):
+        run_worker(root)
+    assert [artifact.session_id for artifact in list_captured(root)] == ["s-1", "own"]
+    assert len(read_prompts(tmp_path)) == 1
+    assert LineageCommand(root, capsys)("status", "--json").json["model"]["today"]["calls"] == 1

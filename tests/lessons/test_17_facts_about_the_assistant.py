@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from lineage.errors import LineageError
-from lineage.harness.callers import Caller
-from lineage.pipeline.knowledge.bookkeeping import pin
-from tests.support.houses import end, house_at, turns
+from lineage.harness.detect_caller import Caller
+from lineage.pipeline.memory.books import pin_entry
+from tests.support.workspace import end_session, make_turns, open_test_workspace
 
 FACTS = (
     "Lesson: the assistant cannot read PDF files.",
@@ -28,20 +28,20 @@ ABOUT_THE_WORK = "Lesson: the reader drops the last line of a PDF."
 
 
 def test_what_the_assistant_says_of_itself_is_remembered_nowhere(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
-        outcome = end(house, transcript=turns("Why can't you read it?", "\n".join((*FACTS, ABOUT_THE_WORK))))
-        found = [entry for ref in house.canon.books.list() for entry in house.canon.books.read(ref).entries]
+    with open_test_workspace(tmp_path) as ws:
+        outcome = end_session(ws, transcript=make_turns("Why can't you read it?", "\n".join((*FACTS, ABOUT_THE_WORK))))
+        found = [entry for ref in ws.documents.books.list() for entry in ws.documents.books.read(ref).entries]
         assert [entry.body for entry in found] == [ABOUT_THE_WORK]
         assert outcome.learned["dropped"]["self-reference"] >= 6
 
 
 def test_nothing_is_pinned_but_by_the_user(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
-        end(house, transcript=turns("I prefer tabs over spaces.", ABOUT_THE_WORK))
-        books = {ref: house.canon.books.read(ref).entries for ref in house.canon.books.list()}
+    with open_test_workspace(tmp_path) as ws:
+        end_session(ws, transcript=make_turns("I prefer tabs over spaces.", ABOUT_THE_WORK))
+        books = {ref: ws.documents.books.read(ref).entries for ref in ws.documents.books.list()}
         assert [ref.scope for ref in books if ref.shelf == ""] == ["project/demo"]
         entries = [entry for found in books.values() for entry in found]
         assert len(entries) == 2
         assert not any(entry.pinned for entry in entries)
         with pytest.raises(LineageError):
-            pin(house, entries[-1].id, caller=Caller("claude-code", ()))
+            pin_entry(ws, entries[-1].id, caller=Caller("claude-code", ()))

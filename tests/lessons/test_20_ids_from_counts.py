@@ -9,38 +9,38 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lineage.core.entry import entry_id
-from lineage.pipeline.house import House
-from lineage.pipeline.knowledge.bookkeeping import forget, opened
-from lineage.pipeline.knowledge.remembering import Memo, remember
-from tests.support.houses import at, memory_house
+from lineage.core.books.entry import compute_entry_id
+from lineage.pipeline.memory.books import forget_entry, read_contents
+from lineage.pipeline.memory.remember import Memo, remember
+from lineage.workspace.workspace import Workspace
+from tests.support.workspace import at_time, open_memory_workspace
 
 
-def ids(house: House, scope: str, kind: str) -> list[str]:
-    refs = house.canon.books.shelves(scope, kind)
-    return [place.entry.id for ref in refs for place in opened(house, ref).places]
+def ids(ws: Workspace, scope: str, kind: str) -> list[str]:
+    refs = ws.documents.books.list_shelves(scope, kind)
+    return [place.entry.id for ref in refs for place in read_contents(ws, ref).entries]
 
 
 @pytest.mark.slow
 def test_105_adds_make_105_entries_with_105_ids(tmp_path: Path) -> None:
-    with memory_house(tmp_path) as house:
+    with open_memory_workspace(tmp_path) as ws:
         for number in range(105):
-            later = at(house, f"2026-11-21T12:{number // 60:02d}:{number % 60:02d}.000Z")
+            later = at_time(ws, f"2026-11-21T12:{number // 60:02d}:{number % 60:02d}.000Z")
             memo = Memo(text=f"The decision of day {number} holds.", scope="agent/ann", kind="decision")
             assert remember(later, memo).status == "remembered"
-        found = ids(house, "agent/ann", "decision")
+        found = ids(ws, "agent/ann", "decision")
         assert (len(found), len(set(found))) == (105, 105)
-        assert len(opened(house, house.canon.books.shelves("agent/ann", "decision")[0]).places) <= 30
+        assert len(read_contents(ws, ws.documents.books.list_shelves("agent/ann", "decision")[0]).entries) <= 30
 
 
 def test_forgetting_in_between_gives_no_id_away(tmp_path: Path) -> None:
-    with memory_house(tmp_path) as house:
-        first = remember(house, Memo(text="The first note is this.")).id
-        second = remember(house, Memo(text="The second note is this.")).id
-        forget(house, str(first))
-        third = remember(house, Memo(text="The third note is this.")).id
+    with open_memory_workspace(tmp_path) as ws:
+        first = remember(ws, Memo(text="The first note is this.")).id
+        second = remember(ws, Memo(text="The second note is this.")).id
+        forget_entry(ws, str(first))
+        third = remember(ws, Memo(text="The third note is this.")).id
         assert len({first, second, third}) == 3
-        assert set(ids(house, "global", "note")) == {second, third}
+        assert set(ids(ws, "global", "note")) == {second, third}
 
 
 @pytest.mark.slow
@@ -52,5 +52,5 @@ def test_forgetting_in_between_gives_no_id_away(tmp_path: Path) -> None:
     )
 )
 def test_an_id_is_of_the_entry_alone(entries: list[tuple[str, str, str]]) -> None:
-    alone = {one: entry_id(*one, None) for one in entries}
-    assert {one: entry_id(*one, None) for one in reversed(entries)} == alone
+    alone = {one: compute_entry_id(*one, None) for one in entries}
+    assert {one: compute_entry_id(*one, None) for one in reversed(entries)} == alone

@@ -6,7 +6,7 @@ Fails where what is remembered is compared by its words without their order, or 
 
 import pytest
 
-from tests.support.commands import Lineage
+from tests.support.commands import LineageCommand
 
 PAIRS = [
     ("User prefers Go over Python.", "User prefers Python over Go."),
@@ -19,7 +19,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("old", "new"), PAIRS)
-def test_a_change_of_mind_is_kept_beside_the_old(lineage: Lineage, old: str, new: str) -> None:
+def test_a_change_of_mind_is_kept_beside_the_old(lineage: LineageCommand, old: str, new: str) -> None:
     lineage("init")
     for text in (old, new):
         assert lineage("remember", "--kind", "decision", text, "--json").json["status"] == "remembered"
@@ -28,7 +28,7 @@ def test_a_change_of_mind_is_kept_beside_the_old(lineage: Lineage, old: str, new
 
 
 @pytest.mark.parametrize(("old", "new"), PAIRS)
-def test_it_takes_the_old_one_s_place_where_it_says_so(lineage: Lineage, old: str, new: str) -> None:
+def test_it_takes_the_old_one_s_place_where_it_says_so(lineage: LineageCommand, old: str, new: str) -> None:
     lineage("init")
     identifier = lineage("remember", "--kind", "preference", old, "--json").json["id"]
     lineage("remember", "--kind", "preference", "--supersedes", identifier, new)
@@ -36,7 +36,7 @@ def test_it_takes_the_old_one_s_place_where_it_says_so(lineage: Lineage, old: st
     assert [(entry["text"], entry["state"]) for entry in entries] == [(old, "superseded"), (new, "standing")]
 
 
-def test_the_same_words_are_the_same(lineage: Lineage) -> None:
+def test_the_same_words_are_the_same(lineage: LineageCommand) -> None:
     lineage("init")
     lineage("remember", "User prefers Go over Python.")
     assert lineage("remember", "user prefers  Go over Python", "--json").json["status"] == "known"

@@ -8,48 +8,48 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core.entry import ASSISTANT_TURN
-from lineage.core.window import Window
-from lineage.pipeline.house import House
-from lineage.pipeline.knowledge.context import Asked, context
-from lineage.pipeline.publishing import publish_all, rendered
-from tests.support.books import put
-from tests.support.houses import at, end, house_at, turns
+from lineage.core.books.entry import ASSISTANT_TURN
+from lineage.core.capture.window import Window
+from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.workspace.publish import publish_all, render_agent_memory
+from lineage.workspace.workspace import Workspace
+from tests.support.books import write_entry
+from tests.support.workspace import at_time, end_session, make_turns, open_test_workspace
 
 STATED = "Prefers tabs over spaces in Makefiles."
 
 
-def talk(house: House, count: int) -> None:
+def talk(ws: Workspace, count: int) -> None:
     """Sessions of many turns, each of which leaves something derived."""
     for number in range(count):
         words = [f"Step {number}.{turn}" for turn in range(20)]
         hour = f"2026-11-{number % 20 + 1:02d}T{number % 24:02d}"
-        end(house, f"s-{number}", transcript=turns(*words, start=f"{hour}:00"))
+        end_session(ws, f"s-{number}", transcript=make_turns(*words, start=f"{hour}:00"))
         for kind in ("preference", "decision", "note"):
             body = f"Derived {kind} {number} is that the demo needs care."
-            put(house, "global", kind, body, source=ASSISTANT_TURN, at=f"{hour}:30:00Z")
-    publish_all(house)
+            write_entry(ws, "global", kind, body, source=ASSISTANT_TURN, at=f"{hour}:30:00Z")
+    publish_all(ws)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("year", [2019, 2026])
 def test_after_many_turns_and_years_it_is_still_said_first(tmp_path: Path, year: int) -> None:
-    with house_at(tmp_path, now="2026-11-21T12:00:00.000Z") as house:
-        put(house, "global", "preference", STATED, at=f"{year}-01-01T00:00:00Z")
-        talk(house, 40)
+    with open_test_workspace(tmp_path, now="2026-11-21T12:00:00.000Z") as ws:
+        write_entry(ws, "global", "preference", STATED, at=f"{year}-01-01T00:00:00Z")
+        talk(ws, 40)
         for now in ("2026-11-21T12:00:00.000Z", "2031-11-21T12:00:00.000Z"):
-            text = context(at(house, now), Asked(project="/home/ada/demo")).text
+            text = build_context(at_time(ws, now), ContextRequest(project="/home/ada/demo")).text
             (first, *_) = text.partition("## Preferences and decisions\n")[2].split("\n")
             assert first == f"> - [user-stated] preference, {year}-01-01: {STATED}"
-        head = rendered(house, "default", house.index.ledger("default", Window.ending(house.now))).text
+        head = render_agent_memory(ws, "default", ws.index.load_ledger("default", Window.from_end(ws.now))).text
         assert head.partition("## Curated Memory\n\n")[2].startswith(f"- [user-stated] {STATED}")
 
 
 @pytest.mark.slow
 def test_it_outlives_the_cap_of_its_book(tmp_path: Path) -> None:
-    with house_at(tmp_path, now="2026-11-21T12:00:00.000Z") as house:
-        put(house, "global", "preference", STATED, at="2019-01-01T00:00:00Z")
+    with open_test_workspace(tmp_path, now="2026-11-21T12:00:00.000Z") as ws:
+        write_entry(ws, "global", "preference", STATED, at="2019-01-01T00:00:00Z")
         for number in range(150):
-            put(house, "global", "preference", f"Derived {number}.", source=ASSISTANT_TURN)
-        house.canon.books.roll_over("global", "preference")
-        assert STATED in context(house, Asked()).text
+            write_entry(ws, "global", "preference", f"Derived {number}.", source=ASSISTANT_TURN)
+        ws.documents.books.roll_over("global", "preference")
+        assert STATED in build_context(ws, ContextRequest()).text

@@ -9,34 +9,34 @@ from pathlib import Path
 
 import pytest
 
-from lineage.pipeline.house import House
-from lineage.pipeline.incoming.preparing import prepare
-from lineage.pipeline.knowledge.context import Asked, context
-from lineage.pipeline.publishing import publish_all
-from lineage.telemetry import Seen
-from tests.support.books import put
-from tests.support.commands import Lineage, process
-from tests.support.houses import at, end, house_at
+from lineage.pipeline.ingest.prepare_context import prepare_contexts
+from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.telemetry import SeenSession
+from lineage.workspace.publish import publish_all
+from lineage.workspace.workspace import Workspace
+from tests.support.books import write_entry
+from tests.support.commands import LineageCommand, run_process
+from tests.support.workspace import at_time, end_session, open_test_workspace
 
 pytestmark = pytest.mark.slow
 
 DEMO = "/home/ada/demo"
 
 
-def furnish(house: House) -> None:
+def furnish(ws: Workspace) -> None:
     for number in range(6):
-        end(house, f"s-{number}")
+        end_session(ws, f"s-{number}")
         for scope in ("global", "project/demo", "agent/default"):
             for kind in ("preference", "decision", "lesson", "task", "note"):
-                put(house, scope, kind, f"This {kind} of {scope} has the number {number}.")
-    publish_all(house)
+                write_entry(ws, scope, kind, f"This {kind} of {scope} has the number {number}.")
+    publish_all(ws)
 
 
-def test_another_process_another_minute_the_same_bytes(lineage: Lineage) -> None:
-    with house_at(lineage.root) as house:
-        furnish(house)
+def test_another_process_another_minute_the_same_bytes(lineage: LineageCommand) -> None:
+    with open_test_workspace(lineage.root) as ws:
+        furnish(ws)
     texts = {
-        process(lineage.root, "context", "--project", DEMO, PYTHONHASHSEED=str(seed), TZ=zone).out
+        run_process(lineage.root, "context", "--project", DEMO, PYTHONHASHSEED=str(seed), TZ=zone).out
         for seed, zone in enumerate(("UTC", "Asia/Tokyo", "America/Lima"))
     }
     assert len(texts) == 1
@@ -45,28 +45,28 @@ def test_another_process_another_minute_the_same_bytes(lineage: Lineage) -> None
 
 @pytest.mark.parametrize("time", ["12:00:00.001", "17:31:08.250", "23:59:59.999"])
 def test_all_day_long_the_same_bytes(tmp_path: Path, time: str) -> None:
-    with house_at(tmp_path, now="2026-11-21T12:00:00.000Z") as house:
-        furnish(house)
-        asked = Asked(project=DEMO)
-        assert context(at(house, f"2026-11-21T{time}Z"), asked) == context(house, asked)
+    with open_test_workspace(tmp_path, now="2026-11-21T12:00:00.000Z") as ws:
+        furnish(ws)
+        asked = ContextRequest(project=DEMO)
+        assert build_context(at_time(ws, f"2026-11-21T{time}Z"), asked) == build_context(ws, asked)
 
 
 def test_what_is_added_later_leaves_what_stands_before_it_alone(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
-        end(house, "s-1")
-        put(house, "global", "preference", "Prefers tabs.")
-        put(house, "agent/default", "task", "Mend the reader.")
-        before = context(house, Asked(project=DEMO)).body
-        put(house, "agent/default", "task", "Feed the wombat.", at="2026-11-20T11:00:00Z")
-        publish_all(house)
-        after = context(house, Asked(project=DEMO)).body
+    with open_test_workspace(tmp_path) as ws:
+        end_session(ws, "s-1")
+        write_entry(ws, "global", "preference", "Prefers tabs.")
+        write_entry(ws, "agent/default", "task", "Mend the reader.")
+        before = build_context(ws, ContextRequest(project=DEMO)).body
+        write_entry(ws, "agent/default", "task", "Feed the wombat.", at="2026-11-20T11:00:00Z")
+        publish_all(ws)
+        after = build_context(ws, ContextRequest(project=DEMO)).body
         assert after != before
         assert after.partition("Feed the wombat.")[0] == before.partition("Mend the reader.")[0]
 
 
 def test_a_prepared_block_that_would_stay_the_same_is_not_written_again(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
-        furnish(house)
-        house.telemetry.saw(Seen("generic", "default", "s-1", "t", None, DEMO, "turn-end", house.now, None))
-        assert prepare(house) == 1
-        assert prepare(at(house, "2026-11-21T23:00:00.000Z")) == 0
+    with open_test_workspace(tmp_path) as ws:
+        furnish(ws)
+        ws.telemetry.record_event(SeenSession("generic", "default", "s-1", "t", None, DEMO, "turn-end", ws.now, None))
+        assert prepare_contexts(ws) == 1
+        assert prepare_contexts(at_time(ws, "2026-11-21T23:00:00.000Z")) == 0

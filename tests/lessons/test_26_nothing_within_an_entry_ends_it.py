@@ -7,7 +7,7 @@ between no markers. (`lineage book migrate` itself is tested with its own comman
 
 import pytest
 
-from tests.support.commands import Lineage
+from tests.support.commands import LineageCommand
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ INSIDE = [
 
 
 @pytest.mark.parametrize("text", INSIDE)
-def test_an_entry_holds_all_that_it_was_given(lineage: Lineage, text: str) -> None:
+def test_an_entry_holds_all_that_it_was_given(lineage: LineageCommand, text: str) -> None:
     lineage("init")
     path = lineage.root / "AGENT_MEMORY.md"
     path.write_text(f"{FIRST}\n\n## A heading by hand\n\nBelow it.\n")
@@ -41,7 +41,7 @@ def test_an_entry_holds_all_that_it_was_given(lineage: Lineage, text: str) -> No
 
 
 @pytest.mark.parametrize("text", INSIDE)
-def test_an_edit_keeps_it_whole_too(lineage: Lineage, text: str) -> None:
+def test_an_edit_keeps_it_whole_too(lineage: LineageCommand, text: str) -> None:
     lineage("init")
     path = lineage.root / "AGENT_MEMORY.md"
     path.write_text(FIRST + "\n")

@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core.entry import new_entry, read_entry, written
-from lineage.core.links import one_line
-from tests.support.commands import Lineage
+from lineage.core.base.links import to_one_line
+from lineage.core.books.entry import new_entry, parse_entry, render_entry
+from tests.support.commands import LineageCommand
 
 TAGS = ["auto-extract", "auto", "a b", "ns/sub", "#hash", "日本", 'q"uo,te', "--", "]]"]
 
 
-def tags(lineage: Lineage, scope: str, kind: str) -> list[str]:
+def tags(lineage: LineageCommand, scope: str, kind: str) -> list[str]:
     (entry,) = lineage("book", "show", scope, kind, "--json").json["entries"]
     found: list[str] = entry["tags"]
     return found
 
 
 @pytest.mark.slow
-def test_tags_read_back_as_they_were_given(lineage: Lineage) -> None:
+def test_tags_read_back_as_they_were_given(lineage: LineageCommand) -> None:
     lineage("init")
     given_tags = [word for tag in TAGS for word in ("--tag", tag)]
     identifier = lineage("remember", "--kind", "task", "Write the notes", *given_tags, "--json").json["id"]
@@ -35,7 +35,7 @@ def test_tags_read_back_as_they_were_given(lineage: Lineage) -> None:
     assert tags(lineage, "project/demo", "task") == TAGS
 
 
-def test_tags_outlive_an_edit_by_hand_and_an_archive(lineage: Lineage) -> None:
+def test_tags_outlive_an_edit_by_hand_and_an_archive(lineage: LineageCommand) -> None:
     lineage("init")
     lineage("remember", "--project", "demo", "Some words of mine.", "--tag", "auto-extract")
     path: Path = lineage.root / "books/project/demo/note.md"
@@ -50,7 +50,7 @@ def test_tags_outlive_an_edit_by_hand_and_an_archive(lineage: Lineage) -> None:
 @given(st.lists(st.text(), max_size=5))
 def test_any_tags_survive_the_file(texts: list[str]) -> None:
     entry = new_entry("global", "note", "x", at="2026-03-28T22:34:06.792Z", source="manual", tags=tuple(texts))
-    comment = written(entry).split("\n")[0]
-    read = read_entry(comment.removeprefix("<!-- lineage:entry ").removesuffix(" -->"))
+    comment = render_entry(entry).split("\n")[0]
+    read = parse_entry(comment.removeprefix("<!-- lineage:entry ").removesuffix(" -->"))
     assert read is not None
-    assert read.tags == entry.tags == tuple(dict.fromkeys(filter(None, map(one_line, texts))))
+    assert read.tags == entry.tags == tuple(dict.fromkeys(filter(None, map(to_one_line, texts))))

@@ -8,27 +8,27 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core.budget import cost, tokens
-from lineage.pipeline.house import House
-from lineage.pipeline.incoming.preparing import prepare
-from lineage.pipeline.knowledge.context import Asked, context
-from lineage.pipeline.publishing import publish_all
-from lineage.telemetry import Seen
-from tests.support.books import by_hand, put
-from tests.support.doorbells import block
-from tests.support.houses import end, house_at
+from lineage.core.capture.budget import cost_to_tokens, estimate_cost
+from lineage.pipeline.ingest.prepare_context import prepare_contexts
+from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.telemetry import SeenSession
+from lineage.workspace.publish import publish_all
+from lineage.workspace.workspace import Workspace
+from tests.support.books import edit_by_hand, write_entry
+from tests.support.hook_process import read_context_block
+from tests.support.workspace import end_session, open_test_workspace
 
 DEMO = "/home/ada/demo"
 NOTE = "The demo reads lines, and this is how it does that. " * 500
 NAMED = {"handoff": "The writer is next.", "decision": "We split by splitlines.", "lesson": "The fixture is needed."}
 
 
-def furnish(house: House) -> None:
-    end(house, "s-1")
+def furnish(ws: Workspace) -> None:
+    end_session(ws, "s-1")
     for kind, text in NAMED.items():
-        put(house, "agent/default", kind, text, at="2026-11-21T00:00:00Z")
-    put(house, "project/demo", "task", "Release the reader.")
-    publish_all(house)
+        write_entry(ws, "agent/default", kind, text, at="2026-11-21T00:00:00Z")
+    write_entry(ws, "project/demo", "task", "Release the reader.")
+    publish_all(ws)
 
 
 @pytest.mark.parametrize(
@@ -37,11 +37,11 @@ def furnish(house: House) -> None:
 )
 def test_a_note_of_25_kb_keeps_to_its_room(tmp_path: Path, path: str, heading: str) -> None:
     assert len(NOTE) > 25_000
-    with house_at(tmp_path) as house:
-        furnish(house)
-        by_hand(house, path, NOTE)
-        found = context(house, Asked(project=DEMO))
-        assert tokens(cost(found.text)) == found.tokens <= 2000
+    with open_test_workspace(tmp_path) as ws:
+        furnish(ws)
+        edit_by_hand(ws, path, NOTE)
+        found = build_context(ws, ContextRequest(project=DEMO))
+        assert cost_to_tokens(estimate_cost(found.text)) == found.tokens <= 2000
         assert heading in found.text
         for text in (*NAMED.values(), "Release the reader."):
             assert text in found.text
@@ -51,11 +51,11 @@ def test_a_note_of_25_kb_keeps_to_its_room(tmp_path: Path, path: str, heading: s
 
 
 def test_what_the_doorbell_finds_keeps_to_it_too(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
-        furnish(house)
-        by_hand(house, "books/project/demo/note.md", NOTE)
-        house.telemetry.saw(Seen("generic", "default", "s-1", "t", None, DEMO, "turn-end", house.now, None))
-        prepare(house)
-    text = block(tmp_path, DEMO)
-    assert tokens(cost(text)) <= 2000
+    with open_test_workspace(tmp_path) as ws:
+        furnish(ws)
+        edit_by_hand(ws, "books/project/demo/note.md", NOTE)
+        ws.telemetry.record_event(SeenSession("generic", "default", "s-1", "t", None, DEMO, "turn-end", ws.now, None))
+        prepare_contexts(ws)
+    text = read_context_block(tmp_path, DEMO)
+    assert cost_to_tokens(estimate_cost(text)) <= 2000
     assert NAMED["handoff"] in text

@@ -6,7 +6,7 @@ AGENT_MEMORY.md, and where a section keeps the first of its items instead of tho
 
 import pytest
 
-from tests.support.commands import Lineage
+from tests.support.commands import LineageCommand
 
 pytestmark = pytest.mark.slow
 
@@ -16,7 +16,7 @@ PLACES = ["top", "middle", "end"]
 
 
 @pytest.fixture
-def vault(lineage: Lineage) -> Lineage:
+def vault(lineage: LineageCommand) -> LineageCommand:
     """A long AGENT_MEMORY.md, with long daily notes."""
     lineage("init")
     (lineage.root / "AGENT_MEMORY.md").write_text(OLD, encoding="utf-8")
@@ -25,13 +25,13 @@ def vault(lineage: Lineage) -> Lineage:
     return lineage
 
 
-def lines_of(vault: Lineage, *arguments: str) -> list[str]:
+def lines_of(vault: LineageCommand, *arguments: str) -> list[str]:
     text: str = vault("context", *arguments).out
     return text.partition("(authoritative)\n")[2].partition("\n\n## ")[0].split("\n")
 
 
 @pytest.mark.parametrize("budget", ["400", "2000", "4000"])
-def test_the_newest_entry_is_kept(vault: Lineage, budget: str) -> None:
+def test_the_newest_entry_is_kept(vault: LineageCommand, budget: str) -> None:
     assert vault("remember", "--curated", NEWEST).code == 0
     lines = lines_of(vault, "--budget", budget)
     assert any(line.startswith("> - [user-stated]") and line.endswith(NEWEST) for line in lines)
@@ -39,7 +39,7 @@ def test_the_newest_entry_is_kept(vault: Lineage, budget: str) -> None:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_the_newest_entry_is_kept_wherever_a_hand_has_moved_it(vault: Lineage, place: str) -> None:
+def test_the_newest_entry_is_kept_wherever_a_hand_has_moved_it(vault: LineageCommand, place: str) -> None:
     path = vault.root / "AGENT_MEMORY.md"
     assert vault("remember", "--curated", NEWEST).code == 0
     entry = path.read_text(encoding="utf-8").removeprefix(OLD).lstrip("\n")
@@ -51,7 +51,7 @@ def test_the_newest_entry_is_kept_wherever_a_hand_has_moved_it(vault: Lineage, p
     assert any(line.endswith(NEWEST) for line in lines_of(vault))
 
 
-def test_of_what_is_written_by_hand_both_ends_are_kept(vault: Lineage) -> None:
+def test_of_what_is_written_by_hand_both_ends_are_kept(vault: LineageCommand) -> None:
     path = vault.root / "AGENT_MEMORY.md"
     path.write_text(f"- I am Ada.\n{OLD}- {NEWEST}\n", encoding="utf-8")
     assert vault("reindex").code == 0
@@ -60,7 +60,7 @@ def test_of_what_is_written_by_hand_both_ends_are_kept(vault: Lineage) -> None:
     assert not any("fact 200 " in line for line in lines)
 
 
-def test_daily_notes_have_a_room_of_their_own(vault: Lineage) -> None:
+def test_daily_notes_have_a_room_of_their_own(vault: LineageCommand) -> None:
     assert vault("remember", "--curated", NEWEST).code == 0
     notes = vault("context").out.partition("## Notes of today and yesterday\n")[2].split("\n")
     assert notes[0].endswith("Note 59 of the day: the readers were looked after.")

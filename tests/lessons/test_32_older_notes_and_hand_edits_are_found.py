@@ -1,7 +1,7 @@
 """Lessons, 32: "Only today's and yesterday's notes are indexed; older ones can't be found. Hand edits need a restart."
 
-Fails where a book's kind or age decides whether it has rows; without `shelve_all` in a reindex; where `is_hint` doesn't
-know books or AGENT_MEMORY.md.
+Fails where a book's kind or age decides whether it has rows; without `index_changed_books` in a reindex; where
+`is_hint` doesn't know books or AGENT_MEMORY.md.
 """
 
 from pathlib import Path
@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.test_watch import NEVER, eventually, running
-from tests.support.commands import Lineage, process
-from tests.support.houses import end, house_at
+from tests.support.commands import LineageCommand, run_process
+from tests.support.workspace import end_session, open_test_workspace
 
 
 def found(root: Path, word: str) -> list[str]:
-    return sorted(hit["path"] for hit in process(root, "search", word, "--json").json["results"])
+    return sorted(hit["path"] for hit in run_process(root, "search", word, "--json").json["results"])
 
 
 def write(root: Path, path: str, text: str) -> None:
@@ -26,7 +26,7 @@ def daily(day: str) -> str:
     return f"books/agent/default/daily/{day}.md"
 
 
-def test_daily_notes_are_found_however_old_they_are(lineage: Lineage) -> None:
+def test_daily_notes_are_found_however_old_they_are(lineage: LineageCommand) -> None:
     lineage("init")
     days = ["2019-01-01", "2024-02-29", "2026-03-27", "2026-03-28"]
     for day in days:
@@ -39,7 +39,7 @@ def test_daily_notes_are_found_however_old_they_are(lineage: Lineage) -> None:
 
 
 @pytest.mark.slow
-def test_a_note_that_lineage_wrote_and_a_hand_changed_is_found_by_its_new_words(lineage: Lineage) -> None:
+def test_a_note_that_lineage_wrote_and_a_hand_changed_is_found_by_its_new_words(lineage: LineageCommand) -> None:
     lineage("init")
     lineage("remember", "The cache lives in Redis.")
     path = lineage.root / "books" / "global" / "note.md"
@@ -56,8 +56,8 @@ def test_a_note_that_lineage_wrote_and_a_hand_changed_is_found_by_its_new_words(
 @pytest.mark.slow
 def test_a_running_watch_finds_hand_edits_without_a_restart(tmp_path: Path) -> None:
     root = tmp_path / "vault"
-    with house_at(root) as house:
-        end(house)
+    with open_test_workspace(root) as ws:
+        end_session(ws)
     with running(root, "--every", NEVER) as watch:
         write(root, daily("2024-02-29"), "Saw zebras.\n")
         eventually(lambda: found(root, "zebras") == [daily("2024-02-29")])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core.staleness import DAILY, IDLE, asked_anew
+from lineage.pipeline.conversations.session_expiry import DAILY, IDLE, parse_reset_command
 from tests.scenarios.test_lanes import shown, talked
 
 TALKED = "2026-11-20T09:01:00.000Z"
@@ -41,7 +41,7 @@ def test_every_setting_is_heeded(tmp_path: Path, settings: str, at_noon: str | N
 
 def test_a_new_session_is_asked_for_by_the_exact_word_alone() -> None:
     said = ["/new", "/reset Where were we?", "/renew", "/new-branch please", "Type /new", "/NEW"]
-    assert [asked_anew(message) for message in said] == [
+    assert [parse_reset_command(message) for message in said] == [
         (True, ""),
         (True, "Where were we?"),
         *((False, message) for message in said[2:]),

@@ -6,12 +6,12 @@ what was learned is not what a later session is told.
 """
 
 from lineage.config import Settings
-from tests.support.commands import Lineage
+from tests.support.commands import LineageCommand
 
 TALK = "User: Why is the last line lost?\nAssistant: We decided to keep splitlines in reader.py."
 
 
-def test_one_short_session_in_a_fresh_workspace_is_enough(lineage: Lineage) -> None:
+def test_one_short_session_in_a_fresh_workspace_is_enough(lineage: LineageCommand) -> None:
     """No setting, no model, no threshold: one exchange, ended as a harness ends it."""
     assert Settings().knowledge.extract
     assert lineage("init").code == 0
@@ -24,7 +24,7 @@ def test_one_short_session_in_a_fresh_workspace_is_enough(lineage: Lineage) -> N
     assert "entry" in {result["kind"] for result in found}
 
 
-def test_what_waits_comes_into_use_with_one_word_of_the_user_s(lineage: Lineage) -> None:
+def test_what_waits_comes_into_use_with_one_word_of_the_user_s(lineage: LineageCommand) -> None:
     lineage("init")
     talk = "User: I prefer tabs over spaces."
     given = ("--harness", "generic", "--session-id", "s-1", "--transcript", talk)

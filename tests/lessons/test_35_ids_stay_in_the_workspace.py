@@ -1,6 +1,6 @@
 """Lessons, 35: "`..` as an id escapes the workspace; *read* the reset endpoint answers to GET."
 
-Fails without `escaped_name` in core/book_paths.py, and without `checked_agent` or `resolve` in `checked_book`. The
+Fails without `escape_name` in core/book_paths.py, and without `validate_agent_id` or `resolve` in `validate_book`. The
 second half is about a web page: no GET of `lineage serve` changes anything, for a change is another method's.
 """
 
@@ -14,9 +14,9 @@ import pytest
 
 from lineage.web.api import PREFIX, ROUTES
 from lineage.web.pages import PAGES
-from tests.support.commands import Done, Lineage
-from tests.support.web import Client, served
-from tests.support.workspaces import lived_in
+from tests.support.commands import CommandResult, LineageCommand
+from tests.support.sample_workspace import write_sample_workspace
+from tests.support.web_client import WebClient, serve_workspace
 
 pytestmark = pytest.mark.slow
 
@@ -53,11 +53,11 @@ def commands(name: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_no_name_leads_out_of_the_books(lineage: Lineage, tmp_path: Path, name: str) -> None:
+def test_no_name_leads_out_of_the_books(lineage: LineageCommand, tmp_path: Path, name: str) -> None:
     lineage("init")
     before = everything(tmp_path)
     for arguments in commands(name):
-        done: Done = lineage(*arguments)
+        done: CommandResult = lineage(*arguments)
         assert done.code in (0, 1, 2), (arguments, done.err)
         assert done.code == 0 or len(done.err.splitlines()) == 2
     new = everything(tmp_path) - before
@@ -70,7 +70,7 @@ def test_no_name_leads_out_of_the_books(lineage: Lineage, tmp_path: Path, name: 
 
 
 @pytest.mark.parametrize("name", HOSTILE[:-2])
-def test_what_can_have_a_book_is_found_under_its_own_name(lineage: Lineage, name: str) -> None:
+def test_what_can_have_a_book_is_found_under_its_own_name(lineage: LineageCommand, name: str) -> None:
     lineage("init")
     said = lineage("remember", "--scope", f"peer/{name}", "Some words to remember.", "--json").json
     shown = lineage("book", "show", f"peer/{name}", "note", "--json").json
@@ -86,7 +86,7 @@ def state(root: Path) -> list[object]:
         return [kept, *database.iterdump()]
 
 
-def addresses(client: Client) -> list[str]:
+def addresses(client: WebClient) -> list[str]:
     """Every address that there is, those of changes too, with names in it that there are."""
     entry = client.get("/api/pending").json["entries"][0]["id"]
     names = {"session": "long", "id": entry, "kind": "summary"}
@@ -98,34 +98,34 @@ def addresses(client: Client) -> list[str]:
 
 
 def test_no_get_changes_anything(tmp_path: Path) -> None:
-    root = lived_in(tmp_path / "vault")
-    with served(root) as client:
+    root = write_sample_workspace(tmp_path / "vault")
+    with serve_workspace(root) as client:
         paths = addresses(client)
         before = state(root)
         for method in ("GET", "HEAD"):
-            answers = {path: client.ask(method, path).status for path in paths}
+            answers = {path: client.request(method, path).status for path in paths}
             assert set(answers.values()) <= {200, 405}, answers
             assert state(root) == before
-    changes = {PREFIX + route.path for route in ROUTES if route.changes}
-    reads = {PREFIX + route.path for route in ROUTES if not route.changes}
+    changes = {PREFIX + route.path for route in ROUTES if route.is_change}
+    reads = {PREFIX + route.path for route in ROUTES if not route.is_change}
     assert len(changes - reads) > 5, "there are addresses that are changes and nothing else"
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_name_in_an_address_or_a_body_leads_out(tmp_path: Path, name: str) -> None:
-    root = lived_in(tmp_path / "vault")
+    root = write_sample_workspace(tmp_path / "vault")
     (tmp_path / "secret.md").write_text("nobody's business")
     before = everything(tmp_path)
     part = quote(name, safe="")
-    with served(root) as client:
+    with serve_workspace(root) as client:
         for path in ("/static/", "/sessions/", "/api/sessions/", "/entries/", "/"):
             for tail in (f"{part}/secret.md", f"{part}%2fsecret.md", f"{part}/{part}/secret.md", part):
-                assert "nobody's business" not in client.ask("GET", path + tail).text
+                assert "nobody's business" not in client.request("GET", path + tail).text
         for kind in (name, f"{name}/secret", "../secret"):
             assert client.get("/api/entries", scope=f"project/{name}", kind=kind).status in (200, 400)
             assert client.get(f"/api/sessions/long/files/{quote(kind, safe='')}").status in (400, 404)
-        client.send("/api/entries", {"text": "Some words to remember.", "scope": f"peer/{name}", "kind": name})
-        client.send("/api/checkpoint", {"session_id": name, "harness": name, "agent_id": name, "messages": []})
-        client.send("/api/session-end", {"harness": name, "session_id": name, "transcript": "User: hello"})
+        client.send_json("/api/entries", {"text": "Some words to remember.", "scope": f"peer/{name}", "kind": name})
+        client.send_json("/api/checkpoint", {"session_id": name, "harness": name, "agent_id": name, "messages": []})
+        client.send_json("/api/session-end", {"harness": name, "session_id": name, "transcript": "User: hello"})
     new = everything(tmp_path) - before
     assert all(path.startswith("vault/books/peer") for path in new), new

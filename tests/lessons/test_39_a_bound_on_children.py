@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from lineage.app.launching import DEPTH, MOST_AT_ONCE
-from tests.support.commands import Lineage
-from tests.support.programs import Programs
+from lineage.app.agent_runs import DEPTH_VARIABLE, MAX_CONCURRENT_RUNS
+from tests.support.commands import LineageCommand
+from tests.support.fake_programs import FakePrograms
 
 pytestmark = pytest.mark.slow
 
@@ -27,14 +27,14 @@ SLOW = 'Path(f"runs-{os.getpid()}").touch()\nwhile not Path("go").exists(): time
 
 
 @pytest.fixture
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
-    monkeypatch.delenv(DEPTH, raising=False)
-    return Programs(tmp_path / "bin", monkeypatch)
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakePrograms:
+    monkeypatch.delenv(DEPTH_VARIABLE, raising=False)
+    return FakePrograms(tmp_path / "bin", monkeypatch)
 
 
 @pytest.mark.parametrize(("depth", "most"), [(1, 1), (2, 4)])
 def test_an_agent_that_has_others_do_its_work_gets_only_so_deep(
-    lineage: Lineage, programs: Programs, tmp_path: Path, depth: int, most: int
+    lineage: LineageCommand, programs: FakePrograms, tmp_path: Path, depth: int, most: int
 ) -> None:
     programs.add("codex", EAGER)
     lineage("init")
@@ -45,7 +45,7 @@ def test_an_agent_that_has_others_do_its_work_gets_only_so_deep(
     assert "may not start another" in done.err
 
 
-def test_no_more_than_so_many_run_at_once(lineage: Lineage, programs: Programs, tmp_path: Path) -> None:
+def test_no_more_than_so_many_run_at_once(lineage: LineageCommand, programs: FakePrograms, tmp_path: Path) -> None:
     programs.add("codex", SLOW)
     lineage("init")
     words = [
@@ -62,11 +62,11 @@ def test_no_more_than_so_many_run_at_once(lineage: Lineage, programs: Programs, 
     ]
     started = [subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(8)]
     refused = 0
-    while refused < len(started) - MOST_AT_ONCE:
+    while refused < len(started) - MAX_CONCURRENT_RUNS:
         refused = sum(process.poll() is not None for process in started)
-        assert len(list(tmp_path.glob("runs-*"))) <= MOST_AT_ONCE
+        assert len(list(tmp_path.glob("runs-*"))) <= MAX_CONCURRENT_RUNS
         os.sched_yield()
     (tmp_path / "go").touch()
     complaints = [process.communicate(timeout=120)[1] for process in started]
     assert sum(b"4 agents run" in complaint for complaint in complaints) == refused == 4
-    assert [process.returncode for process in started].count(0) == MOST_AT_ONCE
+    assert [process.returncode for process in started].count(0) == MAX_CONCURRENT_RUNS

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from lineage.app.working import swept, work
-from tests.support.commands import SAMPLE, Lineage
-from tests.support.doorbells import ended, leave, say
-from tests.support.models import ANSWER, answering, asked, configured, program
+from lineage.app.worker import drain_and_sweep, run_worker
+from tests.support.commands import SAMPLE, LineageCommand
+from tests.support.hook_process import append_transcript, enqueue_in_process, make_end_payload
+from tests.support.models import ANSWER, read_prompts, write_fixed_answer, write_machine_config, write_program
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ GENERIC = ("--harness", "generic", "--session-id", "s-1", "--project", "/home/ad
 def temptations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every program that might answer is there, with keys for it; each notes that it was started."""
     folder = tmp_path / "bin"
-    command = answering(folder)
+    command = write_fixed_answer(folder)
     for name in TEMPTING:
         path = folder / name
         path.write_text(f"#!/bin/sh\nexec {' '.join(command)}\n")
@@ -36,14 +36,19 @@ def temptations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def everything(lineage: Lineage, tmp_path: Path) -> None:
+def everything(lineage: LineageCommand, tmp_path: Path) -> None:
     """Whatever captures, finishes, rebuilds or reads."""
     assert lineage("init").code == 0
-    assert lineage.end().code == 0
+    assert lineage.end_sample().code == 0
     assert lineage("compaction", *GENERIC, "--summary", "Goal: reader.py in demo.").code == 0
-    leave(lineage.root, ended(say(tmp_path / "s-2.jsonl", "Mend reader.py in demo. Then write a test for it.")))
-    assert work(lineage.root)
-    swept(lineage.root, idle_minutes=0)
+    enqueue_in_process(
+        lineage.root,
+        make_end_payload(
+            append_transcript(tmp_path / "s-2.jsonl", "Mend reader.py in demo. Then write a test for it.")
+        ),
+    )
+    assert run_worker(lineage.root)
+    drain_and_sweep(lineage.root, idle_minutes=0)
     history = tmp_path / "history"
     history.mkdir()
     (history / "copy.jsonl").write_bytes(SAMPLE.read_bytes())
@@ -63,22 +68,24 @@ def everything(lineage: Lineage, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("provider", [None, "none"])
 def test_without_being_configured_nothing_is_ever_asked(
-    lineage: Lineage, home: Path, tmp_path: Path, temptations: Path, provider: str | None
+    lineage: LineageCommand, home: Path, tmp_path: Path, temptations: Path, provider: str | None
 ) -> None:
     if provider:
-        configured(home, provider=provider, command=["claude", "-p"], name="gpt-x")
+        write_machine_config(home, provider=provider, command=["claude", "-p"], name="gpt-x")
     everything(lineage, tmp_path)
-    assert asked(temptations) == []
+    assert read_prompts(temptations) == []
     model = lineage("status", "--json").json["model"]
     assert (model["provider"], model["last_30_days"]) == (
         "none", {"calls": 0, "tokens": 0, "outcomes": {}, "held_back": {}},
     )  # fmt: skip
 
 
-def test_every_call_is_counted_and_shown(lineage: Lineage, home: Path, tmp_path: Path, temptations: Path) -> None:
-    configured(home, provider="command", command=["claude", "-p"])
+def test_every_call_is_counted_and_shown(
+    lineage: LineageCommand, home: Path, tmp_path: Path, temptations: Path
+) -> None:
+    write_machine_config(home, provider="command", command=["claude", "-p"])
     everything(lineage, tmp_path)
-    prompts = asked(temptations)
+    prompts = read_prompts(temptations)
     assert len(prompts) >= 3
     model = lineage("status", "--json").json["model"]
     assert model["today"]["calls"] == len(prompts)
@@ -89,20 +96,22 @@ def test_every_call_is_counted_and_shown(lineage: Lineage, home: Path, tmp_path:
 
 @pytest.mark.parametrize("code", ["sys.exit(1)", "print('no')", "os.kill(os.getpid(), 9)"])
 def test_a_call_that_fails_is_counted_too_and_not_made_again(
-    lineage: Lineage, home: Path, tmp_path: Path, code: str
+    lineage: LineageCommand, home: Path, tmp_path: Path, code: str
 ) -> None:
-    configured(home, provider="command", command=program(tmp_path / "model", code))
+    write_machine_config(home, provider="command", command=write_program(tmp_path / "model", code))
     everything(lineage, tmp_path)
-    made = len(asked(tmp_path / "model"))
+    made = len(read_prompts(tmp_path / "model"))
     assert lineage("status", "--json").json["model"]["today"]["calls"] == made
-    lineage.end()
+    lineage.end_sample()
     assert lineage("recover").code == 0
-    assert len(asked(tmp_path / "model")) == made
+    assert len(read_prompts(tmp_path / "model")) == made
 
 
-def test_the_limit_ends_it_whatever_goes_on(lineage: Lineage, home: Path, tmp_path: Path, temptations: Path) -> None:
-    configured(home, provider="command", command=["claude", "-p"], calls_per_day=1)
+def test_the_limit_ends_it_whatever_goes_on(
+    lineage: LineageCommand, home: Path, tmp_path: Path, temptations: Path
+) -> None:
+    write_machine_config(home, provider="command", command=["claude", "-p"], calls_per_day=1)
     everything(lineage, tmp_path)
-    assert len(asked(temptations)) == 1
+    assert len(read_prompts(temptations)) == 1
     model = lineage("status", "--json").json["model"]
     assert (model["today"]["calls"], model["limit_reached"]) == (1, True)

@@ -5,7 +5,7 @@ don't; writers die at any call; bundles' catalogs are lost; the store is tidied.
 and its stamps are those of a dictionary; equal stamps mean equal content.
 
 Fails with `plain` read behind the archive's listing, without `holds` in `create`, without `drop` in `delete`, with the
-lowest revision in force, without the comparison in `give_way`, and where `_end` leaves older revisions.
+lowest revision in force, without the comparison in `delete_if_archived`, and where `_end` leaves older revisions.
 """
 
 import hashlib
@@ -15,22 +15,26 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from lineage.canon.archived_store import ArchivedStore
-from lineage.canon.archives import Archives
-from lineage.core import naming
-from lineage.core.archive import ARCHIVE, month_of, parse_part
-from lineage.core.bundle import SESSIONS, Bundle, Bundled
-from lineage.core.identity import Identity
+from lineage.core.base import naming
+from lineage.core.base.identity import Identity
+from lineage.core.transfer.archive_paths import ARCHIVE, month_of, parse_revision
+from lineage.core.transfer.bundle import SESSIONS, Bundle, BundledSession
+from lineage.documents.archived_store import ArchivedStore
+from lineage.documents.archives import Archives
 from lineage.store import ConflictError, ExistsError, MemoryStore, read_or_none
-from tests.support.faults import Crash, Fuse, Mortal
+from tests.support.faults import Crash, CrashingProxy, CrashPoint
 
 WHO = [Identity("default", f"s-{number}") for number in (1, 2)]
 TIMES = ("2026-01-05T10:00:00.000Z", "2026-01-31T23:59:59.999Z", "2026-02-01T00:00:00.000Z")
 PATHS = [
-    *(naming.artifact_path(naming.stem(time, WHO[0].token), naming.TRANSCRIPT) for time in TIMES),
-    *(naming.artifact_path(naming.stem(TIMES[0], who.token), naming.SUMMARY) for who in WHO),
+    *(naming.artifact_path(naming.build_stem(time, WHO[0].token), naming.TRANSCRIPT) for time in TIMES),
+    *(naming.artifact_path(naming.build_stem(TIMES[0], who.token), naming.SUMMARY) for who in WHO),
 ]
-OTHERS = ["memory/mine.md", naming.artifact_path(naming.stem(TIMES[0], WHO[0].token), naming.MANIFEST), "books/x.md"]
+OTHERS = [
+    "memory/mine.md",
+    naming.artifact_path(naming.build_stem(TIMES[0], WHO[0].token), naming.MANIFEST),
+    "books/x.md",
+]
 
 paths = st.sampled_from(PATHS)
 keys = st.sampled_from([*PATHS, *OTHERS])
@@ -48,8 +52,8 @@ class ArchiveMachine(RuleBasedStateMachine):
             self.create(path, path.encode())
         self.pack(set(PATHS[:2]), gives_way=True, death=None)
 
-    def open(self, fuse: Fuse | None = None) -> ArchivedStore:
-        below = Mortal(self.plain, fuse, ("create", "replace", "delete"), "store") if fuse else self.plain
+    def open(self, fuse: CrashPoint | None = None) -> ArchivedStore:
+        below = CrashingProxy(self.plain, fuse, ("create", "replace", "delete"), "store") if fuse else self.plain
         archives = Archives(below)
         store = ArchivedStore(below, archives)
         if fuse is None:
@@ -88,13 +92,13 @@ class ArchiveMachine(RuleBasedStateMachine):
     @rule(chosen=st.sets(paths, min_size=1), gives_way=st.booleans(), death=st.none() | st.integers(1, 12))
     def pack(self, chosen: set[str], gives_way: bool, death: int | None) -> None:
         """Plain files go into a bundle of their month each; the run may die."""
-        store = self.open(Fuse(death)) if death else self.store
+        store = self.open(CrashPoint(death)) if death else self.store
         try:
             for month, files in self.plain_files(chosen):
-                if not any(store.archives.holds(path) for path in files):
-                    store.archives.put(month, _bundle(files), files)
+                if not any(store.archives.has(path) for path in files):
+                    store.archives.write_bundle(month, _bundle(files), files)
                 for path in files if gives_way else ():
-                    assert store.archives.give_way(path)
+                    assert store.archives.delete_if_archived(path)
         except Crash:
             self.open()
         self.settle()
@@ -103,25 +107,25 @@ class ArchiveMachine(RuleBasedStateMachine):
     def die_in_a_drop(self, chosen: set[str], death: int) -> None:
         """A removal that dies is finished by the next try."""
         try:
-            store = self.open(Fuse(death))
+            store = self.open(CrashPoint(death))
             for path in sorted(chosen):
                 store.delete(path)
         except Crash:
             self.open()
-        self.store.archives.drop(chosen)
+        self.store.archives.remove(chosen)
         for path in chosen:
             self.delete(path)
 
     @rule(path=paths, data=contents)
     def other_content_comes_back(self, path: str, data: bytes) -> None:
         """A plain file is what is read, and it never gives way to other bytes than its own."""
-        if not self.store.archives.holds(path) or data == self.model[path]:
+        if not self.store.archives.has(path) or data == self.model[path]:
             return
         self.plain.create(path, data)
         assert self.store.read(path).data == data
-        assert not self.store.archives.give_way(path)
+        assert not self.store.archives.delete_if_archived(path)
         assert self.plain.read(path).data == data
-        self.store.archives.drop([path])
+        self.store.archives.remove([path])
         self.model[path] = data
 
     @rule(draw=st.data())
@@ -132,13 +136,13 @@ class ArchiveMachine(RuleBasedStateMachine):
 
     @rule()
     def tidy(self) -> None:
-        self.store.tidy()
-        assert self.store.archives.superseded() == []
-        parts = [parse_part(entry.key) for entry in self.plain.list(ARCHIVE)]
+        self.store.collect_garbage()
+        assert self.store.archives.find_superseded() == []
+        parts = [parse_revision(entry.key) for entry in self.plain.list(ARCHIVE)]
         assert sorted(found[0] for found in parts if found and found[1]) == sorted(
             found[0] for found in parts if found and not found[1]
         )
-        assert self.store.tidy() == 0
+        assert self.store.collect_garbage() == 0
 
     @rule()
     def reopen(self) -> None:
@@ -153,7 +157,7 @@ class ArchiveMachine(RuleBasedStateMachine):
             assert (blob.data if blob else None) == self.model.get(key), key
         listed = {entry.key: entry.stamp for entry in self.store.list(naming.MEMORY)}
         assert list(listed) == sorted(key for key in self.model if key.startswith(naming.MEMORY))
-        assert self.store.stamps(naming.MEMORY) == listed
+        assert self.store.stat_all(naming.MEMORY) == listed
         assert listed.items() <= {entry.key: entry.stamp for entry in self.store.list("")}.items()
         for key, stamp in listed.items():
             assert self.store.read(key).stamp == stamp
@@ -164,22 +168,22 @@ class ArchiveMachine(RuleBasedStateMachine):
         for month in sorted({month_of(path) for path in chosen}):
             found = {path: read_or_none(self.plain, path) for path in sorted(chosen) if month_of(path) == month}
             files = {path: blob.data for path, blob in found.items() if blob}
-            held = self.store.archives.members(month)
+            held = self.store.archives.list_members(month)
             if files and not held.keys() & files.keys():
                 yield month, files
 
     def settle(self) -> None:
         """What lies in two places gives way, as the end of an archive run has it."""
-        for path, member in self.store.archives.members().items():
+        for path, member in self.store.archives.list_members().items():
             plain = read_or_none(self.plain, path)
             if plain:
                 assert hashlib.sha256(plain.data).hexdigest() == member.sha256
-                assert self.store.archives.give_way(path)
+                assert self.store.archives.delete_if_archived(path)
 
 
 def _bundle(files: dict[str, bytes]) -> Bundle:
-    tokens = {token for path in files for token in naming.tokens_in(path)}
-    held = [Bundled(who.agent_id, who.session_id, None, who.token) for who in WHO if who.token in tokens]
+    tokens = {token for path in files for token in naming.find_tokens(path)}
+    held = [BundledSession(who.agent_id, who.session_id, None, who.token) for who in WHO if who.token in tokens]
     return Bundle(
         holds=SESSIONS,
         exported_at="",

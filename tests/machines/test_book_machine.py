@@ -13,12 +13,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from lineage.canon import Books
-from lineage.core import book_changes as changes
-from lineage.core.book import Book, parsed_book, serialized_book
-from lineage.core.book_paths import BookRef
-from lineage.core.entry import ASSISTANT_TURN, MANUAL, Entry, new_entry
-from lineage.core.rollover import Cap
+from lineage.core.base.book_paths import BookRef
+from lineage.core.books import book_edits as changes
+from lineage.core.books.book import Book, parse_book, serialize_book
+from lineage.core.books.entry import ASSISTANT_TURN, MANUAL, Entry, new_entry
+from lineage.core.books.rollover import Cap
+from lineage.documents import Books
 from lineage.errors import LineageError
 from lineage.store import MemoryStore
 
@@ -77,7 +77,7 @@ class BookMachine(RuleBasedStateMachine):
     @rule(which=places, hand=st.booleans(), place=places, form=st.sampled_from(SURROUNDINGS))
     def pin(self, which: int, hand: bool, place: int, form: str) -> None:
         if entry := self.chosen(which):
-            self.apply(lambda book: changes.pin(book, entry.id, NOW, pinned=not entry.pinned), hand, place, form)
+            self.apply(lambda book: changes.pin(book, entry.id, NOW, is_pinned=not entry.pinned), hand, place, form)
 
     @rule(which=places, hand=st.booleans(), place=places, form=st.sampled_from(SURROUNDINGS))
     def forget(self, which: int, hand: bool, place: int, form: str) -> None:
@@ -121,14 +121,14 @@ class BookMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_forgotten_stands_again(self) -> None:
-        standing = {entry.id for ref in self.books.list() for entry in self.books.read(ref).standing}
+        standing = {entry.id for ref in self.books.list() for entry in self.books.read(ref).active_entries}
         assert standing & self.forgotten == set()
 
     @invariant()
     def every_book_is_written_as_it_is_read(self) -> None:
         for entry in self.store.list("books/"):
             data = self.store.read(entry.key).data
-            assert serialized_book(parsed_book(data, SCOPE, KIND)) == data
+            assert serialize_book(parse_book(data, SCOPE, KIND)) == data
 
     # how
 
@@ -143,12 +143,12 @@ class BookMachine(RuleBasedStateMachine):
 
     def chosen(self, which: int) -> Entry | None:
         """An entry of the book that can be worked on, None where there is none."""
-        sound = [part.entry for part in self.books.read(REF).parts if part.entry and part.sound]
+        sound = [part.entry for part in self.books.read(REF).parts if part.entry and part.is_complete]
         book = self.books.read(REF)
         firsts = [entry for entry in sound if is_sound(book, entry.id)]
         return firsts[which % len(firsts)] if firsts else None
 
-    def apply(self, change: changes.Change, hand: bool, place: int, form: str) -> None:
+    def apply(self, change: changes.BookEdit, hand: bool, place: int, form: str) -> None:
         """A change by lineage; with `hand`, the human types into the file after lineage read it."""
 
         def slow(book: Book) -> Book:
@@ -178,7 +178,7 @@ class BookMachine(RuleBasedStateMachine):
         else:
             self.store.replace(path, changed, self.store.read(path).version)
         self.live &= set(WORD.findall(self.everything()))
-        marks = {mark for ref in self.books.list() for mark in self.books.read(ref).forgotten}
+        marks = {mark for ref in self.books.list() for mark in self.books.read(ref).forgotten_ids}
         self.forgotten &= marks
 
 
@@ -188,7 +188,7 @@ def fact(number: int) -> Entry:
 
 def is_sound(book: Book, identifier: str) -> bool:
     try:
-        changes.found(book, identifier)
+        changes.find_part(book, identifier)
     except LineageError:
         return False
     return True

@@ -14,19 +14,19 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from lineage.canon import Canon
-from lineage.core import naming
-from lineage.core.documents import Artifact, Tombstone, serialized
-from lineage.core.job import Job
+from lineage.core.base import naming
+from lineage.core.format.documents import Artifact, Tombstone, serialize_document
+from lineage.core.format.job import Job
+from lineage.documents import Documents
 from lineage.errors import ImmutableError, RemovedError
 from lineage.store import LocalStore, MemoryStore, Store, commit
-from tests.support.artifacts import artifact, identity, stem
+from tests.support.artifacts import make_artifact, make_identity, make_stem
 
 LAST = "2026-11-30T00:00:00.000Z"
 
 sessions = st.sampled_from(["s-1", "s-2"])
 moments = st.sampled_from([f"2026-11-20T10:0{minute}:00.000Z" for minute in range(4)])
-kinds = st.sampled_from(naming.IMMUTABLE)
+kinds = st.sampled_from(naming.ARTIFACT_KINDS)
 bodies = st.sampled_from(["[[a]]\n", "[[a]]\n\nmore\n", "[[a]]\n\n---\n"])
 
 
@@ -44,7 +44,7 @@ class CanonMachine(RuleBasedStateMachine):
         self.buried: dict[str, Tombstone] = {}
         self.jobs: dict[str, Job] = {}
 
-    def opened(self) -> Canon:
+    def opened(self) -> Documents:
         raise NotImplementedError
 
     def reopened(self) -> None:
@@ -52,9 +52,9 @@ class CanonMachine(RuleBasedStateMachine):
 
     @rule(kind=kinds, session=sessions, at=moments, body=bodies)
     def write(self, kind: str, session: str, at: str, body: str) -> None:
-        document = artifact(kind, session, at, body=body)
+        document = make_artifact(kind, session, at, body=body)
         held = self.artifacts.get(document.path)
-        assert self.canon.artifacts.holds(document) == (None if held is None else held == document)
+        assert self.canon.artifacts.has_content(document) == (None if held is None else held == document)
         if held is not None and held != document:
             with pytest.raises(ImmutableError):
                 self.canon.artifacts.write(document)
@@ -64,11 +64,11 @@ class CanonMachine(RuleBasedStateMachine):
 
     @rule(session=sessions, at=moments, compacted=st.booleans(), number=st.integers(0, 10**9))
     def link(self, session: str, at: str, compacted: bool, number: int) -> None:
-        place, new = stem(session, "2026-11-20T10:00:00.000Z"), stem(session, at)
+        place, new = make_stem(session, "2026-11-20T10:00:00.000Z"), make_stem(session, at)
         kind_set = self.links.setdefault(place, (set(), set()))[compacted]
         is_new = new not in kind_set
         names = (naming.COMPACTION,) if compacted else (naming.TRANSCRIPT, naming.SUMMARY)
-        artifacts = [artifact(name, session, at) for name in names]
+        artifacts = [make_artifact(name, session, at) for name in names]
         assert self.canon.manifests.link(place, artifacts, f"write-{number}", LAST) is is_new
         kind_set.add(new)
         if is_new:
@@ -77,12 +77,12 @@ class CanonMachine(RuleBasedStateMachine):
 
     @rule(session=sessions, at=moments)
     def claim(self, session: str, at: str) -> None:
-        wanted = stem(session, at)
-        assert self.canon.claims.claim(identity(session), wanted) == self.claims.setdefault(session, wanted)
+        wanted = make_stem(session, at)
+        assert self.canon.claims.claim(make_identity(session), wanted) == self.claims.setdefault(session, wanted)
 
     @rule(session=sessions, reason=st.sampled_from(["asked", "secret"]))
     def bury(self, session: str, reason: str) -> None:
-        token = identity(session).token
+        token = make_identity(session).token
         tombstone = Tombstone(
             kind="tombstone",
             agent_id="default",
@@ -94,16 +94,16 @@ class CanonMachine(RuleBasedStateMachine):
         )
         if self.buried.get(token, tombstone) != tombstone:
             with pytest.raises(ImmutableError):
-                commit(self.canon.store, tombstone.path, serialized(tombstone))
+                commit(self.canon.store, tombstone.path, serialize_document(tombstone))
             return
-        assert commit(self.canon.store, tombstone.path, serialized(tombstone)) is (token not in self.buried)
+        assert commit(self.canon.store, tombstone.path, serialize_document(tombstone)) is (token not in self.buried)
         self.buried[token] = tombstone
 
     @rule(session=sessions, at=moments, sentence=st.sampled_from(["One.", "Two."]))
     def spool(self, session: str, at: str, sentence: str) -> None:
         job = Job(
             flow="session-end",
-            token=identity(session).token,
+            token=make_identity(session).token,
             captured_at=at,
             sentence=sentence,
             quality="ok",
@@ -125,7 +125,7 @@ class CanonMachine(RuleBasedStateMachine):
     @invariant()
     def the_store_holds_what_the_model_holds_and_nothing_else(self) -> None:
         expected = set(self.artifacts) | {naming.artifact_path(place, naming.MANIFEST) for place in self.links}
-        expected |= {naming.claim_path(identity(session).token) for session in self.claims}
+        expected |= {naming.claim_path(make_identity(session).token) for session in self.claims}
         expected |= {tombstone.path for tombstone in self.buried.values()}
         assert [entry.key for entry in self.canon.store.list("memory/")] == sorted(expected)
 
@@ -139,36 +139,36 @@ class CanonMachine(RuleBasedStateMachine):
             assert (set(manifest.captures), set(manifest.compactions)) == (captures, compactions)
             assert (manifest.revision, manifest.write_id) == (self.revisions[place], self.writes[place])
         for session, claimed in self.claims.items():
-            assert self.canon.claims.stem_of(identity(session).token) == claimed
-        assert {job.name: job for job in self.canon.spool.pending()} == self.jobs
+            assert self.canon.claims.get_stem(make_identity(session).token) == claimed
+        assert {job.name: job for job in self.canon.spool.list_pending()} == self.jobs
 
     @invariant()
     def who_is_removed_is_refused(self) -> None:
-        assert self.canon.tombstones.tokens() == set(self.buried)
+        assert self.canon.tombstones.list_tokens() == set(self.buried)
         for session in ("s-1", "s-2"):
-            token = identity(session).token
+            token = make_identity(session).token
             assert self.canon.tombstones.has(token) is (token in self.buried)
             if token in self.buried:
                 with pytest.raises(RemovedError):
-                    self.canon.tombstones.refuse(token)
+                    self.canon.tombstones.raise_if_removed(token)
 
 
 class OverMemory(CanonMachine):
-    def opened(self) -> Canon:
-        return Canon(MemoryStore(), MemoryStore())
+    def opened(self) -> Documents:
+        return Documents(MemoryStore(), MemoryStore())
 
 
 class OverFolder(CanonMachine):
-    def opened(self) -> Canon:
+    def opened(self) -> Documents:
         self.folder = Path(tempfile.mkdtemp(prefix="canon-machine-"))
-        return Canon(*self.stores())
+        return Documents(*self.stores())
 
     def stores(self) -> tuple[Store, Store]:
         state = self.folder / ".lineage"
         return LocalStore(self.folder), LocalStore(state, locks=state / "locks", private=True)
 
     def reopened(self) -> None:
-        self.canon = Canon(*self.stores())
+        self.canon = Documents(*self.stores())
 
     def teardown(self) -> None:
         if hasattr(self, "folder"):

@@ -26,19 +26,19 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from lineage.core.book_paths import GLOBAL, PENDING, BookRef
-from lineage.core.entry import CONFIRMED, MANUAL, Entry
-from lineage.core.rollover import Cap
-from lineage.core.times import shifted
+from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef
+from lineage.core.base.times import shift_time
+from lineage.core.books.entry import CONFIRMED, MANUAL, Entry
+from lineage.core.books.rollover import Cap
 from lineage.errors import LineageError
-from lineage.pipeline.knowledge.bookkeeping import Place, edit, forget, found
-from lineage.pipeline.knowledge.confirming import confirm, evidence
-from lineage.pipeline.knowledge.remembering import Memo, remember
-from lineage.pipeline.upkeep.recovery import recover
-from lineage.pipeline.upkeep.resuming import run
+from lineage.pipeline.maintenance.finish_pending import run_capture
+from lineage.pipeline.maintenance.recover import recover
+from lineage.pipeline.memory.books import EntryLocation, edit_entry, find_entry, forget_entry
+from lineage.pipeline.memory.confirm import confirm_entries, load_evidence
+from lineage.pipeline.memory.remember import Memo, remember
 from lineage.store import MemoryStore, read_or_none
-from tests.support.faults import Fuse, dies, mortal
-from tests.support.houses import NOW, at, contents, end_request, house_at
+from tests.support.faults import CrashPoint, crashes, with_crash_point
+from tests.support.workspace import NOW, at_time, build_end_request, open_test_workspace, read_store
 
 pytestmark = pytest.mark.slow
 
@@ -74,7 +74,7 @@ class KnowledgeMachine(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="knowledge-machine-"))
         self.store, self.private = MemoryStore(), MemoryStore()
         self.opened = ExitStack()
-        self.house = self.opened.enter_context(house_at(self.folder, store=self.store, private=self.private))
+        self.ws = self.opened.enter_context(open_test_workspace(self.folder, store=self.store, private=self.private))
         self.now = NOW
         self.said: dict[str, list[dict[str, Any]]] = {session: [] for session in SESSIONS}
         self.live: set[str] = set()
@@ -97,8 +97,8 @@ class KnowledgeMachine(RuleBasedStateMachine):
     @rule(session=sessions, numbers=st.lists(sayings, min_size=1, max_size=4), call=st.integers(1, 25))
     def die_while_it_ends(self, session: str, numbers: list[int], call: int) -> None:
         self.say(session, numbers)
-        house = mortal(self.later(), self.store, self.private, Fuse(call, after=bool(call % 2)))
-        dies(lambda: run(house, self.request(session)))
+        ws = with_crash_point(self.later(), self.store, self.private, CrashPoint(call, after=bool(call % 2)))
+        crashes(lambda: run_capture(ws, self.request(session)))
 
     @rule(session=sessions, first=st.integers(0, 3), number=sayings)
     def be_rewritten_and_end(self, session: str, first: int, number: int) -> None:
@@ -126,7 +126,7 @@ class KnowledgeMachine(RuleBasedStateMachine):
             return
         word = self.fresh()
         with suppress(LineageError):
-            edit(self.later(), place.entry.id, f"The user changes it to {word}.")
+            edit_entry(self.later(), place.entry.id, f"The user changes it to {word}.")
             self.live -= set(WORD.findall(place.entry.body))
             self.live.add(word)
 
@@ -137,7 +137,7 @@ class KnowledgeMachine(RuleBasedStateMachine):
         parts = [part for book in self.books() for part in book.parts if part.entry]
         raw = "".join(part.raw for part in parts if part.entry and part.entry.id == place.entry.id)
         with suppress(LineageError):
-            forget(self.later(), place.entry.id)
+            forget_entry(self.later(), place.entry.id)
             self.live -= set(WORD.findall(raw))
             self.forgotten[place.entry.id] = turn_of(place.entry)
 
@@ -146,14 +146,14 @@ class KnowledgeMachine(RuleBasedStateMachine):
         if (place := self.chosen(which, PENDING)) is None:
             return
         with suppress(LineageError):
-            confirm(self.later(), evidence(self.house, [place.entry.id]))
+            confirm_entries(self.later(), load_evidence(self.ws, [place.entry.id]))
 
     @rule(which=places, most=st.integers(0, 3))
     def roll_over(self, which: int, most: int) -> None:
-        refs = [ref for ref in self.house.canon.books.list() if ref.shelf == ""]
+        refs = [ref for ref in self.ws.documents.books.list() if ref.shelf == ""]
         if refs:
             ref = refs[which % len(refs)]
-            self.house.canon.books.roll_over(ref.scope, ref.kind, Cap(most, most))
+            self.ws.documents.books.roll_over(ref.scope, ref.kind, Cap(most, most))
 
     # the user, with an editor
 
@@ -183,8 +183,8 @@ class KnowledgeMachine(RuleBasedStateMachine):
     @invariant()
     def nothing_derived_is_global_without_the_user_s_word(self) -> None:
         if not self.was_typed:
-            refs = (ref for ref in self.house.canon.books.list() if ref.scope == GLOBAL and ref.shelf != PENDING)
-            sources = {entry.source for ref in refs for entry in self.house.canon.books.read(ref).entries}
+            refs = (ref for ref in self.ws.documents.books.list() if ref.scope == GLOBAL and ref.shelf != PENDING)
+            sources = {entry.source for ref in refs for entry in self.ws.documents.books.read(ref).entries}
             assert sources <= {MANUAL, CONFIRMED}
 
     @invariant()
@@ -200,8 +200,8 @@ class KnowledgeMachine(RuleBasedStateMachine):
         return f"word{self.count}x"
 
     def later(self) -> Any:
-        self.now = shifted(self.now, milliseconds=60_000)
-        return at(self.house, self.now)
+        self.now = shift_time(self.now, milliseconds=60_000)
+        return at_time(self.ws, self.now)
 
     def say(self, session: str, numbers: list[int]) -> None:
         for number in numbers:
@@ -211,30 +211,30 @@ class KnowledgeMachine(RuleBasedStateMachine):
             self.said[session].append(turn)
 
     def request(self, session: str) -> Any:
-        return end_request(at(self.house, self.now), session, transcript=self.said[session])
+        return build_end_request(at_time(self.ws, self.now), session, transcript=self.said[session])
 
     def end(self, session: str) -> None:
-        house = self.later()
-        assert run(house, self.request(session)).status in ("captured", "unchanged")
+        ws = self.later()
+        assert run_capture(ws, self.request(session)).status in ("captured", "unchanged")
 
     def books(self) -> Iterator[Any]:
-        return (self.house.canon.books.read(ref) for ref in self.house.canon.books.list())
+        return (self.ws.documents.books.read(ref) for ref in self.ws.documents.books.list())
 
     def written(self) -> set[str]:
-        text = "\n".join(data.decode(errors="replace") for data in contents(self.store, BOOKS).values())
+        text = "\n".join(data.decode(errors="replace") for data in read_store(self.store, BOOKS).values())
         return set(WORD.findall(text))
 
-    def chosen(self, which: int, shelf: str | None = None) -> Place | None:
+    def chosen(self, which: int, shelf: str | None = None) -> EntryLocation | None:
         """An entry that a command can name, None where there is none."""
-        refs = [ref for ref in self.house.canon.books.list() if shelf in (None, ref.shelf)]
-        ids = sorted({entry.id for ref in refs for entry in self.house.canon.books.read(ref).entries})
+        refs = [ref for ref in self.ws.documents.books.list() if shelf in (None, ref.shelf)]
+        ids = sorted({entry.id for ref in refs for entry in self.ws.documents.books.read(ref).entries})
         with suppress(LineageError):
-            return found(self.house, ids[which % len(ids)], shelf) if ids else None
+            return find_entry(self.ws, ids[which % len(ids)], shelf) if ids else None
         return None
 
     def by_hand(self, which: int, change: Callable[[bytes], bytes]) -> None:
         """What the human deletes is no word of theirs any more; an id that they deleted may come back."""
-        refs = sorted({*self.house.canon.books.list(), BookRef("project/demo", "lesson")})
+        refs = sorted({*self.ws.documents.books.list(), BookRef("project/demo", "lesson")})
         path = refs[which % len(refs)].path
         blob = read_or_none(self.store, path)
         if blob is None:

@@ -19,22 +19,22 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from lineage.core import naming
-from lineage.core.documents import Tombstone
-from lineage.core.links import wikilink
-from lineage.core.times import shifted
+from lineage.core.base import naming
+from lineage.core.base.links import wikilink
+from lineage.core.base.times import shift_time
+from lineage.core.format.documents import Tombstone
 from lineage.errors import NotFoundError, RemovedError
-from lineage.pipeline.house import House
-from lineage.pipeline.knowledge.forgetting import forget_taught
-from lineage.pipeline.upkeep.reindexing import reindex
-from lineage.pipeline.upkeep.removal import remove
-from lineage.pipeline.upkeep.verification import verify
+from lineage.pipeline.maintenance.reindex import reindex
+from lineage.pipeline.maintenance.remove import remove
+from lineage.pipeline.maintenance.verify import verify
+from lineage.pipeline.memory.session_entries import forget_session_entries
 from lineage.store import MemoryStore, Store, read_or_none, update
-from tests.support.books import put
-from tests.support.engines import fresh_bucket
-from tests.support.faults import Crash, Fuse
-from tests.support.houses import end, end_request, turns
-from tests.support.mirrors import Laptop, canonical, world
+from lineage.workspace.workspace import Workspace
+from tests.support.books import write_entry
+from tests.support.engines import create_bucket
+from tests.support.faults import Crash, CrashPoint
+from tests.support.mirrors import Laptop, open_world, read_documents
+from tests.support.workspace import build_end_request, end_session, make_turns
 
 pytestmark = pytest.mark.slow
 
@@ -46,14 +46,14 @@ sessions = st.sampled_from(SESSIONS)
 notes = st.sampled_from(NOTES)
 
 
-class Interruption(Fuse):
+class Interruption(CrashPoint):
     """Somebody else acts before the k-th mutating call."""
 
     def __init__(self, at: int, act: Callable[[], object]) -> None:
         super().__init__()
         self._number, self._act = at, act
 
-    def burn(self, name: str, call: Callable[[], Any]) -> Any:
+    def run(self, name: str, call: Callable[[], Any]) -> Any:
         self.calls.append(name)
         if len(self.calls) == self._number:
             self._act()
@@ -67,9 +67,9 @@ class MirrorMachine(RuleBasedStateMachine):
     def begin(self) -> None:
         self.opened = ExitStack()
         folder = Path(self.opened.enter_context(tempfile.TemporaryDirectory(prefix="mirror-machine-")))
-        self.world = self.opened.enter_context(world(folder, self.store()))
-        self.fleet = self.world.house("fleet", self.world.remote)
-        self.laptops = {name: self.world.laptop(name) for name in ("one", "two")}
+        self.world = self.opened.enter_context(open_world(folder, self.store()))
+        self.fleet = self.world.open_workspace("fleet", self.world.remote)
+        self.laptops = {name: self.world.open_laptop(name) for name in ("one", "two")}
         self.now = "2026-11-20T00:00:00.000Z"
         self.number = 0
         self.said: dict[str, list[str]] = {session: [] for session in SESSIONS}
@@ -87,60 +87,62 @@ class MirrorMachine(RuleBasedStateMachine):
         self.number += 1
         return f"{about}{self.number:04d}zq"
 
-    def house(self, place: str) -> House:
+    def ws(self, place: str) -> Workspace:
         """The house at a place, a minute later."""
-        self.now = shifted(self.now, milliseconds=60_000)
-        house = self.fleet if place == "fleet" else self.laptops[place].here
-        return house._replace(now=self.now)
+        self.now = shift_time(self.now, milliseconds=60_000)
+        ws = self.fleet if place == "fleet" else self.laptops[place].local
+        return ws._replace(now=self.now)
 
     @rule(place=places, session=sessions)
     def capture(self, place: str, session: str) -> None:
-        house = self.house(place)
+        ws = self.ws(place)
         self.said[session] += [f"What about {self.word('ask')}?", f"It is {self.word('answer')}."]
         with suppress(RemovedError):
-            end(house, session, transcript=turns(*self.said[session]))
+            end_session(ws, session, transcript=make_turns(*self.said[session]))
             self.captured[session].update(self.said[session])
 
     @rule(place=places, session=sessions)
     def learn(self, place: str, session: str) -> None:
-        house, token = self.house(place), end_request(self.fleet, session).token
-        stem = house.canon.claims.stem_of(token)
-        if stem and not house.canon.tombstones.has(token):
+        ws, token = self.ws(place), build_end_request(self.fleet, session).token
+        stem = ws.documents.claims.get_stem(token)
+        if stem and not ws.documents.tombstones.has(token):
             text = self.word("taught")
-            put(house, "global", "fact", text, origin=wikilink(naming.artifact_path(stem, naming.TRANSCRIPT), "said"))
+            write_entry(
+                ws, "global", "fact", text, origin=wikilink(naming.artifact_path(stem, naming.TRANSCRIPT), "said")
+            )
             self.taught[session].add(text)
 
     @rule(place=places)
     def remember(self, place: str) -> None:
         text = self.word("known")
-        self.entries[text] = put(self.house(place), "global", "fact", text).id
+        self.entries[text] = write_entry(self.ws(place), "global", "fact", text).id
 
     @rule(place=places, data=st.data())
     def forget(self, place: str, data: st.DataObject) -> None:
         if self.entries:
             text = data.draw(st.sampled_from(sorted(self.entries)))
             with suppress(NotFoundError):
-                self.house(place).canon.books.forget("global", "fact", self.entries[text])
+                self.ws(place).documents.books.forget("global", "fact", self.entries[text])
                 del self.entries[text]
                 self.taken.add(text)
 
     @rule(place=places, session=sessions)
     def take_away(self, place: str, session: str) -> None:
         with suppress(NotFoundError):
-            remove(self.house(place), session, reason="asked")
+            remove(self.ws(place), session, reason="asked")
             self.removed.add(session)
 
     @rule(name=laptops, note=notes, is_first=st.booleans())
     def edit(self, name: str, note: str, is_first: bool) -> None:
         line = self.word("line") + "\n"
-        blob = read_or_none(self.laptops[name].here.canon.store, note)
+        blob = read_or_none(self.laptops[name].local.documents.store, note)
         text = blob.data.decode() if blob else ""
         self.laptops[name].write(note, line + text if is_first else text + line)
         self.lines.add(line.strip())
 
     @rule(name=laptops, note=notes)
     def delete(self, name: str, note: str) -> None:
-        store = self.laptops[name].here.canon.store
+        store = self.laptops[name].local.documents.store
         blob = read_or_none(store, note)
         if blob:
             self.lines -= set(blob.data.decode().split())
@@ -154,18 +156,18 @@ class MirrorMachine(RuleBasedStateMachine):
     @rule(name=laptops, at=st.integers(1, 120), after=st.booleans())
     def die(self, name: str, at: int, after: bool) -> None:
         with suppress(Crash):
-            self.laptop(name).mirror_dying(Fuse(at, after=after), confirmed=True)
+            self.laptop(name).mirror_with_crash(CrashPoint(at, after=after), confirmed=True)
 
     @rule(name=laptops, at=st.integers(1, 60), deed=st.sampled_from(["line", "entry", "removal"]), session=sessions)
     def be_interrupted(self, name: str, at: int, deed: str, session: str) -> None:
         deeds = {"line": self.line_there, "entry": self.entry_there, "removal": lambda: self.removal_there(session)}
-        self.laptop(name).mirror_dying(Interruption(at, deeds[deed]), confirmed=True)
+        self.laptop(name).mirror_with_crash(Interruption(at, deeds[deed]), confirmed=True)
 
     def laptop(self, name: str) -> Laptop:
         """The laptop, a minute later."""
-        self.now = shifted(self.now, milliseconds=60_000)
+        self.now = shift_time(self.now, milliseconds=60_000)
         found = self.laptops[name]
-        here, there = found.here._replace(now=self.now), found.there._replace(now=self.now)
+        here, there = found.local._replace(now=self.now), found.shared._replace(now=self.now)
         return replace(found, here=here, there=there)
 
     def line_there(self) -> None:
@@ -176,14 +178,14 @@ class MirrorMachine(RuleBasedStateMachine):
 
     def entry_there(self) -> None:
         text = self.word("known")
-        self.entries[text] = put(self.fleet, "global", "fact", text).id
+        self.entries[text] = write_entry(self.fleet, "global", "fact", text).id
 
     def removal_there(self, session: str) -> None:
         """The steps of a removal that no lock belongs to."""
-        token = end_request(self.fleet, session).token
-        if self.fleet.canon.claims.stem_of(token) is None:
+        token = build_end_request(self.fleet, session).token
+        if self.fleet.documents.claims.get_stem(token) is None:
             return
-        self.fleet.canon.tombstones.put(
+        self.fleet.documents.tombstones.put(
             Tombstone(
                 kind="tombstone", agent_id="default", session_token=token, removed_at=self.now, reason="asked",
                 removed_paths=[], removed_turns=[],
@@ -192,7 +194,7 @@ class MirrorMachine(RuleBasedStateMachine):
         for entry in list(self.world.remote.list(naming.MEMORY)):
             if token in entry.key and not entry.key.startswith(naming.TOMBSTONES):
                 self.world.remote.delete(entry.key)
-        forget_taught(self.fleet, token)
+        forget_session_entries(self.fleet, token)
         self.removed.add(session)
 
     def teardown(self) -> None:
@@ -200,15 +202,15 @@ class MirrorMachine(RuleBasedStateMachine):
             return
         with self.opened:
             self.settle()
-            sides = [self.fleet, *(laptop.here for laptop in self.laptops.values())]
+            sides = [self.fleet, *(laptop.local for laptop in self.laptops.values())]
             self.check(sides)
 
     def settle(self) -> None:
         for name in ("one", "two", "one", "two"):
             self.mirror(name)
 
-    def check(self, sides: list[House]) -> None:
-        held = [canonical(house) for house in sides]
+    def check(self, sides: list[Workspace]) -> None:
+        held = [read_documents(ws) for ws in sides]
         assert held[0] == held[1] == held[2]
         text = b"\n".join(held[0].values()).decode()
         kept = {session for session in SESSIONS if session not in self.removed}
@@ -217,9 +219,9 @@ class MirrorMachine(RuleBasedStateMachine):
         gone = {word for one in self.removed for word in (*self.said[one], *self.taught[one])} | self.taken
         assert sorted(word for word in wanted if word not in text) == [], "lost"
         assert sorted(word for word in gone if word in text) == [], "resurrected"
-        for house in sides:
-            reindex(house, confirmed=True)
-            assert verify(house) == []
+        for ws in sides:
+            reindex(ws, confirmed=True)
+            assert verify(ws) == []
 
 
 class OverMemory(MirrorMachine):
@@ -234,7 +236,7 @@ class OverBucket(MirrorMachine):
     """SeaweedFS is the bucket."""
 
     def store(self) -> Store:
-        return fresh_bucket()
+        return create_bucket()
 
 
 class TestOverBucket(OverBucket.TestCase):  # type: ignore[misc]

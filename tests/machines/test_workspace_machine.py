@@ -20,10 +20,11 @@ Where a sync took a file away and the session went on without it, or the whole o
 was under way, a turn may be captured twice: `disturbed`. It is never captured less than once. Where all of `.lineage/`
 was lost in the middle of a removal, MEMORY.md shows the session until it is rendered again: `unrendered`.
 
-Tried, each makes it fail: without the tombstone asked first in `session_end`, without `tombstones.put`, `index.forget`
+Tried, each makes it fail: without the tombstone asked first in `capture_session`, without `tombstones.put`,
+`index.forget`
 or `index.scrub` in pipeline/upkeep/removal.py, without the agent in the index's queries of the ledger and of search,
 without the manifest's line in core/planner.py, without `max` in `_moment`, with a capture that begins at the first turn
-again, without `seen.spooled` in the planner's line about knowledge, and without `forget_taught` in
+again, without `seen.spooled` in the planner's line about knowledge, and without `forget_session_entries` in
 pipeline/upkeep/removal.py.
 """
 
@@ -41,25 +42,26 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from lineage.core import naming, transcript
-from lineage.core.book_paths import BOOKS
-from lineage.core.documents import Artifact
-from lineage.core.identity import Identity
-from lineage.core.request import COMPACTION, SESSION_END, Request, request
-from lineage.core.times import shifted
-from lineage.pipeline.capture.session_end import session_end
-from lineage.pipeline.house import CAPTURED, REFUSED, UNCHANGED, House
-from lineage.pipeline.knowledge.bookkeeping import forget
-from lineage.pipeline.reading import document_at
-from lineage.pipeline.upkeep.recovery import recover
-from lineage.pipeline.upkeep.reindexing import ensure_indexed, reindex
-from lineage.pipeline.upkeep.removal import REMOVAL, remove
-from lineage.pipeline.upkeep.resuming import resume, run
-from lineage.pipeline.upkeep.verification import verify
+from lineage.core.base import naming
+from lineage.core.base.book_paths import BOOKS
+from lineage.core.base.identity import Identity
+from lineage.core.base.times import shift_time
+from lineage.core.capture.request import COMPACTION, SESSION_END, Request, parse_request
+from lineage.core.format import transcript
+from lineage.core.format.documents import Artifact
+from lineage.pipeline.capture.session_end import capture_session
+from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
+from lineage.pipeline.maintenance.recover import recover
+from lineage.pipeline.maintenance.reindex import ensure_indexed, reindex
+from lineage.pipeline.maintenance.remove import REMOVAL, remove
+from lineage.pipeline.maintenance.verify import verify
+from lineage.pipeline.memory.books import forget_entry
 from lineage.store import LocalStore, MemoryStore, Store
-from tests.support.faults import Fuse, dies, mortal
-from tests.support.houses import NOW, at, contents, house_at
-from tests.support.indexes import INDEX, RUNTIME, lose
+from lineage.workspace.load import load_document
+from lineage.workspace.workspace import CAPTURED, REFUSED, UNCHANGED, Workspace
+from tests.support.faults import CrashPoint, crashes, with_crash_point
+from tests.support.indexes import INDEX, RUNTIME, delete_database
+from tests.support.workspace import NOW, at_time, open_test_workspace, read_store
 
 AGENTS = ("default", "reviewer")
 MINUTE = 60_000
@@ -73,7 +75,7 @@ SAYINGS = (
 )
 """What waits for the user, belongs to the project, and stays in the session, beside what is not worth an entry."""
 
-Flow = Callable[[House], object]
+Flow = Callable[[Workspace], object]
 
 
 class Who(NamedTuple):
@@ -123,8 +125,8 @@ class WorkspaceMachine(RuleBasedStateMachine):
 
     def open(self) -> None:
         self.opened = ExitStack()
-        house = self.opened.enter_context(house_at(self.folder, store=self.store, private=self.private))
-        self.house = house._replace(new_id=lambda: f"write-{next(self.writes)}")
+        ws = self.opened.enter_context(open_test_workspace(self.folder, store=self.store, private=self.private))
+        self.ws = ws._replace(new_id=lambda: f"write-{next(self.writes)}")
 
     def teardown(self) -> None:
         if hasattr(self, "opened"):
@@ -142,19 +144,19 @@ class WorkspaceMachine(RuleBasedStateMachine):
     def converse_and_end_twice(self, who: Who, turns: int, jump: int) -> None:
         self.converse(who, turns)
         self.signal_the_end(who, self.now)
-        assert self.signal_the_end(who, shifted(self.now, milliseconds=jump)) != CAPTURED
+        assert self.signal_the_end(who, shift_time(self.now, milliseconds=jump)) != CAPTURED
 
     @rule(who=anybody, shorter=st.integers(1, 3))
     def end_with_less_than_is_captured(self, who: Who, shorter: int) -> None:
         less = max(self.captured[who] - shorter, 0)
         if less and who not in self.disturbed and not self.files_are_missing(who):
-            assert run(self.ready(), self.end_request(who, self.now, less)).status in (UNCHANGED, REFUSED)
+            assert run_capture(self.ready(), self.end_request(who, self.now, less)).status in (UNCHANGED, REFUSED)
 
     @rule(who=anybody)
     def compact(self, who: Who) -> None:
         summary = f"Goal {next(self.numbers)}: look at {who.word}.py."
         asked = self.compaction_request(who, summary)
-        statuses = [run(self.ready(), asked).status for _ in range(2)]
+        statuses = [run_capture(self.ready(), asked).status for _ in range(2)]
         self.note_removals()
         if who in self.removed:
             assert statuses[1] == REFUSED
@@ -174,9 +176,9 @@ class WorkspaceMachine(RuleBasedStateMachine):
 
     @rule()
     def reindex(self) -> None:
-        house = self.ready()
-        resume(house)
-        reindex(house, confirmed=True)
+        ws = self.ready()
+        finish_pending(ws)
+        reindex(ws, confirmed=True)
         self.unrendered.clear()
         self.note_removals()
 
@@ -189,14 +191,14 @@ class WorkspaceMachine(RuleBasedStateMachine):
     @rule()
     def recover(self) -> None:
         self.bring_everything_back()
-        house = self.ready()
-        recover(house)
+        ws = self.ready()
+        recover(ws)
         self.unrendered.clear()
         self.note_removals()
-        before = contents(self.store) | contents(self.store, BOOKS)
-        assert self.findings(house) == []
-        recover(house)
-        assert contents(self.store) | contents(self.store, BOOKS) == before
+        before = read_store(self.store) | read_store(self.store, BOOKS)
+        assert self.findings(ws) == []
+        recover(ws)
+        assert read_store(self.store) | read_store(self.store, BOOKS) == before
         scratch = self.memory_mds_from_scratch(before)
         for path, shown in memory_mds(before).items():
             assert shown == scratch[path] if path in scratch else b"session=" not in shown
@@ -207,7 +209,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def forget_an_entry(self, data: st.DataObject) -> None:
         identifier, text = data.draw(st.sampled_from(sorted(self.entries())))
-        forget(self.ready(), identifier)
+        forget_entry(self.ready(), identifier)
         self.forgotten[identifier] = text
 
     # the world
@@ -231,21 +233,21 @@ class WorkspaceMachine(RuleBasedStateMachine):
     @rule(jump=st.sampled_from(JUMPS))
     def the_clock_jumps(self, jump: int) -> None:
         """To a millisecond that has not been: within one, no sync takes a file away and brings it back."""
-        self.now = shifted(self.now, milliseconds=jump + next(self.numbers))
+        self.now = shift_time(self.now, milliseconds=jump + next(self.numbers))
 
     @rule(what=st.sampled_from([INDEX, RUNTIME]))
     def lose_a_database(self, what: str) -> None:
         self.opened.close()
-        lose(self.folder, what)
+        delete_database(self.folder, what)
         self.open()
 
     @rule()
     def lose_all_of_this_machine(self) -> None:
         self.opened.close()
-        for job in self.house.canon.spool.pending():
+        for job in self.ws.documents.spool.list_pending():
             who = next(who for who in EVERYBODY if who.token == job.token)
             self.disturbed.add(who)
-            if job.flow == REMOVAL and self.house.canon.tombstones.has(job.token):
+            if job.flow == REMOVAL and self.ws.documents.tombstones.has(job.token):
                 self.brought_back |= self.files_of(who).keys()
                 self.unrendered.add(who)
         self.forget_this_machine()
@@ -317,21 +319,21 @@ class WorkspaceMachine(RuleBasedStateMachine):
     @invariant()
     def nothing_is_resurrected(self) -> None:
         for who in self.removed:
-            assert session_end(self.house_now(), self.end_request(who, self.now)).status == REFUSED
-            assert self.house.index.paths_of(who.token) == []
-            assert self.house.index.search(who.word, None, limit=10) == []
+            assert capture_session(self.house_now(), self.end_request(who, self.now)).status == REFUSED
+            assert self.ws.index.list_session_files(who.token) == []
+            assert self.ws.index.search(who.word, None, limit=10) == []
             assert [text for _, text in self.entries() if who.word in text] == []
-            shown = [p for p, data in memory_mds(contents(self.store)).items() if who.word.encode() in data]
+            shown = [p for p, data in memory_mds(read_store(self.store)).items() if who.word.encode() in data]
             assert who in self.unrendered or shown == []
 
     @invariant()
     def nothing_bleeds(self) -> None:
-        shown = memory_mds(contents(self.store))
+        shown = memory_mds(read_store(self.store))
         for who in EVERYBODY:
-            hits = [hit for hit in self.house.index.search(who.word, None, limit=10) if hit.kind != "entry"]
+            hits = [hit for hit in self.ws.index.search(who.word, None, limit=10) if hit.kind != "entry"]
             assert {hit.session_token for hit in hits} <= {who.token}
             for other in set(AGENTS) - {who.agent}:
-                hits = self.house.index.search(who.word, other, limit=10)
+                hits = self.ws.index.search(who.word, other, limit=10)
                 assert [hit for hit in hits if hit.kind != "entry"] == []
                 assert who.word.encode() not in shown.get(naming.memory_md_path(other), b"")
 
@@ -344,14 +346,16 @@ class WorkspaceMachine(RuleBasedStateMachine):
 
     def die_in(self, flow: str, who: Who, death: tuple[int, bool]) -> None:
         """Runs a command that dies at a mutating call, or gets through where it makes fewer of them."""
-        house = mortal(self.house_now(), self.store, self.private, Fuse(at=death[0], after=death[1]))
+        ws = with_crash_point(
+            self.house_now(), self.store, self.private, CrashPoint(call_number=death[0], after=death[1])
+        )
         steps = self.flow(flow, who)
 
         def command() -> None:
-            ensure_indexed(house)
-            steps(house)
+            ensure_indexed(ws)
+            steps(ws)
 
-        if not dies(command):
+        if not crashes(command):
             self.note_success(flow, who)
 
     def removable(self) -> list[Who]:
@@ -359,24 +363,24 @@ class WorkspaceMachine(RuleBasedStateMachine):
         named = [who for who in EVERYBODY if any(naming.MANIFEST in path for path in self.files_of(who))]
         return [who for who in EVERYBODY if who in named or who in self.removed]
 
-    def house_now(self) -> House:
-        return at(self.house, self.now)
+    def house_now(self) -> Workspace:
+        return at_time(self.ws, self.now)
 
-    def ready(self) -> House:
+    def ready(self) -> Workspace:
         """The house as a command finds it: its index filled."""
         ensure_indexed(self.house_now())
         return self.house_now()
 
     def living(self) -> Iterator[Who]:
-        return (who for who in EVERYBODY if not self.house.canon.tombstones.has(who.token))
+        return (who for who in EVERYBODY if not self.ws.documents.tombstones.has(who.token))
 
     def end_request(self, who: Who, now: str, count: int | None = None) -> Request:
         payload = {**self.payload(who), "transcript": self.transcript(who, count)}
-        return request(SESSION_END, payload, agent_id=None, now=now)
+        return parse_request(SESSION_END, payload, agent_id=None, now=now)
 
     def compaction_request(self, who: Who, summary: str) -> Request:
         payload = {**self.payload(who), "transcript": self.transcript(who), "summary": summary}
-        return request(COMPACTION, payload, agent_id=None, now=self.now)
+        return parse_request(COMPACTION, payload, agent_id=None, now=self.now)
 
     def payload(self, who: Who) -> dict[str, Any]:
         return {
@@ -393,29 +397,29 @@ class WorkspaceMachine(RuleBasedStateMachine):
         ]
 
     def signal_the_end(self, who: Who, now: str) -> str:
-        status = run(at(self.ready(), now), self.end_request(who, now)).status
+        status = run_capture(at_time(self.ready(), now), self.end_request(who, now)).status
         assert status == REFUSED if who in self.removed else status in (CAPTURED, UNCHANGED, REFUSED)
-        assert status != REFUSED or self.house.canon.tombstones.has(who.token)
+        assert status != REFUSED or self.ws.documents.tombstones.has(who.token)
         self.note_success("end", who)
         self.note_removals()
         return status
 
     def flow(self, name: str, who: Who) -> Flow:
         if name == "end":
-            return lambda house: run(house, self.end_request(who, self.now))
+            return lambda ws: run_capture(ws, self.end_request(who, self.now))
         if name == "compact":
-            return lambda house: run(house, self.compaction_request(who, f"Goal 0: {who.word}.py."))
+            return lambda ws: run_capture(ws, self.compaction_request(who, f"Goal 0: {who.word}.py."))
         if name == "remove":
-            return lambda house: self.removal(house, who)
-        return lambda house: reindex(house, confirmed=True) if name == "reindex" else recover(house)
+            return lambda ws: self.removal(ws, who)
+        return lambda ws: reindex(ws, confirmed=True) if name == "reindex" else recover(ws)
 
-    def removal(self, house: House, who: Who) -> None:
-        resume(house)
-        remove(house, who.token, reason="asked", again=self.house.canon.tombstones.has(who.token))
+    def removal(self, ws: Workspace, who: Who) -> None:
+        finish_pending(ws)
+        remove(ws, who.token, reason="asked", again=self.ws.documents.tombstones.has(who.token))
 
     def note_success(self, flow: str, who: Who) -> None:
         """A command came back: what it reports is true from now on."""
-        if flow == "end" and not self.house.canon.tombstones.has(who.token):
+        if flow == "end" and not self.ws.documents.tombstones.has(who.token):
             self.captured[who] = len(self.said[who])
         if flow == "remove":
             self.brought_back -= {path for path in self.brought_back if owner_of(path) == who}
@@ -425,49 +429,49 @@ class WorkspaceMachine(RuleBasedStateMachine):
     def note_removals(self) -> None:
         """Removals that were cut off count from when a later command has finished them."""
         self.removed |= {
-            who for who in EVERYBODY if self.house.canon.tombstones.has(who.token) and not self.is_being_removed(who)
+            who for who in EVERYBODY if self.ws.documents.tombstones.has(who.token) and not self.is_being_removed(who)
         }
 
     def is_being_removed(self, who: Who) -> bool:
-        return any(job.flow == REMOVAL for job in self.house.canon.spool.pending(who.token))
+        return any(job.flow == REMOVAL for job in self.ws.documents.spool.list_pending(who.token))
 
     def files_of(self, who: Who) -> dict[str, bytes]:
-        files = contents(self.store, naming.MEMORY, BOOKS)
+        files = read_store(self.store, naming.MEMORY, BOOKS)
         return {p: data for p, data in files.items() if who.token in p and not p.startswith(naming.TOMBSTONES)}
 
     def files_are_missing(self, who: Who) -> bool:
         return any(owner_of(path) == who for path in self.vanished)
 
     def put_back(self, path: str, data: bytes) -> None:
-        if path not in contents(self.store, naming.MEMORY, BOOKS):
+        if path not in read_store(self.store, naming.MEMORY, BOOKS):
             self.store.create(path, data)
-            if self.house.canon.tombstones.has(owner_of(path).token):
+            if self.ws.documents.tombstones.has(owner_of(path).token):
                 self.brought_back.add(path)
 
     def kept(self, who: Who) -> tuple[list[str], list[str]]:
         """The texts of a session's turns and of its compactions, as its files tell them, oldest first."""
         texts, summaries = [], []
         for path in sorted(self.files_of(who)):
-            document = None if path.startswith((naming.CLAIMS, BOOKS)) else document_at(self.house, path)
+            document = None if path.startswith((naming.CLAIMS, BOOKS)) else load_document(self.ws, path)
             if isinstance(document, Artifact) and document.kind == naming.TRANSCRIPT:
-                texts += [turn.text for turn in transcript.parsed(document.body)]
+                texts += [turn.text for turn in transcript.parse_turns(document.body)]
             elif isinstance(document, Artifact) and document.kind == naming.COMPACTION:
                 summaries += [line for line in document.body.split("\n") if line.startswith("Goal ")]
         return texts, summaries
 
-    def findings(self, house: House) -> list[Any]:
-        found = verify(house)
+    def findings(self, ws: Workspace) -> list[Any]:
+        found = verify(ws)
         return [f for f in found if not (f.what in CAME_BACK and f.path in self.brought_back)]
 
     def entries(self) -> set[tuple[str, str]]:
         """(id, text) of every entry of the books but those of removed sessions that a sync brought back."""
-        books = self.house.canon.books
+        books = self.ws.documents.books
         refs = (ref for ref in books.list() if ref.path not in self.brought_back)
         return {(entry.id, entry.body) for ref in refs for entry in books.read(ref).entries}
 
     def no_byte_is_left_of(self, who: Who) -> None:
         """The session's word is in no file, but for those that the machine put there itself."""
-        files = contents(self.store) | contents(self.store, BOOKS) | contents(self.private, "spool/")
+        files = read_store(self.store) | read_store(self.store, BOOKS) | read_store(self.private, "spool/")
         files |= {str(path): path.read_bytes() for path in (self.folder / ".lineage").glob("*.db*")}
         assert [p for p, data in files.items() if who.word.encode() in data and p not in self.brought_back] == []
 
@@ -477,9 +481,9 @@ class WorkspaceMachine(RuleBasedStateMachine):
             for path, data in files.items():
                 if path.startswith((naming.MEMORY, BOOKS)):
                     store.create(path, data)
-            with house_at(Path(folder), now=self.now, store=store, private=MemoryStore()) as house:
-                reindex(house)
-            return memory_mds(contents(store))
+            with open_test_workspace(Path(folder), now=self.now, store=store, private=MemoryStore()) as ws:
+                reindex(ws)
+            return memory_mds(read_store(store))
 
 
 def memory_mds(files: dict[str, bytes]) -> dict[str, bytes]:

@@ -4,22 +4,22 @@ from pathlib import Path
 
 import pytest
 
-from lineage.app.launching import DEPTH
-from tests.support.commands import Lineage
-from tests.support.programs import Programs
+from lineage.app.agent_runs import DEPTH_VARIABLE
+from tests.support.commands import LineageCommand
+from tests.support.fake_programs import FakePrograms
 
 
 @pytest.fixture
-def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Lineage:
+def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> LineageCommand:
     """The command line on a workspace that does not exist yet."""
-    return Lineage(tmp_path / "vault", capsys)
+    return LineageCommand(tmp_path / "vault", capsys)
 
 
 @pytest.fixture
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakePrograms:
     """Programs that stand in for harnesses', in the only folder on PATH."""
-    monkeypatch.delenv(DEPTH, raising=False)
-    return Programs(tmp_path / "bin", monkeypatch)
+    monkeypatch.delenv(DEPTH_VARIABLE, raising=False)
+    return FakePrograms(tmp_path / "bin", monkeypatch)
 
 
 @pytest.fixture

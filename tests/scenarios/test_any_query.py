@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 from lineage.cli.main import run
 from lineage.errors import InvalidInput
-from lineage.pipeline.house import House
-from tests.support.commands import Lineage
-from tests.support.houses import end, house_at, search, turns
-from tests.support.mcp import server_at
-from tests.support.web import Client, served
+from lineage.workspace.workspace import Workspace
+from tests.support.commands import LineageCommand
+from tests.support.mcp_client import start_server
+from tests.support.web_client import WebClient, serve_workspace
+from tests.support.workspace import end_session, make_turns, open_test_workspace, search_sessions
 
 pytestmark = pytest.mark.slow
 
@@ -42,18 +42,20 @@ LONG = ["x" * 100_000, '"' * 100_001, "word " * 20_000, "a.b-c/" * 17_000, "日"
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with house_at(tmp_path_factory.mktemp("query") / "vault") as made:
-        end(made, transcript=turns("Why does the parser drop the last line?", "It splits. 最后一行 \x1b[31m 🦩"))
+def ws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    with open_test_workspace(tmp_path_factory.mktemp("query") / "vault") as made:
+        end_session(
+            made, transcript=make_turns("Why does the parser drop the last line?", "It splits. 最后一行 \x1b[31m 🦩")
+        )
         yield made
 
 
 @given(QUERIES, st.booleans(), st.sampled_from([None, "default", "\udcff\0"]))
 @example(LONG[0], False, None)
 @example(LONG[3], True, None)
-def test_of_the_index(house: House, query: str, by_passage: bool, agent: str | None) -> None:
+def test_of_the_index(ws: Workspace, query: str, by_passage: bool, agent: str | None) -> None:
     try:
-        hits = search(house, query, agent, 5, by_passage=by_passage)
+        hits = search_sessions(ws, query, agent, 5, by_passage=by_passage)
     except InvalidInput as error:
         assert error.hint
         return
@@ -62,10 +64,10 @@ def test_of_the_index(house: House, query: str, by_passage: bool, agent: str | N
 
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(QUERIES)
-def test_of_the_command(house: House, capsys: pytest.CaptureFixture[str], query: str) -> None:
+def test_of_the_command(ws: Workspace, capsys: pytest.CaptureFixture[str], query: str) -> None:
     for options in ([], ["--json"]):
         capsys.readouterr()
-        code = run(["-w", str(house.index.path.parents[1]), "search", *options, "--", query])
+        code = run(["-w", str(ws.index.path.parents[1]), "search", *options, "--", query])
         told = capsys.readouterr()
         assert code in (0, 2), told.err
         assert "Traceback" not in told.err
@@ -78,8 +80,8 @@ def test_of_the_command(house: House, capsys: pytest.CaptureFixture[str], query:
     "query",
     [b"\xff\xfe", b'"', b"\xed\xa0\x80 parser", b"NEAR(\x01", b"is:\xff", b"\x80" * 120_000, b'" OR ' * 25_000, b""],
 )
-def test_of_the_bytes_of_an_argument(lineage: Lineage, query: bytes) -> None:
-    lineage.end()
+def test_of_the_bytes_of_an_argument(lineage: LineageCommand, query: bytes) -> None:
+    lineage.end_sample()
     command: list[str | bytes] = [sys.executable, "-m", "lineage", "-w", str(lineage.root), "search", "--", query]
     done = subprocess.run(command, capture_output=True, check=False, env={**os.environ, "LC_ALL": "C"})
     assert done.returncode in (0, 2), done.stderr[:2000]
@@ -88,31 +90,31 @@ def test_of_the_bytes_of_an_argument(lineage: Lineage, query: bytes) -> None:
 
 
 @pytest.fixture(scope="module")
-def client(house: House) -> Iterator[Client]:
-    with served(house.index.path.parents[1]) as made:
+def client(ws: Workspace) -> Iterator[WebClient]:
+    with serve_workspace(ws.index.path.parents[1]) as made:
         yield made
 
 
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(st.one_of(st.binary(max_size=200), QUERIES.map(lambda text: text.encode("utf-8", "surrogatepass"))))
-def test_of_an_address(client: Client, query: bytes) -> None:
+def test_of_an_address(client: WebClient, query: bytes) -> None:
     for page in ("/api/search", "/search"):
-        answer = client.ask("GET", f"{page}?q={quote_from_bytes(query)}")
+        answer = client.request("GET", f"{page}?q={quote_from_bytes(query)}")
         assert answer.status in (200, 400), answer.body
         assert b"Traceback" not in answer.body
-    found = client.ask("GET", f"/api/search?q={quote_from_bytes(query)}")
+    found = client.request("GET", f"/api/search?q={quote_from_bytes(query)}")
     assert "error" in found.json or {"query", "results"} <= set(found.json)
 
 
 @pytest.mark.parametrize("query", LONG)
-def test_of_an_address_that_is_too_long(client: Client, query: str) -> None:
+def test_of_an_address_that_is_too_long(client: WebClient, query: str) -> None:
     with contextlib.suppress(ConnectionError):  # it hangs up while the rest still comes
-        assert client.ask("GET", f"/api/search?q={quote_from_bytes(query.encode())}").status in (400, 414, 431)
+        assert client.request("GET", f"/api/search?q={quote_from_bytes(query.encode())}").status in (400, 414, 431)
     assert client.get("/api/search", q="parser").json["results"]
 
 
-def test_of_the_messages_of_an_agent(lineage: Lineage) -> None:
-    lineage.end()
+def test_of_the_messages_of_an_agent(lineage: LineageCommand) -> None:
+    lineage.end_sample()
     told = [piece for piece in PIECES if not "\ud800" <= piece <= "\udfff"]  # no JSON for the SDK: it is passed over
     queries = [*told, *("".join(told[start:]) for start in range(0, len(told), 9)), *LONG]
     begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
@@ -122,7 +124,7 @@ def test_of_the_messages_of_an_agent(lineage: Lineage) -> None:
         {"method": "notifications/initialized"},
         *({"id": number, "method": "tools/call", "params": call} for number, call in enumerate(calls, 1)),
     ]
-    with server_at(lineage.root) as process:
+    with start_server(lineage.root) as process:
         assert process.stdin and process.stdout and process.stderr
         for message in messages:
             process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
@@ -138,9 +140,9 @@ def test_of_the_messages_of_an_agent(lineage: Lineage) -> None:
 
 
 def test_of_a_workspace_without_a_word(tmp_path: Path) -> None:
-    with house_at(tmp_path / "vault") as house:
+    with open_test_workspace(tmp_path / "vault") as ws:
         for query in (*PIECES, *LONG):
             try:
-                assert search(house, query, None, 5) == []
+                assert search_sessions(ws, query, None, 5) == []
             except InvalidInput as error:
                 assert error.hint

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import SAMPLE, Lineage, process
+from tests.support.commands import SAMPLE, LineageCommand, run_process
 
 
 def files(root: Path) -> list[str]:
@@ -38,23 +38,23 @@ def says(err: str, *parts: str) -> bool:
     )
 
 
-def test_a_missing_transcript_is_named_and_nothing_is_written(lineage: Lineage) -> None:
-    done = lineage.end(path=Path("/nowhere/x.jsonl"))
+def test_a_missing_transcript_is_named_and_nothing_is_written(lineage: LineageCommand) -> None:
+    done = lineage.end_sample(path=Path("/nowhere/x.jsonl"))
     assert done.code == 1
     assert says(done.err, "/nowhere/x.jsonl", "No such file")
     assert files(lineage.root) == []
 
 
-def test_a_foreign_transcript_is_refused_with_the_way_out(lineage: Lineage, tmp_path: Path) -> None:
+def test_a_foreign_transcript_is_refused_with_the_way_out(lineage: LineageCommand, tmp_path: Path) -> None:
     foreign = tmp_path / "rollout.jsonl"
     foreign.write_text('{"timestamp": "2026-10-02T09:00:00Z", "type": "session_meta", "payload": {}}\n')
-    done = lineage.end(path=foreign)
+    done = lineage.end_sample(path=foreign)
     assert done.code == 1
     assert says(done.err, "no Claude Code record", "--harness")
     assert files(lineage.root) == []
 
 
-def test_a_picture_is_no_transcript(lineage: Lineage, tmp_path: Path) -> None:
+def test_a_picture_is_no_transcript(lineage: LineageCommand, tmp_path: Path) -> None:
     picture = tmp_path / "x.png"
     picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8)
     for harness in ("claude-code", "generic"):
@@ -64,19 +64,21 @@ def test_a_picture_is_no_transcript(lineage: Lineage, tmp_path: Path) -> None:
     assert files(lineage.root) == []
 
 
-def test_an_empty_transcript_is_unchanged_with_reason_empty(lineage: Lineage, tmp_path: Path) -> None:
+def test_an_empty_transcript_is_unchanged_with_reason_empty(lineage: LineageCommand, tmp_path: Path) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.touch()
-    done = lineage.end("--json", path=empty)
+    done = lineage.end_sample("--json", path=empty)
     assert done.code == 0
     assert (done.json["status"], done.json["reason"]) == ("unchanged", "empty")
     assert files(lineage.root) == []
 
 
-def test_a_truncated_transcript_captures_what_is_whole_and_counts_the_rest(lineage: Lineage, tmp_path: Path) -> None:
+def test_a_truncated_transcript_captures_what_is_whole_and_counts_the_rest(
+    lineage: LineageCommand, tmp_path: Path
+) -> None:
     torn = tmp_path / "torn.jsonl"
     torn.write_bytes(SAMPLE.read_bytes()[:3000])
-    done = lineage.end("--json", path=torn)
+    done = lineage.end_sample("--json", path=torn)
     assert done.code == 0
     assert done.json["status"] == "captured"
     assert done.json["skipped"]["damaged"] == 1
@@ -111,7 +113,7 @@ def test_a_truncated_transcript_captures_what_is_whole_and_counts_the_rest(linea
 def test_a_bad_payload_is_a_usage_error_that_names_the_field(
     tmp_path: Path, payload: dict[str, object], named: str
 ) -> None:
-    done = process(tmp_path / "vault", "session-end", "--stdin", stdin=json.dumps(payload).encode())
+    done = run_process(tmp_path / "vault", "session-end", "--stdin", stdin=json.dumps(payload).encode())
     assert done.code == 2, done.err
     assert says(done.err, named)
     assert files(tmp_path / "vault") == []
@@ -120,12 +122,12 @@ def test_a_bad_payload_is_a_usage_error_that_names_the_field(
 @pytest.mark.slow
 @pytest.mark.parametrize("stdin", [b"", b"not json", b"[]", b"\xff\xfe", b"[" * 50_000])
 def test_a_stdin_that_is_no_object_is_a_usage_error(tmp_path: Path, stdin: bytes) -> None:
-    done = process(tmp_path / "vault", "session-end", "--stdin", stdin=stdin)
+    done = run_process(tmp_path / "vault", "session-end", "--stdin", stdin=stdin)
     assert done.code == 2
     assert says(done.err, "stdin holds no JSON")
 
 
-def test_a_missing_workspace_names_init(lineage: Lineage) -> None:
+def test_a_missing_workspace_names_init(lineage: LineageCommand) -> None:
     for command in (["status"], ["sessions"], ["search", "x"], ["show", "x"], ["reindex"], ["render"], ["verify"]):
         done = lineage(*command)
         assert done.code == 1, command
@@ -135,20 +137,20 @@ def test_a_missing_workspace_names_init(lineage: Lineage) -> None:
 
 @pytest.mark.parametrize("command", [["context"], ["session-end", "--harness", "generic"], ["status"]])
 def test_the_home_of_somebody_who_is_not_there_is_an_error(command: list[str], tmp_path: Path) -> None:
-    done = process(Path("~nobody-is-here/x"), *command)
+    done = run_process(Path("~nobody-is-here/x"), *command)
     assert (done.code, says(done.err, "no home folder", "name the folder")) == (1, True)
 
 
-def test_a_file_in_the_home_of_somebody_who_is_not_there_is_none(lineage: Lineage) -> None:
+def test_a_file_in_the_home_of_somebody_who_is_not_there_is_none(lineage: LineageCommand) -> None:
     lineage("init")
     for command in (["bundle", "import", "~nobody-is-here/x"], ["book", "migrate", "~nobody-is-here/x"]):
         done = lineage(*command)
         assert (done.code in (1, 2), "unexpected" in done.err) == (True, False), (command, done)
 
 
-def test_a_workspace_that_is_a_file_is_an_error(lineage: Lineage) -> None:
+def test_a_workspace_that_is_a_file_is_an_error(lineage: LineageCommand) -> None:
     lineage.root.write_text("not a folder")
-    done = lineage.end()
+    done = lineage.end_sample()
     assert done.code == 1
     assert done.err.startswith("lineage: ")
     assert lineage.root.read_text() == "not a folder"
@@ -198,7 +200,7 @@ def test_a_workspace_that_is_not_writable_is_an_error() -> None:
 def test_a_disk_that_fills_up_loses_nothing_and_the_next_run_finishes(tmp_path: Path) -> None:
     """A file size limit makes every larger write fail half-way, as a full disk does."""
     root, big = tmp_path / "vault", tmp_path / "big.txt"
-    assert process(root, "init").code == 0
+    assert run_process(root, "init").code == 0
     big.write_text("".join(f"User: line {n} of a long story\n" for n in range(8_000)))
     arguments = ["session-end", "--harness", "generic", "--session-id", "s", "--transcript-path", str(big), "--json"]
     limit = 200_000
@@ -212,14 +214,14 @@ def test_a_disk_that_fills_up_loses_nothing_and_the_next_run_finishes(tmp_path: 
     assert done.returncode == 1, done.stderr
     assert says(done.stderr, "File too large")
     assert [path for path in files(root) if not path.startswith("memory/claims/")] == []
-    again = process(root, *arguments)
+    again = run_process(root, *arguments)
     assert (again.code, again.json["status"]) == (0, "captured")
-    assert process(root, "verify").code == 0
+    assert run_process(root, "verify").code == 0
 
 
 @pytest.mark.parametrize("damage", [b"", b"not a database at all, but long enough to be looked at" * 40, None])
-def test_a_corrupt_or_missing_index_is_rebuilt(lineage: Lineage, damage: bytes | None) -> None:
-    lineage.end()
+def test_a_corrupt_or_missing_index_is_rebuilt(lineage: LineageCommand, damage: bytes | None) -> None:
+    lineage.end_sample()
     before = lineage("search", "csv", "--json").json
     memory = (lineage.root / "MEMORY.md").read_bytes()
     database = lineage.root / ".lineage" / "index.db"
@@ -234,8 +236,8 @@ def test_a_corrupt_or_missing_index_is_rebuilt(lineage: Lineage, damage: bytes |
     assert (lineage.root / "MEMORY.md").read_bytes() == memory
 
 
-def test_an_index_torn_in_the_middle_is_rebuilt(lineage: Lineage) -> None:
-    lineage.end()
+def test_an_index_torn_in_the_middle_is_rebuilt(lineage: LineageCommand) -> None:
+    lineage.end_sample()
     before = lineage("search", "csv", "--json").json
     database = lineage.root / ".lineage" / "index.db"
     data = bytearray(database.read_bytes())
@@ -244,8 +246,8 @@ def test_an_index_torn_in_the_middle_is_rebuilt(lineage: Lineage) -> None:
     assert lineage("search", "csv", "--json").json == before
 
 
-def test_a_corrupt_telemetry_database_is_set_aside_and_said(lineage: Lineage) -> None:
-    lineage.end()
+def test_a_corrupt_telemetry_database_is_set_aside_and_said(lineage: LineageCommand) -> None:
+    lineage.end_sample()
     database = lineage.root / ".lineage" / "runtime.db"
     database.write_bytes(b"no database " * 500)
     done = lineage("status")
@@ -255,7 +257,7 @@ def test_a_corrupt_telemetry_database_is_set_aside_and_said(lineage: Lineage) ->
 
 
 @pytest.mark.leaves_findings
-def test_a_bad_setting_names_the_nearest_known_one(lineage: Lineage) -> None:
+def test_a_bad_setting_names_the_nearest_known_one(lineage: LineageCommand) -> None:
     lineage("init")
     (lineage.root / "lineage.toml").write_text("[ledger]\nmax_byte = 10000\n")
     done = lineage("status")
@@ -263,9 +265,9 @@ def test_a_bad_setting_names_the_nearest_known_one(lineage: Lineage) -> None:
     assert says(done.err, "ledger.max_byte", "ledger.max_bytes")
 
 
-def test_a_reference_to_nothing_or_to_many_is_an_error(lineage: Lineage) -> None:
+def test_a_reference_to_nothing_or_to_many_is_an_error(lineage: LineageCommand) -> None:
     for session in ("abc-1", "abc-2"):
-        lineage.end(session=session)
+        lineage.end_sample(session=session)
     assert says(lineage("show", "zzz").err, "zzz", "lineage sessions")
     many = lineage("show", "abc")
     assert many.code == 1
@@ -273,8 +275,8 @@ def test_a_reference_to_nothing_or_to_many_is_an_error(lineage: Lineage) -> None
     assert lineage("show", "abc-1").code == 0
 
 
-def test_a_sudden_loss_stops_the_reindex_until_confirmed(lineage: Lineage) -> None:
-    lineage.end()
+def test_a_sudden_loss_stops_the_reindex_until_confirmed(lineage: LineageCommand) -> None:
+    lineage.end_sample()
     moved = lineage.root.parent / "elsewhere"
     (lineage.root / "memory").rename(moved)
     done = lineage("reindex")
@@ -287,8 +289,8 @@ def test_a_sudden_loss_stops_the_reindex_until_confirmed(lineage: Lineage) -> No
 
 
 @pytest.mark.leaves_findings
-def test_a_damaged_artifact_is_reported_and_the_rest_is_indexed(lineage: Lineage) -> None:
-    lineage.end()
+def test_a_damaged_artifact_is_reported_and_the_rest_is_indexed(lineage: LineageCommand) -> None:
+    lineage.end_sample()
     summary = next((lineage.root / "memory").glob("*--summary.md"))
     summary.chmod(0o644)
     summary.write_text("---\nkind: summary\n---\nnothing else\n")
@@ -300,13 +302,13 @@ def test_a_damaged_artifact_is_reported_and_the_rest_is_indexed(lineage: Lineage
 
 
 def test_an_unexpected_failure_ends_with_code_3_and_a_report_without_content(
-    lineage: Lineage, monkeypatch: pytest.MonkeyPatch
+    lineage: LineageCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("secret " + "content")
 
-    monkeypatch.setattr("lineage.pipeline.upkeep.resuming.run", broken)
-    done = lineage.end()
+    monkeypatch.setattr("lineage.pipeline.maintenance.finish_pending.run_capture", broken)
+    done = lineage.end_sample()
     assert done.code == 3
     report = Path(done.err.split("report ")[1].strip())
     text = report.read_text()
@@ -316,7 +318,7 @@ def test_an_unexpected_failure_ends_with_code_3_and_a_report_without_content(
     assert "secret content" not in text + done.err
 
 
-def test_terminal_sequences_never_come_from_content(lineage: Lineage, tmp_path: Path) -> None:
+def test_terminal_sequences_never_come_from_content(lineage: LineageCommand, tmp_path: Path) -> None:
     nasty = tmp_path / "t.json"
     nasty.write_text(json.dumps([{"role": "user", "text": "\x1b]0;owned\x07\x1b[31mred\x9b31m \u202eevil\u202c csv"}]))
     lineage("session-end", "--harness", "generic", "--session-id", "s\u202e1"[:1], "--transcript-path", str(nasty))
@@ -325,11 +327,11 @@ def test_terminal_sequences_never_come_from_content(lineage: Lineage, tmp_path: 
         assert not set(out) & {"\x1b", "\x07", "\x9b", "\u202e"}, command
 
 
-def test_an_interrupt_ends_with_130(lineage: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_ends_with_130(lineage: LineageCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lineage.pipeline.upkeep.resuming.run", interrupted)
-    done = lineage.end()
+    monkeypatch.setattr("lineage.pipeline.maintenance.finish_pending.run_capture", interrupted)
+    done = lineage.end_sample()
     assert done.code == 130
     assert says(done.err.lstrip("\n"), "interrupted")

@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 
 from lineage.cli.book import COMMANDS
-from lineage.core.identity import Identity
+from lineage.core.base.identity import Identity
 from lineage.errors import InvalidInput, LineageError
-from lineage.extract.admission import Admitted, Setting, admit
-from lineage.extract.candidates import Candidate
-from lineage.harness.callers import Caller
-from lineage.pipeline.knowledge.bookkeeping import forget
-from lineage.pipeline.knowledge.confirming import confirm, evidence
-from lineage.pipeline.knowledge.keeping import keep
-from lineage.pipeline.knowledge.remembering import Memo, remember
-from tests.support.books import shown, written
-from tests.support.commands import SAMPLE_ID, Lineage, process
-from tests.support.houses import house_at
+from lineage.extraction.admission_policy import Admission, CandidateContext, admit
+from lineage.extraction.candidates import Candidate
+from lineage.harness.detect_caller import Caller
+from lineage.pipeline.memory.books import forget_entry
+from lineage.pipeline.memory.confirm import confirm_entries, load_evidence
+from lineage.pipeline.memory.entry_writer import write_entries
+from lineage.pipeline.memory.remember import Memo, remember
+from tests.support.books import show_book, write_file
+from tests.support.commands import SAMPLE_ID, LineageCommand, run_process
+from tests.support.workspace import open_test_workspace
 
 TABS = "Prefers tabs over spaces in Makefiles."
 PATH = "books/global/preference.md"
@@ -31,22 +31,22 @@ AGENT = Caller("claude-code")
 
 
 @pytest.fixture
-def vault(lineage: Lineage) -> Lineage:
+def vault(lineage: LineageCommand) -> LineageCommand:
     lineage("init")
     return lineage
 
 
 @pytest.fixture
-def tabs(vault: Lineage) -> str:
+def tabs(vault: LineageCommand) -> str:
     """The id of a preference that the user stated."""
     return str(vault("book", "add", "global", "preference", TABS, "--tag", "style", "--json").json["id"])
 
 
 @pytest.fixture
-def waiting(vault: Lineage) -> str:
+def waiting(vault: LineageCommand) -> str:
     """The id of a note that an agent proposed."""
-    with house_at(vault.root) as house:
-        said = remember(house, Memo(text="The parser is hand-written."), AGENT)
+    with open_test_workspace(vault.root) as ws:
+        said = remember(ws, Memo(text="The parser is hand-written."), AGENT)
     return str(said.id)
 
 
@@ -54,7 +54,7 @@ def files(root: Path) -> dict[str, bytes]:
     return {str(p.relative_to(root)): p.read_bytes() for p in sorted(root.rglob("*.md"))}
 
 
-def test_help_and_examples_name_every_command(vault: Lineage) -> None:
+def test_help_and_examples_name_every_command(vault: LineageCommand) -> None:
     assert vault("book", "list").code == 0
     shown = vault("book", "--help").out
     for name in COMMANDS:
@@ -64,10 +64,10 @@ def test_help_and_examples_name_every_command(vault: Lineage) -> None:
 
 
 @pytest.mark.leaves_findings
-def test_the_list_counts_every_shelf(vault: Lineage, tabs: str, waiting: str) -> None:
+def test_the_list_counts_every_shelf(vault: LineageCommand, tabs: str, waiting: str) -> None:
     vault("book", "add", "global", "preference", "Prefers short words.")
-    vault("book", "forget", shown(vault)[1]["id"])
-    written(vault, "books/global/preference.archive-2025.md", "Old words by hand.\n\n<!-- lineage:end 0 -->\n")
+    vault("book", "forget", show_book(vault)[1]["id"])
+    write_file(vault, "books/global/preference.archive-2025.md", "Old words by hand.\n\n<!-- lineage:end 0 -->\n")
     books = {(one["scope"], one["kind"]): one for one in vault("book", "list", "--json").json["books"]}
     assert set(books) == {("global", "curated"), ("global", "note"), ("global", "preference")}
     keys = ["scope", "kind", "path", "entries", "waiting", "archived", "forgotten", "problems"]
@@ -82,7 +82,7 @@ def test_the_list_counts_every_shelf(vault: Lineage, tabs: str, waiting: str) ->
     vault("reindex")
 
 
-def test_the_plain_output_says_what_the_object_says(vault: Lineage, tabs: str, waiting: str) -> None:
+def test_the_plain_output_says_what_the_object_says(vault: LineageCommand, tabs: str, waiting: str) -> None:
     listed = vault("book", "list").out
     assert "preference" in listed
     assert "0 entries, 1 waiting" in listed
@@ -98,17 +98,17 @@ def test_the_plain_output_says_what_the_object_says(vault: Lineage, tabs: str, w
 
 
 @pytest.mark.leaves_findings
-def test_no_escape_sequence_comes_from_a_book(vault: Lineage) -> None:
-    written(vault, PATH, "By hand \x1b[31mred\x1b]52;c;eA==\x07\n")
+def test_no_escape_sequence_comes_from_a_book(vault: LineageCommand) -> None:
+    write_file(vault, PATH, "By hand \x1b[31mred\x1b]52;c;eA==\x07\n")
     assert "\x1b" not in vault("book", "show", "global", "preference").out
     assert "\x1b" not in vault("book", "show", "global", "preference", "--json").out
     vault("reindex")
 
 
-def test_what_is_written_by_hand_is_an_entry_with_its_line(vault: Lineage, tabs: str) -> None:
+def test_what_is_written_by_hand_is_an_entry_with_its_line(vault: LineageCommand, tabs: str) -> None:
     file = vault.root / PATH
     file.write_text(file.read_text() + "\n\nAlso: short words.\n", encoding="utf-8")
-    by_lineage, by_hand = shown(vault)
+    by_lineage, by_hand = show_book(vault)
     lines = file.read_text().split("\n")
     assert lines[by_lineage["line"] - 1].startswith("<!-- lineage:entry")
     assert lines[by_hand["line"] - 1] == by_hand["text"] == "Also: short words."
@@ -120,23 +120,23 @@ def test_what_is_written_by_hand_is_an_entry_with_its_line(vault: Lineage, tabs:
     vault("reindex")
 
 
-def test_edit_replaces_the_body_and_nothing_else(vault: Lineage, tabs: str) -> None:
+def test_edit_replaces_the_body_and_nothing_else(vault: LineageCommand, tabs: str) -> None:
     secret = "AKIA" + "QWERTYUIOPASDFGH"
     done = vault("book", "edit", tabs[:5], f"Tabs in Makefiles.\n\n---\n\n# No heading {secret}", "--json")
-    (entry,) = shown(vault)
+    (entry,) = show_book(vault)
     assert done.json["entry"] == entry
     assert entry["text"] == "Tabs in Makefiles.\n\n---\n\n# No heading [REDACTED:aws-access-key-id]"
     assert (entry["id"], entry["tags"], entry["source"]) == (tabs, ["style"], "manual")
     assert entry["updated"] >= entry["at"]
     assert vault("book", "edit", tabs, " \n").code == 2
-    assert process(vault.root, "book", "edit", tabs, "-", stdin=b"From stdin.").code == 0
-    assert shown(vault)[0]["text"] == "From stdin."
+    assert run_process(vault.root, "book", "edit", tabs, "-", stdin=b"From stdin.").code == 0
+    assert show_book(vault)[0]["text"] == "From stdin."
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["VISUAL", "EDITOR"])
 def test_edit_opens_the_editor_at_the_line(
-    vault: Lineage, tabs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    vault: LineageCommand, tabs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     script = tmp_path / "an editor.py"
     script.write_text(
@@ -148,7 +148,7 @@ def test_edit_opens_the_editor_at_the_line(
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv(name, f"{sys.executable} '{script}' --wait")
     assert vault("book", "edit", tabs).code == 0
-    assert shown(vault)[0]["text"] == TABS.replace("tabs", "TABS")
+    assert show_book(vault)[0]["text"] == TABS.replace("tabs", "TABS")
     monkeypatch.setenv(name, "false")
     assert vault("book", "edit", tabs).code == 1
     for nothing in ("", "no-such-editor-here", "'"):
@@ -159,34 +159,34 @@ def test_edit_opens_the_editor_at_the_line(
 
 @pytest.mark.slow
 def test_an_editor_that_goes_to_lines_otherwise(
-    vault: Lineage, tabs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    vault: LineageCommand, tabs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = tmp_path / "code"
     script.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/seen\n')
     script.chmod(0o755)
     monkeypatch.setenv("VISUAL", str(script))
     assert vault("book", "edit", tabs).code == 0
-    line = shown(vault)[0]["line"]
+    line = show_book(vault)[0]["line"]
     assert (tmp_path / "seen").read_text() == f"--wait --goto {vault.root / PATH}:{line}\n"
 
 
-def test_done_and_pin_and_back(vault: Lineage, tabs: str) -> None:
+def test_done_and_pin_and_back(vault: LineageCommand, tabs: str) -> None:
     task = vault("book", "add", "agent/ann", "task", "Write the notes", "--json").json["id"]
     for command, undone, there in (("done", "standing", "done"), ("pin", "standing", "pinned")):
         vault("book", command, task)
-        assert shown(vault, "agent/ann", "task")[0]["state"] == there
+        assert show_book(vault, "agent/ann", "task")[0]["state"] == there
         before = files(vault.root)
         assert vault("book", command, task).code == 0
         assert files(vault.root) == before
         vault("book", command, task, "--undo")
-        assert shown(vault, "agent/ann", "task")[0]["state"] == undone
+        assert show_book(vault, "agent/ann", "task")[0]["state"] == undone
     assert (vault("book", "done", tabs).code, "no task" in vault("book", "done", tabs).err) == (2, True)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reference", ["..", "../../x", "", "zz", "ffffffffffffffff", "%", "*", "\u202e", "a" * 500])
 @pytest.mark.parametrize("command", ["done", "pin", "forget", "edit", "demote", "confirm"])
-def test_an_id_that_is_none_changes_nothing(vault: Lineage, tabs: str, command: str, reference: str) -> None:
+def test_an_id_that_is_none_changes_nothing(vault: LineageCommand, tabs: str, command: str, reference: str) -> None:
     (vault.root / "AGENT_MEMORY.md").unlink()
     vault("reindex", "--yes")
     before = files(vault.root)
@@ -196,7 +196,7 @@ def test_an_id_that_is_none_changes_nothing(vault: Lineage, tabs: str, command: 
     assert files(vault.root) == before
 
 
-def test_a_prefix_has_to_be_unambiguous(vault: Lineage, tabs: str) -> None:
+def test_a_prefix_has_to_be_unambiguous(vault: LineageCommand, tabs: str) -> None:
     ids = [tabs] + [vault("book", "add", "global", "note", f"Note number {n}.", "--json").json["id"] for n in range(17)]
     twin = next(one for one in ids if sum(other[0] == one[0] for other in ids) > 1)
     done = vault("book", "pin", twin[0])
@@ -204,33 +204,33 @@ def test_a_prefix_has_to_be_unambiguous(vault: Lineage, tabs: str) -> None:
     assert vault("book", "pin", twin[:15].upper()).code == 0
 
 
-def test_demote_moves_an_entry_and_it_does_not_come_back(vault: Lineage, tabs: str) -> None:
+def test_demote_moves_an_entry_and_it_does_not_come_back(vault: LineageCommand, tabs: str) -> None:
     moved = vault("book", "demote", tabs, "project/demo", "--json").json["entry"]
     assert (moved["scope"], moved["kind"], moved["text"]) == ("project/demo", "preference", TABS)
     assert (moved["tags"], moved["trust"]) == (["style"], "[user-stated]")
-    assert shown(vault) == []
+    assert show_book(vault) == []
     assert vault("remember", "--kind", "preference", TABS, "--json").json["status"] == "forgotten"
     assert vault("book", "demote", moved["id"], "project/demo").code == 2
     back = vault("book", "demote", moved["id"], "global")
     assert (back.code, "lineage:forgotten" in back.err) == (2, True)
-    assert [entry["text"] for entry in shown(vault, "project/demo")] == [TABS]
+    assert [entry["text"] for entry in show_book(vault, "project/demo")] == [TABS]
     assert vault("book", "demote", moved["id"], "nowhere/x").code == 2
 
 
-def test_what_is_derived_does_not_become_global_by_being_moved(vault: Lineage, waiting: str) -> None:
+def test_what_is_derived_does_not_become_global_by_being_moved(vault: LineageCommand, waiting: str) -> None:
     assert vault("book", "demote", waiting, "project/demo").code == 0
-    (moved,) = shown(vault, "project/demo", "note")
+    (moved,) = show_book(vault, "project/demo", "note")
     assert moved["trust"] == "[derived]"
     assert vault("book", "demote", moved["id"], "global").code == 2
-    assert shown(vault, "global", "note") == []
+    assert show_book(vault, "global", "note") == []
 
 
-def test_what_is_forgotten_stays_so_whoever_says_it(vault: Lineage) -> None:
-    with house_at(vault.root) as house:
-        waiting = str(remember(house, Memo(text="The parser is hand-written."), Caller("pi", ("s-0",))).id)
-        forget(house, waiting)
+def test_what_is_forgotten_stays_so_whoever_says_it(vault: LineageCommand) -> None:
+    with open_test_workspace(vault.root) as ws:
+        waiting = str(remember(ws, Memo(text="The parser is hand-written."), Caller("pi", ("s-0",))).id)
+        forget_entry(ws, waiting)
         for session in ("s-0", "s-1", "s-2"):
-            said = remember(house, Memo(text="The parser is hand-written."), Caller("codex", (session,)))
+            said = remember(ws, Memo(text="The parser is hand-written."), Caller("codex", (session,)))
             assert said.status == "forgotten"
             assert f"lineage:forgotten {said.id} -->" in (vault.root / str(said.path)).read_text()
     assert vault("book", "list", "--pending", "--json").json["books"] == []
@@ -238,43 +238,45 @@ def test_what_is_forgotten_stays_so_whoever_says_it(vault: Lineage) -> None:
     assert vault("remember", "The parser is hand-written.").code == 1
 
 
-def test_confirm_shows_where_it_came_from_and_puts_it_in_force(vault: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_confirm_shows_where_it_came_from_and_puts_it_in_force(
+    vault: LineageCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old = vault("remember", "The parser is generated.", "--json").json["id"]
-    session = vault.end("--json").json["session_token"]
+    session = vault.end_sample("--json").json["session_token"]
     with monkeypatch.context() as inside:
         inside.setenv("CLAUDE_CODE_SESSION_ID", SAMPLE_ID)
         waiting = vault("remember", "The parser is hand-written.", "--supersedes", old, "--json").json["id"]
     asked = vault("book", "confirm", waiting)
     assert (asked.code, "--yes" in asked.err) == (2, True)
-    assert shown(vault, "global", "note")[0]["state"] == "standing"
+    assert show_book(vault, "global", "note")[0]["state"] == "standing"
     done = vault("book", "confirm", waiting[:6], "--yes")
     assert "| The parser is hand-written." in done.out
     assert f"--{session}--manifest.md]]" in done.out
     assert "takes the place of:\n    | The parser is generated." in done.out
-    states = {entry["id"]: (entry["state"], entry["trust"]) for entry in shown(vault, "global", "note")}
+    states = {entry["id"]: (entry["state"], entry["trust"]) for entry in show_book(vault, "global", "note")}
     assert states == {old: ("superseded", "[user-stated]"), waiting: ("standing", "[user-stated]")}
-    assert shown(vault, "global", "note", "--pending") == []
+    assert show_book(vault, "global", "note", "--pending") == []
     again = vault("book", "confirm", waiting, "--yes")
     assert (again.code, "doesn't wait" in again.err) == (2, True)
 
 
-def test_confirm_says_who_said_it_and_when(vault: Lineage) -> None:
+def test_confirm_says_who_said_it_and_when(vault: LineageCommand) -> None:
     """The words as they stood in the transcript, which may say more than the entry does."""
-    path = vault.end("--json").json["transcript_path"]
+    path = vault.end_sample("--json").json["transcript_path"]
     turn = vault("show", SAMPLE_ID, "--turns", "1-1", "--json").json["turns"][0]
     said = "The reader drops the last line, and we decided to keep it."
-    with house_at(vault.root) as house:
+    with open_test_workspace(vault.root) as ws:
         candidate = Candidate("decision", "We keep the last line.", "user", turn["id"], quote=said)
-        admitted = admit(candidate, Setting(token=Identity("default", SAMPLE_ID).token))
-        assert isinstance(admitted, Admitted)
-        ((_, entry),) = keep(house, [admitted], at=house.now, origin=path).entries
+        admitted = admit(candidate, CandidateContext(token=Identity("default", SAMPLE_ID).token))
+        assert isinstance(admitted, Admission)
+        ((_, entry),) = write_entries(ws, [admitted], at=ws.now, origin=path).entries
     shown = vault("book", "confirm", entry.id, "--yes").out
     assert "  says:\n    | We keep the last line.\n" in shown
     assert f"  came from:\n    | {said}\n" in shown
     assert f"in: [[{path}#^{turn['id']}]] ({turn['role']} {turn['at']})" in shown
 
 
-def test_confirm_prints_one_object(vault: Lineage, waiting: str) -> None:
+def test_confirm_prints_one_object(vault: LineageCommand, waiting: str) -> None:
     (confirmed,) = vault("book", "confirm", waiting, waiting, "--yes", "--json").json["confirmed"]
     assert (confirmed["id"], confirmed["quote"]) == (waiting, "The parser is hand-written.")
     assert (confirmed["shelf"], confirmed["source"]) == ("", "confirmed")
@@ -282,7 +284,7 @@ def test_confirm_prints_one_object(vault: Lineage, waiting: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("answer", "state"), [("y", "standing"), ("n", "waiting"), ("", "waiting")])
-def test_confirm_asks_on_a_terminal(vault: Lineage, waiting: str, answer: str, state: str) -> None:
+def test_confirm_asks_on_a_terminal(vault: LineageCommand, waiting: str, answer: str, state: str) -> None:
     ours, theirs = os.openpty()
     os.write(ours, f"{answer}\n".encode())
     command = [sys.executable, "-m", "lineage", "-w", str(vault.root), "book", "confirm", waiting]
@@ -291,40 +293,40 @@ def test_confirm_asks_on_a_terminal(vault: Lineage, waiting: str, answer: str, s
     os.close(theirs)
     assert done.returncode == 0, done.stderr
     assert f"Put {waiting} in force?" in done.stdout
-    found = [*shown(vault, "global", "note"), *shown(vault, "global", "note", "--pending")]
+    found = [*show_book(vault, "global", "note"), *show_book(vault, "global", "note", "--pending")]
     assert [entry["state"] for entry in found] == [state]
 
 
-def test_what_changed_since_it_was_shown_is_not_confirmed(vault: Lineage, waiting: str) -> None:
+def test_what_changed_since_it_was_shown_is_not_confirmed(vault: LineageCommand, waiting: str) -> None:
     file = vault.root / "books/pending/global/note.md"
-    with house_at(vault.root) as house:
-        seen = evidence(house, [waiting])
+    with open_test_workspace(vault.root) as ws:
+        seen = load_evidence(ws, [waiting])
         file.write_text(file.read_text().replace("hand-written", "hand-written by the user's order"))
         with pytest.raises(InvalidInput, match="changed since"):
-            confirm(house, seen)
-        assert house.canon.books.get("global", "note").entries == ()
+            confirm_entries(ws, seen)
+        assert ws.documents.books.get("global", "note").entries == ()
     vault("reindex")
 
 
 @pytest.mark.leaves_findings
-def test_what_waits_and_was_forgotten_by_hand_is_not_confirmed(vault: Lineage, waiting: str) -> None:
-    file = written(vault, "books/global/note.md", f"<!-- lineage:forgotten {waiting} -->\n")
+def test_what_waits_and_was_forgotten_by_hand_is_not_confirmed(vault: LineageCommand, waiting: str) -> None:
+    file = write_file(vault, "books/global/note.md", f"<!-- lineage:forgotten {waiting} -->\n")
     done = vault("book", "confirm", waiting, "--yes")
     assert (done.code, "forgotten" in done.err) == (2, True)
-    assert [entry["id"] for entry in shown(vault, "global", "note", "--pending")] == [waiting]
+    assert [entry["id"] for entry in show_book(vault, "global", "note", "--pending")] == [waiting]
     assert waiting in file.read_text()
     vault("reindex")
 
 
 def test_no_agent_confirms_pins_or_changes_what_the_user_stated(
-    vault: Lineage, tabs: str, waiting: str, monkeypatch: pytest.MonkeyPatch
+    vault: LineageCommand, tabs: str, waiting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = vault("book", "add", "global", "task", "Write the notes", "--json").json["id"]
     monkeypatch.setenv("CLAUDECODE", "1")
     monkeypatch.setenv("VISUAL", "true")
     before = files(vault.root)
-    with house_at(vault.root) as house, pytest.raises(LineageError, match="an agent can't"):
-        confirm(house, evidence(house, [waiting]), AGENT)
+    with open_test_workspace(vault.root) as ws, pytest.raises(LineageError, match="an agent can't"):
+        confirm_entries(ws, load_evidence(ws, [waiting]), AGENT)
     for arguments in (["confirm", waiting], ["confirm", waiting, "--yes"], ["pin", tabs], ["pin", waiting],
                       ["edit", tabs, "Spaces."], ["edit", tabs], ["forget", tabs],
                       ["demote", tabs, "project/x"]):  # fmt: skip
@@ -332,13 +334,13 @@ def test_no_agent_confirms_pins_or_changes_what_the_user_stated(
         assert (done.code, "an agent can't" in done.err, "claude-code" in done.err) == (1, True, True), arguments
     assert files(vault.root) == before
     assert vault("book", "edit", waiting, "The <script>parser</script> is generated.").code == 0
-    (own,) = shown(vault, "global", "note", "--pending")
+    (own,) = show_book(vault, "global", "note", "--pending")
     assert (own["trust"], "<script>" in own["text"]) == ("[derived]", False)
     assert vault("book", "done", task).code == 0
     assert vault("book", "forget", waiting).code == 0
 
 
-def test_search_finds_what_a_command_wrote_and_not_what_it_took_away(vault: Lineage, tabs: str) -> None:
+def test_search_finds_what_a_command_wrote_and_not_what_it_took_away(vault: LineageCommand, tabs: str) -> None:
     def hits(word: str) -> list[str]:
         return [hit["kind"] for hit in vault("search", word, "--json").json["results"]]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from lineage.pipeline.knowledge.bookkeeping import forget
-from lineage.pipeline.knowledge.remembering import Memo, remember
-from tests.support.books import shown, written
-from tests.support.commands import Lineage
-from tests.support.houses import house_at
+from lineage.pipeline.memory.books import forget_entry
+from lineage.pipeline.memory.remember import Memo, remember
+from tests.support.books import show_book, write_file
+from tests.support.commands import LineageCommand
+from tests.support.workspace import open_test_workspace
 
 pytestmark = pytest.mark.slow
 
@@ -20,28 +20,28 @@ PATH = "books/global/preference.md"
 
 
 @pytest.fixture
-def vault(lineage: Lineage) -> Lineage:
+def vault(lineage: LineageCommand) -> LineageCommand:
     lineage("init")
     return lineage
 
 
 @pytest.fixture
-def tabs(vault: Lineage) -> str:
+def tabs(vault: LineageCommand) -> str:
     """The id of a preference that the user stated."""
     return str(vault("book", "add", "global", "preference", TABS, "--json").json["id"])
 
 
-def test_a_book_with_windows_line_ends_keeps_them(vault: Lineage, tabs: str) -> None:
+def test_a_book_with_windows_line_ends_keeps_them(vault: LineageCommand, tabs: str) -> None:
     file = vault.root / PATH
     file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n") + b"\r\nBy hand.\r\n")
     assert vault("book", "edit", tabs, "One.\nTwo.").code == 0
     assert vault("book", "pin", tabs).code == 0
     assert b"\n" not in file.read_bytes().replace(b"\r\n", b"")
-    assert [entry["text"] for entry in shown(vault)] == ["One.\nTwo.", "By hand."]
+    assert [entry["text"] for entry in show_book(vault)] == ["One.\nTwo.", "By hand."]
 
 
 @pytest.mark.leaves_findings
-def test_half_an_entry_is_kept_and_named(vault: Lineage, tabs: str) -> None:
+def test_half_an_entry_is_kept_and_named(vault: LineageCommand, tabs: str) -> None:
     file = vault.root / PATH
     file.write_text(file.read_text().replace(f"<!-- lineage:end {tabs} -->", "My own words below it."))
     before = file.read_bytes()
@@ -57,19 +57,19 @@ def test_half_an_entry_is_kept_and_named(vault: Lineage, tabs: str) -> None:
 
 
 @pytest.mark.leaves_findings
-def test_a_broken_marker_is_text_and_a_problem(vault: Lineage, tabs: str) -> None:
+def test_a_broken_marker_is_text_and_a_problem(vault: LineageCommand, tabs: str) -> None:
     file = vault.root / PATH
     file.write_text(file.read_text().replace('"source": "manual"', '"source": manual'))
     done = vault("book", "pin", tabs)
     assert (done.code, "lineage book show" in done.err) == (1, True)
-    (entry,) = shown(vault)
+    (entry,) = show_book(vault)
     assert (entry["source"], TABS in entry["text"]) == ("hand", True)
     assert vault("remember", "--kind", "preference", TABS, "--json").json["status"] == "known"
     vault("reindex")
 
 
 @pytest.mark.leaves_findings
-def test_an_id_that_is_there_twice_is_a_problem_and_both_stay(vault: Lineage, tabs: str) -> None:
+def test_an_id_that_is_there_twice_is_a_problem_and_both_stay(vault: LineageCommand, tabs: str) -> None:
     file = vault.root / PATH
     part = "<!-- lineage:entry" + file.read_text().partition("<!-- lineage:entry")[2]
     file.write_text(file.read_text() + "\n" + part.replace("tabs", "TABS"))
@@ -77,30 +77,30 @@ def test_an_id_that_is_there_twice_is_a_problem_and_both_stay(vault: Lineage, ta
         "2 times" in problem for problem in vault("book", "show", "global", "preference", "--json").json["problems"]
     )
     assert vault("book", "pin", tabs).code == 0
-    assert [entry["text"] for entry in shown(vault)] == [TABS, TABS.replace("tabs", "TABS")]
-    written(vault, "books/project/x/preference.md", part)
+    assert [entry["text"] for entry in show_book(vault)] == [TABS, TABS.replace("tabs", "TABS")]
+    write_file(vault, "books/project/x/preference.md", part)
     elsewhere = vault("book", "pin", tabs)
     assert (elsewhere.code, "ambiguous" in elsewhere.err) == (1, True)
 
 
-def test_an_archived_entry_is_found_and_forgotten(vault: Lineage) -> None:
-    with house_at(vault.root) as house:
+def test_an_archived_entry_is_found_and_forgotten(vault: LineageCommand) -> None:
+    with open_test_workspace(vault.root) as ws:
         for number in range(31):
             text = f"Decision number {number} stands."
-            remember(house, Memo(text=text, scope="agent/ann", kind="decision"))
-        first = house.canon.books.list()
+            remember(ws, Memo(text=text, scope="agent/ann", kind="decision"))
+        first = ws.documents.books.list()
         year = next(ref.shelf for ref in first if ref.kind == "decision" and ref.shelf)
-    archived = shown(vault, "agent/ann", "decision", "--archive", year)
-    assert len(archived) + len(shown(vault, "agent/ann", "decision")) == 31
-    with house_at(vault.root) as house:
-        forget(house, archived[0]["id"])
+    archived = show_book(vault, "agent/ann", "decision", "--archive", year)
+    assert len(archived) + len(show_book(vault, "agent/ann", "decision")) == 31
+    with open_test_workspace(vault.root) as ws:
+        forget_entry(ws, archived[0]["id"])
     assert archived[0]["text"] not in (vault.root / str(archived[0]["path"])).read_text()
     said = vault("remember", "--scope", "agent/ann", "--kind", "decision", archived[0]["text"], "--json")
     assert said.json["status"] == "forgotten"
 
 
 @pytest.mark.leaves_findings
-def test_a_book_that_cannot_be_read_is_named(vault: Lineage, tabs: str, tmp_path: Path) -> None:
+def test_a_book_that_cannot_be_read_is_named(vault: LineageCommand, tabs: str, tmp_path: Path) -> None:
     (tmp_path / "elsewhere.md").write_text("not ours")
     (vault.root / "books/global/fact.md").symlink_to(tmp_path / "elsewhere.md")
     (vault.root / "books/global/lesson.md").mkdir()

@@ -1,9 +1,10 @@
 """A memory in a bucket, by the command line: two machines, a server that goes away, what a bucket can't do.
 
 What each guard rests on:
-- addresses: `folder_of` in `app.places` and in the doorbell, which must agree; `address_of` in `store_at`.
+- addresses: `resolve_bucket_folder` in `app.places` and in the doorbell, which must agree; `folder_to_address` in
+  `open_store`.
 - a store that breaks a promise: `_check_promises` in init.
-- what another machine removed: `forget_removed` in `_ensure_indexed`.
+- what another machine removed: `drop_removed_sessions` in `_ensure_indexed`.
 - a server that is away: the job is in the spool before the first artifact; who finds it away already puts one there
   (app/spooling.py); `_away` in `status`.
 """
@@ -19,22 +20,22 @@ from uuid import uuid4
 
 import pytest
 
-from lineage.app import workspace_root
-from lineage.app.places import is_bucket, shown, store_at
-from lineage.cli import doorbell as bell
+from lineage.app import resolve_workspace_root
+from lineage.app.locations import format_location, is_bucket, open_store
+from lineage.cli import hook_entry as bell
 from lineage.cli.main import run
 from lineage.errors import InvalidInput
 from lineage.store import objects
 from tests.support import engines
-from tests.support.commands import SAMPLE, SAMPLE_ID, Done
-from tests.support.doorbells import payload
-from tests.support.proxies import CUT, Proxy, proxied
-from tests.support.races import PROJECT
-from tests.support.wrecks import holders
+from tests.support.commands import SAMPLE, SAMPLE_ID, CommandResult
+from tests.support.concurrency import PROJECT
+from tests.support.dead_processes import find_holders
+from tests.support.hook_process import make_payload
+from tests.support.proxies import CUT, FaultyProxy, run_proxy
 
 pytestmark = pytest.mark.slow
 
-Machine = Callable[..., Done]
+Machine = Callable[..., CommandResult]
 
 slow = pytest.mark.slow
 END = ("session-end", "--harness", "claude-code", "--transcript-path", str(SAMPLE), "--session-id")
@@ -49,7 +50,7 @@ def configure(home: Path, settings: dict[str, str], head: str = "") -> None:
 
 @pytest.fixture
 def url() -> str:
-    return f"{engines.object_store().url}/{uuid4().hex}"
+    return f"{engines.start_object_store().url}/{uuid4().hex}"
 
 
 @pytest.fixture
@@ -60,14 +61,14 @@ def machine(
 
     def made(name: str = "one", settings: dict[str, str] | None = None) -> Machine:
         home = tmp_path / name
-        configure(home, settings or engines.object_store().settings())
+        configure(home, settings or engines.start_object_store().settings())
 
-        def lineage(*arguments: str) -> Done:
+        def lineage(*arguments: str) -> CommandResult:
             monkeypatch.setenv("HOME", str(home))
             capsys.readouterr()
             code = run(["--workspace", url, *arguments])
             printed = capsys.readouterr()
-            return Done(code, printed.out, printed.err)
+            return CommandResult(code, printed.out, printed.err)
 
         return lineage
 
@@ -75,16 +76,16 @@ def machine(
 
 
 @pytest.fixture
-def proxy() -> Iterator[Proxy]:
-    with proxied(engines.object_store().port) as proxy:
+def proxy() -> Iterator[FaultyProxy]:
+    with run_proxy(engines.start_object_store().port) as proxy:
         yield proxy
 
 
 @contextmanager
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patch:
-        defaults = objects.Bucket.__init__.__defaults__
-        patch.setattr(objects.Bucket.__init__, "__defaults__", (*(defaults or ())[:-1], 0.2))
+        defaults = objects.BucketStore.__init__.__defaults__
+        patch.setattr(objects.BucketStore.__init__, "__defaults__", (*(defaults or ())[:-1], 0.2))
         yield
 
 
@@ -92,11 +93,11 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_an_address_names_a_folder_of_this_machine_s_state(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = workspace_root("s3://Team/notes/", {})
+    root = resolve_workspace_root("s3://Team/notes/", {})
     assert root == home / ".local" / "state" / "lineage" / "s3%3a%2f%2f%54eam%2fnotes"
-    assert (shown(root), is_bucket(root)) == ("s3://Team/notes", True)
-    assert workspace_root(str(root), {}) == root, "hooks name the folder"
-    assert workspace_root(None, {"LINEAGE_WORKSPACE": "gs://b", "XDG_STATE_HOME": "/var/state"}) == Path(
+    assert (format_location(root), is_bucket(root)) == ("s3://Team/notes", True)
+    assert resolve_workspace_root(str(root), {}) == root, "hooks name the folder"
+    assert resolve_workspace_root(None, {"LINEAGE_WORKSPACE": "gs://b", "XDG_STATE_HOME": "/var/state"}) == Path(
         "/var/state/lineage/gs%3a%2f%2fb"
     )
     assert not is_bucket(home)
@@ -105,27 +106,27 @@ def test_an_address_names_a_folder_of_this_machine_s_state(home: Path, monkeypat
 @pytest.mark.parametrize("named", ["ftp://b", "s3://", "s3://b/../c", "s3://b/" + "x" * 300, "file:///etc"])
 def test_what_is_no_address_is_refused_and_makes_no_folder(named: str, home: Path) -> None:
     with pytest.raises(InvalidInput, match="not an address"):
-        workspace_root(named, {})
+        resolve_workspace_root(named, {})
     assert list(home.iterdir()) == []
 
 
 def test_the_machine_s_configuration_names_a_workspace_for_want_of_another(home: Path) -> None:
     configure(home, {}, 'workspace = "s3://team/notes"')
-    assert shown(workspace_root(None, {})) == "s3://team/notes"
-    assert workspace_root(None, {"LINEAGE_WORKSPACE": "/elsewhere"}) == Path("/elsewhere")
-    assert workspace_root("/here", {}) == Path("/here")
+    assert format_location(resolve_workspace_root(None, {})) == "s3://team/notes"
+    assert resolve_workspace_root(None, {"LINEAGE_WORKSPACE": "/elsewhere"}) == Path("/elsewhere")
+    assert resolve_workspace_root("/here", {}) == Path("/here")
 
 
 @pytest.mark.parametrize("address", ["s3://team", "gs://Team/nötes/", "az://c/a b"])
 def test_the_doorbell_finds_the_same_folder(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert bell._root(address) == str(workspace_root(address, {}))
+    assert bell._resolve_root(address) == str(resolve_workspace_root(address, {}))
     monkeypatch.setenv("LINEAGE_WORKSPACE", address)
     monkeypatch.setenv("XDG_STATE_HOME", "/var/state")
-    assert bell._root(None) == str(workspace_root(None, dict(os.environ)))
+    assert bell._resolve_root(None) == str(resolve_workspace_root(None, dict(os.environ)))
 
 
 def test_a_doorbell_with_an_address_of_no_known_kind_says_so_and_fails_nobody(home: Path) -> None:
-    assert bell.main(["claude-code", "--workspace", "ftp://host"]) == 0
+    assert bell.run(["claude-code", "--workspace", "ftp://host"]) == 0
     assert "no address" in (home / ".agents" / ".lineage" / "log" / "hook.log").read_text()
     assert not list(home.rglob("spool"))
 
@@ -181,7 +182,7 @@ def test_what_one_machine_removes_no_other_shows_any_more(
     one("remove", "gone", "--yes")
     assert "quokka4711" not in two(*asked).out
     assert [row["session_id"] for row in two("sessions", "--json").json["sessions"]] == ["kept"]
-    assert holders(tmp_path / "two", "quokka4711") == []
+    assert find_holders(tmp_path / "two", "quokka4711") == []
 
 
 @slow
@@ -194,7 +195,7 @@ def test_many_machines_at_once_lose_nothing_and_double_nothing(
     going = []
     for number in range(6):
         home = tmp_path / f"machine-{number}"
-        configure(home, engines.object_store().settings())
+        configure(home, engines.start_object_store().settings())
         for session in (f"own-{number}", SAMPLE_ID):
             command = [sys.executable, "-m", "lineage", "--workspace", url, *END, session]
             environment = {**os.environ, "HOME": str(home), "PYTHONPATH": str(PROJECT)}
@@ -204,7 +205,7 @@ def test_many_machines_at_once_lose_nothing_and_double_nothing(
     lineage("reindex")
     sessions = [row["session_id"] for row in lineage("sessions", "--json").json["sessions"]]
     assert sorted(sessions) == sorted([SAMPLE_ID, *(f"own-{number}" for number in range(6))])
-    keys = [entry.key for entry in store_at(workspace_root(url)).list("memory/") if "--" in entry.key]
+    keys = [entry.key for entry in open_store(resolve_workspace_root(url)).list("memory/") if "--" in entry.key]
     assert len(keys) == 7 * 3, "a session was captured twice"
     done = lineage("verify")
     assert (done.code, done.out) == (0, "every promise holds\n")
@@ -218,7 +219,9 @@ def test_hooks_ring_into_a_bucket(
     lineage("init")
     monkeypatch.setenv("LINEAGE_NO_WORKER", "1")
     monkeypatch.setenv("LINEAGE_WORKSPACE", url)
-    bell.ring(bell._root(None), "claude-code", "default", payload(session=SAMPLE_ID, transcript_path=str(SAMPLE)))
+    bell.enqueue(
+        bell._resolve_root(None), "claude-code", "default", make_payload(session=SAMPLE_ID, transcript_path=str(SAMPLE))
+    )
     assert lineage("status", "--json").json["workspace"] == url
     assert lineage("work").code == 0
     assert [row["session_id"] for row in lineage("sessions", "--json").json["sessions"]] == [SAMPLE_ID]
@@ -230,7 +233,7 @@ def test_hooks_are_installed_for_a_bucket(machine: Callable[..., Machine], url: 
     lineage("init")
     assert lineage("hooks", "install", "claude-code", "--json").json["workspace"] == url
     settings = (tmp_path / "one" / ".claude" / "settings.json").read_text()
-    assert workspace_root(url).name in settings
+    assert resolve_workspace_root(url).name in settings
     assert "hooks capture into" not in lineage("doctor").out
 
 
@@ -266,9 +269,9 @@ def test_what_needs_a_file_says_so(machine: Callable[..., Machine], monkeypatch:
 
 @slow
 def test_a_server_that_goes_away_in_the_middle_leaves_the_job_in_the_spool(
-    machine: Callable[..., Machine], proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+    machine: Callable[..., Machine], proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lineage = machine("one", engines.object_store().settings(proxy.port))
+    lineage = machine("one", engines.start_object_store().settings(proxy.port))
     lineage("init")
     start = len(proxy.requests)
     assert lineage(*END, "whole").code == 0
@@ -277,14 +280,14 @@ def test_a_server_that_goes_away_in_the_middle_leaves_the_job_in_the_spool(
     with impatient(monkeypatch):
         for number in (first, len(requests) - 12):
             session = f"cut-{number}"
-            proxy.after(number, CUT)
+            proxy.fail_after(number, CUT)
             failed = lineage(*END, session)
             assert (failed.code, "does not answer" in failed.err) == (1, True)
             told = lineage("status")
             assert told.code == 1
             assert "does not answer" in told.out
             assert "unfinished session-end" in told.out
-            proxy.after(10**9, CUT)
+            proxy.fail_after(10**9, CUT)
             assert lineage("recover").code == 0
             state = lineage("status", "--json").json
             assert state["unfinished"] == []
@@ -296,20 +299,20 @@ def test_a_server_that_goes_away_in_the_middle_leaves_the_job_in_the_spool(
 @slow
 @pytest.mark.parametrize("flow", [("session-end",), ("compaction", "--summary", "Goal: count the quokkas.")])
 def test_what_is_asked_while_the_server_is_away_waits_too(
-    machine: Callable[..., Machine], proxy: Proxy, monkeypatch: pytest.MonkeyPatch, flow: tuple[str, ...]
+    machine: Callable[..., Machine], proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch, flow: tuple[str, ...]
 ) -> None:
     """Once, however often it is asked for; and nothing waits of what is no request."""
-    lineage = machine("one", engines.object_store().settings(proxy.port))
+    lineage = machine("one", engines.start_object_store().settings(proxy.port))
     lineage("init")
     asked = (*flow, "--harness", "generic", "--session-id", "s-1", "--transcript", "User: How many quokkas?")
-    proxy.always(CUT)
+    proxy.fail_always(CUT)
     with impatient(monkeypatch):
         for _ in range(2):
             failed = lineage(*asked)
             assert (failed.code, "waits in the spool" in failed.err, "lineage recover" in failed.err) == (1, True, True)
         assert lineage(*flow, "--harness", "generic").code == 2
         assert [job["flow"] for job in lineage("status", "--json").json["unfinished"]] == [flow[0]]
-        proxy.after(10**9, CUT)
+        proxy.fail_after(10**9, CUT)
         assert lineage("recover").code == 0
     assert "quokkas" in lineage("search", "quokkas").out
     assert lineage("status", "--json").json["unfinished"] == []
@@ -318,18 +321,23 @@ def test_what_is_asked_while_the_server_is_away_waits_too(
 
 @slow
 def test_signals_wait_while_the_server_is_away(
-    machine: Callable[..., Machine], proxy: Proxy, url: str, monkeypatch: pytest.MonkeyPatch
+    machine: Callable[..., Machine], proxy: FaultyProxy, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lineage = machine("one", engines.object_store().settings(proxy.port))
+    lineage = machine("one", engines.start_object_store().settings(proxy.port))
     lineage("init")
     monkeypatch.setenv("LINEAGE_NO_WORKER", "1")
-    proxy.always(CUT)
+    proxy.fail_always(CUT)
     with impatient(monkeypatch):
-        bell.ring(bell._root(url), "claude-code", "default", payload(session=SAMPLE_ID, transcript_path=str(SAMPLE)))
+        bell.enqueue(
+            bell._resolve_root(url),
+            "claude-code",
+            "default",
+            make_payload(session=SAMPLE_ID, transcript_path=str(SAMPLE)),
+        )
         assert lineage("work").code == 1
         told = lineage("status", "--json")
         assert (told.code, len(told.json["signals"]), "does not answer" in told.json["away"]) == (1, 1, True)
-        proxy.after(10**9, CUT)
+        proxy.fail_after(10**9, CUT)
         assert lineage("work").code == 0
     assert [row["session_id"] for row in lineage("sessions", "--json").json["sessions"]] == [SAMPLE_ID]
 
@@ -338,7 +346,7 @@ def test_signals_wait_while_the_server_is_away(
 def test_wrong_credentials_and_a_missing_bucket_are_told_apart(
     machine: Callable[..., Machine], url: str, home: Path
 ) -> None:
-    settings = engines.object_store().settings()
+    settings = engines.start_object_store().settings()
     refused = machine("wrong", {**settings, "secret_access_key": "wrong"})("status")
     assert (refused.code, "refuses access: 403" in refused.out, "wrong" in refused.out) == (1, True, False)
     assert "config.toml" in refused.out
@@ -355,11 +363,13 @@ def test_what_is_asked_with_credentials_that_ran_out_waits_for_others(
     machine: Callable[..., Machine], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However often a worker tries meanwhile: it would give a signal up after five failures of its own."""
-    settings = engines.object_store().settings()
+    settings = engines.start_object_store().settings()
     machine()("init")
     lineage = machine("one", {**settings, "secret_access_key": "wrong"})
     monkeypatch.setenv("LINEAGE_NO_WORKER", "1")
-    bell.ring(bell._root(url), "claude-code", "default", payload(session=SAMPLE_ID, transcript_path=str(SAMPLE)))
+    bell.enqueue(
+        bell._resolve_root(url), "claude-code", "default", make_payload(session=SAMPLE_ID, transcript_path=str(SAMPLE))
+    )
     asked = lineage("session-end", "--harness", "generic", "--session-id", "s-1", "--transcript", "User: How many?")
     assert (asked.code, "refuses access: 403" in asked.err, "waits in the spool" in asked.err) == (1, True, True)
     for _ in range(6):
@@ -373,9 +383,9 @@ def test_what_is_asked_with_credentials_that_ran_out_waits_for_others(
 
 @slow
 def test_a_store_that_breaks_a_promise_is_refused(
-    machine: Callable[..., Machine], proxy: Proxy, url: str, tmp_path: Path
+    machine: Callable[..., Machine], proxy: FaultyProxy, url: str, tmp_path: Path
 ) -> None:
-    settings = engines.object_store().settings(proxy.port)
+    settings = engines.start_object_store().settings(proxy.port)
     unsigned = {"region": settings["region"], "endpoint": settings["endpoint"], "skip_signature": "true"}
     lineage = machine("one", unsigned)
     kept = lineage("store", "check", url, "--processes", "4", "--json")
@@ -387,7 +397,7 @@ def test_a_store_that_breaks_a_promise_is_refused(
     refused = lineage("init")
     assert (refused.code, "a key is created once" in refused.err) == (4, True)
     proxy.without = frozenset()
-    assert not store_at(workspace_root(url)).is_there()
+    assert not open_store(resolve_workspace_root(url)).exists()
     folder = lineage("store", "check", str(tmp_path / "folder"), "--processes", "2")
     assert (folder.code, "broken" in folder.out) == (0, False)
 

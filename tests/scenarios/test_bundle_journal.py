@@ -1,7 +1,7 @@
 """An import is there as a whole or not at all: it is finished from its job, or undone.
 
 Fails without `undo` in `_finish_or_undo` of pipeline/bundles/bundling.py, without any deletion or row that it takes
-back, without the question to the tombstones in `finish_session`, and without `unfinished` in app/bundling.py.
+back, without the question to the tombstones in `finish_session_import`, and without `unfinished` in app/bundling.py.
 """
 
 from pathlib import Path
@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from lineage.canon.bundles import unpacked
+from lineage.documents.bundle_zip import unpack
 from lineage.errors import WorkspaceError
-from lineage.pipeline.bundles.bundling import finish_import, import_bundle
-from lineage.pipeline.house import House
-from lineage.pipeline.upkeep.removal import remove
-from lineage.pipeline.upkeep.verification import verify
+from lineage.pipeline.maintenance.remove import remove
+from lineage.pipeline.maintenance.verify import verify
+from lineage.pipeline.transfer.import_bundle import finish_import, import_bundle
 from lineage.store import LocalStore
-from tests.support.bundles import bundle_of, files, imports, told
-from tests.support.commands import Lineage
-from tests.support.faults import Fuse
-from tests.support.houses import NOW, contents, end, house_at
-from tests.support.wrecks import canonical, died, rehearsed, spooled
+from lineage.workspace.workspace import Workspace
+from tests.support.bundles import export_bundle, importing_flow, read_documents, write_session_with_books
+from tests.support.commands import LineageCommand
+from tests.support.dead_processes import list_mutating_calls, list_spool_paths, read_workspace_files, run_until_crash
+from tests.support.faults import CrashPoint
+from tests.support.workspace import NOW, end_session, open_test_workspace, read_store
 
 pytestmark = pytest.mark.slow
 
@@ -29,28 +29,28 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize("restore", [False, True], ids=["fresh", "restored"])
 @pytest.mark.parametrize("after", [False, True], ids=["before-the-call", "after-the-call"])
 def test_an_import_that_died_anywhere_is_finished_from_its_job(tmp_path: Path, restore: bool, after: bool) -> None:
-    with house_at(tmp_path / "there") as there:
-        told(there)
-        data = bundle_of(there)
-    flow = imports(data, restore=restore)
+    with open_test_workspace(tmp_path / "there") as there:
+        write_session_with_books(there)
+        data = export_bundle(there)
+    flow = importing_flow(data, restore=restore)
     whole = tmp_path / "whole"
     whole.mkdir()
-    calls = rehearsed(whole, flow)
-    assert not died(whole, flow, Fuse())
-    expected = canonical(whole)
+    calls = list_mutating_calls(whole, flow)
+    assert not run_until_crash(whole, flow, CrashPoint())
+    expected = read_workspace_files(whole)
     assert len(calls) > 10
     for point in range(1, len(calls) + 1):
         root = tmp_path / f"point-{point}"
         root.mkdir()
-        assert died(root, flow, Fuse(point, after))
-        begun = bool(spooled(root))
-        assert begun or canonical(root) in ({}, expected), calls[point - 1]
-        with house_at(root, now=NOW) as house:
-            for job in house.canon.spool.pending():
-                finish_import(house, job)
-            assert verify(house) == [], calls[point - 1]
-        assert spooled(root) == []
-        assert canonical(root) in ([expected] if begun else [{}, expected]), calls[point - 1]
+        assert run_until_crash(root, flow, CrashPoint(point, after))
+        begun = bool(list_spool_paths(root))
+        assert begun or read_workspace_files(root) in ({}, expected), calls[point - 1]
+        with open_test_workspace(root, now=NOW) as ws:
+            for job in ws.documents.spool.list_pending():
+                finish_import(ws, job)
+            assert verify(ws) == [], calls[point - 1]
+        assert list_spool_paths(root) == []
+        assert read_workspace_files(root) in ([expected] if begun else [{}, expected]), calls[point - 1]
 
 
 class _Failing(LocalStore):
@@ -69,61 +69,65 @@ class _Failing(LocalStore):
 
 
 @pytest.mark.parametrize("restore", [False, True], ids=["fresh", "restored"])
-def test_an_import_whose_writing_fails_is_undone(tmp_path: Path, there: House, restore: bool) -> None:
-    token = told(there)
-    data = bundle_of(there)
-    for writes in range(len(unpacked(data).files) + 1):
+def test_an_import_whose_writing_fails_is_undone(tmp_path: Path, there: Workspace, restore: bool) -> None:
+    token = write_session_with_books(there)
+    data = export_bundle(there)
+    for writes in range(len(unpack(data).files) + 1):
         root = tmp_path / f"full-{writes}"
         root.mkdir()
         (root / "books" / "session" / token).mkdir(parents=True)
-        with house_at(root, store=_Failing(root, writes)) as house:
-            end(house.__class__(**_plain(house, root)), "other")
-            before = contents(house.canon.store, "memory/", "books/")
+        with open_test_workspace(root, store=_Failing(root, writes)) as ws:
+            end_session(ws.__class__(**_plain(ws, root)), "other")
+            before = read_store(ws.documents.store, "memory/", "books/")
             with pytest.raises(WorkspaceError):
-                import_bundle(house, data, restore=restore)
-            assert contents(house.canon.store, "memory/", "books/") == before
-            assert house.canon.spool.pending() == []
-            assert len(house.index.sessions(None)) == 1
-            assert verify(house) == []
+                import_bundle(ws, data, restore=restore)
+            assert read_store(ws.documents.store, "memory/", "books/") == before
+            assert ws.documents.spool.list_pending() == []
+            assert len(ws.index.list_sessions(None)) == 1
+            assert verify(ws) == []
 
 
-def _plain(house: House, root: Path) -> dict[str, Any]:
+def _plain(ws: Workspace, root: Path) -> dict[str, Any]:
     """The same house over a disk with room."""
-    from lineage.canon import Canon
+    from lineage.documents import Documents
 
-    return {**house._asdict(), "canon": Canon(LocalStore(root), house.canon.spool.store)}
+    return {**ws._asdict(), "canon": Documents(LocalStore(root), ws.documents.spool.store)}
 
 
-def test_a_session_that_was_removed_while_its_import_was_cut_off_goes_again(tmp_path: Path, there: House) -> None:
-    token = told(there)
-    data = bundle_of(there)
+def test_a_session_that_was_removed_while_its_import_was_cut_off_goes_again(tmp_path: Path, there: Workspace) -> None:
+    token = write_session_with_books(there)
+    data = export_bundle(there)
     root = tmp_path / "root"
     root.mkdir()
-    with house_at(root) as house:
-        import_bundle(house, data, restore=True)
-    calls = rehearsed(root, imports(data))
-    assert died(root, imports(data), Fuse(len(calls) - 1))
-    with house_at(root) as house:
-        (job,) = house.canon.spool.pending()
-        house.canon.spool.clear(job)
-        remove(house, token, reason="asked for")
-        house.canon.spool.put(job)
-        finish_import(house, job)
-        assert house.canon.spool.pending() == []
-        assert [path for path in files(house) if job.token in path] == []
-        assert [finding for finding in verify(house) if job.token in finding.path] == []
+    with open_test_workspace(root) as ws:
+        import_bundle(ws, data, restore=True)
+    calls = list_mutating_calls(root, importing_flow(data))
+    assert run_until_crash(root, importing_flow(data), CrashPoint(len(calls) - 1))
+    with open_test_workspace(root) as ws:
+        (job,) = ws.documents.spool.list_pending()
+        ws.documents.spool.clear(job)
+        remove(ws, token, reason="asked for")
+        ws.documents.spool.put(job)
+        finish_import(ws, job)
+        assert ws.documents.spool.list_pending() == []
+        assert [path for path in read_documents(ws) if job.token in path] == []
+        assert [finding for finding in verify(ws) if job.token in finding.path] == []
 
 
-def test_importing_again_what_was_cut_off_finishes_it(tmp_path: Path, there: House, lineage: Lineage) -> None:
-    told(there)
+def test_importing_again_what_was_cut_off_finishes_it(
+    tmp_path: Path, there: Workspace, lineage: LineageCommand
+) -> None:
+    write_session_with_books(there)
     file = tmp_path / "x.zip"
-    file.write_bytes(bundle_of(there))
+    file.write_bytes(export_bundle(there))
     lineage("init")
-    flow = imports(file.read_bytes())
-    calls = rehearsed(lineage.root, flow)
-    assert died(lineage.root, flow, Fuse(next(n for n, call in enumerate(calls, 1) if "manifest" in call)))
-    (job,) = spooled(lineage.root)
+    flow = importing_flow(file.read_bytes())
+    calls = list_mutating_calls(lineage.root, flow)
+    assert run_until_crash(
+        lineage.root, flow, CrashPoint(next(n for n, call in enumerate(calls, 1) if "manifest" in call))
+    )
+    (job,) = list_spool_paths(lineage.root)
     done = lineage("bundle", "import", str(file), "--json").json
     assert done["sessions"][0]["session_token"] in job
     assert len(lineage("sessions", "--json").json["sessions"]) == 1
-    assert spooled(lineage.root) == []
+    assert list_spool_paths(lineage.root) == []

@@ -9,57 +9,58 @@ from typing import Any
 
 import pytest
 
-from lineage.core import naming, transcript
-from lineage.core.documents import Artifact
-from lineage.core.request import SESSION_END, request
-from lineage.pipeline.bundles.bundling import import_bundle
-from lineage.pipeline.reading import document_at
-from lineage.pipeline.upkeep.removal import remove
-from lineage.pipeline.upkeep.resuming import run
-from lineage.pipeline.upkeep.verification import verify
-from tests.support.bundles import TALK, bundle_of, told
-from tests.support.houses import house_at, turns
+from lineage.core.base import naming
+from lineage.core.capture.request import SESSION_END, parse_request
+from lineage.core.format import transcript
+from lineage.core.format.documents import Artifact
+from lineage.pipeline.maintenance.finish_pending import run_capture
+from lineage.pipeline.maintenance.remove import remove
+from lineage.pipeline.maintenance.verify import verify
+from lineage.pipeline.transfer.import_bundle import import_bundle
+from lineage.workspace.load import load_document
+from tests.support.bundles import TURNS, export_bundle, write_session_with_books
+from tests.support.workspace import make_turns, open_test_workspace
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Any:
-    with house_at(tmp_path / "here") as opened:
+def ws(tmp_path: Path) -> Any:
+    with open_test_workspace(tmp_path / "here") as opened:
         yield opened
 
 
-def test_a_bundle_of_the_session_that_lies_in_the_workspace_goes_with_it(house: Any) -> None:
-    told(house)
-    told(house, "s-2")
+def test_a_bundle_of_the_session_that_lies_in_the_workspace_goes_with_it(ws: Any) -> None:
+    write_session_with_books(ws)
+    write_session_with_books(ws, "s-2")
     for name, session in (("one", "s-1"), ("two", "s-2")):
-        house.canon.store.create(f"attic/{name}.zip", bundle_of(house, session))
-    receipt = remove(house, "s-1", reason="asked for")
+        ws.canon.store.create(f"attic/{name}.zip", export_bundle(ws, session))
+    receipt = remove(ws, "s-1", reason="asked for")
     assert "attic/one.zip" in receipt.removed_paths
-    assert [entry.key for entry in house.canon.store.list("attic/")] == ["attic/two.zip"]
+    assert [entry.key for entry in ws.canon.store.list("attic/")] == ["attic/two.zip"]
 
 
-def test_a_copy_that_is_removed_takes_no_turn_from_its_original(house: Any) -> None:
-    told(house)
-    (copy,) = import_bundle(house, bundle_of(house)).sessions
-    remove(house, copy.session_id, reason="one too many")
-    assert house.canon.tombstones.removed_turns() == frozenset()
-    more = [*TALK, *turns("And now?", "Nothing.", start="2026-11-20T20:00")]
+def test_a_copy_that_is_removed_takes_no_turn_from_its_original(ws: Any) -> None:
+    write_session_with_books(ws)
+    (copy,) = import_bundle(ws, export_bundle(ws)).sessions
+    remove(ws, copy.session_id, reason="one too many")
+    assert ws.canon.tombstones.removed_turns() == frozenset()
+    more = [*TURNS, *make_turns("And now?", "Nothing.", start="2026-11-20T20:00")]
     asked = {"harness": "generic", "session_id": "s-1", "project": "/home/ada/demo", "transcript": more}
-    outcome = run(house, request(SESSION_END, asked, agent_id=None, now="2026-11-21T15:00:00.000Z"))
-    captured = document_at(house, outcome.transcript_path or "")
+    outcome = run_capture(ws, parse_request(SESSION_END, asked, agent_id=None, now="2026-11-21T15:00:00.000Z"))
+    captured = load_document(ws, outcome.transcript_path or "")
     assert isinstance(captured, Artifact)
-    assert [turn.number for turn in transcript.parsed(captured.body)] == [5, 6]
-    assert verify(house) == []
-    remove(house, "s-1", reason="asked for")
-    assert len(house.canon.tombstones.removed_turns()) == 6
+    assert [turn.number for turn in transcript.parse_turns(captured.body)] == [5, 6]
+    assert verify(ws) == []
+    remove(ws, "s-1", reason="asked for")
+    assert len(ws.canon.tombstones.removed_turns()) == 6
 
 
-def test_an_original_that_lives_is_restored_though_its_copy_was_removed(house: Any) -> None:
-    token = told(house)
-    data = bundle_of(house)
-    (copy,) = import_bundle(house, data).sessions
-    remove(house, copy.session_id, reason="one too many")
-    lost = next(e.key for e in house.canon.store.list(naming.MEMORY) if token in e.key and e.key.endswith("summary.md"))
-    house.canon.store.delete(lost)
-    assert import_bundle(house, data, restore=True).sessions[0].files == [lost]
+def test_an_original_that_lives_is_restored_though_its_copy_was_removed(ws: Any) -> None:
+    token = write_session_with_books(ws)
+    data = export_bundle(ws)
+    (copy,) = import_bundle(ws, data).sessions
+    remove(ws, copy.session_id, reason="one too many")
+    lost = next(e.key for e in ws.canon.store.list(naming.MEMORY) if token in e.key and e.key.endswith("summary.md"))
+    ws.canon.store.delete(lost)
+    assert import_bundle(ws, data, restore=True).sessions[0].files == [lost]

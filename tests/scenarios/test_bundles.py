@@ -2,7 +2,7 @@
 
 Fails without `refuse_removed` in `import_bundle`, without any of its questions, or `imported_from` in `buried` of
 pipeline/bundles/unspooling.py, when `_check_same` or `_bundling` of pipeline/bundles/bundling.py looks at nothing,
-without the records of `settled_manifest`, and when an export follows a link or writes over a file.
+without the records of `sanitize_manifest`, and when an export follows a link or writes over a file.
 """
 
 import stat
@@ -13,18 +13,34 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lineage.canon.bundles import holding
-from lineage.core.documents import Artifact, parsed, parsed_as, serialized, with_body
-from lineage.core.request import SESSION_END, request
+from lineage.core.capture.request import SESSION_END, parse_request
+from lineage.core.format.documents import Artifact, parse_document, parse_document_as, serialize_document, with_body
+from lineage.documents.bundle_zip import find_bundles_with_session
 from lineage.errors import ImmutableError, RemovedError
-from lineage.pipeline.bundles.bundling import import_bundle
-from lineage.pipeline.house import House
-from lineage.pipeline.upkeep.removal import remove
-from lineage.pipeline.upkeep.resuming import run
-from lineage.pipeline.upkeep.verification import verify
-from tests.support.bundles import TALK, Files, bundle_of, files, noted, remade, session_of, told
-from tests.support.commands import Lineage
-from tests.support.houses import compact, contents, end, house_at, search, turns
+from lineage.pipeline.maintenance.finish_pending import run_capture
+from lineage.pipeline.maintenance.remove import remove
+from lineage.pipeline.maintenance.verify import verify
+from lineage.pipeline.transfer.import_bundle import import_bundle
+from lineage.workspace.workspace import Workspace
+from tests.support.bundles import (
+    TURNS,
+    Files,
+    export_bundle,
+    get_session,
+    read_documents,
+    rebuild_bundle,
+    write_session_books,
+    write_session_with_books,
+)
+from tests.support.commands import LineageCommand
+from tests.support.workspace import (
+    compact_session,
+    end_session,
+    make_turns,
+    open_test_workspace,
+    read_store,
+    search_sessions,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -32,14 +48,14 @@ AFTERWARDS = "2026-11-22T00:00:00Z"
 
 
 def test_a_session_goes_from_one_workspace_into_another(
-    tmp_path: Path, lineage: Lineage, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, lineage: LineageCommand, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lineage.end()
+    lineage.end_sample()
     file = tmp_path / "out.zip"
     exported = lineage("bundle", "export", "5f0c2f7e", "-o", str(file), "--json").json
     assert exported["private"] is False
     assert [session["session_id"][:8] for session in exported["sessions"]] == ["5f0c2f7e"]
-    other = Lineage(tmp_path / "other", capsys)
+    other = LineageCommand(tmp_path / "other", capsys)
     shown = other("bundle", "import", str(file), "--dry-run")
     assert (shown.code, other.root.exists()) == (1, False), "a dry run makes no workspace"
     done = other("bundle", "import", str(file), "--json").json
@@ -52,8 +68,8 @@ def test_a_session_goes_from_one_workspace_into_another(
     assert len(other("sessions", "--json").json["sessions"]) == 2
 
 
-def test_exporting_the_same_state_twice_gives_the_same_file(tmp_path: Path, lineage: Lineage) -> None:
-    lineage.end()
+def test_exporting_the_same_state_twice_gives_the_same_file(tmp_path: Path, lineage: LineageCommand) -> None:
+    lineage.end_sample()
     one, two = tmp_path / "one.zip", tmp_path / "two.zip"
     for file in (one, two):
         assert lineage("bundle", "export", "5f0c2f7e", "-o", str(file)).code == 0
@@ -61,8 +77,8 @@ def test_exporting_the_same_state_twice_gives_the_same_file(tmp_path: Path, line
     assert stat.S_IMODE(one.stat().st_mode) == 0o600
 
 
-def test_an_export_overwrites_nothing_unasked_and_follows_no_link(tmp_path: Path, lineage: Lineage) -> None:
-    lineage.end()
+def test_an_export_overwrites_nothing_unasked_and_follows_no_link(tmp_path: Path, lineage: LineageCommand) -> None:
+    lineage.end_sample()
     file, link, folder = tmp_path / "x.zip", tmp_path / "link.zip", tmp_path / "folder"
     file.write_text("mine")
     link.symlink_to(file)
@@ -83,107 +99,109 @@ def test_an_export_overwrites_nothing_unasked_and_follows_no_link(tmp_path: Path
     assert lineage("bundle", "export", "nobody", "-o", str(tmp_path / "y.zip")).code == 1
 
 
-def test_a_copy_says_what_the_original_says(there: House, here: House) -> None:
-    token = told(there)
-    session = session_of(import_bundle(here, bundle_of(there)))
+def test_a_copy_says_what_the_original_says(there: Workspace, here: Workspace) -> None:
+    token = write_session_with_books(there)
+    session = get_session(import_bundle(here, export_bundle(there)))
     assert (session.imported_from, session.agent_id) == ([token], "default")
-    for path, data in files(there).items():
+    for path, data in read_documents(there).items():
         if "/claims/" in path:
             continue
-        original = parsed(data, path) if path.startswith("memory/") else None
+        original = parse_document(data, path) if path.startswith("memory/") else None
         copied = path.replace(token, session.session_token)
-        copy = parsed(here.canon.store.read(copied).data, copied) if original else None
+        copy = parse_document(here.documents.store.read(copied).data, copied) if original else None
         if isinstance(original, Artifact) and isinstance(copy, Artifact):
             assert copy.body == original.body.replace(token, session.session_token)
             same = ("captured_at", "started_at", "ended_at", "watermark", "project", "memory_sentence", "title")
             assert [getattr(copy, key) for key in same] == [getattr(original, key) for key in same]
     assert verify(here) == []
-    assert [hit.session_token for hit in search(here, "wombat", None, 5)] == [session.session_token]
+    assert [hit.session_token for hit in search_sessions(here, "wombat", None, 5)] == [session.session_token]
 
 
-def test_a_copy_beside_its_original_leaves_it_as_it_is(there: House) -> None:
-    token = told(there)
-    before = files(there)
-    session = session_of(import_bundle(there, bundle_of(there)))
-    assert before.items() <= files(there).items()
+def test_a_copy_beside_its_original_leaves_it_as_it_is(there: Workspace) -> None:
+    token = write_session_with_books(there)
+    before = read_documents(there)
+    session = get_session(import_bundle(there, export_bundle(there)))
+    assert before.items() <= read_documents(there).items()
     assert verify(there) == []
-    more = [*TALK, *turns("And now?", "Nothing.", start="2026-11-20T20:00")]
+    more = [*TURNS, *make_turns("And now?", "Nothing.", start="2026-11-20T20:00")]
     asked = {"harness": "generic", "session_id": "s-1", "project": "/home/ada/demo", "transcript": more}
-    outcome = run(there, request(SESSION_END, asked, agent_id=None, now="2026-11-21T15:00:00.000Z"))
+    outcome = run_capture(there, parse_request(SESSION_END, asked, agent_id=None, now="2026-11-21T15:00:00.000Z"))
     assert (outcome.status, outcome.turns, outcome.session_token) == ("captured", 2, token)
-    copied = there.canon.manifests.get(there.canon.claims.stem_of(session.session_token) or "")
+    copied = there.documents.manifests.get(there.documents.claims.get_stem(session.session_token) or "")
     assert copied is not None
     assert copied.imported_from == [token]
 
 
-def test_a_copy_of_a_copy_names_all_that_it_was(there: House, here: House) -> None:
-    token = told(there)
-    second = session_of(import_bundle(here, bundle_of(there)))
-    third = session_of(import_bundle(there, bundle_of(here, second.session_id)))
+def test_a_copy_of_a_copy_names_all_that_it_was(there: Workspace, here: Workspace) -> None:
+    token = write_session_with_books(there)
+    second = get_session(import_bundle(here, export_bundle(there)))
+    third = get_session(import_bundle(there, export_bundle(here, second.session_id)))
     assert third.imported_from == [token, second.session_token]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("restore", [False, True], ids=["fresh", "restored"])
-def test_removing_it_later_leaves_nothing_of_it(there: House, here: House, restore: bool) -> None:
-    told(there)
-    session = session_of(import_bundle(here, bundle_of(there), restore=restore))
+def test_removing_it_later_leaves_nothing_of_it(there: Workspace, here: Workspace, restore: bool) -> None:
+    write_session_with_books(there)
+    session = get_session(import_bundle(here, export_bundle(there), restore=restore))
     remove(here, session.session_id, reason="asked for")
-    left = contents(here.canon.store, "")
+    left = read_store(here.documents.store, "")
     left = {path: data for path, data in left.items() if not path.startswith(("memory/tombstones/", "books/"))}
     assert not [path for path, data in left.items() if b"wombat" in data.lower()]
-    assert search(here, "wombat", None, 5) == []
+    assert search_sessions(here, "wombat", None, 5) == []
 
 
 # --- Restoring
 
 
-def test_restored_it_is_byte_for_byte_what_it_was(there: House, here: House) -> None:
-    told(there)
-    session = session_of(import_bundle(here, bundle_of(there), restore=True))
+def test_restored_it_is_byte_for_byte_what_it_was(there: Workspace, here: Workspace) -> None:
+    write_session_with_books(there)
+    session = get_session(import_bundle(here, export_bundle(there), restore=True))
     assert session.status == "restored"
-    assert files(here) == files(there)
+    assert read_documents(here) == read_documents(there)
     assert verify(here) == []
-    again = session_of(import_bundle(here, bundle_of(there), restore=True))
+    again = get_session(import_bundle(here, export_bundle(there), restore=True))
     assert (again.status, again.files) == ("unchanged", [])
 
 
-def test_restoring_fills_in_what_is_lost_and_touches_nothing_else(there: House) -> None:
-    token = told(there)
-    data, before = bundle_of(there), files(there)
+def test_restoring_fills_in_what_is_lost_and_touches_nothing_else(there: Workspace) -> None:
+    token = write_session_with_books(there)
+    data, before = export_bundle(there), read_documents(there)
     lost = [path for path in before if path.endswith("--summary.md") or "pending" in path or "/claims/" in path]
     for path in lost:
-        there.canon.store.delete(path)
-    session = session_of(import_bundle(there, data, restore=True))
+        there.documents.store.delete(path)
+    session = get_session(import_bundle(there, data, restore=True))
     assert (session.status, sorted(session.files), session.session_token) == ("restored", sorted(lost), token)
-    assert files(there) == before
+    assert read_documents(there) == before
 
 
 @pytest.mark.parametrize("what", ["capture", "artifact", "book", "compaction"])
-def test_a_session_that_went_on_is_not_overwritten(there: House, what: str) -> None:
-    token = told(there)
-    data = bundle_of(there)
+def test_a_session_that_went_on_is_not_overwritten(there: Workspace, what: str) -> None:
+    token = write_session_with_books(there)
+    data = export_bundle(there)
     if what == "capture":
-        end(
+        end_session(
             there,
             "s-1",
-            transcript=[*TALK, *turns("More?", start="2026-11-20T20:00")],
+            transcript=[*TURNS, *make_turns("More?", start="2026-11-20T20:00")],
             captured_at="2026-11-22T00:00:00Z",
         )
     elif what == "compaction":
-        compact(there, "s-1", "Another goal.", transcript=TALK)
+        compact_session(there, "s-1", "Another goal.", transcript=TURNS)
     else:
-        path = next(p for p in files(there) if p.endswith("--summary.md" if what == "artifact" else "finding.md"))
-        blob = there.canon.store.read(path)
-        there.canon.store.replace(path, blob.data + b"\nmore\n", blob.version)
-    before = files(there)
+        path = next(
+            p for p in read_documents(there) if p.endswith("--summary.md" if what == "artifact" else "finding.md")
+        )
+        blob = there.documents.store.read(path)
+        there.documents.store.replace(path, blob.data + b"\nmore\n", blob.version)
+    before = read_documents(there)
     with pytest.raises(ImmutableError) as caught:
         import_bundle(there, data, restore=True)
     assert "without `--restore`" in caught.value.hint
-    assert files(there) == before
+    assert read_documents(there) == before
     if what in ("artifact", "book"):
-        there.canon.store.replace(path, blob.data, there.canon.store.read(path).version)
-    assert session_of(import_bundle(there, data)).session_token != token
+        there.documents.store.replace(path, blob.data, there.documents.store.read(path).version)
+    assert get_session(import_bundle(there, data)).session_token != token
 
 
 WORDS = st.text(st.sampled_from("abc [[]]|`~-#<>&\\\n\u2028é日😀"), min_size=1, max_size=40).filter(str.strip)
@@ -196,83 +214,89 @@ def test_any_session_comes_back_as_it_was_and_is_copied_whole(
     tmp_path_factory: pytest.TempPathFactory, said: list[list[str]], private: bool, free: str
 ) -> None:
     folder = tmp_path_factory.mktemp("round-trip")
-    with house_at(folder / "there") as there, house_at(folder / "here") as here, house_at(folder / "copy") as copy:
+    with (
+        open_test_workspace(folder / "there") as there,
+        open_test_workspace(folder / "here") as here,
+        open_test_workspace(folder / "copy") as copy,
+    ):
         texts: list[str] = []
         for number, more in enumerate(said):
             texts += more
             at = f"2026-11-21T1{number}:00:00Z"
-            end(there, "s-1", transcript=turns(*texts), captured_at=at, private=private)
-        token = there.index.sessions(None, reference="s-1")[0].session_token
-        noted(there, token)
+            end_session(there, "s-1", transcript=make_turns(*texts), captured_at=at, private=private)
+        token = there.index.list_sessions(None, reference="s-1")[0].session_token
+        write_session_books(there, token)
         path = f"books/session/{token}/finding.md"
-        blob = there.canon.store.read(path)
+        blob = there.documents.store.read(path)
         words = free.replace("`", "'").replace("<", "(").replace("![", "[")
-        there.canon.store.replace(path, blob.data + f"\n{words}\n".encode(), blob.version)
-        data = bundle_of(there, include_private=True)
-        assert bundle_of(there, include_private=True) == data
+        there.documents.store.replace(path, blob.data + f"\n{words}\n".encode(), blob.version)
+        data = export_bundle(there, include_private=True)
+        assert export_bundle(there, include_private=True) == data
 
         import_bundle(here, data, restore=True)
-        assert files(here) == files(there)
+        assert read_documents(here) == read_documents(there)
 
-        session = session_of(import_bundle(copy, data))
-        renamed = {path.replace(token, session.session_token) for path in files(there)}
-        assert set(files(copy)) == renamed
-        held = [path for path, found in files(copy).items() if token.encode() in found]
+        session = get_session(import_bundle(copy, data))
+        renamed = {path.replace(token, session.session_token) for path in read_documents(there)}
+        assert set(read_documents(copy)) == renamed
+        held = [path for path, found in read_documents(copy).items() if token.encode() in found]
         assert [path for path in held if not path.endswith("--manifest.md")] == []
         for place in (here, copy):
             assert [finding for finding in verify(place) if finding.path.startswith("memory/")] == []
 
 
-def test_a_restored_file_under_new_rules_is_recorded_as_replaced(there: House, here: House) -> None:
+def test_a_restored_file_under_new_rules_is_recorded_as_replaced(there: Workspace, here: Workspace) -> None:
     """The bundle was made where another version of the rules was in force."""
-    told(there)
+    write_session_with_books(there)
     secret = b"AKIA" + b"QWERTYUIOPASDFGH"
 
     def leak(found: Files) -> None:
         path = next(path for path in found if path.endswith("--summary.md"))
-        document = parsed_as(Artifact, found[path], path)
-        found[path] = serialized(with_body(document, document.body + f"\nthe key {secret.decode()}\n"))
+        document = parse_document_as(Artifact, found[path], path)
+        found[path] = serialize_document(with_body(document, document.body + f"\nthe key {secret.decode()}\n"))
 
-    done = import_bundle(here, remade(bundle_of(there), leak), restore=True)
+    done = import_bundle(here, rebuild_bundle(export_bundle(there), leak), restore=True)
     assert done.redactions == {"aws-access-key-id": 1}
-    (record,) = here.canon.manifests.get(here.canon.claims.stem_of(session_of(done).session_token) or "").replacements()
+    (record,) = here.documents.manifests.get(
+        here.documents.claims.get_stem(get_session(done).session_token) or ""
+    ).replacements()
     assert record.path.endswith("--summary.md")
     assert verify(here) == []
-    assert not [path for path, data in files(here).items() if secret in data]
-    again = import_bundle(here, remade(bundle_of(there), leak), restore=True)
-    assert session_of(again).status == "unchanged"
+    assert not [path for path, data in read_documents(here).items() if secret in data]
+    again = import_bundle(here, rebuild_bundle(export_bundle(there), leak), restore=True)
+    assert get_session(again).status == "unchanged"
 
 
 # --- What was removed
 
 
 @pytest.mark.parametrize("restore", [False, True], ids=["fresh", "restored"])
-def test_a_session_that_was_removed_here_does_not_come_back(there: House, here: House, restore: bool) -> None:
-    told(there)
-    data = bundle_of(there)
+def test_a_session_that_was_removed_here_does_not_come_back(there: Workspace, here: Workspace, restore: bool) -> None:
+    write_session_with_books(there)
+    data = export_bundle(there)
     import_bundle(here, data, restore=True)
     remove(here, "s-1", reason="asked for")
-    before = files(here)
+    before = read_documents(here)
     for dry_run in (True, False):
         with pytest.raises(RemovedError):
             import_bundle(here, data, restore=restore, dry_run=dry_run)
-    assert files(here) == before
+    assert read_documents(here) == before
 
 
-def test_nor_under_the_id_of_a_copy_that_was_made_elsewhere(there: House, here: House, tmp_path: Path) -> None:
-    told(there)
-    with house_at(tmp_path / "third") as third:
-        copy = session_of(import_bundle(third, bundle_of(there)))
-        again = bundle_of(third, copy.session_id)
+def test_nor_under_the_id_of_a_copy_that_was_made_elsewhere(there: Workspace, here: Workspace, tmp_path: Path) -> None:
+    write_session_with_books(there)
+    with open_test_workspace(tmp_path / "third") as third:
+        copy = get_session(import_bundle(third, export_bundle(there)))
+        again = export_bundle(third, copy.session_id)
     remove(there, "s-1", reason="asked for")
     with pytest.raises(RemovedError):
         import_bundle(there, again)
 
 
-def test_nor_after_its_copy_was_removed_here_by_its_turns(there: House, here: House) -> None:
-    told(there)
-    data = bundle_of(there)
-    copy = session_of(import_bundle(here, data))
+def test_nor_after_its_copy_was_removed_here_by_its_turns(there: Workspace, here: Workspace) -> None:
+    write_session_with_books(there)
+    data = export_bundle(there)
+    copy = get_session(import_bundle(here, data))
     remove(here, copy.session_id, reason="asked for")
     tells(here, copy.session_token, imported_from=[])
     for restore in (False, True):
@@ -280,29 +304,31 @@ def test_nor_after_its_copy_was_removed_here_by_its_turns(there: House, here: Ho
             import_bundle(here, data, restore=restore)
 
 
-def tells(house: House, token: str, **values: Any) -> None:
+def tells(ws: Workspace, token: str, **values: Any) -> None:
     """Another tombstone of a removed session."""
-    tombstone = house.canon.tombstones.get(token)
+    tombstone = ws.documents.tombstones.get(token)
     assert tombstone is not None
-    blob = house.canon.store.read(tombstone.path)
-    house.canon.store.replace(tombstone.path, serialized(tombstone._replace(**values)), blob.version)
+    blob = ws.documents.store.read(tombstone.path)
+    ws.documents.store.replace(tombstone.path, serialize_document(tombstone._replace(**values)), blob.version)
 
 
-def test_nor_by_what_its_tombstone_says_it_was(there: House, here: House) -> None:
+def test_nor_by_what_its_tombstone_says_it_was(there: Workspace, here: Workspace) -> None:
     """A session that has no turns is known by the tokens that it had."""
-    outcome = compact(there, "s-1", "Goal: the wombat's ledger.")
-    data = bundle_of(there)
-    copy = session_of(import_bundle(here, data))
+    outcome = compact_session(there, "s-1", "Goal: the wombat's ledger.")
+    data = export_bundle(there)
+    copy = get_session(import_bundle(here, data))
     remove(here, copy.session_id, reason="asked for")
     tells(here, copy.session_token, imported_from=[outcome.session_token])
     with pytest.raises(RemovedError):
         import_bundle(here, data)
 
 
-def test_a_bundle_that_lies_in_the_workspace_is_found_by_the_session_that_it_holds(there: House, here: House) -> None:
-    token = told(there)
-    here.canon.store.create("attic/one.zip", bundle_of(there))
-    here.canon.store.create("attic/two.zip", b"PK\x03\x04 no bundle")
-    here.canon.store.create("attic/three.ZIP", bundle_of(there))
-    assert list(holding(here.canon.store, token)) == ["attic/one.zip", "attic/three.ZIP"]
-    assert list(holding(here.canon.store, "a" * 16)) == []
+def test_a_bundle_that_lies_in_the_workspace_is_found_by_the_session_that_it_holds(
+    there: Workspace, here: Workspace
+) -> None:
+    token = write_session_with_books(there)
+    here.documents.store.create("attic/one.zip", export_bundle(there))
+    here.documents.store.create("attic/two.zip", b"PK\x03\x04 no bundle")
+    here.documents.store.create("attic/three.ZIP", export_bundle(there))
+    assert list(find_bundles_with_session(here.documents.store, token)) == ["attic/one.zip", "attic/three.ZIP"]
+    assert list(find_bundles_with_session(here.documents.store, "a" * 16)) == []

@@ -11,18 +11,25 @@ from typing import Any
 import pytest
 
 from lineage.app import now
-from lineage.core.checkpoint import Checkpoint
-from lineage.core.identity import session_token
-from lineage.core.times import from_epoch, shifted
-from lineage.pipeline.incoming.checkpointing import GONE, PRIVATE, TOO_LARGE, UNREADABLE
-from lineage.pipeline.incoming.working import Drained
-from lineage.pipeline.knowledge.context import Asked, context
-from lineage.pipeline.lookup import resolve
-from lineage.pipeline.upkeep.removal import remove
-from lineage.telemetry import Seen
-from tests.support import doorbells
-from tests.support.doorbells import block, ended, leave, payload, ring, say
-from tests.support.houses import end, house_at
+from lineage.core.base.identity import derive_session_token
+from lineage.core.base.times import from_epoch, shift_time
+from lineage.core.format.checkpoint import Checkpoint
+from lineage.pipeline.ingest.checkpoints import NO_TRANSCRIPT, PRIVATE, TOO_LARGE, UNREADABLE
+from lineage.pipeline.ingest.worker import DrainResult
+from lineage.pipeline.maintenance.remove import remove
+from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.telemetry import SeenSession
+from lineage.workspace.lookup import resolve_session
+from tests.support import hook_process
+from tests.support.hook_process import (
+    append_transcript,
+    enqueue_in_process,
+    make_end_payload,
+    make_payload,
+    read_context_block,
+    run_hook,
+)
+from tests.support.workspace import end_session, open_test_workspace
 
 pytestmark = pytest.mark.slow
 DEMO = "/home/ada/demo"
@@ -35,17 +42,17 @@ def root(tmp_path: Path) -> Path:
 
 
 def turn_ended(root: Path, path: Path, agent: str = "default", **more: Any) -> None:
-    leave(root, payload("Stop", path.stem, transcript_path=str(path), **more), agent=agent)
+    enqueue_in_process(root, make_payload("Stop", path.stem, transcript_path=str(path), **more), agent=agent)
 
 
-def drained(root: Path, home: Path, later: int = 0) -> Drained:
+def drained(root: Path, home: Path, later: int = 0) -> DrainResult:
     """What a worker does now, or so many days later."""
-    return doorbells.drained(root, home, shifted(now(), days=later))
+    return hook_process.drain_spool(root, home, shift_time(now(), days=later))
 
 
 def kept(root: Path, agent: str | None = None) -> list[Checkpoint]:
-    with house_at(root) as house:
-        return house.canon.checkpoints.of(agent)
+    with open_test_workspace(root) as ws:
+        return ws.documents.checkpoints.list_for_agent(agent)
 
 
 def said(root: Path) -> list[list[str]]:
@@ -56,28 +63,28 @@ def starts(root: Path, session: str = "s-new", harness: str = "claude-code", **m
     """What a new session is told. A moment passes first: the clock of hooks has milliseconds."""
     time.sleep(0.005)
     event = {"event": "session-start"} if harness == "opencode" else {}
-    done = ring(root, payload("SessionStart", session, source="startup", **more) | event, harness)
+    done = run_hook(root, make_payload("SessionStart", session, source="startup", **more) | event, harness)
     return done.stdout.decode()
 
 
 def test_an_interrupted_session_is_recovered_once(root: Path, tmp_path: Path, home: Path) -> None:
-    turn_ended(root, say(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
+    turn_ended(root, append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
     drained(root, home)
-    assert "wombat" in block(root)
+    assert "wombat" in read_context_block(root)
     assert "wombat" in starts(root)
     drained(root, home)
     assert [one.used_at is not None for one in kept(root)] == [True]
-    assert "wombat" not in (block(root) + starts(root, "s-next"))
+    assert "wombat" not in (read_context_block(root) + starts(root, "s-next"))
     drained(root, home)
     assert said(root) == [[]]
 
 
 def test_a_session_that_ends_leaves_nothing_to_recover(root: Path, tmp_path: Path, home: Path) -> None:
-    path = say(tmp_path / "s-1.jsonl", "Mend the wombat's reader.")
+    path = append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader.")
     turn_ended(root, path)
     drained(root, home)
     assert said(root) == [["Mend the wombat's reader."]]
-    leave(root, ended(path))
+    enqueue_in_process(root, make_end_payload(path))
     drained(root, home)
     assert kept(root) == []
     assert drained(root, home).unkept == {}
@@ -85,9 +92,9 @@ def test_a_session_that_ends_leaves_nothing_to_recover(root: Path, tmp_path: Pat
 
 
 def test_what_ends_before_the_worker_looks_is_never_written(root: Path, tmp_path: Path, home: Path) -> None:
-    path = say(tmp_path / "s-1.jsonl", "Mend the reader.")
+    path = append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")
     turn_ended(root, path)
-    leave(root, ended(path))
+    enqueue_in_process(root, make_end_payload(path))
     for signal in (root / ".lineage" / "spool" / "signals").iterdir():  # both in one millisecond
         signal.write_text(re.sub(r'"at": ?"[^"]*"', '"at": "2026-10-02T10:00:00.000Z"', signal.read_text()))
     drained(root, home)
@@ -95,19 +102,19 @@ def test_what_ends_before_the_worker_looks_is_never_written(root: Path, tmp_path
 
 
 def test_a_session_that_the_sweep_captures_was_interrupted(root: Path, tmp_path: Path, home: Path) -> None:
-    turn_ended(root, say(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
+    turn_ended(root, append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
     drained(root, home)
-    assert doorbells.swept(root, home, now()).captured == [session_token("default", "s-1")]
+    assert hook_process.run_sweep(root, home, now()).captured == [derive_session_token("default", "s-1")]
     assert said(root) == [["Mend the wombat's reader."]]
-    assert "had not ended" in block(root)
+    assert "had not ended" in read_context_block(root)
 
 
 def test_each_turn_end_takes_the_checkpoint_on(root: Path, tmp_path: Path, home: Path) -> None:
-    path = say(tmp_path / "s-1.jsonl", *(f"Message {number}." for number in range(55)))
+    path = append_transcript(tmp_path / "s-1.jsonl", *(f"Message {number}." for number in range(55)))
     turn_ended(root, path)
     drained(root, home)
     assert said(root) == [[f"Message {number}." for number in range(5, 55)]]
-    say(path, "And one more.")
+    append_transcript(path, "And one more.")
     drained(root, home)
     assert said(root)[0][-1] == "Message 54."
     turn_ended(root, path)
@@ -117,23 +124,23 @@ def test_each_turn_end_takes_the_checkpoint_on(root: Path, tmp_path: Path, home:
 
 
 def test_a_used_one_comes_back_when_its_session_goes_on(root: Path, tmp_path: Path, home: Path) -> None:
-    path = say(tmp_path / "s-1.jsonl", "Mend the wombat's reader.")
+    path = append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader.")
     turn_ended(root, path)
     drained(root, home)
     starts(root)
     drained(root, home)
     assert said(root) == [[]]
     time.sleep(0.005)
-    turn_ended(root, say(path, "And the quokka's."))
+    turn_ended(root, append_transcript(path, "And the quokka's."))
     drained(root, home)
     assert said(root) == [["Mend the wombat's reader.", "And the quokka's."]]
-    assert "quokka" in block(root)
+    assert "quokka" in read_context_block(root)
 
 
 def test_a_session_that_began_before_the_block_held_it_does_not_use_it_up(
     root: Path, tmp_path: Path, home: Path
 ) -> None:
-    turn_ended(root, say(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
+    turn_ended(root, append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
     assert "wombat" not in starts(root)
     drained(root, home)
     assert [one.used_at for one in kept(root)] == [None]
@@ -144,10 +151,10 @@ def test_a_session_that_began_before_the_block_held_it_does_not_use_it_up(
 
 def test_a_hook_that_rang_as_the_block_was_prepared_does_not_use_it_up(root: Path, tmp_path: Path, home: Path) -> None:
     """It may have been answered with the block before: better told twice than never."""
-    turn_ended(root, say(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
+    turn_ended(root, append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
     drained(root, home)
-    leave(root, payload("SessionStart", "s-2"))
-    (job,) = doorbells.jobs(root)
+    enqueue_in_process(root, make_payload("SessionStart", "s-2"))
+    (job,) = hook_process.list_spooled_paths(root)
     job.write_text(json.dumps(json.loads(job.read_text()) | {"at": kept(root)[0].offered_at}))
     drained(root, home)
     assert [one.used_at for one in kept(root)] == [None]
@@ -157,7 +164,7 @@ def test_a_hook_that_rang_as_the_block_was_prepared_does_not_use_it_up(root: Pat
 def test_a_session_whose_block_does_not_hold_it_does_not_use_it_up(
     root: Path, tmp_path: Path, home: Path, harness: str, cwd: str | None
 ) -> None:
-    turn_ended(root, say(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
+    turn_ended(root, append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
     drained(root, home)
     assert "wombat" not in starts(root, harness=harness, cwd=cwd)
     drained(root, home)
@@ -171,7 +178,7 @@ def test_a_session_below_the_projects_folder_uses_it_up(root: Path, tmp_path: Pa
     project = tmp_path / "demo"
     (project / ".git").mkdir(parents=True)
     (project / "src" / "deep").mkdir(parents=True)
-    path = say(tmp_path / "s-1.jsonl", "Mend the wombat's reader.")
+    path = append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader.")
     turn_ended(root, path, cwd=str(project))
     drained(root, home)
     assert "wombat" in starts(root, cwd=str(project / "src" / "deep"))
@@ -180,35 +187,35 @@ def test_a_session_below_the_projects_folder_uses_it_up(root: Path, tmp_path: Pa
 
 
 def test_a_session_that_is_resumed_has_no_use_for_its_own(root: Path, tmp_path: Path, home: Path) -> None:
-    path = say(tmp_path / "s-1.jsonl", "Mend the reader.")
+    path = append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")
     turn_ended(root, path)
     drained(root, home)
-    leave(root, payload("SessionStart", "s-1", source="resume", transcript_path=str(path)))
+    enqueue_in_process(root, make_payload("SessionStart", "s-1", source="resume", transcript_path=str(path)))
     drained(root, home)
     assert kept(root) == []
 
 
 def test_another_agents_session_does_not_use_it_up(root: Path, tmp_path: Path, home: Path) -> None:
-    turn_ended(root, say(tmp_path / "s-1.jsonl", "Mend the wombat's reader."), agent="ann")
+    turn_ended(root, append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader."), agent="ann")
     drained(root, home)
     assert "wombat" not in starts(root)
-    assert "wombat" in block(root, agent="ann")
+    assert "wombat" in read_context_block(root, agent="ann")
     drained(root, home)
     assert [one.used_at for one in kept(root, "ann")] == [None]
 
 
 def test_another_project_is_not_told(root: Path, tmp_path: Path, home: Path) -> None:
-    turn_ended(root, say(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
-    leave(root, payload("SessionStart", "s-2", cwd="/srv/other"))
+    turn_ended(root, append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
+    enqueue_in_process(root, make_payload("SessionStart", "s-2", cwd="/srv/other"))
     drained(root, home)
-    assert "wombat" in block(root)
-    assert "wombat" not in block(root, "/srv/other")
+    assert "wombat" in read_context_block(root)
+    assert "wombat" not in read_context_block(root, "/srv/other")
 
 
 def test_no_secret_reaches_a_checkpoint_and_it_is_its_owners_alone(root: Path, tmp_path: Path, home: Path) -> None:
     before = os.umask(0)
     try:
-        turn_ended(root, say(tmp_path / "s-1.jsonl", f"The key is {SECRET}.", "x" * 1990 + f" {SECRET}"))
+        turn_ended(root, append_transcript(tmp_path / "s-1.jsonl", f"The key is {SECRET}.", "x" * 1990 + f" {SECRET}"))
         drained(root, home)
     finally:
         os.umask(before)
@@ -220,25 +227,25 @@ def test_no_secret_reaches_a_checkpoint_and_it_is_its_owners_alone(root: Path, t
 
 
 def test_a_private_session_has_none(root: Path, tmp_path: Path, home: Path) -> None:
-    path = say(tmp_path / "s-1.jsonl", "Hide the wombat.")
-    with house_at(root, now=now()) as house:
-        end(house, "s-1", harness="claude-code", transcript_path=str(path), private=True)
+    path = append_transcript(tmp_path / "s-1.jsonl", "Hide the wombat.")
+    with open_test_workspace(root, now=now()) as ws:
+        end_session(ws, "s-1", harness="claude-code", transcript_path=str(path), private=True)
     turn_ended(root, path)
     assert drained(root, home).unkept == {PRIVATE: 1}
     assert kept(root) == []
-    assert "wombat" not in block(root)
+    assert "wombat" not in read_context_block(root)
 
 
 @pytest.mark.leaves_findings
 @pytest.mark.parametrize("harm", ["private", "damaged", "buried"])
 def test_one_that_should_not_be_there_is_dropped(root: Path, tmp_path: Path, home: Path, harm: str) -> None:
     """Private from the first capture on, in doubt, or removed on another machine, whose tombstone a sync brings."""
-    path, token = say(tmp_path / "s-1.jsonl", "Hide the wombat."), session_token("default", "s-1")
+    path, token = append_transcript(tmp_path / "s-1.jsonl", "Hide the wombat."), derive_session_token("default", "s-1")
     turn_ended(root, path)
     drained(root, home)
-    assert "wombat" in block(root)
-    with house_at(root, now=now()) as house:
-        end(house, "s-1", harness="claude-code", transcript_path=str(path), private=harm == "private")
+    assert "wombat" in read_context_block(root)
+    with open_test_workspace(root, now=now()) as ws:
+        end_session(ws, "s-1", harness="claude-code", transcript_path=str(path), private=harm == "private")
     if harm == "damaged":
         (manifest,) = (root / "memory").glob("*--manifest.md")
         manifest.chmod(0o600)
@@ -251,35 +258,37 @@ def test_one_that_should_not_be_there_is_dropped(root: Path, tmp_path: Path, hom
 
 
 def test_a_removed_session_has_none_any_more_and_gets_none(root: Path, tmp_path: Path, home: Path) -> None:
-    path = say(tmp_path / "s-1.jsonl", "Forget the wombat.")
+    path = append_transcript(tmp_path / "s-1.jsonl", "Forget the wombat.")
     turn_ended(root, path)
     drained(root, home)
-    doorbells.swept(root, home, now())
-    with house_at(root, now=now()) as house:
-        remove(house, resolve(house, "s-1").session_token, reason="private")
+    hook_process.run_sweep(root, home, now())
+    with open_test_workspace(root, now=now()) as ws:
+        remove(ws, resolve_session(ws, "s-1").session_token, reason="private")
     assert kept(root) == []
     turn_ended(root, path)
-    with house_at(root, now=now()) as house:  # a hook's note that was on its way as the session was removed
-        token = session_token("default", "s-1")
-        house.telemetry.saw(Seen("claude-code", "default", "s-1", token, str(path), DEMO, "turn-end", house.now, None))
+    with open_test_workspace(root, now=now()) as ws:  # a hook's note that was on its way as the session was removed
+        token = derive_session_token("default", "s-1")
+        ws.telemetry.record_event(
+            SeenSession("claude-code", "default", "s-1", token, str(path), DEMO, "turn-end", ws.now, None)
+        )
     assert drained(root, home).unkept == {}
     assert kept(root) == []
-    with house_at(root) as house:
-        house.telemetry.forget(token)
-        house.telemetry.scrub()
+    with open_test_workspace(root) as ws:
+        ws.telemetry.forget(token)
+        ws.telemetry.scrub()
     assert not [path for path in (root / ".lineage").rglob("*") if path.is_file() and b"wombat" in path.read_bytes()]
 
 
 def test_what_a_fork_brought_from_a_removed_session_stays_out(root: Path, tmp_path: Path, home: Path) -> None:
-    parent = say(tmp_path / "s-1.jsonl", "Forget the wombat.")
-    leave(root, ended(parent))
+    parent = append_transcript(tmp_path / "s-1.jsonl", "Forget the wombat.")
+    enqueue_in_process(root, make_end_payload(parent))
     drained(root, home)
-    with house_at(root, now=now()) as house:
-        remove(house, "s-1", reason="private")
+    with open_test_workspace(root, now=now()) as ws:
+        remove(ws, "s-1", reason="private")
     copied = json.loads(parent.read_text()) | {"sessionId": "s-2"}
     fork = tmp_path / "s-2.jsonl"
     fork.write_text(json.dumps(copied) + "\n")
-    turn_ended(root, say(fork, "Mend the reader."))
+    turn_ended(root, append_transcript(fork, "Mend the reader."))
     drained(root, home)
     assert said(root) == [["Mend the reader."]]
 
@@ -290,39 +299,39 @@ def test_what_cannot_be_kept_is_counted_and_keeps_nobody_from_work(root: Path, t
         file.truncate(300 << 20)
     for name in ("s-1", "s-2", "s-3"):
         turn_ended(root, tmp_path / f"{name}.jsonl")
-    turn_ended(root, say(tmp_path / "s-4.jsonl", "Mend the reader."))
-    assert drained(root, home).unkept == {UNREADABLE: 1, TOO_LARGE: 1, GONE: 1}
+    turn_ended(root, append_transcript(tmp_path / "s-4.jsonl", "Mend the reader."))
+    assert drained(root, home).unkept == {UNREADABLE: 1, TOO_LARGE: 1, NO_TRANSCRIPT: 1}
     assert said(root) == [["Mend the reader."]]
 
 
 def test_a_damaged_one_is_ignored_by_worker_and_context(root: Path, tmp_path: Path, home: Path) -> None:
-    turn_ended(root, say(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
+    turn_ended(root, append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
     drained(root, home)
     (path,) = (root / ".lineage" / "checkpoints").rglob("*.json")
     path.write_bytes(path.read_bytes()[:100])
-    with house_at(root, now=now()) as house:
-        assert context(house, Asked(project=DEMO)).body == ""
-        assert house.canon.checkpoints.damaged() == [path.relative_to(root / ".lineage").as_posix()]
+    with open_test_workspace(root, now=now()) as ws:
+        assert build_context(ws, ContextRequest(project=DEMO)).body == ""
+        assert ws.documents.checkpoints.list_damaged() == [path.relative_to(root / ".lineage").as_posix()]
     starts(root)
     assert drained(root, home).put_off == []
     assert said(root) == [["Mend the wombat's reader."]]
 
 
 def test_after_seven_days_it_is_over(root: Path, tmp_path: Path, home: Path) -> None:
-    turn_ended(root, say(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
+    turn_ended(root, append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
     drained(root, home)
     drained(root, home, later=6)
-    assert "wombat" in block(root)
+    assert "wombat" in read_context_block(root)
     drained(root, home, later=8)
     assert kept(root) == []
-    assert "wombat" not in block(root)
+    assert "wombat" not in read_context_block(root)
 
 
 def test_of_many_sessions_that_never_end_the_newest_are_kept_and_the_others_left_unread(
     root: Path, tmp_path: Path, home: Path
 ) -> None:
     for number in range(20):
-        turn_ended(root, say(tmp_path / f"s-{number}.jsonl", f"Task {number}."))
+        turn_ended(root, append_transcript(tmp_path / f"s-{number}.jsonl", f"Task {number}."))
         time.sleep(0.002)
     drained(root, home)
     assert [texts[0] for texts in said(root)] == [f"Task {number}." for number in range(4, 20)]
@@ -334,11 +343,11 @@ def test_of_many_sessions_that_never_end_the_newest_are_kept_and_the_others_left
 
 
 def test_a_context_asked_for_by_hand_uses_nothing_up(root: Path, tmp_path: Path, home: Path) -> None:
-    turn_ended(root, say(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
+    turn_ended(root, append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
     drained(root, home)
     moment = from_epoch(time.time())
-    with house_at(root, now=moment) as house:
-        first, second = (context(house, Asked(project=DEMO)).body for _ in range(2))
+    with open_test_workspace(root, now=moment) as ws:
+        first, second = (build_context(ws, ContextRequest(project=DEMO)).body for _ in range(2))
     assert first == second
     assert "wombat" in first
     assert [one.used_at for one in kept(root)] == [None]

@@ -9,8 +9,8 @@ import click
 import pytest
 
 from lineage.cli.main import COMMANDS, cli
-from tests.support.commands import SAMPLE, SAMPLE_ID, Lineage, process
-from tests.support.programs import CLAUDE, Programs
+from tests.support.commands import SAMPLE, SAMPLE_ID, LineageCommand, run_process
+from tests.support.fake_programs import CLAUDE, FakePrograms
 
 README = Path(__file__).parents[2] / "README.md"
 OUTCOME_KEYS = {
@@ -32,15 +32,15 @@ def examples(name: str) -> list[str]:
     return [line.strip() for line in text.partition("Example:")[2].split("\n") if line.strip()]
 
 
-def test_a_session_end_prints_the_documented_object(lineage: Lineage) -> None:
-    done = lineage.end("--json")
+def test_a_session_end_prints_the_documented_object(lineage: LineageCommand) -> None:
+    done = lineage.end_sample("--json")
     assert done.code == 0
     assert set(done.json) >= OUTCOME_KEYS
     assert done.json["status"] == "captured"
     assert done.json["redactions"] == {"github-token": 1}
     for key in ("manifest_path", "transcript_path", "summary_path"):
         assert (lineage.root / done.json[key]).is_file()
-    again = lineage.end("--json").json
+    again = lineage.end_sample("--json").json
     assert (again["status"], again["reason"]) == ("unchanged", "nothing new")
 
 
@@ -52,15 +52,15 @@ def test_the_payload_comes_by_stdin_too_and_options_win(tmp_path: Path) -> None:
         "agent_id": "ann",
         "transcript": [{"role": "user", "text": "hi"}],
     }
-    done = process(
+    done = run_process(
         tmp_path, "session-end", "--stdin", "--json", "--session-id", "s-2", stdin=json.dumps(payload).encode()
     )
     assert done.code == 0
-    listed = process(tmp_path, "sessions", "--agent", "ann", "--json").json["sessions"]
+    listed = run_process(tmp_path, "sessions", "--agent", "ann", "--json").json["sessions"]
     assert [row["session_id"] for row in listed] == ["s-2"]
 
 
-def test_a_compaction_prints_the_documented_object(lineage: Lineage) -> None:
+def test_a_compaction_prints_the_documented_object(lineage: LineageCommand) -> None:
     arguments = ["--harness", "claude-code", "--session-id", SAMPLE_ID, "--summary", "Goal: the reader.", "--json"]
     done = lineage("compaction", *arguments)
     assert set(done.json) >= OUTCOME_KEYS
@@ -71,17 +71,17 @@ def test_a_compaction_prints_the_documented_object(lineage: Lineage) -> None:
 
 
 @pytest.mark.leaves_findings
-def test_a_removed_session_is_refused_with_the_object_on_stdout(lineage: Lineage) -> None:
-    token = lineage.end("--json").json["session_token"]
+def test_a_removed_session_is_refused_with_the_object_on_stdout(lineage: LineageCommand) -> None:
+    token = lineage.end_sample("--json").json["session_token"]
     tombstone = lineage.root / "memory" / "tombstones" / f"{token}.md"
     tombstone.parent.mkdir()
     tombstone.write_text("a tombstone in doubt still counts")
-    done = lineage.end("--json")
+    done = lineage.end_sample("--json")
     assert done.code == 1
     assert (done.json["status"], done.json["reason"]) == ("refused", "removed")
 
 
-def test_init_keeps_what_is_there(lineage: Lineage) -> None:
+def test_init_keeps_what_is_there(lineage: LineageCommand) -> None:
     lineage.root.mkdir()
     (lineage.root / "AGENT_MEMORY.md").write_text("mine")
     done = lineage("init", "--json")
@@ -92,19 +92,19 @@ def test_init_keeps_what_is_there(lineage: Lineage) -> None:
 
 
 def test_the_template_documents_every_setting_with_its_default() -> None:
-    from lineage.app import template
-    from lineage.config import Settings, parsed
+    from lineage.app import find_template
+    from lineage.config import Settings, parse_settings
 
-    text = (template() / "lineage.toml").read_text()
+    text = (find_template() / "lineage.toml").read_text()
     uncommented = re.sub(r"^# (?=\w+ = )", "", text, flags=re.MULTILINE)
-    assert parsed(text) == parsed(uncommented) == Settings()
+    assert parse_settings(text) == parse_settings(uncommented) == Settings()
     for section in (Settings().ledger, Settings().transcript):
         for key in section._fields:
             assert re.search(rf"^# {key} = ", text, re.MULTILINE), key
 
 
-def test_show_prints_turns_by_number_across_captures(lineage: Lineage) -> None:
-    lineage.end()
+def test_show_prints_turns_by_number_across_captures(lineage: LineageCommand) -> None:
+    lineage.end_sample()
     shown = lineage("show", SAMPLE_ID[:8], "--turns", "3-4", "--json").json
     assert [turn["number"] for turn in shown["turns"]] == [3, 4]
     assert [turn["name"] for turn in shown["turns"]] == ["Read", "Read"]
@@ -112,8 +112,8 @@ def test_show_prints_turns_by_number_across_captures(lineage: Lineage) -> None:
     assert lineage("show", SAMPLE_ID, "--turns", "x").code == 2
 
 
-def test_search_finds_by_any_word_and_by_no_word_finds_nothing(lineage: Lineage) -> None:
-    lineage.end()
+def test_search_finds_by_any_word_and_by_no_word_finds_nothing(lineage: LineageCommand) -> None:
+    lineage.end_sample()
     hits = lineage("search", "newline", "zebra", "--json").json
     assert hits["query"] == "newline zebra"
     (session,) = [hit for hit in hits["results"] if hit["kind"] != "entry"]
@@ -125,8 +125,8 @@ def test_search_finds_by_any_word_and_by_no_word_finds_nothing(lineage: Lineage)
     assert {(hit["kind"], hit.get("scope")) for hit in others} <= {("entry", "project/reader")}
 
 
-def test_status_counts_and_render_is_idle_when_nothing_changed(lineage: Lineage) -> None:
-    lineage.end("--ended-at", "2099-01-01T00:00:00Z")
+def test_status_counts_and_render_is_idle_when_nothing_changed(lineage: LineageCommand) -> None:
+    lineage.end_sample("--ended-at", "2099-01-01T00:00:00Z")
     state = lineage("status", "--json").json
     assert state["artifacts"] == {"manifest": 1, "summary": 1, "transcript": 1}
     assert state["counters"]["captures"] == 1
@@ -134,8 +134,8 @@ def test_status_counts_and_render_is_idle_when_nothing_changed(lineage: Lineage)
     assert (rendered["written"], rendered["rows"], rendered["future"]) == (False, 0, 1)
 
 
-def test_named_agents_have_a_memory_of_their_own(lineage: Lineage) -> None:
-    lineage.end("--agent", "ann", "--ended-at", "2026-01-01T00:00:00Z", "--captured-at", "2026-01-01T00:00:00Z")
+def test_named_agents_have_a_memory_of_their_own(lineage: LineageCommand) -> None:
+    lineage.end_sample("--agent", "ann", "--ended-at", "2026-01-01T00:00:00Z", "--captured-at", "2026-01-01T00:00:00Z")
     assert (lineage.root / "agents" / "ann" / "MEMORY.md").is_file()
     assert lineage("sessions", "--json").json["sessions"] == []
     assert len(lineage("sessions", "--agent", "all", "--json").json["sessions"]) == 1
@@ -144,13 +144,13 @@ def test_named_agents_have_a_memory_of_their_own(lineage: Lineage) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_the_examples_in_help_run(
-    lineage: Lineage, home: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lineage: LineageCommand, home: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "demo").mkdir()
     (home / ".claude" / "projects" / "demo").mkdir(parents=True)
     (home / ".claude" / "projects" / "demo" / "ID.jsonl").write_bytes(SAMPLE.read_bytes())
-    lineage.end(session="2489c83d-fca2-5674-a85a-9f9be83b8d4e")
-    Programs(tmp_path / "bin", monkeypatch).add("claude", CLAUDE)
+    lineage.end_sample(session="2489c83d-fca2-5674-a85a-9f9be83b8d4e")
+    FakePrograms(tmp_path / "bin", monkeypatch).add("claude", CLAUDE)
     assert examples(name), f"the help of {name} shows no example"
     for line in examples(name):
         words = [str(SAMPLE) if word == "FILE" else word.replace("~", str(home)) for word in shlex.split(line)]
@@ -182,7 +182,7 @@ def test_the_readme_s_console_runs_as_shown(tmp_path: Path, home: Path, monkeypa
         line, _, shown = step.partition("\n")
         words = [word.replace("./vault", str(tmp_path / "vault")) for word in shlex.split(line)]
         assert words[0] == "lineage"
-        done = process(tmp_path / "vault", *words[1:])
+        done = run_process(tmp_path / "vault", *words[1:])
         assert done.code == 0, (line, done.err)
         pattern = ".*".join(re.escape(part.strip()) for part in shown.strip().split("…"))
         assert re.search(pattern, done.out.replace(str(tmp_path), "."), re.DOTALL), f"{line}\n{done.out}"

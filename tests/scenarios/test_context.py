@@ -7,13 +7,21 @@ from typing import Any
 
 import pytest
 
-from lineage.core.budget import cost, tokens
-from lineage.core.identity import session_token
-from lineage.core.injection import CONTEXT_CLOSING, CONTEXT_OPENING
-from lineage.projection.context import AUTHORITY
-from tests.support.commands import SAMPLE_ID, Lineage, process
-from tests.support.doorbells import block, drained, ended, leave, payload, ring, say
-from tests.support.houses import turns
+from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING
+from lineage.core.base.identity import derive_session_token
+from lineage.core.capture.budget import cost_to_tokens, estimate_cost
+from lineage.projection.context_block import PREAMBLE
+from tests.support.commands import SAMPLE_ID, LineageCommand, run_process
+from tests.support.hook_process import (
+    append_transcript,
+    drain_spool,
+    enqueue_in_process,
+    make_end_payload,
+    make_payload,
+    read_context_block,
+    run_hook,
+)
+from tests.support.workspace import make_turns
 
 DATA = Path(__file__).parents[1] / "data"
 SECTIONS = [
@@ -23,18 +31,18 @@ SECTIONS = [
 
 
 @pytest.fixture
-def vault(lineage: Lineage) -> Lineage:
+def vault(lineage: LineageCommand) -> LineageCommand:
     lineage("init")
     return lineage
 
 
-def curate(vault: Lineage, text: str) -> None:
+def curate(vault: LineageCommand, text: str) -> None:
     """AGENT_MEMORY.md as an editor leaves it."""
     (vault.root / "AGENT_MEMORY.md").write_text(text, encoding="utf-8")
     assert vault("reindex").code == 0
 
 
-def capture(lineage: Lineage, folder: Path, session: str, talk: list[dict[str, Any]], *more: str) -> str:
+def capture(lineage: LineageCommand, folder: Path, session: str, talk: list[dict[str, Any]], *more: str) -> str:
     """A session of the harness `generic` in /home/ada/demo; its token."""
     source = folder / f"{session}.json"
     source.write_text(json.dumps(talk), encoding="utf-8")
@@ -47,34 +55,34 @@ def capture(lineage: Lineage, folder: Path, session: str, talk: list[dict[str, A
 # --- As it is read ---------------------------------------------------------------------------------------------------
 
 
-def test_a_fresh_workspace_has_nothing_to_say_but_a_word_on_stderr(vault: Lineage) -> None:
+def test_a_fresh_workspace_has_nothing_to_say_but_a_word_on_stderr(vault: LineageCommand) -> None:
     done = vault("context")
     assert (done.code, done.out) == (0, "")
     assert "nothing is remembered yet" in done.err
 
 
-def test_what_a_person_wrote_is_all_that_a_young_workspace_says(vault: Lineage) -> None:
+def test_what_a_person_wrote_is_all_that_a_young_workspace_says(vault: LineageCommand) -> None:
     curate(vault, "# Agent memory\n\nI work in UTC.\n")
     done = vault("context")
     assert done.out.count("## ") == 1
     assert "\n> I work in UTC.\n" in done.out
-    assert tokens(cost(done.out)) < 120
+    assert cost_to_tokens(estimate_cost(done.out)) < 120
 
 
-def test_it_makes_no_workspace(lineage: Lineage) -> None:
+def test_it_makes_no_workspace(lineage: LineageCommand) -> None:
     done = lineage("context")
     assert (done.code, "lineage init" in done.err, lineage.root.exists()) == (1, True, False)
 
 
 @pytest.mark.slow
-def test_what_real_sessions_leave_is_told_in_order(vault: Lineage, home: Path) -> None:
+def test_what_real_sessions_leave_is_told_in_order(vault: LineageCommand, home: Path) -> None:
     shutil.copytree(DATA / "claude-code/projects", home / ".claude/projects")
     assert vault("import", "claude-code").code == 0
     assert vault("remember", "--kind", "preference", "Prefers splitlines over split.").code == 0
     done = vault("context", "--project", "/home/ada/demo")
-    assert done.out.startswith(f"{CONTEXT_OPENING}\n{AUTHORITY}\n\n")
+    assert done.out.startswith(f"{CONTEXT_OPENING}\n{PREAMBLE}\n\n")
     assert done.out.endswith(f"\n{CONTEXT_CLOSING}\n")
-    assert tokens(cost(done.out)) <= 2000
+    assert cost_to_tokens(estimate_cost(done.out)) <= 2000
     headings = [line for line in done.out.split("\n") if line.startswith("## ")]
     assert headings[:2] == ["## Preferences and decisions", "## Last session"]
     assert headings[-1] == "## Recent sessions"
@@ -85,19 +93,19 @@ def test_what_real_sessions_leave_is_told_in_order(vault: Lineage, home: Path) -
     assert "Prefers splitlines over split." in done.out
 
 
-def test_the_object_says_what_each_section_cost(vault: Lineage) -> None:
-    vault.end()
+def test_the_object_says_what_each_section_cost(vault: LineageCommand) -> None:
+    vault.end_sample()
     told = vault("context", "--json").json
     assert list(told) == ["text", "tokens", "budget", "sections", "unread"]
     assert told["text"] == vault("context").out
-    assert (told["tokens"], told["budget"], told["unread"]) == (tokens(cost(told["text"])), 2000, [])
+    assert (told["tokens"], told["budget"], told["unread"]) == (cost_to_tokens(estimate_cost(told["text"])), 2000, [])
     assert [section["name"] for section in told["sections"]] == SECTIONS
     assert list(told["sections"][0]) == ["name", "tokens", "cap", "shown", "of", "cut", "dropped"]
 
 
-def test_an_explanation_names_what_was_cut_and_what_was_dropped(vault: Lineage, tmp_path: Path) -> None:
+def test_an_explanation_names_what_was_cut_and_what_was_dropped(vault: LineageCommand, tmp_path: Path) -> None:
     curate(vault, "A fact of many words.\n" * 200)
-    capture(vault, tmp_path, "s-1", turns("Mend the reader.", "Done."))
+    capture(vault, tmp_path, "s-1", make_turns("Mend the reader.", "Done."))
     lines = {line.split()[0]: line for line in vault("context", "--explain").out.splitlines()}
     assert list(lines) == ["section", *SECTIONS, "in"]
     assert lines["curated"].endswith(" of 200: cut")
@@ -109,13 +117,13 @@ def test_an_explanation_names_what_was_cut_and_what_was_dropped(vault: Lineage, 
 
 
 @pytest.mark.parametrize("budget", ["0", "1", "60"])
-def test_a_budget_that_is_too_small_for_anything_gives_nothing(vault: Lineage, budget: str) -> None:
-    vault.end()
+def test_a_budget_that_is_too_small_for_anything_gives_nothing(vault: LineageCommand, budget: str) -> None:
+    vault.end_sample()
     assert vault("context", "--budget", budget).out == ""
     assert vault("context", "--budget", "-1").code == 2
 
 
-def test_the_workspace_sets_the_budget(vault: Lineage) -> None:
+def test_the_workspace_sets_the_budget(vault: LineageCommand) -> None:
     (vault.root / "lineage.toml").write_text("[context]\nbudget = 300\n", encoding="utf-8")
     assert vault("context", "--json").json["budget"] == 300
     (vault.root / "lineage.toml").write_text("[context]\nbudget = -1\n", encoding="utf-8")
@@ -123,7 +131,7 @@ def test_the_workspace_sets_the_budget(vault: Lineage) -> None:
     (vault.root / "lineage.toml").unlink()
 
 
-def test_the_query_decides_what_is_relevant_and_is_not_echoed(vault: Lineage) -> None:
+def test_the_query_decides_what_is_relevant_and_is_not_echoed(vault: LineageCommand) -> None:
     for text in ("We split lines by splitlines.", "Releases are on Fridays."):
         assert vault("remember", "--project", "demo", "--kind", "decision", text).code == 0
     done = vault("context", "--project", "demo", "--query", "the wombat and its splitlines", "--json")
@@ -133,11 +141,11 @@ def test_the_query_decides_what_is_relevant_and_is_not_echoed(vault: Lineage) ->
     assert "wombat" not in vault("context", "--query", "wombat", "--explain").out
 
 
-def test_an_agents_name_that_is_none_is_refused(vault: Lineage) -> None:
+def test_an_agents_name_that_is_none_is_refused(vault: LineageCommand) -> None:
     assert vault("context", "--agent", "a:b").code == 2
 
 
-def test_no_control_character_comes_out_of_a_book(vault: Lineage) -> None:
+def test_no_control_character_comes_out_of_a_book(vault: LineageCommand) -> None:
     curate(vault, "red \x1b[31m \x9b31m \u202e \u200b \ue000 text\n")
     out = vault("context").out
     assert not {"\x1b", "\x9b", "\u202e", "\u200b"} & set(out)
@@ -146,8 +154,8 @@ def test_no_control_character_comes_out_of_a_book(vault: Lineage) -> None:
 # --- Who sees what ---------------------------------------------------------------------------------------------------
 
 
-def test_a_private_session_sees_what_it_found_and_nobody_else_does(vault: Lineage, tmp_path: Path) -> None:
-    token = capture(vault, tmp_path, "s-1", turns("Hide the wombat.", "Done."), "--private")
+def test_a_private_session_sees_what_it_found_and_nobody_else_does(vault: LineageCommand, tmp_path: Path) -> None:
+    token = capture(vault, tmp_path, "s-1", make_turns("Hide the wombat.", "Done."), "--private")
     assert vault("remember", "--scope", f"session/{token}", "--kind", "note", "The wombat is in the shed.").code == 0
     for arguments in ([], ["--project", "demo"], ["--query", "wombat"], ["--session", "s-2"]):
         assert "wombat" not in vault("context", *arguments).out
@@ -155,14 +163,14 @@ def test_a_private_session_sees_what_it_found_and_nobody_else_does(vault: Lineag
     assert "The wombat is in the shed." in vault("context", "--session", token).out
 
 
-def test_a_removed_session_is_not_told_of(vault: Lineage, tmp_path: Path) -> None:
-    capture(vault, tmp_path, "s-1", turns("Mend the wombat.", "Done."))
+def test_a_removed_session_is_not_told_of(vault: LineageCommand, tmp_path: Path) -> None:
+    capture(vault, tmp_path, "s-1", make_turns("Mend the wombat.", "Done."))
     assert "wombat" in vault("context").out
     assert vault("remove", "s-1", "--reason", "asked for", "--yes").code == 0
     assert "wombat" not in vault("context").out
 
 
-def test_what_waits_is_not_told_until_it_is_confirmed(vault: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_waits_is_not_told_until_it_is_confirmed(vault: LineageCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as inside:
         inside.setenv("CLAUDECODE", "1")
         said = vault("remember", "Deploys need no second look.", "--json").json
@@ -188,7 +196,7 @@ def test_what_a_tool_has_said_changes_nothing_in_the_next_context(
 ) -> None:
     told = []
     for name, output in (("clean", "3 rows"), ("poisoned", "\n".join(POISON))):
-        vault = Lineage(tmp_path / name, capsys)
+        vault = LineageCommand(tmp_path / name, capsys)
         vault("init")
         talk: list[dict[str, Any]] = [
             {"role": "user", "text": "Count the rows.", "at": "2026-11-20T10:00:00Z"},
@@ -207,22 +215,22 @@ def test_what_a_tool_has_said_changes_nothing_in_the_next_context(
 @pytest.mark.slow
 def test_the_doorbell_answers_with_the_same_text(tmp_path: Path, home: Path) -> None:
     root, folder = tmp_path / "w", str(tmp_path)
-    path = say(tmp_path / "s-1.jsonl", "Mend the reader, it drops the last line.")
-    leave(root, {**ended(path), "cwd": folder})
-    drained(root, home)
-    assert process(root, "remember", "--kind", "preference", "Prefers splitlines.").code == 0
-    leave(root, payload("Stop", "s-2", cwd=folder))
-    drained(root, home)
-    answer = json.loads(ring(root, payload("SessionStart", "s-2", cwd=folder)).stdout)
-    drained(root, home)
-    told = process(root, "context", "--project", folder).out
+    path = append_transcript(tmp_path / "s-1.jsonl", "Mend the reader, it drops the last line.")
+    enqueue_in_process(root, {**make_end_payload(path), "cwd": folder})
+    drain_spool(root, home)
+    assert run_process(root, "remember", "--kind", "preference", "Prefers splitlines.").code == 0
+    enqueue_in_process(root, make_payload("Stop", "s-2", cwd=folder))
+    drain_spool(root, home)
+    answer = json.loads(run_hook(root, make_payload("SessionStart", "s-2", cwd=folder)).stdout)
+    drain_spool(root, home)
+    told = run_process(root, "context", "--project", folder).out
     assert answer["hookSpecificOutput"]["additionalContext"] == told.rstrip("\n")
     assert "Prefers splitlines." in told
-    assert block(root, folder) in told
+    assert read_context_block(root, folder) in told
 
 
-def test_ids_and_tokens_name_the_same_session(vault: Lineage) -> None:
-    token = session_token("default", SAMPLE_ID)
-    vault.end()
+def test_ids_and_tokens_name_the_same_session(vault: LineageCommand) -> None:
+    token = derive_session_token("default", SAMPLE_ID)
+    vault.end_sample()
     assert vault("context", "--session", SAMPLE_ID).out == vault("context", "--session", token).out
     assert "## Last session" not in vault("context", "--session", token).out

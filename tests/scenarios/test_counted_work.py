@@ -15,20 +15,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.canon import archived_store
 from lineage.cli.lazy import LazyGroup
 from lineage.cli.main import COMMANDS, cli
-from lineage.core import documents, transcript
-from lineage.core.naming import parse_path
-from lineage.core.turns import ASSISTANT, TOOL, USER, Turn, identified
-from lineage.extract import candidates, echoes, extract
-from tests.support.counting import Work, imported, work_of
-from tests.support.houses import end, house_at, turns
+from lineage.core.base.naming import parse_path
+from lineage.core.format import documents, transcript
+from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn, assign_ids
+from lineage.documents import archived_store
+from lineage.extraction import candidates, extract_candidates, tool_overlap
+from tests.support.work_counts import WorkCounts, count_work, list_imported_modules
+from tests.support.workspace import end_session, make_turns, open_test_workspace
 
 pytestmark = pytest.mark.slow
 
 STARTED = {"lineage", "lineage.__main__", "lineage.cli", "lineage.core"}
-HOOK = STARTED | {"lineage.cli.doorbell", "lineage.core.doorbell"}
+HOOK = STARTED | {"lineage.cli.hook_entry", "lineage.core.base.hook_protocol"}
 HELP = {"lineage", "lineage.__main__", "lineage.cli", "lineage.errors"} | {
     f"lineage.cli.{name}" for name in ("main", "lazy", "ending", "output")
 }
@@ -51,7 +51,9 @@ def own(modules: set[str]) -> set[str]:
 
 def test_a_hook_imports_two_small_modules_and_not_even_json(tmp_path: Path) -> None:
     payload = b'{"hook_event_name": "SessionEnd", "session_id": "s-1", "transcript_path": "/tmp/none.jsonl"}'
-    modules = imported("hook", "claude-code", "-w", str(tmp_path / "w"), stdin=payload, LINEAGE_NO_WORKER="1")
+    modules = list_imported_modules(
+        "hook", "claude-code", "-w", str(tmp_path / "w"), stdin=payload, LINEAGE_NO_WORKER="1"
+    )
     assert own(modules) == HOOK
     assert foreign(modules) == set()
     assert not modules & {"json", "re", "pathlib", "hashlib", "sqlite3", "typing", *DEAR}
@@ -59,7 +61,7 @@ def test_a_hook_imports_two_small_modules_and_not_even_json(tmp_path: Path) -> N
 
 
 def test_help_imports_no_command() -> None:
-    modules = imported("--help")
+    modules = list_imported_modules("--help")
     assert own(modules) == HELP
     assert foreign(modules) <= {"click"}
     assert not modules & {"asyncio", "sqlite3", "subprocess", "zipfile"}
@@ -68,9 +70,9 @@ def test_help_imports_no_command() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [["status"], ["sessions"], ["search", "parser"], ["context"], ["render"]])
 def test_who_reads_imports_neither_yaml_nor_the_engine(tmp_path: Path, command: list[str]) -> None:
-    with house_at(tmp_path) as house:
-        end(house, "s-1", transcript=turns("why does the parser stop?", "It drops the last line."))
-    modules = imported("-w", str(tmp_path), *command)
+    with open_test_workspace(tmp_path) as ws:
+        end_session(ws, "s-1", transcript=make_turns("why does the parser stop?", "It drops the last line."))
+    modules = list_imported_modules("-w", str(tmp_path), *command)
     assert foreign(modules) <= {"click"}
 
 
@@ -86,13 +88,13 @@ def test_every_command_has_its_summary_in_the_list() -> None:
         assert shown[0] == shown[1]
 
 
-def captured(root: Path, sessions: int) -> Work:
+def captured(root: Path, sessions: int) -> WorkCounts:
     """The work of a session's end in a workspace with so many sessions, its locks and folders being there."""
-    with house_at(root) as house:
+    with open_test_workspace(root) as ws:
         for number in range(sessions):
-            end(house, f"s-{number}", transcript=turns(f"please mend reader{number}.py", "It is mended."))
-    work_of(root, *END, "first", "--transcript", TALK)
-    return work_of(root, *END, "second", "--transcript", TALK)
+            end_session(ws, f"s-{number}", transcript=make_turns(f"please mend reader{number}.py", "It is mended."))
+    count_work(root, *END, "first", "--transcript", TALK)
+    return count_work(root, *END, "second", "--transcript", TALK)
 
 
 def names(paths: Any) -> list[str]:
@@ -103,58 +105,58 @@ def names(paths: Any) -> list[str]:
 def test_a_capture_does_not_grow_with_the_folder(tmp_path: Path) -> None:
     few, many = captured(tmp_path / "few", 10), captured(tmp_path / "many", 200)
     assert many.shape() == few.shape()
-    assert names(many.opened.elements()) == names(few.opened.elements())
-    assert names(many.listed.elements()) == names(few.listed.elements())
+    assert names(many.opens.elements()) == names(few.opens.elements())
+    assert names(many.listings.elements()) == names(few.listings.elements())
     for work in (few, many):
-        work.read.pop("MEMORY.md")  # the window's, which is clipped
-    assert abs(many.read.total() - few.read.total()) <= 20  # digits of the lease's generation
+        work.bytes_read.pop("MEMORY.md")  # the window's, which is clipped
+    assert abs(many.bytes_read.total() - few.bytes_read.total()) <= 20  # digits of the lease's generation
 
 
 def test_what_a_capture_does(tmp_path: Path) -> None:
     """Counted once, to be lowered; a figure that goes up needs a reason."""
     work = captured(tmp_path, 3)
-    artifacts = [path for path in work.opened if parse_path(path)]
+    artifacts = [path for path in work.opens if parse_path(path)]
     assert len(artifacts) == 3, "its own transcript, summary and manifest, nobody else's"
-    assert "memory" not in work.listed and "" not in work.listed
+    assert "memory" not in work.listings and "" not in work.listings
     assert work.flushes <= 17
     assert len(work.statements) <= 50
-    assert work.read["MEMORY.md"] <= 3 * (tmp_path / "MEMORY.md").stat().st_size
-    assert all(work.read[path] <= 2 * (tmp_path / path).stat().st_size for path in artifacts)
+    assert work.bytes_read["MEMORY.md"] <= 3 * (tmp_path / "MEMORY.md").stat().st_size
+    assert all(work.bytes_read[path] <= 2 * (tmp_path / path).stat().st_size for path in artifacts)
 
 
 @pytest.mark.slow
 def test_a_second_end_of_the_same_session_flushes_nothing(tmp_path: Path) -> None:
-    work_of(tmp_path, *END, "s-1", "--transcript", TALK)
-    again = work_of(tmp_path, *END, "s-1", "--transcript", TALK)
+    count_work(tmp_path, *END, "s-1", "--transcript", TALK)
+    again = count_work(tmp_path, *END, "s-1", "--transcript", TALK)
     assert again.flushes == 0
 
 
 def test_a_capture_parses_none_of_what_it_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
-    original = documents.parsed
-    monkeypatch.setattr(documents, "parsed", lambda data, path: parsed.append(path) or original(data, path))
+    original = documents.parse_document
+    monkeypatch.setattr(documents, "parse_document", lambda data, path: parsed.append(path) or original(data, path))
     monkeypatch.setattr(archived_store, "parsed", lambda data, path: parsed.append(path) or original(data, path))
-    monkeypatch.setattr(transcript, "said", lambda body: parsed.append("what it says"))
-    with house_at(tmp_path) as house:
-        end(house, "s-1", transcript=turns("please mend reader.py", "It is mended."))
+    monkeypatch.setattr(transcript, "extract_texts", lambda body: parsed.append("what it says"))
+    with open_test_workspace(tmp_path) as ws:
+        end_session(ws, "s-1", transcript=make_turns("please mend reader.py", "It is mended."))
     assert [path for path in parsed if not path.endswith("--manifest.md")] == []
 
 
 def test_a_capture_looks_for_what_it_may_learn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
-    original = candidates._said
-    monkeypatch.setattr(candidates, "_said", lambda turn: looked.append(turn.id) or original(turn))
-    with house_at(tmp_path) as house:
-        end(house, "s-1", transcript=turns(*(f"Decision: we take reader number {n}." for n in range(20))))
+    original = candidates._find_candidates
+    monkeypatch.setattr(candidates, "_find_candidates", lambda turn: looked.append(turn.id) or original(turn))
+    with open_test_workspace(tmp_path) as ws:
+        end_session(ws, "s-1", transcript=make_turns(*(f"Decision: we take reader number {n}." for n in range(20))))
     assert len(looked) == 20 + 4  # all turns, and once more the last ones, for what is open
 
 
 def test_only_results_that_may_be_repeated_are_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[str] = []
-    original = echoes.words_of
-    monkeypatch.setattr(echoes, "words_of", lambda plain: taken.append(plain) or original(plain))
+    original = tool_overlap.tokenize_folded
+    monkeypatch.setattr(tool_overlap, "words_of", lambda plain: taken.append(plain) or original(plain))
     results = [Turn(TOOL, text) for text in ("all 312 passed", "it drops every second line", "no such file")]
-    echoes.echoed([(3, "It drops every second line.", False)], results)
+    tool_overlap.find_repeated_tools([(3, "It drops every second line.", False)], results)
     assert taken == ["it drops every second line"]
 
 
@@ -166,8 +168,8 @@ texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40) | s
 @given(st.lists(st.tuples(st.sampled_from([USER, ASSISTANT, TOOL]), texts), max_size=12))
 def test_what_is_learned_is_the_same_from_the_turns_and_from_their_file(said: list[tuple[str, str]]) -> None:
     """The run that captures learns from its turns, whoever finishes it after a crash from the transcript."""
-    shown = (transcript.clipped(Turn(role, text), transcript.Limits()) for role, text in said)
-    captured_turns = identified([turn for turn in shown if turn.text], "t" * 16)
-    body = transcript.rendered("[[a]]", captured_turns)
-    assert extract(transcript.parsed(body)) == extract(captured_turns)
-    assert transcript.first_number(body) == (1 if captured_turns else None)
+    shown = (transcript.clip_turn(Turn(role, text), transcript.ClipLimits()) for role, text in said)
+    captured_turns = assign_ids([turn for turn in shown if turn.text], "t" * 16)
+    body = transcript.render_turns("[[a]]", captured_turns)
+    assert extract_candidates(transcript.parse_turns(body)) == extract_candidates(captured_turns)
+    assert transcript.find_first_number(body) == (1 if captured_turns else None)

@@ -9,36 +9,36 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core import doorbell
-from tests.support.commands import Lineage
-from tests.support.houses import house_at
+from lineage.core.base import hook_protocol
+from tests.support.commands import LineageCommand
+from tests.support.workspace import open_test_workspace
 
 
 @pytest.fixture
-def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Lineage:
-    made = Lineage(tmp_path / "vault", capsys)
+def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> LineageCommand:
+    made = LineageCommand(tmp_path / "vault", capsys)
     assert made("init").code == 0
     return made
 
 
-def test_where_nothing_is_wrong_it_says_so(lineage: Lineage) -> None:
+def test_where_nothing_is_wrong_it_says_so(lineage: LineageCommand) -> None:
     done = lineage("doctor")
     assert done.code == 0
     assert "nothing stands in the way" in done.out
 
 
-def test_installed_hooks_and_their_last_event_are_shown(lineage: Lineage, home: Path) -> None:
+def test_installed_hooks_and_their_last_event_are_shown(lineage: LineageCommand, home: Path) -> None:
     (home / ".claude").mkdir()
     assert lineage("hooks", "install", "claude-code").code == 0
     assert "claude-code  installed, no event yet" in lineage("doctor").out
-    with house_at(lineage.root) as house:
-        house.telemetry.mark("event claude-code", "2026-11-21T12:00:00.000Z session-end")
+    with open_test_workspace(lineage.root) as ws:
+        ws.telemetry.mark("event claude-code", "2026-11-21T12:00:00.000Z session-end")
     shown = lineage("doctor", "--json").json
     assert shown["events"] == {"claude-code": "2026-11-21T12:00:00.000Z session-end"}
     assert [one["harness"] for one in shown["harnesses"]] == ["claude-code"]
 
 
-def test_hooks_that_are_switched_off_are_a_finding(lineage: Lineage, home: Path) -> None:
+def test_hooks_that_are_switched_off_are_a_finding(lineage: LineageCommand, home: Path) -> None:
     (home / ".claude").mkdir()
     lineage("hooks", "install", "claude-code")
     settings = home / ".claude" / "settings.json"
@@ -49,10 +49,10 @@ def test_hooks_that_are_switched_off_are_a_finding(lineage: Lineage, home: Path)
 
 
 def test_hooks_of_another_workspace_are_a_finding(
-    lineage: Lineage, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    lineage: LineageCommand, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (home / ".claude").mkdir()
-    other = Lineage(tmp_path / "other", capsys)
+    other = LineageCommand(tmp_path / "other", capsys)
     other("init")
     other("hooks", "install", "claude-code")
     done = lineage("doctor")
@@ -61,14 +61,14 @@ def test_hooks_of_another_workspace_are_a_finding(
 
 
 @pytest.mark.leaves_findings
-def test_what_waits_what_was_given_up_and_what_failed_are_findings(lineage: Lineage) -> None:
+def test_what_waits_what_was_given_up_and_what_failed_are_findings(lineage: LineageCommand) -> None:
     state = lineage.root / ".lineage"
     record = {"version": 1, "harness": "codex", "agent": "default", "at": "2026-11-21T12:00:00.000Z", "payload": {}}
-    for key, more in ((doorbell.SIGNALS, {}), (doorbell.DEAD, {"why": "the transcript is gone"})):
+    for key, more in ((hook_protocol.EVENT_QUEUE, {}), (hook_protocol.DEAD_LETTERS, {"why": "the transcript is gone"})):
         (state / key).mkdir(parents=True, mode=0o700)
         (state / key / "one.json").write_text(json.dumps(record | more))
     (state / "log").mkdir()
-    (state / doorbell.LOG).write_text("2026-11-21T12:00:00Z ValueError: no JSON object on stdin, 3 bytes\n")
+    (state / hook_protocol.HOOK_LOG).write_text("2026-11-21T12:00:00Z ValueError: no JSON object on stdin, 3 bytes\n")
     done = lineage("doctor")
     assert done.code == 4
     for what in ("1 signal wait", "the transcript is gone", "no JSON object on stdin"):
@@ -78,7 +78,7 @@ def test_what_waits_what_was_given_up_and_what_failed_are_findings(lineage: Line
     assert "hooks      1 failed" in status
 
 
-def test_a_missing_engine_is_a_finding(lineage: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_engine_is_a_finding(lineage: LineageCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "re2", None)
         done = lineage("doctor")

@@ -16,13 +16,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.canon import Blocks
-from lineage.cli import doorbell as bell
-from lineage.core import doorbell
-from lineage.harness import dialects
-from lineage.harness.dialects import DIALECTS, PLAIN, Dialect
+from lineage.cli import hook_entry as bell
+from lineage.core.base import hook_protocol
+from lineage.documents import ContextCache
+from lineage.harness import hook_formats
+from lineage.harness.hook_formats import HOOK_FORMATS, PLAIN_FORMAT, HookFormat
 from lineage.store import LocalStore
-from tests.support.doorbells import SPOOLED, command, environment, jobs, logged, payload, ring, spooled
+from tests.support.hook_process import (
+    NO_WORKER,
+    build_environment,
+    hook_command,
+    list_spooled_paths,
+    make_payload,
+    read_hook_log,
+    read_spooled_events,
+    run_hook,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +44,7 @@ POSIX = pytest.mark.skipif(os.name == "nt", reason="pipes, links and descriptors
 def ringing(root: Path, *more: str) -> Iterator["subprocess.Popen[bytes]"]:
     """A doorbell whose stdin the test holds open."""
     process = subprocess.Popen(
-        command(root, *more), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(**SPOOLED)
+        hook_command(root, *more), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=build_environment(**NO_WORKER)
     )
     try:
         yield process
@@ -52,7 +61,7 @@ def send(process: "subprocess.Popen[bytes]", data: bytes) -> None:
 
 def prepare(root: Path, folder: Path | str, text: str = BLOCK, agent: str = "default") -> None:
     state = root / ".lineage"
-    Blocks(LocalStore(state, locks=state / "locks", private=True)).put(agent, str(folder), text)
+    ContextCache(LocalStore(state, locks=state / "locks", private=True)).put(agent, str(folder), text)
 
 
 def repository(folder: Path) -> Path:
@@ -68,9 +77,9 @@ def repository(folder: Path) -> Path:
 @POSIX
 def test_it_ends_with_the_payload_and_not_with_stdin(tmp_path: Path) -> None:
     with ringing(tmp_path) as process:
-        send(process, json.dumps(payload()).encode() + b"\n")
+        send(process, json.dumps(make_payload()).encode() + b"\n")
         assert process.wait(60) == 0
-    assert [job["payload"]["session_id"] for job in spooled(tmp_path)] == ["s-1"]
+    assert [job["payload"]["session_id"] for job in read_spooled_events(tmp_path)] == ["s-1"]
 
 
 @POSIX
@@ -78,18 +87,18 @@ def test_silence_is_waited_out(tmp_path: Path) -> None:
     with ringing(tmp_path) as process:
         send(process, b'{"hook_event_name": "SessionEnd", "session_id": "' + SECRET.encode())
         assert process.wait(60) == 0
-    assert spooled(tmp_path) == []
-    assert "no JSON object on stdin" in logged(tmp_path)
+    assert read_spooled_events(tmp_path) == []
+    assert "no JSON object on stdin" in read_hook_log(tmp_path)
 
 
 @POSIX
 def test_a_payload_in_pieces_is_put_together(tmp_path: Path) -> None:
-    data = json.dumps(payload(compactionEntry={"summary": "} in the middle}"})).encode()
+    data = json.dumps(make_payload(compactionEntry={"summary": "} in the middle}"})).encode()
     with ringing(tmp_path) as process:
         for place in range(0, len(data), 7):
             send(process, data[place : place + 7])
         assert process.wait(60) == 0
-    assert spooled(tmp_path)[0]["payload"]["compactionEntry"] == {"summary": "} in the middle}"}
+    assert read_spooled_events(tmp_path)[0]["payload"]["compactionEntry"] == {"summary": "} in the middle}"}
 
 
 @pytest.mark.parametrize(
@@ -110,54 +119,54 @@ def test_a_payload_in_pieces_is_put_together(tmp_path: Path) -> None:
     ids=lambda data: repr(data[:8]),
 )
 def test_what_is_no_object_is_logged_and_nothing_else(tmp_path: Path, data: bytes) -> None:
-    done = ring(tmp_path, data)
+    done = run_hook(tmp_path, data)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert jobs(tmp_path) == []
-    assert logged(tmp_path).count("no JSON object on stdin") == 1
+    assert list_spooled_paths(tmp_path) == []
+    assert read_hook_log(tmp_path).count("no JSON object on stdin") == 1
 
 
 def test_of_two_objects_the_first_counts(tmp_path: Path) -> None:
-    both = json.dumps(payload(session="s-1")) + json.dumps(payload(session="s-2"))
-    assert ring(tmp_path, both.encode()).returncode == 0
-    assert [job["payload"]["session_id"] for job in spooled(tmp_path)] == ["s-1"]
+    both = json.dumps(make_payload(session="s-1")) + json.dumps(make_payload(session="s-2"))
+    assert run_hook(tmp_path, both.encode()).returncode == 0
+    assert [job["payload"]["session_id"] for job in read_spooled_events(tmp_path)] == ["s-1"]
 
 
 def test_a_byte_order_mark_is_no_hindrance(tmp_path: Path) -> None:
-    ring(tmp_path, b"\xef\xbb\xbf" + json.dumps(payload()).encode())
-    assert len(jobs(tmp_path)) == 1
+    run_hook(tmp_path, b"\xef\xbb\xbf" + json.dumps(make_payload()).encode())
+    assert len(list_spooled_paths(tmp_path)) == 1
 
 
 def test_five_megabytes_are_taken(tmp_path: Path) -> None:
-    ring(tmp_path, payload(last_assistant_message="x" * 5_000_000))
-    assert len(spooled(tmp_path)[0]["payload"]["last_assistant_message"]) == 5_000_000
+    run_hook(tmp_path, make_payload(last_assistant_message="x" * 5_000_000))
+    assert len(read_spooled_events(tmp_path)[0]["payload"]["last_assistant_message"]) == 5_000_000
 
 
 def test_too_much_is_refused(tmp_path: Path) -> None:
-    with subprocess.Popen(command(tmp_path), stdin=subprocess.PIPE, env=environment(**SPOOLED)) as process:
+    with subprocess.Popen(hook_command(tmp_path), stdin=subprocess.PIPE, env=build_environment(**NO_WORKER)) as process:
         assert process.stdin
         try:
-            process.stdin.write(b'{"session_id": "' + b"x" * (bell.MOST_BYTES + 70_000) + b'"}')
+            process.stdin.write(b'{"session_id": "' + b"x" * (bell.MAX_BYTES + 70_000) + b'"}')
             process.stdin.close()
         except BrokenPipeError:
             process.stdin = None
         assert process.wait(60) == 0
-    assert jobs(tmp_path) == []
-    assert "too large" in logged(tmp_path) or "no JSON object" in logged(tmp_path)
+    assert list_spooled_paths(tmp_path) == []
+    assert "too large" in read_hook_log(tmp_path) or "no JSON object" in read_hook_log(tmp_path)
 
 
 def test_any_text_is_kept_as_it_came(tmp_path: Path) -> None:
     text = "\ud800 \udfff é \u2028 \x00 \x1b 👩‍👩‍👧 \u202e שלום"
-    ring(tmp_path, payload(reason=text, cwd=text))
-    assert spooled(tmp_path)[0]["payload"]["reason"] == text
+    run_hook(tmp_path, make_payload(reason=text, cwd=text))
+    assert read_spooled_events(tmp_path)[0]["payload"]["reason"] == text
 
 
 # --- What it leaves --------------------------------------------------------------------------------------------------
 
 
 def test_a_job_holds_what_is_kept_and_who_rang(tmp_path: Path) -> None:
-    sent = payload(reason="exit", user_email="ada@example.org", env={"TOKEN": SECRET}, prompt=SECRET)
-    ring(tmp_path, sent, "claude-code", "--agent", "ada", SOME_TOKEN=SECRET)
-    (job,) = spooled(tmp_path)
+    sent = make_payload(reason="exit", user_email="ada@example.org", env={"TOKEN": SECRET}, prompt=SECRET)
+    run_hook(tmp_path, sent, "claude-code", "--agent", "ada", SOME_TOKEN=SECRET)
+    (job,) = read_spooled_events(tmp_path)
     assert job.pop("at").endswith("Z")
     assert job == {
         "version": 1,
@@ -174,10 +183,10 @@ def test_a_job_holds_what_is_kept_and_who_rang(tmp_path: Path) -> None:
 def test_a_job_is_for_its_owner_alone(tmp_path: Path) -> None:
     old = os.umask(0)
     try:
-        ring(tmp_path, payload())
+        run_hook(tmp_path, make_payload())
     finally:
         os.umask(old)
-    (job,) = jobs(tmp_path)
+    (job,) = list_spooled_paths(tmp_path)
     assert stat.S_IMODE(job.stat().st_mode) == 0o600
     for folder in list(job.parents)[:3]:
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700, folder
@@ -186,21 +195,21 @@ def test_a_job_is_for_its_owner_alone(tmp_path: Path) -> None:
 
 def test_turn_ends_of_a_session_are_one_file_and_others_one_each(tmp_path: Path) -> None:
     for event in ("Stop", "StopFailure", "Stop"):
-        ring(tmp_path, payload(event, reason=event))
-    ring(tmp_path, payload("Stop", "s-2"))
-    assert sorted(job["payload"]["session_id"] for job in spooled(tmp_path)) == ["s-1", "s-2"]
+        run_hook(tmp_path, make_payload(event, reason=event))
+    run_hook(tmp_path, make_payload("Stop", "s-2"))
+    assert sorted(job["payload"]["session_id"] for job in read_spooled_events(tmp_path)) == ["s-1", "s-2"]
     for _ in range(2):
-        ring(tmp_path, payload("SessionEnd"))
-    assert len(jobs(tmp_path)) == 4
+        run_hook(tmp_path, make_payload("SessionEnd"))
+    assert len(list_spooled_paths(tmp_path)) == 4
 
 
 @POSIX
 def test_the_transcript_is_not_opened(tmp_path: Path) -> None:
     """A pipe that nobody writes to: who opens it, waits for ever."""
     os.mkfifo(tmp_path / "transcript.jsonl")
-    done = ring(tmp_path / "w", payload(transcript_path=str(tmp_path / "transcript.jsonl")))
+    done = run_hook(tmp_path / "w", make_payload(transcript_path=str(tmp_path / "transcript.jsonl")))
     assert done.returncode == 0
-    assert len(jobs(tmp_path / "w")) == 1
+    assert len(list_spooled_paths(tmp_path / "w")) == 1
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
@@ -208,9 +217,9 @@ def test_no_call_names_the_transcript(tmp_path: Path) -> None:
     path = tmp_path / "its-transcript.jsonl"
     path.write_text("{}\n")
     subprocess.run(
-        ["strace", "-f", "-e", "trace=file", "-o", str(tmp_path / "trace"), *command(tmp_path / "w")],
-        input=json.dumps(payload(transcript_path=str(path))).encode(),
-        env=environment(**SPOOLED),
+        ["strace", "-f", "-e", "trace=file", "-o", str(tmp_path / "trace"), *hook_command(tmp_path / "w")],
+        input=json.dumps(make_payload(transcript_path=str(path))).encode(),
+        env=build_environment(**NO_WORKER),
         check=True,
     )
     trace = (tmp_path / "trace").read_text()
@@ -220,13 +229,13 @@ def test_no_call_names_the_transcript(tmp_path: Path) -> None:
 
 
 def test_suppressed_it_does_nothing(tmp_path: Path) -> None:
-    done = ring(tmp_path / "w", payload("SessionStart"), LINEAGE_SUPPRESS="1")
+    done = run_hook(tmp_path / "w", make_payload("SessionStart"), LINEAGE_SUPPRESS="1")
     assert (done.returncode, done.stdout) == (0, b"")
     assert not (tmp_path / "w").exists()
 
 
 def test_without_a_worker_it_spools_only(tmp_path: Path) -> None:
-    ring(tmp_path, payload(), LINEAGE_NO_WORKER="1")
+    run_hook(tmp_path, make_payload(), LINEAGE_NO_WORKER="1")
     assert not (tmp_path / ".lineage/locks").exists()
 
 
@@ -244,7 +253,7 @@ def shaped(harness: str, text: str) -> dict[str, Any]:
 def test_a_session_start_is_answered_in_the_harnesss_shape(tmp_path: Path, harness: str) -> None:
     prepare(tmp_path / "w", tmp_path)
     event = "sessionStart" if harness == "cursor" else "SessionStart"
-    done = ring(tmp_path / "w", payload(event, cwd=str(tmp_path)), harness)
+    done = run_hook(tmp_path / "w", make_payload(event, cwd=str(tmp_path)), harness)
     assert json.loads(done.stdout) == shaped(harness, BLOCK)
     assert done.stdout.endswith(b"}\n")
 
@@ -252,31 +261,31 @@ def test_a_session_start_is_answered_in_the_harnesss_shape(tmp_path: Path, harne
 def test_the_start_of_a_session_that_names_no_event_is_answered(tmp_path: Path) -> None:
     prepare(tmp_path / "w", tmp_path)
     sent = {"sessionId": "s-1", "timestamp": 1_700_000_000_000, "cwd": str(tmp_path), "source": "new"}
-    done = ring(tmp_path / "w", sent, "copilot")
+    done = run_hook(tmp_path / "w", sent, "copilot")
     assert "Mended the reader" in json.loads(done.stdout)["additionalContext"]
 
 
 def test_cursor_names_its_folder_in_a_list(tmp_path: Path) -> None:
     prepare(tmp_path / "w", tmp_path)
     sent = {"hook_event_name": "sessionStart", "conversation_id": "c", "workspace_roots": [str(tmp_path)]}
-    assert json.loads(ring(tmp_path / "w", sent, "cursor").stdout) == shaped("cursor", BLOCK)
+    assert json.loads(run_hook(tmp_path / "w", sent, "cursor").stdout) == shaped("cursor", BLOCK)
 
 
 def test_a_harness_that_takes_nothing_is_told_nothing(tmp_path: Path) -> None:
     prepare(tmp_path / "w", tmp_path)
-    assert ring(tmp_path / "w", payload("SessionStart", cwd=str(tmp_path)), "goose").stdout == b""
+    assert run_hook(tmp_path / "w", make_payload("SessionStart", cwd=str(tmp_path)), "goose").stdout == b""
 
 
 @pytest.mark.parametrize("event", ["SessionEnd", "Stop", "PostCompact", "PreCompact", "UserPromptSubmit", "Other"])
 def test_other_events_print_nothing(tmp_path: Path, event: str) -> None:
     prepare(tmp_path / "w", tmp_path)
-    assert ring(tmp_path / "w", payload(event, cwd=str(tmp_path))).stdout == b""
+    assert run_hook(tmp_path / "w", make_payload(event, cwd=str(tmp_path))).stdout == b""
 
 
 def test_a_folder_below_has_its_repositorys_block(tmp_path: Path) -> None:
     demo = repository(tmp_path / "demo")
     prepare(tmp_path / "w", demo)
-    done = ring(tmp_path / "w", payload("SessionStart", cwd=str(demo / "src/deep")))
+    done = run_hook(tmp_path / "w", make_payload("SessionStart", cwd=str(demo / "src/deep")))
     assert json.loads(done.stdout) == shaped("claude-code", BLOCK)
 
 
@@ -286,15 +295,15 @@ def test_no_block_is_another_projects(tmp_path: Path) -> None:
     for folder in (tmp_path, demo, "/", str(demo) + "-2"):
         prepare(tmp_path / "w", folder)
     for cwd in (inner, inner / "src", tmp_path / "elsewhere", tmp_path / "demo-3", "relative", "", 7, None, ["/"]):
-        done = ring(tmp_path / "w", payload("SessionStart", cwd=str(cwd) if isinstance(cwd, Path) else cwd))
+        done = run_hook(tmp_path / "w", make_payload("SessionStart", cwd=str(cwd) if isinstance(cwd, Path) else cwd))
         assert (done.returncode, done.stdout) == (0, b""), cwd
 
 
 def test_no_block_is_another_agents(tmp_path: Path) -> None:
     prepare(tmp_path / "w", tmp_path, agent="ada")
-    sent = payload("SessionStart", cwd=str(tmp_path))
-    assert ring(tmp_path / "w", sent).stdout == b""
-    assert ring(tmp_path / "w", sent, "claude-code", "--agent=ada").stdout != b""
+    sent = make_payload("SessionStart", cwd=str(tmp_path))
+    assert run_hook(tmp_path / "w", sent).stdout == b""
+    assert run_hook(tmp_path / "w", sent, "claude-code", "--agent=ada").stdout != b""
 
 
 def test_a_checksum_that_is_shared_shows_nothing(tmp_path: Path) -> None:
@@ -302,13 +311,14 @@ def test_a_checksum_that_is_shared_shows_nothing(tmp_path: Path) -> None:
     prepare(tmp_path / "w", tmp_path)
     (path,) = (tmp_path / "w/.lineage/context").iterdir()
     path.write_text(path.read_text().replace(f"default {tmp_path}", "default /home/eve"))
-    assert ring(tmp_path / "w", payload("SessionStart", cwd=str(tmp_path))).stdout == b""
+    assert run_hook(tmp_path / "w", make_payload("SessionStart", cwd=str(tmp_path))).stdout == b""
 
 
 # --- What it costs ---------------------------------------------------------------------------------------------------
 
 LIGHT = {
-    "lineage", "lineage.__main__", "lineage.cli", "lineage.cli.doorbell", "lineage.core", "lineage.core.doorbell",
+    "lineage", "lineage.__main__", "lineage.cli", "lineage.cli.hook_entry", "lineage.core",
+    "lineage.core.base.hook_protocol",
     "_json", "fcntl", "select", "zlib",
 }  # fmt: skip
 
@@ -316,50 +326,57 @@ LIGHT = {
 @pytest.mark.parametrize("event", ["SessionEnd", "Stop", "SessionStart"])
 def test_next_to_nothing_is_imported(tmp_path: Path, event: str) -> None:
     """What a bare Python has loaded, and a handful."""
-    code = "import sys; bare = set(sys.modules); from lineage.cli.doorbell import main; main(sys.argv[1:])"
+    code = "import sys; bare = set(sys.modules); from lineage.cli.hook_entry import run; run(sys.argv[1:])"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}; print(*sorted(set(sys.modules) - bare))", "claude-code", "-w", str(tmp_path)],
-        input=json.dumps(payload(event)).encode(),
+        input=json.dumps(make_payload(event)).encode(),
         capture_output=True,
-        env=environment(**SPOOLED),
+        env=build_environment(**NO_WORKER),
         check=True,
     )
     assert set(done.stdout.decode().split()) <= LIGHT
-    assert len(jobs(tmp_path)) == 1
+    assert len(list_spooled_paths(tmp_path)) == 1
 
 
 # --- What it knows of the harnesses ----------------------------------------------------------------------------------
 
-EVERY = {"": PLAIN, **DIALECTS}
+EVERY = {"": PLAIN_FORMAT, **HOOK_FORMATS}
 
 
-def fields(dialect: Dialect) -> set[str]:
-    names = {name for names in dialect.fields.values() for name in names} | set(dialect.event)
-    names |= {mark for mark, _ in dialect.marks} | {dialect.sub_agent or "event"}
+def fields(dialect: HookFormat) -> set[str]:
+    names = {name for names in dialect.fields.values() for name in names} | set(dialect.event_fields)
+    names |= {mark for mark, _ in dialect.event_markers} | {dialect.sub_agent_field or "event"}
     return {name.partition(".")[0] for name in names}
 
 
 @pytest.mark.parametrize("harness", EVERY)
 def test_every_field_that_is_read_is_kept(harness: str) -> None:
     """But what a person typed: that mark tells only of an event that is nothing to us."""
-    assert fields(EVERY[harness]) - {"prompt"} <= doorbell.KEPT
+    assert fields(EVERY[harness]) - {"prompt"} <= hook_protocol.PAYLOAD_FIELDS
 
 
 def test_what_tells_who_rang_is_kept() -> None:
-    assert {"cursor_version", "generation_id", "turn_id", "model", "timestamp", "transcriptPath"} <= doorbell.KEPT
+    assert {
+        "cursor_version",
+        "generation_id",
+        "turn_id",
+        "model",
+        "timestamp",
+        "transcriptPath",
+    } <= hook_protocol.PAYLOAD_FIELDS
 
 
 @pytest.mark.parametrize("harness", EVERY)
 def test_the_doorbell_takes_events_for_what_they_are(harness: str) -> None:
     for name, event in EVERY[harness].events.items():
-        assert (name in doorbell.STARTS) == (event == dialects.SESSION_START), name
-        assert (name in doorbell.TURN_ENDS) == (event == dialects.TURN_END), name
-    assert not doorbell.TURN_ENDS & set(EVERY[harness].ignored)
+        assert (name in hook_protocol.START_EVENTS) == (event == hook_formats.SESSION_START), name
+        assert (name in hook_protocol.TURN_END_EVENTS) == (event == hook_formats.TURN_END), name
+    assert not hook_protocol.TURN_END_EVENTS & set(EVERY[harness].ignored_events)
 
 
 def test_payloads_without_a_name_are_told_by_the_same_marks() -> None:
-    assert DIALECTS["copilot"].marks[: len(doorbell.MARKS)] == doorbell.MARKS
-    assert {name for dialect in EVERY.values() for name in dialect.event} == set(doorbell.EVENT_FIELDS)
+    assert HOOK_FORMATS["copilot"].event_markers[: len(hook_protocol.EVENT_BY_FIELD)] == hook_protocol.EVENT_BY_FIELD
+    assert {name for dialect in EVERY.values() for name in dialect.event_fields} == set(hook_protocol.EVENT_FIELDS)
 
 
 # --- Its JSON --------------------------------------------------------------------------------------------------------
@@ -374,18 +391,18 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_what_it_writes_is_what_it_read(value: Any) -> None:
-    assert json.loads(bell._encoded(value)) == value
-    assert bell._encoded(value).isascii()
+    assert json.loads(bell._encode_json(value)) == value
+    assert bell._encode_json(value).isascii()
 
 
 @given(st.dictionaries(TEXTS, VALUES, max_size=4), st.booleans())
 def test_it_reads_what_json_reads(value: dict[str, Any], ascii_only: bool) -> None:
     data = json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "replace")
-    assert bell._decoded(bytearray(data)) == json.loads(data)
+    assert bell._decode_object(bytearray(data)) == json.loads(data)
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 def test_what_is_no_number_in_json_is_null(number: float) -> None:
-    decoded = bell._decoded(bytearray(json.dumps({"a": number}).encode()))
+    decoded = bell._decode_object(bytearray(json.dumps({"a": number}).encode()))
     assert decoded is not None
-    assert bell._encoded(decoded) == '{"a":null}'
+    assert bell._encode_json(decoded) == '{"a":null}'

@@ -9,10 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from lineage.canon import Blocks
+from lineage.documents import ContextCache
 from lineage.store import LocalStore
-from tests.support.doorbells import SPOOLED, command, environment, jobs, logged, payload, ring
-from tests.support.races import unprivileged
+from tests.support.concurrency import run_unprivileged
+from tests.support.hook_process import (
+    NO_WORKER,
+    build_environment,
+    hook_command,
+    list_spooled_paths,
+    make_payload,
+    read_hook_log,
+    run_hook,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -23,43 +31,43 @@ POSIX = pytest.mark.skipif(os.name == "nt", reason="pipes, links and descriptors
 
 def prepare(root: Path, folder: Path | str, text: str = BLOCK, agent: str = "default") -> None:
     state = root / ".lineage"
-    Blocks(LocalStore(state, locks=state / "locks", private=True)).put(agent, str(folder), text)
+    ContextCache(LocalStore(state, locks=state / "locks", private=True)).put(agent, str(folder), text)
 
 
 @pytest.mark.parametrize("words", [(), ("--unknown", "x"), ("claude-code", "codex"), ("claude-code", "--workspace")])
 def test_a_wrong_command_line_is_logged(home: Path, words: tuple[str, ...]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "lineage", "hook", *words],
-        input=json.dumps(payload()).encode(),
+        input=json.dumps(make_payload()).encode(),
         capture_output=True,
-        env=environment(**SPOOLED),
+        env=build_environment(**NO_WORKER),
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert "one harness is to be named" in logged(home / ".agents")
+    assert "one harness is to be named" in read_hook_log(home / ".agents")
 
 
 @pytest.mark.parametrize("words", [("hook",), ("hook", "--what", "claude-code"), ("hook", "claude-code")])
 def test_options_before_the_command_are_no_hindrance(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "lineage", "--workspace", str(tmp_path), *words],
-        input=json.dumps(payload()).encode(),
+        input=json.dumps(make_payload()).encode(),
         capture_output=True,
-        env=environment(**SPOOLED),
+        env=build_environment(**NO_WORKER),
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, b"")
-    assert len(jobs(tmp_path)) == (len(words) == 2)
+    assert len(list_spooled_paths(tmp_path)) == (len(words) == 2)
 
 
 def test_the_workspace_may_be_named_by_a_variable(tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-m", "lineage", "hook", "codex"],
-        input=json.dumps(payload()).encode(),
-        env=environment(**SPOOLED, LINEAGE_WORKSPACE=str(tmp_path / "w")),
+        input=json.dumps(make_payload()).encode(),
+        env=build_environment(**NO_WORKER, LINEAGE_WORKSPACE=str(tmp_path / "w")),
         check=True,
     )
-    assert len(jobs(tmp_path / "w")) == 1
+    assert len(list_spooled_paths(tmp_path / "w")) == 1
 
 
 @POSIX
@@ -67,11 +75,11 @@ def test_a_workspace_that_cannot_be_written_fails_nobody(tmp_path: Path) -> None
     root = tmp_path / "w"
     root.mkdir(mode=0o555)
     tmp_path.chmod(0o755)
-    said = unprivileged(
-        "import io, json, os, sys\nfrom lineage.cli import doorbell",
+    said = run_unprivileged(
+        "import io, json, os, sys\nfrom lineage.cli import hook_entry",
         "os.environ['LINEAGE_NO_WORKER'] = '1'\n"
         'reading, writing = os.pipe()\nos.write(writing, b\'{"session_id": "s"}\')\nos.dup2(reading, 0)\n'
-        f"print(doorbell.main(['claude-code', '--workspace', {str(root)!r}]))",
+        f"print(hook_entry.run(['claude-code', '--workspace', {str(root)!r}]))",
         Path("/"),
     )
     assert said == "0\n"
@@ -85,7 +93,7 @@ def test_links_are_not_followed(tmp_path: Path, part: str) -> None:
     elsewhere.mkdir()
     (root / part).parent.mkdir(parents=True)
     (root / part).symlink_to(elsewhere)
-    done = ring(root, payload())
+    done = run_hook(root, make_payload())
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert list(elsewhere.iterdir()) == []
 
@@ -95,7 +103,7 @@ def test_a_file_in_a_folders_place_fails_nobody(tmp_path: Path, part: str) -> No
     root = tmp_path / "w"
     (root / part).parent.mkdir(parents=True, exist_ok=True)
     (root / part).write_text("")
-    done = ring(root, payload() if part != ".lineage/log" else b"")
+    done = run_hook(root, make_payload() if part != ".lineage/log" else b"")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -104,16 +112,16 @@ def test_a_file_in_a_folders_place_fails_nobody(tmp_path: Path, part: str) -> No
 def test_a_disk_that_fails_leaves_nothing_and_fails_nobody(tmp_path: Path, call: str) -> None:
     root = tmp_path / "w"
     done = subprocess.run(
-        ["strace", "-f", "-o", os.devnull, "-e", f"inject={call}", *command(root)],
-        input=json.dumps(payload()).encode(),
+        ["strace", "-f", "-o", os.devnull, "-e", f"inject={call}", *hook_command(root)],
+        input=json.dumps(make_payload()).encode(),
         capture_output=True,
-        env=environment(**SPOOLED),
+        env=build_environment(**NO_WORKER),
         check=False,
     )
     if b"strace:" in done.stderr:
         pytest.skip("NO FAULT INJECTION: strace cannot attach to a process here")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert jobs(root) == []
+    assert list_spooled_paths(root) == []
 
 
 @POSIX
@@ -121,14 +129,14 @@ def test_a_disk_that_fails_leaves_nothing_and_fails_nobody(tmp_path: Path, call:
 def test_closed_descriptors_fail_nobody(tmp_path: Path, redirection: str) -> None:
     prepare(tmp_path / "w", tmp_path)
     done = subprocess.run(
-        ["/bin/sh", "-c", f'exec "$@" {redirection}', "sh", *command(tmp_path / "w")],
-        input=json.dumps(payload("SessionStart", cwd=str(tmp_path))).encode(),
+        ["/bin/sh", "-c", f'exec "$@" {redirection}', "sh", *hook_command(tmp_path / "w")],
+        input=json.dumps(make_payload("SessionStart", cwd=str(tmp_path))).encode(),
         capture_output=True,
-        env=environment(**SPOOLED),
+        env=build_environment(**NO_WORKER),
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, b"")
-    assert len(jobs(tmp_path / "w")) == ("<" not in redirection)
+    assert len(list_spooled_paths(tmp_path / "w")) == ("<" not in redirection)
 
 
 @POSIX
@@ -137,33 +145,33 @@ def test_a_reader_that_is_gone_fails_nobody(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        command(tmp_path / "w"),
-        input=json.dumps(payload("SessionStart", cwd=str(tmp_path))).encode(),
+        hook_command(tmp_path / "w"),
+        input=json.dumps(make_payload("SessionStart", cwd=str(tmp_path))).encode(),
         stdout=writing,
         stderr=subprocess.PIPE,
-        env=environment(**SPOOLED),
+        env=build_environment(**NO_WORKER),
         check=False,
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert "BrokenPipeError" in logged(tmp_path / "w")
+    assert "BrokenPipeError" in read_hook_log(tmp_path / "w")
 
 
 def test_a_failure_is_logged_without_a_value_of_the_payload(tmp_path: Path) -> None:
     (tmp_path / ".lineage").mkdir()
     (tmp_path / ".lineage/spool").write_text("")
-    ring(tmp_path, payload(session=SECRET, reason=SECRET))
-    ring(tmp_path, b'{"session_id": "' + SECRET.encode())
-    lines = logged(tmp_path).splitlines()
+    run_hook(tmp_path, make_payload(session=SECRET, reason=SECRET))
+    run_hook(tmp_path, b'{"session_id": "' + SECRET.encode())
+    lines = read_hook_log(tmp_path).splitlines()
     assert len(lines) == 2
     assert all(line[:2] == "20" and "Error" in line for line in lines)
-    assert SECRET not in logged(tmp_path)
+    assert SECRET not in read_hook_log(tmp_path)
 
 
 def test_the_log_does_not_grow_for_ever(tmp_path: Path) -> None:
     (tmp_path / ".lineage/log").mkdir(parents=True)
     (tmp_path / ".lineage/log/hook.log").write_text("x" * 300_000)
-    ring(tmp_path, b"")
-    assert len(logged(tmp_path)) < 200
-    ring(tmp_path, b"")
-    assert logged(tmp_path).count("\n") == 2
+    run_hook(tmp_path, b"")
+    assert len(read_hook_log(tmp_path)) < 200
+    run_hook(tmp_path, b"")
+    assert read_hook_log(tmp_path).count("\n") == 2

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from lineage.canon import Signals
+from lineage.documents import HookQueue
 from lineage.store import LocalStore
-from tests.support.commands import Lineage, process
-from tests.support.embedding import Endpoint, endpoint
-from tests.support.houses import turns
-from tests.support.web import served as page
+from tests.support.commands import LineageCommand, run_process
+from tests.support.embedding_server import EmbeddingServer, run_embedding_server
+from tests.support.web_client import serve_workspace as page
+from tests.support.workspace import make_turns
 
 pytestmark = pytest.mark.slow
 
@@ -23,13 +23,13 @@ KEY = "made-up-key-0123456789"
 
 
 @pytest.fixture
-def served() -> Iterator[Endpoint]:
-    with endpoint() as running:
+def served() -> Iterator[EmbeddingServer]:
+    with run_embedding_server() as running:
         yield running
 
 
 @pytest.fixture
-def configured(home: Path, served: Endpoint) -> Path:
+def configured(home: Path, served: EmbeddingServer) -> Path:
     """The machine's configuration, which names the endpoint."""
     file = home / ".config" / "lineage" / "config.toml"
     file.parent.mkdir(parents=True)
@@ -38,14 +38,14 @@ def configured(home: Path, served: Endpoint) -> Path:
     return file
 
 
-def talk(lineage: Lineage, session: str, *texts: str) -> None:
+def talk(lineage: LineageCommand, session: str, *texts: str) -> None:
     file = lineage.root.parent / f"{session}.json"
-    file.write_text(json.dumps(turns(*texts)))
+    file.write_text(json.dumps(make_turns(*texts)))
     arguments = ["--harness", "generic", "--session-id", session, "--transcript-path", str(file)]
     assert lineage("session-end", *arguments, "--project", "/home/ada/harbour").code == 0
 
 
-def test_from_configuration_to_results(lineage: Lineage, configured: Path, served: Endpoint) -> None:
+def test_from_configuration_to_results(lineage: LineageCommand, configured: Path, served: EmbeddingServer) -> None:
     talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
     before = lineage("search", "vessel")
     assert (before.code, before.err.count("note: ")) == (0, 1)
@@ -70,7 +70,7 @@ def test_from_configuration_to_results(lineage: Lineage, configured: Path, serve
     assert KEY not in shown + json.dumps(state)
 
 
-def test_the_page_says_what_the_model_could_not_do(lineage: Lineage, configured: Path) -> None:
+def test_the_page_says_what_the_model_could_not_do(lineage: LineageCommand, configured: Path) -> None:
     talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
     with page(lineage.root) as client:
         shown = client.get("/search", q="boat").text
@@ -79,7 +79,7 @@ def test_the_page_says_what_the_model_could_not_do(lineage: Lineage, configured:
 
 
 def test_a_key_from_the_environment_goes_first(
-    lineage: Lineage, configured: Path, served: Endpoint, monkeypatch: pytest.MonkeyPatch
+    lineage: LineageCommand, configured: Path, served: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configured.write_text(configured.read_text() + 'key_variable = "HARBOUR_KEY"\n')
     talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
@@ -89,11 +89,11 @@ def test_a_key_from_the_environment_goes_first(
 
 
 def test_a_failing_endpoint_fails_the_command_that_is_for_it_alone(
-    lineage: Lineage, configured: Path, served: Endpoint
+    lineage: LineageCommand, configured: Path, served: EmbeddingServer
 ) -> None:
     talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
     assert lineage("reindex", "--embed").code == 0
-    served.answer = lambda: (401, KEY.encode(), {})
+    served.response = lambda: (401, KEY.encode(), {})
     talk(lineage, "s-2", "Where is the cat?", "On the boat.")
     done = lineage("reindex", "--embed")
     assert (done.code, "ended early: HTTP 401" in done.out) == (1, True)
@@ -103,8 +103,8 @@ def test_a_failing_endpoint_fails_the_command_that_is_for_it_alone(
     assert KEY not in done.out + done.err + found.out + found.err
 
 
-def test_without_a_model_a_mode_is_a_mistake_and_status_says_nothing(lineage: Lineage) -> None:
-    lineage.end()
+def test_without_a_model_a_mode_is_a_mistake_and_status_says_nothing(lineage: LineageCommand) -> None:
+    lineage.end_sample()
     for arguments in (("search", "boat", "--mode", "hybrid"), ("reindex", "--embed")):
         done = lineage(*arguments)
         assert (done.code, "Semantic search" in done.err) == (2, True)
@@ -113,36 +113,36 @@ def test_without_a_model_a_mode_is_a_mistake_and_status_says_nothing(lineage: Li
     assert not (lineage.root / ".lineage" / "vectors.db").exists()
 
 
-def test_a_local_model_that_is_not_there_is_named(lineage: Lineage, home: Path, configured: Path) -> None:
+def test_a_local_model_that_is_not_there_is_named(lineage: LineageCommand, home: Path, configured: Path) -> None:
     configured.write_text(f'[embedding]\nprovider = "local"\nmodel = "{home}/nothing"\n')
-    lineage.end()
+    lineage.end_sample()
     found = lineage("search", "newline", "--json")
     assert found.json["results"]
     assert lineage("reindex", "--embed").code == 1
     assert "no model" in lineage("status").out
 
 
-def test_the_worker_embeds(lineage: Lineage, configured: Path, served: Endpoint) -> None:
+def test_the_worker_embeds(lineage: LineageCommand, configured: Path, served: EmbeddingServer) -> None:
     talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
-    done = process(lineage.root, "work", "--json", HOME=str(configured.parents[2]))
+    done = run_process(lineage.root, "work", "--json", HOME=str(configured.parents[2]))
     assert done.json["rounds"][0]["embedded"] > 0
-    served.answer = lambda: (500, b"", {})
+    served.response = lambda: (500, b"", {})
     talk(lineage, "s-2", "Where is the cat?", "On the boat.")
-    (again,) = process(lineage.root, "work", "--json").json["rounds"]
+    (again,) = run_process(lineage.root, "work", "--json").json["rounds"]
     assert (again["embedded"], again["unembedded"]) == (0, "HTTP 500")
 
 
-def test_the_worker_s_bound_holds(lineage: Lineage, configured: Path, served: Endpoint) -> None:
+def test_the_worker_s_bound_holds(lineage: LineageCommand, configured: Path, served: EmbeddingServer) -> None:
     configured.write_text(configured.read_text() + "passages_per_run = 1\nbatch = 1\n")
     for number in range(3):
         talk(lineage, f"s-{number}", f"Where is boat {number} moored?", "At a pier.")
-    (first,) = process(lineage.root, "work", "--json").json["rounds"]
+    (first,) = run_process(lineage.root, "work", "--json").json["rounds"]
     assert first["embedded"] == 1
     assert served.calls == 1
 
 
 def test_captures_do_not_wait_for_embedding(
-    lineage: Lineage, configured: Path, served: Endpoint, monkeypatch: pytest.MonkeyPatch
+    lineage: LineageCommand, configured: Path, served: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A signal that comes while the first batch is embedded ends the round before the second."""
     configured.write_text(configured.read_text() + "batch = 1\n")
@@ -151,14 +151,14 @@ def test_captures_do_not_wait_for_embedding(
     seen: list[int] = []
 
     def rung(_: object) -> None:
-        seen.append(len(Signals(LocalStore(lineage.root / ".lineage", private=True)).pending()))
+        seen.append(len(HookQueue(LocalStore(lineage.root / ".lineage", private=True)).list_pending()))
         if served.calls == 1:
             payload = json.dumps({"session_id": "s-9", "hook_event_name": "Nothing"}).encode()
             place = ["--workspace", str(lineage.root)]
-            process(lineage.root, "hook", "claude-code", *place, stdin=payload, LINEAGE_NO_WORKER="1")
+            run_process(lineage.root, "hook", "claude-code", *place, stdin=payload, LINEAGE_NO_WORKER="1")
 
-    served.before = rung
-    done = process(lineage.root, "work", "--json")
+    served.on_request = rung
+    done = run_process(lineage.root, "work", "--json")
     assert done.code == 0, done.err
     rounds = done.json["rounds"]
     assert len(rounds) == 2

@@ -19,10 +19,20 @@ from typing import Any
 
 import pytest
 
-from lineage.core.injection import CONTEXT_CLOSING, CONTEXT_OPENING
-from tests.support.commands import Done, Lineage
-from tests.support.harness_cases import AS_CLAUDE_CODE, COMMANDS, PLUGINS
-from tests.support.harnesses import END, START, TURN, Handler, Harness, Machine, Ran, hooks_in, lineage_on
+from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING
+from tests.support.commands import CommandResult, LineageCommand
+from tests.support.fake_harnesses import (
+    END,
+    START,
+    TURN,
+    FakeHarness,
+    FakeMachine,
+    Handler,
+    HookRun,
+    read_hooks,
+    run_lineage,
+)
+from tests.support.harness_definitions import AS_CLAUDE_CODE, COMMANDS, PLUGINS
 
 pytestmark = [
     pytest.mark.slow,
@@ -31,7 +41,7 @@ pytestmark = [
 
 TEMPLATE = Path(__file__).parents[2] / "workspace_template" / "integrations"
 SECOND = "0b7e5a52-91c4-5f0d-8d7a-2f4c6e8a1b3d"
-QUIET = [Ran(0, "", "")]
+QUIET = [HookRun(0, "", "")]
 TOLD = "The staging server is rebuilt every night."
 PATIENCE = 60.0
 CALM = 0.5
@@ -45,22 +55,22 @@ needs_node = pytest.mark.skipif(not shutil.which("node"), reason="NO NODE: OpenC
 
 
 @pytest.fixture
-def machine(home: Path, tmp_path: Path) -> Machine:
-    return Machine(home, tmp_path / "demo", tmp_path / "the vault")
+def machine(home: Path, tmp_path: Path) -> FakeMachine:
+    return FakeMachine(home, tmp_path / "demo", tmp_path / "the vault")
 
 
 @pytest.fixture
-def lineage(machine: Machine, capsys: pytest.CaptureFixture[str]) -> Lineage:
-    return Lineage(machine.workspace, capsys)
+def lineage(machine: FakeMachine, capsys: pytest.CaptureFixture[str]) -> LineageCommand:
+    return LineageCommand(machine.workspace, capsys)
 
 
-def install(machine: Machine, harness: str) -> None:
+def install(machine: FakeMachine, harness: str) -> None:
     done = hooks(machine, "install", harness, "--agent", "default")
     assert (done.code, done.err) == (0, "")
 
 
-def hooks(machine: Machine, *arguments: str) -> Done:
-    return lineage_on(machine, "hooks", arguments[0], "--workspace", str(machine.workspace), *arguments[1:])
+def hooks(machine: FakeMachine, *arguments: str) -> CommandResult:
+    return run_lineage(machine, "hooks", arguments[0], "--workspace", str(machine.workspace), *arguments[1:])
 
 
 def state(folder: Path) -> dict[str, bytes | None]:
@@ -69,7 +79,7 @@ def state(folder: Path) -> dict[str, bytes | None]:
     return {str(path.relative_to(folder)): None if path.is_dir() else path.read_bytes() for path in paths}
 
 
-def wait_for(sessions: int, machine: Machine, *, calm: float = 0.0) -> None:
+def wait_for(sessions: int, machine: FakeMachine, *, calm: float = 0.0) -> None:
     """Until that many sessions are captured, nothing waits in the spool and the worker has ended, for `calm` seconds:
     nobody waits for the hooks that a plugin starts, and the last may ring late."""
     deadline, since = time.monotonic() + PATIENCE, None
@@ -80,11 +90,11 @@ def wait_for(sessions: int, machine: Machine, *, calm: float = 0.0) -> None:
         time.sleep(0.05)
 
 
-def captured(machine: Machine) -> int:
+def captured(machine: FakeMachine) -> int:
     return len(list(machine.workspace.glob("memory/*--manifest.md")))
 
 
-def is_idle(machine: Machine) -> bool:
+def is_idle(machine: FakeMachine) -> bool:
     state = machine.workspace / ".lineage"
     return not any((state / "spool" / "signals").glob("*.json")) and is_free(state / "locks" / "worker.lock")
 
@@ -101,23 +111,23 @@ def is_free(lock: Path) -> bool:
     return True
 
 
-def told(machine: Machine) -> str:
+def told(machine: FakeMachine) -> str:
     """What `lineage status` says, for a test that waited in vain."""
-    return lineage_on(machine, "status", "--workspace", str(machine.workspace)).out
+    return run_lineage(machine, "status", "--workspace", str(machine.workspace)).out
 
 
-def sessions(lineage: Lineage) -> list[tuple[str, str, str | None, int]]:
+def sessions(lineage: LineageCommand) -> list[tuple[str, str, str | None, int]]:
     """Harness, session, project and number of captures of what is there; with it goes that all of it is sound."""
     assert lineage("verify").code == 0
     rows = lineage("sessions", "--json").json["sessions"]
     return sorted((row["harness"], row["session_id"], row["project"], row["captures"]) for row in rows)
 
 
-def transcripts(machine: Machine) -> list[str]:
+def transcripts(machine: FakeMachine) -> list[str]:
     return [path.read_text(encoding="utf-8") for path in machine.workspace.glob("memory/*--transcript.md")]
 
 
-def context_of(harness: Harness, printed: str) -> str:
+def context_of(harness: FakeHarness, printed: str) -> str:
     """The context in what a start printed: one line, and no key beside those that the harness knows."""
     assert printed.endswith("\n") and printed.count("\n") == 1
     *outer, last = harness.injected
@@ -131,16 +141,16 @@ def context_of(harness: Harness, printed: str) -> str:
 
 
 @commands
-def test_a_session_that_ended_is_captured(harness: Harness, machine: Machine, lineage: Lineage) -> None:
-    harness.settle_in(machine)
-    visit = harness.visit(machine)
+def test_a_session_that_ended_is_captured(harness: FakeHarness, machine: FakeMachine, lineage: LineageCommand) -> None:
+    harness.install_files(machine)
+    visit = harness.start_session(machine)
     before = state(machine.home)
     install(machine, harness.name)
-    assert set(harness.tell(visit, TURN)) == set(QUIET)
-    assert set(harness.tell(visit, END, is_late=True)) == set(QUIET)
+    assert set(harness.send_event(visit, TURN)) == set(QUIET)
+    assert set(harness.send_event(visit, END, is_late=True)) == set(QUIET)
     wait_for(1, machine)
     assert sessions(lineage) == [(harness.name, harness.session, harness.project or visit.cwd, 1)]
-    assert harness.typed in "".join(transcripts(machine))
+    assert harness.prompt in "".join(transcripts(machine))
     between = state(machine.home)
     assert "nothing to change" in hooks(machine, "install", harness.name).out
     assert state(machine.home) == between
@@ -150,15 +160,17 @@ def test_a_session_that_ended_is_captured(harness: Harness, machine: Machine, li
 
 @needs_node
 @plugins
-def test_a_session_is_captured_through_a_plugin(harness: Harness, machine: Machine, lineage: Lineage) -> None:
-    harness.settle_in(machine)
-    visit = harness.visit(machine)
+def test_a_session_is_captured_through_a_plugin(
+    harness: FakeHarness, machine: FakeMachine, lineage: LineageCommand
+) -> None:
+    harness.install_files(machine)
+    visit = harness.start_session(machine)
     before = state(machine.home)
     install(machine, harness.name)
-    assert harness.play_session(visit) == Ran(0, "", "")
+    assert harness.play_session(visit) == HookRun(0, "", "")
     wait_for(1, machine, calm=CALM)
     assert sessions(lineage) == [(harness.name, harness.session, harness.project or visit.cwd, 1)]
-    assert harness.typed in "".join(transcripts(machine))
+    assert harness.prompt in "".join(transcripts(machine))
     (row,) = lineage("sessions", "--json").json["sessions"]
     assert row["session_key"] == (f"{harness.lane}#{harness.session}" if harness.lane else None)
     assert "nothing to change" in hooks(machine, "install", harness.name).out
@@ -168,86 +180,90 @@ def test_a_session_is_captured_through_a_plugin(harness: Harness, machine: Machi
 
 @talkative
 def test_a_start_tells_what_is_remembered_and_that_is_not_remembered_again(
-    harness: Harness, machine: Machine, lineage: Lineage
+    harness: FakeHarness, machine: FakeMachine, lineage: LineageCommand
 ) -> None:
-    harness.settle_in(machine)
+    harness.install_files(machine)
     install(machine, harness.name)
-    first = harness.visit(machine)
-    assert set(harness.tell(first, START)) == set(QUIET)
+    first = harness.start_session(machine)
+    assert set(harness.send_event(first, START)) == set(QUIET)
     assert lineage("remember", TOLD).code == 0
-    harness.tell(first, END)
+    harness.send_event(first, END)
     wait_for(1, machine)
 
-    second = harness.visit(machine, SECOND)
-    printed = [done.out for done in harness.tell(second, START, is_late=True)]
+    second = harness.start_session(machine, SECOND)
+    printed = [done.out for done in harness.send_event(second, START, is_late=True)]
     block = context_of(harness, "".join(printed))
     assert block.startswith(CONTEXT_OPENING) and block.endswith(CONTEXT_CLOSING)
     assert TOLD in block
 
-    second = harness.visit(machine, SECOND, block)
-    harness.tell(second, END)
+    second = harness.start_session(machine, SECOND, block)
+    harness.send_event(second, END)
     wait_for(2, machine)
     assert [session for _, session, *_ in sessions(lineage)] == sorted([harness.session, SECOND])
     texts = transcripts(machine)
-    assert [harness.typed in text for text in texts] == [True, True]
+    assert [harness.prompt in text for text in texts] == [True, True]
     assert not any("lineage-context" in text or TOLD in text for text in texts)
 
 
 @commands
-def test_two_hooks_for_one_end_make_one_capture(harness: Harness, machine: Machine, lineage: Lineage) -> None:
-    harness.settle_in(machine)
+def test_two_hooks_for_one_end_make_one_capture(
+    harness: FakeHarness, machine: FakeMachine, lineage: LineageCommand
+) -> None:
+    harness.install_files(machine)
     install(machine, harness.name)
-    visit = harness.visit(machine)
+    visit = harness.start_session(machine)
     caller, second, environment = SECONDS.get(harness.name, twice)(harness, machine)
-    harness.tell(visit, END)
-    assert caller.run(visit, END, second, more=environment) == Ran(0, "", "")
-    harness.tell(visit, END)
+    harness.send_event(visit, END)
+    assert caller.run(visit, END, second, more=environment) == HookRun(0, "", "")
+    harness.send_event(visit, END)
     wait_for(1, machine)
     assert sessions(lineage) == [(harness.name, harness.session, harness.project or visit.cwd, 1)]
 
 
 @needs_node
 @plugins
-def test_a_plugin_that_is_loaded_twice_makes_one_capture(harness: Harness, machine: Machine, lineage: Lineage) -> None:
-    harness.settle_in(machine)
-    visit = harness.visit(machine)
+def test_a_plugin_that_is_loaded_twice_makes_one_capture(
+    harness: FakeHarness, machine: FakeMachine, lineage: LineageCommand
+) -> None:
+    harness.install_files(machine)
+    visit = harness.start_session(machine)
     install(machine, harness.name)
-    assert harness.play_session(visit, times=2) == Ran(0, "", "")
+    assert harness.play_session(visit, times=2) == HookRun(0, "", "")
     wait_for(1, machine, calm=CALM)
     assert sessions(lineage) == [(harness.name, harness.session, harness.project or visit.cwd, 1)]
 
 
-Second = tuple[Harness, Handler, dict[str, str]]
+Second = tuple[FakeHarness, Handler, dict[str, str]]
 """Who sends the payload, to which command, and what more is in its environment."""
 
 
-def twice(harness: Harness, machine: Machine) -> Second:
+def twice(harness: FakeHarness, machine: FakeMachine) -> Second:
     """The installed command once more."""
     *_, last = harness.handlers(machine, *harness.events[END])
     return harness, last, {}
 
 
-def from_plugin(path: str) -> Callable[[Harness, Machine], Second]:
+def from_plugin(path: str) -> Callable[[FakeHarness, FakeMachine], Second]:
     """The command of the template's plugin: it finds lineage on PATH, in login shells too, and the workspace in the
     environment."""
 
-    def second(harness: Harness, machine: Machine) -> Second:
-        (group,) = hooks_in(TEMPLATE / path)[harness.events[END][0]]
+    def second(harness: FakeHarness, machine: FakeMachine) -> Second:
+        (group,) = read_hooks(TEMPLATE / path)[harness.events[END][0]]
         (handler,) = group["hooks"]
         folder = Path(program_of(harness, machine)).parent
         (machine.home / ".profile").write_text(f"export PATH={shlex.quote(str(folder))}:$PATH\n", encoding="utf-8")
         searched = os.pathsep.join((str(folder), machine.environment()["PATH"]))
-        return harness, harness.how(handler), {"PATH": searched, "LINEAGE_WORKSPACE": str(machine.workspace)}
+        return harness, harness.parse_handler(handler), {"PATH": searched, "LINEAGE_WORKSPACE": str(machine.workspace)}
 
     return second
 
 
-def program_of(harness: Harness, machine: Machine) -> str:
+def program_of(harness: FakeHarness, machine: FakeMachine) -> str:
     (status,) = hooks(machine, "status", harness.name, "--json").json["harnesses"]
     return str(status["command"][0])
 
 
-def from_claude_code(harness: Harness, machine: Machine) -> Second:
+def from_claude_code(harness: FakeHarness, machine: FakeMachine) -> Second:
     """Claude Code's hook, which this harness runs too."""
     claude_code = COMMANDS[0]
     install(machine, claude_code.name)
@@ -255,7 +271,7 @@ def from_claude_code(harness: Harness, machine: Machine) -> Second:
     return AS_CLAUDE_CODE[harness.name], handler, {}
 
 
-SECONDS: dict[str, Callable[[Harness, Machine], Second]] = {
+SECONDS: dict[str, Callable[[FakeHarness, FakeMachine], Second]] = {
     "claude-code": from_plugin("claude-code/hooks/hooks.json"),
     "codex": from_plugin("claude-code/hooks/codex.json"),
     "gemini": from_plugin("gemini/hooks/hooks.json"),

@@ -36,8 +36,8 @@ def _fleet(options: str) -> "subprocess.CompletedProcess[str]":
 @pytest.fixture(autouse=True)
 def _servers() -> None:
     """Skips where a server is not installed."""
-    engines.object_store()
-    engines.postgres()
+    engines.start_object_store()
+    engines.start_postgres()
 
 
 def test_machines_that_are_killed_and_cut_off_lose_double_and_bring_back_nothing() -> None:

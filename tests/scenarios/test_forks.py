@@ -1,7 +1,7 @@
 """Forks: what a session inherited belongs to its parent. (format: Captures)
 
 Fails without `_inherited` in pipeline/capture/session_end.py, without the parent's captured ids in it, and, for what
-was removed, without `removed_turns` in pipeline/capture/source.py.
+was removed, without `read_removed_turns` in pipeline/capture/source.py.
 """
 
 import json
@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from lineage.core import transcript
-from lineage.core.documents import Artifact
-from lineage.pipeline.house import House, Outcome
-from lineage.pipeline.reading import document_at
-from lineage.pipeline.upkeep.removal import remove
-from tests.support.houses import end, house_at
+from lineage.core.format import transcript
+from lineage.core.format.documents import Artifact
+from lineage.pipeline.maintenance.remove import remove
+from lineage.workspace.load import load_document
+from lineage.workspace.workspace import CaptureResult, Workspace
+from tests.support.workspace import end_session, open_test_workspace
 
 PROJECTS = Path(__file__).parents[1] / "data/claude-code/projects/-home-ada-demo"
 PARENT = "aa765e29-162b-5be6-8e53-f03014531e0e"
@@ -23,8 +23,8 @@ FORK = "2489c83d-fca2-5674-a85a-9f9be83b8d4e"
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Any:
-    with house_at(tmp_path / "vault") as opened:
+def ws(tmp_path: Path) -> Any:
+    with open_test_workspace(tmp_path / "vault") as opened:
         yield opened
 
 
@@ -40,49 +40,49 @@ def went_on(tmp_path: Path) -> Path:
     return path
 
 
-def ended(house: House, session: str, path: Path | None = None) -> Outcome:
+def ended(ws: Workspace, session: str, path: Path | None = None) -> CaptureResult:
     path = path or PROJECTS / f"{session}.jsonl"
-    return end(house, session, harness="claude-code", transcript_path=str(path))
+    return end_session(ws, session, harness="claude-code", transcript_path=str(path))
 
 
-def captured(house: House, outcome: Outcome) -> Artifact:
-    document = document_at(house, outcome.transcript_path or "")
+def captured(ws: Workspace, outcome: CaptureResult) -> Artifact:
+    document = load_document(ws, outcome.transcript_path or "")
     assert isinstance(document, Artifact)
     return document
 
 
 def ids(artifact: Artifact) -> set[str]:
-    return set(transcript.turn_ids(artifact.body))
+    return set(transcript.extract_turn_ids(artifact.body))
 
 
-def test_a_fork_begins_after_what_it_inherited_and_names_its_parent(house: House, went_on: Path) -> None:
-    parent = captured(house, ended(house, PARENT))
-    assert ended(house, FORK).status == "unchanged", "it has nothing of its own yet"
-    fork = captured(house, ended(house, FORK, went_on))
+def test_a_fork_begins_after_what_it_inherited_and_names_its_parent(ws: Workspace, went_on: Path) -> None:
+    parent = captured(ws, ended(ws, PARENT))
+    assert ended(ws, FORK).status == "unchanged", "it has nothing of its own yet"
+    fork = captured(ws, ended(ws, FORK, went_on))
     assert fork.forked_from == PARENT
-    assert [turn.text for turn in transcript.parsed(fork.body)] == ["And now in the fork?"]
-    assert transcript.parsed(fork.body)[0].number == len(ids(parent)) + 1
-    assert ended(house, FORK, went_on).status == "unchanged"
+    assert [turn.text for turn in transcript.parse_turns(fork.body)] == ["And now in the fork?"]
+    assert transcript.parse_turns(fork.body)[0].number == len(ids(parent)) + 1
+    assert ended(ws, FORK, went_on).status == "unchanged"
 
 
-def test_a_fork_whose_parent_is_not_known_holds_everything(house: House, went_on: Path) -> None:
-    fork = captured(house, ended(house, FORK, went_on))
-    assert transcript.parsed(fork.body)[0].number == 1
+def test_a_fork_whose_parent_is_not_known_holds_everything(ws: Workspace, went_on: Path) -> None:
+    fork = captured(ws, ended(ws, FORK, went_on))
+    assert transcript.parse_turns(fork.body)[0].number == 1
 
 
-def test_a_fork_of_a_removed_session_brings_nothing_of_it_back(house: House, went_on: Path) -> None:
-    parent = captured(house, ended(house, PARENT))
-    remove(house, PARENT, reason="asked for")
-    outcome = ended(house, FORK, went_on)
-    fork = captured(house, outcome)
+def test_a_fork_of_a_removed_session_brings_nothing_of_it_back(ws: Workspace, went_on: Path) -> None:
+    parent = captured(ws, ended(ws, PARENT))
+    remove(ws, PARENT, reason="asked for")
+    outcome = ended(ws, FORK, went_on)
+    fork = captured(ws, outcome)
     assert not ids(fork) & ids(parent)
-    assert [turn.text for turn in transcript.parsed(fork.body)] == ["And now in the fork?"]
+    assert [turn.text for turn in transcript.parse_turns(fork.body)] == ["And now in the fork?"]
     assert outcome.skipped["turns of a removed session"] == len(ids(parent))
 
 
-def test_a_fork_of_a_fork_begins_after_what_both_hold(house: House, went_on: Path, tmp_path: Path) -> None:
-    ended(house, PARENT)
-    ended(house, FORK, went_on)
+def test_a_fork_of_a_fork_begins_after_what_both_hold(ws: Workspace, went_on: Path, tmp_path: Path) -> None:
+    ended(ws, PARENT)
+    ended(ws, FORK, went_on)
     own = json.loads(went_on.read_text().splitlines()[-1])
     again = own | {"uuid": "of-the-second", "message": {"role": "user", "content": "And in the second fork?"}}
     records = [json.loads(line) for line in went_on.read_text().splitlines()] + [again]
@@ -92,6 +92,6 @@ def test_a_fork_of_a_fork_begins_after_what_both_hold(house: House, went_on: Pat
         for r in records
     ]
     second.write_text("\n".join(lines) + "\n")
-    fork = captured(house, ended(house, "second", second))
+    fork = captured(ws, ended(ws, "second", second))
     assert fork.forked_from == FORK
-    assert [turn.text for turn in transcript.parsed(fork.body)] == ["And in the second fork?"]
+    assert [turn.text for turn in transcript.parse_turns(fork.body)] == ["And in the second fork?"]

@@ -3,7 +3,8 @@
 The transcripts are synthetic Claude Code files that grow as the harness writes them: split messages, tool calls, a cut
 between call and result, compactions. (format: Captures)
 
-Fails without `first_new` in core/turns.py or any branch of it, without the chain in `captured_ids` and the `max` in
+Fails without `find_first_new` in core/turns.py or any branch of it, without the chain in `list_captured_turn_ids` and
+the `max` in
 `_moment` (pipeline), without the loop that moves a taken stem on, and, of two processes, without the session's mutex.
 """
 
@@ -18,13 +19,23 @@ from typing import Any
 
 import pytest
 
-from lineage.core import naming, transcript
-from lineage.core.sanitizer import Rule, ruleset
-from lineage.core.times import shifted
-from lineage.core.turns import Turn
-from lineage.pipeline.house import House, Outcome
+from lineage.core.base import naming
+from lineage.core.base.times import shift_time
+from lineage.core.format import transcript
+from lineage.core.format.turns import Turn
+from lineage.core.sanitizer import Rule, build_ruleset
 from lineage.store import LocalStore, MemoryStore
-from tests.support.houses import NOW, at, compact, contents, end, house_at, memory_house, turns
+from lineage.workspace.workspace import CaptureResult, Workspace
+from tests.support.workspace import (
+    NOW,
+    at_time,
+    compact_session,
+    end_session,
+    make_turns,
+    open_memory_workspace,
+    open_test_workspace,
+    read_store,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +50,7 @@ class Writer:
     def chained(self, kind: str, **fields: Any) -> None:
         number = len(self.records)
         parent = f"uuid-{number - 1}" if number else None
-        at_ = shifted("2026-11-20T10:00:00.000Z", milliseconds=1000 * number)
+        at_ = shift_time("2026-11-20T10:00:00.000Z", milliseconds=1000 * number)
         common = {"uuid": f"uuid-{number}", "parentUuid": parent, "sessionId": "s-1", "cwd": "/home/ada/demo"}
         self.records.append({"type": kind, "timestamp": at_, **common, **fields})
 
@@ -93,160 +104,169 @@ def write(folder: Path, records: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def later(minutes: int) -> str:
-    return shifted(NOW, milliseconds=60_000 * minutes)
+    return shift_time(NOW, milliseconds=60_000 * minutes)
 
 
-def captured(house: House) -> list[list[Turn]]:
+def captured(ws: Workspace) -> list[list[Turn]]:
     """The turns of each capture, oldest first, as its file shows them."""
     bodies = []
-    for path in contents(house.canon.store, "memory/"):
-        artifact = house.canon.artifacts.get(path) if path.endswith("--transcript.md") else None
+    for path in read_store(ws.documents.store, "memory/"):
+        artifact = ws.documents.artifacts.get(path) if path.endswith("--transcript.md") else None
         if artifact:
-            bodies.append(list(transcript.parsed(artifact.body)))
+            bodies.append(list(transcript.parse_turns(artifact.body)))
     return bodies
 
 
 def one_shot(folder: Path, payload: dict[str, Any]) -> list[Turn]:
-    with memory_house(folder / "one-shot") as house:
-        end(house, **payload)
-        return list(itertools.chain(*captured(house)))
+    with open_memory_workspace(folder / "one-shot") as ws:
+        end_session(ws, **payload)
+        return list(itertools.chain(*captured(ws)))
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    with memory_house(tmp_path) as opened:
+def ws(tmp_path: Path) -> Iterator[Workspace]:
+    with open_memory_workspace(tmp_path) as opened:
         yield opened
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_captures_of_growing_prefixes_together_equal_a_one_shot_capture(
-    tmp_path: Path, house: House, seed: int
+    tmp_path: Path, ws: Workspace, seed: int
 ) -> None:
     """Cut after every record, also between a call and its result and inside a split message."""
     records = session(seed)
-    outcomes = [end(at(house, later(n)), **write(tmp_path, records[:n])) for n in range(1, len(records) + 1)]
-    together = list(itertools.chain(*captured(house)))
+    outcomes = [end_session(at_time(ws, later(n)), **write(tmp_path, records[:n])) for n in range(1, len(records) + 1)]
+    together = list(itertools.chain(*captured(ws)))
     assert together == one_shot(tmp_path, write(tmp_path, records))
     assert [turn.number for turn in together] == list(range(1, len(together) + 1))
-    assert sum(outcome.status == "captured" for outcome in outcomes) == len(captured(house)) > 3
+    assert sum(outcome.status == "captured" for outcome in outcomes) == len(captured(ws)) > 3
     assert sum(outcome.turns for outcome in outcomes) == len(together)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_compactions_in_between_change_nothing_about_the_captures(tmp_path: Path, house: House, seed: int) -> None:
+def test_compactions_in_between_change_nothing_about_the_captures(tmp_path: Path, ws: Workspace, seed: int) -> None:
     records = session(seed)
     for n in range(2, len(records) + 1, 3):
-        compact(at(house, later(n)), summary=f"Goal {n}.", **write(tmp_path, records[:n]))
-        end(at(house, later(n)), **write(tmp_path, records[:n]))
-    end(at(house, later(99)), **write(tmp_path, records))
-    assert list(itertools.chain(*captured(house))) == one_shot(tmp_path, write(tmp_path, records))
+        compact_session(at_time(ws, later(n)), summary=f"Goal {n}.", **write(tmp_path, records[:n]))
+        end_session(at_time(ws, later(n)), **write(tmp_path, records[:n]))
+    end_session(at_time(ws, later(99)), **write(tmp_path, records))
+    assert list(itertools.chain(*captured(ws))) == one_shot(tmp_path, write(tmp_path, records))
 
 
-def test_a_torn_last_line_is_captured_when_it_is_whole(tmp_path: Path, house: House) -> None:
+def test_a_torn_last_line_is_captured_when_it_is_whole(tmp_path: Path, ws: Workspace) -> None:
     records = session(1)
     payload = write(tmp_path, records)
     path = Path(payload["transcript_path"])
     whole = path.read_bytes()
     for size in range(len(whole) // 3, len(whole), 997):
         path.write_bytes(whole[:size])
-        end(at(house, later(size)), **payload)
+        end_session(at_time(ws, later(size)), **payload)
     path.write_bytes(whole)
-    end(at(house, later(len(whole))), **payload)
-    assert list(itertools.chain(*captured(house))) == one_shot(tmp_path, payload)
+    end_session(at_time(ws, later(len(whole))), **payload)
+    assert list(itertools.chain(*captured(ws))) == one_shot(tmp_path, payload)
 
 
-TALK = turns("one", "two", "three", "four", "five", "six")
+TALK = make_turns("one", "two", "three", "four", "five", "six")
 WITHOUT_IDS = [{key: value for key, value in turn.items() if key != "id"} for turn in TALK]
 
 
-def texts(house: House) -> list[list[str]]:
-    return [[turn.text for turn in capture] for capture in captured(house)]
+def texts(ws: Workspace) -> list[list[str]]:
+    return [[turn.text for turn in capture] for capture in captured(ws)]
 
 
 @pytest.mark.parametrize("talk", [TALK, WITHOUT_IDS], ids=["with-ids", "without-ids"])
 class TestPrefixes:
-    def test_the_same_end_again_is_nothing_new(self, house: House, talk: list[Any]) -> None:
-        end(house, transcript=talk)
-        before = contents(house.canon.store)
-        assert end(at(house, later(1)), transcript=talk).status == "unchanged"
-        assert contents(house.canon.store) == before
+    def test_the_same_end_again_is_nothing_new(self, ws: Workspace, talk: list[Any]) -> None:
+        end_session(ws, transcript=talk)
+        before = read_store(ws.documents.store)
+        assert end_session(at_time(ws, later(1)), transcript=talk).status == "unchanged"
+        assert read_store(ws.documents.store) == before
 
-    def test_a_shorter_prefix_is_nothing_new(self, house: House, talk: list[Any]) -> None:
-        end(house, transcript=talk[:3])
-        end(at(house, later(1)), transcript=talk)
-        before = contents(house.canon.store)
+    def test_a_shorter_prefix_is_nothing_new(self, ws: Workspace, talk: list[Any]) -> None:
+        end_session(ws, transcript=talk[:3])
+        end_session(at_time(ws, later(1)), transcript=talk)
+        before = read_store(ws.documents.store)
         for length in range(1, 6):
-            outcome = end(at(house, later(1 + length)), transcript=talk[:length])
+            outcome = end_session(at_time(ws, later(1 + length)), transcript=talk[:length])
             assert (outcome.status, outcome.reason) == ("unchanged", "nothing new")
-        assert contents(house.canon.store) == before
+        assert read_store(ws.documents.store) == before
 
-    def test_an_empty_source_is_nothing_new(self, house: House, talk: list[Any]) -> None:
-        assert end(house, transcript=[]).reason == "empty"
-        assert contents(house.canon.store) == {}
-        end(house, transcript=talk)
-        assert end(house, transcript=[]).reason == "empty"
+    def test_an_empty_source_is_nothing_new(self, ws: Workspace, talk: list[Any]) -> None:
+        assert end_session(ws, transcript=[]).reason == "empty"
+        assert read_store(ws.documents.store) == {}
+        end_session(ws, transcript=talk)
+        assert end_session(ws, transcript=[]).reason == "empty"
 
     def test_what_follows_the_common_prefix_of_a_rewritten_source_is_captured(
-        self, house: House, talk: list[Any]
+        self, ws: Workspace, talk: list[Any]
     ) -> None:
         other = [turn | {"text": turn["text"].upper()} for turn in talk[3:5]]
         rewritten = [*talk[:3], *(turn | {"id": f"new-{turn['id']}"} if "id" in turn else turn for turn in other)]
-        end(house, transcript=talk)
-        assert end(at(house, later(1)), transcript=rewritten).turns == 2
-        assert texts(house)[1] == ["FOUR", "FIVE"]
-        assert [turn.number for turn in captured(house)[1]] == [4, 5]
-        before = contents(house.canon.store)
+        end_session(ws, transcript=talk)
+        assert end_session(at_time(ws, later(1)), transcript=rewritten).turns == 2
+        assert texts(ws)[1] == ["FOUR", "FIVE"]
+        assert [turn.number for turn in captured(ws)[1]] == [4, 5]
+        before = read_store(ws.documents.store)
         for length in range(1, 6):
-            assert end(at(house, later(1 + length)), transcript=rewritten[:length]).status == "unchanged"
-        assert contents(house.canon.store) == before, "a shorter prefix of the rewritten source is nothing new either"
+            assert end_session(at_time(ws, later(1 + length)), transcript=rewritten[:length]).status == "unchanged"
+        assert read_store(ws.documents.store) == before, (
+            "a shorter prefix of the rewritten source is nothing new either"
+        )
 
     def test_a_source_that_was_rolled_back_and_went_on_is_captured_from_there(
-        self, house: House, talk: list[Any]
+        self, ws: Workspace, talk: list[Any]
     ) -> None:
-        end(house, transcript=talk)
+        end_session(ws, transcript=talk)
         other = {"role": "user", "text": "another way", "id": "other" if "id" in talk[0] else None}
-        assert end(at(house, later(1)), transcript=[*talk[:2], other]).turns == 1
-        assert end(at(house, later(2)), transcript=[*talk[:2], other, {"role": "assistant", "text": "yes"}]).turns == 1
-        assert [turn.number for turn in itertools.chain(*captured(house)[1:])] == [3, 4]
+        assert end_session(at_time(ws, later(1)), transcript=[*talk[:2], other]).turns == 1
+        assert (
+            end_session(
+                at_time(ws, later(2)), transcript=[*talk[:2], other, {"role": "assistant", "text": "yes"}]
+            ).turns
+            == 1
+        )
+        assert [turn.number for turn in itertools.chain(*captured(ws)[1:])] == [3, 4]
 
-    def test_a_new_sanitizer_version_alone_makes_nothing_new(self, house: House, talk: list[Any]) -> None:
+    def test_a_new_sanitizer_version_alone_makes_nothing_new(self, ws: Workspace, talk: list[Any]) -> None:
         """Not even where it redacts differently, so that ids made from text are other ones."""
-        end(house, transcript=talk)
-        before = contents(house.canon.store)
-        house = house._replace(own_rules=ruleset([Rule(id="six", pattern="six")]))
-        assert end(at(house, later(1)), transcript=talk).status == "unchanged"
-        assert contents(house.canon.store) == before
-        assert end(at(house, later(2)), transcript=[*talk, {"role": "user", "text": "seven"}]).turns == 1
+        end_session(ws, transcript=talk)
+        before = read_store(ws.documents.store)
+        ws = ws._replace(own_rules=build_ruleset([Rule(id="six", pattern="six")]))
+        assert end_session(at_time(ws, later(1)), transcript=talk).status == "unchanged"
+        assert read_store(ws.documents.store) == before
+        assert end_session(at_time(ws, later(2)), transcript=[*talk, {"role": "user", "text": "seven"}]).turns == 1
 
-    def test_a_clock_that_went_back_captures_nothing_twice(self, house: House, talk: list[Any]) -> None:
-        first = end(house, transcript=talk[:3])
-        second = end(at(house, later(-60)), transcript=talk)
-        assert second.captured_at == shifted(first.captured_at or "", milliseconds=1)
-        assert texts(house) == [["one", "two", "three"], ["four", "five", "six"]]
-        assert end(at(house, later(-30)), transcript=talk).status == "unchanged"
+    def test_a_clock_that_went_back_captures_nothing_twice(self, ws: Workspace, talk: list[Any]) -> None:
+        first = end_session(ws, transcript=talk[:3])
+        second = end_session(at_time(ws, later(-60)), transcript=talk)
+        assert second.captured_at == shift_time(first.captured_at or "", milliseconds=1)
+        assert texts(ws) == [["one", "two", "three"], ["four", "five", "six"]]
+        assert end_session(at_time(ws, later(-30)), transcript=talk).status == "unchanged"
 
 
-def test_a_second_end_in_the_same_moment_moves_on_by_a_millisecond(house: House) -> None:
-    first, second, third = (end(house, transcript=TALK[:length]) for length in (2, 4, 6))
+def test_a_second_end_in_the_same_moment_moves_on_by_a_millisecond(ws: Workspace) -> None:
+    first, second, third = (end_session(ws, transcript=TALK[:length]) for length in (2, 4, 6))
     assert first.captured_at == NOW
-    assert second.captured_at == shifted(NOW, milliseconds=1)
-    assert third.captured_at == shifted(NOW, milliseconds=2)
+    assert second.captured_at == shift_time(NOW, milliseconds=1)
+    assert third.captured_at == shift_time(NOW, milliseconds=2)
     assert {outcome.manifest_path for outcome in (first, second, third)} == {first.manifest_path}
 
 
-def test_an_end_after_the_loss_of_a_claim_finds_its_manifest(house: House) -> None:
-    first = end(house, transcript=TALK[:2])
-    house.canon.store.delete(naming.claim_path(first.session_token))
-    second = end(at(house, later(1)), transcript=TALK)
+def test_an_end_after_the_loss_of_a_claim_finds_its_manifest(ws: Workspace) -> None:
+    first = end_session(ws, transcript=TALK[:2])
+    ws.documents.store.delete(naming.claim_path(first.session_token))
+    second = end_session(at_time(ws, later(1)), transcript=TALK)
     assert (second.manifest_path, second.turns) == (first.manifest_path, 4)
-    assert house.canon.claims.stem_of(first.session_token) == naming.stem(NOW, first.session_token)
+    assert ws.documents.claims.get_stem(first.session_token) == naming.build_stem(NOW, first.session_token)
 
 
-def test_rows_of_one_session_share_its_id_and_its_manifest(house: House) -> None:
-    outcomes: list[Outcome] = []
+def test_rows_of_one_session_share_its_id_and_its_manifest(ws: Workspace) -> None:
+    outcomes: list[CaptureResult] = []
     for length in (2, 4):
-        outcomes.append(end(at(house, later(length)), transcript=TALK[:length]))
-    rows = [line for line in house.canon.store.read("MEMORY.md").data.decode().split("\n") if line.startswith("- 2026")]
+        outcomes.append(end_session(at_time(ws, later(length)), transcript=TALK[:length]))
+    rows = [
+        line for line in ws.documents.store.read("MEMORY.md").data.decode().split("\n") if line.startswith("- 2026")
+    ]
     assert len(rows) == 2
     assert all("session=s-1" in row and f"[[{outcomes[0].manifest_path}|manifest]]" in row for row in rows)
 
@@ -275,8 +295,8 @@ def test_a_growing_session_in_a_folder_is_the_same_as_in_a_dictionary(tmp_path: 
     found = []
     for store in (LocalStore(tmp_path / "workspace"), MemoryStore()):
         state = tmp_path / type(store).__name__
-        with house_at(state, store=store, private=MemoryStore()) as house:
+        with open_test_workspace(state, store=store, private=MemoryStore()) as ws:
             for length in (2, 4, 6):
-                end(at(house, later(length)), transcript=TALK[:length])
-            found.append(contents(house.canon.store))
+                end_session(at_time(ws, later(length)), transcript=TALK[:length])
+            found.append(read_store(ws.documents.store))
     assert found[0] == found[1]

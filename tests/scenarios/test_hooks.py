@@ -12,7 +12,7 @@ import click
 import pytest
 
 from lineage.cli.hooks import command as group
-from tests.support.commands import Done, process
+from tests.support.commands import CommandResult, run_process
 
 pytestmark = pytest.mark.slow
 
@@ -51,8 +51,8 @@ def full(home: Path) -> Path:
 ELSEWHERE = ("CODEX_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "PI_CODING_AGENT_DIR", "OPENCLAW_STATE_DIR")
 
 
-def run(home: Path, *arguments: str) -> Done:
-    return process(home / "memory", "hooks", *arguments, **dict.fromkeys(ELSEWHERE, ""))
+def run(home: Path, *arguments: str) -> CommandResult:
+    return run_process(home / "memory", "hooks", *arguments, **dict.fromkeys(ELSEWHERE, ""))
 
 
 def state(home: Path) -> dict[str, bytes | None]:

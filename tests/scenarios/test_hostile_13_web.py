@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from lineage.app import initialize, with_house
-from lineage.pipeline.house import House
-from lineage.pipeline.knowledge.remembering import Memo, remember
-from tests.support.browser import browsing, needs_browser
-from tests.support.houses import compact, end
-from tests.support.web import served
-from tests.support.workspaces import AGENT
+from lineage.app import initialize, run_in_workspace
+from lineage.pipeline.memory.remember import Memo, remember
+from lineage.workspace.workspace import Workspace
+from tests.support.browser import needs_browser, open_browser
+from tests.support.sample_workspace import AGENT
+from tests.support.web_client import serve_workspace
+from tests.support.workspace import compact_session, end_session
 
 pytestmark = pytest.mark.slow
 
@@ -42,23 +42,23 @@ EVERYTHING = " ".join(ATTACKS)
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     initialize(tmp_path / "vault")
-    with_house(tmp_path / "vault", _poisoned, writes=True)
+    run_in_workspace(tmp_path / "vault", _poisoned, writes=True)
     return tmp_path / "vault"
 
 
-def _poisoned(house: House) -> None:
+def _poisoned(ws: Workspace) -> None:
     turns = [{"role": role, "text": text} for text in ATTACKS for role in ("user", "assistant")]
     turns += [{"role": "assistant", "text": "", "name": f"Bash {text}", "input": text} for text in ATTACKS] + [
         {"role": "tool", "text": text, "name": text} for text in ATTACKS
     ]
     where: dict[str, Any] = {"project": f"/home/ada/{ATTACKS[1]}", "transcript": turns}
-    end(house, "<script>alert('id')</script>", **where, summary=EVERYTHING)
-    compact(house, "<script>alert('id')</script>", summary=EVERYTHING, **where)
+    end_session(ws, "<script>alert('id')</script>", **where, summary=EVERYTHING)
+    compact_session(ws, "<script>alert('id')</script>", summary=EVERYTHING, **where)
     for attack in ATTACKS:
-        end(house, f"s {attack}", transcript=[{"role": "user", "text": attack}], project=f"/home/ada/{attack}")
-        remember(house, Memo(text=f"Remember {attack}", kind="fact", tags=(attack,)))
-        remember(house, Memo(text=f"Prefers {attack} over others", kind="preference"), AGENT)
-    remember(house, Memo(text="In a scope of its own.", kind="fact", scope=f"peer/{ATTACKS[1]}"))
+        end_session(ws, f"s {attack}", transcript=[{"role": "user", "text": attack}], project=f"/home/ada/{attack}")
+        remember(ws, Memo(text=f"Remember {attack}", kind="fact", tags=(attack,)))
+        remember(ws, Memo(text=f"Prefers {attack} over others", kind="preference"), AGENT)
+    remember(ws, Memo(text="In a scope of its own.", kind="fact", scope=f"peer/{ATTACKS[1]}"))
 
 
 class Elements(HTMLParser):
@@ -85,7 +85,7 @@ def paths(client: Any) -> list[str]:
 
 
 def test_pages_are_made_of_our_own_elements_alone(root: Path) -> None:
-    with served(root) as client:
+    with serve_workspace(root) as client:
         for path in paths(client):
             text = client.get(path).text
             assert "49{" not in text
@@ -99,7 +99,7 @@ def test_pages_are_made_of_our_own_elements_alone(root: Path) -> None:
 
 
 def test_json_is_never_taken_for_a_page(root: Path) -> None:
-    with served(root) as client:
+    with serve_workspace(root) as client:
         for path in ("/api/sessions?agent=all", "/api/search?q=script", "/api/<script>alert(1)</script>"):
             answer = client.get(path.replace("<", "%3C").replace(">", "%3E"))
             assert answer.headers["content-type"] == "application/json"
@@ -109,19 +109,19 @@ def test_json_is_never_taken_for_a_page(root: Path) -> None:
 @pytest.mark.slow
 @needs_browser
 def test_a_browser_runs_nothing_of_it(root: Path, tmp_path: Path) -> None:
-    with served(root) as client, browsing(client.url, tmp_path / "profile") as browser:
+    with serve_workspace(root) as client, open_browser(client.url, tmp_path / "profile") as browser:
         for path in paths(client):
             browser.open(path)
-            browser.wait("main")
-            for details in browser.all("details"):
+            browser.wait_until_visible("main")
+            for details in browser.find_all("details"):
                 browser.driver.execute_script("arguments[0].open = true", details)
-            assert browser.ran() == [], path
-            assert browser.violations() == [], path
+            assert browser.read_executed() == [], path
+            assert browser.read_violations() == [], path
         browser.open("/")
         for attack in ("script", "onerror", ATTACKS[4]):
-            browser.one("#q").clear()
-            browser.one("#q").send_keys(attack)
-            browser.wait("#live .hit")
-            assert browser.ran() == []
-        assert browser.violations() == []
-        assert browser.run("return document.querySelectorAll('#live script, #live img, #live svg').length") == 0
+            browser.find_one("#q").clear()
+            browser.find_one("#q").send_keys(attack)
+            browser.wait_until_visible("#live .hit")
+            assert browser.read_executed() == []
+        assert browser.read_violations() == []
+        assert browser.run_script("return document.querySelectorAll('#live script, #live img, #live svg').length") == 0

@@ -16,16 +16,24 @@ from typing import Any
 
 import pytest
 
-from lineage.canon.bundles import description_of, members_of, packed, unpacked
-from lineage.core.body import body_sha256
-from lineage.core.bundle import DESCRIPTION, LIMITS, Bundle, Member
+from lineage.core.format.body import hash_body
+from lineage.core.transfer.bundle import DESCRIPTION, LIMITS, Bundle, Member
+from lineage.documents.bundle_zip import build_members, pack, read_description, unpack
 from lineage.errors import FormatError
-from lineage.pipeline.bundles.bundling import import_bundle
-from lineage.pipeline.house import House
-from tests.support.bundles import Files, bundle_of, remade, replaced, said, told, zipped
-from tests.support.commands import Lineage
-from tests.support.houses import house_at
-from tests.support.wrecks import every_byte
+from lineage.pipeline.transfer.import_bundle import import_bundle
+from lineage.workspace.workspace import Workspace
+from tests.support.bundles import (
+    Files,
+    change_description,
+    export_bundle,
+    rebuild_bundle,
+    replace_bytes,
+    write_session_with_books,
+    zip_members,
+)
+from tests.support.commands import LineageCommand
+from tests.support.dead_processes import read_all_files
+from tests.support.workspace import open_test_workspace
 
 pytestmark = pytest.mark.slow
 
@@ -35,31 +43,31 @@ SECRET = "AKIA" + "QWERTYUIOPASDFGH"
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The bundle of a session with two captures, a compaction and books."""
-    with house_at(tmp_path_factory.mktemp("there")) as house:
-        told(house)
-        return bundle_of(house)
+    with open_test_workspace(tmp_path_factory.mktemp("there")) as ws:
+        write_session_with_books(ws)
+        return export_bundle(ws)
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Any:
-    with house_at(tmp_path / "here") as opened:
+def ws(tmp_path: Path) -> Any:
+    with open_test_workspace(tmp_path / "here") as opened:
         yield opened
 
 
-def refused(house: House, data: bytes, *words: str) -> None:
+def refused(ws: Workspace, data: bytes, *words: str) -> None:
     """Asserts that every way of importing it is refused for that reason, and that no byte is written."""
-    files = [key for key in every_byte(house.index.path.parents[1]) if ".db" not in key and "/locks/" not in key]
+    files = [key for key in read_all_files(ws.index.path.parents[1]) if ".db" not in key and "/locks/" not in key]
     for options in ({}, {"restore": True}, {"dry_run": True}, {"trust": True}):
         with pytest.raises(FormatError) as caught:
-            import_bundle(house, data, **options)
+            import_bundle(ws, data, **options)
         assert all(word in caught.value.message for word in words), caught.value.message
         assert caught.value.hint
-    after = [key for key in every_byte(house.index.path.parents[1]) if ".db" not in key and "/locks/" not in key]
+    after = [key for key in read_all_files(ws.index.path.parents[1]) if ".db" not in key and "/locks/" not in key]
     assert after == files
 
 
 def described_by(honest: bytes, files: Files) -> Bundle:
-    return unpacked(honest).bundle._replace(members=members_of(files))
+    return unpack(honest).bundle._replace(members=build_members(files))
 
 
 @pytest.mark.parametrize(
@@ -67,30 +75,30 @@ def described_by(honest: bytes, files: Files) -> Bundle:
     ["../escape.md", "/tmp/escape.md", "C:\\escape.md", "memory/../../escape.md", "books/global/con.md", "MEMORY.md",
      "lineage.toml", ".git/hooks/pre-commit", "memory/tombstones/aaaaaaaaaaaaaaaa.md", "escape\n.md"],
 )  # fmt: skip
-def test_18_a_name_that_leads_out_or_has_no_place(house: House, honest: bytes, name: str) -> None:
-    files = dict(unpacked(honest).files)
+def test_18_a_name_that_leads_out_or_has_no_place(ws: Workspace, honest: bytes, name: str) -> None:
+    files = dict(unpack(honest).files)
     declared = described_by(honest, {**files, name: b"x"})
-    refused(house, zipped(declared, [*files.items(), (name, b"x")]), "name")
-    refused(house, zipped(described_by(honest, files), [*files.items(), (name, b"x")]), "name")
+    refused(ws, zip_members(declared, [*files.items(), (name, b"x")]), "name")
+    refused(ws, zip_members(described_by(honest, files), [*files.items(), (name, b"x")]), "name")
 
 
 @pytest.mark.parametrize("mode", [stat.S_IFLNK, stat.S_IFDIR, stat.S_IFIFO, stat.S_IFCHR])
-def test_18_a_member_that_is_a_link_or_no_file(house: House, honest: bytes, mode: int) -> None:
-    files = dict(unpacked(honest).files)
+def test_18_a_member_that_is_a_link_or_no_file(ws: Workspace, honest: bytes, mode: int) -> None:
+    files = dict(unpack(honest).files)
     path = next(iter(files))
     info = zipfile.ZipInfo(path)
     info.external_attr = (mode | 0o777) << 16
     rest = [item for item in files.items() if item[0] != path]
-    refused(house, zipped(unpacked(honest).bundle, [(info, files[path]), *rest]), "no plain file")
+    refused(ws, zip_members(unpack(honest).bundle, [(info, files[path]), *rest]), "no plain file")
 
 
-def test_18_names_that_are_there_twice_or_differ_in_case(house: House, honest: bytes) -> None:
-    files = dict(unpacked(honest).files)
+def test_18_names_that_are_there_twice_or_differ_in_case(ws: Workspace, honest: bytes) -> None:
+    files = dict(unpack(honest).files)
     path = next(iter(files))
     for twin in (path, path.upper()):
         with pytest.warns(UserWarning) if twin == path else _nothing():
-            data = zipped(unpacked(honest).bundle, [*files.items(), (twin, files[path])])
-        refused(house, data, "twice")
+            data = zip_members(unpack(honest).bundle, [*files.items(), (twin, files[path])])
+        refused(ws, data, "twice")
 
 
 class _nothing:  # noqa: N801
@@ -98,84 +106,84 @@ class _nothing:  # noqa: N801
     def __exit__(self, *_: object) -> None: ...
 
 
-def test_18_members_that_nobody_declared_or_that_are_missing(house: House, honest: bytes) -> None:
-    files = dict(unpacked(honest).files)
+def test_18_members_that_nobody_declared_or_that_are_missing(ws: Workspace, honest: bytes) -> None:
+    files = dict(unpack(honest).files)
     last = list(files)[-1]
     without = {path: data for path, data in files.items() if path != last}
-    refused(house, zipped(unpacked(honest).bundle, list(without.items())), "declares")
-    refused(house, zipped(described_by(honest, without), list(files.items())), "declares")
+    refused(ws, zip_members(unpack(honest).bundle, list(without.items())), "declares")
+    refused(ws, zip_members(described_by(honest, without), list(files.items())), "declares")
 
 
-def test_18_a_description_that_does_not_come_first_or_twice(house: House, honest: bytes) -> None:
-    files = dict(unpacked(honest).files)
-    refused(house, zipped(unpacked(honest).bundle, list(files.items()), first="x"), DESCRIPTION)
+def test_18_a_description_that_does_not_come_first_or_twice(ws: Workspace, honest: bytes) -> None:
+    files = dict(unpack(honest).files)
+    refused(ws, zip_members(unpack(honest).bundle, list(files.items()), first="x"), DESCRIPTION)
     with pytest.warns(UserWarning):
-        data = zipped(unpacked(honest).bundle, [*files.items(), (DESCRIPTION, b"{}")])
-    refused(house, data, "no place")
+        data = zip_members(unpack(honest).bundle, [*files.items(), (DESCRIPTION, b"{}")])
+    refused(ws, data, "no place")
     for value in ({"private": "no"}, {"format_version": 9}, {"holds": "global"}, {"sessions": []}):
-        refused(house, _with_description(honest, said(honest, **value)), DESCRIPTION)
+        refused(ws, _with_description(honest, change_description(honest, **value)), DESCRIPTION)
 
 
 def _with_description(honest: bytes, description: bytes) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr(DESCRIPTION, description)
-        for name, data in unpacked(honest).files.items():
+        for name, data in unpack(honest).files.items():
             archive.writestr(name, data)
     return buffer.getvalue()
 
 
-def test_18_a_hash_or_a_size_that_lies(house: House, honest: bytes) -> None:
-    files = dict(unpacked(honest).files)
-    bundle, path = unpacked(honest).bundle, next(iter(files))
-    refused(house, zipped(bundle, [*{**files, path: files[path][:-1] + b"x"}.items()]), "hash")
-    refused(house, zipped(bundle, [*{**files, path: files[path] + b"x"}.items()]), "size")
+def test_18_a_hash_or_a_size_that_lies(ws: Workspace, honest: bytes) -> None:
+    files = dict(unpack(honest).files)
+    bundle, path = unpack(honest).bundle, next(iter(files))
+    refused(ws, zip_members(bundle, [*{**files, path: files[path][:-1] + b"x"}.items()]), "hash")
+    refused(ws, zip_members(bundle, [*{**files, path: files[path] + b"x"}.items()]), "size")
 
 
-def test_18_a_bomb_is_not_unpacked(house: House, honest: bytes) -> None:
-    bundle = unpacked(honest).bundle
+def test_18_a_bomb_is_not_unpacked(ws: Workspace, honest: bytes) -> None:
+    bundle = unpack(honest).bundle
     book = next(member.path for member in bundle.members if member.path.startswith("books/"))
     bomb = bytes(LIMITS.member_bytes)
     declared = bundle._replace(members=tuple(_grown(member, book, len(bomb)) for member in bundle.members))
-    files = {**unpacked(honest).files, book: bomb}
-    refused(house, zipped(declared, list(files.items())), "proportion")
+    files = {**unpack(honest).files, book: bomb}
+    refused(ws, zip_members(declared, list(files.items())), "proportion")
     larger = bundle._replace(members=tuple(_grown(member, book, LIMITS.member_bytes + 1) for member in bundle.members))
-    refused(house, zipped(larger, list(files.items())), "larger")
+    refused(ws, zip_members(larger, list(files.items())), "larger")
 
 
 def _grown(member: Member, path: str, size: int) -> Member:
     return member._replace(bytes=size) if member.path == path else member
 
 
-def test_18_a_bomb_that_says_it_is_small_is_read_no_further_than_it_says(house: House, honest: bytes) -> None:
-    files = dict(unpacked(honest).files)
+def test_18_a_bomb_that_says_it_is_small_is_read_no_further_than_it_says(ws: Workspace, honest: bytes) -> None:
+    files = dict(unpack(honest).files)
     path = next(iter(files))
-    bomb = zipped(unpacked(honest).bundle, [*{**files, path: files[path] + bytes(5_000_000)}.items()])
+    bomb = zip_members(unpack(honest).bundle, [*{**files, path: files[path] + bytes(5_000_000)}.items()])
     data, size = bytearray(bomb), struct.pack("<L", len(files[path]))
     for signature, name_at, size_at in ((b"PK\x03\x04", 30, 22), (b"PK\x01\x02", 46, 24)):
         header = next(at for at in _places(bomb, signature) if bomb[at + name_at :].startswith(path.encode()))
         data[header + size_at : header + size_at + 4] = size
-    refused(house, bytes(data))
+    refused(ws, bytes(data))
 
 
 def _places(data: bytes, signature: bytes) -> list[int]:
     return [match.start() for match in re.finditer(re.escape(signature), data)]
 
 
-def test_18_a_bomb_in_the_description(house: House, honest: bytes) -> None:
+def test_18_a_bomb_in_the_description(ws: Workspace, honest: bytes) -> None:
     spaces = b" " * (LIMITS.description_bytes + 1)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(DESCRIPTION, spaces)
-    refused(house, buffer.getvalue(), DESCRIPTION)
+    refused(ws, buffer.getvalue(), DESCRIPTION)
 
 
-def test_18_more_members_than_a_bundle_may_hold_are_counted_before_they_are_read(house: House, honest: bytes) -> None:
+def test_18_more_members_than_a_bundle_may_hold_are_counted_before_they_are_read(ws: Workspace, honest: bytes) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for number in range(LIMITS.members + 2):
             archive.writestr(f"{number}", b"")
-    refused(house, buffer.getvalue(), "members")
+    refused(ws, buffer.getvalue(), "members")
 
 
 @pytest.mark.parametrize(
@@ -188,26 +196,26 @@ def test_18_more_members_than_a_bundle_may_hold_are_counted_before_they_are_read
         lambda data: data[:60] + bytes(200) + data[260:], lambda data: data * 2, lambda data: b"x" * 100_000,
     ],
 )  # fmt: skip
-def test_18_an_archive_that_is_damaged_or_none(house: House, honest: bytes, alter: Callable[[bytes], bytes]) -> None:
-    refused(house, alter(honest))
-    assert description_of(alter(b"no bundle")) is None
+def test_18_an_archive_that_is_damaged_or_none(ws: Workspace, honest: bytes, alter: Callable[[bytes], bytes]) -> None:
+    refused(ws, alter(honest))
+    assert read_description(alter(b"no bundle")) is None
 
 
-def test_18_an_archive_that_is_encrypted_or_packed_in_another_way(house: House, honest: bytes) -> None:
+def test_18_an_archive_that_is_encrypted_or_packed_in_another_way(ws: Workspace, honest: bytes) -> None:
     data = bytearray(honest)
     at = data.rindex(b"PK\x01\x02")
     data[at + 8] |= 1
-    refused(house, bytes(data), "packed")
+    refused(ws, bytes(data), "packed")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr(DESCRIPTION, b"{}")
-    refused(house, buffer.getvalue(), "packed")
+    refused(ws, buffer.getvalue(), "packed")
 
 
-def test_18_a_directory_that_is_longer_than_it_says(house: House, honest: bytes) -> None:
+def test_18_a_directory_that_is_longer_than_it_says(ws: Workspace, honest: bytes) -> None:
     """The extension for huge archives would let the directory be anywhere and of any size."""
     end = honest[-22:]
-    refused(house, honest[:-22] + b"PK\x06\x07" + bytes(16) + end, "not an archive of ours")
+    refused(ws, honest[:-22] + b"PK\x06\x07" + bytes(16) + end, "not an archive of ours")
 
 
 def transcript(files: Files) -> str:
@@ -218,7 +226,7 @@ def rehashed(data: bytes) -> bytes:
     """A file whose frontmatter carries the hash of the body that it has by now."""
     head, _, body = data.decode().partition("\n---\n")
     lines = [
-        f'content_sha256: "{body_sha256(body)}"' if line.startswith("content_sha256") else line
+        f'content_sha256: "{hash_body(body)}"' if line.startswith("content_sha256") else line
         for line in head.split("\n")
     ]
     return ("\n".join(lines) + "\n---\n" + body).encode()
@@ -254,32 +262,32 @@ ALTERATIONS: dict[str, tuple[str, bytes, bytes, bool, str]] = {
 
 
 @pytest.mark.parametrize("name", ALTERATIONS)
-def test_18_files_that_somebody_altered(house: House, honest: bytes, name: str) -> None:
+def test_18_files_that_somebody_altered(ws: Workspace, honest: bytes, name: str) -> None:
     """Hashes in the description follow: the one who altered the file made the bundle."""
     kind, old, new, follow, why = ALTERATIONS[name]
 
     def alter(files: Files) -> None:
         replacement = new.replace(b"%PATH%", transcript(files).encode())
-        files.update(replaced(files, kind, old, replacement))
+        files.update(replace_bytes(files, kind, old, replacement))
         path = next(path for path in files if path.endswith(f"--{kind}.md"))
         if follow:
             files[path] = rehashed(files[path])
 
-    refused(house, remade(honest, alter), why)
+    refused(ws, rebuild_bundle(honest, alter), why)
 
 
-def test_18_a_bundle_without_a_manifest_or_with_a_part_of_a_session(house: House, honest: bytes) -> None:
+def test_18_a_bundle_without_a_manifest_or_with_a_part_of_a_session(ws: Workspace, honest: bytes) -> None:
     for kind in ("manifest", "summary", "transcript", "compaction"):
 
         def drop(files: Files, kind: str = kind) -> None:
             del files[next(path for path in files if path.endswith(f"--{kind}.md"))]
 
-        refused(house, remade(honest, drop))
+        refused(ws, rebuild_bundle(honest, drop))
 
 
-def test_18_a_reference_that_hides_in_an_escape(house: House, honest: bytes) -> None:
+def test_18_a_reference_that_hides_in_an_escape(ws: Workspace, honest: bytes) -> None:
     """Renaming does not see it, its reader would: a copy never points at the session that it came from."""
-    token = unpacked(honest).bundle.sessions[0].session_token
+    token = unpack(honest).bundle.sessions[0].session_token
     hidden = "".join(f"\\u{ord(char):04x}" for char in token)
 
     def alter(files: Files) -> None:
@@ -288,39 +296,41 @@ def test_18_a_reference_that_hides_in_an_escape(house: House, honest: bytes) -> 
         files[path] = opening + comment + rest.replace(token.encode(), hidden.encode(), 1)
 
     with pytest.raises(FormatError, match="hidden"):
-        import_bundle(house, remade(honest, alter))
+        import_bundle(ws, rebuild_bundle(honest, alter))
 
 
-def test_18_what_would_run_is_made_harmless_and_secrets_are_redacted(house: House, honest: bytes) -> None:
+def test_18_what_would_run_is_made_harmless_and_secrets_are_redacted(ws: Workspace, honest: bytes) -> None:
     def alter(files: Files) -> None:
         path = next(path for path in files if path.endswith("--summary.md"))
         files[path] = rehashed(files[path] + f"\n```dataviewjs\nx\n```\n<script>y</script> {SECRET}\n".encode())
         book = next(path for path in files if path.startswith("books/session/"))
         files[book] += f"\n![[embedded]] <%* z %>\n---\nthe key {SECRET}\n".encode()
 
-    done = import_bundle(house, remade(honest, alter))
+    done = import_bundle(ws, rebuild_bundle(honest, alter))
     assert done.defused == 2
     assert done.redactions == {"aws-access-key-id": 2}
-    text = b"\n".join(house.canon.store.read(path).data for path in done.sessions[0].files).decode()
+    text = b"\n".join(ws.documents.store.read(path).data for path in done.sessions[0].files).decode()
     for harmful in ("```dataviewjs", "<script", "![[", "<%", SECRET):
         assert harmful not in text
     assert "\n---\nthe key [REDACTED:aws-access-key-id]" in text
 
 
-def test_18_the_command_refuses_it_with_a_hint_and_exit_code_1(tmp_path: Path, lineage: Lineage, honest: bytes) -> None:
+def test_18_the_command_refuses_it_with_a_hint_and_exit_code_1(
+    tmp_path: Path, lineage: LineageCommand, honest: bytes
+) -> None:
     file = tmp_path / "x.zip"
     file.write_bytes(honest[:-1])
     lineage("init")
-    before = {path: data for path, data in every_byte(lineage.root).items() if ".lineage/" not in path}
+    before = {path: data for path, data in read_all_files(lineage.root).items() if ".lineage/" not in path}
     done = lineage("bundle", "import", str(file))
     assert (done.code, done.err.count("\n")) == (1, 2)
     assert "nothing was written" in done.err
-    assert {path: data for path, data in every_byte(lineage.root).items() if ".lineage/" not in path} == before
+    assert {path: data for path, data in read_all_files(lineage.root).items() if ".lineage/" not in path} == before
     for missing in ("nowhere.zip", ".", "/dev/null"):
         assert lineage("bundle", "import", missing).code in (1, 2)
 
 
-def test_18_an_honest_bundle_is_not_refused(house: House, honest: bytes) -> None:
-    whole = unpacked(honest)
-    assert packed(whole.bundle, whole.files) == honest
-    assert import_bundle(house, honest).sessions[0].status == "imported"
+def test_18_an_honest_bundle_is_not_refused(ws: Workspace, honest: bytes) -> None:
+    whole = unpack(honest)
+    assert pack(whole.bundle, whole.files) == honest
+    assert import_bundle(ws, honest).sessions[0].status == "imported"

@@ -16,15 +16,25 @@ from typing import Any
 
 import pytest
 
-from lineage.core import naming
-from lineage.core.identity import session_token
-from lineage.pipeline.upkeep.reindexing import reindex
-from lineage.pipeline.upkeep.removal import remove
-from lineage.pipeline.upkeep.verification import verify
+from lineage.core.base import naming
+from lineage.core.base.identity import derive_session_token
+from lineage.pipeline.maintenance.reindex import reindex
+from lineage.pipeline.maintenance.remove import remove
+from lineage.pipeline.maintenance.verify import verify
 from lineage.store import LocalStore
-from tests.support import houses
-from tests.support.commands import Done, Lineage, process
-from tests.support.hostility import captured, findings, ledger, one, rewritten, signalled, sound, spoken, tree
+from tests.support import workspace
+from tests.support.commands import CommandResult, LineageCommand, run_process
+from tests.support.hostile_input import (
+    assert_workspace_valid,
+    capture_turns,
+    edit_file,
+    find_only,
+    make_turns,
+    read_ledger,
+    run_session_end,
+    snapshot_tree,
+    verify_findings,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +52,7 @@ COMMANDS = (
 )  # fmt: skip
 
 
-def is_clear(done: Done) -> bool:
+def is_clear(done: CommandResult) -> bool:
     """Done, findings, or one message with a hint under it."""
     return done.code in (0, 4) or (done.code in (1, 2) and done.err.startswith("lineage: ") and "\n  " in done.err)
 
@@ -51,22 +61,22 @@ def is_clear(done: Done) -> bool:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_15_a_session_that_is_a_path_stays_inside(lineage: Lineage, tmp_path: Path, path: str) -> None:
-    before = set(tree(tmp_path)) | {"transcript.json", "vault"}
-    captured(lineage, spoken("hi"), "--session-key", f"{path}/key", session=path, project=path)
-    (row,) = sound(lineage)
+def test_15_a_session_that_is_a_path_stays_inside(lineage: LineageCommand, tmp_path: Path, path: str) -> None:
+    before = set(snapshot_tree(tmp_path)) | {"transcript.json", "vault"}
+    capture_turns(lineage, make_turns("hi"), "--session-key", f"{path}/key", session=path, project=path)
+    (row,) = assert_workspace_valid(lineage)
     assert row.session == path.strip()
-    assert {name for name in tree(tmp_path) if not name.startswith("vault/")} == before
+    assert {name for name in snapshot_tree(tmp_path) if not name.startswith("vault/")} == before
     assert all(naming.parse_path(f"memory/{found.name}") for found in (lineage.root / "memory").glob("*.md"))
     assert not Path("/etc/lineage-escape").exists()
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_15_an_agent_is_a_folder_of_its_own_or_refused(lineage: Lineage, tmp_path: Path, path: str) -> None:
-    done = signalled(lineage, spoken("hi"), "--agent", path)
+def test_15_an_agent_is_a_folder_of_its_own_or_refused(lineage: LineageCommand, tmp_path: Path, path: str) -> None:
+    done = run_session_end(lineage, make_turns("hi"), "--agent", path)
     assert is_clear(done)
     if done.code == 0:
-        (row,) = sound(lineage, path)
+        (row,) = assert_workspace_valid(lineage, path)
         assert row.session == "s-1"
         (folder,) = (lineage.root / "agents").iterdir()
         assert folder.name.split(".")[0].lower() not in ("con", "nul", "com1", "aux")
@@ -81,53 +91,55 @@ def test_15_an_agent_is_a_folder_of_its_own_or_refused(lineage: Lineage, tmp_pat
 )
 @pytest.mark.parametrize("kind", ["transcript", "summary"])
 def test_15_a_manifest_path_that_leads_away_is_a_finding(
-    lineage: Lineage, tmp_path: Path, kind: str, path: str
+    lineage: LineageCommand, tmp_path: Path, kind: str, path: str
 ) -> None:
-    captured(lineage, spoken("hello"))
-    file = one(lineage.root, kind)
-    manifest = one(lineage.root, "manifest").name
-    rewritten(file, f'manifest_path: "memory/{manifest}"', f"manifest_path: '{path}'")
-    before = {name: found for name, found in tree(tmp_path).items() if not name.startswith("vault/")}
-    assert ("MUST", f"memory/{file.name}") in findings(lineage)
+    capture_turns(lineage, make_turns("hello"))
+    file = find_only(lineage.root, kind)
+    manifest = find_only(lineage.root, "manifest").name
+    edit_file(file, f'manifest_path: "memory/{manifest}"', f"manifest_path: '{path}'")
+    before = {name: found for name, found in snapshot_tree(tmp_path).items() if not name.startswith("vault/")}
+    assert ("MUST", f"memory/{file.name}") in verify_findings(lineage)
     for command in COMMANDS:
         assert is_clear(lineage(*command)), command
-    assert {name: found for name, found in tree(tmp_path).items() if not name.startswith("vault/")} == before
+    assert {name: found for name, found in snapshot_tree(tmp_path).items() if not name.startswith("vault/")} == before
 
 
 @pytest.mark.leaves_findings
 @pytest.mark.parametrize("field", ["summary_path", "transcript_path", "memory_md_refs", "captures"])
 @pytest.mark.parametrize("path", ["../../x", "/etc/passwd", "memory/../../x--summary.md", "MEMORY.md#2026-01-01]] [[x"])
-def test_15_a_manifest_that_names_what_is_not_its_own_is_a_finding(lineage: Lineage, field: str, path: str) -> None:
-    captured(lineage, spoken("hello"))
-    file = one(lineage.root, "manifest")
+def test_15_a_manifest_that_names_what_is_not_its_own_is_a_finding(
+    lineage: LineageCommand, field: str, path: str
+) -> None:
+    capture_turns(lineage, make_turns("hello"))
+    file = find_only(lineage.root, "manifest")
     line = next(line for line in file.read_text().split("\n") if line.startswith(f"{field}: "))
     is_list = line.endswith("]")
-    rewritten(file, line, f'{field}: ["{path}"]' if is_list else f'{field}: "{path}"')
-    assert ("MUST", f"memory/{file.name}") in findings(lineage)
+    edit_file(file, line, f'{field}: ["{path}"]' if is_list else f'{field}: "{path}"')
+    assert ("MUST", f"memory/{file.name}") in verify_findings(lineage)
     edited = file.read_bytes()
-    assert signalled(lineage, spoken("hello", "more")).code == 1
+    assert run_session_end(lineage, make_turns("hello", "more")).code == 1
     assert file.read_bytes() == edited
 
 
 @pytest.mark.leaves_findings
 @pytest.mark.parametrize("path", ["../../x", "/etc/x", "x"])
-def test_15_a_claim_that_leads_away_is_refused(lineage: Lineage, tmp_path: Path, path: str) -> None:
-    captured(lineage, spoken("hello"))
+def test_15_a_claim_that_leads_away_is_refused(lineage: LineageCommand, tmp_path: Path, path: str) -> None:
+    capture_turns(lineage, make_turns("hello"))
     (claim,) = (lineage.root / "memory" / "claims").iterdir()
-    stem = one(lineage.root, "manifest").name.removesuffix("--manifest.md")
-    rewritten(claim, f'stem: "{stem}"', f'stem: "{path}"')
-    before = tree(tmp_path)
-    done = signalled(lineage, spoken("hello", "more"))
+    stem = find_only(lineage.root, "manifest").name.removesuffix("--manifest.md")
+    edit_file(claim, f'stem: "{stem}"', f'stem: "{path}"')
+    before = snapshot_tree(tmp_path)
+    done = run_session_end(lineage, make_turns("hello", "more"))
     assert (done.code, claim.name in done.err) == (1, True)
-    assert {name for name in tree(tmp_path) if "--" in name} == {name for name in before if "--" in name}
+    assert {name for name in snapshot_tree(tmp_path) if "--" in name} == {name for name in before if "--" in name}
 
 
 # 16: names that are one name to some file systems
 
 
 @pytest.mark.parametrize("agent", ["a:b", "", " ", "é", "e\u0301", "a/b", "a\nb", "-x", ".x", "a" * 65, "\u212a"])
-def test_16_an_agent_that_is_no_agent_id_is_refused(lineage: Lineage, agent: str) -> None:
-    done = signalled(lineage, spoken("hi"), "--agent-id", agent)
+def test_16_an_agent_that_is_no_agent_id_is_refused(lineage: LineageCommand, agent: str) -> None:
+    done = run_session_end(lineage, make_turns("hi"), "--agent-id", agent)
     if agent:
         assert (done.code, "agent" in done.err) == (2, True)
         assert not (lineage.root / "memory").exists()
@@ -135,24 +147,24 @@ def test_16_an_agent_that_is_no_agent_id_is_refused(lineage: Lineage, agent: str
         assert done.code == 0
 
 
-def test_16_agents_that_differ_in_case_have_a_memory_each_where_case_is_ignored_too(lineage: Lineage) -> None:
+def test_16_agents_that_differ_in_case_have_a_memory_each_where_case_is_ignored_too(lineage: LineageCommand) -> None:
     agents = ["ann", "Ann", "ANN", "Default", "DEFAULT", "con", "CON", "con.x", "ann.", "ann..", "com1"]
     for agent in agents:
-        captured(lineage, spoken(f"I am {agent}"), "--agent", agent, session=f"of {agent}")
+        capture_turns(lineage, make_turns(f"I am {agent}"), "--agent", agent, session=f"of {agent}")
     for agent in agents:
-        assert [row.session for row in sound(lineage, agent)] == [f"of {agent}"]
+        assert [row.session for row in assert_workspace_valid(lineage, agent)] == [f"of {agent}"]
     folders = [path.name for path in (lineage.root / "agents").iterdir()]
     assert len({name.casefold().rstrip(".") for name in folders}) == len(agents)
     assert not {name.split(".")[0].casefold() for name in folders} & {"con", "com1"}
     assert (lineage.root / "agents" / "ann" / "MEMORY.md").is_file()
-    assert sorted(filter(None, (naming.agent_of(f"agents/{name}/MEMORY.md") for name in folders))) == sorted(agents)
+    assert sorted(filter(None, (naming.parse_agent(f"agents/{name}/MEMORY.md") for name in folders))) == sorted(agents)
 
 
-def test_16_sessions_that_differ_in_case_or_composition_are_different_sessions(lineage: Lineage) -> None:
+def test_16_sessions_that_differ_in_case_or_composition_are_different_sessions(lineage: LineageCommand) -> None:
     twins = ["S-1", "s-1", "caf\u00e9", "cafe\u0301"]
     for session in twins:
-        captured(lineage, spoken(f"I am {session}"), session=session)
-    assert sorted(row.session for row in sound(lineage)) == sorted(twins)
+        capture_turns(lineage, make_turns(f"I am {session}"), session=session)
+    assert sorted(row.session for row in assert_workspace_valid(lineage)) == sorted(twins)
     names = [path.name.casefold() for path in (lineage.root / "memory").rglob("*.md")]
     assert len(set(names)) == len(names) == 4 * 4
 
@@ -168,17 +180,19 @@ def test_16_sessions_that_differ_in_case_or_composition_are_different_sessions(l
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["transcript", "summary", "manifest"])
 def test_17_an_identity_that_does_not_recompute_is_a_finding_and_no_row(
-    lineage: Lineage, kind: str, old: str, new: str
+    lineage: LineageCommand, kind: str, old: str, new: str
 ) -> None:
-    captured(lineage, spoken("hello"))
-    captured(lineage, spoken("hello"), session="s-9")
-    path = next(p for p in (lineage.root / "memory").glob(f"*--{kind}.md") if session_token("default", "s-1") in p.name)
-    rewritten(path, old, new)
+    capture_turns(lineage, make_turns("hello"))
+    capture_turns(lineage, make_turns("hello"), session="s-9")
+    path = next(
+        p for p in (lineage.root / "memory").glob(f"*--{kind}.md") if derive_session_token("default", "s-1") in p.name
+    )
+    edit_file(path, old, new)
     report = lineage("reindex", "--json").json
     assert [problem["path"] for problem in report["problems"]] == [f"memory/{path.name}"]
-    assert ("MUST", f"memory/{path.name}") in findings(lineage)
+    assert ("MUST", f"memory/{path.name}") in verify_findings(lineage)
     assert lineage("show", "s-9").code == 0
-    assert [row.session for row in ledger(lineage.root)].count("s-9") == 1
+    assert [row.session for row in read_ledger(lineage.root)].count("s-9") == 1
 
 
 @pytest.mark.leaves_findings
@@ -195,12 +209,12 @@ def test_17_an_identity_that_does_not_recompute_is_a_finding_and_no_row(
     ],
 )  # fmt: skip
 def test_29_an_edited_file_is_a_finding_even_after_a_reindex_of_its_body(
-    lineage: Lineage, kind: str, old: str, new: str
+    lineage: LineageCommand, kind: str, old: str, new: str
 ) -> None:
-    captured(lineage, spoken("hello"))
-    path = one(lineage.root, kind)
-    rewritten(path, old, new)
-    assert f"memory/{path.name}" in [where for _, where in findings(lineage)]
+    capture_turns(lineage, make_turns("hello"))
+    path = find_only(lineage.root, kind)
+    edit_file(path, old, new)
+    assert f"memory/{path.name}" in [where for _, where in verify_findings(lineage)]
     edited = path.read_bytes()
     lineage("reindex")
     assert path.read_bytes() == edited
@@ -225,11 +239,11 @@ LINKED = [
 @pytest.mark.parametrize("target", ["full", "empty", "nowhere"])
 @pytest.mark.parametrize("place", LINKED)
 def test_19_nothing_is_written_or_deleted_behind_a_link(
-    lineage: Lineage, tmp_path: Path, place: str, target: str
+    lineage: LineageCommand, tmp_path: Path, place: str, target: str
 ) -> None:
     outside, path = tmp_path / "outside", lineage.root / place
     is_folder = (not Path(place).suffix and ".lineage-tmp" not in place) or place == ".lineage"
-    captured(lineage, spoken("hello"))
+    capture_turns(lineage, make_turns("hello"))
     lineage("recover")
     if target == "nowhere":
         outside.mkdir()
@@ -247,23 +261,23 @@ def test_19_nothing_is_written_or_deleted_behind_a_link(
         path.unlink(missing_ok=True)
     led = outside if is_folder else outside / "canary"
     path.symlink_to(outside / "nowhere" if target == "nowhere" else led)
-    before = tree(outside)
+    before = snapshot_tree(outside)
     for command in COMMANDS:
         done = lineage(*command)
         assert is_clear(done), (command, done)
-        assert tree(outside) == before, command
+        assert snapshot_tree(outside) == before, command
 
 
 @pytest.mark.leaves_findings
 @pytest.mark.parametrize("kind", ["transcript", "summary", "manifest"])
-def test_19_an_artifact_that_is_a_link_is_none(lineage: Lineage, tmp_path: Path, kind: str) -> None:
-    captured(lineage, spoken("hello"))
-    path = one(lineage.root, kind)
+def test_19_an_artifact_that_is_a_link_is_none(lineage: LineageCommand, tmp_path: Path, kind: str) -> None:
+    capture_turns(lineage, make_turns("hello"))
+    path = find_only(lineage.root, kind)
     outside = tmp_path / "outside.md"
     path.rename(outside)
     path.symlink_to(outside)
     before = outside.read_bytes()
-    assert findings(lineage)
+    assert verify_findings(lineage)
     for command in COMMANDS:
         assert is_clear(lineage(*command)), command
         assert outside.read_bytes() == before
@@ -274,7 +288,7 @@ def test_19_an_artifact_that_is_a_link_is_none(lineage: Lineage, tmp_path: Path,
 def test_19_a_pipe_is_waited_for_by_nobody(tmp_path: Path, place: str) -> None:
     root = tmp_path / "vault"
     end = ["session-end", "--harness", "generic", "--session-id", "s-1", "--transcript", "User: hello"]
-    assert process(root, *end).code == 0
+    assert run_process(root, *end).code == 0
     path = root / place
     path.unlink(missing_ok=True)
     path.parent.mkdir(exist_ok=True)
@@ -284,19 +298,19 @@ def test_19_a_pipe_is_waited_for_by_nobody(tmp_path: Path, place: str) -> None:
             [sys.executable, "-m", "lineage", "-w", str(root), *arguments],
             capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
-        assert is_clear(Done(done.returncode, done.stdout, done.stderr)), (arguments, done)
+        assert is_clear(CommandResult(done.returncode, done.stdout, done.stderr)), (arguments, done)
     assert path.is_fifo()
 
 
-def test_19_what_is_hard_linked_outside_stays_there(lineage: Lineage, tmp_path: Path) -> None:
-    captured(lineage, spoken("hello"))
+def test_19_what_is_hard_linked_outside_stays_there(lineage: LineageCommand, tmp_path: Path) -> None:
+    capture_turns(lineage, make_turns("hello"))
     kept = {}
     for path in (*(lineage.root / "memory").rglob("*.md"), lineage.root / "MEMORY.md"):
         twin = tmp_path / f"twin-{path.name}"
         os.link(path, twin)
         kept[twin] = twin.read_bytes()
-    captured(lineage, spoken("hello", "more"))
-    sound(lineage)
+    capture_turns(lineage, make_turns("hello", "more"))
+    assert_workspace_valid(lineage)
     assert lineage("remove", "s-1", "--yes").code == 0
     assert {twin: twin.read_bytes() for twin in kept} == kept
 
@@ -309,9 +323,9 @@ def test_19_what_is_hard_linked_outside_stays_there(lineage: Lineage, tmp_path: 
 def test_20_the_machine_s_own_is_its_owner_s_alone_whatever_the_umask(tmp_path: Path, mask: int) -> None:
     before = os.umask(mask)
     try:
-        with houses.house_at(tmp_path / "vault") as house:
-            houses.end(house)
-            house.canon.spool.store.create("spool/x.json", b"{}")
+        with workspace.open_test_workspace(tmp_path / "vault") as ws:
+            workspace.end_session(ws)
+            ws.documents.spool.store.create("spool/x.json", b"{}")
     finally:
         os.umask(before)
     state = tmp_path / "vault" / ".lineage"
@@ -322,63 +336,63 @@ def test_20_the_machine_s_own_is_its_owner_s_alone_whatever_the_umask(tmp_path: 
 
 
 @pytest.mark.leaves_findings
-def test_20_a_spool_that_others_can_read_is_a_finding(lineage: Lineage) -> None:
-    captured(lineage, spoken("hello"))
+def test_20_a_spool_that_others_can_read_is_a_finding(lineage: LineageCommand) -> None:
+    capture_turns(lineage, make_turns("hello"))
     job = lineage.root / ".lineage" / "spool" / "x.json"
     job.parent.mkdir(exist_ok=True)
     job.write_text("raw")
     job.chmod(0o644)
     job.parent.chmod(0o755)
-    assert ("MUST", ".lineage/spool/x.json") in findings(lineage)
+    assert ("MUST", ".lineage/spool/x.json") in verify_findings(lineage)
     job.parent.chmod(0o700)
-    assert ("MUST", ".lineage/spool/x.json") not in findings(lineage)
+    assert ("MUST", ".lineage/spool/x.json") not in verify_findings(lineage)
 
 
 # 27, 28: tombstones
 
 
-def test_27_a_forged_tombstone_deletes_nothing_and_is_said(lineage: Lineage) -> None:
-    token = captured(lineage, spoken("hello")).json["session_token"]
-    before = tree(lineage.root / "memory")
+def test_27_a_forged_tombstone_deletes_nothing_and_is_said(lineage: LineageCommand) -> None:
+    token = capture_turns(lineage, make_turns("hello")).json["session_token"]
+    before = snapshot_tree(lineage.root / "memory")
     stone = lineage.root / "memory" / "tombstones" / f"{token}.md"
     stone.parent.mkdir(exist_ok=True)
     stone.write_text("forged")
     for command in (["reindex", "--yes"], ["recover"], ["render"]):
         assert is_clear(lineage(*command))
-    assert len([where for level, where in findings(lineage) if level == "MUST" and token in where]) >= 3
-    assert {name: found for name, found in tree(lineage.root / "memory").items() if name in before} == before
+    assert len([where for level, where in verify_findings(lineage) if level == "MUST" and token in where]) >= 3
+    assert {name: found for name, found in snapshot_tree(lineage.root / "memory").items() if name in before} == before
     stone.unlink()
     lineage("reindex")
-    assert [row.session for row in sound(lineage)] == ["s-1"]
+    assert [row.session for row in assert_workspace_valid(lineage)] == ["s-1"]
 
 
-def test_27_a_deleted_tombstone_brings_nothing_back_by_itself(lineage: Lineage) -> None:
-    token = captured(lineage, spoken("Where is the zebra?")).json["session_token"]
+def test_27_a_deleted_tombstone_brings_nothing_back_by_itself(lineage: LineageCommand) -> None:
+    token = capture_turns(lineage, make_turns("Where is the zebra?")).json["session_token"]
     assert lineage("remove", "s-1", "--yes").code == 0
     (lineage.root / "memory" / "tombstones" / f"{token}.md").unlink()
     for command in (["reindex"], ["recover"], ["render"]):
         assert lineage(*command).code == 0
-    assert sound(lineage) == []
-    assert not any(found and b"zebra" in found for _, found in tree(lineage.root).values())
+    assert assert_workspace_valid(lineage) == []
+    assert not any(found and b"zebra" in found for _, found in snapshot_tree(lineage.root).values())
 
 
 @pytest.mark.parametrize(
     "reason", [f"the key {SECRET} was in it", "---\nkind: manifest", "a\nb]] [[x", "\ud800\u2028", "x" * 5000]
 )
-def test_27_a_reason_is_sanitized_and_stays_in_its_field(lineage: Lineage, reason: str) -> None:
-    captured(lineage, spoken("hello"))
+def test_27_a_reason_is_sanitized_and_stays_in_its_field(lineage: LineageCommand, reason: str) -> None:
+    capture_turns(lineage, make_turns("hello"))
     done = lineage("remove", "s-1", "--yes", "--json", "--reason", reason)
     assert done.code == 0, done.err
-    assert sound(lineage) == []
+    assert assert_workspace_valid(lineage) == []
     assert SECRET not in done.out
-    assert not any(found and SECRET.encode() in found for _, found in tree(lineage.root).values())
+    assert not any(found and SECRET.encode() in found for _, found in snapshot_tree(lineage.root).values())
 
 
 @pytest.mark.parametrize("form", ["{}", "{} 2", "{}.sync-conflict-20261120-101010-ABCDEFG", "{} (conflicted copy)"])
 def test_28_files_that_a_sync_client_brings_back_are_ignored_reported_and_deleted_again(
-    lineage: Lineage, form: str
+    lineage: LineageCommand, form: str
 ) -> None:
-    token = captured(lineage, spoken("Where is the zebra?")).json["session_token"]
+    token = capture_turns(lineage, make_turns("Where is the zebra?")).json["session_token"]
     saved = {path: path.read_bytes() for path in (lineage.root / "memory").glob("*.md")}
     assert lineage("remove", "s-1", "--yes").code == 0
     for path, data in saved.items():
@@ -386,13 +400,13 @@ def test_28_files_that_a_sync_client_brings_back_are_ignored_reported_and_delete
     for command in (["reindex"], ["recover"], ["render"]):
         assert lineage(*command).code == 0
     assert lineage("search", "zebra", "--json").json["results"] == []
-    assert ledger(lineage.root) == []
-    assert len([where for _, where in findings(lineage) if token in where]) == 3
-    done = signalled(lineage, spoken("Where is the zebra?"))
+    assert read_ledger(lineage.root) == []
+    assert len([where for _, where in verify_findings(lineage) if token in where]) == 3
+    done = run_session_end(lineage, make_turns("Where is the zebra?"))
     assert (done.code, done.json["status"]) == (1, "refused")
     assert lineage("remove", token, "--again", "--yes").code == 0
-    assert sound(lineage) == []
-    assert not any(found and b"zebra" in found for _, found in tree(lineage.root).values())
+    assert assert_workspace_valid(lineage) == []
+    assert not any(found and b"zebra" in found for _, found in snapshot_tree(lineage.root).values())
 
 
 class Meddling(LocalStore):
@@ -406,8 +420,8 @@ class Meddling(LocalStore):
         return blob
 
     @contextmanager
-    def opened(self, key: str) -> Iterator[Any]:
-        with super().opened(key) as found:
+    def open(self, key: str) -> Iterator[Any]:
+        with super().open(key) as found:
             self._meddled(key)
             yield found
 
@@ -420,17 +434,17 @@ class Meddling(LocalStore):
 def test_28_a_removal_during_a_reindex_leaves_neither_row_nor_text(tmp_path: Path) -> None:
     root = tmp_path / "vault"
     store = Meddling(root)
-    with houses.house_at(root, store=store) as house, houses.house_at(root) as other:
-        houses.end(house, "s-1", transcript=houses.turns("Where is the zebra?", "There."))
-        houses.end(house, "s-2")
-        token = session_token("default", "s-1")
-        house.index.remove([path for path, kind in house.index.paths_of(token) if kind == naming.TRANSCRIPT])
+    with workspace.open_test_workspace(root, store=store) as ws, workspace.open_test_workspace(root) as other:
+        workspace.end_session(ws, "s-1", transcript=workspace.make_turns("Where is the zebra?", "There."))
+        workspace.end_session(ws, "s-2")
+        token = derive_session_token("default", "s-1")
+        ws.index.delete_paths([path for path, kind in ws.index.list_session_files(token) if kind == naming.TRANSCRIPT])
         store.meddle = lambda: remove(other, token, reason="asked for")
-        reindex(house)
+        reindex(ws)
         assert store.meddle is None
-        assert [row["session_id"] for row in houses.rows(house)] == ["s-2"] * 3
-        assert verify(house) == []
-    assert not any(found and b"zebra" in found for _, found in tree(root).values())
+        assert [row["session_id"] for row in workspace.read_rows(ws)] == ["s-2"] * 3
+        assert verify(ws) == []
+    assert not any(found and b"zebra" in found for _, found in snapshot_tree(root).values())
 
 
 # 33, 34: what the system does not give
@@ -442,10 +456,11 @@ def test_33_too_few_descriptors_are_a_clear_error_and_the_next_run_finishes(tmp_
     code = (
         "import resource, sys\nfrom lineage.cli.main import run, COMMANDS\n"
         "from importlib import import_module\n[import_module(name) for name, _ in COMMANDS.values()]\n"
-        "import lineage.pipeline.upkeep.recovery, lineage.pipeline.upkeep.verification\n"
+        "import lineage.pipeline.maintenance.recover, lineage.pipeline.maintenance.verify\n"
         "import lineage.index, lineage.telemetry, re2\n"
-        "import lineage.app.redaction, lineage.app.model, lineage.cli.outcome, lineage.config.machine, sqlite_utils\n"
-        "import json, encodings.idna, tempfile, traceback, lineage.core.handler\n"
+        "import lineage.app.redaction, lineage.app.model, lineage.cli.capture_output, lineage.config.machine\n"
+        "import sqlite_utils\n"
+        "import json, encodings.idna, tempfile, traceback, lineage.core.format.frontmatter.handler\n"
         "limit = int(sys.argv[1])\nresource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))\n"
         "sys.exit(run(sys.argv[2:]))"
     )
@@ -456,16 +471,16 @@ def test_33_too_few_descriptors_are_a_clear_error_and_the_next_run_finishes(tmp_
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode in (0, 1), (limit, done.stderr)
-        assert done.returncode == 0 or is_clear(Done(1, done.stdout, done.stderr)), (limit, done.stderr)
+        assert done.returncode == 0 or is_clear(CommandResult(1, done.stdout, done.stderr)), (limit, done.stderr)
         codes.append(done.returncode)
     assert set(codes) == {0, 1}
-    assert process(root, "recover").code == 0
-    assert process(root, "verify").code == 0
+    assert run_process(root, "recover").code == 0
+    assert run_process(root, "verify").code == 0
     assert len(list((root / "memory").glob("*--transcript.md"))) == 1
 
 
 @pytest.mark.parametrize("length", [300, 5000])
-def test_34_a_path_that_is_too_long_is_a_clear_error(lineage: Lineage, tmp_path: Path, length: int) -> None:
+def test_34_a_path_that_is_too_long_is_a_clear_error(lineage: LineageCommand, tmp_path: Path, length: int) -> None:
     long = "x" * length
     for arguments in (
         ["-w", str(tmp_path / long), "session-end", "--harness", "generic", "--session-id", "s", "--transcript", "x"],
@@ -479,11 +494,11 @@ def test_34_a_path_that_is_too_long_is_a_clear_error(lineage: Lineage, tmp_path:
     assert not (lineage.root / "memory").exists()
 
 
-def test_34_long_names_in_a_session_make_no_long_file_names(lineage: Lineage) -> None:
+def test_34_long_names_in_a_session_make_no_long_file_names(lineage: LineageCommand) -> None:
     long = "ü" * 256
-    captured(
-        lineage, spoken("hi"), "--session-key", long, "--agent", "a" * 64, session=long, project="/p/" + "é" * 3000
+    capture_turns(
+        lineage, make_turns("hi"), "--session-key", long, "--agent", "a" * 64, session=long, project="/p/" + "é" * 3000
     )
-    (row,) = sound(lineage, "a" * 64)
+    (row,) = assert_workspace_valid(lineage, "a" * 64)
     assert row.session == long
     assert max(len(path.name.encode()) for path in lineage.root.rglob("*")) < 100

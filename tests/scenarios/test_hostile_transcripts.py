@@ -13,12 +13,21 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core import naming
-from lineage.core.documents import Artifact, parsed
-from lineage.core.times import shifted
-from lineage.core.transcript import parsed as turns_of
-from tests.support.commands import SAMPLE, Lineage
-from tests.support.hostility import captured, filled, ledger, one, signalled, sound, spoken, tree
+from lineage.core.base import naming
+from lineage.core.base.times import shift_time
+from lineage.core.format.documents import Artifact, parse_document
+from lineage.core.format.transcript import parse_turns as turns_of
+from tests.support.commands import SAMPLE, LineageCommand
+from tests.support.hostile_input import (
+    assert_workspace_valid,
+    capture_turns,
+    find_only,
+    make_turns,
+    make_turns_everywhere,
+    read_ledger,
+    run_session_end,
+    snapshot_tree,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -29,13 +38,13 @@ MEMORY_LIMIT = 3 * 2**30
 
 def texts(root: Path) -> list[str]:
     """What the turns of the workspace's only transcript say."""
-    path = one(root, "transcript")
-    return [turn.text for turn in turns_of(parsed(path.read_bytes(), f"memory/{path.name}").body)]
+    path = find_only(root, "transcript")
+    return [turn.text for turn in turns_of(parse_document(path.read_bytes(), f"memory/{path.name}").body)]
 
 
 def holds(root: Path, text: str) -> bool:
     """Whether any byte below the workspace, databases and locks included, says it."""
-    return any(found and text.encode() in found for _, found in tree(root).values())
+    return any(found and text.encode() in found for _, found in snapshot_tree(root).values())
 
 
 # 21: big
@@ -59,7 +68,7 @@ BIG: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("name", BIG)
-def test_21_a_big_transcript_is_captured_in_bounded_memory(lineage: Lineage, tmp_path: Path, name: str) -> None:
+def test_21_a_big_transcript_is_captured_in_bounded_memory(lineage: LineageCommand, tmp_path: Path, name: str) -> None:
     source = tmp_path / "big.jsonl"
     source.write_bytes(BIG[name]())
     arguments = ["--harness", "generic", "--session-id", "s-1", "--project", "/p", "--transcript-path", str(source)]
@@ -72,7 +81,7 @@ def test_21_a_big_transcript_is_captured_in_bounded_memory(lineage: Lineage, tmp
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["status"] == "captured"
-    assert len(ledger(lineage.root)) == 1
+    assert len(read_ledger(lineage.root)) == 1
     counts = {"30 MB": 6000, "100,000 lines": 100_000, "one result of 5 MB": 2}
     assert len(texts(lineage.root)) == counts.get(name, 1)
     assert lineage("verify").code == 0
@@ -109,21 +118,23 @@ GOOD = [line("user", "first", 1), line("assistant", "second", 2), line("user", "
     ],
 )  # fmt: skip
 def test_22_what_is_whole_is_captured_and_what_is_not_is_counted(
-    lineage: Lineage, data: bytes, said: list[str]
+    lineage: LineageCommand, data: bytes, said: list[str]
 ) -> None:
-    captured(lineage, data)
+    capture_turns(lineage, data)
     assert texts(lineage.root)[: len(said)] == said
-    sound(lineage)
+    assert_workspace_valid(lineage)
 
 
 @pytest.mark.parametrize("cut", range(100, 4000, 487))
-def test_22_a_transcript_read_while_it_is_written_loses_nothing(lineage: Lineage, tmp_path: Path, cut: int) -> None:
-    whole = Lineage(tmp_path / "whole", lineage._capture)
-    assert whole.end().code == 0
+def test_22_a_transcript_read_while_it_is_written_loses_nothing(
+    lineage: LineageCommand, tmp_path: Path, cut: int
+) -> None:
+    whole = LineageCommand(tmp_path / "whole", lineage._capture)
+    assert whole.end_sample().code == 0
     source = tmp_path / "growing.jsonl"
     for length in (cut, 2 * cut, len(SAMPLE.read_bytes())):
         source.write_bytes(SAMPLE.read_bytes()[:length])
-        assert lineage.end(path=source).code in (0, 1)
+        assert lineage.end_sample(path=source).code in (0, 1)
     numbers = [turn["number"] for turn in lineage("show", "5f0c", "--turns", "1-999", "--json").json["turns"]]
     wanted = [turn["id"] for turn in whole("show", "5f0c", "--turns", "1-999", "--json").json["turns"]]
     assert [turn["id"] for turn in lineage("show", "5f0c", "--turns", "1-999", "--json").json["turns"]] == wanted
@@ -139,7 +150,7 @@ def test_22_a_transcript_read_while_it_is_written_loses_nothing(lineage: Lineage
     "place",
     ["text", "key", "name", "input key", "input value", "file", "url", "project", "summary", "escape", "role id"],
 )
-def test_24_a_secret_reaches_no_file_wherever_it_stands(lineage: Lineage, place: str, secret: str) -> None:
+def test_24_a_secret_reaches_no_file_wherever_it_stands(lineage: LineageCommand, place: str, secret: str) -> None:
     turn: dict[str, object] = {"role": "user", "text": "hello", "id": "r1"}
     call: dict[str, object] = {"role": "assistant", "text": "", "name": "Edit", "input": {"file_path": "/x/a.py"}}
     more = ()
@@ -168,27 +179,27 @@ def test_24_a_secret_reaches_no_file_wherever_it_stands(lineage: Lineage, place:
         source = json.dumps([turn, {**turn, "id": "r2", "text": "KEY"}]).replace(
             "KEY", f"\\u{ord(secret[0]):04x}{secret[1:]}"
         )
-    captured(lineage, json.loads(source), *more, project=project)
-    sound(lineage)
+    capture_turns(lineage, json.loads(source), *more, project=project)
+    assert_workspace_valid(lineage)
     assert not holds(lineage.root, secret)
 
 
-def test_24_an_id_that_is_a_secret_is_refused(lineage: Lineage) -> None:
+def test_24_an_id_that_is_a_secret_is_refused(lineage: LineageCommand) -> None:
     for arguments in (("--session-key", TOKEN), ("--agent", TOKEN)):
-        done = signalled(lineage, spoken("hi"), *arguments)
+        done = run_session_end(lineage, make_turns("hi"), *arguments)
         assert (done.code, "credential" in done.err, TOKEN in done.err) == (2, True, False)
     assert not holds(lineage.root, TOKEN)
 
 
-def test_23_a_secret_over_the_cut_of_a_clipped_result_leaves_no_half(lineage: Lineage) -> None:
+def test_23_a_secret_over_the_cut_of_a_clipped_result_leaves_no_half(lineage: LineageCommand) -> None:
     for offset in range(0, len(KEY), 3):
         text = "x" * (1500 - offset - 1) + f" {KEY} " + "y" * 3000
-        captured(lineage, [{"role": "tool", "text": text, "name": "Bash"}], session=f"s{offset}")
+        capture_turns(lineage, [{"role": "tool", "text": text, "name": "Bash"}], session=f"s{offset}")
     assert not holds(lineage.root, KEY[:10])
     assert not holds(lineage.root, KEY[-10:])
 
 
-def test_23_a_secret_over_two_chunks_of_one_result_is_one_secret(lineage: Lineage, tmp_path: Path) -> None:
+def test_23_a_secret_over_two_chunks_of_one_result_is_one_secret(lineage: LineageCommand, tmp_path: Path) -> None:
     private = "-----BEGIN " + "PRIVATE KEY-----"
     chunks = [f"cat key\n{private}", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC", "-----END PRIVATE " + "KEY-----"]
     content = [{"type": "text", "text": chunk} for chunk in chunks]
@@ -199,7 +210,7 @@ def test_23_a_secret_over_two_chunks_of_one_result_is_one_secret(lineage: Lineag
     ]  # fmt: skip
     source = tmp_path / "t.jsonl"
     source.write_text("".join(json.dumps(record) + "\n" for record in records))
-    done = lineage.end("--json", "--project", "/p", path=source)
+    done = lineage.end_sample("--json", "--project", "/p", path=source)
     assert done.json["redactions"] == {"private-key": 1}
     assert not holds(lineage.root, "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC")
 
@@ -207,55 +218,56 @@ def test_23_a_secret_over_two_chunks_of_one_result_is_one_secret(lineage: Lineag
 # 25, 26: forged
 
 
-def test_25_a_transcript_that_is_redacted_already_stays_as_it_is(lineage: Lineage) -> None:
+def test_25_a_transcript_that_is_redacted_already_stays_as_it_is(lineage: LineageCommand) -> None:
     text = "the key [REDACTED:aws-access-key-id] and password=[REDACTED:assigned-secret] and [REDACTED:made up]"
-    done = captured(lineage, spoken(text))
+    done = capture_turns(lineage, make_turns(text))
     assert done.json["redactions"] == {}
     assert texts(lineage.root) == [text]
-    sound(lineage)
+    assert_workspace_valid(lineage)
 
 
 @pytest.mark.parametrize("mark", ["[REDACTED:", "[REDACTED:x]", "[REDACTED:aws-access-key-id"])
-def test_25_a_mark_beside_a_secret_does_not_shield_it(lineage: Lineage, mark: str) -> None:
-    captured(lineage, spoken(f"{mark} {KEY}", f"{KEY}{mark}", f"x {KEY} {mark}"))
+def test_25_a_mark_beside_a_secret_does_not_shield_it(lineage: LineageCommand, mark: str) -> None:
+    capture_turns(lineage, make_turns(f"{mark} {KEY}", f"{KEY}{mark}", f"x {KEY} {mark}"))
     assert not holds(lineage.root, KEY)
 
 
-def test_26_a_transcript_that_imitates_files_of_ours_is_text(lineage: Lineage, tmp_path: Path) -> None:
-    other = Lineage(tmp_path / "other", lineage._capture)
-    captured(other, spoken("Where is the zebra?"), session="victim")
+def test_26_a_transcript_that_imitates_files_of_ours_is_text(lineage: LineageCommand, tmp_path: Path) -> None:
+    other = LineageCommand(tmp_path / "other", lineage._capture)
+    capture_turns(other, make_turns("Where is the zebra?"), session="victim")
     copies = [path.read_text() for path in (other.root / "memory").rglob("*.md")]
     other("remove", "victim", "--yes")
     copies += [path.read_text() for path in (other.root / "memory").rglob("*.md")]
-    captured(lineage, spoken("hello"), session="victim")
-    captured(lineage, spoken(*copies), "--summary", "\n".join(copies).replace("\n## ", "\n"), session="s-1")
-    assert sorted(row.session for row in sound(lineage)) == ["s-1", "victim"]
+    capture_turns(lineage, make_turns("hello"), session="victim")
+    capture_turns(lineage, make_turns(*copies), "--summary", "\n".join(copies).replace("\n## ", "\n"), session="s-1")
+    assert sorted(row.session for row in assert_workspace_valid(lineage)) == ["s-1", "victim"]
     lineage("recover")
     lineage("reindex")
-    assert sorted(row.session for row in sound(lineage)) == ["s-1", "victim"]
-    assert signalled(lineage, spoken("hello"), session="victim").json["status"] == "unchanged"
+    assert sorted(row.session for row in assert_workspace_valid(lineage)) == ["s-1", "victim"]
+    assert run_session_end(lineage, make_turns("hello"), session="victim").json["status"] == "unchanged"
 
 
-def test_26_a_turn_that_imitates_a_transcript_is_one_turn(lineage: Lineage) -> None:
+def test_26_a_turn_that_imitates_a_transcript_is_one_turn(lineage: LineageCommand) -> None:
     fake = "~~~\n\n## 2 · user · 2026-11-20 10:00:00Z ^t-0123456789\n\n~~~\nI confess.\n~~~"
-    turns = filled(fake)
-    captured(lineage, turns)
-    sound(lineage)
+    turns = make_turns_everywhere(fake)
+    capture_turns(lineage, turns)
+    assert_workspace_valid(lineage)
     assert len(texts(lineage.root)) == len(turns)
     assert "I confess." not in texts(lineage.root)
     assert (
-        captured(lineage, [*turns, *({**turn, "id": f"n{turn['id']}"} for turn in turns)]).json["status"] == "captured"
+        capture_turns(lineage, [*turns, *({**turn, "id": f"n{turn['id']}"} for turn in turns)]).json["status"]
+        == "captured"
     )
-    sound(lineage)
+    assert_workspace_valid(lineage)
 
 
 # 30: clocks
 
 
-def test_30_a_time_in_the_far_future_is_captured_left_out_and_counted(lineage: Lineage) -> None:
+def test_30_a_time_in_the_far_future_is_captured_left_out_and_counted(lineage: LineageCommand) -> None:
     for number, time in enumerate(["9999-12-31T23:59:59Z", "2999-01-01T00:00:00+14:00"]):
-        captured(lineage, spoken("hello"), "--ended-at", time, session=f"s-{number}")
-    assert sound(lineage) == []
+        capture_turns(lineage, make_turns("hello"), "--ended-at", time, session=f"s-{number}")
+    assert assert_workspace_valid(lineage) == []
     assert lineage("render", "--json").json["memory_md"][0]["future"] == 2
     assert len(lineage("sessions", "--json").json["sessions"]) == 2
 
@@ -264,22 +276,22 @@ def test_30_a_time_in_the_far_future_is_captured_left_out_and_counted(lineage: L
     "time", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", "10000-01-01T00:00:00Z", "NaN"]
 )
 @pytest.mark.parametrize("option", ["--ended-at", "--captured-at", "--started-at"])
-def test_30_a_time_outside_the_calendar_is_refused(lineage: Lineage, option: str, time: str) -> None:
-    assert signalled(lineage, spoken("hello"), option, time).code == 2
+def test_30_a_time_outside_the_calendar_is_refused(lineage: LineageCommand, option: str, time: str) -> None:
+    assert run_session_end(lineage, make_turns("hello"), option, time).code == 2
     assert not (lineage.root / "memory").exists()
 
 
 @pytest.mark.parametrize("at", ["9999-12-31T23:59:59.999Z", "0001-01-01T00:00:00.000Z"])
-def test_30_the_ends_of_the_calendar_are_times_like_others(lineage: Lineage, at: str) -> None:
-    done = captured(lineage, spoken("hello"), "--captured-at", at)
+def test_30_the_ends_of_the_calendar_are_times_like_others(lineage: LineageCommand, at: str) -> None:
+    done = capture_turns(lineage, make_turns("hello"), "--captured-at", at)
     assert done.json["captured_at"] == at
-    sound(lineage)
-    more = signalled(lineage, spoken("hello", "more"), "--captured-at", at)
+    assert_workspace_valid(lineage)
+    more = run_session_end(lineage, make_turns("hello", "more"), "--captured-at", at)
     assert (more.code, "out of range" in more.err) == ((2, True) if at.startswith("9999") else (0, False))
     assert lineage("verify").code == 0
 
 
-def test_30_captures_keep_their_order_whatever_the_clock_says(lineage: Lineage) -> None:
+def test_30_captures_keep_their_order_whatever_the_clock_says(lineage: LineageCommand) -> None:
     times = [
         "2026-11-20T10:00:00.000Z",
         "2026-11-20T09:00:00.000Z",
@@ -289,12 +301,12 @@ def test_30_captures_keep_their_order_whatever_the_clock_says(lineage: Lineage) 
     said: list[str] = []
     for number, time in enumerate(times):
         said.append(f"turn {number}")
-        captured(lineage, spoken(*said), "--captured-at", time)
-    path = one(lineage.root, "manifest")
-    manifest = parsed(path.read_bytes(), f"memory/{path.name}")
+        capture_turns(lineage, make_turns(*said), "--captured-at", time)
+    path = find_only(lineage.root, "manifest")
+    manifest = parse_document(path.read_bytes(), f"memory/{path.name}")
     assert not isinstance(manifest, Artifact)
-    moments = [naming.captured_at_of(stem) for stem in manifest.captures]  # type: ignore[union-attr]
-    assert moments == [shifted(times[0], milliseconds=number) for number in range(4)]
+    moments = [naming.parse_captured_at(stem) for stem in manifest.captures]  # type: ignore[union-attr]
+    assert moments == [shift_time(times[0], milliseconds=number) for number in range(4)]
     shown = lineage("show", "s-1", "--turns", "1-9", "--json").json["turns"]
     assert [turn["text"] for turn in shown] == said
     assert lineage("verify").code == 0

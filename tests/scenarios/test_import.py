@@ -1,6 +1,6 @@
 """Backfill of the history that harnesses keep: whole command lines on the samples of every harness.
 
-Fails without `_without_copies` or either of its orders, `_holds_all_of`, `_first_own`, `written_at`, the one time of
+Fails without `_without_copies` or either of its orders, `_holds_all_of`, `_first_own`, `read_mtime`, the one time of
 `_at`, the stamp, the claim, the `-wal` or `generations` of history.py, the deletion in `Telemetry.forget`, and
 `_end_with_parent`.
 """
@@ -23,11 +23,11 @@ from typing import Any
 
 import pytest
 
-from lineage.core.documents import Artifact, parsed_as
-from lineage.core.transcript import turn_ids
+from lineage.core.format.documents import Artifact, parse_document_as
+from lineage.core.format.transcript import extract_turn_ids
 from lineage.errors import LineageError
-from lineage.pipeline.incoming.parallel import workers
-from tests.support.commands import Lineage
+from lineage.pipeline.ingest.worker_pool import open_worker_pool
+from tests.support.commands import LineageCommand
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +68,7 @@ def _nothing_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def imported(lineage: Lineage, harness: str, *more: object) -> dict[str, Any]:
+def imported(lineage: LineageCommand, harness: str, *more: object) -> dict[str, Any]:
     """What the import of one harness reports."""
     done = lineage("import", harness, *map(str, more), "--json", *(() if "--jobs" in more else ("--jobs", "1")))
     assert (done.code, done.err) == (0, "")
@@ -89,7 +89,7 @@ def everything(root: Path) -> dict[str, bytes]:
 
 def transcripts(root: Path) -> list[Artifact]:
     paths = sorted((root / "memory").glob("*--transcript.md"))
-    return [parsed_as(Artifact, path.read_bytes(), f"memory/{path.name}") for path in paths]
+    return [parse_document_as(Artifact, path.read_bytes(), f"memory/{path.name}") for path in paths]
 
 
 def another(seed: int, lines: Sequence[bytes] | None = None) -> tuple[str, bytes]:
@@ -113,17 +113,17 @@ def history(folder: Path, count: int) -> Path:
     return folder
 
 
-def forget(lineage: Lineage) -> None:
+def forget(lineage: LineageCommand) -> None:
     """Loses what was counted, and with it what was imported from where."""
     (lineage.root / ".lineage" / "runtime.db").unlink()
 
 
 @pytest.mark.parametrize("harness", sorted(COUNTS))
-def test_every_sample_is_imported_and_counted_and_again_changes_nothing(lineage: Lineage, harness: str) -> None:
+def test_every_sample_is_imported_and_counted_and_again_changes_nothing(lineage: LineageCommand, harness: str) -> None:
     zero = dict.fromkeys(("captured", "empty", "copies", "compactions", "unsummarized", "unchanged", "refused"), 0)
     report = imported(lineage, harness, DATA / harness)
     assert {key: report[key] for key in (zero | COUNTS[harness])} == zero | COUNTS[harness]
-    assert report["turns"] == sum(len(turn_ids(artifact.body)) for artifact in transcripts(lineage.root))
+    assert report["turns"] == sum(len(extract_turn_ids(artifact.body)) for artifact in transcripts(lineage.root))
     before = files(lineage.root)
     assert len({artifact.session_id for artifact in transcripts(lineage.root)}) == COUNTS[harness]["captured"]
     assert len([name for name in before if name.endswith("--compaction.md")]) == COUNTS[harness].get("compactions", 0)
@@ -137,7 +137,7 @@ def test_every_sample_is_imported_and_counted_and_again_changes_nothing(lineage:
     assert files(lineage.root) == before
 
 
-def test_what_cannot_be_read_is_named_with_the_reason_and_keeps_nothing_back(lineage: Lineage) -> None:
+def test_what_cannot_be_read_is_named_with_the_reason_and_keeps_nothing_back(lineage: LineageCommand) -> None:
     report = imported(lineage, "claude-code", DATA / "claude-code")
     (problem,) = report["problems"]
     assert Path(problem["path"]).name == "not-objects.jsonl"
@@ -145,7 +145,7 @@ def test_what_cannot_be_read_is_named_with_the_reason_and_keeps_nothing_back(lin
     assert report["skipped"]["bookkeeping"] > 0
 
 
-def test_images_and_encrypted_blobs_reach_no_artifact(lineage: Lineage) -> None:
+def test_images_and_encrypted_blobs_reach_no_artifact(lineage: LineageCommand) -> None:
     before = [path for path in DATA.rglob("*") if path.is_file() and BLOB.search(path.read_bytes())]
     assert {path.relative_to(DATA).parts[0] for path in before} >= {"claude-code", "codex", "gemini", "pi", "qwen"}
     for harness in COUNTS:
@@ -154,7 +154,7 @@ def test_images_and_encrypted_blobs_reach_no_artifact(lineage: Lineage) -> None:
     assert found == {}
 
 
-def test_all_finds_every_harness_that_keeps_a_history_here(lineage: Lineage, home: Path) -> None:
+def test_all_finds_every_harness_that_keeps_a_history_here(lineage: LineageCommand, home: Path) -> None:
     for harness, place in HOMES.items():
         shutil.copytree(DATA / harness, home / place)
     done = lineage("import", "all", "--json").json
@@ -178,25 +178,25 @@ def forked(folder: Path) -> Path:
     return folder
 
 
-def test_a_sub_agent_names_the_session_it_worked_for(lineage: Lineage) -> None:
+def test_a_sub_agent_names_the_session_it_worked_for(lineage: LineageCommand) -> None:
     imported(lineage, "claude-code", SAMPLE.parent)
     found = {artifact.session_id: artifact for artifact in transcripts(lineage.root)}
     assert sorted(found) == [SESSION, "agent-ab12cd34ef56ab78"], "the fork has nothing of its own"
     assert found["agent-ab12cd34ef56ab78"].parent_session == SESSION
 
 
-def test_a_fork_has_what_it_added_whichever_is_found_first(lineage: Lineage, tmp_path: Path) -> None:
+def test_a_fork_has_what_it_added_whichever_is_found_first(lineage: LineageCommand, tmp_path: Path) -> None:
     report = imported(lineage, "claude-code", forked(tmp_path / "kept"))
     found = {artifact.session_id: artifact for artifact in transcripts(lineage.root)}
-    assert (found[FORK].forked_from, len(turn_ids(found[FORK].body))) == (SESSION, 1)
+    assert (found[FORK].forked_from, len(extract_turn_ids(found[FORK].body))) == (SESSION, 1)
     assert (report["captured"], report["turns"], report["compactions"]) == (
         2,
-        len(turn_ids(found[SESSION].body)) + 1,
+        len(extract_turn_ids(found[SESSION].body)) + 1,
         1,
     )
 
 
-def test_a_fork_brings_nothing_back_of_a_removed_parent(lineage: Lineage, tmp_path: Path) -> None:
+def test_a_fork_brings_nothing_back_of_a_removed_parent(lineage: LineageCommand, tmp_path: Path) -> None:
     folder = forked(tmp_path / "kept")
     imported(lineage, "claude-code", folder / SAMPLE.name)
     assert lineage("remove", SESSION, "--reason", "asked to", "--yes").code == 0
@@ -205,7 +205,7 @@ def test_a_fork_brings_nothing_back_of_a_removed_parent(lineage: Lineage, tmp_pa
     assert not list((lineage.root / "memory").glob("*--compaction.md"))
 
 
-def test_a_session_is_captured_as_of_its_last_record(lineage: Lineage) -> None:
+def test_a_session_is_captured_as_of_its_last_record(lineage: LineageCommand) -> None:
     imported(lineage, "claude-code", SAMPLE)
     (artifact,) = transcripts(lineage.root)
     assert artifact.captured_at == artifact.ended_at == "2026-10-02T09:00:24.888Z"
@@ -214,7 +214,7 @@ def test_a_session_is_captured_as_of_its_last_record(lineage: Lineage) -> None:
     assert compaction.name < f"{artifact.stem}--transcript.md"
 
 
-def test_a_source_without_any_time_has_its_file_s(lineage: Lineage, tmp_path: Path) -> None:
+def test_a_source_without_any_time_has_its_file_s(lineage: LineageCommand, tmp_path: Path) -> None:
     note = tmp_path / "talk.txt"
     note.write_text("User: why is the reader slow?\n\nAssistant: it reads every line twice.\n")
     os.utime(note, (1_790_000_000.125, 1_790_000_000.125))
@@ -223,7 +223,7 @@ def test_a_source_without_any_time_has_its_file_s(lineage: Lineage, tmp_path: Pa
     assert (artifact.session_id, artifact.captured_at) == ("talk", "2026-09-21T14:13:20.125Z")
 
 
-def test_growing_copies_of_one_session_are_one_capture(lineage: Lineage, tmp_path: Path) -> None:
+def test_growing_copies_of_one_session_are_one_capture(lineage: LineageCommand, tmp_path: Path) -> None:
     lines = SAMPLE.read_bytes().splitlines(keepends=True)
     for folder, length in (("old", 6), ("older", 3), ("now", len(lines)), ("same", len(lines))):
         (tmp_path / folder).mkdir()
@@ -231,7 +231,7 @@ def test_growing_copies_of_one_session_are_one_capture(lineage: Lineage, tmp_pat
     places = [tmp_path / folder for folder in ("old", "now", "older", "same")]
     report = imported(lineage, "claude-code", *places)
     assert (report["sources"], report["copies"], report["captured"]) == (4, 3, 1)
-    whole = Lineage(tmp_path / "other", lineage._capture)
+    whole = LineageCommand(tmp_path / "other", lineage._capture)
     imported(whole, "claude-code", SAMPLE)
     assert files(lineage.root) == files(whole.root)
 
@@ -256,7 +256,7 @@ def two_lines(folder: Path) -> list[Path]:
 
 
 def test_of_two_sources_that_part_both_are_captured_the_older_first_and_only_once(
-    lineage: Lineage, tmp_path: Path
+    lineage: LineageCommand, tmp_path: Path
 ) -> None:
     paths = two_lines(tmp_path)
     report = imported(lineage, "claude-code", *paths)
@@ -270,7 +270,7 @@ def test_of_two_sources_that_part_both_are_captured_the_older_first_and_only_onc
     assert files(lineage.root) == before
 
 
-def test_worktrees_of_one_repository_are_one_project(lineage: Lineage, tmp_path: Path) -> None:
+def test_worktrees_of_one_repository_are_one_project(lineage: LineageCommand, tmp_path: Path) -> None:
     repository, worktree = tmp_path / "demo", tmp_path / "topic"
     for folder in ("objects", "refs", "worktrees/topic"):
         (repository / ".git" / folder).mkdir(parents=True)
@@ -287,7 +287,7 @@ def test_worktrees_of_one_repository_are_one_project(lineage: Lineage, tmp_path:
     assert [artifact.project for artifact in transcripts(lineage.root)] == [str(repository)] * 3
 
 
-def test_a_removed_session_is_refused(lineage: Lineage, tmp_path: Path) -> None:
+def test_a_removed_session_is_refused(lineage: LineageCommand, tmp_path: Path) -> None:
     folder = history(tmp_path / "kept", 2)
     imported(lineage, "claude-code", folder)
     gone = another(0)[0]
@@ -298,7 +298,7 @@ def test_a_removed_session_is_refused(lineage: Lineage, tmp_path: Path) -> None:
     assert [artifact.session_id for artifact in transcripts(lineage.root)] == [another(1)[0]]
 
 
-def test_the_time_is_read_once(lineage: Lineage, tmp_path: Path) -> None:
+def test_the_time_is_read_once(lineage: LineageCommand, tmp_path: Path) -> None:
     imported(lineage, "claude-code", history(tmp_path / "kept", 10))
     manifests = sorted((lineage.root / "memory").glob("*--manifest.md"))
     written = {
@@ -307,7 +307,7 @@ def test_the_time_is_read_once(lineage: Lineage, tmp_path: Path) -> None:
     assert (len(manifests), len(written)) == (10, 1)
 
 
-def test_another_agent_has_the_sessions_for_itself(lineage: Lineage) -> None:
+def test_another_agent_has_the_sessions_for_itself(lineage: LineageCommand) -> None:
     imported(lineage, "claude-code", SAMPLE)
     assert imported(lineage, "claude-code", SAMPLE, "--agent", "ann")["captured"] == 1
     assert {artifact.agent_id for artifact in transcripts(lineage.root)} == {"default", "ann"}
@@ -316,7 +316,7 @@ def test_another_agent_has_the_sessions_for_itself(lineage: Lineage) -> None:
 class TestUnread:
     """What lies there as the last import left it is not read again."""
 
-    def test_what_grew_is_read_and_captured(self, lineage: Lineage, tmp_path: Path) -> None:
+    def test_what_grew_is_read_and_captured(self, lineage: LineageCommand, tmp_path: Path) -> None:
         lines = SAMPLE.read_bytes().splitlines(keepends=True)
         path = tmp_path / SAMPLE.name
         path.write_bytes(b"".join(lines[:6]))
@@ -326,7 +326,7 @@ class TestUnread:
         assert (report["unread"], report["captured"]) == (0, 1)
         assert len(transcripts(lineage.root)) == 2
 
-    def test_size_and_time_tell(self, lineage: Lineage, tmp_path: Path) -> None:
+    def test_size_and_time_tell(self, lineage: LineageCommand, tmp_path: Path) -> None:
         path = tmp_path / SAMPLE.name
         path.write_bytes(SAMPLE.read_bytes())
         imported(lineage, "claude-code", path)
@@ -338,7 +338,7 @@ class TestUnread:
         report = imported(lineage, "claude-code", path)
         assert (report["unread"], len(report["problems"])) == (0, 1)
 
-    def test_what_a_database_has_not_taken_in_yet_counts(self, lineage: Lineage, tmp_path: Path) -> None:
+    def test_what_a_database_has_not_taken_in_yet_counts(self, lineage: LineageCommand, tmp_path: Path) -> None:
         path = tmp_path / "opencode.db"
         path.write_bytes((DATA / "opencode" / "opencode-v1.db").read_bytes())
         with closing(sqlite3.connect(path)) as database:
@@ -350,7 +350,7 @@ class TestUnread:
             assert path.stat() == before
             assert imported(lineage, "opencode", path)["unread"] == 0
 
-    def test_a_session_whose_files_are_gone_is_captured_again(self, lineage: Lineage) -> None:
+    def test_a_session_whose_files_are_gone_is_captured_again(self, lineage: LineageCommand) -> None:
         imported(lineage, "claude-code", SAMPLE)
         before = files(lineage.root)
         shutil.rmtree(lineage.root / "memory")
@@ -360,7 +360,7 @@ class TestUnread:
 
 
 class TestDryRun:
-    def test_it_writes_nothing_and_makes_no_workspace(self, lineage: Lineage, home: Path) -> None:
+    def test_it_writes_nothing_and_makes_no_workspace(self, lineage: LineageCommand, home: Path) -> None:
         shutil.copytree(DATA / "claude-code", home / ".claude")
         done = lineage("import", "all", "--dry-run", "--json").json
         assert not lineage.root.exists()
@@ -372,7 +372,7 @@ class TestDryRun:
         )
         assert expected == {"harness": "claude-code", "sources": 3, "bytes": size}
 
-    def test_it_counts_what_is_known_already_too(self, lineage: Lineage, tmp_path: Path) -> None:
+    def test_it_counts_what_is_known_already_too(self, lineage: LineageCommand, tmp_path: Path) -> None:
         folder = history(tmp_path / "kept", 3)
         first, *_ = sorted(folder.iterdir())
         imported(lineage, "claude-code", first)
@@ -382,7 +382,7 @@ class TestDryRun:
         assert "nothing was written" in shown
         assert everything(lineage.root) == before
 
-    def test_a_file_of_many_sessions_is_counted_once(self, lineage: Lineage) -> None:
+    def test_a_file_of_many_sessions_is_counted_once(self, lineage: LineageCommand) -> None:
         path = DATA / "opencode" / "opencode-v1.db"
         (expected,) = lineage("import", "opencode", str(path), "--dry-run", "--json").json["harnesses"]
         assert expected["bytes"] == path.stat().st_size
@@ -400,18 +400,20 @@ class TestUsage:
             (["codex", "--jobs", "0"], 2, "--jobs"),
         ],
     )
-    def test_what_cannot_be_done_is_said(self, lineage: Lineage, arguments: list[str], code: int, said: str) -> None:
+    def test_what_cannot_be_done_is_said(
+        self, lineage: LineageCommand, arguments: list[str], code: int, said: str
+    ) -> None:
         done = lineage("import", *arguments)
         assert (done.code, said in done.err) == (code, True), done.err
         assert not lineage.root.exists()
 
-    def test_no_history_is_no_error(self, lineage: Lineage) -> None:
+    def test_no_history_is_no_error(self, lineage: LineageCommand) -> None:
         assert imported(lineage, "codex")["sources"] == 0
         assert "no harness keeps a history" in lineage("import", "all").out
         assert "no harness keeps a history" in lineage("import", "all", "--dry-run").out
 
     @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
-    def test_a_name_that_is_no_text_is_a_problem(self, lineage: Lineage, tmp_path: Path) -> None:
+    def test_a_name_that_is_no_text_is_a_problem(self, lineage: LineageCommand, tmp_path: Path) -> None:
         path = os.fsencode(tmp_path) + b"/\xff.jsonl"
         Path(os.fsdecode(path)).write_bytes(SAMPLE.read_bytes())
         (problem,) = imported(lineage, "claude-code", tmp_path)["problems"]
@@ -424,20 +426,20 @@ def died(items: Iterable[int]) -> list[int]:
 
 @pytest.mark.slow
 class TestProcesses:
-    def test_any_number_of_them_writes_the_same_files(self, lineage: Lineage, tmp_path: Path) -> None:
+    def test_any_number_of_them_writes_the_same_files(self, lineage: LineageCommand, tmp_path: Path) -> None:
         folder = history(tmp_path / "kept", 24)
         two_lines(folder)
         report = imported(lineage, "claude-code", folder, "--jobs", "1")
-        other = Lineage(tmp_path / "other", lineage._capture)
+        other = LineageCommand(tmp_path / "other", lineage._capture)
         assert imported(other, "claude-code", folder, "--jobs", "2") == report
         assert report["captured"] == 25
         assert files(other.root) == files(lineage.root)
 
     @pytest.mark.skipif(sys.platform != "linux", reason="children are looked up in /proc")
     @pytest.mark.parametrize("jobs", ["1", "2"])
-    def test_one_that_was_killed_goes_on_where_it_was(self, lineage: Lineage, tmp_path: Path, jobs: str) -> None:
+    def test_one_that_was_killed_goes_on_where_it_was(self, lineage: LineageCommand, tmp_path: Path, jobs: str) -> None:
         folder = history(tmp_path / "kept", 60)
-        other = Lineage(tmp_path / "other", lineage._capture)
+        other = LineageCommand(tmp_path / "other", lineage._capture)
         assert imported(other, "claude-code", folder)["captured"] == 60
         command = [sys.executable, "-m", "lineage", "-w", str(lineage.root), "import", "claude-code", str(folder)]
         running = subprocess.Popen([*command, "--jobs", jobs], stdout=subprocess.DEVNULL)
@@ -460,14 +462,14 @@ class TestProcesses:
         assert files(lineage.root) == files(other.root)
 
     def test_the_death_of_one_is_an_error_with_a_hint(self) -> None:
-        with pytest.raises(LineageError, match="died") as caught, workers(2) as pool:
-            pool.each(died, range(20), lambda done, total: None)
+        with pytest.raises(LineageError, match="died") as caught, open_worker_pool(2) as pool:
+            pool.map_chunks(died, range(20), lambda done, total: None)
         assert "--jobs 1" in caught.value.hint
 
     def test_errors_travel_with_their_hint(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_bytes(b"")
-        with pytest.raises(LineageError) as caught, workers(2) as pool:
-            pool.each(partial(refused, "because"), range(20), lambda done, total: None)
+        with pytest.raises(LineageError) as caught, open_worker_pool(2) as pool:
+            pool.map_chunks(partial(refused, "because"), range(20), lambda done, total: None)
         assert (caught.value.message, caught.value.hint) == ("because", "do this")
 
 

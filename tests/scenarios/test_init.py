@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from lineage.app import initialize, template
-from lineage.app.initializing import SNIPPET
-from tests.support.commands import Lineage, process
+from lineage.app import find_template, initialize
+from lineage.app.init_workspace import CSS_SNIPPET
+from tests.support.commands import LineageCommand, run_process
 
 Tree = dict[str, tuple[bytes, int]]
 NOTES = {
@@ -35,7 +35,7 @@ def tree(root: Path) -> Tree:
 
 
 def of_the_template(*, settings: bool) -> set[str]:
-    found = {path.relative_to(template()).as_posix() for path in template().rglob("*") if path.is_file()}
+    found = {path.relative_to(find_template()).as_posix() for path in find_template().rglob("*") if path.is_file()}
     return {path for path in found if path.startswith(".obsidian/") == settings}
 
 
@@ -49,18 +49,18 @@ def notes(tmp_path: Path) -> Path:
     return root
 
 
-def test_a_new_workspace_gets_all_of_the_template_and_a_ledger(lineage: Lineage) -> None:
+def test_a_new_workspace_gets_all_of_the_template_and_a_ledger(lineage: LineageCommand) -> None:
     done = lineage("init", "--json").json
     assert set(done["made"]) == of_the_template(settings=False) | of_the_template(settings=True)
     assert (done["kept"], done["refused"], done["withheld"], done["is_ignored"]) == ([], [], [], True)
     there = tree(lineage.root)
     assert there.keys() - set(done["made"]) == {"MEMORY.md"}
-    assert all(there[path][0] == (template() / path).read_bytes() for path in done["made"])
+    assert all(there[path][0] == (find_template() / path).read_bytes() for path in done["made"])
 
 
 @pytest.mark.parametrize("folder", [(), ("--folder", "brain/lineage")], ids=["alone", "in-a-folder"])
 def test_a_second_run_changes_nothing(notes: Path, capsys: pytest.CaptureFixture[str], folder: tuple[str, ...]) -> None:
-    lineage = Lineage(notes, capsys)
+    lineage = LineageCommand(notes, capsys)
     if folder:
         (notes / "lineage.toml").unlink()
     first = lineage("init", *folder, "--json").json
@@ -73,14 +73,14 @@ def test_a_second_run_changes_nothing(notes: Path, capsys: pytest.CaptureFixture
 
 def test_a_vault_of_somebody_s_keeps_every_byte(notes: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = tree(notes)
-    done = Lineage(notes, capsys)("init", "--json").json
+    done = LineageCommand(notes, capsys)("init", "--json").json
     after = tree(notes)
     assert {path: after[path] for path in before} == before
     assert after.keys() - before.keys() == {*done["made"], "MEMORY.md"}
     assert done["refused"] == ["handbook/Search.md"]
     assert done["kept"] == [".gitignore", "lineage.toml", ".obsidian/app.json", ".obsidian/appearance.json"]
-    assert set(done["withheld"]) == of_the_template(settings=True) - {SNIPPET, *NOTES}
-    assert SNIPPET in done["made"]
+    assert set(done["withheld"]) == of_the_template(settings=True) - {CSS_SNIPPET, *NOTES}
+    assert CSS_SNIPPET in done["made"]
     assert not done["is_ignored"]
 
 
@@ -89,33 +89,33 @@ def test_a_folder_of_a_vault_holds_everything_and_no_setting_changes(
 ) -> None:
     (notes / "lineage.toml").unlink()
     before = tree(notes)
-    lineage = Lineage(notes, capsys)
+    lineage = LineageCommand(notes, capsys)
     done = lineage("init", "--folder", "brain/lineage", "--json").json
     after = tree(notes)
     assert {path: after[path] for path in before} == before
     assert done["workspace"] == str(notes / "brain" / "lineage")
     inner = {f"brain/lineage/{path}" for path in of_the_template(settings=False)}
-    assert after.keys() - before.keys() == {*inner, SNIPPET, "brain/lineage/MEMORY.md"}
+    assert after.keys() - before.keys() == {*inner, CSS_SNIPPET, "brain/lineage/MEMORY.md"}
     assert (done["refused"], done["shadowing"]) == ([], ["handbook/Search.md"])
     assert not (notes / ".lineage").exists()
-    inside = Lineage(notes / "brain" / "lineage", capsys)
-    assert inside.end().code == 0
+    inside = LineageCommand(notes / "brain" / "lineage", capsys)
+    assert inside.end_sample().code == 0
     assert inside("verify").code == 0
 
 
 def test_yes_replaces_lineage_s_own_and_never_what_is_the_user_s(
     notes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = Lineage(notes, capsys)("init", "--yes", "--json").json
+    done = LineageCommand(notes, capsys)("init", "--yes", "--json").json
     assert done["replaced"] == ["handbook/Search.md"]
     after = {path: data.decode() for path, (data, _) in tree(notes).items()}
     assert {path: after[path] for path in NOTES if path != "handbook/Search.md"} == {
         path: text for path, text in NOTES.items() if path != "handbook/Search.md"
     }
-    assert after["handbook/Search.md"] == (template() / "handbook/Search.md").read_text(encoding="utf-8")
+    assert after["handbook/Search.md"] == (find_template() / "handbook/Search.md").read_text(encoding="utf-8")
 
 
-def test_yes_and_skip_exclude_each_other(lineage: Lineage) -> None:
+def test_yes_and_skip_exclude_each_other(lineage: LineageCommand) -> None:
     assert lineage("init", "--yes", "--skip").code == 2
     assert not lineage.root.exists()
 
@@ -145,7 +145,7 @@ def test_a_terminal_is_asked_once_for_each_conflict_and_no_is_the_default(notes:
 
 @pytest.mark.slow
 def test_without_a_terminal_nothing_is_asked(notes: Path) -> None:
-    done = process(notes, "init", stdin=b"y\ny\n")
+    done = run_process(notes, "init", stdin=b"y\ny\n")
     assert (done.code, "Replace it?" in done.out + done.err) == (0, False)
     assert "not made handbook/Search.md: another file has the name" in done.out
 
@@ -156,7 +156,7 @@ def test_somebody_s_memory_md_stops_it_before_anything_is_written(
 ) -> None:
     (notes / "MEMORY.md").write_text("# What my other tool wrote\n")
     before = tree(notes)
-    done = Lineage(notes, capsys)("init", *answer)
+    done = LineageCommand(notes, capsys)("init", *answer)
     assert (done.code, "--folder" in done.err) == (1, True)
     assert tree(notes) == before
     assert not (notes / ".lineage").exists()
@@ -167,7 +167,7 @@ def test_a_file_where_a_folder_belongs_stops_it_before_anything_is_written(
 ) -> None:
     (notes / "views").write_text("a file")
     before = tree(notes)
-    done = Lineage(notes, capsys)("init")
+    done = LineageCommand(notes, capsys)("init")
     assert (done.code, "views" in done.err) == (1, True)
     assert tree(notes) == before
 
@@ -181,15 +181,15 @@ def test_settings_behind_a_link_are_left_alone(
     shared.mkdir(exist_ok=True)
     (notes / ".obsidian").symlink_to(shared)
     before = tree(shared)
-    done = Lineage(notes, capsys)("init", "--json").json
+    done = LineageCommand(notes, capsys)("init", "--json").json
     assert set(done["withheld"]) == of_the_template(settings=True)
     assert tree(shared) == before
 
 
 def test_a_vault_that_was_never_opened_gets_no_settings_for_a_folder_s_sake(tmp_path: Path) -> None:
     done = initialize(tmp_path, "lineage")
-    assert [path for path in tree(tmp_path) if path.startswith(".obsidian/")] == [SNIPPET]
-    assert set(done.withheld) == of_the_template(settings=True) - {SNIPPET}
+    assert [path for path in tree(tmp_path) if path.startswith(".obsidian/")] == [CSS_SNIPPET]
+    assert set(done.withheld) == of_the_template(settings=True) - {CSS_SNIPPET}
 
 
 def test_a_run_that_was_cut_off_is_finished(tmp_path: Path) -> None:
@@ -219,13 +219,13 @@ def test_a_folder_that_is_none_of_the_vault_s_is_refused(
 ) -> None:
     (notes / "lineage.toml").unlink()
     before = tree(notes)
-    done = Lineage(notes, capsys)("init", "--folder", folder)
+    done = LineageCommand(notes, capsys)("init", "--folder", folder)
     assert done.code in (1, 2), done
     assert tree(notes) == before
 
 
 def test_a_folder_needs_a_vault_that_is_no_workspace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lineage = Lineage(tmp_path / "nowhere", capsys)
+    lineage = LineageCommand(tmp_path / "nowhere", capsys)
     done = lineage("init", "--folder", "lineage")
     assert (done.code, "no vault" in done.err, lineage.root.exists()) == (1, True, False)
     lineage("init")

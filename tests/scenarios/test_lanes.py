@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from lineage.app import now
-from lineage.core.staleness import DAILY, IDLE
-from lineage.core.times import shifted
-from lineage.pipeline.people.lanes import LaneShown, lane_of, show_lane
-from lineage.telemetry import Seen
-from tests.support.commands import Lineage, process
-from tests.support.houses import at, end, house_at, turns
+from lineage.core.base.times import shift_time
+from lineage.pipeline.conversations.lanes import LaneState, load_lane, resolve_lane
+from lineage.pipeline.conversations.session_expiry import DAILY, IDLE
+from lineage.telemetry import SeenSession
+from tests.support.commands import LineageCommand, run_process
+from tests.support.workspace import at_time, end_session, make_turns, open_test_workspace
 
 pytestmark = pytest.mark.slow
 
@@ -23,19 +23,19 @@ NINE = "2026-11-20T09"
 
 def talked(root: Path, session: str, lane: str = LANE, start: str = NINE, **more: Any) -> None:
     """A captured session of a lane, one message a minute, two of them."""
-    with house_at(root) as house:
-        talk = turns("Good morning.", "Good morning, Ada.", start=f"{start}:00")
-        end(house, session, lane=lane, transcript=talk, **more)
+    with open_test_workspace(root) as ws:
+        talk = make_turns("Good morning.", "Good morning, Ada.", start=f"{start}:00")
+        end_session(ws, session, lane=lane, transcript=talk, **more)
 
 
-def shown(root: Path, moment: str, lane: str = LANE, agent: str | None = "default", **more: Any) -> LaneShown:
-    from lineage.app import open_house
+def shown(root: Path, moment: str, lane: str = LANE, agent: str | None = "default", **more: Any) -> LaneState:
+    from lineage.app import open_workspace
 
-    house = open_house(root, create=True)
+    ws = open_workspace(root, create=True)
     try:
-        return show_lane(at(house, moment), lane, agent, **{"limit": 20, **more})
+        return load_lane(at_time(ws, moment), lane, agent, **{"limit": 20, **more})
     finally:
-        house.close()
+        ws.close()
 
 
 @pytest.fixture
@@ -77,18 +77,22 @@ def test_it_is_over_at_the_daily_reset_by_the_zones_clocks(root: Path, moment: s
 
 
 def test_what_tools_wrote_is_no_message(root: Path) -> None:
-    talk = [*turns("Good morning.", start=f"{NINE}:00"), {"role": "tool", "text": "tick", "at": f"{NINE}:59:00Z"}]
-    with house_at(root) as house:
-        end(house, "s-1", lane=LANE, transcript=[*talk, {"role": "system", "text": "Idle.", "at": f"{NINE}:59:30Z"}])
+    talk = [*make_turns("Good morning.", start=f"{NINE}:00"), {"role": "tool", "text": "tick", "at": f"{NINE}:59:00Z"}]
+    with open_test_workspace(root) as ws:
+        end_session(
+            ws, "s-1", lane=LANE, transcript=[*talk, {"role": "system", "text": "Idle.", "at": f"{NINE}:59:30Z"}]
+        )
     assert shown(root, f"{NINE}:59:59.000Z").last_message == f"{NINE}:00:00.000Z"
 
 
 def test_a_session_that_goes_on_counts_before_it_is_captured(root: Path) -> None:
     talked(root, "s-1")
-    with house_at(root) as house:
+    with open_test_workspace(root) as ws:
         when = "2026-11-20T10:30:00.000Z"
         for session, lane, agent in (("s-2", LANE, "default"), ("s-3", "home:main", "default"), ("s-4", LANE, "ann")):
-            house.telemetry.saw(Seen("openclaw", agent, session, "t", None, None, "turn-end", when, None, None, lane))
+            ws.telemetry.record_event(
+                SeenSession("openclaw", agent, session, "t", None, None, "turn-end", when, None, None, lane)
+            )
     found = shown(root, "2026-11-20T11:30:00.000Z")
     assert (found.current, found.last_message, found.stale) == ("s-2", "2026-11-20T10:30:00.000Z", False)
 
@@ -115,21 +119,21 @@ def test_wildcards_in_a_lane_are_no_wildcards(root: Path) -> None:
 def test_the_settings_make_the_lane_of_a_message(root: Path) -> None:
     more = '[identity_links]\nalice = ["telegram:123", "discord:456"]\n'
     (root / "lineage.toml").write_text(SETTINGS + 'dm_scope = "per-peer"\n' + more)
-    from lineage.app import open_house
+    from lineage.app import open_workspace
 
-    house = open_house(root)
+    ws = open_workspace(root)
     try:
-        assert lane_of(house, "home", "Telegram", "", " 123") == lane_of(house, "home", "discord", "x", "456")
-        assert lane_of(house, "home", "telegram", "", "456") == "home:dm:telegram/456"
+        assert resolve_lane(ws, "home", "Telegram", "", " 123") == resolve_lane(ws, "home", "discord", "x", "456")
+        assert resolve_lane(ws, "home", "telegram", "", "456") == "home:dm:telegram/456"
     finally:
-        house.close()
+        ws.close()
 
 
-def test_the_command_says_how_the_lane_stands(lineage: Lineage) -> None:
+def test_the_command_says_how_the_lane_stands(lineage: LineageCommand) -> None:
     lineage("init")
-    said = [{"role": "user", "text": "Hi.", "at": shifted(now(), days=-3)}]
+    said = [{"role": "user", "text": "Hi.", "at": shift_time(now(), days=-3)}]
     payload = {"harness": "openclaw", "session_id": "s-1", "lane": LANE, "transcript": said}
-    assert process(lineage.root, "session-end", "--stdin", stdin=json.dumps(payload).encode()).code == 0
+    assert run_process(lineage.root, "session-end", "--stdin", stdin=json.dumps(payload).encode()).code == 0
     over = lineage("sessions", "--lane", LANE)
     assert (over.code, "s-1" in over.out, "is over since" in over.out, "daily reset" in over.out) == (
         0,

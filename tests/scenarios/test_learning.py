@@ -12,28 +12,28 @@ from typing import Any
 
 import pytest
 
-from lineage.config import Knowledge, Settings
-from lineage.core.book_paths import PENDING
-from lineage.core.documents import Artifact, Tombstone
-from lineage.core.turns import USER
-from lineage.extract import Candidate, digest
-from lineage.extract.model.port import Proposals
+from lineage.config import KnowledgeSettings, Settings
+from lineage.core.base.book_paths import PENDING
+from lineage.core.format.documents import Artifact, Tombstone
+from lineage.core.format.turns import USER
+from lineage.extraction import Candidate, build_digest
+from lineage.extraction.model.port import MemoryProposals
 from lineage.pipeline.capture import session_end
-from lineage.pipeline.house import House
-from lineage.pipeline.knowledge.keeping import quote_of
-from lineage.pipeline.knowledge.learning import Learned, learn
-from lineage.pipeline.publishing import publish_all
-from lineage.pipeline.upkeep.recovery import recover
-from lineage.pipeline.upkeep.reindexing import reindex
-from lineage.pipeline.upkeep.verification import verify
-from tests.support.commands import Lineage
-from tests.support.houses import at, contents, end, house_at, turns
+from lineage.pipeline.maintenance.recover import recover
+from lineage.pipeline.maintenance.reindex import reindex
+from lineage.pipeline.maintenance.verify import verify
+from lineage.pipeline.memory.entry_writer import parse_quote
+from lineage.pipeline.memory.learn import LearnResult, learn_from_capture
+from lineage.workspace.publish import publish_all
+from lineage.workspace.workspace import Workspace
+from tests.support.commands import LineageCommand
+from tests.support.workspace import at_time, end_session, make_turns, open_test_workspace, read_store
 
 pytestmark = pytest.mark.slow
 
 LATER = "2026-11-22T12:00:00.000Z"
 TALK: list[dict[str, Any]] = [
-    *turns(
+    *make_turns(
         "I prefer tabs over spaces. Why is the last line lost?",
         "We decided to keep splitlines in reader.py. Lesson: the split drops a line without a newline.",
         "I am currently working on the importer. The project uses Python 3.11.",
@@ -50,10 +50,10 @@ BOOKS = {
 }
 
 
-def books(house: House) -> dict[str, list[str]]:
+def books(ws: Workspace) -> dict[str, list[str]]:
     """The texts of the entries of every book, by path; books without one are left out."""
     found = {
-        ref.path: [entry.body for entry in house.canon.books.read(ref).entries] for ref in house.canon.books.list()
+        ref.path: [entry.body for entry in ws.documents.books.read(ref).entries] for ref in ws.documents.books.list()
     }
     return {path: texts for path, texts in found.items() if texts}
 
@@ -62,13 +62,13 @@ def expected(token: str) -> dict[str, list[str]]:
     return {path.format(token=token): texts for path, texts in BOOKS.items()}
 
 
-def transcript_in(house: House, path: str | None) -> Artifact:
-    artifact = house.canon.artifacts.get(str(path))
+def transcript_in(ws: Workspace, path: str | None) -> Artifact:
+    artifact = ws.documents.artifacts.get(str(path))
     assert artifact
     return artifact
 
 
-def test_an_end_teaches_and_says_so(lineage: Lineage, tmp_path: Path) -> None:
+def test_an_end_teaches_and_says_so(lineage: LineageCommand, tmp_path: Path) -> None:
     source = tmp_path / "talk.json"
     source.write_text(json.dumps([*TALK, {"role": "user", "text": "From now on never ask before running scripts."}]))
     given = (
@@ -83,8 +83,8 @@ def test_an_end_teaches_and_says_so(lineage: Lineage, tmp_path: Path) -> None:
     )
     done = lineage("session-end", *given, "--json").json
     assert done["learned"] == {"kept": 5, "pending": 1, "dropped": {"permission": 1}}
-    with house_at(lineage.root) as house:
-        assert books(house) == expected(done["session_token"])
+    with open_test_workspace(lineage.root) as ws:
+        assert books(ws) == expected(done["session_token"])
     assert lineage("session-end", *given, "--json").json["learned"] == {"kept": 0, "pending": 0, "dropped": {}}
     assert lineage("status", "--json").json["not_learned"] == {"permission": 1}
     assert "permission" in lineage("status").out
@@ -95,16 +95,16 @@ def test_an_end_teaches_and_says_so(lineage: Lineage, tmp_path: Path) -> None:
 
 
 def test_an_entry_links_to_the_turn_that_said_it(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
-        outcome = end(house, transcript=TALK)
-        (entry,) = house.canon.books.get("global", "preference", PENDING).entries
+    with open_test_workspace(tmp_path) as ws:
+        outcome = end_session(ws, transcript=TALK)
+        (entry,) = ws.documents.books.get("global", "preference", PENDING).entries
         path, _, turn = str(entry.origin).removeprefix("[[").removesuffix("]]").partition("#^")
         assert path == outcome.transcript_path
-        assert f"^{turn}\n" in transcript_in(house, path).body
-        assert quote_of(entry) == entry.body == "I prefer tabs over spaces."
+        assert f"^{turn}\n" in transcript_in(ws, path).body
+        assert parse_quote(entry) == entry.body == "I prefer tabs over spaces."
 
 
-def test_extraction_can_be_switched_off(lineage: Lineage) -> None:
+def test_extraction_can_be_switched_off(lineage: LineageCommand) -> None:
     lineage("init")
     toml = lineage.root / "lineage.toml"
     assert "# extract = true" in toml.read_text()
@@ -118,109 +118,113 @@ def test_extraction_can_be_switched_off(lineage: Lineage) -> None:
 
 @pytest.mark.parametrize("payload", [{"project": "/tmp/demo"}, {"session": "test-1", "project": None}])
 def test_trial_sessions_are_captured_and_teach_nothing(tmp_path: Path, payload: dict[str, Any]) -> None:
-    with house_at(tmp_path) as house:
-        outcome = end(house, **{"transcript": TALK, **payload})
+    with open_test_workspace(tmp_path) as ws:
+        outcome = end_session(ws, **{"transcript": TALK, **payload})
         assert outcome.status == "captured"
-        assert (outcome.learned["kept"], outcome.learned["pending"], books(house)) == (0, 0, {})
+        assert (outcome.learned["kept"], outcome.learned["pending"], books(ws)) == (0, 0, {})
 
 
 def test_what_was_learned_from_is_never_learned_from_again(tmp_path: Path) -> None:
     """A hand deletes an entry, without a trace: no repair brings it back."""
-    with house_at(tmp_path) as house:
-        outcome = end(house, transcript=TALK)
-        for path in [path for path in contents(house.canon.store, "books/") if "/project/" in path]:
-            house.canon.store.delete(path)
+    with open_test_workspace(tmp_path) as ws:
+        outcome = end_session(ws, transcript=TALK)
+        for path in [path for path in read_store(ws.documents.store, "books/") if "/project/" in path]:
+            ws.documents.store.delete(path)
         for path in (outcome.summary_path, outcome.manifest_path, "MEMORY.md"):
-            house.canon.store.delete(str(path))
-        left = books(house)
-        recover(at(house, LATER))
-        reindex(at(house, LATER))
-        assert end(at(house, LATER), transcript=TALK).status == "unchanged"
-        house.index.reset()
-        recover(at(house, LATER))
-        assert books(house) == left
+            ws.documents.store.delete(str(path))
+        left = books(ws)
+        recover(at_time(ws, LATER))
+        reindex(at_time(ws, LATER))
+        assert end_session(at_time(ws, LATER), transcript=TALK).status == "unchanged"
+        ws.index.reset()
+        recover(at_time(ws, LATER))
+        assert books(ws) == left
         assert len(left) == 2
-        assert verify(at(house, LATER)) == []
+        assert verify(at_time(ws, LATER)) == []
 
 
 def test_what_was_forgotten_does_not_come_back_with_a_transcript_that_was_rewritten(tmp_path: Path) -> None:
     """The harness dropped the first and the last turn: the others are captured a second time, into another file."""
-    with house_at(tmp_path) as house:
-        end(house, transcript=TALK)
-        (entry,) = house.canon.books.get("project/demo", "lesson").entries
-        house.canon.books.forget("project/demo", "lesson", entry.id)
-        (known,) = house.canon.books.get("project/demo", "decision").entries
-        again = end(at(house, LATER), transcript=[*TALK[1:3], *turns("And the tests?", start="2026-11-21T10:00")])
+    with open_test_workspace(tmp_path) as ws:
+        end_session(ws, transcript=TALK)
+        (entry,) = ws.documents.books.get("project/demo", "lesson").entries
+        ws.documents.books.forget("project/demo", "lesson", entry.id)
+        (known,) = ws.documents.books.get("project/demo", "decision").entries
+        again = end_session(
+            at_time(ws, LATER), transcript=[*TALK[1:3], *make_turns("And the tests?", start="2026-11-21T10:00")]
+        )
         assert again.status == "captured"
-        assert "the split drops a line" in transcript_in(house, again.transcript_path).body
-        assert house.canon.books.get("project/demo", "lesson").entries == ()
-        assert house.canon.books.get("project/demo", "decision").entries == (known,)
+        assert "the split drops a line" in transcript_in(ws, again.transcript_path).body
+        assert ws.documents.books.get("project/demo", "lesson").entries == ()
+        assert ws.documents.books.get("project/demo", "decision").entries == (known,)
         assert again.learned == {"kept": 0, "pending": 0, "dropped": {"forgotten": 1, "known": 3}}
 
 
 def test_a_resumed_session_teaches_what_is_new(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
-        assert end(house, transcript=TALK[:2]).learned["kept"] == 2
-        assert end(at(house, LATER), transcript=TALK).learned == {"kept": 3, "pending": 0, "dropped": {}}
+    with open_test_workspace(tmp_path) as ws:
+        assert end_session(ws, transcript=TALK[:2]).learned["kept"] == 2
+        assert end_session(at_time(ws, LATER), transcript=TALK).learned == {"kept": 3, "pending": 0, "dropped": {}}
 
 
 def test_a_session_that_was_removed_meanwhile_teaches_nothing(tmp_path: Path) -> None:
     """A tombstone that a sync brought, between the manifest and the books."""
-    with house_at(tmp_path) as house:
-        outcome = end(house._replace(settings=Settings(knowledge=Knowledge(extract=False))), transcript=TALK)
-        artifact = transcript_in(house, outcome.transcript_path)
+    with open_test_workspace(tmp_path) as ws:
+        outcome = end_session(
+            ws._replace(settings=Settings(knowledge=KnowledgeSettings(extract=False))), transcript=TALK
+        )
+        artifact = transcript_in(ws, outcome.transcript_path)
         tombstone = Tombstone(
             kind="tombstone",
             agent_id="default",
             session_token=outcome.session_token,
-            removed_at=house.now,
+            removed_at=ws.now,
             reason="",
             removed_paths=[],
             removed_turns=[],
         )
-        house.canon.tombstones.put(tombstone)
-        assert learn(house, artifact, Proposals()) == Learned()
-        assert contents(house.canon.store, "books/") == {}
-        house.canon.store.delete(tombstone.path)
-        assert learn(house, artifact, Proposals()).kept == 5
-        publish_all(house)
+        ws.documents.tombstones.put(tombstone)
+        assert learn_from_capture(ws, artifact, MemoryProposals()) == LearnResult()
+        assert read_store(ws.documents.store, "books/") == {}
+        ws.documents.store.delete(tombstone.path)
+        assert learn_from_capture(ws, artifact, MemoryProposals()).written == 5
+        publish_all(ws)
 
 
 def test_findings_are_kept_where_the_session_has_data_attached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rules find no findings, a language model may: here one that always proposes the same."""
     found = Candidate("finding", "Sales dipped by 7 % in March.", USER, "t-0123456789", quote="Sales dipped by 7 %.")
-    monkeypatch.setattr(session_end, "gathered", lambda turns: (digest(turns), [found]))
-    with house_at(tmp_path) as house:
-        assert end(house, "s-1", transcript=TALK).learned == {
+    monkeypatch.setattr(session_end, "gathered", lambda turns: (build_digest(turns), [found]))
+    with open_test_workspace(tmp_path) as ws:
+        assert end_session(ws, "s-1", transcript=TALK).learned == {
             "kept": 0,
             "pending": 0,
             "dropped": {"no data attached": 1},
         }
-        outcome = end(house, "s-2", transcript=TALK, data=True)
+        outcome = end_session(ws, "s-2", transcript=TALK, data=True)
         assert outcome.learned == {"kept": 1, "pending": 0, "dropped": {}}
-        assert "data" in transcript_in(house, outcome.transcript_path).tags
-        assert books(house) == {f"books/session/{outcome.session_token}/finding.md": ["Sales dipped by 7 % in March."]}
+        assert "data" in transcript_in(ws, outcome.transcript_path).tags
+        assert books(ws) == {f"books/session/{outcome.session_token}/finding.md": ["Sales dipped by 7 % in March."]}
 
 
-def test_data_is_declared_with_an_option(lineage: Lineage) -> None:
+def test_data_is_declared_with_an_option(lineage: LineageCommand) -> None:
     given = ("session-end", "--harness", "generic", "--session-id", "s-1", "--transcript", "User: hello")
     path = lineage(*given, "--data", "--json").json["transcript_path"]
     assert '"data"' in (lineage.root / path).read_text()
 
 
 def test_projects_of_one_name_do_not_share_a_book(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
-        end(house, "s-1", transcript=TALK, project="/home/ada/demo")
-        end(house, "s-2", transcript=TALK, project="/srv/demo")
-        lessons = [path for path in books(house) if path.endswith("/lesson.md")]
+    with open_test_workspace(tmp_path) as ws:
+        end_session(ws, "s-1", transcript=TALK, project="/home/ada/demo")
+        end_session(ws, "s-2", transcript=TALK, project="/srv/demo")
+        lessons = [path for path in books(ws) if path.endswith("/lesson.md")]
         assert len(lessons) == 2
         assert "books/project/demo/lesson.md" in lessons
 
 
 def test_without_a_project_the_agent_remembers(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
-        end(house, transcript=TALK, project=None, agent_id="Reviewer")
-        assert {"books/agent/~reviewer/lesson.md", "books/agent/~reviewer/task.md"} <= set(books(house))
+    with open_test_workspace(tmp_path) as ws:
+        end_session(ws, transcript=TALK, project=None, agent_id="Reviewer")
+        assert {"books/agent/~reviewer/lesson.md", "books/agent/~reviewer/task.md"} <= set(books(ws))
 
 
 def test_a_capture_that_finds_nothing_imports_no_policy(tmp_path: Path) -> None:
@@ -229,7 +233,7 @@ def test_a_capture_that_finds_nothing_imports_no_policy(tmp_path: Path) -> None:
         "import sys; from lineage.cli.main import run\n"
         "run(['--workspace', sys.argv[1], 'session-end', '--harness', 'generic', '--session-id', 's-1',"
         " '--transcript', sys.argv[2]])\n"
-        "policy = ('lineage.extract.admission', 'lineage.pipeline.knowledge.keeping')\n"
+        "policy = ('lineage.extraction.admission_policy', 'lineage.pipeline.memory.entry_writer')\n"
         "print(*(name for name in policy if name in sys.modules))"
     )
     imported = [
@@ -238,4 +242,4 @@ def test_a_capture_that_finds_nothing_imports_no_policy(tmp_path: Path) -> None:
         ).stdout.splitlines()[-1]
         for talk in ("User: Why is it slow?", "User: I prefer tabs over spaces.")
     ]
-    assert imported == ["", "lineage.extract.admission lineage.pipeline.knowledge.keeping"]
+    assert imported == ["", "lineage.extraction.admission_policy lineage.pipeline.memory.entry_writer"]

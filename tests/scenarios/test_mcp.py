@@ -17,41 +17,41 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from lineage.app import template
-from lineage.core.identity import session_token
-from lineage.core.injection import CONTEXT_OPENING
-from tests.support.commands import SAMPLE_ID, Lineage
-from tests.support.mcp import Agent, agent_at, assert_framed, server_at
+from lineage.app import find_template
+from lineage.core.base.hook_output import CONTEXT_OPENING
+from lineage.core.base.identity import derive_session_token
+from tests.support.commands import SAMPLE_ID, LineageCommand
+from tests.support.mcp_client import AgentClient, assert_framed, start_agent, start_server
 
 pytestmark = pytest.mark.slow
 
 TOOLS = ["search", "show", "sessions", "context", "remember", "book", "tasks"]
 READING = {"search", "show", "sessions", "context", "book"}
 PROJECT = "/home/ada/reader"
-TOKEN = session_token("default", SAMPLE_ID)
+TOKEN = derive_session_token("default", SAMPLE_ID)
 
 
 @pytest.fixture
-def vault(lineage: Lineage) -> Lineage:
+def vault(lineage: LineageCommand) -> LineageCommand:
     """A workspace with one session of the default agent."""
     lineage("init")
-    lineage.end()
+    lineage.end_sample()
     return lineage
 
 
 @pytest.fixture
-def agent(vault: Lineage) -> Iterator[Agent]:
-    with agent_at(vault.root) as opened:
+def agent(vault: LineageCommand) -> Iterator[AgentClient]:
+    with start_agent(vault.root) as opened:
         yield opened
 
 
 # --- What is offered -------------------------------------------------------------------------------------------------
 
 
-def test_it_introduces_itself_and_lists_its_tools(agent: Agent) -> None:
+def test_it_introduces_itself_and_lists_its_tools(agent: AgentClient) -> None:
     assert agent.client.server_info.name == "lineage"
     assert "never an instruction" in (agent.client.instructions or "")
-    tools = {tool.name: tool for tool in agent.tools()}
+    tools = {tool.name: tool for tool in agent.list_tools()}
     assert list(tools) == TOOLS
     for name, tool in tools.items():
         assert tool.annotations is not None
@@ -62,12 +62,12 @@ def test_it_introduces_itself_and_lists_its_tools(agent: Agent) -> None:
         assert len(tool.description or "") < 250
 
 
-def test_nothing_that_is_the_user_s_is_offered_and_no_parameter_names_an_agent(agent: Agent) -> None:
+def test_nothing_that_is_the_user_s_is_offered_and_no_parameter_names_an_agent(agent: AgentClient) -> None:
     offered = {
         tool.name: json.dumps(tool.input_schema | {"properties": list(tool.input_schema["properties"])})
-        for tool in agent.tools()
+        for tool in agent.list_tools()
     }
-    actions = [tool.input_schema["properties"].get("action", {}).get("enum", []) for tool in agent.tools()]
+    actions = [tool.input_schema["properties"].get("action", {}).get("enum", []) for tool in agent.list_tools()]
     words = {*offered, *(action for choices in actions for action in choices)}
     assert words.isdisjoint({"remove", "confirm", "forget", "pin", "demote", "edit", "delete"})
     assert not any(re.search(r"agent|root|workspace|path|pending|yes", schema) for schema in offered.values())
@@ -79,37 +79,37 @@ def test_nothing_that_is_the_user_s_is_offered_and_no_parameter_names_an_agent(a
 # --- Each tool -------------------------------------------------------------------------------------------------------
 
 
-def test_from_a_search_to_the_passage(agent: Agent) -> None:
+def test_from_a_search_to_the_passage(agent: AgentClient) -> None:
     found = agent("search", query="newline")
     assert_framed(found.text)
-    match = re.search(rf"{TOKEN} · transcript · turns (\d+)-(\d+)", found.quoted)
+    match = re.search(rf"{TOKEN} · transcript · turns (\d+)-(\d+)", found.quoted_text)
     assert match is not None
     passage = agent("show", session=TOKEN, turns=f"{match[1]}-{match[2]}")
     assert_framed(passage.text)
-    assert "newline" in passage.quoted
+    assert "newline" in passage.quoted_text
     assert "> - turn 3: assistant Read" in agent("show", session=SAMPLE_ID[:8], turns="3").text
     summary = agent("show", session=TOKEN)
     assert "> - summary: " in summary.text
-    assert "## Decisions" in summary.quoted
+    assert "## Decisions" in summary.quoted_text
     assert agent("search", query="zebra").text.split("\n")[-2] == "nothing found; try other words"
 
 
-def test_sessions_and_context(agent: Agent) -> None:
+def test_sessions_and_context(agent: AgentClient) -> None:
     listed = agent("sessions")
     assert f"> - {TOKEN} · " in listed.text
-    assert SAMPLE_ID in listed.quoted
+    assert SAMPLE_ID in listed.quoted_text
     assert TOKEN not in agent("sessions", project="elsewhere").text
     told = agent("context", query="the reader", project=PROJECT, budget=600)
     assert_framed(told.text)
-    assert "csv.reader" in told.quoted
+    assert "csv.reader" in told.quoted_text
     assert len(told.text) < 600 * 4
 
 
-def test_context_is_the_block_that_hooks_inject(vault: Lineage, agent: Agent) -> None:
+def test_context_is_the_block_that_hooks_inject(vault: LineageCommand, agent: AgentClient) -> None:
     assert agent("context").text == vault("context").out.rstrip("\n")
 
 
-def test_what_an_agent_remembers_is_derived_and_found_again(vault: Lineage, agent: Agent) -> None:
+def test_what_an_agent_remembers_is_derived_and_found_again(vault: LineageCommand, agent: AgentClient) -> None:
     done = agent("remember", text="The importer keeps its last row.", kind="lesson", project=PROJECT, tags=["csv"])
     assert not done.is_error
     assert "remembered" in done.text
@@ -120,8 +120,8 @@ def test_what_an_agent_remembers_is_derived_and_found_again(vault: Lineage, agen
     )
     assert (entry["trust"], entry["source"], entry["tags"]) == ("[derived]", "assistant_turn", ["csv"])
     assert f"[derived] {entry['id']}" in agent("book", action="show", scope="project/reader", kind="lesson").text
-    assert "lesson of project/reader" in agent("book").quoted
-    assert "keeps its last row" in agent("search", query="importer").quoted
+    assert "lesson of project/reader" in agent("book").quoted_text
+    assert "keeps its last row" in agent("search", query="importer").quoted_text
     assert "known" in agent("remember", text="The importer keeps its last row.", kind="lesson", project=PROJECT).text
     newer = agent(
         "remember", text="The importer keeps every row.", kind="lesson", project=PROJECT, supersedes=[entry["id"]]
@@ -130,7 +130,7 @@ def test_what_an_agent_remembers_is_derived_and_found_again(vault: Lineage, agen
     assert entry["id"] not in agent("book", action="show", scope="project/reader", kind="lesson").text
 
 
-def test_what_would_be_global_waits_and_is_shown_to_nobody(vault: Lineage, agent: Agent) -> None:
+def test_what_would_be_global_waits_and_is_shown_to_nobody(vault: LineageCommand, agent: AgentClient) -> None:
     for given in ({"kind": "preference"}, {"kind": "lesson", "scope": "global"}, {}):
         done = agent("remember", text=f"Prefers wombats over quokkas {len(given)}.", **given)
         assert "pending; it waits until the user confirms it" in done.text
@@ -140,10 +140,10 @@ def test_what_would_be_global_waits_and_is_shown_to_nobody(vault: Lineage, agent
     for kind in ("preference", "lesson", "note"):
         assert "wombats" not in agent("book", action="show", scope="global", kind=kind).text
     with pytest.raises(MCPError):
-        agent.read("lineage:///books/pending/global/preference.md")
+        agent.read_resource("lineage:///books/pending/global/preference.md")
 
 
-def test_tasks_are_added_listed_and_ticked(agent: Agent) -> None:
+def test_tasks_are_added_listed_and_ticked(agent: AgentClient) -> None:
     assert "remembered" in agent("tasks", action="add", text="Write the release notes.", project=PROJECT).text
     line = next(line for line in agent("tasks", project=PROJECT).text.split("\n") if "release notes" in line)
     match = re.search(r"\[derived\] ([0-9a-f]{16})", line)
@@ -152,29 +152,29 @@ def test_tasks_are_added_listed_and_ticked(agent: Agent) -> None:
     assert "release notes" not in agent("tasks", project=PROJECT).text
 
 
-def test_secrets_are_redacted(vault: Lineage, agent: Agent) -> None:
+def test_secrets_are_redacted(vault: LineageCommand, agent: AgentClient) -> None:
     secret = "ghp_" + "Zk3vN8qL2mX7wB5tR9yC4dF6hJ1pS0aGeU3i"
     done = agent("remember", text=f"The token of the mirror is {secret}.", kind="fact", project=PROJECT)
     assert "redacted: " in done.text
     assert secret not in "".join(path.read_text() for path in vault.root.rglob("*.md"))
 
 
-def test_resources(vault: Lineage, agent: Agent) -> None:
+def test_resources(vault: LineageCommand, agent: AgentClient) -> None:
     (vault.root / "AGENT_MEMORY.md").write_text("# Mine\n\nAsk before a dependency is added.\n")
     vault("reindex")
-    listed = {resource.uri: resource for resource in agent.resources()}
+    listed = {resource.uri: resource for resource in agent.list_resources()}
     assert {"lineage:///MEMORY.md", "lineage:///AGENT_MEMORY.md", "lineage:///books/project/reader/lesson.md"} <= set(
         listed
     )
-    texts = {uri: agent.read(uri) for uri in listed}
+    texts = {uri: agent.read_resource(uri) for uri in listed}
     for text in texts.values():
         assert_framed(text)
     assert "> - Ask before a dependency is added." in texts["lineage:///AGENT_MEMORY.md"]
     assert "Session Ledger" in texts["lineage:///MEMORY.md"]
     (summary,) = (uri for uri in listed if uri.endswith("--summary.md"))
     assert "## Decisions" in texts[summary]
-    assert "--transcript.md" in agent.read(summary.replace("--summary", "--manifest"))
-    assert [template.uri_template for template in agent.templates()] == ["lineage:///{+path}"]
+    assert "--transcript.md" in agent.read_resource(summary.replace("--summary", "--manifest"))
+    assert [template.uri_template for template in agent.list_templates()] == ["lineage:///{+path}"]
 
 
 # --- What goes wrong -------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-def test_an_error_says_what_is_wrong_and_what_to_do(agent: Agent) -> None:
+def test_an_error_says_what_is_wrong_and_what_to_do(agent: AgentClient) -> None:
     for tool, given, said in REFUSED:
         told = agent(tool, **given)
         assert told.is_error, given
@@ -213,7 +213,7 @@ def test_an_error_says_what_is_wrong_and_what_to_do(agent: Agent) -> None:
         assert hint
 
 
-def test_any_text_is_a_query_and_no_uri_leads_elsewhere(vault: Lineage, agent: Agent) -> None:
+def test_any_text_is_a_query_and_no_uri_leads_elsewhere(vault: LineageCommand, agent: AgentClient) -> None:
     (vault.root / "secret.md").write_text("wombat")
     queries = [
         '"',
@@ -240,12 +240,12 @@ def test_any_text_is_a_query_and_no_uri_leads_elsewhere(vault: Lineage, agent: A
     ]  # fmt: skip
     for uri in [*(f"lineage:///{path}" for path in paths), "file:///etc/passwd", "/etc/passwd", "lineage://MEMORY.md"]:
         with pytest.raises(MCPError) as caught:
-            agent.read(uri)
+            agent.read_resource(uri)
         assert "wombat" not in caught.value.message
         assert "nothing to read" in caught.value.message or "no session" in caught.value.message, uri
 
 
-def test_what_a_client_garbles_ends_nothing_and_nothing_else_comes_to_stdout(vault: Lineage) -> None:
+def test_what_a_client_garbles_ends_nothing_and_nothing_else_comes_to_stdout(vault: LineageCommand) -> None:
     lines = [
         b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
         b'"clientInfo":{"name":"x","version":"1"}}}',
@@ -257,7 +257,7 @@ def test_what_a_client_garbles_ends_nothing_and_nothing_else_comes_to_stdout(vau
         b'{"jsonrpc":"2.0","id":3,"method":"sessions/remove","params":{}}',
         b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"sessions"}}',
     ]  # fmt: skip
-    with server_at(vault.root) as process:
+    with start_server(vault.root) as process:
         assert process.stdin and process.stdout and process.stderr
         process.stdin.write(b"\n".join(lines) + b"\n")
         process.stdin.flush()
@@ -270,21 +270,23 @@ def test_what_a_client_garbles_ends_nothing_and_nothing_else_comes_to_stdout(vau
     assert TOKEN in by_id[4]["result"]["content"][0]["text"]
 
 
-def test_what_is_printed_on_the_way_is_not_on_stdout_and_a_bug_is_an_answer(vault: Lineage, tmp_path: Path) -> None:
+def test_what_is_printed_on_the_way_is_not_on_stdout_and_a_bug_is_an_answer(
+    vault: LineageCommand, tmp_path: Path
+) -> None:
     program = tmp_path / "noisy.py"
     program.write_text(
         "import os, sys\n"
-        "from lineage.mcp import looking\n"
+        "from lineage.mcp import read_tools\n"
         "value = 'a value nobody has sanitized'\n"
         "def noisy(*_, **__):\n"
         "    print('a stray line')\n"
         "    os.write(1, b'a stray write')\n"
         "    raise ZeroDivisionError(value)\n"
-        "looking.find = noisy\n"
+        "read_tools.search = noisy\n"
         "from lineage.__main__ import main\n"
         "main()\n"
     )
-    with agent_at(vault.root, program=(str(program),)) as agent:
+    with start_agent(vault.root, program=(str(program),)) as agent:
         told = agent("search", query="newline")
         assert (told.is_error, told.text.split("\n")[0]) == (True, "unexpected: ZeroDivisionError")
         assert TOKEN in agent("sessions").text
@@ -294,8 +296,8 @@ def test_what_is_printed_on_the_way_is_not_on_stdout_and_a_bug_is_an_answer(vaul
     assert "nobody has sanitized" not in log
 
 
-def test_a_client_that_goes_leaves_no_trace(vault: Lineage) -> None:
-    with server_at(vault.root) as process:
+def test_a_client_that_goes_leaves_no_trace(vault: LineageCommand) -> None:
+    with start_server(vault.root) as process:
         assert process.stdin and process.stdout and process.stderr
         process.stdout.close()
         process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
@@ -304,34 +306,34 @@ def test_a_client_that_goes_leaves_no_trace(vault: Lineage) -> None:
 
 
 @pytest.mark.leaves_findings
-def test_files_may_change_underneath_and_a_damaged_index_heals(vault: Lineage, agent: Agent) -> None:
+def test_files_may_change_underneath_and_a_damaged_index_heals(vault: LineageCommand, agent: AgentClient) -> None:
     (vault.root / "books" / "project" / "reader" / "lesson.md").write_text("The wombat bites.\n")
-    assert "The wombat bites." in agent("book", action="show", scope="project/reader", kind="lesson").quoted
+    assert "The wombat bites." in agent("book", action="show", scope="project/reader", kind="lesson").quoted_text
     index = vault.root / ".lineage" / "index.db"
     index.write_bytes(b"not a database" * 1000)
     assert TOKEN in agent("sessions").text
     index.unlink()
-    assert "The wombat bites." in agent("search", query="wombat").quoted
+    assert "The wombat bites." in agent("search", query="wombat").quoted_text
 
 
-def test_without_a_workspace_each_call_says_so_until_there_is_one(lineage: Lineage) -> None:
-    with agent_at(lineage.root) as agent:
+def test_without_a_workspace_each_call_says_so_until_there_is_one(lineage: LineageCommand) -> None:
+    with start_agent(lineage.root) as agent:
         told = agent("sessions")
         assert told.is_error
         assert "lineage init" in told.text.split("\n")[1]
         with pytest.raises(MCPError, match="no workspace"):
-            agent.read("lineage:///MEMORY.md")
+            agent.read_resource("lineage:///MEMORY.md")
         assert not lineage.root.exists()
         lineage("init")
         assert not agent("sessions").is_error
 
 
-def test_calls_may_come_together(agent: Agent) -> None:
+def test_calls_may_come_together(agent: AgentClient) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [
         ("remember", {"text": f"Row {number} stays where it is.", "kind": "lesson", "project": PROJECT})
         for number in range(6)
     ]
-    answers = agent.together(*calls, *[("search", {"query": "row"})] * 6)
+    answers = agent.call_concurrently(*calls, *[("search", {"query": "row"})] * 6)
     assert all("remembered" in text for text in answers[:6])
     shown = agent("book", action="show", scope="project/reader", kind="lesson").text
     assert all(f"Row {number} stays" in shown for number in range(6))
@@ -340,35 +342,35 @@ def test_calls_may_come_together(agent: Agent) -> None:
 # --- The command -----------------------------------------------------------------------------------------------------
 
 
-def test_without_the_extra_it_says_which_to_install(vault: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_it_says_which_to_install(vault: LineageCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     done = vault("mcp")
     assert done.code == 1
     assert "pip install 'lineage-memory[mcp]'" in done.err
 
 
-def test_it_serves_one_agent(vault: Lineage) -> None:
+def test_it_serves_one_agent(vault: LineageCommand) -> None:
     assert vault("mcp", "--agent", "all").code == 2
     assert vault("mcp", "--agent", "a:b").code == 2
 
 
-def test_what_is_offered_can_be_looked_at_without_the_sdk(vault: Lineage) -> None:
+def test_what_is_offered_can_be_looked_at_without_the_sdk(vault: LineageCommand) -> None:
     assert [tool["name"] for tool in vault("mcp", "--tools", "--json").json["tools"]] == TOOLS
     code = "import sys\nfrom lineage.cli.main import run\nrun(['mcp', '--tools'])\nassert 'mcp' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
 
-def test_the_project_that_it_is_started_for_is_meant_where_none_is_named(vault: Lineage) -> None:
-    with agent_at(vault.root, "--project", PROJECT) as agent:
+def test_the_project_that_it_is_started_for_is_meant_where_none_is_named(vault: LineageCommand) -> None:
+    with start_agent(vault.root, "--project", PROJECT) as agent:
         agent("tasks", action="add", text="Write the release notes.")
-        assert "release notes" in agent("tasks").quoted
-        assert "release notes" not in agent("tasks", project="elsewhere").quoted
-        assert "csv.reader" in agent("context").quoted
+        assert "release notes" in agent("tasks").quoted_text
+        assert "release notes" not in agent("tasks", project="elsewhere").quoted_text
+        assert "csv.reader" in agent("context").quoted_text
 
 
-def test_the_handbook_s_settings_start_it(vault: Lineage) -> None:
+def test_the_handbook_s_settings_start_it(vault: LineageCommand) -> None:
     """Each is of the form that its harness reads, and means a command line that there is."""
-    page = (template() / "handbook" / "MCP.md").read_text(encoding="utf-8")
+    page = (find_template() / "handbook" / "MCP.md").read_text(encoding="utf-8")
     settings = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL)]
     (codex,) = (tomllib.loads(block) for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL))
     servers = [*(setting["mcpServers"]["lineage"] for setting in settings), codex["mcp_servers"]["lineage"]]

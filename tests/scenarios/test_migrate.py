@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core.entry import DERIVED, laid_out
+from lineage.core.books.entry import DERIVED, format_entry_body
 from lineage.core.sanitizer import Sanitizer
-from lineage.extract.folding import normalized
-from lineage.pipeline.house import House
-from lineage.pipeline.knowledge.migrating import KNOWN, Asked, migrate
-from tests.support.commands import Done, Lineage
-from tests.support.houses import contents, memory_house
+from lineage.extraction.normalize import normalize_text
+from lineage.pipeline.memory.migrate_notes import KNOWN, MigrationRequest, migrate_notes
+from lineage.workspace.workspace import Workspace
+from tests.support.commands import CommandResult, LineageCommand
+from tests.support.workspace import open_memory_workspace, read_store
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +63,7 @@ Go.
 
 
 @pytest.fixture
-def vault(lineage: Lineage) -> Lineage:
+def vault(lineage: LineageCommand) -> LineageCommand:
     lineage("init")
     return lineage
 
@@ -81,12 +81,12 @@ def put(root: Path, files: dict[str, str]) -> None:
         (root / name).write_text(text)
 
 
-def entries(vault: Lineage, scope: str, kind: str) -> list[dict[str, Any]]:
+def entries(vault: LineageCommand, scope: str, kind: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = vault("book", "show", scope, kind, "--json").json["entries"]
     return found
 
 
-def texts(vault: Lineage, scope: str, kind: str) -> list[str]:
+def texts(vault: LineageCommand, scope: str, kind: str) -> list[str]:
     return [entry["text"] for entry in entries(vault, scope, kind)]
 
 
@@ -95,16 +95,16 @@ def books(root: Path) -> dict[str, bytes]:
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(found)}
 
 
-def waiting(vault: Lineage) -> list[dict[str, Any]]:
+def waiting(vault: LineageCommand) -> list[dict[str, Any]]:
     listed = vault("book", "list", "--pending", "--json").json["books"]
     return [entry for book in listed for entry in book["pending"]]
 
 
-def states(done: Done) -> set[str]:
+def states(done: CommandResult) -> set[str]:
     return {entry["state"] for file in done.json["files"] for entry in file["entries"]}
 
 
-def test_a_five_layer_memory_comes_into_the_books_of_its_agents_and_project(vault: Lineage, notes: Path) -> None:
+def test_a_five_layer_memory_comes_into_the_books_of_its_agents_and_project(vault: LineageCommand, notes: Path) -> None:
     before = {path: path.read_bytes() for path in notes.rglob("*") if path.is_file()}
     done = vault("book", "migrate", str(notes), "--json")
     assert done.code == 0
@@ -125,7 +125,7 @@ def test_a_five_layer_memory_comes_into_the_books_of_its_agents_and_project(vaul
     assert vault("search", "keyed", "--agent", "ann", "--json").json["results"][0]["kind"] == "entry"
 
 
-def test_all_of_it_is_derived_and_a_permission_waits(vault: Lineage, notes: Path) -> None:
+def test_all_of_it_is_derived_and_a_permission_waits(vault: LineageCommand, notes: Path) -> None:
     done = vault("book", "migrate", str(notes))
     assert f"line {DEV.split(chr(10)).index(PERMISSION) + 1}: waiting (permission), lesson of agent/dev" in done.out
     (entry,) = waiting(vault)
@@ -138,14 +138,14 @@ def test_all_of_it_is_derived_and_a_permission_waits(vault: Lineage, notes: Path
 
 
 @pytest.mark.parametrize("first", ["", f"{PERMISSION}\n\n"], ids=["alone", "beside-another"])
-def test_what_blocks_say_only_together_waits_together(vault: Lineage, tmp_path: Path, first: str) -> None:
+def test_what_blocks_say_only_together_waits_together(vault: LineageCommand, tmp_path: Path, first: str) -> None:
     put(tmp_path, {"notes.md": f"# Auth\n{first}Never\n\nask for names.\n"})
     assert vault("book", "migrate", str(tmp_path / "notes.md")).code == 0
     assert texts(vault, "agent/default", "lesson") == []
     assert [entry["text"] for entry in waiting(vault)] == [f"# Auth\n{first}Never\n\nask for names."]
 
 
-def test_again_it_changes_nothing_and_adds_what_is_new(vault: Lineage, notes: Path) -> None:
+def test_again_it_changes_nothing_and_adds_what_is_new(vault: LineageCommand, notes: Path) -> None:
     vault("book", "migrate", str(notes))
     before = books(vault.root)
     again = vault("book", "migrate", str(notes), "--json")
@@ -157,7 +157,7 @@ def test_again_it_changes_nothing_and_adds_what_is_new(vault: Lineage, notes: Pa
     assert texts(vault, "agent/dev", "decision")[2:] == ["Rust for the parser."]
 
 
-def test_what_was_forgotten_or_edited_since_stays_so(vault: Lineage, notes: Path) -> None:
+def test_what_was_forgotten_or_edited_since_stays_so(vault: LineageCommand, notes: Path) -> None:
     vault("book", "migrate", str(notes))
     first, second = (entry["id"] for entry in entries(vault, "agent/dev", "decision"))
     vault("book", "forget", first)
@@ -167,7 +167,7 @@ def test_what_was_forgotten_or_edited_since_stays_so(vault: Lineage, notes: Path
     assert texts(vault, "agent/dev", "decision") == ["MySQL after all."]
 
 
-def test_a_dry_run_says_the_same_and_writes_nothing(vault: Lineage, notes: Path) -> None:
+def test_a_dry_run_says_the_same_and_writes_nothing(vault: LineageCommand, notes: Path) -> None:
     before = {path: path.read_bytes() for path in vault.root.rglob("*.md")}
     dry = vault("book", "migrate", str(notes), "--dry-run", "--json").json
     assert {path: path.read_bytes() for path in vault.root.rglob("*.md")} == before
@@ -177,7 +177,7 @@ def test_a_dry_run_says_the_same_and_writes_nothing(vault: Lineage, notes: Path)
     assert states(vault("book", "migrate", str(notes), "--dry-run", "--json")) == {"known"}
 
 
-def test_a_curated_memory_waits_whole(vault: Lineage, tmp_path: Path) -> None:
+def test_a_curated_memory_waits_whole(vault: LineageCommand, tmp_path: Path) -> None:
     text = f"Above.\n\n# Rules\n- [ ] Ask first.\n\n{PERMISSION}\n"
     put(tmp_path / "old", {"AGENT_MEMORY.md": text})
     before = (vault.root / "AGENT_MEMORY.md").read_bytes()
@@ -191,7 +191,7 @@ def test_a_curated_memory_waits_whole(vault: Lineage, tmp_path: Path) -> None:
     assert states(vault("book", "migrate", str(tmp_path / "old"), "--json")) == {"known"}
 
 
-def test_more_than_can_wait_is_named_and_comes_with_the_next_call(vault: Lineage, tmp_path: Path) -> None:
+def test_more_than_can_wait_is_named_and_comes_with_the_next_call(vault: LineageCommand, tmp_path: Path) -> None:
     put(tmp_path / "old", {"AGENT_MEMORY.md": "".join(f"# Rule {number}\nText {number}.\n" for number in range(101))})
     done = vault("book", "migrate", str(tmp_path / "old"))
     assert done.code == 1
@@ -201,7 +201,7 @@ def test_more_than_can_wait_is_named_and_comes_with_the_next_call(vault: Lineage
     assert "# Rule 100" in waiting(vault)[-1]["text"]
 
 
-def test_claude_s_memory_belongs_to_its_project(vault: Lineage, home: Path) -> None:
+def test_claude_s_memory_belongs_to_its_project(vault: LineageCommand, home: Path) -> None:
     folder = "projects/-home-ann-demo"
     put(home / ".claude", {
         "CLAUDE.md": "Prefers tabs.",
@@ -214,7 +214,7 @@ def test_claude_s_memory_belongs_to_its_project(vault: Lineage, home: Path) -> N
     ]  # fmt: skip
 
 
-def test_openclaw_s_notes_are_its_agent_s_those_of_a_day_by_day(vault: Lineage, tmp_path: Path) -> None:
+def test_openclaw_s_notes_are_its_agent_s_those_of_a_day_by_day(vault: LineageCommand, tmp_path: Path) -> None:
     files = {
         "MEMORY.md": "# Decisions\n- SSE.\n# Ann\nLikes tea.\n",
         "memory/2026-03-28.md": "- [ ] Looked at reader.py.\n",
@@ -228,8 +228,8 @@ def test_openclaw_s_notes_are_its_agent_s_those_of_a_day_by_day(vault: Lineage, 
 
 
 @pytest.mark.leaves_findings
-def test_of_its_own_files_it_reads_none(vault: Lineage, notes: Path) -> None:
-    vault.end()
+def test_of_its_own_files_it_reads_none(vault: LineageCommand, notes: Path) -> None:
+    vault.end_sample()
     vault("book", "migrate", str(notes))
     put(vault.root, {"memory/2026-03-28.md": "A note of a day that another program keeps here."})
     before = books(vault.root)
@@ -240,7 +240,7 @@ def test_of_its_own_files_it_reads_none(vault: Lineage, notes: Path) -> None:
     assert books(vault.root).keys() - before.keys() == {"books/agent/default/daily/2026-03-28.md"}
 
 
-def test_a_book_of_another_workspace_is_no_note(vault: Lineage, tmp_path: Path) -> None:
+def test_a_book_of_another_workspace_is_no_note(vault: LineageCommand, tmp_path: Path) -> None:
     other = tmp_path / "other" / "AGENT_MEMORY.md"
     vault("remember", "--curated", "Ask first.")
     put(tmp_path / "other", {other.name: (vault.root / other.name).read_text()})
@@ -249,7 +249,9 @@ def test_a_book_of_another_workspace_is_no_note(vault: Lineage, tmp_path: Path) 
     assert waiting(vault) == []
 
 
-def test_what_another_migration_set_aside_is_named_and_read_when_it_is_asked_for(vault: Lineage, notes: Path) -> None:
+def test_what_another_migration_set_aside_is_named_and_read_when_it_is_asked_for(
+    vault: LineageCommand, notes: Path
+) -> None:
     put(notes, {".memory/old.md.bak": "Above.\n## Notes\n- Below it.\n"})
     done = vault("book", "migrate", str(notes), "--json")
     (copy,) = [file for file in done.json["files"] if file["skipped"]]
@@ -258,7 +260,7 @@ def test_what_another_migration_set_aside_is_named_and_read_when_it_is_asked_for
     assert (texts(vault, "agent/old", "note"), texts(vault, "agent/old", "lesson")) == (["Above."], ["Below it."])
 
 
-def test_a_file_that_is_no_note_keeps_nothing_back(vault: Lineage, notes: Path) -> None:
+def test_a_file_that_is_no_note_keeps_nothing_back(vault: LineageCommand, notes: Path) -> None:
     (notes / ".memory" / "bad.md").write_bytes(b"\x80\x81\n")
     (notes / ".memory" / "big.md").write_bytes(b"x" * ((16 << 20) + 1))
     (notes / ".memory" / "empty.md").write_bytes(b"\xef\xbb\xbf\r\n")
@@ -273,7 +275,7 @@ def test_a_file_that_is_no_note_keeps_nothing_back(vault: Lineage, notes: Path) 
     assert not any(SECRET.encode() in data for data in books(vault.root).values())
 
 
-def test_an_agent_can_t_migrate(vault: Lineage, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_can_t_migrate(vault: LineageCommand, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = books(vault.root)
     monkeypatch.setenv("CLAUDECODE", "1")
     assert vault("book", "migrate", str(notes)).code == 1
@@ -282,7 +284,7 @@ def test_an_agent_can_t_migrate(vault: Lineage, notes: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("arguments", [["/no/such/place"], [".", "--agent", ".."], []])
-def test_what_there_is_not_is_an_error(vault: Lineage, arguments: list[str]) -> None:
+def test_what_there_is_not_is_an_error(vault: LineageCommand, arguments: list[str]) -> None:
     assert vault("book", "migrate", *arguments).code == 2
 
 
@@ -302,18 +304,18 @@ PLACES = st.sampled_from(
 )  # fmt: skip
 
 
-def shown(house: House) -> str:
+def shown(ws: Workspace) -> str:
     """All that is in the books: what entries say and are tagged with, each line normalized."""
-    listed = [entry for ref in house.canon.books.list() for entry in house.canon.books.read(ref).entries]
+    listed = [entry for ref in ws.documents.books.list() for entry in ws.documents.books.read(ref).entries]
     lines = [
         line for entry in listed for line in (*entry.text.split("\n"), *entry.tags, *(f"#{t}" for t in entry.tags))
     ]
-    return "\n" + "\n".join(map(normalized, lines)) + "\n"
+    return "\n" + "\n".join(map(normalize_text, lines)) + "\n"
 
 
 def says(line: str) -> str:
     """What a line of a note says: without its bullet, box or number, as a book writes it."""
-    return re.sub(r"^(?:\d+\. |- (?:\[ \] )?)", "", laid_out(line, is_users=False).split("\n")[0])
+    return re.sub(r"^(?:\d+\. |- (?:\[ \] )?)", "", format_entry_body(line, is_user_text=False).split("\n")[0])
 
 
 @pytest.mark.slow
@@ -325,22 +327,22 @@ def test_every_line_is_in_a_book_afterwards_and_again_nothing_changes(
     text = "\n".join(line.format(*[number] * 900) for number, line in enumerate(lines))
     put(folder / "notes", {place: text})
     path = folder / "notes" / place
-    with memory_house(folder / "house") as house:
-        asked = Asked(paths=(path,), root=folder / "house")
-        (source,) = migrate(house, asked)
+    with open_memory_workspace(folder / "ws") as ws:
+        asked = MigrationRequest(paths=(path,), root=folder / "ws")
+        (source,) = migrate_notes(ws, asked)
         if source.problem:
             assert "lineage:end" in text
             return
-        assert source.is_whole
-        held = shown(house)
-        for number, line in enumerate(Sanitizer().text(text).split("\n")):
+        assert source.is_complete
+        held = shown(ws)
+        for number, line in enumerate(Sanitizer().sanitize(text).split("\n")):
             is_format = (
                 line.startswith("<!-- id:") or line in ("## Decisões", "## Tarefas") or f"#tag{number}\n" in held
             )
-            assert is_format or normalized(says(line)) in held, line
+            assert is_format or normalize_text(says(line)) in held, line
         assert SECRET not in held
-        before = contents(house.canon.store, "")
-        (again,) = migrate(house, asked)
-        assert contents(house.canon.store, "") == before
-        assert {taken.state for taken in again.taken} <= {KNOWN}
+        before = read_store(ws.documents.store, "")
+        (again,) = migrate_notes(ws, asked)
+        assert read_store(ws.documents.store, "") == before
+        assert {taken.state for taken in again.entries} <= {KNOWN}
     assert path.read_text() == text

@@ -12,15 +12,15 @@ from uuid import uuid4
 
 import pytest
 
-from lineage.app.places import canon_at
-from lineage.core.job import Job
+from lineage.app.locations import open_documents
+from lineage.core.format.job import Job
 from lineage.errors import WorkspaceError
-from lineage.pipeline.mirroring.moving import moved
+from lineage.pipeline.transfer.move_store import move_store
 from lineage.store import Blob, ConflictError, LocalStore, MemoryStore, Store
 from tests.scenarios.test_bucket import configure
 from tests.support import engines
-from tests.support.commands import SAMPLE_ID, Done, Lineage
-from tests.support.faults import Crash, Fuse, Mortal
+from tests.support.commands import SAMPLE_ID, CommandResult, LineageCommand
+from tests.support.faults import Crash, CrashingProxy, CrashPoint
 
 pytestmark = pytest.mark.slow
 
@@ -37,20 +37,20 @@ CONTENT = {
 
 
 @pytest.fixture
-def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Lineage:
-    return Lineage(tmp_path / "old", capsys)
+def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> LineageCommand:
+    return LineageCommand(tmp_path / "old", capsys)
 
 
-def migrate(lineage: Lineage, target: object, source: object = None) -> Done:
+def migrate(lineage: LineageCommand, target: object, source: object = None) -> CommandResult:
     return lineage("migrate-store", str(source or lineage.root), str(target), "--json")
 
 
-def filled(lineage: Lineage) -> str:
+def filled(lineage: LineageCommand) -> str:
     """A workspace with two sessions, one of them removed, a book, an archive and a note; the removed one's token."""
     lineage("init")
-    lineage.end("--captured-at", "2026-01-02T00:00:00Z", "--ended-at", "2026-01-02T00:00:00Z")
+    lineage.end_sample("--captured-at", "2026-01-02T00:00:00Z", "--ended-at", "2026-01-02T00:00:00Z")
     lineage("archive", "--before", "2026-06-01")
-    gone = lineage.end("--json", session="s-2").json["session_token"]
+    gone = lineage.end_sample("--json", session="s-2").json["session_token"]
     lineage("remember", "The reader splits on newline.")
     lineage("remove", "s-2", "--reason", "asked", "--yes")
     (lineage.root / "Plans.md").write_text("mine")
@@ -63,7 +63,7 @@ def canonical(root: Path) -> dict[str, bytes]:
     return {e.key: store.read(e.key).data for e in store.list("") if e.key != "MEMORY.md"}
 
 
-def test_a_folder_moves_with_tombstones_books_archive_and_notes(lineage: Lineage, tmp_path: Path) -> None:
+def test_a_folder_moves_with_tombstones_books_archive_and_notes(lineage: LineageCommand, tmp_path: Path) -> None:
     gone = filled(lineage)
     before = canonical(lineage.root)
     done = migrate(lineage, tmp_path / "new")
@@ -75,13 +75,13 @@ def test_a_folder_moves_with_tombstones_books_archive_and_notes(lineage: Lineage
     }  # fmt: skip
     assert done.json["findings"] == []
     assert not (tmp_path / "new" / ".lineage" / "migration.json").exists()
-    there = Lineage(tmp_path / "new", lineage._capture)
+    there = LineageCommand(tmp_path / "new", lineage._capture)
     assert [row["session_id"] for row in there("sessions", "--json").json["sessions"]] == [SAMPLE_ID]
-    assert there.end("--json", session="s-2").json["status"] == "refused"
+    assert there.end_sample("--json", session="s-2").json["status"] == "refused"
     assert (tmp_path / "new" / "MEMORY.md").is_file()
 
 
-def test_a_target_that_is_somebody_s_stays_as_it_is(lineage: Lineage, tmp_path: Path) -> None:
+def test_a_target_that_is_somebody_s_stays_as_it_is(lineage: LineageCommand, tmp_path: Path) -> None:
     filled(lineage)
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "Mine.md").write_text("mine")
@@ -90,7 +90,7 @@ def test_a_target_that_is_somebody_s_stays_as_it_is(lineage: Lineage, tmp_path: 
     assert canonical(tmp_path / "new") == {"Mine.md": b"mine"}
 
 
-def test_a_memory_that_has_moved_is_moved_no_second_time(lineage: Lineage, tmp_path: Path) -> None:
+def test_a_memory_that_has_moved_is_moved_no_second_time(lineage: LineageCommand, tmp_path: Path) -> None:
     filled(lineage)
     assert migrate(lineage, tmp_path / "new").code == 0
     again = migrate(lineage, tmp_path / "new")
@@ -98,24 +98,24 @@ def test_a_memory_that_has_moved_is_moved_no_second_time(lineage: Lineage, tmp_p
 
 
 @pytest.mark.parametrize("place", ["", "/within"])
-def test_one_place_in_the_other_is_refused(lineage: Lineage, place: str) -> None:
+def test_one_place_in_the_other_is_refused(lineage: LineageCommand, place: str) -> None:
     lineage("init")
     assert migrate(lineage, f"{lineage.root}{place}").code == 2
     assert migrate(lineage, lineage.root, f"{lineage.root}{place}").code == 2
 
 
-def test_nothing_moves_while_a_capture_waits(lineage: Lineage, tmp_path: Path) -> None:
+def test_nothing_moves_while_a_capture_waits(lineage: LineageCommand, tmp_path: Path) -> None:
     lineage("init")
     at = "2026-11-20T10:00:00.000Z"
     waiting = Job(flow="session-end", token="a" * 16, captured_at=at, sentence="", quality="", payload={})
-    canon_at(lineage.root).spool.put(waiting)
+    open_documents(lineage.root).spool.put(waiting)
     done = migrate(lineage, tmp_path / "new")
     assert (done.code, "recover" in done.err) == (1, True)
     assert not (tmp_path / "new").exists()
-    canon_at(lineage.root).spool.clear(waiting)
+    open_documents(lineage.root).spool.clear(waiting)
 
 
-def test_no_workspace_is_nothing_to_move(lineage: Lineage, tmp_path: Path) -> None:
+def test_no_workspace_is_nothing_to_move(lineage: LineageCommand, tmp_path: Path) -> None:
     assert migrate(lineage, tmp_path / "new").code == 1
     assert migrate(lineage, "ftp://nowhere").code == 2
 
@@ -135,32 +135,32 @@ def contents(store: Store) -> dict[str, bytes]:
 def test_cut_off_at_any_call_the_next_run_ends_it(after: bool) -> None:
     source = store_of(CONTENT)
     for at in range(1, 2 * len(CONTENT)):
-        target, fuse = MemoryStore(), Fuse(at, after=after)
+        target, fuse = MemoryStore(), CrashPoint(at, after=after)
         try:
-            moved(source, Mortal(target, fuse, WRITING, "target"), "here")  # type: ignore[arg-type]
+            move_store(source, CrashingProxy(target, fuse, WRITING, "target"), "here")  # type: ignore[arg-type]
         except Crash:
             source.delete("Plans.md")  # goes in between: its copy, if there is one, goes too
-        result = moved(source, target, "here")
+        result = move_store(source, target, "here")
         assert contents(target) == contents(source)
         assert result.written + result.there == len(contents(source))
         if "Plans.md" not in contents(source):
             source.create("Plans.md", b"mine")
-        if not fuse.dead:
+        if not fuse.is_dead:
             return
     pytest.fail("the fuse burned at every call")
 
 
 def test_a_move_begun_from_elsewhere_is_nobody_else_s() -> None:
     target = MemoryStore()
-    moved(store_of(CONTENT), target, "one")
+    move_store(store_of(CONTENT), target, "one")
     with pytest.raises(WorkspaceError, match="isn't empty"):
-        moved(store_of({}), target, "another")
+        move_store(store_of({}), target, "another")
     assert contents(target) == CONTENT
 
 
 def test_tombstones_go_first_and_manifests_after_what_they_name() -> None:
-    target, fuse = MemoryStore(), Fuse()
-    moved(store_of(CONTENT), Mortal(target, fuse, WRITING, "target"), "here")  # type: ignore[arg-type]
+    target, fuse = MemoryStore(), CrashPoint()
+    move_store(store_of(CONTENT), CrashingProxy(target, fuse, WRITING, "target"), "here")  # type: ignore[arg-type]
     assert [call.partition("(")[2][:-1] for call in fuse.calls][1:6] == list(CONTENT)[:5]
 
 
@@ -178,11 +178,11 @@ class Changing(MemoryStore):
 
 def test_what_comes_while_it_moves_comes_too_and_a_source_without_rest_is_told() -> None:
     source, target = Changing(), MemoryStore()
-    assert moved(source, target, "here").files == 3
+    assert move_store(source, target, "here").files == 3
     assert len(contents(target)) == 3
     source.times = 100
     with pytest.raises(ConflictError, match="keeps changing"):
-        moved(source, target, "here")
+        move_store(source, target, "here")
 
 
 class Losing(MemoryStore):
@@ -195,13 +195,13 @@ class Losing(MemoryStore):
 
 def test_a_target_that_loses_bytes_is_found_out() -> None:
     with pytest.raises(WorkspaceError, match="other bytes"):
-        moved(store_of(CONTENT), Losing(), "here")
+        move_store(store_of(CONTENT), Losing(), "here")
 
 
-def test_into_a_bucket_and_back(lineage: Lineage, tmp_path: Path, home: Path) -> None:
-    configure(home, engines.object_store().settings())
+def test_into_a_bucket_and_back(lineage: LineageCommand, tmp_path: Path, home: Path) -> None:
+    configure(home, engines.start_object_store().settings())
     filled(lineage)
-    url = f"{engines.object_store().url}/{uuid4().hex}"
+    url = f"{engines.start_object_store().url}/{uuid4().hex}"
     assert migrate(lineage, url).json["findings"] == []
     assert migrate(lineage, tmp_path / "back", url).json["findings"] == []
     assert canonical(tmp_path / "back") == canonical(lineage.root)

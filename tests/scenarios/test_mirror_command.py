@@ -1,6 +1,6 @@
 """`lineage mirror` as a person or a service runs it: one round, the loop, what it refuses; and over a real bucket.
 
-What each guard rests on: `_check_folder`, the mutex in `mirror_of`, `Rounds.end` at SIGTERM, `run` at a failure.
+What each guard rests on: `_check_folder`, the mutex in `open_mirror`, `Rounds.end` at SIGTERM, `run` at a failure.
 """
 
 import json
@@ -14,23 +14,23 @@ from uuid import uuid4
 
 import pytest
 
-from lineage.app import mirroring
+from lineage.app import folder_mirror
 from lineage.cli.main import run
 from lineage.errors import LineageError
-from lineage.pipeline.mirroring.mirror import Mirrored
-from lineage.store import LocalStore, StoreAway
+from lineage.pipeline.transfer.mirror import MirrorResult
+from lineage.store import LocalStore, StoreUnavailable
 from tests.scenarios.test_bucket import configure
 from tests.support import engines
-from tests.support.commands import SAMPLE, SAMPLE_ID, Lineage
+from tests.support.commands import SAMPLE, SAMPLE_ID, LineageCommand
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Lineage:
-    made = Lineage(tmp_path / "team", capsys)
+def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> LineageCommand:
+    made = LineageCommand(tmp_path / "team", capsys)
     made("init")
-    made.end()
+    made.end_sample()
     return made
 
 
@@ -39,7 +39,7 @@ def counts(printed: object) -> dict[str, int]:
     return {name: number for name, number in printed.items() if isinstance(number, int) and number}
 
 
-def test_a_round_fills_a_folder_and_says_what_it_did(lineage: Lineage, tmp_path: Path) -> None:
+def test_a_round_fills_a_folder_and_says_what_it_did(lineage: LineageCommand, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     done = lineage("mirror", str(vault), "--once", "--json")
     assert done.code == 0, done.err
@@ -51,13 +51,13 @@ def test_a_round_fills_a_folder_and_says_what_it_did(lineage: Lineage, tmp_path:
     assert lineage("mirror", str(vault), "--once").out == "1 pushed\n"
     assert (lineage.root / "Plans.md").read_text() == "mine"
     assert lineage("mirror", str(vault), "--once").out == "nothing changed\n"
-    here = Lineage(vault, lineage._capture)
+    here = LineageCommand(vault, lineage._capture)
     assert [row["session_id"] for row in here("sessions", "--json").json["sessions"]] == [SAMPLE_ID]
     assert (vault / "MEMORY.md").read_bytes() == (lineage.root / "MEMORY.md").read_bytes()
 
 
 @pytest.mark.leaves_findings
-def test_findings_are_exit_4(lineage: Lineage, tmp_path: Path) -> None:
+def test_findings_are_exit_4(lineage: LineageCommand, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     lineage("mirror", str(vault), "--once")
     summary = next(vault.glob("memory/*--summary.md"))
@@ -68,7 +68,7 @@ def test_findings_are_exit_4(lineage: Lineage, tmp_path: Path) -> None:
     assert [found["path"] for found in done.json["findings"]] == [f"memory/{summary.name}"]
 
 
-def test_what_looks_lost_needs_a_yes(lineage: Lineage, tmp_path: Path) -> None:
+def test_what_looks_lost_needs_a_yes(lineage: LineageCommand, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     lineage("mirror", str(vault), "--once")
     for folder in ("handbook", "views", "templates", "integrations", "services"):
@@ -81,20 +81,20 @@ def test_what_looks_lost_needs_a_yes(lineage: Lineage, tmp_path: Path) -> None:
     assert counts(lineage("mirror", str(vault), "--once", "--yes", "--json").json).keys() == {"deleted"}
 
 
-def test_a_folder_that_can_t_be_a_mirror_is_refused(lineage: Lineage, tmp_path: Path) -> None:
+def test_a_folder_that_can_t_be_a_mirror_is_refused(lineage: LineageCommand, tmp_path: Path) -> None:
     for folder in (str(lineage.root), str(lineage.root / "within"), str(tmp_path), "s3://b/notes"):
         assert lineage("mirror", folder, "--once").code == 2, folder
-    assert Lineage(tmp_path / "none", lineage._capture)("mirror", str(tmp_path / "vault"), "--once").code == 1
+    assert LineageCommand(tmp_path / "none", lineage._capture)("mirror", str(tmp_path / "vault"), "--once").code == 1
     assert not (tmp_path / "vault").exists()
 
 
-def test_a_folder_has_one_mirror(lineage: Lineage, tmp_path: Path) -> None:
-    with LocalStore(tmp_path / "vault").mutex("mirror"):
+def test_a_folder_has_one_mirror(lineage: LineageCommand, tmp_path: Path) -> None:
+    with LocalStore(tmp_path / "vault").lock("mirror"):
         done = lineage("mirror", str(tmp_path / "vault"), "--once")
     assert (done.code, "mirrored already" in done.err) == (1, True)
 
 
-def test_the_loop_goes_on_until_sigterm(lineage: Lineage, tmp_path: Path) -> None:
+def test_the_loop_goes_on_until_sigterm(lineage: LineageCommand, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "lineage", "-w", lineage.root, "mirror", tmp_path / "vault", "--every", "1"]
     with subprocess.Popen([*map(str, command), "--json"], stdout=subprocess.PIPE, env=dict(os.environ)) as process:
         assert process.stdout is not None
@@ -110,25 +110,30 @@ def test_the_loop_goes_on_until_sigterm(lineage: Lineage, tmp_path: Path) -> Non
 
 
 def test_no_failure_of_the_world_ends_the_loop_and_each_is_told_once() -> None:
-    rounds, told, done = mirroring.Rounds(0.0), [], []
-    answers: list[Mirrored | LineageError] = [StoreAway("away"), StoreAway("away"), Mirrored(), StoreAway("away")]
+    rounds, told, done = folder_mirror.RoundTimer(0.0), [], []
+    answers: list[MirrorResult | LineageError] = [
+        StoreUnavailable("away"),
+        StoreUnavailable("away"),
+        MirrorResult(),
+        StoreUnavailable("away"),
+    ]
 
-    def mirror(_: bool) -> Mirrored:
+    def mirror(_: bool) -> MirrorResult:
         answer = answers.pop(0)
         if not answers:
-            rounds.end()
+            rounds.stop()
         if isinstance(answer, LineageError):
             raise answer
         return answer
 
-    mirroring.run(mirror, rounds, done.append, lambda error: told.append(error.message))
+    folder_mirror.run_rounds(mirror, rounds, done.append, lambda error: told.append(error.message))
     assert (told, len(done)) == (["away", "away"], 1)
 
 
 def test_two_laptops_over_a_bucket(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    url = f"{engines.object_store().url}/{uuid4().hex}"
+    url = f"{engines.start_object_store().url}/{uuid4().hex}"
     vaults = {name: tmp_path / name / "vault" for name in ("one", "two")}
 
     def on(name: str, *arguments: str) -> Any:
@@ -138,7 +143,7 @@ def test_two_laptops_over_a_bucket(
         return json.loads(capsys.readouterr().out)
 
     for name in vaults:
-        configure(tmp_path / name, engines.object_store().settings())
+        configure(tmp_path / name, engines.start_object_store().settings())
     on("one", "init")
     end = ("session-end", "--harness", "claude-code", "--transcript-path", str(SAMPLE), "--session-id")
     on("two", *end, "s-1")

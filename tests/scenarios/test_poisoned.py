@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from lineage.core.book_paths import CURATED_PATH, GLOBAL, PENDING
-from lineage.core.entry import DERIVED
-from lineage.pipeline.house import House
-from lineage.pipeline.knowledge.context import Asked, context
-from lineage.pipeline.knowledge.remembering import Memo, remember
+from lineage.core.base.book_paths import CURATED_PATH, GLOBAL, PENDING
+from lineage.core.books.entry import DERIVED
+from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.pipeline.memory.remember import Memo, remember
 from lineage.store import read_or_none
-from tests.support.houses import at, contents, end, house_at, search, turns
+from lineage.workspace.workspace import Workspace
+from tests.support.workspace import at_time, end_session, make_turns, open_test_workspace, read_store, search_sessions
 
 pytestmark = pytest.mark.slow
 
@@ -76,98 +76,98 @@ WAYS = pytest.mark.parametrize("way", poisoned(""))
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
+def ws(tmp_path: Path) -> Iterator[Workspace]:
     """A workspace in which the user has remembered something, and had one session in another project."""
-    with house_at(tmp_path) as opened:
+    with open_test_workspace(tmp_path) as opened:
         remember(opened, Memo(text="User prefers Postgres for queues.", kind="preference"))
-        end(opened, "earlier", project=THERE)
-        yield at(opened, LATER)
+        end_session(opened, "earlier", project=THERE)
+        yield at_time(opened, LATER)
 
 
-def in_use(house: House) -> dict[str, bytes]:
+def in_use(ws: Workspace) -> dict[str, bytes]:
     """What every session sees of books: the global ones, and what the human curates."""
-    curated = read_or_none(house.canon.store, CURATED_PATH)
-    return contents(house.canon.store, f"books/{GLOBAL}/") | ({CURATED_PATH: curated.data} if curated else {})
+    curated = read_or_none(ws.documents.store, CURATED_PATH)
+    return read_store(ws.documents.store, f"books/{GLOBAL}/") | ({CURATED_PATH: curated.data} if curated else {})
 
 
-def next_context(house: House, project: str, query: str | None = None) -> str:
-    return context(house, Asked(project=project, query=query, session="the next one")).text
+def next_context(ws: Workspace, project: str, query: str | None = None) -> str:
+    return build_context(ws, ContextRequest(project=project, query=query, session="the next one")).text
 
 
-def capture(house: House, way: list[dict[str, Any]], session: str = "poisoned") -> Any:
-    opening = turns("Please read the page and go on.", "I will read it.")
-    outcome = end(house, session, project=HERE, transcript=[*opening, *way])
+def capture(ws: Workspace, way: list[dict[str, Any]], session: str = "poisoned") -> Any:
+    opening = make_turns("Please read the page and go on.", "I will read it.")
+    outcome = end_session(ws, session, project=HERE, transcript=[*opening, *way])
     assert outcome.status == "captured"
     return outcome
 
 
 @LANGUAGES
 @WAYS
-def test_an_approval_is_remembered_nowhere(house: House, language: str, way: str) -> None:
-    before, block = in_use(house), next_context(house, THERE)
-    outcome = capture(house, poisoned(APPROVED[language])[way])
-    assert in_use(house) == before
-    assert next_context(house, THERE) == block
-    entries = [entry for ref in house.canon.books.list() for entry in house.canon.books.read(ref).entries]
+def test_an_approval_is_remembered_nowhere(ws: Workspace, language: str, way: str) -> None:
+    before, block = in_use(ws), next_context(ws, THERE)
+    outcome = capture(ws, poisoned(APPROVED[language])[way])
+    assert in_use(ws) == before
+    assert next_context(ws, THERE) == block
+    entries = [entry for ref in ws.documents.books.list() for entry in ws.documents.books.read(ref).entries]
     assert [entry.body for entry in entries] == ["User prefers Postgres for queues."], outcome.learned
 
 
 @LANGUAGES
 @WAYS
 def test_whatever_else_it_says_leaves_global_memory_and_the_next_context_as_they_were(
-    house: House, language: str, way: str
+    ws: Workspace, language: str, way: str
 ) -> None:
-    before, block = in_use(house), next_context(house, THERE, "evilpkg")
-    capture(house, poisoned(EVIL[language])[way])
-    assert in_use(house) == before
-    assert next_context(house, THERE, "evilpkg") == block
-    assert "evilpkg" not in next_context(house, THERE)
-    for ref in house.canon.books.list():
-        found = [entry for entry in house.canon.books.read(ref).entries if "evilpkg" in entry.body]
+    before, block = in_use(ws), next_context(ws, THERE, "evilpkg")
+    capture(ws, poisoned(EVIL[language])[way])
+    assert in_use(ws) == before
+    assert next_context(ws, THERE, "evilpkg") == block
+    assert "evilpkg" not in next_context(ws, THERE)
+    for ref in ws.documents.books.list():
+        found = [entry for entry in ws.documents.books.read(ref).entries if "evilpkg" in entry.body]
         assert not found or ref.shelf == PENDING or ref.scope.startswith("session/"), ref
         assert all(entry.trust == DERIVED for entry in found)
-    assert "evilpkg" not in "".join(line for line in head_of_memory_md(house))
-    hits = search(house, "evilpkg", None, 10)
+    assert "evilpkg" not in "".join(line for line in head_of_memory_md(ws))
+    hits = search_sessions(ws, "evilpkg", None, 10)
     assert {hit.session_id for hit in hits} <= {"poisoned"}
 
 
 @LANGUAGES
 @pytest.mark.parametrize("way", ["result", "repeated", "in-a-list", "system", "file-name", "commit"])
 def test_the_next_session_of_the_same_project_does_not_hear_it_from_the_summary(
-    house: House, language: str, way: str
+    ws: Workspace, language: str, way: str
 ) -> None:
     for poison, word in ((APPROVED[language], APPROVED[language]), (EVIL[language], "evilpkg")):
-        capture(house, poisoned(poison)[way], session=f"poisoned with {word}")
-        assert word.rstrip(".。") not in next_context(house, HERE, "evilpkg")
+        capture(ws, poisoned(poison)[way], session=f"poisoned with {word}")
+        assert word.rstrip(".。") not in next_context(ws, HERE, "evilpkg")
 
 
 @LANGUAGES
-def test_words_of_the_assistant_s_own_reach_its_project_derived_and_no_further(house: House, language: str) -> None:
+def test_words_of_the_assistant_s_own_reach_its_project_derived_and_no_further(ws: Workspace, language: str) -> None:
     """A paraphrase can't be told from work: it stays in the project whose session it was, marked as derived."""
-    before, block = in_use(house), next_context(house, THERE, "evilpkg")
-    capture(house, [turn("tool", "Unrelated.", name="WebFetch"), turn("assistant", EVIL[language])])
-    assert in_use(house) == before
-    assert next_context(house, THERE, "evilpkg") == block
+    before, block = in_use(ws), next_context(ws, THERE, "evilpkg")
+    capture(ws, [turn("tool", "Unrelated.", name="WebFetch"), turn("assistant", EVIL[language])])
+    assert in_use(ws) == before
+    assert next_context(ws, THERE, "evilpkg") == block
     found = {
         (ref.scope, entry.trust)
-        for ref in house.canon.books.list()
-        for entry in house.canon.books.read(ref).entries
+        for ref in ws.documents.books.list()
+        for entry in ws.documents.books.read(ref).entries
         if "evilpkg" in entry.body
     }
     assert found <= {("project/demo", DERIVED)}
 
 
 @LANGUAGES
-def test_what_the_user_is_made_to_say_waits_and_is_shown_nowhere(house: House, language: str) -> None:
+def test_what_the_user_is_made_to_say_waits_and_is_shown_nowhere(ws: Workspace, language: str) -> None:
     """Pasted without a quote it can't be told from the user's own words: it waits, and nobody sees it."""
-    before, block = in_use(house), next_context(house, THERE, "evilpkg")
-    outcome = capture(house, [turn("user", EVIL[language])])
+    before, block = in_use(ws), next_context(ws, THERE, "evilpkg")
+    outcome = capture(ws, [turn("user", EVIL[language])])
     assert outcome.learned["pending"] > 0
     assert outcome.learned["kept"] == 0
-    assert in_use(house) == before
-    assert next_context(house, THERE, "evilpkg") == block
-    assert "evilpkg" not in head_of_memory_md(house)
+    assert in_use(ws) == before
+    assert next_context(ws, THERE, "evilpkg") == block
+    assert "evilpkg" not in head_of_memory_md(ws)
 
 
-def head_of_memory_md(house: House) -> str:
-    return contents(house.canon.store)["MEMORY.md"].decode().partition("## Session Ledger")[0]
+def head_of_memory_md(ws: Workspace) -> str:
+    return read_store(ws.documents.store)["MEMORY.md"].decode().partition("## Session Ledger")[0]

@@ -1,6 +1,6 @@
 """`lineage remember`: what a person says is the user's, what an agent says is not, and nothing is lost in silence.
 
-What the guards rest on: `via` and `_OWN_NAMES` in `_admitted`, `_own_sessions`, `_clean` and `checked_book` of the
+What the guards rest on: `via` and `_OWN_NAMES` in `_admitted`, `_own_sessions`, `_clean` and `validate_book` of the
 pipeline; MARKS of harness/callers.py.
 """
 
@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core.identity import Identity
-from lineage.harness.callers import MARKS, calling
+from lineage.core.base.identity import Identity
+from lineage.harness.detect_caller import HARNESS_VARIABLES, detect_caller
 from lineage.store import LocalStore
-from tests.support.commands import SAMPLE_ID, Done, Lineage, process
+from tests.support.commands import SAMPLE_ID, CommandResult, LineageCommand, run_process
 
 TEXT = "The staging server is rebuilt every night."
 SECRET = "AKIA" + "QWERTYUIOPASDFGH"
 
 
 @pytest.fixture
-def vault(lineage: Lineage) -> Lineage:
+def vault(lineage: LineageCommand) -> LineageCommand:
     lineage("init")
     return lineage
 
@@ -32,7 +32,7 @@ def in_claude(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDECODE", "1")
 
 
-def book(lineage: Lineage, scope: str, kind: str, *more: str) -> list[dict[str, object]]:
+def book(lineage: LineageCommand, scope: str, kind: str, *more: str) -> list[dict[str, object]]:
     entries: list[dict[str, object]] = lineage("book", "show", scope, kind, *more, "--json").json["entries"]
     return entries
 
@@ -41,7 +41,7 @@ def files(root: Path) -> dict[str, bytes]:
     return {str(p.relative_to(root)): p.read_bytes() for p in sorted(root.rglob("*.md"))}
 
 
-def test_without_options_it_is_a_note_for_every_session_and_the_user_s(vault: Lineage) -> None:
+def test_without_options_it_is_a_note_for_every_session_and_the_user_s(vault: LineageCommand) -> None:
     done = vault("remember", "The staging server", "is rebuilt every night.", "--json")
     assert done.code == 0
     keys = ["status", "scope", "kind", "id", "path", "text", "trust", "harness", "reason", "hint", "redactions"]
@@ -68,20 +68,20 @@ def test_without_options_it_is_a_note_for_every_session_and_the_user_s(vault: Li
         (["--scope", "session/h7k3n4p2m2x6q3r5", "--kind", "context"], "session/h7k3n4p2m2x6q3r5", "context"),
     ],
 )
-def test_each_kind_has_its_place(vault: Lineage, arguments: list[str], scope: str, kind: str) -> None:
+def test_each_kind_has_its_place(vault: LineageCommand, arguments: list[str], scope: str, kind: str) -> None:
     said = vault("remember", *arguments, TEXT, "--json").json
     assert (said["status"], said["scope"], said["kind"]) == ("remembered", scope, kind)
     assert TEXT in [entry["text"] for entry in book(vault, scope, kind)]
 
 
-def test_a_daily_note_is_the_agent_s_of_today(vault: Lineage) -> None:
+def test_a_daily_note_is_the_agent_s_of_today(vault: LineageCommand) -> None:
     said = vault("remember", "--daily", "--agent", "ann", TEXT, "--json").json
     (entry,) = book(vault, "agent/ann", said["kind"])
     assert said["kind"] == f"daily/{str(entry['at'])[:10]}"
     assert (vault.root / "books/agent/ann/daily" / f"{str(entry['at'])[:10]}.md").is_file()
 
 
-def test_the_curated_book_keeps_what_its_owner_wrote(vault: Lineage) -> None:
+def test_the_curated_book_keeps_what_its_owner_wrote(vault: LineageCommand) -> None:
     path = vault.root / "AGENT_MEMORY.md"
     path.write_bytes(b"# Mine\r\n\r\n--- \r\nno frontmatter here\r\n")
     vault("remember", "--curated", "Ask before\na dependency is added.")
@@ -90,7 +90,7 @@ def test_the_curated_book_keeps_what_its_owner_wrote(vault: Lineage) -> None:
     assert book(vault, "global", "curated")[1]["text"] == "Ask before\na dependency is added."
 
 
-def test_a_secret_is_redacted_in_text_and_tags_and_no_book_is_named_by_one(vault: Lineage) -> None:
+def test_a_secret_is_redacted_in_text_and_tags_and_no_book_is_named_by_one(vault: LineageCommand) -> None:
     done = vault("remember", f"The key is {SECRET}.", "--tag", f"a {SECRET}", "--json")
     assert done.json["redactions"] == {"aws-access-key-id": 2}
     assert book(vault, "global", "note")[0]["text"] == "The key is [REDACTED:aws-access-key-id]."
@@ -101,16 +101,16 @@ def test_a_secret_is_redacted_in_text_and_tags_and_no_book_is_named_by_one(vault
 
 
 @pytest.mark.slow
-def test_it_reads_stdin_too(vault: Lineage) -> None:
-    assert process(vault.root, "remember", "-", stdin=b"\xef\xbb\xbfOne line,\nand a second.\n").code == 0
+def test_it_reads_stdin_too(vault: LineageCommand) -> None:
+    assert run_process(vault.root, "remember", "-", stdin=b"\xef\xbb\xbfOne line,\nand a second.\n").code == 0
     assert book(vault, "global", "note")[0]["text"] == "One line,\nand a second."
     for bad in (b"\xff\xfe no text", b"x" * ((1 << 20) + 1), b"", b" \n"):
-        done = process(vault.root, "remember", "-", stdin=bad)
+        done = run_process(vault.root, "remember", "-", stdin=bad)
         assert (done.code, done.err.count("\n")) == (2, 2)
     assert len(book(vault, "global", "note")) == 1
 
 
-def test_what_is_known_says_so_wherever_it_stands(vault: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_known_says_so_wherever_it_stands(vault: LineageCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     first = vault("remember", TEXT, "--json").json
     before = files(vault.root)
     again = vault("remember", " the STAGING server is\nrebuilt every night", "--json")
@@ -126,7 +126,7 @@ def test_what_is_known_says_so_wherever_it_stands(vault: Lineage, monkeypatch: p
     assert "lineage book confirm" in known["hint"]
 
 
-def test_what_was_forgotten_says_so_and_how_to_have_it_back(vault: Lineage) -> None:
+def test_what_was_forgotten_says_so_and_how_to_have_it_back(vault: LineageCommand) -> None:
     identifier = vault("remember", TEXT, "--json").json["id"]
     assert vault("book", "forget", identifier).code == 0
     done = vault("remember", TEXT)
@@ -152,7 +152,7 @@ def test_what_was_forgotten_says_so_and_how_to_have_it_back(vault: Lineage) -> N
         (["--kind", "context", "We are in the release week."], "no session"),
     ],
 )
-def test_what_is_not_taken_says_why_and_what_to_do(vault: Lineage, arguments: list[str], reason: str) -> None:
+def test_what_is_not_taken_says_why_and_what_to_do(vault: LineageCommand, arguments: list[str], reason: str) -> None:
     before = files(vault.root)
     done = vault("remember", *arguments, "--json")
     assert (done.code, done.json["status"], done.json["reason"]) == (1, "dropped", reason)
@@ -175,7 +175,7 @@ def test_what_is_not_taken_says_why_and_what_to_do(vault: Lineage, arguments: li
         ["--curated", "--daily", TEXT], ["--daily", "--kind", "note", TEXT], ["--curated", "--scope", "peer/x", TEXT],
     ],
 )  # fmt: skip
-def test_names_that_there_cannot_be_are_errors_and_write_nothing(vault: Lineage, arguments: list[str]) -> None:
+def test_names_that_there_cannot_be_are_errors_and_write_nothing(vault: LineageCommand, arguments: list[str]) -> None:
     before = files(vault.root)
     done = vault("remember", *arguments)
     assert done.code == 2
@@ -185,9 +185,9 @@ def test_names_that_there_cannot_be_are_errors_and_write_nothing(vault: Lineage,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mark", MARKS, ids=[mark.harness for mark in MARKS])
+@pytest.mark.parametrize("mark", HARNESS_VARIABLES, ids=[mark.harness for mark in HARNESS_VARIABLES])
 def test_whoever_calls_from_inside_a_harness_waits(
-    vault: Lineage, monkeypatch: pytest.MonkeyPatch, mark: tuple[str, tuple[str, ...], str]
+    vault: LineageCommand, monkeypatch: pytest.MonkeyPatch, mark: tuple[str, tuple[str, ...], str]
 ) -> None:
     for variable in mark[1]:
         with monkeypatch.context() as inside:
@@ -199,11 +199,13 @@ def test_whoever_calls_from_inside_a_harness_waits(
 
 
 def test_a_variable_that_is_empty_or_says_where_things_lie_is_no_harness() -> None:
-    assert calling({"CLAUDECODE": "", "CLAUDE_CONFIG_DIR": "/x", "CODEX_HOME": "/x", "GOOSE_MODE": "auto"}) is None
+    assert (
+        detect_caller({"CLAUDECODE": "", "CLAUDE_CONFIG_DIR": "/x", "CODEX_HOME": "/x", "GOOSE_MODE": "auto"}) is None
+    )
 
 
 @pytest.mark.usefixtures("in_claude")
-def test_an_agent_s_words_are_derived_and_only_global_ones_wait(vault: Lineage) -> None:
+def test_an_agent_s_words_are_derived_and_only_global_ones_wait(vault: LineageCommand) -> None:
     done = vault("remember", "--kind", "preference", "User prefers tabs.")
     assert "lineage book confirm" in done.out
     assert "claude-code" in done.out
@@ -217,7 +219,7 @@ def test_an_agent_s_words_are_derived_and_only_global_ones_wait(vault: Lineage) 
 
 
 def test_what_an_agent_adds_to_the_curated_book_waits_and_keeps_its_provenance(
-    vault: Lineage, monkeypatch: pytest.MonkeyPatch
+    vault: LineageCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     curated = vault.root / "AGENT_MEMORY.md"
     before = curated.read_text()
@@ -235,12 +237,12 @@ def test_what_an_agent_adds_to_the_curated_book_waits_and_keeps_its_provenance(
 
 
 def test_an_agent_s_note_names_its_session_and_stays_out_of_a_removed_one(
-    vault: Lineage, monkeypatch: pytest.MonkeyPatch
+    vault: LineageCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = Identity("default", SAMPLE_ID).token
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", SAMPLE_ID)
     vault("remember", "--project", "demo", "Said before the first capture.")
-    vault.end()
+    vault.end_sample()
     vault("remember", "--project", "demo", "Said after it.")
     links = [str(entry["from"]) for entry in book(vault, "project/demo", "note")]
     assert links[0] == f"[[memory/claims/{token}.md]]"
@@ -251,8 +253,8 @@ def test_an_agent_s_note_names_its_session_and_stays_out_of_a_removed_one(
     assert (done.code, "was removed" in done.err) == (1, True)
 
 
-def test_nothing_of_a_private_session_leaves_it(vault: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
-    token = vault.end("--private", "--json").json["session_token"]
+def test_nothing_of_a_private_session_leaves_it(vault: LineageCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = vault.end_sample("--private", "--json").json["session_token"]
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", SAMPLE_ID)
     for arguments in (["--curated"], ["--scope", "global"], ["--project", "demo"], ["--daily"],
                       ["--kind", "preference"], ["--scope", "session/h7k3n4p2m2x6q3r5"]):  # fmt: skip
@@ -260,9 +262,9 @@ def test_nothing_of_a_private_session_leaves_it(vault: Lineage, monkeypatch: pyt
     assert vault("remember", TEXT, "--json").json["scope"] == f"session/{token}"
 
 
-def test_a_private_session_within_another_is_private(vault: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
-    vault.end()
-    token = vault.end("--private", "--json", session="an-inner-one").json["session_token"]
+def test_a_private_session_within_another_is_private(vault: LineageCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault.end_sample()
+    token = vault.end_sample("--private", "--json", session="an-inner-one").json["session_token"]
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", SAMPLE_ID)
     monkeypatch.setenv("CODEX_THREAD_ID", "an-inner-one")
     assert vault("remember", "--project", "demo", TEXT, "--json").json["reason"] == "private session"
@@ -273,8 +275,8 @@ def test_a_private_session_within_another_is_private(vault: Lineage, monkeypatch
 
 
 @pytest.mark.leaves_findings
-def test_a_removed_session_takes_nothing(vault: Lineage) -> None:
-    token = vault.end("--json").json["session_token"]
+def test_a_removed_session_takes_nothing(vault: LineageCommand) -> None:
+    token = vault.end_sample("--json").json["session_token"]
     assert vault("remember", "--scope", f"session/{SAMPLE_ID}", "--kind", "fact", TEXT, "--json").json["scope"] == (
         f"session/{token}"
     )
@@ -287,7 +289,7 @@ def test_a_removed_session_takes_nothing(vault: Lineage) -> None:
     assert files(vault.root) == before
 
 
-def test_an_entry_supersedes_one_of_its_own_book_only(vault: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_supersedes_one_of_its_own_book_only(vault: LineageCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     old = vault("remember", "--kind", "decision", "Go over Python.", "--json").json["id"]
     new = vault("remember", "--kind", "decision", "--supersedes", old[:6], "Python over Go.", "--json").json["id"]
     states = {entry["id"]: entry["state"] for entry in book(vault, "global", "decision")}
@@ -305,12 +307,12 @@ def test_an_entry_supersedes_one_of_its_own_book_only(vault: Lineage, monkeypatc
 
 
 @pytest.mark.slow
-def test_many_processes_and_an_editor_at_once_lose_nothing(vault: Lineage) -> None:
+def test_many_processes_and_an_editor_at_once_lose_nothing(vault: LineageCommand) -> None:
     vault("remember", "Number zero.")
     path = "books/global/note.md"
 
-    def remember(number: int) -> Done:
-        return process(vault.root, "remember", f"Number {number} of many.")
+    def remember(number: int) -> CommandResult:
+        return run_process(vault.root, "remember", f"Number {number} of many.")
 
     def by_hand(number: int) -> None:
         code = f"""

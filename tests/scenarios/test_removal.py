@@ -13,22 +13,29 @@ from typing import Any
 
 import pytest
 
-from lineage.app import STATE
+from lineage.app import STATE_FOLDER
 from lineage.index import SqliteIndex
-from lineage.pipeline.house import House
-from lineage.pipeline.lookup import show
-from lineage.pipeline.upkeep.recovery import recover
-from lineage.pipeline.upkeep.reindexing import reindex
-from lineage.pipeline.upkeep.removal import Receipt, remove
-from lineage.pipeline.upkeep.verification import verify
+from lineage.pipeline.maintenance.recover import recover
+from lineage.pipeline.maintenance.reindex import reindex
+from lineage.pipeline.maintenance.remove import RemovalReceipt, remove
+from lineage.pipeline.maintenance.verify import verify
 from lineage.store.local import TEMP_PREFIX
-from tests.support.commands import SAMPLE, Lineage
-from tests.support.faults import Fuse
-from tests.support.houses import compact, end, house_at, search, turns
-from tests.support.wrecks import canonical, died, every_byte, holders, rehearsed, spooled
+from lineage.workspace.lookup import show_file
+from lineage.workspace.workspace import Workspace
+from tests.support.commands import SAMPLE, LineageCommand
+from tests.support.dead_processes import (
+    find_holders,
+    list_mutating_calls,
+    list_spool_paths,
+    read_all_files,
+    read_workspace_files,
+    run_until_crash,
+)
+from tests.support.faults import CrashPoint
+from tests.support.workspace import compact_session, end_session, make_turns, open_test_workspace, search_sessions
 
 TALK: list[dict[str, Any]] = [
-    *turns("Where does the wombat hide its ledger?", "The wombat hides it below the roots."),
+    *make_turns("Where does the wombat hide its ledger?", "The wombat hides it below the roots."),
     {"role": "assistant", "text": "", "name": "Bash", "input": {"command": "dig --deep burrow.py"}, "id": "r2"},
     {"role": "tool", "text": "found: 17 marmalade jars", "name": "Bash", "id": "r3"},
     {
@@ -44,21 +51,21 @@ PROJECT = "/home/ada/quokka"
 DISTINCTIVE = (
     "wombat", "below the roots", "burrow.py", "marmalade", "lantern.py", "quokka", "periscope", "thistle", "zeppelin",
 )  # fmt: skip
-OTHERS = turns("Why does reader.py drop the last line?", "It splits on newline; fixed in reader.py.")
+OTHERS = make_turns("Why does reader.py drop the last line?", "It splits on newline; fixed in reader.py.")
 
 
-def filled(house: House) -> None:
+def filled(ws: Workspace) -> None:
     """Two captures and a compaction of `s-1`, and another session of the same project of whose rows telemetry knows."""
-    end(house, "s-2", transcript=OTHERS)
-    show(house, "s-2", "summary")
-    end(house, "s-1", transcript=TALK[:4], project=PROJECT)
-    end(house, "s-1", transcript=TALK, project=PROJECT, summary="The thistle was asked about.")
-    compact(house, "s-1", transcript=TALK, project=PROJECT, summary="Goal: the zeppelin.")
+    end_session(ws, "s-2", transcript=OTHERS)
+    show_file(ws, "s-2", "summary")
+    end_session(ws, "s-1", transcript=TALK[:4], project=PROJECT)
+    end_session(ws, "s-1", transcript=TALK, project=PROJECT, summary="The thistle was asked about.")
+    compact_session(ws, "s-1", transcript=TALK, project=PROJECT, summary="Goal: the zeppelin.")
 
 
 def workspace(root: Path) -> Path:
-    with house_at(root) as house:
-        filled(house)
+    with open_test_workspace(root) as ws:
+        filled(ws)
     return root
 
 
@@ -67,25 +74,27 @@ def root(tmp_path: Path) -> Path:
     return workspace(tmp_path / "vault")
 
 
-def removed(root: Path, reference: str = "s-1", **options: Any) -> Receipt:
-    with house_at(root) as house:
-        return remove(house, reference, **{"reason": "asked for", **options})
+def removed(root: Path, reference: str = "s-1", **options: Any) -> RemovalReceipt:
+    with open_test_workspace(root) as ws:
+        return remove(ws, reference, **{"reason": "asked for", **options})
 
 
-def test_a_scrub_that_is_due_is_done_by_the_next_command(lineage: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scrub_that_is_due_is_done_by_the_next_command(
+    lineage: LineageCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A machine that was cut off while it dropped what another one had removed. Fails without `finish_scrub`."""
     root = workspace(lineage.root)
     lineage("reindex")
-    shutil.copytree(root / STATE, root.with_name("of this machine"))
+    shutil.copytree(root / STATE_FOLDER, root.with_name("of this machine"))
     removed(root)
-    shutil.rmtree(root / STATE)
-    shutil.copytree(root.with_name("of this machine"), root / STATE)
+    shutil.rmtree(root / STATE_FOLDER)
+    shutil.copytree(root.with_name("of this machine"), root / STATE_FOLDER)
     with monkeypatch.context() as patched:
         patched.setattr(SqliteIndex, "scrub", interrupted)
         lineage("sessions")
-    assert holders(root, *DISTINCTIVE) != []
+    assert find_holders(root, *DISTINCTIVE) != []
     lineage("sessions")
-    assert holders(root, *DISTINCTIVE) == []
+    assert find_holders(root, *DISTINCTIVE) == []
 
 
 def interrupted(_: object) -> None:
@@ -93,66 +102,68 @@ def interrupted(_: object) -> None:
 
 
 def test_after_a_removal_no_byte_of_the_workspace_tells_of_the_session(root: Path) -> None:
-    assert {text for _, text in holders(root, *DISTINCTIVE)} == set(DISTINCTIVE)
+    assert {text for _, text in find_holders(root, *DISTINCTIVE)} == set(DISTINCTIVE)
     sentence = next(row for row in (root / "MEMORY.md").read_text().split("\n") if "| session=s-1 |" in row)
     receipt = removed(root)
-    assert holders(root, *DISTINCTIVE, sentence, "s-1") == []
-    assert {path for path, _ in holders(root, receipt.session_token)} == {
+    assert find_holders(root, *DISTINCTIVE, sentence, "s-1") == []
+    assert {path for path, _ in find_holders(root, receipt.session_token)} == {
         f"memory/tombstones/{receipt.session_token}.md"
     }
 
 
 def test_text_in_a_database_that_is_still_open_elsewhere_goes_too(root: Path) -> None:
     """The write-ahead log is there while the removal runs, and the other reader's snapshot is over."""
-    with house_at(root) as reader:
-        assert search(reader, "wombat", None, 5)
+    with open_test_workspace(root) as reader:
+        assert search_sessions(reader, "wombat", None, 5)
         removed(root)
-        assert holders(root, *DISTINCTIVE) == []
-        assert search(reader, "wombat", None, 5) == []
+        assert find_holders(root, *DISTINCTIVE) == []
+        assert search_sessions(reader, "wombat", None, 5) == []
 
 
 def test_what_lies_in_the_spool_and_in_temporary_files_goes_too(root: Path) -> None:
     half = root / "memory" / f"{TEMP_PREFIX}0123456789abcdef"
     half.write_text("half a file about the wombat")
     source = SAMPLE.with_name("gone.json")
-    with house_at(root) as house:
-        from lineage.core.job import Job
+    with open_test_workspace(root) as ws:
+        from lineage.core.format.job import Job
 
-        token = house.index.sessions(None, reference="s-1")[0].session_token
+        token = ws.index.list_sessions(None, reference="s-1")[0].session_token
         payload = {"harness": "generic", "session_id": "s-1", "transcript_path": str(source), "summary": "A wombat."}
         job = Job(
-            flow="session-end", token=token, captured_at=house.now, sentence="wombat.", quality="ok", payload=payload
+            flow="session-end", token=token, captured_at=ws.now, sentence="wombat.", quality="ok", payload=payload
         )
-        house.canon.spool.put(job)
+        ws.documents.spool.put(job)
     (root / ".lineage" / "spool" / f"2026-11-21T10-00-00.000Z--{token}--session-end.json").write_text("{wombat")
     receipt = removed(root)
     assert len(receipt.spool_files) == 2
-    assert holders(root, *DISTINCTIVE) == []
-    assert spooled(root) == []
+    assert find_holders(root, *DISTINCTIVE) == []
+    assert list_spool_paths(root) == []
 
 
 def test_a_session_that_only_the_spool_holds_can_be_removed(root: Path, tmp_path: Path) -> None:
     asked = tmp_path / "later.json"
-    asked.write_text(json.dumps(turns("The narwhal", "Yes.")))
-    assert died(root, lambda house: end(house, "s-9", transcript_path=str(asked), summary="narwhal"), Fuse(2))
+    asked.write_text(json.dumps(make_turns("The narwhal", "Yes.")))
+    assert run_until_crash(
+        root, lambda ws: end_session(ws, "s-9", transcript_path=str(asked), summary="narwhal"), CrashPoint(2)
+    )
     asked.unlink()
-    assert len(spooled(root)) == 1
+    assert len(list_spool_paths(root)) == 1
     receipt = removed(root, "s-9")
-    assert holders(root, "narwhal") == []
+    assert find_holders(root, "narwhal") == []
     assert receipt.removed_paths == []
-    with house_at(root) as house:
-        assert end(house, "s-9").status == "refused"
+    with open_test_workspace(root) as ws:
+        assert end_session(ws, "s-9").status == "refused"
 
 
 def test_a_session_that_a_sync_brought_since_the_last_reindex_can_be_removed(root: Path) -> None:
-    with house_at(root) as house:
-        manifest = root / house.index.sessions(None, reference="s-1")[0].manifest_path
+    with open_test_workspace(root) as ws:
+        manifest = root / ws.index.list_sessions(None, reference="s-1")[0].manifest_path
         data = manifest.read_bytes()
         manifest.unlink()
-        reindex(house, confirmed=True)
+        reindex(ws, confirmed=True)
         manifest.write_bytes(data)
     removed(root)
-    assert holders(root, *DISTINCTIVE) == []
+    assert find_holders(root, *DISTINCTIVE) == []
 
 
 def test_a_note_of_the_owner_s_that_quotes_the_session_is_named_wherever_it_lies(root: Path) -> None:
@@ -165,7 +176,7 @@ def test_a_note_of_the_owner_s_that_quotes_the_session_is_named_wherever_it_lies
 
 def test_a_removed_session_cannot_be_resolved_shown_or_found(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     token = removed(root).session_token
-    lineage = Lineage(root, capsys)
+    lineage = LineageCommand(root, capsys)
     for reference in ("s-1", token, token[:6]):
         for command in (("show", reference), ("show", reference, "--turns", "1-3"), ("remove", reference, "--yes")):
             assert lineage(*command).code == 1
@@ -174,39 +185,41 @@ def test_a_removed_session_cannot_be_resolved_shown_or_found(root: Path, capsys:
 
 
 def test_other_sessions_stay_as_they_were_and_so_does_their_telemetry(root: Path) -> None:
-    with house_at(root) as house:
-        kept = house.index.sessions(None, reference="s-2")[0]
-        files = {path: data for path, data in canonical(root).items() if kept.session_token in path}
+    with open_test_workspace(root) as ws:
+        kept = ws.index.list_sessions(None, reference="s-2")[0]
+        files = {path: data for path, data in read_workspace_files(root).items() if kept.session_token in path}
         row = next(line for line in (root / "MEMORY.md").read_text().split("\n") if "| session=s-2 |" in line)
     assert len(files) == 4
     removed(root)
-    assert files.items() <= canonical(root).items()
+    assert files.items() <= read_workspace_files(root).items()
     assert row in (root / "MEMORY.md").read_text().split("\n")
-    with house_at(root) as house:
-        assert house.telemetry.counters() == {
+    with open_test_workspace(root) as ws:
+        assert ws.telemetry.read_counters() == {
             "captures": 1, "compactions": 0, "turns": 2, "redactions": 0, "shown": 1,
         }  # fmt: skip
-        assert [hit.session_id for hit in search(house, "newline", None, 5)] == ["s-2"]
-        assert verify(house) == []
+        assert [hit.session_id for hit in search_sessions(ws, "newline", None, 5)] == ["s-2"]
+        assert verify(ws) == []
 
 
 def test_a_session_of_the_same_project_stays_whole(root: Path) -> None:
-    with house_at(root) as house:
-        end(house, "s-3", transcript=OTHERS, project=PROJECT)
+    with open_test_workspace(root) as ws:
+        end_session(ws, "s-3", transcript=OTHERS, project=PROJECT)
     removed(root)
-    assert {path.split("--")[-1] for path, _ in holders(root, "quokka") if path.startswith("memory/")} == {
+    assert {path.split("--")[-1] for path, _ in find_holders(root, "quokka") if path.startswith("memory/")} == {
         "manifest.md", "summary.md", "transcript.md",
     }  # fmt: skip
     assert "- quokka" in (root / "MEMORY.md").read_text()
 
 
 def test_a_dry_run_changes_no_byte_and_shows_what_would_go(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lineage = Lineage(root, capsys)
+    lineage = LineageCommand(root, capsys)
     lineage("status")
-    before = every_byte(root)
+    before = read_all_files(root)
     shown = lineage("remove", "s-1", "--dry-run", "--json").json
-    assert canonical(root) == {path: data for path, data in before.items() if not path.startswith(".lineage/")}
-    assert {p: d for p, d in every_byte(root).items() if not p.endswith(".lock")} == {
+    assert read_workspace_files(root) == {
+        path: data for path, data in before.items() if not path.startswith(".lineage/")
+    }
+    assert {p: d for p, d in read_all_files(root).items() if not p.endswith(".lock")} == {
         p: d for p, d in before.items() if not p.endswith(".lock")
     }
     assert "would be removed" in lineage("remove", "s-1", "--dry-run").out
@@ -221,8 +234,8 @@ def test_a_dry_run_changes_no_byte_and_shows_what_would_go(root: Path, capsys: p
 def test_the_receipt_says_what_went_what_was_checked_and_what_is_out_of_reach(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lineage = Lineage(root, capsys)
-    gone = [path for path in canonical(root) if path.startswith("memory/")]
+    lineage = LineageCommand(root, capsys)
+    gone = [path for path in read_workspace_files(root) if path.startswith("memory/")]
     receipt = lineage("remove", "s-1", "--reason", "asked for", "--yes", "--json").json
     assert set(receipt) == {
         "session_token", "session_id", "agent_id", "harness", "reason", "removed_at", "dry_run", "removed_paths",
@@ -232,57 +245,57 @@ def test_the_receipt_says_what_went_what_was_checked_and_what_is_out_of_reach(
     assert (receipt["session_id"], receipt["agent_id"], receipt["turns"]) == ("s-1", "default", 6)
     assert receipt["rows"] > len(receipt["removed_paths"]) - 1
     assert any("git" in place for place in receipt["out_of_reach"])
-    lineage.end()
+    lineage.end_sample()
     text = lineage("remove", "5f0c2f7e", "--yes").out
     assert "~/.claude/projects/" in text
     assert "stays: memory/tombstones/" in text
 
 
 def test_a_removal_is_not_done_unasked(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = canonical(root)
-    done = Lineage(root, capsys)("remove", "s-1")
+    before = read_workspace_files(root)
+    done = LineageCommand(root, capsys)("remove", "s-1")
     assert done.code == 2
     assert "--dry-run" in done.err
-    assert canonical(root) == before
+    assert read_workspace_files(root) == before
 
 
 def test_a_secret_in_the_reason_is_redacted(root: Path) -> None:
     secret = "AKIA" + "QWERTYUIOPASDFGH"
     receipt = removed(root, reason=f"the key {secret} was in it\nand more")
     assert receipt.reason == "the key [REDACTED:aws-access-key-id] was in it and more"
-    assert holders(root, secret) == []
+    assert find_holders(root, secret) == []
 
 
 def test_text_that_others_hold_too_is_named_and_stays(root: Path) -> None:
     line = TALK[5]["text"]
     (root / "AGENT_MEMORY.md").write_text(f"# Mine\n\n{line}\n")
-    with house_at(root) as house:
-        other = end(house, "s-4", transcript=turns(f"Somebody wrote: {line}", "So they did."))
-    before = {path: data for path, data in canonical(root).items() if other.session_token in path}
+    with open_test_workspace(root) as ws:
+        other = end_session(ws, "s-4", transcript=make_turns(f"Somebody wrote: {line}", "So they did."))
+    before = {path: data for path, data in read_workspace_files(root).items() if other.session_token in path}
     receipt = removed(root)
     assert "AGENT_MEMORY.md" in receipt.elsewhere
     assert other.transcript_path in receipt.elsewhere
     assert line in (root / "AGENT_MEMORY.md").read_text()
-    assert before.items() <= canonical(root).items()
+    assert before.items() <= read_workspace_files(root).items()
 
 
 def test_again_deletes_what_came_back_and_keeps_the_first_tombstone(root: Path) -> None:
-    brought = {path: data for path, data in canonical(root).items() if path.startswith("memory/")}
+    brought = {path: data for path, data in read_workspace_files(root).items() if path.startswith("memory/")}
     token = removed(root).session_token
     tombstone = f"memory/tombstones/{token}.md"
-    first = canonical(root)[tombstone]
+    first = read_workspace_files(root)[tombstone]
     for path, data in brought.items():
         if token in path:
             (root / path).write_bytes(data)
-    with house_at(root, now="2026-11-22T00:00:00.000Z") as house:
-        receipt = remove(house, token, reason="again", again=True)
+    with open_test_workspace(root, now="2026-11-22T00:00:00.000Z") as ws:
+        receipt = remove(ws, token, reason="again", again=True)
     assert len(receipt.removed_paths) == 7
-    assert holders(root, *DISTINCTIVE) == []
-    assert canonical(root)[tombstone] == first
+    assert find_holders(root, *DISTINCTIVE) == []
+    assert read_workspace_files(root)[tombstone] == first
 
 
-def cut_off(house: House) -> None:
-    remove(house, "s-1", reason="asked for")
+def cut_off(ws: Workspace) -> None:
+    remove(ws, "s-1", reason="asked for")
 
 
 POINTS = 40
@@ -295,16 +308,16 @@ POINTS = 40
 def test_a_removal_that_was_cut_off_anywhere_is_finished_by_the_next_run(
     tmp_path: Path, after: bool, finish: str
 ) -> None:
-    from lineage.core.request import SESSION_END, request
-    from lineage.pipeline.upkeep.resuming import resume, run
+    from lineage.core.capture.request import SESSION_END, parse_request
+    from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
 
-    calls = rehearsed(workspace(tmp_path / "calls"), cut_off)
+    calls = list_mutating_calls(workspace(tmp_path / "calls"), cut_off)
     assert 10 < len(calls) < POINTS
     for point in range(1, len(calls) + 1):
         root = workspace(tmp_path / f"point-{point}")
-        assert died(root, cut_off, Fuse(point, after))
+        assert run_until_crash(root, cut_off, CrashPoint(point, after))
         begun = after or point > 1
-        with house_at(root, now="2026-11-21T13:00:00.000Z") as house:
+        with open_test_workspace(root, now="2026-11-21T13:00:00.000Z") as ws:
             session = "s-1" if "itself" in finish else "s-5"
             payload = {
                 "harness": "generic",
@@ -312,17 +325,17 @@ def test_a_removal_that_was_cut_off_anywhere_is_finished_by_the_next_run(
                 "transcript": TALK[:1] if session == "s-1" else "hi",
             }
             if finish == "recover":
-                recover(house)
+                recover(ws)
             elif finish == "reindex":
-                resume(house)
-                reindex(house)
+                finish_pending(ws)
+                reindex(ws)
             else:
-                outcome = run(house, request(SESSION_END, payload, agent_id=None, now=house.now))
+                outcome = run_capture(ws, parse_request(SESSION_END, payload, agent_id=None, now=ws.now))
                 assert (outcome.status == "refused") == (session == "s-1" and begun)
-        assert (holders(root, *DISTINCTIVE) == []) == begun, calls[point - 1]
-        assert spooled(root) == []
-        with house_at(root, now="2026-11-21T13:00:00.000Z") as house:
-            assert verify(house) == []
-            before = canonical(root)
-            recover(house)
-        assert canonical(root) == before
+        assert (find_holders(root, *DISTINCTIVE) == []) == begun, calls[point - 1]
+        assert list_spool_paths(root) == []
+        with open_test_workspace(root, now="2026-11-21T13:00:00.000Z") as ws:
+            assert verify(ws) == []
+            before = read_workspace_files(root)
+            recover(ws)
+        assert read_workspace_files(root) == before

@@ -12,8 +12,8 @@ from typing import Any
 import obstore
 import pytest
 
-from tests.support.engines import fresh_bucket
-from tests.support.houses import end, house_at
+from tests.support.engines import create_bucket
+from tests.support.workspace import end_session, open_test_workspace
 
 WRITES, LISTINGS, READS = "put", "list", "get"
 
@@ -44,22 +44,22 @@ def asked(requests: Counter[str]) -> Sequence[int]:
 
 
 def test_a_capture_and_the_end_of_a_session_without_news(tmp_path: Path, requests: Counter[str]) -> None:
-    with house_at(tmp_path, store=fresh_bucket(locks=tmp_path / "locks")) as house:
-        end(house, "s-1")
+    with open_test_workspace(tmp_path, store=create_bucket(locks=tmp_path / "locks")) as ws:
+        end_session(ws, "s-1")
         requests.clear()
-        end(house, "s-2")
+        end_session(ws, "s-2")
         assert asked(requests) == [9, 7, 24, 0]
-        end(house, "s-2")
+        end_session(ws, "s-2")
         assert asked(requests) == [2, 2, 13, 0]
 
 
 def test_a_tombstone_is_read_once_by_a_process(tmp_path: Path, requests: Counter[str]) -> None:
-    from tests.unit.pipeline.knowledge.test_context import bury
+    from tests.unit.pipeline.memory.test_context import bury
 
-    with house_at(tmp_path, store=fresh_bucket(locks=tmp_path / "locks")) as house:
+    with open_test_workspace(tmp_path, store=create_bucket(locks=tmp_path / "locks")) as ws:
         for number in range(3):
-            bury(house, f"removed-{number}")
-        end(house, "s-1")
+            bury(ws, f"removed-{number}")
+        end_session(ws, "s-1")
         requests.clear()
-        end(house, "s-2")
+        end_session(ws, "s-2")
         assert asked(requests) == [9, 7, 24, 0]

@@ -16,31 +16,37 @@ from typing import Any
 
 import pytest
 
-from lineage.core import naming
-from lineage.core.documents import Artifact, parsed
-from lineage.core.entry import new_entry
-from lineage.core.sanitizer import Rule, Ruleset, ruleset
-from lineage.pipeline.house import House
-from lineage.pipeline.knowledge.context import Asked, context
-from lineage.pipeline.publishing import publish_all
-from lineage.pipeline.reading import document_at
-from lineage.pipeline.upkeep.recovery import recover
-from lineage.pipeline.upkeep.reindexing import reindex
-from lineage.pipeline.upkeep.resanitizing import Resanitized, resanitize
-from lineage.pipeline.upkeep.resuming import resume
-from lineage.pipeline.upkeep.verification import verify
-from tests.support.commands import Lineage
-from tests.support.faults import Fuse
-from tests.support.houses import compact, end, house_at, turns
-from tests.support.indexes import lose
-from tests.support.wrecks import canonical, copied, died, holders, spooled
+from lineage.core.base import naming
+from lineage.core.books.entry import new_entry
+from lineage.core.format.documents import Artifact, parse_document
+from lineage.core.sanitizer import Rule, Ruleset, build_ruleset
+from lineage.pipeline.maintenance.finish_pending import finish_pending
+from lineage.pipeline.maintenance.recover import recover
+from lineage.pipeline.maintenance.reindex import reindex
+from lineage.pipeline.maintenance.resanitize import ResanitizeResult, resanitize
+from lineage.pipeline.maintenance.verify import verify
+from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.workspace.load import load_document
+from lineage.workspace.publish import publish_all
+from lineage.workspace.workspace import Workspace
+from tests.support.commands import LineageCommand
+from tests.support.dead_processes import (
+    copy_workspace,
+    find_holders,
+    list_spool_paths,
+    read_workspace_files,
+    run_until_crash,
+)
+from tests.support.faults import CrashPoint
+from tests.support.indexes import delete_database
+from tests.support.workspace import compact_session, end_session, make_turns, open_test_workspace
 
 pytestmark = pytest.mark.slow
 
 SECRET = "quokka4711"
-RULES = ruleset([Rule(id="animal", pattern="quokka[0-9]+", keywords=("quokka",))])
+RULES = build_ruleset([Rule(id="animal", pattern="quokka[0-9]+", keywords=("quokka",))])
 TALK = [
-    *turns(f"Where does {SECRET} live?", f"In the lair of {SECRET}, below.", "Thanks, that is all."),
+    *make_turns(f"Where does {SECRET} live?", f"In the lair of {SECRET}, below.", "Thanks, that is all."),
     {"role": "assistant", "name": "Bash", "text": "", "input": {"command": f"dig {SECRET}.py"}, "id": "t4"},
     {"role": "tool", "name": "Bash", "text": f"found {SECRET}", "id": "t5"},
 ]
@@ -50,126 +56,126 @@ TALK = [
 def root(tmp_path: Path) -> Path:
     """A session whose every part holds a secret that no rule knew, and one that has nothing to hide."""
     folder = tmp_path / "vault"
-    with house_at(folder) as house:
-        end(house, "s-1", transcript=TALK, project=f"/home/ada/{SECRET}", summary=f"We spoke of {SECRET}.")
-        compact(house, "s-1", f"Goal: find {SECRET}.", transcript=TALK)
-        end(house, "s-2")
+    with open_test_workspace(folder) as ws:
+        end_session(ws, "s-1", transcript=TALK, project=f"/home/ada/{SECRET}", summary=f"We spoke of {SECRET}.")
+        compact_session(ws, "s-1", f"Goal: find {SECRET}.", transcript=TALK)
+        end_session(ws, "s-2")
     return folder
 
 
 @contextmanager
-def opened(root: Path, rules: Ruleset = RULES) -> Iterator[House]:
-    with house_at(root, rules=rules) as house:
-        yield house
+def opened(root: Path, rules: Ruleset = RULES) -> Iterator[Workspace]:
+    with open_test_workspace(root, rules=rules) as ws:
+        yield ws
 
 
-def resanitized(root: Path, **options: Any) -> Resanitized:
-    with opened(root) as house:
-        return resanitize(house, **options)
+def resanitized(root: Path, **options: Any) -> ResanitizeResult:
+    with opened(root) as ws:
+        return resanitize(ws, **options)
 
 
 def test_no_byte_of_the_workspace_holds_it_any_more_and_verify_finds_nothing(root: Path) -> None:
-    with opened(root) as house:
-        assert {finding.mend for finding in verify(house)} == {"lineage resanitize"}
-    untouched = {path: data for path, data in canonical(root).items() if SECRET.encode() not in data}
+    with opened(root) as ws:
+        assert {finding.mend for finding in verify(ws)} == {"lineage resanitize"}
+    untouched = {path: data for path, data in read_workspace_files(root).items() if SECRET.encode() not in data}
     done = resanitized(root)
-    assert holders(root, SECRET) == []
+    assert find_holders(root, SECRET) == []
     assert sorted(record.path.rsplit("--")[2] for record in done.replaced) == [
         "compaction.md", "summary.md", "transcript.md",
     ]  # fmt: skip
     assert done.redactions["animal"] >= 8
     assert done.unchanged == 2
-    with opened(root) as house:
-        assert verify(house) == []
-        assert house.index.search("lair", None, limit=5)
-    after = canonical(root)
+    with opened(root) as ws:
+        assert verify(ws) == []
+        assert ws.index.search("lair", None, limit=5)
+    after = read_workspace_files(root)
     assert {path: after[path] for path in untouched} == untouched
-    assert spooled(root) == []
+    assert list_spool_paths(root) == []
 
 
 def test_the_manifest_tells_what_was_replaced_and_under_which_rules(root: Path) -> None:
-    with house_at(root) as house:
-        before = house.rules.version
+    with open_test_workspace(root) as ws:
+        before = ws.rules.version
     done = resanitized(root)
-    with opened(root) as house:
-        path = house.index.sessions(None, reference="s-1")[0].manifest_path
-        manifest = document_at(house, path)
+    with opened(root) as ws:
+        path = ws.index.list_sessions(None, reference="s-1")[0].manifest_path
+        manifest = load_document(ws, path)
         assert manifest is not None
         assert manifest.replacements() == done.replaced  # type: ignore[union-attr]
         for record in done.replaced:
-            artifact = parsed((root / record.path).read_bytes(), record.path)
+            artifact = parse_document((root / record.path).read_bytes(), record.path)
             assert isinstance(artifact, Artifact)
-            assert (record.old_version, record.new_version) == (before, house.rules.version)
-            assert artifact.sanitizer_version == house.rules.version
+            assert (record.old_version, record.new_version) == (before, ws.rules.version)
+            assert artifact.sanitizer_version == ws.rules.version
 
 
 def test_a_second_run_and_a_dry_run_change_no_byte(root: Path) -> None:
-    before = canonical(root)
+    before = read_workspace_files(root)
     would = resanitized(root, dry_run=True)
-    assert canonical(root) == before
+    assert read_workspace_files(root) == before
     assert resanitized(root).replaced == would.replaced
-    after = canonical(root)
+    after = read_workspace_files(root)
     assert resanitized(root).replaced == []
-    assert canonical(root) == after
+    assert read_workspace_files(root) == after
 
 
 def test_a_session_goes_on_after_it(root: Path) -> None:
     resanitized(root)
     more = [*TALK, {"role": "user", "text": f"And where is {SECRET} now?", "id": "t6"}]
-    with opened(root) as house:
-        assert end(house, "s-1", transcript=TALK).status == "unchanged"
-        assert end(house, "s-1", transcript=more).turns == 1
-        assert verify(house) == []
-    assert holders(root, SECRET) == []
+    with opened(root) as ws:
+        assert end_session(ws, "s-1", transcript=TALK).status == "unchanged"
+        assert end_session(ws, "s-1", transcript=more).turns == 1
+        assert verify(ws) == []
+    assert find_holders(root, SECRET) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("finish", [recover, resume], ids=["recover", "the next command"])
+@pytest.mark.parametrize("finish", [recover, finish_pending], ids=["recover", "the next command"])
 def test_a_run_that_died_anywhere_is_finished(
-    root: Path, tmp_path: Path, finish: Callable[[House], object], after: bool
+    root: Path, tmp_path: Path, finish: Callable[[Workspace], object], after: bool
 ) -> None:
     for point in itertools.count(1):
         copy = tmp_path / "copy"
-        copied(root, copy)
-        is_over = not died(copy, resanitize, Fuse(point, after), rules=RULES)
-        with opened(copy) as house:
-            finish(house)
-            if not resanitize(house).replaced:
+        copy_workspace(root, copy)
+        is_over = not run_until_crash(copy, resanitize, CrashPoint(point, after), rules=RULES)
+        with opened(copy) as ws:
+            finish(ws)
+            if not resanitize(ws).replaced:
                 assert point > 1 or after
-            assert verify(house) == [], point
-        assert holders(copy, SECRET) == [], point
-        assert spooled(copy) == []
+            assert verify(ws) == [], point
+        assert find_holders(copy, SECRET) == [], point
+        assert list_spool_paths(copy) == []
         shutil.rmtree(copy)
         if is_over:
             break
 
 
 def test_a_run_that_was_cut_off_with_its_spool_lost_is_a_finding_that_names_the_command(root: Path) -> None:
-    assert died(root, resanitize, Fuse(3), rules=RULES)
-    for path in spooled(root):
+    assert run_until_crash(root, resanitize, CrashPoint(3), rules=RULES)
+    for path in list_spool_paths(root):
         (root / path).unlink()
-    with opened(root) as house:
-        found = [finding for finding in verify(house) if "cut off" in finding.what]
+    with opened(root) as ws:
+        found = [finding for finding in verify(ws) if "cut off" in finding.what]
         assert {finding.mend for finding in found} == {"lineage resanitize"}
-        resanitize(house)
-        assert verify(house) == []
-    assert holders(root, SECRET) == []
+        resanitize(ws)
+        assert verify(ws) == []
+    assert find_holders(root, SECRET) == []
 
 
 def test_an_index_that_has_the_old_rows_is_told_to_reindex_and_not_to_restore(root: Path, tmp_path: Path) -> None:
     """Another machine, to which a sync brought what was replaced here."""
-    copied(root, tmp_path / "other")
+    copy_workspace(root, tmp_path / "other")
     resanitized(root)
-    for path, data in canonical(root).items():
+    for path, data in read_workspace_files(root).items():
         (tmp_path / "other" / path).unlink(missing_ok=True)
         (tmp_path / "other" / path).write_bytes(data)
-    with opened(tmp_path / "other") as house:
-        found = [finding for finding in verify(house) if "since it was indexed" in finding.what]
+    with opened(tmp_path / "other") as ws:
+        found = [finding for finding in verify(ws) if "since it was indexed" in finding.what]
         assert found
         assert {finding.mend for finding in found} == {"lineage reindex"}
-        reindex(house)
-        assert verify(house) == []
+        reindex(ws)
+        assert verify(ws) == []
 
 
 @pytest.mark.leaves_findings
@@ -178,14 +184,18 @@ def test_an_edit_by_hand_after_it_is_a_finding_even_without_an_index(root: Path)
     file = root / record.path
     file.chmod(0o644)
     file.write_bytes(file.read_bytes().replace(b"agent_id:", b"agent_id: ", 1))
-    lose(root)
-    with opened(root) as house:
-        reindex(house)
-        assert [f.path for f in verify(house) if "since it was redacted" in f.what] == [record.path]
+    delete_database(root)
+    with opened(root) as ws:
+        reindex(ws)
+        assert [f.path for f in verify(ws) if "since it was redacted" in f.what] == [record.path]
 
 
 def test_a_damaged_file_is_named_and_left_alone(root: Path) -> None:
-    path = next(p for p in canonical(root) if p.endswith("--summary.md") and SECRET.encode() in canonical(root)[p])
+    path = next(
+        p
+        for p in read_workspace_files(root)
+        if p.endswith("--summary.md") and SECRET.encode() in read_workspace_files(root)[p]
+    )
     data = (root / path).read_bytes()
     (root / path).chmod(0o644)
     (root / path).write_bytes(data + b"more\n")
@@ -194,20 +204,20 @@ def test_a_damaged_file_is_named_and_left_alone(root: Path) -> None:
     assert (root / path).read_bytes() == data + b"more\n"
     (root / path).write_bytes(data)
     resanitized(root)
-    assert holders(root, SECRET) == []
+    assert find_holders(root, SECRET) == []
 
 
 def test_the_command_uses_the_workspace_s_own_rules(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lineage = Lineage(root, capsys)
+    lineage = LineageCommand(root, capsys)
     assert lineage("resanitize").code == 0
     (root / "own.toml").write_text('[[rules]]\nid = "animal"\nregex = "quokka[0-9]+"\n')
     (root / "lineage.toml").write_text('[sanitizer]\nrules_path = "own.toml"\n')
     shown = lineage("resanitize", "--dry-run")
     assert "3 files would be replaced, 2 held nothing to redact" in shown.out
-    assert holders(root, SECRET)
+    assert find_holders(root, SECRET)
     done = json.loads(lineage("resanitize", "--json").out)
     assert len(done["replaced"]) == 3
-    assert holders(root, SECRET) == []
+    assert find_holders(root, SECRET) == []
     assert lineage("verify").code == 0
     assert "redaction" in lineage("status").out
 
@@ -215,7 +225,7 @@ def test_the_command_uses_the_workspace_s_own_rules(root: Path, capsys: pytest.C
 def test_rules_that_cannot_be_used_are_named_and_stop_everything(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lineage = Lineage(root, capsys)
+    lineage = LineageCommand(root, capsys)
     (root / "own.toml").write_text('[[rules]]\nid = "behind"\nregex = "(?<=x)y"\n')
     (root / "lineage.toml").write_text('[sanitizer]\nrules_path = "own.toml"\n')
     refused = lineage("session-end", "--harness", "generic", "--session-id", "s", "--transcript", "User: hi")
@@ -227,20 +237,20 @@ def test_rules_that_cannot_be_used_are_named_and_stop_everything(
 
 
 def test_personal_data_is_masked_where_that_is_chosen_and_one_project_stays_one(tmp_path: Path) -> None:
-    rules = ruleset(personal={"user-name": "mask", "email": "mask"})
-    with house_at(tmp_path / "vault", rules=rules) as house:
-        talk = turns("Write to ada@example.org please.", "Done in /home/ada/demo/reader.py.")
+    rules = build_ruleset(personal={"user-name": "mask", "email": "mask"})
+    with open_test_workspace(tmp_path / "vault", rules=rules) as ws:
+        talk = make_turns("Write to ada@example.org please.", "Done in /home/ada/demo/reader.py.")
         for session in ("s-1", "s-2"):
-            end(house, session, transcript=talk, project="/home/ada/demo")
-        assert len({row.project for row in house.index.sessions(None)}) == 1
-    assert [path for path, _ in holders(tmp_path / "vault", "home/ada", "ada@example.org")] == []
+            end_session(ws, session, transcript=talk, project="/home/ada/demo")
+        assert len({row.project for row in ws.index.list_sessions(None)}) == 1
+    assert [path for path, _ in find_holders(tmp_path / "vault", "home/ada", "ada@example.org")] == []
 
 
 def test_without_the_engine_nothing_is_captured_and_nothing_is_lost(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = tmp_path / "vault"
-    lineage = Lineage(root, capsys)
+    lineage = LineageCommand(root, capsys)
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "re2", None)
         refused = lineage(
@@ -249,32 +259,32 @@ def test_without_the_engine_nothing_is_captured_and_nothing_is_lost(
         assert refused.code == 1
         assert "google-re2" in refused.err
         assert "waits in the spool" in refused.err
-        assert len(spooled(root)) == 1
-        assert [path for path in canonical(root) if path.startswith(naming.MEMORY)] == []
+        assert len(list_spool_paths(root)) == 1
+        assert [path for path in read_workspace_files(root) if path.startswith(naming.MEMORY)] == []
     assert lineage("recover").code == 0
-    assert spooled(root) == []
-    with house_at(root) as house:
-        assert len(house.index.sessions(None)) == 1
-        assert house._replace(now=house.now).index.search("hi there", None, limit=1)
+    assert list_spool_paths(root) == []
+    with open_test_workspace(root) as ws:
+        assert len(ws.index.list_sessions(None)) == 1
+        assert ws._replace(now=ws.now).index.search("hi there", None, limit=1)
 
 
 def test_entries_of_books_are_redacted_and_what_a_hand_wrote_stays(root: Path) -> None:
-    with house_at(root) as house:
-        entry = new_entry("global", "note", f"The den of {SECRET} is open.", at=house.now, source="manual")
-        house.canon.books.add("global", "note", entry)
+    with open_test_workspace(root) as ws:
+        entry = new_entry("global", "note", f"The den of {SECRET} is open.", at=ws.now, source="manual")
+        ws.documents.books.add("global", "note", entry)
         path = root / "books" / "global" / "note.md"
         path.write_text(path.read_text() + f"\nMy own line about {SECRET}.\n")
-        reindex(house)
+        reindex(ws)
     assert resanitized(root, dry_run=True).books == ["books/global/note.md"]
     assert path.read_text().count(SECRET) == 2
     assert resanitized(root).books == ["books/global/note.md"]
     assert "The den of [REDACTED:animal] is open." in path.read_text()
     assert path.read_text().count(SECRET) == 1
-    with opened(root) as house:
-        assert SECRET not in context(house, Asked()).text
+    with opened(root) as ws:
+        assert SECRET not in build_context(ws, ContextRequest()).text
         assert SECRET not in (root / "MEMORY.md").read_text()
-        (found,) = house.canon.books.get("global", "note").entries
+        (found,) = ws.documents.books.get("global", "note").entries
         assert found.id == entry.id
     assert resanitized(root).books == []
-    with house_at(root) as house:  # under the rules that every other test is judged by
-        publish_all(house)
+    with open_test_workspace(root) as ws:  # under the rules that every other test is judged by
+        publish_all(ws)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Lineage
+from tests.support.commands import LineageCommand
 
 KEY = "AKIA" + "QWERTYUIOPASDFGH"
 
@@ -29,7 +29,7 @@ def test_the_report_names_rule_and_place_and_never_the_secret(
 ) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text(f"one\ntwo {KEY}\n")
-    lineage = Lineage(tmp_path / "vault", capsys)
+    lineage = LineageCommand(tmp_path / "vault", capsys)
     shown = lineage("sanitize", "--report", str(notes))
     assert f"{notes}:2:5: aws-access-key-id" in shown.out
     assert "1 finding" in shown.out
@@ -52,4 +52,4 @@ def test_stdin_is_read_in_chunks_whatever_its_encoding(tmp_path: Path, encoding:
 
 
 def test_a_missing_file_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert Lineage(tmp_path, capsys)("sanitize", str(tmp_path / "none.txt")).code == 2
+    assert LineageCommand(tmp_path, capsys)("sanitize", str(tmp_path / "none.txt")).code == 2

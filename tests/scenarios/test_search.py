@@ -5,25 +5,25 @@ What each guard rests on: `--passages`, `_names_agent` and `_as_json` in cli/sea
 
 import pytest
 
-from tests.support.commands import Lineage
-from tests.support.houses import end, house_at, turns
+from tests.support.commands import LineageCommand
+from tests.support.workspace import end_session, make_turns, open_test_workspace
 
 
-def results(lineage: Lineage, *query: str) -> list[dict[str, object]]:
+def results(lineage: LineageCommand, *query: str) -> list[dict[str, object]]:
     found: list[dict[str, object]] = lineage("search", *query, "--json").json["results"]
     return found
 
 
 @pytest.fixture
-def searched(lineage: Lineage) -> Lineage:
-    with house_at(lineage.root) as house:
+def searched(lineage: LineageCommand) -> LineageCommand:
+    with open_test_workspace(lineage.root) as ws:
         texts = [f"matter{number} " + "plain words " * 60 for number in range(1, 9)]
-        end(house, "long", transcript=turns(*texts))
-        end(house, "anns", agent_id="ann", transcript=turns("About matter3 too", "Yes."))
+        end_session(ws, "long", transcript=make_turns(*texts))
+        end_session(ws, "anns", agent_id="ann", transcript=make_turns("About matter3 too", "Yes."))
     return lineage
 
 
-def test_a_passage_is_shown_by_the_turns_that_it_names(searched: Lineage) -> None:
+def test_a_passage_is_shown_by_the_turns_that_it_names(searched: LineageCommand) -> None:
     (hit,) = results(searched, "matter5", "kind:transcript")
     first, last = hit["turns"]  # type: ignore[misc]
     assert first <= 5 <= last
@@ -33,22 +33,22 @@ def test_a_passage_is_shown_by_the_turns_that_it_names(searched: Lineage) -> Non
     assert "--transcript]]" in said
 
 
-def test_every_passage_is_shown_on_request(searched: Lineage) -> None:
+def test_every_passage_is_shown_on_request(searched: LineageCommand) -> None:
     assert len(results(searched, "plain", "kind:transcript")) == 1
     assert len(results(searched, "plain", "kind:transcript", "--passages")) > 1
 
 
-def test_a_list_of_sessions_names_no_manifest(searched: Lineage) -> None:
+def test_a_list_of_sessions_names_no_manifest(searched: LineageCommand) -> None:
     kinds = {hit["kind"] for hit in results(searched, "is:session", "--passages")}
     assert kinds == {"summary", "transcript"}
 
 
-def test_a_query_names_its_agent_unless_the_command_does(searched: Lineage) -> None:
+def test_a_query_names_its_agent_unless_the_command_does(searched: LineageCommand) -> None:
     assert {hit["session_id"] for hit in results(searched, "matter3", "agent:ann")} == {"anns"}
     assert results(searched, "matter3", "agent:ann", "--agent", "default") == []
 
 
-def test_a_filter_that_says_nothing_is_told_with_what_it_takes(searched: Lineage) -> None:
+def test_a_filter_that_says_nothing_is_told_with_what_it_takes(searched: LineageCommand) -> None:
     done = searched("search", "x", "is:nothing")
     assert (done.code, "decision" in done.err) == (2, True)
     assert searched("search", "since:tomorrow").code == 2
@@ -58,5 +58,5 @@ def test_a_filter_that_says_nothing_is_told_with_what_it_takes(searched: Lineage
 @pytest.mark.parametrize(
     "query", ['"', "NEAR(", "a AND", "*", "\udcff", "the of", "…", "-", "x" * 100_000, '"' * 999, "title:", "😀", "{}^"]
 )
-def test_any_bytes_are_a_query(searched: Lineage, query: str) -> None:
+def test_any_bytes_are_a_query(searched: LineageCommand, query: str) -> None:
     assert searched("search", "--", query).code == 0

@@ -3,8 +3,8 @@ goes with a session.
 
 Fails without any of these: the gate in `likeness.sources`, the sanitizer before a remote endpoint, the filters or the
 phrases in `likeness.hits`, the comparison of a passage's hash, `is_current` while vectors are stored, `prune` or
-`scrub` in a removal, `prune` in a resanitize or a reindex, the model's name in `is_ready`, and where a failing model
-fails a search.
+`scrub` in a removal, `prune` in a resanitize or a reindex, the model's name in `is_current_model`, and where a
+failing model fails a search.
 """
 
 from array import array
@@ -14,29 +14,29 @@ from struct import pack
 
 import pytest
 
-from lineage.app.indexing import VARIABLE
+from lineage.app.databases import INDEX_VARIABLE
 from lineage.errors import ExtraMissing, InvalidInput
 from lineage.index import Hit
 from lineage.index.postgres.pgvector import PgVectors
-from lineage.pipeline.embedding import coverage, embed
-from lineage.pipeline.finding import HYBRID, LEXICAL, MODES, SEMANTIC, Found, find
-from lineage.pipeline.house import House
-from lineage.pipeline.upkeep.reindexing import reindex
-from lineage.pipeline.upkeep.removal import remove
-from lineage.pipeline.upkeep.resanitizing import resanitize
+from lineage.pipeline.maintenance.reindex import reindex
+from lineage.pipeline.maintenance.remove import remove
+from lineage.pipeline.maintenance.resanitize import resanitize
+from lineage.pipeline.search.embeddings import describe_coverage, embed_pending
+from lineage.pipeline.search.search import HYBRID, LEXICAL, MODES, SEMANTIC, SearchResult, search
 from lineage.store.postgres import Postgres
+from lineage.workspace.workspace import Workspace
 from tests.scenarios.test_resanitize import RULES, SECRET, TALK
 from tests.support import engines
-from tests.support.books import by_hand, put
-from tests.support.embedding import Endpoint, embedding_house, endpoint
-from tests.support.houses import end, house_at, root_of, turns
+from tests.support.books import edit_by_hand, write_entry
+from tests.support.embedding_server import EmbeddingServer, open_embedding_workspace, run_embedding_server
 from tests.support.indexes import PLACES
+from tests.support.workspace import end_session, find_root, make_turns, open_test_workspace
 
 pytestmark = pytest.mark.slow
 
-READER = turns("Why does reader.py drop the last row?", "It splits on newline; fixed in reader.py.")
-HARBOUR = turns("Where is the boat moored?", "At the third pier of the harbour.")
-KITTEN = turns("What does the cat eat?", "Herring, and nothing else.")
+READER = make_turns("Why does reader.py drop the last row?", "It splits on newline; fixed in reader.py.")
+HARBOUR = make_turns("Where is the boat moored?", "At the third pier of the harbour.")
+KITTEN = make_turns("What does the cat eat?", "Herring, and nothing else.")
 TOKEN = "ghp_" + "aB3" * 12
 
 
@@ -44,93 +44,93 @@ TOKEN = "ghp_" + "aB3" * 12
 def place(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors lie in a file, or with the rows on a server."""
     if request.param != "file":
-        monkeypatch.setenv(VARIABLE, engines.pgvector().url)
+        monkeypatch.setenv(INDEX_VARIABLE, engines.start_pgvector().url)
 
 
 @pytest.fixture
-def served() -> Iterator[Endpoint]:
-    with endpoint() as running:
+def served() -> Iterator[EmbeddingServer]:
+    with run_embedding_server() as running:
         yield running
 
 
 @pytest.fixture
-def house(tmp_path: Path, served: Endpoint) -> Iterator[House]:
+def ws(tmp_path: Path, served: EmbeddingServer) -> Iterator[Workspace]:
     """Three sessions of two agents and projects, embedded."""
-    with embedding_house(tmp_path / "vault", served) as opened:
-        end(opened, "s-reader", transcript=READER, project="/home/ada/reader")
-        end(opened, "s-harbour", transcript=HARBOUR, project="/home/ada/harbour")
-        end(opened, "s-cat", transcript=KITTEN, project="/home/ada/zoo", agent_id="ann")
-        embed(opened)
+    with open_embedding_workspace(tmp_path / "vault", served) as opened:
+        end_session(opened, "s-reader", transcript=READER, project="/home/ada/reader")
+        end_session(opened, "s-harbour", transcript=HARBOUR, project="/home/ada/harbour")
+        end_session(opened, "s-cat", transcript=KITTEN, project="/home/ada/zoo", agent_id="ann")
+        embed_pending(opened)
         yield opened
 
 
-def sessions(found: Found) -> list[str | None]:
+def sessions(found: SearchResult) -> list[str | None]:
     return [hit.session_id for hit in found.hits if hit.entry is None]
 
 
-def semantic(house: House, query: str, agent: str | None = "default", limit: int = 10) -> list[Hit]:
-    found = find(house, query, agent, limit, mode=SEMANTIC)
+def semantic(ws: Workspace, query: str, agent: str | None = "default", limit: int = 10) -> list[Hit]:
+    found = search(ws, query, agent, limit, mode=SEMANTIC)
     assert (found.mode, found.notes) == (SEMANTIC, ())
     return list(found.hits)
 
 
-def on_server(house: House) -> Postgres | None:
+def on_server(ws: Workspace) -> Postgres | None:
     """The database that holds the vectors, None where a file does."""
-    return house.index.database if isinstance(house.vectors, PgVectors) else None
+    return ws.index.database if isinstance(ws.vectors, PgVectors) else None
 
 
-def kept(house: House) -> bytes:
+def kept(ws: Workspace) -> bytes:
     """Every byte that this machine or its server keeps; not the server's write-ahead log."""
-    folders = [root_of(house) / ".lineage"]
-    if database := on_server(house):
-        database.rows("checkpoint")
-        folders.append(engines.pgvector().data / "base")
+    folders = [find_root(ws) / ".lineage"]
+    if database := on_server(ws):
+        database.execute("checkpoint")
+        folders.append(engines.start_pgvector().data / "base")
     return b"".join(path.read_bytes() for one in folders for path in sorted(one.rglob("*")) if path.is_file())
 
 
-def blobs(house: House, token: str) -> list[bytes]:
+def blobs(ws: Workspace, token: str) -> list[bytes]:
     """The vectors and the hashes that are kept of a session's files, as they are in files."""
-    assert house.vectors is not None
-    paths = [path for path in house.vectors.sources() if token in path]
-    hashes = [one for path in paths for one in house.vectors.places(path).values()]
-    vectors = house.vectors.same(hashes).values()
-    if on_server(house):
+    assert ws.vectors is not None
+    paths = [path for path in ws.vectors.load_source_versions() if token in path]
+    hashes = [one for path in paths for one in ws.vectors.load_passage_hashes(path).values()]
+    vectors = ws.vectors.find_by_hash(hashes).values()
+    if on_server(ws):
         vectors = [pack(f"<{len(vector)}e", *array("b", vector)) for vector in vectors]
     return [*hashes, *vectors]
 
 
-def spoil(house: House) -> None:
+def spoil(ws: Workspace) -> None:
     """Damages what is kept of vectors so that it can't be used."""
-    assert house.vectors is not None
-    if database := on_server(house):
-        database.rows(f'alter table "{database.schema}_vectors".passages drop column vector')
+    assert ws.vectors is not None
+    if database := on_server(ws):
+        database.execute(f'alter table "{database.schema}_vectors".passages drop column vector')
         return
-    house.vectors.close()
-    (root_of(house) / ".lineage" / "vectors.db").write_bytes(b"no database" * 1000)
+    ws.vectors.close()
+    (find_root(ws) / ".lineage" / "vectors.db").write_bytes(b"no database" * 1000)
 
 
-def test_what_is_meant_is_found_where_no_word_is(house: House) -> None:
-    assert sessions(find(house, "records vanish", "default", 10, mode=LEXICAL)) == []
-    found = find(house, "records vanish", "default", 1)
+def test_what_is_meant_is_found_where_no_word_is(ws: Workspace) -> None:
+    assert sessions(search(ws, "records vanish", "default", 10, mode=LEXICAL)) == []
+    found = search(ws, "records vanish", "default", 1)
     assert (found.mode, sessions(found)) == (HYBRID, ["s-reader"])
-    (hit,) = semantic(house, "vessel", limit=1)
+    (hit,) = semantic(ws, "vessel", limit=1)
     assert (hit.session_id, hit.project) == ("s-harbour", "/home/ada/harbour")
     assert hit.snippet
     assert hit.score > 0
 
 
-def test_a_session_is_one_result_and_its_passages_are_several(house: House) -> None:
-    hits = semantic(house, "vessel")
+def test_a_session_is_one_result_and_its_passages_are_several(ws: Workspace) -> None:
+    hits = semantic(ws, "vessel")
     assert len({hit.session_id for hit in hits if hit.entry is None}) == len([h for h in hits if h.entry is None])
-    passages = find(house, "boat", "default", 10, mode=HYBRID, by_passage=True).hits
+    passages = search(ws, "boat", "default", 10, mode=HYBRID, by_passage=True).hits
     of_harbour = [(hit.path, hit.turns) for hit in passages if hit.session_id == "s-harbour"]
     assert len(of_harbour) == len(set(of_harbour)) > 1
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_filters_and_phrases_hold_in_every_mode(house: House, mode: str) -> None:
+def test_filters_and_phrases_hold_in_every_mode(ws: Workspace, mode: str) -> None:
     def found(query: str, agent: str | None = None) -> set[str | None]:
-        return {hit.session_id for hit in find(house, query, agent, 10, mode=mode).hits}
+        return {hit.session_id for hit in search(ws, query, agent, 10, mode=mode).hits}
 
     everything = "boat cat row"
     assert found(everything) == {"s-reader", "s-harbour", "s-cat"}
@@ -140,217 +140,221 @@ def test_filters_and_phrases_hold_in_every_mode(house: House, mode: str) -> None
     assert found(f"{everything} until:2020") == set()
     assert found(f'{everything} "third pier"') == {"s-harbour"}
     assert "s-cat" not in found(f"{everything} -herring -cat")
-    kinds = {hit.kind for hit in find(house, f"{everything} kind:summary", None, 10, mode=mode).hits}
+    kinds = {hit.kind for hit in search(ws, f"{everything} kind:summary", None, 10, mode=mode).hits}
     assert kinds == {"summary"}
-    assert {hit.kind for hit in find(house, f"{everything} is:session", None, 10, mode=mode).hits} <= {
+    assert {hit.kind for hit in search(ws, f"{everything} is:session", None, 10, mode=mode).hits} <= {
         "summary",
         "transcript",
     }
 
 
-def test_a_narrow_filter_is_answered_from_beyond_the_nearest(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lineage.pipeline.finding._NEAREST", 1)
-    assert {hit.session_id for hit in semantic(house, "boat project:zoo", None)} == {"s-cat"}
+def test_a_narrow_filter_is_answered_from_beyond_the_nearest(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lineage.pipeline.search.search._FIRST_NEAREST", 1)
+    assert {hit.session_id for hit in semantic(ws, "boat project:zoo", None)} == {"s-cat"}
 
 
-def test_filters_alone_ask_no_model(house: House, served: Endpoint) -> None:
+def test_filters_alone_ask_no_model(ws: Workspace, served: EmbeddingServer) -> None:
     calls = served.calls
-    found = find(house, "project:reader", "default", 10, mode=SEMANTIC)
+    found = search(ws, "project:reader", "default", 10, mode=SEMANTIC)
     assert sessions(found) == ["s-reader"]
     assert served.calls == calls
 
 
-def test_nothing_private_and_no_trial_is_embedded(house: House, served: Endpoint) -> None:
-    end(house, "s-private", transcript=turns("The marmalade is below the roots.", "Noted: marmalade."), private=True)
-    end(house, "test-1", transcript=turns("A periscope for a trial.", "Noted."), project=None, cwd=None)
-    put(house, "global", "decision", "Wait for the lantern.", shelf="pending")
-    embed(house)
+def test_nothing_private_and_no_trial_is_embedded(ws: Workspace, served: EmbeddingServer) -> None:
+    end_session(
+        ws, "s-private", transcript=make_turns("The marmalade is below the roots.", "Noted: marmalade."), private=True
+    )
+    end_session(ws, "test-1", transcript=make_turns("A periscope for a trial.", "Noted."), project=None, cwd=None)
+    write_entry(ws, "global", "decision", "Wait for the lantern.", shelf="pending")
+    embed_pending(ws)
     assert not [text for text in served.texts if "marmalade" in text or "periscope" in text or "lantern" in text]
     for query in ("marmalade", "periscope", "lantern"):
-        assert all(hit.session_id not in ("s-private", "test-1") for hit in semantic(house, query, None))
+        assert all(hit.session_id not in ("s-private", "test-1") for hit in semantic(ws, query, None))
 
 
-def test_what_a_hand_wrote_and_a_query_are_redacted_before_they_are_sent(house: House, served: Endpoint) -> None:
-    by_hand(house, "books/global/note.md", f"The key of the harbour is {TOKEN}, says Ada.\n")
-    reindex(house)
-    embed(house)
-    find(house, f"who has {TOKEN}", "default", 5)
+def test_what_a_hand_wrote_and_a_query_are_redacted_before_they_are_sent(
+    ws: Workspace, served: EmbeddingServer
+) -> None:
+    edit_by_hand(ws, "books/global/note.md", f"The key of the harbour is {TOKEN}, says Ada.\n")
+    reindex(ws)
+    embed_pending(ws)
+    search(ws, f"who has {TOKEN}", "default", 5)
     assert any("[REDACTED:github-token]" in text and "harbour" in text for text in served.texts)
     assert served.texts[-1].startswith("who has [REDACTED")
     assert not any(TOKEN in text for text in served.texts)
 
 
-def test_of_a_removed_session_no_vector_is_left(house: House, tmp_path: Path) -> None:
-    talk = turns("We will paint the boat green.", "Decided.")
-    outcome = end(house, "s-gone", transcript=talk, project="/home/ada/harbour")
-    embed(house)
-    gone = blobs(house, outcome.session_token)
+def test_of_a_removed_session_no_vector_is_left(ws: Workspace, tmp_path: Path) -> None:
+    talk = make_turns("We will paint the boat green.", "Decided.")
+    outcome = end_session(ws, "s-gone", transcript=talk, project="/home/ada/harbour")
+    embed_pending(ws)
+    gone = blobs(ws, outcome.session_token)
     assert gone
-    assert all(blob in kept(house) for blob in gone)
-    receipt = remove(house, "s-gone", reason="asked for")
+    assert all(blob in kept(ws) for blob in gone)
+    receipt = remove(ws, "s-gone", reason="asked for")
     assert receipt.rows > len(gone) // 2
     assert any("127.0.0.1" in place for place in receipt.out_of_reach)
-    left = kept(house)
+    left = kept(ws)
     assert [blob for blob in gone if blob in left] == []
-    assert house.vectors is not None
-    assert not [path for path in house.vectors.sources() if outcome.session_token in path]
+    assert ws.vectors is not None
+    assert not [path for path in ws.vectors.load_source_versions() if outcome.session_token in path]
 
 
 def test_a_session_that_is_removed_while_it_is_embedded_gets_no_vector(
-    house: House, served: Endpoint, tmp_path: Path
+    ws: Workspace, served: EmbeddingServer, tmp_path: Path
 ) -> None:
-    outcome = end(house, "s-gone", transcript=turns("We will paint the boat green.", "Decided."))
+    outcome = end_session(ws, "s-gone", transcript=make_turns("We will paint the boat green.", "Decided."))
 
     def removed(_: object) -> None:
-        served.before = lambda _: None
-        with house_at(tmp_path / "vault") as other:
+        served.on_request = lambda _: None
+        with open_test_workspace(tmp_path / "vault") as other:
             vector_file = tmp_path / "vault" / ".lineage" / "vectors.db"
             remove(other._replace(vector_file=vector_file), "s-gone", reason="asked for")
             ended.append(True)
 
     ended: list[bool] = []
-    served.before = removed
-    embed(house)
+    served.on_request = removed
+    embed_pending(ws)
     assert ended
-    assert house.vectors is not None
-    assert not [path for path in house.vectors.sources() if outcome.session_token in path]
+    assert ws.vectors is not None
+    assert not [path for path in ws.vectors.load_source_versions() if outcome.session_token in path]
 
 
-def test_the_index_may_begin_anew_without_the_vectors(house: House, served: Endpoint, tmp_path: Path) -> None:
+def test_the_index_may_begin_anew_without_the_vectors(ws: Workspace, served: EmbeddingServer, tmp_path: Path) -> None:
     calls = served.calls
-    house.index.reset()
-    reindex(house)
-    done = embed(house)
+    ws.index.reset()
+    reindex(ws)
+    done = embed_pending(ws)
     assert (served.calls, done.embedded, done.dropped) == (calls, 0, 0)
-    assert semantic(house, "vessel", limit=1)[0].session_id == "s-harbour"
+    assert semantic(ws, "vessel", limit=1)[0].session_id == "s-harbour"
 
 
-def test_what_is_redacted_later_is_embedded_anew(tmp_path: Path, served: Endpoint) -> None:
-    with embedding_house(tmp_path / "vault", served) as house:
-        token = end(house, "s-1", transcript=TALK).session_token
-        embed(house)
-        old = blobs(house, token)
-        resanitize(house._replace(own_rules=RULES))
-        left = kept(house)
+def test_what_is_redacted_later_is_embedded_anew(tmp_path: Path, served: EmbeddingServer) -> None:
+    with open_embedding_workspace(tmp_path / "vault", served) as ws:
+        token = end_session(ws, "s-1", transcript=TALK).session_token
+        embed_pending(ws)
+        old = blobs(ws, token)
+        resanitize(ws._replace(own_rules=RULES))
+        left = kept(ws)
         assert any(SECRET in text for text in served.texts)
         assert [blob for blob in old if blob in left] == []
         served.texts.clear()
-        embed(house)
+        embed_pending(ws)
         assert served.texts
         assert not any(SECRET in text for text in served.texts)
 
 
-def test_only_what_is_new_is_embedded_and_each_text_once(house: House, served: Endpoint) -> None:
+def test_only_what_is_new_is_embedded_and_each_text_once(ws: Workspace, served: EmbeddingServer) -> None:
     assert len(served.texts) == len(set(served.texts))
     served.texts.clear()
-    put(house, "project/reader", "decision", "We read files by csv.reader.")
-    first = embed(house)
-    by_hand(house, "books/project/reader/decision.md", "# First\n\nA word of mine.\n\n" + _read(house))
-    reindex(house)
-    second = embed(house)
+    write_entry(ws, "project/reader", "decision", "We read files by csv.reader.")
+    first = embed_pending(ws)
+    edit_by_hand(ws, "books/project/reader/decision.md", "# First\n\nA word of mine.\n\n" + _read(ws))
+    reindex(ws)
+    second = embed_pending(ws)
     assert (first.embedded, second.embedded) == (1, 1)
     assert second.reused >= 1
     assert len(served.texts) == 2
 
 
-def _read(house: House) -> str:
-    return house.canon.store.read("books/project/reader/decision.md").data.decode()
+def _read(ws: Workspace) -> str:
+    return ws.documents.store.read("books/project/reader/decision.md").data.decode()
 
 
-def test_a_passage_that_says_something_else_by_now_is_no_result(house: House) -> None:
-    put(house, "project/harbour", "decision", "The vessel stays in the harbour.")
-    embed(house)
-    assert "books/project/harbour/decision.md" in {hit.path for hit in semantic(house, "vessel")}
-    by_hand(house, "books/project/harbour/decision.md", "# Mine\n\nThe herring is fresh.\n")
-    assert house.vectors is not None
-    reindex(house._replace(vector_file=None))
-    assert "books/project/harbour/decision.md" not in {hit.path for hit in semantic(house, "vessel")}
+def test_a_passage_that_says_something_else_by_now_is_no_result(ws: Workspace) -> None:
+    write_entry(ws, "project/harbour", "decision", "The vessel stays in the harbour.")
+    embed_pending(ws)
+    assert "books/project/harbour/decision.md" in {hit.path for hit in semantic(ws, "vessel")}
+    edit_by_hand(ws, "books/project/harbour/decision.md", "# Mine\n\nThe herring is fresh.\n")
+    assert ws.vectors is not None
+    reindex(ws._replace(vector_file=None))
+    assert "books/project/harbour/decision.md" not in {hit.path for hit in semantic(ws, "vessel")}
 
 
-def test_it_goes_on_where_it_was_cut_off(tmp_path: Path, served: Endpoint) -> None:
-    with embedding_house(tmp_path / "vault", served, batch=2) as house:
+def test_it_goes_on_where_it_was_cut_off(tmp_path: Path, served: EmbeddingServer) -> None:
+    with open_embedding_workspace(tmp_path / "vault", served, batch=2) as ws:
         for number in range(5):
-            end(house, f"s-{number}", transcript=turns(f"Question {number} on rows?", f"Answer {number}."))
-        first = embed(house, most=3)
+            end_session(ws, f"s-{number}", transcript=make_turns(f"Question {number} on rows?", f"Answer {number}."))
+        first = embed_pending(ws, max_passages=3)
         assert first.embedded == 4
-        assert coverage(house)["files_left"] == first.left > 0
+        assert describe_coverage(ws)["files_left"] == first.left > 0
         asked: list[int] = []
-        while embed(house, may_go_on=lambda: len(asked.append(1) or asked) % 2 == 1).left:
+        while embed_pending(ws, should_continue=lambda: len(asked.append(1) or asked) % 2 == 1).left:
             assert len(asked) < 100
     assert len(served.texts) == len(set(served.texts))
 
 
-def test_another_model_is_not_compared_and_embeds_anew(house: House, served: Endpoint, tmp_path: Path) -> None:
-    with embedding_house(tmp_path / "vault", served, name="words-2") as other:
-        found = find(other, "boat", "default", 5)
+def test_another_model_is_not_compared_and_embeds_anew(ws: Workspace, served: EmbeddingServer, tmp_path: Path) -> None:
+    with open_embedding_workspace(tmp_path / "vault", served, name="words-2") as other:
+        found = search(other, "boat", "default", 5)
         assert found.mode == LEXICAL
         assert "another model" in found.notes[0]
         before = served.calls
-        embed(other)
+        embed_pending(other)
         assert served.calls > before
         assert semantic(other, "vessel", limit=1)[0].session_id == "s-harbour"
 
 
-def test_a_model_whose_vectors_grow_longer_embeds_anew(house: House, served: Endpoint) -> None:
+def test_a_model_whose_vectors_grow_longer_embeds_anew(ws: Workspace, served: EmbeddingServer) -> None:
     served.dimension = 80
-    assert "another length" in find(house, "boat", "default", 5).notes[0]
-    end(house, "s-new", transcript=turns("A new vessel came.", "Seen."))
-    embed(house)
-    while embed(house).embedded:
+    assert "another length" in search(ws, "boat", "default", 5).notes[0]
+    end_session(ws, "s-new", transcript=make_turns("A new vessel came.", "Seen."))
+    embed_pending(ws)
+    while embed_pending(ws).embedded:
         pass
-    assert semantic(house, "boat", limit=3)
+    assert semantic(ws, "boat", limit=3)
 
 
 @pytest.mark.parametrize("mode", [None, SEMANTIC, HYBRID])
-def test_where_the_model_fails_the_words_find(house: House, served: Endpoint, mode: str | None) -> None:
-    served.answer = lambda: (503, b"", {})
-    found = find(house, "boat", "default", 5, mode=mode)
+def test_where_the_model_fails_the_words_find(ws: Workspace, served: EmbeddingServer, mode: str | None) -> None:
+    served.response = lambda: (503, b"", {})
+    found = search(ws, "boat", "default", 5, mode=mode)
     assert (found.mode, sessions(found)) == (LEXICAL, ["s-harbour"])
     assert "HTTP 503" in found.notes[0]
-    end(house, "s-new", transcript=turns("A new ship.", "Seen."))
-    assert embed(house).failed == "HTTP 503"
-    counts = house.telemetry.embeddings()
+    end_session(ws, "s-new", transcript=make_turns("A new ship.", "Seen."))
+    assert embed_pending(ws).failed == "HTTP 503"
+    counts = ws.telemetry.read_embedding_counts()
     assert (counts["HTTP 503"], counts["no vector for a query: HTTP 503"]) == (1, 1)
 
 
-def test_vectors_without_a_direction_are_no_vectors(house: House, served: Endpoint) -> None:
-    served.answer = lambda: (200, b'{"data": [{"index": 0, "embedding": [0.0, 0.0]}]}', {})
-    assert "unusable" in find(house, "boat", "default", 5).notes[0]
+def test_vectors_without_a_direction_are_no_vectors(ws: Workspace, served: EmbeddingServer) -> None:
+    served.response = lambda: (200, b'{"data": [{"index": 0, "embedding": [0.0, 0.0]}]}', {})
+    assert "unusable" in search(ws, "boat", "default", 5).notes[0]
 
 
-def test_damaged_vectors_cost_the_meaning_and_nothing_else(house: House, served: Endpoint) -> None:
-    spoil(house)
-    found = find(house, "boat", "default", 5)
+def test_damaged_vectors_cost_the_meaning_and_nothing_else(ws: Workspace, served: EmbeddingServer) -> None:
+    spoil(ws)
+    found = search(ws, "boat", "default", 5)
     assert sessions(found) == ["s-harbour"]
     assert found.notes
-    embed(house)
-    assert semantic(house, "vessel", limit=1)[0].session_id == "s-harbour"
+    embed_pending(ws)
+    assert semantic(ws, "vessel", limit=1)[0].session_id == "s-harbour"
 
 
-def test_a_removal_with_damaged_vectors_is_a_removal(house: House, served: Endpoint, tmp_path: Path) -> None:
-    spoil(house)
-    remove(house, "s-harbour", reason="asked for")
-    assert sessions(find(house, "boat", "default", 5)) == []
+def test_a_removal_with_damaged_vectors_is_a_removal(ws: Workspace, served: EmbeddingServer, tmp_path: Path) -> None:
+    spoil(ws)
+    remove(ws, "s-harbour", reason="asked for")
+    assert sessions(search(ws, "boat", "default", 5)) == []
 
 
 @pytest.mark.parametrize("place", ["file"], indirect=True)
 def test_a_mode_that_is_asked_for_says_what_it_lacks(
-    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with house_at(tmp_path / "vault") as plain:
-        assert find(plain, "boat", "default", 5).mode == LEXICAL
+    with open_test_workspace(tmp_path / "vault") as plain:
+        assert search(plain, "boat", "default", 5).mode == LEXICAL
         with pytest.raises(InvalidInput, match="no embedding model"):
-            find(plain, "boat", "default", 5, mode=HYBRID)
+            search(plain, "boat", "default", 5, mode=HYBRID)
     monkeypatch.setattr("lineage.index.vectorfile.find_spec", lambda _: None)
     with pytest.raises(ExtraMissing) as caught:
-        find(house, "boat", "default", 5, mode=SEMANTIC)
+        search(ws, "boat", "default", 5, mode=SEMANTIC)
     assert "lineage-memory[semantic]" in caught.value.hint
-    assert "lineage-memory[semantic]" in find(house, "boat", "default", 5).notes[0]
-    assert embed(house).failed == "not installed"
+    assert "lineage-memory[semantic]" in search(ws, "boat", "default", 5).notes[0]
+    assert embed_pending(ws).failed == "not installed"
 
 
-def test_of_two_that_embed_one_does(house: House, served: Endpoint) -> None:
-    end(house, "s-new", transcript=turns("A new ship.", "Seen."))
-    with house.canon.spool.store.mutex("embedding"):
-        assert embed(house).failed == "another process embeds"
-    assert embed(house).embedded > 0
+def test_of_two_that_embed_one_does(ws: Workspace, served: EmbeddingServer) -> None:
+    end_session(ws, "s-new", transcript=make_turns("A new ship.", "Seen."))
+    with ws.documents.spool.store.lock("embedding"):
+        assert embed_pending(ws).failed == "another process embeds"
+    assert embed_pending(ws).embedded > 0

@@ -8,9 +8,9 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from tests.support.browser import Browser, browsing, needs_browser
-from tests.support.web import Client, served
-from tests.support.workspaces import lived_in
+from tests.support.browser import Browser, needs_browser, open_browser
+from tests.support.sample_workspace import write_sample_workspace
+from tests.support.web_client import WebClient, serve_workspace
 
 pytestmark = [pytest.mark.slow, needs_browser]
 
@@ -19,18 +19,20 @@ PATHS = ("/", "/memory", "/status", "/sessions/long", "/sessions/long/remove", "
 
 @pytest.fixture
 def client(tmp_path: Path) -> Any:
-    with served(lived_in(tmp_path / "vault", length=120)) as made:
+    with serve_workspace(write_sample_workspace(tmp_path / "vault", length=120)) as made:
         yield made
 
 
 @pytest.fixture
-def browser(client: Client, tmp_path: Path) -> Any:
-    with browsing(client.url, tmp_path / "profile") as made:
+def browser(client: WebClient, tmp_path: Path) -> Any:
+    with open_browser(client.url, tmp_path / "profile") as made:
         yield made
 
 
 def colours(browser: Browser) -> tuple[str, str]:
-    found = browser.run("const s = getComputedStyle(document.documentElement); return [s.backgroundColor, s.color]")
+    found = browser.run_script(
+        "const s = getComputedStyle(document.documentElement); return [s.backgroundColor, s.color]"
+    )
     return found[0], found[1]
 
 
@@ -42,78 +44,78 @@ def brightness(colour: str) -> float:
 def test_our_own_pages_keep_to_the_policy(browser: Browser, tmp_path: Path) -> None:
     for number, path in enumerate(PATHS):
         browser.open(path)
-        browser.wait("h1")
-        assert browser.violations() == [], path
-        assert browser.run("return document.styleSheets[0].cssRules.length") > 50
-        picture = browser.picture(tmp_path / f"{number}.png")
+        browser.wait_until_visible("h1")
+        assert browser.read_violations() == [], path
+        assert browser.run_script("return document.styleSheets[0].cssRules.length") > 50
+        picture = browser.take_screenshot(tmp_path / f"{number}.png")
         assert struct.unpack(">II", picture[16:24])[0] >= 1000
 
 
 def test_search_answers_while_one_types(browser: Browser) -> None:
     browser.open("/")
-    browser.one("#q").send_keys("checkout")
-    (found, *_) = browser.wait("#live .hit a")
+    browser.find_one("#q").send_keys("checkout")
+    (found, *_) = browser.wait_until_visible("#live .hit a")
     assert "checkout.py" in found.text
-    assert not browser.one("#page").is_displayed()
-    assert "found" in browser.run("return document.getElementById('live-count').textContent")
-    assert browser.wait("#live mark")
+    assert not browser.find_one("#page").is_displayed()
+    assert "found" in browser.run_script("return document.getElementById('live-count').textContent")
+    assert browser.wait_until_visible("#live mark")
     browser.press(Keys.ESCAPE)
-    assert browser.one("#page").is_displayed()
-    browser.one("#q").send_keys("checkout")
-    browser.wait("#live .hit a")
+    assert browser.find_one("#page").is_displayed()
+    browser.find_one("#q").send_keys("checkout")
+    browser.wait_until_visible("#live .hit a")
     browser.press(Keys.ARROW_DOWN, Keys.ENTER)
-    browser.wait("h1.sentence")
+    browser.wait_until_visible("h1.sentence")
     assert "/sessions/" in browser.driver.current_url
 
 
 def test_keys_lead_through_the_page(browser: Browser) -> None:
     browser.open("/")
     browser.press("j")
-    first = browser.focused()
+    first = browser.focused_text()
     browser.press("j")
-    second = browser.focused()
+    second = browser.focused_text()
     assert first != second
     assert "In " in second
     browser.press("k")
-    assert browser.focused() == first
-    outline = browser.run("return getComputedStyle(document.activeElement).outlineStyle")
+    assert browser.focused_text() == first
+    outline = browser.run_script("return getComputedStyle(document.activeElement).outlineStyle")
     assert outline == "solid"
     browser.press("/")
-    assert browser.run("return document.activeElement.id") == "q"
+    assert browser.run_script("return document.activeElement.id") == "q"
     browser.press("j")
-    assert browser.run("return document.getElementById('q').value") == "j"
+    assert browser.run_script("return document.getElementById('q').value") == "j"
     browser.open("/")
     browser.press("j", Keys.ENTER)
-    browser.wait("h1.sentence")
+    browser.wait_until_visible("h1.sentence")
 
 
 def test_the_first_tab_skips_to_the_content(browser: Browser) -> None:
     browser.open("/memory")
     browser.press(Keys.TAB)
-    assert browser.focused() == "Skip to content"
-    assert browser.run("return document.activeElement.getBoundingClientRect().left") >= 0
+    assert browser.focused_text() == "Skip to content"
+    assert browser.run_script("return document.activeElement.getBoundingClientRect().left") >= 0
     browser.press(Keys.ENTER)
-    assert browser.run("return document.activeElement.id") == "main"
+    assert browser.run_script("return document.activeElement.id") == "main"
 
 
 def test_dark_is_dark_and_light_is_light_and_both_can_be_read(browser: Browser, tmp_path: Path) -> None:
     pictures = set()
     for scheme in ("light", "dark"):
-        browser.prefer(scheme)
+        browser.set_color_scheme(scheme)
         browser.open("/memory")
         paper, ink = colours(browser)
         assert (brightness(paper) > brightness(ink)) == (scheme == "light")
         assert abs(brightness(paper) - brightness(ink)) > 120
-        pictures.add(browser.picture(tmp_path / f"{scheme}.png"))
+        pictures.add(browser.take_screenshot(tmp_path / f"{scheme}.png"))
     assert len(pictures) == 2
 
 
 def test_the_filter_narrows_while_one_types(browser: Browser) -> None:
     browser.open("/memory")
-    assert len(browser.wait("[data-entry]")) > 2
-    browser.one("#filter").send_keys("tabs")
-    browser.wait_for("[...document.querySelectorAll('[data-entry]')].filter((one) => !one.hidden).length === 1")
-    (left,) = browser.wait("[data-entry]")
+    assert len(browser.wait_until_visible("[data-entry]")) > 2
+    browser.find_one("#filter").send_keys("tabs")
+    browser.wait_for_script("[...document.querySelectorAll('[data-entry]')].filter((one) => !one.hidden).length === 1")
+    (left,) = browser.wait_until_visible("[data-entry]")
     assert "Prefers tabs" in left.text
 
 
@@ -122,44 +124,44 @@ def test_a_narrow_screen_needs_no_scrolling_sideways(browser: Browser, path: str
     metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
     browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     browser.open(path)
-    assert browser.run("return document.documentElement.scrollWidth") <= 360
+    assert browser.run_script("return document.documentElement.scrollWidth") <= 360
 
 
-def test_without_scripts_everything_is_read_and_done(browser: Browser, client: Client) -> None:
-    browser.without_scripts()
+def test_without_scripts_everything_is_read_and_done(browser: Browser, client: WebClient) -> None:
+    browser.disable_scripts()
     waiting = client.get("/api/pending").json["entries"][0]["id"]
     browser.open(f"/entries/{waiting}/confirm")
-    assert "Prefers short commit messages" in browser.one(".quote").text
-    browser.one(f'form[action="/entries/{waiting}/confirm"] button').click()
-    assert browser.says(".told", "it is in force")
+    assert "Prefers short commit messages" in browser.find_one(".quote").text
+    browser.find_one(f'form[action="/entries/{waiting}/confirm"] button').click()
+    assert browser.wait_for_text(".told", "it is in force")
     tabs = client.get("/api/entries", kind="preference").json["entries"][0]["id"]
-    browser.one(f'form[action="/entries/{tabs}/pin"] button').click()
-    assert browser.says(".told", "never rolls over")
-    card = browser.one(f"#e-{tabs}")
+    browser.find_one(f'form[action="/entries/{tabs}/pin"] button').click()
+    assert browser.wait_for_text(".told", "never rolls over")
+    card = browser.find_one(f"#e-{tabs}")
     card.find_element(By.XPATH, ".//summary[text()='Forget']").click()
     card.find_element(By.CSS_SELECTOR, "details[open] button").click()
-    assert browser.says(".told", "Forgotten")
+    assert browser.wait_for_text(".told", "Forgotten")
     assert client.get(f"/api/entries/{tabs}").status == 404
-    browser.one("#q").send_keys("checkout" + Keys.ENTER)
-    browser.wait(".hit")[0].find_element(By.CSS_SELECTOR, "a").click()
-    browser.wait("h1.sentence")
-    browser.one(".leave a").click()
-    browser.wait("#sure")[0].click()
-    browser.one("form.remember button").click()
-    assert browser.says(".told", "is gone")
+    browser.find_one("#q").send_keys("checkout" + Keys.ENTER)
+    browser.wait_until_visible(".hit")[0].find_element(By.CSS_SELECTOR, "a").click()
+    browser.wait_until_visible("h1.sentence")
+    browser.find_one(".leave a").click()
+    browser.wait_until_visible("#sure")[0].click()
+    browser.find_one("form.remember button").click()
+    assert browser.wait_for_text(".told", "is gone")
 
 
 def test_the_token_lets_a_browser_in(tmp_path: Path) -> None:
     token = "a-token-that-nobody-guesses"
     with (
-        served(lived_in(tmp_path / "other"), token=token) as client,
-        browsing(client.url, tmp_path / "stranger") as browser,
+        serve_workspace(write_sample_workspace(tmp_path / "other"), token=token) as client,
+        open_browser(client.url, tmp_path / "stranger") as browser,
     ):
         browser.open("/memory")
-        browser.wait("#token")[0].send_keys(token + Keys.ENTER)
-        assert browser.wait("h2")
-        assert browser.violations() == []
+        browser.wait_until_visible("#token")[0].send_keys(token + Keys.ENTER)
+        assert browser.wait_until_visible("h2")
+        assert browser.read_violations() == []
         assert token not in browser.driver.current_url
-        assert browser.run("return document.cookie") == ""
-        browser.one("#q").send_keys("checkout")
-        browser.wait("#live .hit")
+        assert browser.run_script("return document.cookie") == ""
+        browser.find_one("#q").send_keys("checkout")
+        browser.wait_until_visible("#live .hit")

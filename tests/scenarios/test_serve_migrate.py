@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from lineage.harness.callers import Caller
+from lineage.harness.detect_caller import Caller
 from lineage.web.api import ROUTES
-from lineage.web.schema import problem
-from tests.support.web import served
-from tests.support.workspaces import lived_in
+from lineage.web.schema import find_problem
+from tests.support.sample_workspace import write_sample_workspace
+from tests.support.web_client import serve_workspace
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +23,7 @@ TOKEN = "a-token-that-nobody-guesses"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    return lived_in(tmp_path / "vault")
+    return write_sample_workspace(tmp_path / "vault")
 
 
 @pytest.fixture
@@ -42,16 +42,16 @@ def everything(root: Path) -> dict[str, bytes]:
 
 
 def checked(value: Any) -> Any:
-    assert problem(value, ROUTE.answer) is None
+    assert find_problem(value, ROUTE.response) is None
     return value
 
 
 def test_notes_are_brought_into_books_and_again_nothing_is_new(root: Path, notes: Path) -> None:
-    with served(root) as client:
+    with serve_workspace(root) as client:
         before = everything(root)
-        dry = checked(client.send("/api/migrate", {"paths": [str(notes)], "dry_run": True}).json)
+        dry = checked(client.send_json("/api/migrate", {"paths": [str(notes)], "dry_run": True}).json)
         assert (dry["dry_run"], everything(root)) == (True, before)
-        done = client.send("/api/migrate", {"paths": [str(notes)]})
+        done = client.send_json("/api/migrate", {"paths": [str(notes)]})
         (file,) = checked(done.json)["files"]
         assert (done.status, done.json["whole"], file["problem"]) == (200, True, None)
         assert file["counts"] == dry["files"][0]["counts"]
@@ -60,7 +60,7 @@ def test_notes_are_brought_into_books_and_again_nothing_is_new(root: Path, notes
         assert file["redactions"] == {"github-token": 1}
         found = client.get("/api/search", q="before every release").json["results"]
         assert [hit["kind"] for hit in found][:1] == ["entry"]
-        again = checked(client.send("/api/migrate", {"paths": [str(notes)]}).json)["files"][0]["counts"]
+        again = checked(client.send_json("/api/migrate", {"paths": [str(notes)]}).json)["files"][0]["counts"]
         assert (again["kept"], again["waiting"], again["known"]) == (0, 0, sum(file["counts"].values()))
         assert "/migrate" in client.get("/api/openapi.json").json["paths"]
 
@@ -81,18 +81,18 @@ def test_notes_are_brought_into_books_and_again_nothing_is_new(root: Path, notes
     ],
 )
 def test_what_names_no_notes_is_refused(root: Path, body: dict[str, Any]) -> None:
-    with served(root) as client:
+    with serve_workspace(root) as client:
         before = everything(root)
-        assert client.send("/api/migrate", body).status == 400
+        assert client.send_json("/api/migrate", body).status == 400
         assert everything(root) == before
 
 
 def test_only_the_user_on_this_machine_migrates(root: Path, notes: Path) -> None:
     before = everything(root)
-    with served(root, caller=Caller("codex")) as client:
-        assert client.send("/api/migrate", {"paths": [str(notes)]}).status == 409
-    with served(root, token=TOKEN, is_local=False) as client:
-        assert client.send("/api/migrate", {"paths": [str(notes)]}).status == 400
+    with serve_workspace(root, caller=Caller("codex")) as client:
+        assert client.send_json("/api/migrate", {"paths": [str(notes)]}).status == 409
+    with serve_workspace(root, token=TOKEN, is_local=False) as client:
+        assert client.send_json("/api/migrate", {"paths": [str(notes)]}).status == 400
         client.headers.pop("Authorization")
-        assert client.ask("POST", "/api/migrate", b"{}").status == 401
+        assert client.request("POST", "/api/migrate", b"{}").status == 401
     assert everything(root) == before

@@ -6,43 +6,43 @@ from typing import Any
 
 import pytest
 
-from tests.support.web import Client, field, served
-from tests.support.workspaces import lived_in
+from tests.support.sample_workspace import write_sample_workspace
+from tests.support.web_client import WebClient, read_form_field, serve_workspace
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    return lived_in(tmp_path / "vault", length=120)
+    return write_sample_workspace(tmp_path / "vault", length=120)
 
 
 @pytest.fixture
 def client(root: Path) -> Any:
-    with served(root) as made:
+    with serve_workspace(root) as made:
         yield made
 
 
-def page(client: Client, path: str) -> str:
+def page(client: WebClient, path: str) -> str:
     answer = client.get(path)
     assert answer.status == 200, answer.text
     return answer.text
 
 
-def entry(client: Client, kind: str, scope: str = "global", shelf: str = "") -> Any:
+def entry(client: WebClient, kind: str, scope: str = "global", shelf: str = "") -> Any:
     return client.get("/api/entries", scope=scope, kind=kind, shelf=shelf).json["entries"][0]
 
 
-def pressed(client: Client, text: str, action: str, /, **fields: str) -> str:
+def pressed(client: WebClient, text: str, action: str, /, **fields: str) -> str:
     """Sends the form of a page whose action that is, with its own hidden fields; the page that follows."""
     form = next(one for one in re.findall(r"<form.*?</form>", text, re.DOTALL) if f'action="{action}"' in one)
     hidden = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', form))
-    answer = client.post(action, **{**hidden, **fields})
+    answer = client.post_form(action, **{**hidden, **fields})
     assert answer.status == 303, answer.text
     return page(client, answer.headers["location"].partition("#")[0])
 
 
-def test_every_link_leads_to_a_page(client: Client) -> None:
+def test_every_link_leads_to_a_page(client: WebClient) -> None:
     seen, waiting = set[str](), ["/"]
     while waiting:
         path = waiting.pop()
@@ -57,7 +57,7 @@ def test_every_link_leads_to_a_page(client: Client) -> None:
     assert len(seen) > 15
 
 
-def test_sessions_stand_by_day_with_their_sentences(client: Client) -> None:
+def test_sessions_stand_by_day_with_their_sentences(client: WebClient) -> None:
     text = page(client, "/")
     assert "Friday, 20 November 2026" in text
     assert text.count('class="row"') == 3
@@ -67,7 +67,7 @@ def test_sessions_stand_by_day_with_their_sentences(client: Client) -> None:
     assert "30 days" in text
 
 
-def test_a_long_session_is_paged(client: Client) -> None:
+def test_a_long_session_is_paged(client: WebClient) -> None:
     path = re.search(r"/sessions/[a-z2-7]{16}", page(client, "/?project=reader"))
     assert path
     first = page(client, path[0])
@@ -84,7 +84,7 @@ def test_a_long_session_is_paged(client: Client) -> None:
     assert client.get(f"{path[0]}?turn=t-0000000000").status == 404
 
 
-def test_its_lineage_is_drawn(client: Client) -> None:
+def test_its_lineage_is_drawn(client: WebClient) -> None:
     text = page(client, "/sessions/long")
     drawn = re.search(r'<svg viewBox="0 0 \d+ \d+" width.*?</svg>', text, re.DOTALL)
     assert drawn
@@ -94,7 +94,7 @@ def test_its_lineage_is_drawn(client: Client) -> None:
     assert 'aria-label="A manifest with 2 captures and 1 compaction"' in drawn[0]
 
 
-def test_what_waits_is_confirmed_after_its_words_were_shown(client: Client) -> None:
+def test_what_waits_is_confirmed_after_its_words_were_shown(client: WebClient) -> None:
     waiting = entry(client, "preference", shelf="pending")
     asked = page(client, f"/entries/{waiting['id']}/confirm")
     assert "Prefers short commit messages in English." in asked
@@ -105,7 +105,7 @@ def test_what_waits_is_confirmed_after_its_words_were_shown(client: Client) -> N
     assert client.get(f"/entries/{waiting['id']}/confirm").status == 400
 
 
-def test_buttons_do_what_they_say_and_lead_back(client: Client) -> None:
+def test_buttons_do_what_they_say_and_lead_back(client: WebClient) -> None:
     tabs = entry(client, "preference")
     path = f"/entries/{tabs['id']}"
     pinned = pressed(client, page(client, "/memory"), f"{path}/pin")
@@ -124,25 +124,25 @@ def test_buttons_do_what_they_say_and_lead_back(client: Client) -> None:
     pressed(client, page(client, "/memory"), f"/entries/{task['id']}/reopen")
 
 
-def test_a_button_leads_nowhere_else(client: Client) -> None:
+def test_a_button_leads_nowhere_else(client: WebClient) -> None:
     tabs = entry(client, "preference")
     for back in ("https://evil.example/", "//evil.example", "/memory?x=1\r\nX: y", "javascript:alert(1)"):
-        answer = client.post(f"/entries/{tabs['id']}/pin", back=back)
+        answer = client.post_form(f"/entries/{tabs['id']}/pin", back=back)
         assert answer.headers["location"].startswith("/memory?did=pinned#e-")
 
 
-def test_what_is_said_here_counts_as_the_user_s(client: Client) -> None:
+def test_what_is_said_here_counts_as_the_user_s(client: WebClient) -> None:
     text = page(client, "/memory")
     said = pressed(client, text, "/entries", text="Deploys happen on Mondays.", kind="fact", scope="")
     assert "Remembered." in said
     found = [one for one in said.split("<li ") if "Deploys happen on Mondays." in one]
     assert len(found) == 1
     assert "user-stated" in found[0]
-    assert client.post("/entries", text=" ", kind="note").status == 400
-    assert client.post("/entries", text="Some words.", kind="note", more="1").status == 400
+    assert client.post_form("/entries", text=" ", kind="note").status == 400
+    assert client.post_form("/entries", text="Some words.", kind="note", more="1").status == 400
 
 
-def test_the_filter_narrows(client: Client) -> None:
+def test_the_filter_narrows(client: WebClient) -> None:
     assert "Prefers tabs" in page(client, "/memory?filter=tabs")
     assert "release notes" not in page(client, "/memory?filter=tabs")
     derived = page(client, "/memory?trust=%5Bderived%5D")
@@ -151,14 +151,14 @@ def test_the_filter_narrows(client: Client) -> None:
     assert client.get("/memory?trust=nope").status == 400
 
 
-def test_a_removal_shows_what_goes_asks_and_gives_the_receipt(client: Client, root: Path) -> None:
+def test_a_removal_shows_what_goes_asks_and_gives_the_receipt(client: WebClient, root: Path) -> None:
     path = f"/sessions/{client.get('/api/sessions/short').json['session']['session_token']}"
     asked = page(client, f"{path}/remove")
     assert "Would go" in asked
-    csrf = field(asked, "csrf")
-    assert client.post(f"{path}/remove", csrf=csrf, reason="x").status == 400
+    csrf = read_form_field(asked, "csrf")
+    assert client.post_form(f"{path}/remove", csrf=csrf, reason="x").status == 400
     assert client.get(path).status == 200
-    gone = client.post(f"{path}/remove", csrf=csrf, reason="a customer asked", sure="yes")
+    gone = client.post_form(f"{path}/remove", csrf=csrf, reason="a customer asked", sure="yes")
     assert gone.status == 200
     listed = re.findall(r"<code>(memory/[^<]*)</code>", gone.text)
     assert len(listed) > 3
@@ -168,7 +168,7 @@ def test_a_removal_shows_what_goes_asks_and_gives_the_receipt(client: Client, ro
     assert "checkout.py" not in page(client, "/")
 
 
-def test_search_works_without_a_script(client: Client) -> None:
+def test_search_works_without_a_script(client: WebClient) -> None:
     text = page(client, "/search?q=checkout")
     assert "<mark>checkout" in text
     assert "found" in text
@@ -176,20 +176,20 @@ def test_search_works_without_a_script(client: Client) -> None:
     assert "Nothing found" in page(client, "/search?q=zebra")
 
 
-def test_what_is_not_there_says_so_in_words(client: Client) -> None:
+def test_what_is_not_there_says_so_in_words(client: WebClient) -> None:
     for path in ("/sessions/nobody", "/nope", "/entries/0000/confirm", "/sessions/long/files/nope"):
         answer = client.get(path)
         assert answer.status in (400, 404)
         assert answer.headers["content-type"].startswith("text/html")
         assert "<h1>" in answer.text
-    assert client.ask("PUT", "/memory").status in (403, 405)
+    assert client.request("PUT", "/memory").status in (403, 405)
 
 
 def test_an_empty_workspace_says_how_sessions_come(tmp_path: Path) -> None:
     from lineage.app import initialize
 
     initialize(tmp_path / "new")
-    with served(tmp_path / "new") as client:
+    with serve_workspace(tmp_path / "new") as client:
         assert "lineage hooks install" in page(client, "/")
         assert "Everywhere" in page(client, "/memory")
         assert "Nothing." in page(client, "/status")

@@ -3,10 +3,10 @@
 import plistlib
 import shlex
 
-from lineage.app import template
-from tests.support.commands import Lineage
+from lineage.app import find_template
+from tests.support.commands import LineageCommand
 
-SERVICES = template() / "services"
+SERVICES = find_template() / "services"
 
 
 def commands_of_services() -> list[list[str]]:
@@ -17,7 +17,7 @@ def commands_of_services() -> list[list[str]]:
     return [shlex.split(line.removeprefix("ExecStart=")), agent["ProgramArguments"]]
 
 
-def test_the_services_run_a_command_that_there_is(lineage: Lineage) -> None:
+def test_the_services_run_a_command_that_there_is(lineage: LineageCommand) -> None:
     lineage("init")
     for program, *words in commands_of_services():
         assert program == "/PATH/TO/lineage"

@@ -2,7 +2,7 @@
 
 What each guard rests on:
 - the same files and rows: `body_of`, `_Pieces`, `_normalized_parts`, `batches`, `_turns_in`, `Spilled`.
-- a file that shrinks while it is read: the count in `ReadAgain`.
+- a file that shrinks while it is read: the count in `StreamedTurns`.
 - a file that is replaced while it is read: the stamp in `loaded`.
 - nothing left behind: the scratch file has no name.
 """
@@ -21,17 +21,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lineage.core.body import LongText
-from lineage.core.transcript import parsed
+from lineage.core.format.body import StreamedText
+from lineage.core.format.transcript import parse_turns
 from lineage.errors import TranscriptError
-from lineage.harness import adapter_of
+from lineage.harness import load_adapter
 from lineage.index import SqliteIndex
-from lineage.pipeline.house import House
-from lineage.pipeline.upkeep.reindexing import reindex
-from lineage.pipeline.upkeep.verification import verify
+from lineage.pipeline.maintenance.reindex import reindex
+from lineage.pipeline.maintenance.verify import verify
 from lineage.store import ConflictError
-from tests.support.houses import contents, end, house_at
-from tests.support.streams import held
+from lineage.workspace.workspace import Workspace
+from tests.support.stream_limits import limit_streams
+from tests.support.workspace import end_session, open_test_workspace, read_store
 
 BOUND = 200
 TOKEN = "AKIA" + "QWERTYUIOPASDFGH"
@@ -55,18 +55,18 @@ def written(folder: Path, turns: Sequence[tuple[str, str]], *, start: int = 0) -
 
 
 @contextmanager
-def workspace(folder: Path) -> Iterator[House]:
+def workspace(folder: Path) -> Iterator[Workspace]:
     (folder / "workspace").mkdir()
-    with house_at(folder / "workspace") as house:
-        yield house
+    with open_test_workspace(folder / "workspace") as ws:
+        yield ws
 
 
-def rows(house: House) -> list[tuple[Any, ...]]:
+def rows(ws: Workspace) -> list[tuple[Any, ...]]:
     """Every row and passage of the index, but for stamps."""
-    assert isinstance(house.index, SqliteIndex)
+    assert isinstance(ws.index, SqliteIndex)
     import sqlite3
 
-    with closing(sqlite3.connect(house.index.path)) as database:
+    with closing(sqlite3.connect(ws.index.path)) as database:
         shown = "source_path, source_sha256, content_sha256, title, memory_sentence"
         return [
             *database.execute(f"select {shown} from artifacts order by source_path"),
@@ -76,16 +76,16 @@ def rows(house: House) -> list[tuple[Any, ...]]:
 
 def told(turns: Sequence[tuple[str, str]], more: Sequence[tuple[str, str]]) -> list[Any]:
     """What two ends of a session leave behind, and what verify and a reindex say of it."""
-    with TemporaryDirectory() as name, workspace(Path(name)) as house:
+    with TemporaryDirectory() as name, workspace(Path(name)) as ws:
         path = written(Path(name), turns)
-        done = [end(house, transcript_path=str(path)).as_json()]
+        done = [end_session(ws, transcript_path=str(path)).as_json()]
         written(Path(name), more, start=len(turns))
-        done += [end(house, transcript_path=str(path)).as_json() for _ in range(2)]
-        found, before = verify(house), rows(house)
+        done += [end_session(ws, transcript_path=str(path)).as_json() for _ in range(2)]
+        found, before = verify(ws), rows(ws)
         assert not list((Path(name) / "workspace").rglob("*tmp*"))
-        house.index.reset()
-        reindex(house, confirmed=True)
-        return [done, contents(house.canon.store), before, rows(house), found]
+        ws.index.reset()
+        reindex(ws, confirmed=True)
+        return [done, read_store(ws.documents.store), before, rows(ws), found]
 
 
 @settings(max_examples=25)
@@ -94,34 +94,34 @@ def test_what_is_streamed_is_what_it_is_when_it_is_held(
     turns: list[tuple[str, str]], more: list[tuple[str, str]]
 ) -> None:
     expected = told(turns, more)
-    with held(BOUND):
+    with limit_streams(BOUND):
         assert told(turns, more) == expected
 
 
 def test_a_long_artifact_is_not_held(tmp_path: Path) -> None:
-    with held(BOUND), workspace(tmp_path) as house:
-        outcome = end(house, transcript_path=str(written(tmp_path, [("user", "parser " * 50)] * 9)))
-        artifact = house.canon.artifacts.get(outcome.transcript_path or "")
+    with limit_streams(BOUND), workspace(tmp_path) as ws:
+        outcome = end_session(ws, transcript_path=str(written(tmp_path, [("user", "parser " * 50)] * 9)))
+        artifact = ws.documents.artifacts.get(outcome.transcript_path or "")
         assert artifact
-        assert isinstance(artifact.body, LongText)
-        assert [turn.number for turn in parsed(artifact.body)[-2:]] == [8, 9]
+        assert isinstance(artifact.body, StreamedText)
+        assert [turn.number for turn in parse_turns(artifact.body)[-2:]] == [8, 9]
 
 
 def test_an_artifact_that_is_replaced_while_it_is_read_is_a_conflict(tmp_path: Path) -> None:
-    with held(BOUND), workspace(tmp_path) as house:
-        outcome = end(house, transcript_path=str(written(tmp_path, [("user", "parser " * 50)] * 9)))
-        artifact = house.canon.artifacts.get(outcome.transcript_path or "")
+    with limit_streams(BOUND), workspace(tmp_path) as ws:
+        outcome = end_session(ws, transcript_path=str(written(tmp_path, [("user", "parser " * 50)] * 9)))
+        artifact = ws.documents.artifacts.get(outcome.transcript_path or "")
         assert artifact
-        blob = house.canon.store.read(artifact.path)
-        house.canon.store.replace(artifact.path, blob.data + b"\n", blob.version)
+        blob = ws.documents.store.read(artifact.path)
+        ws.documents.store.replace(artifact.path, blob.data + b"\n", blob.version)
         with pytest.raises(ConflictError):
             str(artifact.body)
 
 
 def test_a_transcript_that_shrinks_while_it_is_read_is_an_error(tmp_path: Path) -> None:
     path = written(tmp_path, [("user", "parser " * 50)] * 9)
-    with held(BOUND):
-        turns = adapter_of("generic").read(path).turns
+    with limit_streams(BOUND):
+        turns = load_adapter("generic").read(path).turns
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
         with pytest.raises(TranscriptError):
             list(turns)
@@ -129,8 +129,8 @@ def test_a_transcript_that_shrinks_while_it_is_read_is_an_error(tmp_path: Path) 
 
 def test_what_a_transcript_gets_while_it_is_read_is_for_the_next_time(tmp_path: Path) -> None:
     path = written(tmp_path, [("user", "parser " * 50)] * 9)
-    with held(BOUND):
-        turns = adapter_of("generic").read(path).turns
+    with limit_streams(BOUND):
+        turns = load_adapter("generic").read(path).turns
         written(tmp_path, [("user", "later")], start=9)
         assert (len(list(turns)), len(turns)) == (9, 9)
 
@@ -138,11 +138,11 @@ def test_what_a_transcript_gets_while_it_is_read_is_for_the_next_time(tmp_path: 
 MEASURED = """
 import sys, tracemalloc
 from pathlib import Path
-from tests.support.houses import end, house_at
-with house_at(Path(sys.argv[1])) as house:
-    end(house, "warm")
+from tests.support.workspace import end_session, open_test_workspace
+with open_test_workspace(Path(sys.argv[1])) as ws:
+    end_session(ws, "warm")
     tracemalloc.start()
-    end(house, transcript_path=sys.argv[2], harness="claude-code")
+    end_session(ws, transcript_path=sys.argv[2], harness="claude-code")
 print(tracemalloc.get_traced_memory()[1])
 """
 

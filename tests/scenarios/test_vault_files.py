@@ -15,19 +15,19 @@ import click
 import pytest
 import yaml
 
-from lineage.app import template
+from lineage.app import find_template
 from lineage.cli.main import cli
-from lineage.core import frontmatter
-from lineage.core.book import new_book, parsed_book
-from lineage.core.documents import Artifact, Claim, Manifest, Tombstone, keys_of
+from lineage.core.books.book import new_book, parse_book
+from lineage.core.format import frontmatter
+from lineage.core.format.documents import Artifact, Claim, Manifest, Tombstone, frontmatter_keys
 
-ROOT = template()
+ROOT = find_template()
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file())
 BASES = [path for path in FILES if path.endswith(".base")]
 PAGES = [path for path in FILES if path.startswith(("handbook/", "views/")) and path.endswith(".md")]
 OPTIONAL = {"imported_from"}
 BOOK = set(frontmatter.load(new_book("global", "note").head)[0])
-KEYS = {key for cls in (Artifact, Manifest, Claim, Tombstone) for key in keys_of(cls)} | OPTIONAL | BOOK
+KEYS = {key for cls in (Artifact, Manifest, Claim, Tombstone) for key in frontmatter_keys(cls)} | OPTIONAL | BOOK
 
 # Obsidian's help: "Bases syntax", "Functions".
 FILE_FIELDS = {"backlinks", "basename", "ctime", "embeds", "ext", "file", "folder", "links", "mtime", "name", "path",
@@ -92,7 +92,7 @@ def expressions(found: dict[str, Any]) -> Iterator[str]:
 @pytest.mark.parametrize("path", BASES)
 def test_a_base_names_properties_and_functions_that_there_are(path: str) -> None:
     found = base(path)
-    keys = BOOK if "Books" in path else set(keys_of(Artifact))
+    keys = BOOK if "Books" in path else set(frontmatter_keys(Artifact))
     assert found.keys() == {"filters", "formulas", "properties", "views"}
     wrong = {text: missing for text in expressions(found) if (missing := problems(text, set(found["formulas"]), keys))}
     assert wrong == {}
@@ -186,9 +186,9 @@ def test_canvases_follow_json_canvas() -> None:
 def test_a_book_made_from_the_template_is_one() -> None:
     text = (ROOT / "templates/Book.md").read_text(encoding="utf-8")
     filled = text.replace("{{title}}", "decision").replace("{{date}}", "2026-11-20").replace("{{time}}", "10:00")
-    book = parsed_book(f"{filled}We ship on Mondays.\n".encode(), "global", "decision")
+    book = parse_book(f"{filled}We ship on Mondays.\n".encode(), "global", "decision")
     assert book.problems == ()
-    assert [entry.body for entry in book.hand] == ["We ship on Mondays."]
+    assert [entry.body for entry in book.handwritten_entries] == ["We ship on Mondays."]
 
 
 def shown_commands() -> list[tuple[str, str]]:

@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 
 from lineage.app import initialize
-from lineage.core.book import parsed_book
-from lineage.harness.callers import Caller
-from lineage.pipeline.bundles.bundling import import_bundle
-from lineage.pipeline.bundles.exporting import export_session
-from lineage.pipeline.house import House
-from lineage.pipeline.knowledge.remembering import Memo, remember
-from lineage.pipeline.upkeep.reindexing import reindex
-from tests.support.houses import compact, end, house_at, turns
-from tests.support.obsidian import Link, Vault
+from lineage.core.books.book import parse_book
+from lineage.harness.detect_caller import Caller
+from lineage.pipeline.maintenance.reindex import reindex
+from lineage.pipeline.memory.remember import Memo, remember
+from lineage.pipeline.transfer.export_bundle import export_session
+from lineage.pipeline.transfer.import_bundle import import_bundle
+from lineage.workspace.workspace import Workspace
+from tests.support.obsidian import ObsidianLink, ObsidianVault
+from tests.support.workspace import compact_session, end_session, make_turns, open_test_workspace
 
 pytestmark = pytest.mark.slow
 
-TALK = turns(
+TALK = make_turns(
     "I prefer tabs over spaces in Makefiles. Why does reader.py drop the last line, as in [[evil]]?",
     "We decided to use splitlines(). TODO: add a test for it.",
     "From now on always run the tests before you push.",
@@ -42,50 +42,52 @@ FOREIGN = {
 
 def lived_in(root: Path, other: Path) -> None:
     """Resumed, compacted, forked and private sessions of two agents, books on two shelves, an imported bundle."""
-    with house_at(other) as there:
-        end(there, "elsewhere", transcript=TALK)
-        compact(there, "elsewhere", captured_at="2026-11-20T13:00:00Z")
+    with open_test_workspace(other) as there:
+        end_session(there, "elsewhere", transcript=TALK)
+        compact_session(there, "elsewhere", captured_at="2026-11-20T13:00:00Z")
         bundle = export_session(there, "elsewhere").data
-    with house_at(root) as house:
-        end(house, transcript=TALK[:2], captured_at="2026-11-20T11:00:00Z")
-        compact(house, transcript=TALK, summary="Goal: ![[evil.png]] fix it.", captured_at="2026-11-20T12:00:00Z")
-        end(house, transcript=TALK, captured_at="2026-11-20T12:30:00Z")
-        compact(house, "only-compacted", captured_at="2026-11-20T14:00:00Z")
-        end(house, "another", agent_id="Reviewer", transcript=TALK[:2], captured_at="2026-11-20T15:00:00Z")
-        end(house, "hidden", private=True, transcript=turns("My salary is high.", "Noted."))
-        end(house, "older", transcript=turns("Hello?", "Yes.", start="2026-11-18T10:00"), project="/home/ada/a ]] b")
-        _remembered(house)
-        import_bundle(house, bundle)
-        reindex(house)
+    with open_test_workspace(root) as ws:
+        end_session(ws, transcript=TALK[:2], captured_at="2026-11-20T11:00:00Z")
+        compact_session(ws, transcript=TALK, summary="Goal: ![[evil.png]] fix it.", captured_at="2026-11-20T12:00:00Z")
+        end_session(ws, transcript=TALK, captured_at="2026-11-20T12:30:00Z")
+        compact_session(ws, "only-compacted", captured_at="2026-11-20T14:00:00Z")
+        end_session(ws, "another", agent_id="Reviewer", transcript=TALK[:2], captured_at="2026-11-20T15:00:00Z")
+        end_session(ws, "hidden", private=True, transcript=make_turns("My salary is high.", "Noted."))
+        end_session(
+            ws, "older", transcript=make_turns("Hello?", "Yes.", start="2026-11-18T10:00"), project="/home/ada/a ]] b"
+        )
+        _remembered(ws)
+        import_bundle(ws, bundle)
+        reindex(ws)
 
 
-def _remembered(house: House) -> None:
-    remember(house, Memo(text="Prefers short commit messages.", kind="preference"))
-    remember(house, Memo(text="Write the release notes", kind="task", project="demo"))
-    remember(house, Memo(text="Prefers Go over Python.", kind="preference"), Caller("codex"))
-    remember(house, Memo(text="Today it rained.", kind="daily"))
+def _remembered(ws: Workspace) -> None:
+    remember(ws, Memo(text="Prefers short commit messages.", kind="preference"))
+    remember(ws, Memo(text="Write the release notes", kind="task", project="demo"))
+    remember(ws, Memo(text="Prefers Go over Python.", kind="preference"), Caller("codex"))
+    remember(ws, Memo(text="Today it rained.", kind="daily"))
 
 
-def everything(vault: Vault, below: str = "") -> list[Link]:
+def everything(vault: ObsidianVault, below: str = "") -> list[ObsidianLink]:
     """Every link of the notes below a folder, and the origin of every entry: people follow these too."""
     found = []
     for path in (path for path in vault.files if path.startswith(below)):
-        book = parsed_book((vault.root / path).read_bytes(), "", "")
+        book = parse_book((vault.root / path).read_bytes(), "", "")
         origins = [entry.origin for entry in book.entries if entry.origin]
-        found += [*vault.links(path), *(Link.of(path, origin[2:-2]) for origin in origins)]
+        found += [*vault.list_links(path), *(ObsidianLink.parse(path, origin[2:-2]) for origin in origins)]
     return found
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Vault:
+def vault(tmp_path: Path) -> ObsidianVault:
     root = tmp_path / "vault"
     initialize(root)
     lived_in(root, tmp_path / "other")
-    return Vault(root)
+    return ObsidianVault(root)
 
 
 @pytest.fixture
-def within(tmp_path: Path) -> Vault:
+def within(tmp_path: Path) -> ObsidianVault:
     """A vault of somebody's, with the workspace in one folder of it."""
     root = tmp_path / "notes"
     for path, text in FOREIGN.items():
@@ -93,18 +95,18 @@ def within(tmp_path: Path) -> Vault:
         (root / path).write_text(text)
     assert initialize(root, "brain/lineage").shadowing == []
     lived_in(root / "brain" / "lineage", tmp_path / "other")
-    return Vault(root)
+    return ObsidianVault(root)
 
 
-def test_every_link_leads_to_a_file_and_to_its_place_in_it(vault: Vault) -> None:
+def test_every_link_leads_to_a_file_and_to_its_place_in_it(vault: ObsidianVault) -> None:
     found = everything(vault)
     assert len(found) > 150
-    assert [link for link in found if not vault.leads_somewhere(link)] == []
+    assert [link for link in found if not vault.is_resolved(link)] == []
 
 
-def test_every_sort_of_link_is_among_them(vault: Vault) -> None:
+def test_every_sort_of_link_is_among_them(vault: ObsidianVault) -> None:
     found = everything(vault)
-    sorts: dict[str, Callable[[Link], bool]] = {
+    sorts: dict[str, Callable[[ObsidianLink], bool]] = {
         "a turn": lambda link: link.subpath.startswith("#^t-"),
         "a day of the ledger": lambda link: (link.path, link.subpath[:6]) == ("MEMORY.md", "#2026-"),
         "another agent's ledger": lambda link: link.path == "agents/~reviewer/MEMORY.md",
@@ -116,17 +118,17 @@ def test_every_sort_of_link_is_among_them(vault: Vault) -> None:
     assert [name for name, is_one in sorts.items() if not any(map(is_one, found))] == []
 
 
-def test_links_lead_to_the_path_that_they_name(vault: Vault) -> None:
+def test_links_lead_to_the_path_that_they_name(vault: ObsidianVault) -> None:
     """Nothing depends on guessing: what is written is the path from the root, to the letter."""
-    assert [link for link in everything(vault) if link.path and vault.target(link) != link.path] == []
+    assert [link for link in everything(vault) if link.path and vault.resolve(link) != link.path] == []
 
 
-def test_in_a_folder_of_a_vault_every_link_stays_within_the_folder(within: Vault) -> None:
+def test_in_a_folder_of_a_vault_every_link_stays_within_the_folder(within: ObsidianVault) -> None:
     own = "brain/lineage/"
     found = everything(within, own)
     assert len(found) > 150
-    assert [link for link in found if not within.leads_somewhere(link)] == []
-    assert [link for link in found if link.path and within.target(link) != own + link.path] == []
+    assert [link for link in found if not within.is_resolved(link)] == []
+    assert [link for link in found if link.path and within.resolve(link) != own + link.path] == []
 
 
 def test_a_file_at_the_vault_s_root_that_takes_a_link_is_named(tmp_path: Path) -> None:
@@ -136,13 +138,13 @@ def test_a_file_at_the_vault_s_root_that_takes_a_link_is_named(tmp_path: Path) -
     (root / "handbook" / "Books.md").write_text("mine")
     made = initialize(root, "lineage")
     assert made.shadowing == ["MEMORY.md", "handbook/Books.md"]
-    vault = Vault(root)
-    taken = {link.path for link in everything(vault, "lineage/") if vault.target(link) != f"lineage/{link.path}"}
+    vault = ObsidianVault(root)
+    taken = {link.path for link in everything(vault, "lineage/") if vault.resolve(link) != f"lineage/{link.path}"}
     assert taken == {"MEMORY.md", "handbook/Books.md"}, "as the resolver has it"
 
 
-def test_every_page_of_the_handbook_is_linked_from_start_here(vault: Vault) -> None:
-    linked = {vault.target(link) for link in vault.links("handbook/Start here.md")}
+def test_every_page_of_the_handbook_is_linked_from_start_here(vault: ObsidianVault) -> None:
+    linked = {vault.resolve(link) for link in vault.list_links("handbook/Start here.md")}
     pages = {path for path in vault.files if path.startswith(("handbook/", "views/")) and "Start here" not in path}
     assert sorted(pages - linked) == []
 
@@ -165,11 +167,11 @@ SMALL = {
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Vault:
+def small(tmp_path: Path) -> ObsidianVault:
     for path, text in SMALL.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, encoding="utf-8")
-    return Vault(tmp_path)
+    return ObsidianVault(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -200,8 +202,8 @@ def small(tmp_path: Path) -> Vault:
         ("c/Note.md", "#One", "c/Note.md"),
     ],
 )
-def test_paths_lead_where_obsidian_goes(small: Vault, source: str, written: str, leads_to: str | None) -> None:
-    assert small.target(Link.of(source, written)) == leads_to
+def test_paths_lead_where_obsidian_goes(small: ObsidianVault, source: str, written: str, leads_to: str | None) -> None:
+    assert small.resolve(ObsidianLink.parse(source, written)) == leads_to
 
 
 @pytest.mark.parametrize(
@@ -209,8 +211,8 @@ def test_paths_lead_where_obsidian_goes(small: Vault, source: str, written: str,
     [("#two words", True), ("#One#Two words", True), ("#Three#two Words", True), ("#Two words#One", False),
      ("#^block-1", True), ("#^block", False), ("#Four", False), ("#Three#Four", False)],
 )  # fmt: skip
-def test_headings_and_blocks(small: Vault, subpath: str, is_there: bool) -> None:
-    assert small.leads_somewhere(Link("a/Note.md", "Root", subpath)) is is_there
+def test_headings_and_blocks(small: ObsidianVault, subpath: str, is_there: bool) -> None:
+    assert small.is_resolved(ObsidianLink("a/Note.md", "Root", subpath)) is is_there
 
 
 def test_what_is_a_link_and_what_is_not(tmp_path: Path) -> None:
@@ -221,9 +223,18 @@ def test_what_is_a_link_and_what_is_not(tmp_path: Path) -> None:
         "<!-- [[hidden]]\n[[hidden]] --> %% [[hidden]] %%\n```\n[[no]]",
         encoding="utf-8",
     )
-    vault = Vault(tmp_path)
-    assert [link.path for link in vault.links("a.md")] == ["p", "q", "alias", "one", "two", "three", "four", "five"]
-    two = vault.links("a.md")[4]
+    vault = ObsidianVault(tmp_path)
+    assert [link.path for link in vault.list_links("a.md")] == [
+        "p",
+        "q",
+        "alias",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+    ]
+    two = vault.list_links("a.md")[4]
     assert (two.subpath, two.label, two.is_embed) == ("#x", "y", True)
 
 
@@ -231,16 +242,16 @@ def test_an_alias_is_no_name_and_hidden_folders_are_no_notes(tmp_path: Path) -> 
     (tmp_path / ".hidden").mkdir()
     (tmp_path / ".hidden" / "secret.md").write_text("x")
     (tmp_path / "a.md").write_text('---\naliases: ["Another name"]\n---\n')
-    vault = Vault(tmp_path)
+    vault = ObsidianVault(tmp_path)
     assert vault.files == ["a.md"]
-    assert vault.target(Link("a.md", "Another name")) is None
-    assert vault.target(Link("a.md", "secret")) is None
+    assert vault.resolve(ObsidianLink("a.md", "Another name")) is None
+    assert vault.resolve(ObsidianLink("a.md", "secret")) is None
 
 
-def test_no_page_of_the_handbook_names_a_path_that_is_not_there(vault: Vault) -> None:
+def test_no_page_of_the_handbook_names_a_path_that_is_not_there(vault: ObsidianVault) -> None:
     """`handbook/…`, `views/…` in code spans are read as paths, too."""
     for path in (path for path in vault.files if path.startswith(("handbook/", "views/")) and path.endswith(".md")):
         for named in re.findall(
-            r"`((?:handbook|views|templates|integrations|services)/[^`<]+\.\w+)`", vault.text(path)
+            r"`((?:handbook|views|templates|integrations|services)/[^`<]+\.\w+)`", vault.read_text(path)
         ):
             assert named in vault.files, (path, named)

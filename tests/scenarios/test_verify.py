@@ -12,30 +12,37 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core import naming
-from lineage.core.body import body_sha256
-from tests.support.commands import Lineage
-from tests.support.houses import at, compact, end, house_at, turns, write_capture
-from tests.support.wrecks import canonical, lose_databases, wreck
+from lineage.core.base import naming
+from lineage.core.format.body import hash_body
+from tests.support.commands import LineageCommand
+from tests.support.dead_processes import delete_databases, leave_dead_process, read_workspace_files
+from tests.support.workspace import (
+    at_time,
+    compact_session,
+    end_session,
+    make_turns,
+    open_test_workspace,
+    write_capture,
+)
 
 MOMENT = "2026-11-21T16:00:00.000Z"
-TALK = turns("Why does reader.py drop the last line?", "It splits on newline.", "And now?", "Fixed in reader.py.")
+TALK = make_turns("Why does reader.py drop the last line?", "It splits on newline.", "And now?", "Fixed in reader.py.")
 SENTENCE = "In demo the reader lost a line in reader.py, and the session told its first sentence about it."
 SECRET = "AKIA" + "QWERTYUIOPASDFGH"
 RESTORE = "restore the file from a backup or git"
 
 
 @pytest.fixture
-def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Lineage:
+def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> LineageCommand:
     """A workspace with a session of two captures and a compaction, another one, and one of another agent."""
     monkeypatch.setattr("lineage.app.now", lambda: MOMENT)
-    with house_at(tmp_path / "vault") as house:
-        end(house, transcript=TALK[:2])
-        compact(house, transcript=TALK[:2])
-        end(at(house, "2026-11-21T13:00:00.000Z"), transcript=TALK)
-        end(house, "s-2")
-        end(house, "s-1", agent_id="reviewer")
-    lineage = Lineage(tmp_path / "vault", capsys)
+    with open_test_workspace(tmp_path / "vault") as ws:
+        end_session(ws, transcript=TALK[:2])
+        compact_session(ws, transcript=TALK[:2])
+        end_session(at_time(ws, "2026-11-21T13:00:00.000Z"), transcript=TALK)
+        end_session(ws, "s-2")
+        end_session(ws, "s-1", agent_id="reviewer")
+    lineage = LineageCommand(tmp_path / "vault", capsys)
     assert lineage("reindex").code == 0
     return lineage
 
@@ -72,34 +79,34 @@ def with_a_secret(root: Path) -> Path:
     path = own(root, "summary")
     head, _, body = path.read_text().partition("\n---\n")
     told = f"{body}\n{SECRET}\n"
-    return changed(path, lambda _: head.replace(body_sha256(body), body_sha256(told)) + "\n---\n" + told)
+    return changed(path, lambda _: head.replace(hash_body(body), hash_body(told)) + "\n---\n" + told)
 
 
 def without_a_row(root: Path) -> Path:
-    with house_at(root) as house:
+    with open_test_workspace(root) as ws:
         path = own(root, "summary")
-        house.index.remove([path.relative_to(root).as_posix()])
+        ws.index.delete_paths([path.relative_to(root).as_posix()])
     return path
 
 
 def unlinked(root: Path) -> Path:
     """An artifact that no manifest names."""
-    with house_at(root, now=MOMENT) as house:
-        first, _ = write_capture(house, "s-3", sentence=SENTENCE, captured_at=MOMENT)
+    with open_test_workspace(root, now=MOMENT) as ws:
+        first, _ = write_capture(ws, "s-3", sentence=SENTENCE, captured_at=MOMENT)
     deleted(root / first.manifest_path)
     return root / first.path
 
 
 def second_manifest(root: Path) -> Path:
-    with house_at(root.parent / "other", now=MOMENT) as house:
-        first, _ = write_capture(house, sentence=SENTENCE, captured_at=MOMENT, transcript=TALK)
+    with open_test_workspace(root.parent / "other", now=MOMENT) as ws:
+        first, _ = write_capture(ws, sentence=SENTENCE, captured_at=MOMENT, transcript=TALK)
     for path in (root.parent / "other" / "memory").glob("*.md"):
         path.rename(root / "memory" / path.name)
     return root / first.manifest_path
 
 
 def unfinished(root: Path) -> Path:
-    wreck(root, lambda house: end(house, "s-7"), dies_at="--summary.md")
+    leave_dead_process(root, lambda ws: end_session(ws, "s-7"), dies_at="--summary.md")
     (job,) = (root / ".lineage" / "spool").iterdir()
     return job
 
@@ -120,13 +127,13 @@ def exposed(root: Path) -> Path:
 
 
 def back_again(root: Path) -> Path:
-    from lineage.pipeline.upkeep.removal import remove
+    from lineage.pipeline.maintenance.remove import remove
 
     path = own(root, "summary")
     data = path.read_bytes()
-    with house_at(root) as house:
-        token = next(r.session_token for r in house.index.sessions("default") if r.session_token in path.name)
-        remove(house, token, reason="asked for")
+    with open_test_workspace(root) as ws:
+        token = next(r.session_token for r in ws.index.list_sessions("default") if r.session_token in path.name)
+        remove(ws, token, reason="asked for")
     path.write_bytes(data)
     return path
 
@@ -215,7 +222,7 @@ def compacted(root: Path) -> Path:
     return next(p for p in (root / "memory").glob("*--manifest.md") if "compaction" in p.read_text().split("---")[2])
 
 
-def findings(lineage: Lineage) -> list[dict[str, str]]:
+def findings(lineage: LineageCommand) -> list[dict[str, str]]:
     done = lineage("verify", "--json")
     found: list[dict[str, str]] = done.json["findings"]
     assert done.code == (4 if found else 0)
@@ -223,7 +230,7 @@ def findings(lineage: Lineage) -> list[dict[str, str]]:
     return found
 
 
-def test_a_clean_workspace_has_no_finding(lineage: Lineage) -> None:
+def test_a_clean_workspace_has_no_finding(lineage: LineageCommand) -> None:
     assert findings(lineage) == []
     assert lineage("verify").out == "every promise holds\n"
 
@@ -231,7 +238,7 @@ def test_a_clean_workspace_has_no_finding(lineage: Lineage) -> None:
 @pytest.mark.slow
 @pytest.mark.leaves_findings
 @pytest.mark.parametrize("case", FINDINGS.values(), ids=FINDINGS)
-def test_what_is_wrong_is_found_and_what_it_names_mends_it(lineage: Lineage, case: Case) -> None:
+def test_what_is_wrong_is_found_and_what_it_names_mends_it(lineage: LineageCommand, case: Case) -> None:
     path = case.provoke(lineage.root).relative_to(lineage.root).as_posix()
     mend = case.mend.format(token=path.split("--")[1]) if "{token}" in case.mend else case.mend
 
@@ -248,7 +255,7 @@ def test_what_is_wrong_is_found_and_what_it_names_mends_it(lineage: Lineage, cas
 
 
 @pytest.mark.leaves_findings
-def test_findings_are_listed_for_people_with_path_level_and_command(lineage: Lineage) -> None:
+def test_findings_are_listed_for_people_with_path_level_and_command(lineage: LineageCommand) -> None:
     (lineage.root / "MEMORY.md").unlink()
     done = lineage("verify")
     assert done.code == 4
@@ -256,15 +263,15 @@ def test_findings_are_listed_for_people_with_path_level_and_command(lineage: Lin
 
 
 @pytest.mark.leaves_findings
-def test_verify_changes_no_canonical_byte(lineage: Lineage) -> None:
+def test_verify_changes_no_canonical_byte(lineage: LineageCommand) -> None:
     for case in ("a lost claim", "a MEMORY.md that somebody edited", "an artifact that no manifest names"):
         FINDINGS[case].provoke(lineage.root)
-    before = canonical(lineage.root)
+    before = read_workspace_files(lineage.root)
     assert findings(lineage)
-    assert canonical(lineage.root) == before
+    assert read_workspace_files(lineage.root) == before
 
 
-def test_a_mode_that_git_or_a_sync_changed_is_no_finding(lineage: Lineage) -> None:
+def test_a_mode_that_git_or_a_sync_changed_is_no_finding(lineage: LineageCommand) -> None:
     for path in (lineage.root / "memory").rglob("*.md"):
         path.chmod(0o664)
     assert findings(lineage) == []
@@ -273,15 +280,15 @@ def test_a_mode_that_git_or_a_sync_changed_is_no_finding(lineage: Lineage) -> No
 
 
 @pytest.mark.leaves_findings
-def test_a_link_to_a_removed_session_is_no_finding(lineage: Lineage) -> None:
+def test_a_link_to_a_removed_session_is_no_finding(lineage: LineageCommand) -> None:
     """The other session's first line names a file of the one that is removed."""
     removed = own(lineage.root, "summary")
     (other,) = {p for p in (lineage.root / "memory").glob("*--summary.md") if '"s-2"' in p.read_text()}
     link = f"[[memory/{removed.name}|parent]] "
     head, _, body = other.read_text().partition("\n---\n")
     told = link + body
-    changed(other, lambda _: head.replace(body_sha256(body), body_sha256(told)) + "\n---\n" + told)
-    lose_databases(lineage.root)
+    changed(other, lambda _: head.replace(hash_body(body), hash_body(told)) + "\n---\n" + told)
+    delete_databases(lineage.root)
     assert findings(lineage) == []
     removed_token = removed.name.split("--")[1]
     assert lineage("remove", removed_token, "--yes").code == 0
@@ -290,12 +297,12 @@ def test_a_link_to_a_removed_session_is_no_finding(lineage: Lineage) -> None:
     assert [f["what"] for f in findings(lineage)] == [f"links to memory/{removed.name}, which is not there"]
 
 
-def test_verify_works_offline_and_after_the_loss_of_every_database(lineage: Lineage) -> None:
-    lose_databases(lineage.root)
+def test_verify_works_offline_and_after_the_loss_of_every_database(lineage: LineageCommand) -> None:
+    delete_databases(lineage.root)
     assert findings(lineage) == []
 
 
-def test_a_memory_md_of_an_agent_whose_files_are_gone_is_found(lineage: Lineage) -> None:
+def test_a_memory_md_of_an_agent_whose_files_are_gone_is_found(lineage: LineageCommand) -> None:
     """What it still tells of is in no file any more."""
     for path in (lineage.root / "memory").rglob("*.md"):
         if '"reviewer"' in path.read_text():

@@ -6,27 +6,27 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core.documents import Tombstone
-from lineage.pipeline.house import House
-from lineage.pipeline.upkeep.reindexing import reindex
-from lineage.pipeline.upkeep.verification import MUST, SHOULD, Finding, verify
-from tests.support.artifacts import identity
-from tests.support.books import by_hand, put
-from tests.support.houses import NOW, house_at
+from lineage.core.format.documents import Tombstone
+from lineage.pipeline.maintenance.reindex import reindex
+from lineage.pipeline.maintenance.verify import MUST, SHOULD, VerifyFinding, verify
+from lineage.workspace.workspace import Workspace
+from tests.support.artifacts import make_identity
+from tests.support.books import edit_by_hand, write_entry
+from tests.support.workspace import NOW, open_test_workspace
 
 NOTE = "books/global/note.md"
-TOKEN = identity().token
+TOKEN = make_identity().token
 FROM = f"[[memory/2026-11-20T10-30-00.000Z--{TOKEN}--summary|summary]]"
 
 pytestmark = [pytest.mark.slow, pytest.mark.leaves_findings]
 
 
-def of_books(house: House) -> list[Finding]:
-    return [finding for finding in verify(house) if finding.path.startswith(("books/", "AGENT_MEMORY.md"))]
+def of_books(ws: Workspace) -> list[VerifyFinding]:
+    return [finding for finding in verify(ws) if finding.path.startswith(("books/", "AGENT_MEMORY.md"))]
 
 
-def bury(house: House) -> None:
-    house.canon.tombstones.put(
+def bury(ws: Workspace) -> None:
+    ws.documents.tombstones.put(
         Tombstone(
             kind="tombstone", agent_id="default", session_token=TOKEN, removed_at=NOW, reason="x", removed_paths=[],
             removed_turns=[],
@@ -35,14 +35,14 @@ def bury(house: House) -> None:
 
 
 def test_books_that_are_whole_and_shelved_are_no_finding(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
-        put(house, "global", "note", "apples", origin=FROM)
-        put(house, "global", "note", "pears", shelf="pending")
-        by_hand(house, "AGENT_MEMORY.md", "Never on Fridays.\n")
-        by_hand(house, "books/agent/default/daily/2024-02-29.md", "No properties, and no need of any.\n")
-        by_hand(house, "books/README.md", "A note of somebody's.\n")
-        reindex(house)
-        assert of_books(house) == []
+    with open_test_workspace(tmp_path) as ws:
+        write_entry(ws, "global", "note", "apples", origin=FROM)
+        write_entry(ws, "global", "note", "pears", shelf="pending")
+        edit_by_hand(ws, "AGENT_MEMORY.md", "Never on Fridays.\n")
+        edit_by_hand(ws, "books/agent/default/daily/2024-02-29.md", "No properties, and no need of any.\n")
+        edit_by_hand(ws, "books/README.md", "A note of somebody's.\n")
+        reindex(ws)
+        assert of_books(ws) == []
 
 
 @pytest.mark.parametrize(
@@ -58,51 +58,51 @@ def test_books_that_are_whole_and_shelved_are_no_finding(tmp_path: Path) -> None
 def test_what_a_hand_broke_is_said_with_its_path_and_nothing_is_lost(
     tmp_path: Path, change: Callable[[str], str], what: str
 ) -> None:
-    with house_at(tmp_path) as house:
-        put(house, "global", "note", "apples")
-        by_hand(house, NOTE, change((tmp_path / NOTE).read_text()))
-        reindex(house)
-        found = of_books(house)
+    with open_test_workspace(tmp_path) as ws:
+        write_entry(ws, "global", "note", "apples")
+        edit_by_hand(ws, NOTE, change((tmp_path / NOTE).read_text()))
+        reindex(ws)
+        found = of_books(ws)
         assert {(finding.level, finding.path) for finding in found} == {(SHOULD, NOTE)}
         assert any(what in finding.what for finding in found)
-        assert house.index.search("apples", None, limit=5)
+        assert ws.index.search("apples", None, limit=5)
 
 
 def test_a_hand_edit_waits_for_a_reindex(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
-        put(house, "global", "note", "apples")
-        by_hand(house, "books/global/fact.md", "pears\n")
+    with open_test_workspace(tmp_path) as ws:
+        write_entry(ws, "global", "note", "apples")
+        edit_by_hand(ws, "books/global/fact.md", "pears\n")
         (tmp_path / NOTE).unlink()
-        (changed, gone) = of_books(house)
+        (changed, gone) = of_books(ws)
         assert (changed.path, changed.mend, gone.path) == ("books/global/fact.md", "lineage reindex", NOTE)
-        reindex(house)
-        assert of_books(house) == []
+        reindex(ws)
+        assert of_books(ws) == []
 
 
 def test_an_entry_without_its_row_is_found(tmp_path: Path) -> None:
     import sqlite3
 
-    with house_at(tmp_path) as house:
-        put(house, "global", "note", "apples")
-        with sqlite3.connect(house.index.path) as database:
+    with open_test_workspace(tmp_path) as ws:
+        write_entry(ws, "global", "note", "apples")
+        with sqlite3.connect(ws.index.path) as database:
             database.execute("delete from book_entries")
-        (finding,) = of_books(house)
+        (finding,) = of_books(ws)
         assert (finding.level, finding.path) == (SHOULD, NOTE)
         assert "index.db" in finding.mend
-        house.index.reset()
-        reindex(house)
-        assert of_books(house) == []
+        ws.index.reset()
+        reindex(ws)
+        assert of_books(ws) == []
 
 
 def test_nothing_of_a_removed_session_may_be_in_any_book(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
+    with open_test_workspace(tmp_path) as ws:
         for shelf in ("", "pending", "2025"):
-            put(house, f"session/{TOKEN}", "note", "apples", shelf=shelf)
-            put(house, "project/demo", "note", f"pears {shelf}", shelf=shelf, origin=FROM)
-        put(house, "project/demo", "note", "plums")
-        bury(house)
-        reindex(house)
-        found = of_books(house)
+            write_entry(ws, f"session/{TOKEN}", "note", "apples", shelf=shelf)
+            write_entry(ws, "project/demo", "note", f"pears {shelf}", shelf=shelf, origin=FROM)
+        write_entry(ws, "project/demo", "note", "plums")
+        bury(ws)
+        reindex(ws)
+        found = of_books(ws)
         assert {finding.level for finding in found} == {MUST}
         assert {finding.mend for finding in found} == {f"lineage remove {TOKEN} --again"}
         paths = {finding.path for finding in found}
@@ -114,9 +114,9 @@ def test_nothing_of_a_removed_session_may_be_in_any_book(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["note.sync-conflict-20260328.md", "note (conflicted copy).md", "note 2.md"])
 def test_what_a_sync_client_left_beside_a_book_is_said(tmp_path: Path, name: str) -> None:
-    with house_at(tmp_path) as house:
-        put(house, "global", "note", "apples")
-        by_hand(house, f"books/global/{name}", "pears\n")
-        reindex(house)
-        (finding,) = of_books(house)
+    with open_test_workspace(tmp_path) as ws:
+        write_entry(ws, "global", "note", "apples")
+        edit_by_hand(ws, f"books/global/{name}", "pears\n")
+        reindex(ws)
+        (finding,) = of_books(ws)
         assert (finding.level, finding.path) == (SHOULD, f"books/global/{name}")

@@ -24,18 +24,25 @@ from pathlib import Path
 
 import pytest
 
-from lineage.app import observing
-from lineage.app.observing import Observed
-from lineage.app.watching import reconcile, watcher
-from lineage.core import naming
+from lineage.app import fs_events
+from lineage.app.fs_events import FileEvents
+from lineage.app.workspace_watcher import open_watcher, reconcile
+from lineage.core.base import naming
 from lineage.errors import LineageError
 from lineage.pipeline.capture import session as sessions
-from lineage.pipeline.house import House
-from lineage.pipeline.incoming.watching import TIMER, Watch, occasions
-from lineage.pipeline.upkeep.resuming import UNSENTENCED
+from lineage.pipeline.maintenance.finish_pending import NO_SENTENCE
+from lineage.pipeline.maintenance.watch import TIMER, Watch, iter_occasions
 from lineage.store import BusyError
-from tests.support.commands import Lineage, process
-from tests.support.houses import contents, end, end_request, house_at, memory_house, write_capture
+from lineage.workspace.workspace import Workspace
+from tests.support.commands import LineageCommand, run_process
+from tests.support.workspace import (
+    build_end_request,
+    end_session,
+    open_memory_workspace,
+    open_test_workspace,
+    read_store,
+    write_capture,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -48,8 +55,8 @@ SENTENCE = "In demo the reader lost a line in reader.py, and the session told it
 def root(tmp_path: Path) -> Path:
     """A workspace with one session."""
     root = tmp_path / "vault"
-    with house_at(root) as house:
-        end(house, "s-0")
+    with open_test_workspace(root) as ws:
+        end_session(ws, "s-0")
     return root
 
 
@@ -119,16 +126,16 @@ def is_in_step(root: Path) -> bool:
 
 
 def found(root: Path, word: str) -> list[str]:
-    return [hit["session_id"] for hit in process(root, "search", f'"{word}"', "--json").json["results"]]
+    return [hit["session_id"] for hit in run_process(root, "search", f'"{word}"', "--json").json["results"]]
 
 
 def captures(folder: Path, count: int, first: int = 1) -> dict[str, bytes]:
     """The files of the sessions `s-<first>` and so on, as a sync client would bring them: four each."""
-    with memory_house(folder) as house:
+    with open_memory_workspace(folder) as ws:
         for number in range(first, first + count):
             at = f"2026-11-20T{10 + number // 3600:02d}:{number // 60 % 60:02d}:{number % 60:02d}.000Z"
-            write_capture(house, f"s-{number}", sentence=SENTENCE, captured_at=at, transcript=f"word{number} reader.py")
-        files = contents(house.canon.store, naming.MEMORY)
+            write_capture(ws, f"s-{number}", sentence=SENTENCE, captured_at=at, transcript=f"word{number} reader.py")
+        files = read_store(ws.documents.store, naming.MEMORY)
     shutil.rmtree(folder)
     return files
 
@@ -185,7 +192,7 @@ def test_a_burst_loses_nothing(root: Path, tmp_path: Path, sessions: int) -> Non
 @pytest.mark.parametrize("at_once", [True, False])
 def test_folders_that_come_later_or_are_replaced_are_heard_of(tmp_path: Path, at_once: bool) -> None:
     root = tmp_path / "vault"
-    process(root, "init")
+    run_process(root, "init")
     files = [captures(tmp_path / "elsewhere", 1, first=number) for number in range(1, 5)]
     with running(root, "--every", NEVER) as watch:
         lay(root, files[0])
@@ -205,7 +212,7 @@ def test_a_folder_made_anew_under_the_same_number_is_heard_of(tmp_path: Path) ->
     """File systems give the number of a folder that went to the next one that comes."""
     memory = tmp_path / "memory"
     memory.mkdir()
-    with Observed(tmp_path) as hints:
+    with FileEvents(tmp_path) as hints:
         hints.listen()
         memory.rmdir()
         memory.mkdir()
@@ -258,8 +265,8 @@ def test_its_own_writes_do_not_keep_it_awake(root: Path, tmp_path: Path) -> None
     seen: list[str] = []
     errors: list[LineageError] = []
     reports: list[object] = []
-    with Observed(root) as hints:
-        why = until_quiet(occasions(hints, time.monotonic, every=0.8), root, change, seen)
+    with FileEvents(root) as hints:
+        why = until_quiet(iter_occasions(hints, time.monotonic, every=0.8), root, change, seen)
         watch = Watch(hints.listen, lambda: reconcile(root), (), on_report=reports.append, on_error=errors.append)
         watch.run(why)
     assert seen[-4:] == [TIMER] * 4
@@ -269,10 +276,12 @@ def test_its_own_writes_do_not_keep_it_awake(root: Path, tmp_path: Path) -> None
 
 
 def test_what_waits_in_the_spool_is_finished_on_the_timer(root: Path) -> None:
-    with running(root, "--every", "0.5") as watch, house_at(root) as house:
-        house.canon.spool.put(sessions.job_of(end_request(house, "s-9", transcript="word9 reader.py"), UNSENTENCED))
+    with running(root, "--every", "0.5") as watch, open_test_workspace(root) as ws:
+        ws.documents.spool.put(
+            sessions.build_job(build_end_request(ws, "s-9", transcript="word9 reader.py"), NO_SENTENCE)
+        )
         eventually(lambda: found(root, "word9") == ["s-9"])
-        eventually(lambda: not house.canon.spool.pending())
+        eventually(lambda: not ws.documents.spool.list_pending())
         assert (watch.ended(), watch.err) == (0, "")
 
 
@@ -304,10 +313,10 @@ def test_a_damaged_index_is_begun_anew(root: Path, tmp_path: Path) -> None:
 
 def test_a_second_watcher_is_refused_a_single_look_is_not(root: Path) -> None:
     with running(root) as watch:
-        refused = process(root, "watch", "--every", "1")
+        refused = run_process(root, "watch", "--every", "1")
         assert (refused.code, refused.out) == (1, "")
         assert "is watched already\n  one watcher is enough" in refused.err
-        assert process(root, "watch", "--once").code == 0
+        assert run_process(root, "watch", "--once").code == 0
         assert watch.ended() == 0
     with running(root) as watch:
         assert watch.ended() == 0
@@ -324,13 +333,13 @@ def test_an_interrupt_ends_it_as_it_ends_other_commands(root: Path) -> None:
 def test_the_round_that_runs_is_finished(root: Path) -> None:
     done: list[str] = []
 
-    def first(_: House) -> None:
-        watching.end()
+    def first(_: Workspace) -> None:
+        watching.stop()
         done.append("first")
 
-    with watcher(root) as watching:
-        chores = (first, lambda house: done.append(house.now))
-        watching.run(every=60, on_report=done.append, on_error=done.append, chores=chores)
+    with open_watcher(root) as watching:
+        chores = (first, lambda ws: done.append(ws.now))
+        watching.run(interval_seconds=60, on_report=done.append, on_error=done.append, tasks=chores)
     assert done[0] == "first"
     assert len(done) == 2
 
@@ -343,20 +352,20 @@ def test_a_system_that_tells_of_nothing_leaves_the_timer(
     def none_left() -> None:
         raise OSError(errno.EMFILE, "inotify instance limit reached")
 
-    monkeypatch.setattr(observing, "Observer", none_left)
+    monkeypatch.setattr(fs_events, "Observer", none_left)
     errors: list[str] = []
     rounds = iter((lambda: lay(root, captures(tmp_path / "elsewhere", 1)), lambda: None))
-    with watcher(root) as watching:
-        chores = [lambda _: next(rounds, watching.end)()]
-        watching.run(every=0.1, on_report=str, on_error=lambda e: errors.append(e.message), chores=chores)
+    with open_watcher(root) as watching:
+        chores = [lambda _: next(rounds, watching.stop)()]
+        watching.run(interval_seconds=0.1, on_report=str, on_error=lambda e: errors.append(e.message), tasks=chores)
     assert is_in_step(root)
     assert errors == ["changes are not seen as they happen: inotify instance limit reached"]
 
 
 def test_one_watcher_holds_the_right_until_it_ends(root: Path) -> None:
-    with watcher(root), pytest.raises(BusyError), watcher(root):
+    with open_watcher(root), pytest.raises(BusyError), open_watcher(root):
         pass
-    with watcher(root):
+    with open_watcher(root):
         pass
 
 
@@ -372,12 +381,12 @@ def test_json_is_an_object_a_line(root: Path, tmp_path: Path) -> None:
     assert all(list(line) == [*keys, "problems", "strays", "buried"] for line in told)
 
 
-def test_once_looks_does_what_is_due_and_says_what_changed(lineage: Lineage, tmp_path: Path) -> None:
+def test_once_looks_does_what_is_due_and_says_what_changed(lineage: LineageCommand, tmp_path: Path) -> None:
     assert lineage("watch", "--once").code == 1
     lineage("init")
     lay(lineage.root, captures(tmp_path / "elsewhere", 1))
-    with house_at(lineage.root) as house:
-        house.canon.spool.put(sessions.job_of(end_request(house, "s-9"), UNSENTENCED))
+    with open_test_workspace(lineage.root) as ws:
+        ws.documents.spool.put(sessions.build_job(build_end_request(ws, "s-9"), NO_SENTENCE))
     once = lineage("watch", "--once", "--json").json
     assert (once["added"], once["unchanged"], once["memory_md"]) == (3, 0, 1)
     assert lineage("watch", "--once", "--json").json["unchanged"] == 6

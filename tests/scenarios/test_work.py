@@ -13,29 +13,29 @@ from unittest.mock import patch
 
 import pytest
 
-from lineage.app import working as working_process
-from lineage.app.working import work
-from lineage.core import doorbell
-from lineage.pipeline.incoming import working
-from lineage.pipeline.incoming.locating import Machine, located
-from lineage.pipeline.incoming.working import Drained, drain
+from lineage.app import worker as working_process
+from lineage.app.worker import run_worker
+from lineage.core.base import hook_protocol
+from lineage.pipeline.ingest import worker
+from lineage.pipeline.ingest.locate_transcript import HarnessHistories, locate_transcript
+from lineage.pipeline.ingest.worker import DrainResult, drain
 from lineage.store import LocalStore
-from tests.support.doorbells import (
-    captured,
-    ended,
-    environment,
-    eventually,
-    jobs,
-    leave,
-    machine,
-    payload,
-    ring,
-    say,
-    seen,
-    spooled,
-    workers,
+from tests.support.hook_process import (
+    append_transcript,
+    build_environment,
+    enqueue_in_process,
+    list_captured,
+    list_spooled_paths,
+    list_worker_pids,
+    make_end_payload,
+    make_machine,
+    make_payload,
+    read_seen_sessions,
+    read_spooled_events,
+    run_hook,
+    wait_until,
 )
-from tests.support.houses import house_at
+from tests.support.workspace import open_test_workspace
 
 pytestmark = pytest.mark.slow
 DATA = Path(__file__).parents[1] / "data"
@@ -48,14 +48,14 @@ POSIX = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are cou
 def test_the_bound_of_memory_ends_with_the_work(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
     before, during = resource.getrlimit(resource.RLIMIT_AS), []
-    leave(tmp_path / "w", ended(say(tmp_path / "s-1.jsonl", "Mend the reader.")))
+    enqueue_in_process(tmp_path / "w", make_end_payload(append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")))
 
-    def drained(*given: Any, **options: Any) -> Drained:
+    def drained(*given: Any, **options: Any) -> DrainResult:
         during.append(resource.getrlimit(resource.RLIMIT_AS))
         return drain(*given, **options)
 
     with patch.object(working_process, "drain", drained):
-        work(tmp_path / "w")
+        run_worker(tmp_path / "w")
     assert before not in during
     assert resource.getrlimit(resource.RLIMIT_AS) == before
 
@@ -65,127 +65,129 @@ def test_the_bound_of_memory_ends_with_the_work(tmp_path: Path) -> None:
 
 def test_an_end_is_captured_at_the_time_of_the_ring(tmp_path: Path) -> None:
     root = tmp_path / "w"
-    leave(root, ended(say(tmp_path / "s-1.jsonl", "Mend the reader.")))
-    (job,) = spooled(root)
-    (done,) = work(root)
+    enqueue_in_process(root, make_end_payload(append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")))
+    (job,) = read_spooled_events(root)
+    (done,) = run_worker(root)
     assert done.outcomes == {"captured": 1}
-    assert [artifact.captured_at for artifact in captured(root)] == [job["at"]]
-    assert jobs(root) == []
-    assert seen(root)[0].captured_size == (tmp_path / "s-1.jsonl").stat().st_size
+    assert [artifact.captured_at for artifact in list_captured(root)] == [job["at"]]
+    assert list_spooled_paths(root) == []
+    assert read_seen_sessions(root)[0].captured_size == (tmp_path / "s-1.jsonl").stat().st_size
 
 
 def test_the_same_end_twice_is_one_capture(tmp_path: Path) -> None:
-    root, path = tmp_path / "w", say(tmp_path / "s-1.jsonl", "Mend the reader.")
-    leave(root, ended(path))
-    leave(root, ended(path))
-    (done,) = work(root)
+    root, path = tmp_path / "w", append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")
+    enqueue_in_process(root, make_end_payload(path))
+    enqueue_in_process(root, make_end_payload(path))
+    (done,) = run_worker(root)
     assert done.outcomes == {"captured": 1, "unchanged": 1}
-    assert len(captured(root)) == 1
+    assert len(list_captured(root)) == 1
 
 
 @POSIX
 def test_many_hooks_at_once_start_one_worker_and_lose_nothing(tmp_path: Path) -> None:
     root = tmp_path / "w"
-    paths = [say(tmp_path / f"s-{number}.jsonl", f"Task {number}.") for number in range(15)]
+    paths = [append_transcript(tmp_path / f"s-{number}.jsonl", f"Task {number}.") for number in range(15)]
     most = 0
     with ThreadPoolExecutor(30) as pool:
-        rings = [pool.submit(ring, root, ended(path), LINEAGE_NO_WORKER="") for path in paths * 2]
+        rings = [pool.submit(run_hook, root, make_end_payload(path), LINEAGE_NO_WORKER="") for path in paths * 2]
         while not all(done.done() for done in rings):
-            most = max(most, len(workers(root)))
+            most = max(most, len(list_worker_pids(root)))
     assert {done.result().returncode for done in rings} == {0}
 
     def is_over() -> bool:
         nonlocal most
-        running = len(workers(root))
+        running = len(list_worker_pids(root))
         most = max(most, running)
-        return not jobs(root) and not running
+        return not list_spooled_paths(root) and not running
 
-    eventually(is_over, "the spool is worked off and nobody is at it")
+    wait_until(is_over, "the spool is worked off and nobody is at it")
     assert most == 1
-    assert sorted(artifact.session_id for artifact in captured(root)) == sorted(path.stem for path in paths)
+    assert sorted(artifact.session_id for artifact in list_captured(root)) == sorted(path.stem for path in paths)
 
 
 @POSIX
 def test_a_signal_that_comes_as_the_worker_ends_is_not_lost(tmp_path: Path) -> None:
-    root, path = tmp_path / "w", say(tmp_path / "s-1.jsonl", "Mend the reader.")
+    root, path = tmp_path / "w", append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")
     for number in range(25):
-        assert ring(root, payload("SessionStart", f"s-{number}"), LINEAGE_NO_WORKER="").returncode == 0
-    ring(root, ended(path), LINEAGE_NO_WORKER="")
-    eventually(lambda: not jobs(root) and not workers(root), "the last signal is worked off")
-    assert len(captured(root)) == 1
+        assert run_hook(root, make_payload("SessionStart", f"s-{number}"), LINEAGE_NO_WORKER="").returncode == 0
+    run_hook(root, make_end_payload(path), LINEAGE_NO_WORKER="")
+    wait_until(lambda: not list_spooled_paths(root) and not list_worker_pids(root), "the last signal is worked off")
+    assert len(list_captured(root)) == 1
 
 
 def test_a_signal_that_comes_after_the_last_look_is_worked_off(tmp_path: Path) -> None:
     """The doorbell that left it saw this worker's lock and went away."""
-    root, path = tmp_path / "w", say(tmp_path / "s-1.jsonl", "Mend the reader.")
-    rounds = working_process._rounds
+    root, path = tmp_path / "w", append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")
+    rounds = working_process._run_rounds
 
-    def looked(*arguments: Any) -> list[Drained]:
+    def looked(*arguments: Any) -> list[DrainResult]:
         done = rounds(*arguments)
-        if len(captured(root)) == 0:
-            leave(root, ended(path))
+        if len(list_captured(root)) == 0:
+            enqueue_in_process(root, make_end_payload(path))
         return done
 
-    with patch.object(working_process, "_rounds", looked):
-        work(root)
-    assert (len(captured(root)), jobs(root)) == (1, [])
+    with patch.object(working_process, "_run_rounds", looked):
+        run_worker(root)
+    assert (len(list_captured(root)), list_spooled_paths(root)) == (1, [])
 
 
 @POSIX
 def test_a_worker_that_is_killed_leaves_the_rest_to_the_next(tmp_path: Path) -> None:
     root = tmp_path / "w"
     for number in range(12):
-        leave(root, ended(say(tmp_path / f"s-{number}.jsonl", f"Task {number}.", "It is done.")))
+        enqueue_in_process(
+            root, make_end_payload(append_transcript(tmp_path / f"s-{number}.jsonl", f"Task {number}.", "It is done."))
+        )
     for delay in (0.2, 0.35, 0.5, 0.65, 0.8):
         process = subprocess.Popen(
             [sys.executable, "-m", "lineage", "work", "--workspace", str(root)],
-            env=environment(),
+            env=build_environment(),
             stdout=subprocess.DEVNULL,
         )
         timer = Timer(delay, process.send_signal, (signal.SIGKILL,))
         timer.start()
         process.wait()
         timer.cancel()
-    work(root)
-    assert jobs(root) == []
-    assert sorted(artifact.session_id for artifact in captured(root)) == sorted(f"s-{n}" for n in range(12))
+    run_worker(root)
+    assert list_spooled_paths(root) == []
+    assert sorted(artifact.session_id for artifact in list_captured(root)) == sorted(f"s-{n}" for n in range(12))
 
 
 @POSIX
 def test_a_worker_holds_what_the_doorbell_took_for_it(tmp_path: Path) -> None:
     """While one is at it, no other can be started, and the command says so."""
     root = tmp_path / "w"
-    leave(root, payload("SessionStart"))
+    enqueue_in_process(root, make_payload("SessionStart"))
     state = root / ".lineage"
-    with LocalStore(state, locks=state / "locks", private=True).mutex(doorbell.WORKER):
-        ring(root, payload("SessionStart", "s-2"), LINEAGE_NO_WORKER="")
-        assert workers(root) == []
-        assert work(root) == []
-    work(root)
-    assert jobs(root) == []
+    with LocalStore(state, locks=state / "locks", private=True).lock(hook_protocol.WORKER_LOCK):
+        run_hook(root, make_payload("SessionStart", "s-2"), LINEAGE_NO_WORKER="")
+        assert list_worker_pids(root) == []
+        assert run_worker(root) == []
+    run_worker(root)
+    assert list_spooled_paths(root) == []
 
 
 def test_a_turn_end_is_noted_and_makes_no_artifact(tmp_path: Path) -> None:
-    root, path = tmp_path / "w", say(tmp_path / "s-1.jsonl", "Mend the reader.")
-    leave(root, payload("Stop", "s-1", transcript_path=str(path)))
-    (done,) = work(root)
+    root, path = tmp_path / "w", append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")
+    enqueue_in_process(root, make_payload("Stop", "s-1", transcript_path=str(path)))
+    (done,) = run_worker(root)
     assert done.outcomes == {}
-    assert captured(root) == []
-    (row,) = seen(root)
+    assert list_captured(root) == []
+    (row,) = read_seen_sessions(root)
     assert (row.session_id, row.transcript_path, row.event, row.captured_size) == ("s-1", str(path), "turn-end", None)
 
 
 def test_a_transcript_that_still_grows_is_captured_whole(tmp_path: Path) -> None:
-    root, path = tmp_path / "w", say(tmp_path / "s-1.jsonl", "First.")
-    leave(root, ended(path))
+    root, path = tmp_path / "w", append_transcript(tmp_path / "s-1.jsonl", "First.")
+    enqueue_in_process(root, make_end_payload(path))
     with path.open("a") as file:
         timers = [Timer(0.15 * number, _add, (file, number)) for number in range(1, 5)]
         for timer in timers:
             timer.start()
-        work(root)
+        run_worker(root)
         for timer in timers:
             timer.join()
-    assert "Later 4." in captured(root)[0].body
+    assert "Later 4." in list_captured(root)[0].body
 
 
 def _add(file: Any, number: int) -> None:
@@ -196,70 +198,76 @@ def _add(file: Any, number: int) -> None:
 
 def test_sub_agents_are_sessions_of_their_own(tmp_path: Path) -> None:
     root, history = tmp_path / "w", shutil.copytree(PROJECT, tmp_path / "history")
-    leave(root, ended(history / f"{MAIN}.jsonl"))
-    work(root)
-    parents = {artifact.session_id: artifact.parent_session for artifact in captured(root)}
+    enqueue_in_process(root, make_end_payload(history / f"{MAIN}.jsonl"))
+    run_worker(root)
+    parents = {artifact.session_id: artifact.parent_session for artifact in list_captured(root)}
     assert parents.pop(MAIN) is None
     assert parents
     assert set(parents.values()) == {MAIN}
 
 
 def test_a_compaction_keeps_the_summary_of_its_signal(tmp_path: Path) -> None:
-    root, path = tmp_path / "w", say(tmp_path / "s-1.jsonl", "Mend the reader.")
-    leave(root, payload("PostCompact", "s-1", transcript_path=str(path), compact_summary="Goal: the reader."))
-    work(root)
-    assert "Goal: the reader." in captured(root, "compaction")[0].body
-    assert captured(root) == []
+    root, path = tmp_path / "w", append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")
+    enqueue_in_process(
+        root, make_payload("PostCompact", "s-1", transcript_path=str(path), compact_summary="Goal: the reader.")
+    )
+    run_worker(root)
+    assert "Goal: the reader." in list_captured(root, "compaction")[0].body
+    assert list_captured(root) == []
 
 
 def test_a_compaction_without_one_has_that_of_the_transcript(tmp_path: Path) -> None:
     root, history = tmp_path / "w", shutil.copytree(PROJECT, tmp_path / "history")
-    path = next(p for p in sorted(history.glob("*.jsonl")) if working.ADAPTERS["claude-code"].read(p).compactions)
-    newest = working.ADAPTERS["claude-code"].read(path).compactions[-1]
-    leave(root, payload("PostCompact", path.stem, transcript_path=str(path)))
-    work(root)
-    (artifact,) = captured(root, "compaction")
+    path = next(p for p in sorted(history.glob("*.jsonl")) if worker.ADAPTERS["claude-code"].read(p).compactions)
+    newest = worker.ADAPTERS["claude-code"].read(path).compactions[-1]
+    enqueue_in_process(root, make_payload("PostCompact", path.stem, transcript_path=str(path)))
+    run_worker(root)
+    (artifact,) = list_captured(root, "compaction")
     assert newest.summary
     assert newest.summary.strip()[:40] in artifact.body
 
 
 def test_a_compaction_of_which_nobody_kept_one_says_so(tmp_path: Path) -> None:
-    root, path = tmp_path / "w", say(tmp_path / "s-1.jsonl", "Mend the reader.")
-    leave(root, payload("PostCompact", "s-1", transcript_path=str(path)))
-    work(root)
-    (artifact,) = captured(root, "compaction")
+    root, path = tmp_path / "w", append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")
+    enqueue_in_process(root, make_payload("PostCompact", "s-1", transcript_path=str(path)))
+    run_worker(root)
+    (artifact,) = list_captured(root, "compaction")
     assert "lineage made this one from the records" in artifact.body
     assert "Mend the reader." in artifact.body
 
 
 def test_a_compaction_that_no_hook_told_of_is_kept_at_the_end_and_one_that_was_told_of_once(tmp_path: Path) -> None:
     root, history = tmp_path / "w", shutil.copytree(PROJECT, tmp_path / "history")
-    read = working.ADAPTERS["claude-code"].read
+    read = worker.ADAPTERS["claude-code"].read
     path = next(p for p in sorted(history.glob("*.jsonl")) if read(p).compactions and not read(p).forked_from)
-    leave(root, ended(path))
-    work(root)
-    (artifact,) = captured(root, "compaction")
+    enqueue_in_process(root, make_end_payload(path))
+    run_worker(root)
+    (artifact,) = list_captured(root, "compaction")
     assert artifact.watermark[0] == read(path).compactions[-1].turns_before
     told, whole = tmp_path / "told", path.read_bytes()
     path.write_bytes(whole[: whole.rfind(b"\n", 0, whole.find(b"compact_boundary")) + 1])
-    leave(told, payload("PostCompact", path.stem, transcript_path=str(path), compact_summary="Worded otherwise."))
-    work(told)
+    enqueue_in_process(
+        told, make_payload("PostCompact", path.stem, transcript_path=str(path), compact_summary="Worded otherwise.")
+    )
+    run_worker(told)
     path.write_bytes(whole)
-    leave(told, ended(path))
-    work(told)
-    assert ["Worded otherwise." in artifact.body for artifact in captured(told, "compaction")] == [True]
+    enqueue_in_process(told, make_end_payload(path))
+    run_worker(told)
+    assert ["Worded otherwise." in artifact.body for artifact in list_captured(told, "compaction")] == [True]
 
 
 def test_what_no_time_is_left_for_is_the_next_worker_s(tmp_path: Path) -> None:
     root = tmp_path / "w"
     for number in range(3):
-        leave(root, ended(say(tmp_path / f"s-{number}.jsonl", "Mend the reader.")))
+        enqueue_in_process(
+            root, make_end_payload(append_transcript(tmp_path / f"s-{number}.jsonl", "Mend the reader."))
+        )
     times = iter([True, False, False])
-    with house_at(root) as house:
-        done = drain(house, Machine(tmp_path, {}), may_go_on=lambda: next(times))
-    assert (done.left, len(captured(root))) == (2, 1)
-    work(root)
-    assert len(captured(root)) == 3
+    with open_test_workspace(root) as ws:
+        done = drain(ws, HarnessHistories(tmp_path, {}), may_go_on=lambda: next(times))
+    assert (done.left, len(list_captured(root))) == (2, 1)
+    run_worker(root)
+    assert len(list_captured(root)) == 3
 
 
 # --- Where transcripts are -------------------------------------------------------------------------------------------
@@ -268,12 +276,12 @@ def test_what_no_time_is_left_for_is_the_next_worker_s(tmp_path: Path) -> None:
 def test_a_transcript_that_moved_is_found(tmp_path: Path, home: Path) -> None:
     moved = home / ".claude/projects/-home-ada-other"
     moved.mkdir(parents=True)
-    say(moved / "s-1.jsonl", "Mend the reader.")
-    say(moved / "as-1.jsonl", "Somebody else's.")
-    leave(tmp_path / "w", ended(tmp_path / "gone" / "s-1.jsonl"))
-    work(tmp_path / "w")
-    assert [artifact.session_id for artifact in captured(tmp_path / "w")] == ["s-1"]
-    assert "Somebody" not in captured(tmp_path / "w")[0].body
+    append_transcript(moved / "s-1.jsonl", "Mend the reader.")
+    append_transcript(moved / "as-1.jsonl", "Somebody else's.")
+    enqueue_in_process(tmp_path / "w", make_end_payload(tmp_path / "gone" / "s-1.jsonl"))
+    run_worker(tmp_path / "w")
+    assert [artifact.session_id for artifact in list_captured(tmp_path / "w")] == ["s-1"]
+    assert "Somebody" not in list_captured(tmp_path / "w")[0].body
 
 
 @pytest.mark.parametrize(
@@ -294,12 +302,12 @@ def test_a_hook_may_name_no_transcript(
     if harness == "gemini":  # its files are named by the beginning of the id
         (path,) = target.rglob(f"*{session}.jsonl")
         session = json.loads(path.read_bytes().splitlines()[0])["sessionId"]
-    leave(tmp_path / "w", {"event": "session-end", "session_id": session}, harness)
-    (done,) = work(tmp_path / "w")
+    enqueue_in_process(tmp_path / "w", {"event": "session-end", "session_id": session}, harness)
+    (done,) = run_worker(tmp_path / "w")
     assert done.outcomes == {"captured": 1}
-    assert captured(tmp_path / "w")[0].session_id == session
+    assert list_captured(tmp_path / "w")[0].session_id == session
 
 
 @pytest.mark.parametrize("given", ["~nobody-of-that-name/t.jsonl", "x" * 5000, "a\0b", "\ud800", "/", "", None])
 def test_what_names_no_file_is_not_there(home: Path, given: str | None) -> None:
-    assert located(machine(home), "claude-code", "s-1", given) is None
+    assert locate_transcript(make_machine(home), "claude-code", "s-1", given) is None

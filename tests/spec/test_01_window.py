@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from lineage.config import Ledger, Settings
-from lineage.core.times import shifted
-from lineage.pipeline.house import House
-from lineage.pipeline.publishing import publish_all
-from lineage.pipeline.upkeep.reindexing import synchronize
+from lineage.config import LedgerSettings, Settings
+from lineage.core.base.times import shift_time
+from lineage.pipeline.maintenance.reindex import sync_rows
 from lineage.store import MemoryStore
+from lineage.workspace.publish import publish_all
+from lineage.workspace.workspace import Workspace
 from tests.support.faults import CountingStore
-from tests.support.houses import NOW, end, house_at, write_capture
+from tests.support.workspace import NOW, end_session, open_test_workspace, write_capture
 
 pytestmark = pytest.mark.slow
 
@@ -29,41 +29,41 @@ NOTICE = re.compile(
 )
 
 BUSY = {
-    f"busy-{day:02d}-{index:02d}": shifted(NOW, days=-day, milliseconds=-(600_000 * index + 1))
+    f"busy-{day:02d}-{index:02d}": shift_time(NOW, days=-day, milliseconds=-(600_000 * index + 1))
     for day in range(30)
     for index in range(50)
 }
-EDGES = {"first-instant": shifted(NOW, days=-30), "last-instant": NOW}
-OUTSIDE = {"too-old": shifted(NOW, days=-30, milliseconds=-1), "future": shifted(NOW, milliseconds=1)}
+EDGES = {"first-instant": shift_time(NOW, days=-30), "last-instant": NOW}
+OUTSIDE = {"too-old": shift_time(NOW, days=-30, milliseconds=-1), "future": shift_time(NOW, milliseconds=1)}
 INSIDE = sorted((BUSY | EDGES).items(), key=lambda item: item[1], reverse=True)
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[House, CountingStore]]:
+def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, CountingStore]]:
     store = CountingStore(MemoryStore())
-    with house_at(tmp_path_factory.mktemp("window"), store=store, private=MemoryStore()) as house:
+    with open_test_workspace(tmp_path_factory.mktemp("window"), store=store, private=MemoryStore()) as ws:
         for session, ended_at in (BUSY | EDGES | OUTSIDE).items():
             sentence = f"In demo, the user had the reader mended, and the agent did so as {session} was asked to do."
-            write_capture(house, session, sentence=sentence, captured_at=ended_at, ended_at=ended_at)
-        synchronize(house)
-        yield house, store
+            write_capture(ws, session, sentence=sentence, captured_at=ended_at, ended_at=ended_at)
+        sync_rows(ws)
+        yield ws, store
 
 
-def memory_md(house: House, max_bytes: int = BUDGET) -> str:
-    sized = House(
-        canon=house.canon,
-        index=house.index,
-        telemetry=house.telemetry,
-        settings=Settings(ledger=Ledger(max_bytes=max_bytes)),
+def memory_md(ws: Workspace, max_bytes: int = BUDGET) -> str:
+    sized = Workspace(
+        documents=ws.documents,
+        index=ws.index,
+        telemetry=ws.telemetry,
+        settings=Settings(ledger=LedgerSettings(max_bytes=max_bytes)),
         now=NOW,
-        new_id=house.new_id,
+        new_id=ws.new_id,
     )
     publish_all(sized)
-    return house.canon.store.read("MEMORY.md").data.decode()
+    return ws.documents.store.read("MEMORY.md").data.decode()
 
 
 def test_fifteen_hundred_sessions_keep_their_newest_rows_within_the_budget(
-    written: tuple[House, CountingStore],
+    written: tuple[Workspace, CountingStore],
 ) -> None:
     text = memory_md(written[0])
     shown = [(row["session"], row["time"]) for row in ROW.finditer(text)]
@@ -73,7 +73,7 @@ def test_fifteen_hundred_sessions_keep_their_newest_rows_within_the_budget(
     assert BUDGET - 5 * longest < len(text.encode()) <= BUDGET, "clipped no more than needed"
 
 
-def test_one_notice_says_what_was_clipped_of_each_day(written: tuple[House, CountingStore]) -> None:
+def test_one_notice_says_what_was_clipped_of_each_day(written: tuple[Workspace, CountingStore]) -> None:
     text = memory_md(written[0])
     shown = [row["time"] for row in ROW.finditer(text)]
     assert text.count("Clipped to the budget") == 1
@@ -83,32 +83,34 @@ def test_one_notice_says_what_was_clipped_of_each_day(written: tuple[House, Coun
     assert told == Counter(time[:10] for _, time in INSIDE[len(shown) :])
 
 
-def test_both_ends_of_the_window_belong_to_it_and_nothing_outside_does(written: tuple[House, CountingStore]) -> None:
+def test_both_ends_of_the_window_belong_to_it_and_nothing_outside_does(
+    written: tuple[Workspace, CountingStore],
+) -> None:
     text = memory_md(written[0], max_bytes=4 * BUDGET)
     assert [(row["session"], row["time"]) for row in ROW.finditer(text)] == INSIDE
     assert "Clipped" not in text
     assert not any(session in text for session in OUTSIDE)
 
 
-def test_rows_stand_under_the_utc_day_of_their_membership(written: tuple[House, CountingStore]) -> None:
+def test_rows_stand_under_the_utc_day_of_their_membership(written: tuple[Workspace, CountingStore]) -> None:
     text = memory_md(written[0], max_bytes=4 * BUDGET)
     days = text.split("\n### ")[1:]
     assert [day[:10] for day in days] == sorted({time[:10] for _, time in INSIDE}, reverse=True)
     assert all(row["time"][:10] == day[:10] for day in days for row in ROW.finditer(day))
 
 
-def test_rendering_reads_no_artifact(written: tuple[House, CountingStore]) -> None:
-    house, store = written
+def test_rendering_reads_no_artifact(written: tuple[Workspace, CountingStore]) -> None:
+    ws, store = written
     store.reads.clear()
-    memory_md(house)
+    memory_md(ws)
     assert [key for key in store.reads if key.startswith("memory/")] == []
 
 
 def test_a_capture_among_fifteen_hundred_reads_no_file_of_another_session(tmp_path: Path) -> None:
     store = CountingStore(MemoryStore())
-    with house_at(tmp_path, store=store, private=MemoryStore()) as house:
+    with open_test_workspace(tmp_path, store=store, private=MemoryStore()) as ws:
         for session, ended_at in INSIDE[:20]:
-            end(house, session, captured_at=ended_at, ended_at=ended_at)
+            end_session(ws, session, captured_at=ended_at, ended_at=ended_at)
         store.reads.clear()
-        token = end(house, "one-more").session_token
+        token = end_session(ws, "one-more").session_token
         assert [key for key in store.reads if key.startswith("memory/") and token not in key] == []

@@ -7,8 +7,8 @@ Fails when `wikilink` in core/links.py drops `memory/`, when a link is written t
 import re
 from pathlib import Path
 
-from lineage.pipeline.upkeep.reindexing import reindex
-from tests.support.houses import compact, end, house_at, turns
+from lineage.pipeline.maintenance.reindex import reindex
+from tests.support.workspace import compact_session, end_session, make_turns, open_test_workspace
 
 LINK = re.compile(r"(?<!\\)\[\[([^\]|#]*)(?:#([^\]|]*))?(?:\|([^\]]*))?\]\]")
 NO_MARKDOWN = re.compile(r"\A---\n.*?^---\n|^(~{3,}|`{3,}).*?^\1$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -30,20 +30,20 @@ TALK = [
 
 def busy_workspace(root: Path) -> None:
     """Two captures, three compactions, a session that was only compacted, another agent, hostile values everywhere."""
-    with house_at(root) as house:
-        compact(
-            house,
+    with open_test_workspace(root) as ws:
+        compact_session(
+            ws,
             transcript=TALK[:2],
             summary=f"Goal: {EVIL.replace('[[evil]]', '')}",
             captured_at="2026-11-20T10:30:00Z",
         )
-        end(house, transcript=TALK, captured_at="2026-11-20T11:00:00Z", project=f"/home/ada/{EVIL}")
-        end(house, transcript=[*TALK, *turns("And then?", "Done.")], captured_at="2026-11-20T12:00:00Z")
-        compact(house, transcript=TALK, summary="Goal: two.", captured_at="2026-11-20T13:00:00Z")
-        compact(house, "only-compacted", captured_at="2026-11-20T14:00:00Z")
-        end(house, "another", agent_id="reviewer", captured_at="2026-11-20T15:00:00Z")
-        end(house, "of-another-day", transcript=turns("Hello?", start="2026-11-18T10:00"))
-        reindex(house)
+        end_session(ws, transcript=TALK, captured_at="2026-11-20T11:00:00Z", project=f"/home/ada/{EVIL}")
+        end_session(ws, transcript=[*TALK, *make_turns("And then?", "Done.")], captured_at="2026-11-20T12:00:00Z")
+        compact_session(ws, transcript=TALK, summary="Goal: two.", captured_at="2026-11-20T13:00:00Z")
+        compact_session(ws, "only-compacted", captured_at="2026-11-20T14:00:00Z")
+        end_session(ws, "another", agent_id="reviewer", captured_at="2026-11-20T15:00:00Z")
+        end_session(ws, "of-another-day", transcript=make_turns("Hello?", start="2026-11-18T10:00"))
+        reindex(ws)
 
 
 def links(root: Path) -> list[tuple[str, str, str]]:
@@ -82,9 +82,9 @@ def test_every_artifact_opens_with_links_to_its_siblings(tmp_path: Path) -> None
 
 
 def test_the_manifest_links_to_everything_of_the_session(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
-        outcome = end(house)
-        compact(house, captured_at="2026-11-22T10:00:00Z")
+    with open_test_workspace(tmp_path) as ws:
+        outcome = end_session(ws)
+        compact_session(ws, captured_at="2026-11-22T10:00:00Z")
         manifest = (tmp_path / (outcome.manifest_path or "")).name
         token = outcome.session_token
     targets = {target for source, target, _ in links(tmp_path) if source.endswith(manifest)}
@@ -93,8 +93,8 @@ def test_the_manifest_links_to_everything_of_the_session(tmp_path: Path) -> None
 
 
 def test_a_ledger_row_links_to_summary_transcript_and_manifest(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
-        outcome = end(house)
+    with open_test_workspace(tmp_path) as ws:
+        outcome = end_session(ws)
     row = next(
         line for line in (tmp_path / "MEMORY.md").read_text(encoding="utf-8").split("\n") if "session=s-1" in line
     )

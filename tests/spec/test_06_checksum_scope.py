@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core.body import body_sha256
-from lineage.core.documents import Artifact, parsed, serialized
+from lineage.core.format.body import hash_body
+from lineage.core.format.documents import Artifact, parse_document, serialize_document
 from lineage.errors import FormatError
-from lineage.pipeline.upkeep.reindexing import reindex
-from tests.support.houses import compact, contents, end, house_at, memory_house
+from lineage.pipeline.maintenance.reindex import reindex
+from tests.support.workspace import compact_session, end_session, open_memory_workspace, open_test_workspace, read_store
 
 SAME = {
     "CRLF": lambda body: body.replace("\n", "\r\n"),
@@ -45,18 +45,18 @@ def specified(body: str) -> str:
 
 @pytest.fixture
 def summary(tmp_path: Path) -> Artifact:
-    with memory_house(tmp_path) as house:
-        artifact = house.canon.artifacts.get(end(house).summary_path or "")
+    with open_memory_workspace(tmp_path) as ws:
+        artifact = ws.documents.artifacts.get(end_session(ws).summary_path or "")
     assert artifact is not None
     return artifact
 
 
 def test_every_file_carries_the_hash_of_its_own_body(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
-        end(house, transcript=[{"role": "user", "text": "trailing \t\n\n\r\nspaces\u2028and\x0cends \n\n"}])
-        compact(house, summary="Goal:  \n\n\n")
+    with open_test_workspace(tmp_path) as ws:
+        end_session(ws, transcript=[{"role": "user", "text": "trailing \t\n\n\r\nspaces\u2028and\x0cends \n\n"}])
+        compact_session(ws, summary="Goal:  \n\n\n")
         hashes = {}
-        for path, data in contents(house.canon.store, "memory/").items():
+        for path, data in read_store(ws.documents.store, "memory/").items():
             if path.startswith("memory/2"):
                 front, _, body = data.decode().partition("\n---\n")
                 assert 'hash_scope: "body-normalized-v1"' in front
@@ -68,31 +68,31 @@ def test_every_file_carries_the_hash_of_its_own_body(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", SAME.values(), ids=SAME)
 def test_what_editors_and_git_do_to_line_ends_changes_no_hash(summary: Artifact, change: object) -> None:
     changed = summary._replace(body=change(summary.body))  # type: ignore[operator]
-    assert body_sha256(changed.body) == summary.content_sha256 == specified(changed.body)
-    assert parsed(serialized(changed), summary.path).path == summary.path
+    assert hash_body(changed.body) == summary.content_sha256 == specified(changed.body)
+    assert parse_document(serialize_document(changed), summary.path).path == summary.path
 
 
 @pytest.mark.parametrize("change", OTHER.values(), ids=OTHER)
 def test_any_other_change_of_the_body_is_found(summary: Artifact, change: object) -> None:
     changed = summary._replace(body=change(summary.body))  # type: ignore[operator]
     assert changed.body != summary.body
-    assert body_sha256(changed.body) != summary.content_sha256
+    assert hash_body(changed.body) != summary.content_sha256
     with pytest.raises(FormatError, match="content_sha256"):
-        parsed(serialized(changed), summary.path)
+        parse_document(serialize_document(changed), summary.path)
 
 
 def test_the_frontmatter_is_outside_of_the_hash(summary: Artifact) -> None:
     changed = summary._replace(memory_sentence="Another.", tags=["mine"], title="Mine")
-    assert parsed(serialized(changed), summary.path) == changed
+    assert parse_document(serialize_document(changed), summary.path) == changed
 
 
 @pytest.mark.leaves_findings
 def test_a_changed_body_is_reported_and_gets_no_row(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
-        path = end(house).summary_path or ""
+    with open_test_workspace(tmp_path) as ws:
+        path = end_session(ws).summary_path or ""
         file = tmp_path / path
         file.chmod(0o644)
         file.write_bytes(file.read_bytes().replace(b"## How it ended", b"## How it ended, forged"))
-        report = reindex(house)
+        report = reindex(ws)
         assert [problem[0] for problem in report.problems] == [path]
-        assert path not in {item.path for item in house.index.known()}
+        assert path not in {item.path for item in ws.index.iter_files()}

@@ -14,7 +14,14 @@ import pytest
 
 from lineage.core.sanitizer import BUILTIN, Sanitizer
 from lineage.errors import InvalidInput
-from tests.support.houses import compact, contents, end, house_at, memory_house, turns
+from tests.support.workspace import (
+    compact_session,
+    end_session,
+    make_turns,
+    open_memory_workspace,
+    open_test_workspace,
+    read_store,
+)
 
 SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
 OTHER = "AKIA" + "QWERTYUIOPASDFGH"
@@ -30,25 +37,27 @@ TEXTS = [
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_output_is_the_same_every_time(text: str) -> None:
-    assert len({Sanitizer().text(text) for _ in range(5)}) == 1
+    assert len({Sanitizer().sanitize(text) for _ in range(5)}) == 1
     used = Sanitizer()
-    assert [used.text(text) for _ in range(3)] == [Sanitizer().text(text)] * 3, "nothing is remembered between texts"
+    assert [used.sanitize(text) for _ in range(3)] == [Sanitizer().sanitize(text)] * 3, (
+        "nothing is remembered between texts"
+    )
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_sanitizing_twice_is_sanitizing_once(text: str) -> None:
-    once = Sanitizer().text(text)
+    once = Sanitizer().sanitize(text)
     again = Sanitizer()
-    assert again.text(once) == once
+    assert again.sanitize(once) == once
     assert again.redactions == {}
 
 
 def test_the_version_names_function_and_rules_and_stands_in_the_frontmatter(tmp_path: Path) -> None:
     assert re.fullmatch(r"sanitize_transcript_v1\+[0-9a-f]{8}", BUILTIN.version)
-    with memory_house(tmp_path) as house:
-        end(house)
-        compact(house)
-        for path, data in contents(house.canon.store, "memory/").items():
+    with open_memory_workspace(tmp_path) as ws:
+        end_session(ws)
+        compact_session(ws)
+        for path, data in read_store(ws.documents.store, "memory/").items():
             if path.endswith(("--transcript.md", "--summary.md", "--compaction.md")):
                 assert f'\nsanitizer_version: "{BUILTIN.version}"\n'.encode() in data
 
@@ -56,16 +65,16 @@ def test_the_version_names_function_and_rules_and_stands_in_the_frontmatter(tmp_
 def test_one_payload_gives_the_same_files_on_two_machines(tmp_path: Path) -> None:
     found = []
     for machine in ("one", "two"):
-        with memory_house(tmp_path / machine) as house:
-            end(
-                house, transcript=[{"role": "user", "text": text} for text in TEXTS], captured_at="2026-11-20T10:00:00Z"
+        with open_memory_workspace(tmp_path / machine) as ws:
+            end_session(
+                ws, transcript=[{"role": "user", "text": text} for text in TEXTS], captured_at="2026-11-20T10:00:00Z"
             )
-            found.append(contents(house.canon.store, "memory/"))
+            found.append(read_store(ws.documents.store, "memory/"))
     assert found[0] == found[1]
 
 
 def turn(**fields: Any) -> dict[str, Any]:
-    return {"transcript": [{"role": "assistant", "text": "fine", **fields}, *turns("And then?", "Done.")]}
+    return {"transcript": [{"role": "assistant", "text": "fine", **fields}, *make_turns("And then?", "Done.")]}
 
 
 def claude_code(**fields: Any) -> Callable[[Path], dict[str, Any]]:
@@ -89,8 +98,8 @@ def claude_code(**fields: Any) -> Callable[[Path], dict[str, Any]]:
 
 
 PLACES: dict[str, dict[str, Any] | Callable[[Path], dict[str, Any]]] = {
-    "a user's text": {"transcript": turns(f"my key is {SECRET}", "ok")},
-    "an assistant's text": {"transcript": turns("hi", f"your key is {SECRET}")},
+    "a user's text": {"transcript": make_turns(f"my key is {SECRET}", "ok")},
+    "an assistant's text": {"transcript": make_turns("hi", f"your key is {SECRET}")},
     "a transcript given as text": {"transcript": f"User: my key is {SECRET}\nAssistant: ok"},
     "a tool's name": turn(name=f"tool-{SECRET}"),
     "a tool's input": turn(name="Bash", input=f"curl -H 'X: {SECRET}'"),
@@ -118,38 +127,38 @@ PLACES: dict[str, dict[str, Any] | Callable[[Path], dict[str, Any]]] = {
 def test_a_secret_in_a_payload_is_nowhere_in_the_workspace(tmp_path: Path, place: Any) -> None:
     payload = place(tmp_path) if callable(place) else place
     root = tmp_path / "workspace"
-    with house_at(root) as house:
-        assert end(house, **payload).status == "captured"
-        compact(house, **{"summary": "Goal: the reader.", **payload, "reason": None})
+    with open_test_workspace(root) as ws:
+        assert end_session(ws, **payload).status == "captured"
+        compact_session(ws, **{"summary": "Goal: the reader.", **payload, "reason": None})
     assert holding(root) == []
 
 
 @pytest.mark.parametrize("field", ["summary", "trigger"])
 def test_a_secret_in_a_compaction_is_nowhere_in_the_workspace(tmp_path: Path, field: str) -> None:
-    with house_at(tmp_path) as house:
-        assert compact(house, **{field: f"it is {SECRET}"}).status == "captured"
+    with open_test_workspace(tmp_path) as ws:
+        assert compact_session(ws, **{field: f"it is {SECRET}"}).status == "captured"
     assert holding(tmp_path) == []
 
 
 @pytest.mark.parametrize("field", ["session_id", "session_key", "agent_id", "lane", "harness"])
 def test_an_id_that_holds_a_secret_is_refused_before_anything_is_written(tmp_path: Path, field: str) -> None:
     """An id can't be redacted without becoming another session's."""
-    with house_at(tmp_path) as house:
+    with open_test_workspace(tmp_path) as ws:
         with pytest.raises(InvalidInput):
-            end(house, **{field: SECRET})
+            end_session(ws, **{field: SECRET})
         with pytest.raises(InvalidInput):
-            compact(house, **{field: SECRET})
+            compact_session(ws, **{field: SECRET})
     assert holding(tmp_path) == []
     assert not (tmp_path / "memory").exists()
 
 
 def test_redactions_are_counted_and_shown_where_they_were(tmp_path: Path) -> None:
-    with house_at(tmp_path) as house:
-        outcome = end(house, transcript=turns(f"my key is {SECRET}, yes", "ok"))
+    with open_test_workspace(tmp_path) as ws:
+        outcome = end_session(ws, transcript=make_turns(f"my key is {SECRET}, yes", "ok"))
         assert outcome.redactions == {"github-token": 1}
-        text = house.canon.store.read(outcome.transcript_path or "").data.decode()
+        text = ws.documents.store.read(outcome.transcript_path or "").data.decode()
         assert "my key is [REDACTED:github-token], yes" in text
-        assert house.telemetry.counters()["redactions"] == 1
+        assert ws.telemetry.read_counters()["redactions"] == 1
 
 
 def holding(root: Path) -> list[Path]:

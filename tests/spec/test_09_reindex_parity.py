@@ -10,16 +10,25 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core.book_paths import BookRef
-from lineage.pipeline.house import House
-from lineage.pipeline.knowledge.shelving import shelve
-from lineage.pipeline.publishing import publish_all
-from lineage.pipeline.upkeep.reindexing import reindex
+from lineage.core.base.book_paths import BookRef
+from lineage.pipeline.maintenance.reindex import reindex
 from lineage.store import LocalStore
-from tests.support.books import by_hand, put, rows_of_books
+from lineage.workspace.book_index import index_books
+from lineage.workspace.publish import publish_all
+from lineage.workspace.workspace import Workspace
+from tests.support.books import edit_by_hand, read_book_rows, write_entry
 from tests.support.faults import CountingStore
-from tests.support.houses import at, compact, contents, end, house_at, rows, search, turns
-from tests.support.indexes import lose
+from tests.support.indexes import delete_database
+from tests.support.workspace import (
+    at_time,
+    compact_session,
+    end_session,
+    make_turns,
+    open_test_workspace,
+    read_rows,
+    read_store,
+    search_sessions,
+)
 
 QUERIES = ("reader", "newline fixed", "split OR dots", "größe", "nothing of the kind", "demo", "compacted goal")
 
@@ -27,68 +36,74 @@ QUERIES = ("reader", "newline fixed", "split OR dots", "größe", "nothing of th
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Path]:
     """Captures, resumed and compacted sessions, two agents, a private one and a trial; books on all their shelves."""
-    with house_at(tmp_path) as house:
-        talk = turns("Why does reader.py drop the last line?", "It splits on newline; fixed.", "Und die Größe?", "Gut.")
-        end(house, transcript=talk[:2])
-        end(at(house, "2026-11-21T13:00:00.000Z"), transcript=talk)
-        compact(at(house, "2026-11-21T14:00:00.000Z"), transcript=talk)
-        compact(house, "only-compacted", summary="Goal: split dots from lines.")
-        end(house, "secretive", private=True, transcript=turns("A private reader", "Yes."))
-        end(house, "reviewed", agent_id="reviewer", transcript=turns("Review reader.py", "Fixed."))
-        end(house, "test-7", project=None, transcript=turns("A trial of the reader", "Yes."))
-        end(house, "old", transcript=turns("An old reader", "Yes.", start="2026-08-01T10:00"))
-        fill_books(house)
-        publish_all(house)
+    with open_test_workspace(tmp_path) as ws:
+        talk = make_turns(
+            "Why does reader.py drop the last line?", "It splits on newline; fixed.", "Und die Größe?", "Gut."
+        )
+        end_session(ws, transcript=talk[:2])
+        end_session(at_time(ws, "2026-11-21T13:00:00.000Z"), transcript=talk)
+        compact_session(at_time(ws, "2026-11-21T14:00:00.000Z"), transcript=talk)
+        compact_session(ws, "only-compacted", summary="Goal: split dots from lines.")
+        end_session(ws, "secretive", private=True, transcript=make_turns("A private reader", "Yes."))
+        end_session(ws, "reviewed", agent_id="reviewer", transcript=make_turns("Review reader.py", "Fixed."))
+        end_session(ws, "test-7", project=None, transcript=make_turns("A trial of the reader", "Yes."))
+        end_session(ws, "old", transcript=make_turns("An old reader", "Yes.", start="2026-08-01T10:00"))
+        fill_books(ws)
+        publish_all(ws)
     yield tmp_path
 
 
-def fill_books(house: House) -> None:
-    origin = f"[[{house.index.sessions('default')[0].manifest_path}|manifest]]"
-    old = put(house, "global", "decision", "The reader splits on newline.", origin=origin, tags=("csv",))
-    put(house, "global", "decision", "The reader splits on dots.", at=LATER, supersedes=(old.id,))
-    put(house, "agent/reviewer", "lesson", "A reader wants a fixed demo.", shelf="2025")
-    put(house, "global", "fact", "A reader that waits.", shelf="pending")
-    forgotten = put(house, "project/demo", "task", "Forget the reader.")
-    house.canon.books.forget("project/demo", "task", forgotten.id)
-    shelve(house, [BookRef("project/demo", "task")])
-    by_hand(house, "books/agent/default/daily/2019-01-01.md", "Die Größe of the old reader.\n")
-    by_hand(house, "AGENT_MEMORY.md", "# Rules\n\nA reader never drops a line.\n")
+def fill_books(ws: Workspace) -> None:
+    origin = f"[[{ws.index.list_sessions('default')[0].manifest_path}|manifest]]"
+    old = write_entry(ws, "global", "decision", "The reader splits on newline.", origin=origin, tags=("csv",))
+    write_entry(ws, "global", "decision", "The reader splits on dots.", at=LATER, supersedes=(old.id,))
+    write_entry(ws, "agent/reviewer", "lesson", "A reader wants a fixed demo.", shelf="2025")
+    write_entry(ws, "global", "fact", "A reader that waits.", shelf="pending")
+    forgotten = write_entry(ws, "project/demo", "task", "Forget the reader.")
+    ws.documents.books.forget("project/demo", "task", forgotten.id)
+    index_books(ws, [BookRef("project/demo", "task")])
+    edit_by_hand(ws, "books/agent/default/daily/2019-01-01.md", "Die Größe of the old reader.\n")
+    edit_by_hand(ws, "AGENT_MEMORY.md", "# Rules\n\nA reader never drops a line.\n")
 
 
 LATER = "2026-11-21T15:00:00.000Z"
 
 
-def seen(house: House) -> tuple[object, ...]:
+def seen(ws: Workspace) -> tuple[object, ...]:
     return (
-        rows(house),
-        rows_of_books(house.index),
-        [[astuple(hit) for hit in search(house, query, agent, 10)] for query in QUERIES for agent in (None, "default")],
-        [astuple(row) for row in house.index.sessions(None)],
-        contents(house.canon.store),
+        read_rows(ws),
+        read_book_rows(ws.index),
+        [
+            [astuple(hit) for hit in search_sessions(ws, query, agent, 10)]
+            for query in QUERIES
+            for agent in (None, "default")
+        ],
+        [astuple(row) for row in ws.index.list_sessions(None)],
+        read_store(ws.documents.store),
     )
 
 
 def test_a_lost_index_is_rebuilt_the_same(workspace: Path) -> None:
-    with house_at(workspace, now=LATER) as house:
-        reindex(house)
-        before = seen(house)
+    with open_test_workspace(workspace, now=LATER) as ws:
+        reindex(ws)
+        before = seen(ws)
     assert len(before[0]) == 20  # type: ignore[arg-type]
-    lose(workspace)
-    with house_at(workspace, now=LATER) as house:
-        assert (rows(house), rows_of_books(house.index)) == ([], ([], []))
-        report = reindex(house)
+    delete_database(workspace)
+    with open_test_workspace(workspace, now=LATER) as ws:
+        assert (read_rows(ws), read_book_rows(ws.index)) == ([], ([], []))
+        report = reindex(ws)
         assert (report.added, report.changed, report.dropped) == (20, 0, 0)
-        assert seen(house) == before
+        assert seen(ws) == before
 
 
 def test_the_flows_leave_what_a_reindex_would_make(workspace: Path) -> None:
-    with house_at(workspace, now=LATER) as house:
-        shelve(house, [BookRef("global", "curated"), BookRef("agent/default", "daily/2019-01-01")])
-        flows = rows(house), rows_of_books(house.index)
-    lose(workspace)
-    with house_at(workspace, now=LATER) as house:
-        reindex(house)
-        assert (rows(house), rows_of_books(house.index)) == flows
+    with open_test_workspace(workspace, now=LATER) as ws:
+        index_books(ws, [BookRef("global", "curated"), BookRef("agent/default", "daily/2019-01-01")])
+        flows = read_rows(ws), read_book_rows(ws.index)
+    delete_database(workspace)
+    with open_test_workspace(workspace, now=LATER) as ws:
+        reindex(ws)
+        assert (read_rows(ws), read_book_rows(ws.index)) == flows
         assert len(flows[1][0]) >= 6
 
 
@@ -100,16 +115,16 @@ def test_memory_md_has_the_same_bytes_after_the_loss_of_everything_derived(works
     for path in before:
         path.unlink()
     shutil.rmtree(workspace / ".lineage")
-    with house_at(workspace, now="2026-11-21T14:00:00.000Z") as house:
-        reindex(house)
+    with open_test_workspace(workspace, now="2026-11-21T14:00:00.000Z") as ws:
+        reindex(ws)
     assert {path: path.read_bytes() for path in workspace.rglob("MEMORY.md")} == before
 
 
 def test_every_row_has_what_the_derived_contract_requires(workspace: Path) -> None:
     import hashlib
 
-    with house_at(workspace, now=LATER) as house:
-        for row in rows(house):
+    with open_test_workspace(workspace, now=LATER) as ws:
+        for row in read_rows(ws):
             data = (workspace / row["source_path"]).read_bytes()
             assert row["source_sha256"] == hashlib.sha256(data).hexdigest()
             assert row["source_path"].endswith(f"--{row['source_kind']}.md")
@@ -118,10 +133,10 @@ def test_every_row_has_what_the_derived_contract_requires(workspace: Path) -> No
 
 def test_a_reindex_that_finds_nothing_changed_reads_no_artifact(workspace: Path) -> None:
     store = CountingStore(LocalStore(workspace))
-    with house_at(workspace, now=LATER, store=store) as house:
-        reindex(house)
+    with open_test_workspace(workspace, now=LATER, store=store) as ws:
+        reindex(ws)
         store.reads.clear()
-        report = reindex(house)
+        report = reindex(ws)
         assert report.unchanged == 20
         assert [key for key in store.reads if key.startswith("memory/")] == []
         assert report.books == 0
@@ -154,25 +169,25 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_damaged_file_is_reported_and_has_no_row(workspace: Path, damage: Callable[[bytes], bytes]) -> None:
     path = sorted(workspace.glob("memory/2026-11-21T12-00-00.000Z--*--summary.md"))
-    with house_at(workspace, now=LATER) as house:
+    with open_test_workspace(workspace, now=LATER) as ws:
         target = next(p for p in path if b'session_id: "s-1"' in p.read_bytes())
         key = target.relative_to(workspace).as_posix()
         damaged = damage(target.read_bytes())
         assert damaged != target.read_bytes()
         target.chmod(0o644)
         target.write_bytes(damaged)
-        report = reindex(house)
+        report = reindex(ws)
         assert [problem[0] for problem in report.problems] == [key]
-        assert key not in {row["source_path"] for row in rows(house)}
-        assert len(rows(house)) == 19
+        assert key not in {row["source_path"] for row in read_rows(ws)}
+        assert len(read_rows(ws)) == 19
 
 
 @pytest.mark.leaves_findings
 def test_a_manifest_that_names_a_missing_file_is_reported(workspace: Path) -> None:
     gone = next(iter(workspace.glob("memory/*--compaction.md")))
     gone.unlink()
-    lose(workspace)
-    with house_at(workspace, now=LATER) as house:
-        report = reindex(house)
+    delete_database(workspace)
+    with open_test_workspace(workspace, now=LATER) as ws:
+        report = reindex(ws)
         assert [path for _, path in report.broken] == [gone.relative_to(workspace).as_posix()]
         assert report.broken[0][0].endswith("--manifest.md")

@@ -2,25 +2,25 @@
 
 from typing import Any
 
-from lineage.core import naming
-from lineage.core.body import HASH_SCOPE, body_sha256
-from lineage.core.documents import Artifact
-from lineage.core.identity import Identity
-from lineage.index import Index, row_of
+from lineage.core.base import naming
+from lineage.core.base.identity import Identity
+from lineage.core.format.body import HASH_SCOPE, hash_body
+from lineage.core.format.documents import Artifact
+from lineage.index import Index, build_row
 
 AT = "2026-11-20T10:30:00.000Z"
 PROJECT = "/home/ada/demo"
 
 
-def identity(session: str = "s-1", agent: str = "default") -> Identity:
+def make_identity(session: str = "s-1", agent: str = "default") -> Identity:
     return Identity(agent, session)
 
 
-def stem(session: str = "s-1", at: str = AT, agent: str = "default") -> str:
-    return naming.stem(at, identity(session, agent).token)
+def make_stem(session: str = "s-1", at: str = AT, agent: str = "default") -> str:
+    return naming.build_stem(at, make_identity(session, agent).token)
 
 
-def artifact(kind: str = naming.SUMMARY, session: str = "s-1", at: str = AT, **changes: Any) -> Artifact:
+def make_artifact(kind: str = naming.SUMMARY, session: str = "s-1", at: str = AT, **changes: Any) -> Artifact:
     """An artifact of `session`, captured at `at`; `changes` are fields of it."""
     agent = changes.get("agent_id", "default")
     owner = Identity(agent, session, changes.get("session_key"))
@@ -35,9 +35,9 @@ def artifact(kind: str = naming.SUMMARY, session: str = "s-1", at: str = AT, **c
         "captured_at": at,
         "started_at": at,
         "ended_at": at,
-        "manifest_path": naming.artifact_path(naming.stem(at, owner.token), naming.MANIFEST),
+        "manifest_path": naming.artifact_path(naming.build_stem(at, owner.token), naming.MANIFEST),
         "source_node_id": None,
-        "content_sha256": body_sha256(body),
+        "content_sha256": hash_body(body),
         "hash_scope": HASH_SCOPE,
         "sanitizer_version": "sanitize_transcript_v1+test",
         "memory_sentence": f"What happened in {session}, in a sentence that says it.",
@@ -59,11 +59,13 @@ def artifact(kind: str = naming.SUMMARY, session: str = "s-1", at: str = AT, **c
     return Artifact(**{**values, **changes})
 
 
-def capture(session: str = "s-1", at: str = AT, **changes: Any) -> tuple[Artifact, Artifact]:
+def make_capture(session: str = "s-1", at: str = AT, **changes: Any) -> tuple[Artifact, Artifact]:
     """Transcript and summary of one capture."""
-    return artifact(naming.TRANSCRIPT, session, at, **changes), artifact(naming.SUMMARY, session, at, **changes)
+    return make_artifact(naming.TRANSCRIPT, session, at, **changes), make_artifact(
+        naming.SUMMARY, session, at, **changes
+    )
 
 
-def add(index: Index, *documents: Artifact) -> None:
+def add_to_index(index: Index, *documents: Artifact) -> None:
     """The rows of artifacts that have no files."""
-    index.upsert(row_of(document, b"", "") for document in documents)
+    index.upsert(build_row(document, b"", "") for document in documents)

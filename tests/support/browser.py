@@ -19,9 +19,9 @@ DRIVER = shutil.which("chromedriver")
 BINARY = shutil.which("chromium") or shutil.which("google-chrome")
 needs_browser = pytest.mark.skipif(not (DRIVER and BINARY), reason="chromium and its driver are not installed")
 
-_SECONDS = 20
-_STARTS = 4
-_SILENT = (
+_TIMEOUT_SECONDS = 20
+_MAX_STARTS = 4
+_QUIET_OPTIONS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
     "--window-size=1200,900",
@@ -45,86 +45,86 @@ class Browser:
     def open(self, path: str) -> None:
         self.driver.get(self.url + path)
 
-    def all(self, selector: str) -> list[WebElement]:
+    def find_all(self, selector: str) -> list[WebElement]:
         found: list[WebElement] = self.driver.find_elements(By.CSS_SELECTOR, selector)
         return found
 
-    def one(self, selector: str) -> WebElement:
+    def find_one(self, selector: str) -> WebElement:
         found: WebElement = self.driver.find_element(By.CSS_SELECTOR, selector)
         return found
 
-    def run(self, script: str) -> Any:
+    def run_script(self, script: str) -> Any:
         return self.driver.execute_script(script)
 
-    def wait(self, selector: str) -> list[WebElement]:
+    def wait_until_visible(self, selector: str) -> list[WebElement]:
         """What answers to the selector and is shown, as soon as something does."""
 
         def shown(_: Any) -> list[WebElement]:
-            return [element for element in self.all(selector) if element.is_displayed()]
+            return [element for element in self.find_all(selector) if element.is_displayed()]
 
-        found: list[WebElement] = self._waiting().until(shown)
+        found: list[WebElement] = self._build_wait().until(shown)
         return found
 
-    def says(self, selector: str, text: str) -> bool:
+    def wait_for_text(self, selector: str, text: str) -> bool:
         """As soon as something that answers to the selector shows the text, on the page that a click leads to."""
-        told = self._waiting().until(lambda _: any(text in element.text for element in self.all(selector)))
+        told = self._build_wait().until(lambda _: any(text in element.text for element in self.find_all(selector)))
         return bool(told)
 
-    def _waiting(self) -> WebDriverWait[Any]:
+    def _build_wait(self) -> WebDriverWait[Any]:
         """Elements of a page that is being left are none."""
-        return WebDriverWait(self.driver, _SECONDS, ignored_exceptions=[StaleElementReferenceException])
+        return WebDriverWait(self.driver, _TIMEOUT_SECONDS, ignored_exceptions=[StaleElementReferenceException])
 
-    def wait_for(self, script: str) -> None:
+    def wait_for_script(self, script: str) -> None:
         """Until a script says so."""
-        WebDriverWait(self.driver, _SECONDS).until(lambda _: self.run(f"return {script}"))
+        WebDriverWait(self.driver, _TIMEOUT_SECONDS).until(lambda _: self.run_script(f"return {script}"))
 
     def press(self, *keys: str) -> None:
         """Keys to whatever has the focus."""
         for key in keys:
             self.driver.switch_to.active_element.send_keys(key)
 
-    def focused(self) -> str:
-        text: str = self.run("return document.activeElement.textContent.trim()")
+    def focused_text(self) -> str:
+        text: str = self.run_script("return document.activeElement.textContent.trim()")
         return text
 
-    def prefer(self, scheme: str) -> None:
+    def set_color_scheme(self, scheme: str) -> None:
         """`dark` or `light`, as the system has it."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
-    def without_scripts(self) -> None:
+    def disable_scripts(self) -> None:
         self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
 
-    def violations(self) -> list[str]:
-        found: list[str] = self.run("return window.violations")
+    def read_violations(self) -> list[str]:
+        found: list[str] = self.run_script("return window.violations")
         return found
 
-    def ran(self) -> list[str]:
-        found: list[str] = self.run("return window.ran")
+    def read_executed(self) -> list[str]:
+        found: list[str] = self.run_script("return window.ran")
         return found
 
-    def picture(self, path: Path) -> bytes:
+    def take_screenshot(self, path: Path) -> bytes:
         """What the window shows, as PNG, in a file too."""
         self.driver.save_screenshot(str(path))
         return path.read_bytes()
 
 
-def _started(options: Options) -> webdriver.Chrome:
+def _start_driver(options: Options) -> webdriver.Chrome:
     """A browser that runs; on a busy machine it may not come up at once."""
-    for _ in range(_STARTS - 1):
+    for _ in range(_MAX_STARTS - 1):
         with suppress(WebDriverException):
             return webdriver.Chrome(options=options, service=Service(DRIVER))
     return webdriver.Chrome(options=options, service=Service(DRIVER))
 
 
 @contextmanager
-def browsing(url: str, profile: Path) -> Iterator[Browser]:
+def open_browser(url: str, profile: Path) -> Iterator[Browser]:
     """A browser whose profile is the folder `profile`, until the block ends."""
     options = Options()
     options.binary_location = BINARY or ""
-    for flag in (*_SILENT, f"--user-data-dir={profile}"):
+    for flag in (*_QUIET_OPTIONS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
-    driver = _started(options)
+    driver = _start_driver(options)
     try:
         driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _WATCH})
         yield Browser(driver, url)

@@ -15,7 +15,7 @@ SAMPLE_ID = "5f0c2f7e-1d7a-5b7e-9c55-7a1d6e0c9b11"
 
 
 @dataclass(frozen=True)
-class Done:
+class CommandResult:
     """How a command ended: exit code, stdout, stderr."""
 
     code: int
@@ -27,25 +27,25 @@ class Done:
         return json.loads(self.out)
 
 
-class Lineage:
+class LineageCommand:
     """The command line on one workspace, in this process; `capture` is pytest's capsys."""
 
     def __init__(self, root: Path, capture: Any) -> None:
         self.root = root
         self._capture = capture
 
-    def __call__(self, *arguments: str) -> Done:
+    def __call__(self, *arguments: str) -> CommandResult:
         self._capture.readouterr()
         code = run(["--workspace", str(self.root), *arguments])
         printed = self._capture.readouterr()
-        return Done(code, printed.out, printed.err)
+        return CommandResult(code, printed.out, printed.err)
 
-    def end(self, *more: str, path: Path = SAMPLE, session: str = SAMPLE_ID) -> Done:
+    def end_sample(self, *more: str, path: Path = SAMPLE, session: str = SAMPLE_ID) -> CommandResult:
         arguments = ("--harness", "claude-code", "--session-id", session, "--transcript-path", str(path))
         return self("session-end", *arguments, *more)
 
 
-def process(root: Path, *arguments: str, stdin: bytes = b"", **environment: str) -> Done:
+def run_process(root: Path, *arguments: str, stdin: bytes = b"", **environment: str) -> CommandResult:
     """The command line as a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "lineage", "--workspace", str(root), *arguments],
@@ -54,4 +54,4 @@ def process(root: Path, *arguments: str, stdin: bytes = b"", **environment: str)
         env={**os.environ, **environment},
         check=False,
     )
-    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return CommandResult(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -8,12 +8,14 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
-from lineage.canon import Canon
-from lineage.pipeline.house import House
+from lineage.documents import Documents
 from lineage.store import Data, Store
+from lineage.workspace.workspace import Workspace
 
 _STORE = frozenset({"create", "replace", "delete"})
-_INDEX = frozenset({"upsert", "restamp", "remove", "complete", "forget", "scrub", "shelve"})
+_INDEX = frozenset(
+    {"upsert", "update_stamps", "delete_paths", "mark_complete", "delete_session", "scrub", "index_books"}
+)
 _TELEMETRY = frozenset({"count_capture", "count_drops", "count_access", "mark", "forget", "scrub"})
 _NO_PROCESS = 2**22 + 1  # above the highest process id that Linux gives out
 
@@ -23,24 +25,24 @@ class Crash(BaseException):
 
 
 @dataclass
-class Fuse:
+class CrashPoint:
     """Dies at mutating call number `at` (from 1): before it takes effect or, with `after`, when it has.
 
     `calls` names every call that was made; `effects` counts those that took effect. What a dead process does on its way
     out (finally blocks, context managers) has no effect either.
     """
 
-    at: int | None = None
+    call_number: int | None = None
     after: bool = False
     calls: list[str] = field(default_factory=list)
     effects: int = 0
-    dead: bool = False
+    is_dead: bool = False
 
-    def burn(self, name: str, call: Callable[[], Any]) -> Any:
-        if self.dead:
+    def run(self, name: str, call: Callable[[], Any]) -> Any:
+        if self.is_dead:
             raise Crash(f"dead already, at {name}")
         self.calls.append(name)
-        last = len(self.calls) == self.at
+        last = len(self.calls) == self.call_number
         if last and not self.after:
             self._die(name)
         result = call()
@@ -50,14 +52,14 @@ class Fuse:
         return result
 
     def _die(self, name: str) -> None:
-        self.dead = True
-        raise Crash(f"{'after' if self.after else 'before'} call {self.at}, {name}")
+        self.is_dead = True
+        raise Crash(f"{'after' if self.after else 'before'} call {self.call_number}, {name}")
 
 
-class Mortal:
+class CrashingProxy:
     """Anything whose methods named in `mutating` go through a fuse; the others are those of `inner`."""
 
-    def __init__(self, inner: Any, fuse: Fuse, mutating: Iterable[str], label: str) -> None:
+    def __init__(self, inner: Any, fuse: CrashPoint, mutating: Iterable[str], label: str) -> None:
         self._inner, self._fuse, self._mutating, self._label = inner, fuse, frozenset(mutating), label
 
     def __getattr__(self, name: str) -> Any:
@@ -67,51 +69,51 @@ class Mortal:
 
         def mortal(*args: Any, **kwargs: Any) -> Any:
             what = f"{self._label}.{name}({args[0] if args and isinstance(args[0], str) else ''})"
-            return self._fuse.burn(what, lambda: method(*args, **kwargs))
+            return self._fuse.run(what, lambda: method(*args, **kwargs))
 
         return mortal
 
 
-class MortalIndex(Mortal):
+class CrashingIndex(CrashingProxy):
     """An index that goes through a fuse: what it stages takes effect where the block is left, in one transaction."""
 
-    def __init__(self, inner: Any, fuse: Fuse) -> None:
+    def __init__(self, inner: Any, fuse: CrashPoint) -> None:
         super().__init__(inner, fuse, _INDEX, "index")
 
     @contextmanager
-    def staged(self, rows: Iterable[Any]) -> Iterator[None]:
-        block = self._inner.staged(rows)
+    def upsert_in_transaction(self, rows: Iterable[Any]) -> Iterator[None]:
+        block = self._inner.upsert_in_transaction(rows)
         block.__enter__()
         try:
             yield
-            self._fuse.burn("index.staged()", lambda: block.__exit__(None, None, None))
+            self._fuse.run("index.upsert_in_transaction()", lambda: block.__exit__(None, None, None))
         except BaseException as error:
-            if self._fuse.calls[-1:] != ["index.staged()"] or not self._fuse.after:
+            if self._fuse.calls[-1:] != ["index.upsert_in_transaction()"] or not self._fuse.after:
                 block.__exit__(type(error), error, error.__traceback__)
             raise
 
 
-def mortal(house: House, store: Store, private: Store, fuse: Fuse) -> House:
+def with_crash_point(ws: Workspace, store: Store, private: Store, fuse: CrashPoint) -> Workspace:
     """The house of a process that dies when the fuse burns. `store` and `private` are the ones it was opened over."""
-    canon = Canon(Mortal(store, fuse, _STORE, "store"), Mortal(private, fuse, _STORE, "private"))
-    return house._replace(
-        canon=canon,
-        index=MortalIndex(house.index, fuse),
-        telemetry=Mortal(house.telemetry, fuse, _TELEMETRY, "telemetry"),
+    canon = Documents(CrashingProxy(store, fuse, _STORE, "store"), CrashingProxy(private, fuse, _STORE, "private"))
+    return ws._replace(
+        documents=canon,
+        index=CrashingIndex(ws.index, fuse),
+        telemetry=CrashingProxy(ws.telemetry, fuse, _TELEMETRY, "telemetry"),
     )
 
 
 @contextmanager
-def another_process() -> Iterator[None]:
+def run_as_other_process() -> Iterator[None]:
     """Leases taken inside belong to a process that no longer runs: the next one need not wait for them."""
     lease: Any = import_module("lineage.store.lease")  # the package's own name `lease` is the function
-    with patch.object(lease, "_myself", lambda: f"{lease.machine()} {_NO_PROCESS} 0"):
+    with patch.object(lease, "_holder_id", lambda: f"{lease.get_machine_id()} {_NO_PROCESS} 0"):
         yield
 
 
-def dies(run: Callable[[], object]) -> bool:
+def crashes(run: Callable[[], object]) -> bool:
     """Runs it as a process of its own. Whether it died."""
-    with another_process():
+    with run_as_other_process():
         try:
             run()
         except Crash:
@@ -139,9 +141,9 @@ class CountingStore:
         self.reads.append(key)
         return self._inner.read(key)
 
-    def opened(self, key: str) -> Any:
+    def open(self, key: str) -> Any:
         self.reads.append(key)
-        return self._inner.opened(key)
+        return self._inner.open(key)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)

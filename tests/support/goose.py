@@ -21,45 +21,45 @@ TABLES = """
 """
 
 
-def export(*messages: Record, **header: Any) -> Record:
+def make_export(*messages: Record, **header: Any) -> Record:
     conversation = [
         {"id": f"m{number}", "created": T + 60 * number} | message for number, message in enumerate(messages)
     ]
     return {"id": "20261002_1", "working_dir": "/home/ada/demo", "conversation": conversation, **header}
 
 
-def user(*contents: Any, **more: Any) -> Record:
+def make_user_message(*contents: Any, **more: Any) -> Record:
     return {"role": "user", "content": list(contents), **more}
 
 
-def assistant(*contents: Any, **more: Any) -> Record:
+def make_assistant_message(*contents: Any, **more: Any) -> Record:
     return {"role": "assistant", "content": list(contents), **more}
 
 
-def text(words: str) -> Record:
+def make_text(words: str) -> Record:
     return {"type": "text", "text": words}
 
 
-def image() -> Record:
+def make_image() -> Record:
     return {"type": "image", "data": PNG, "mimeType": "image/png"}
 
 
-def call(name: str, call_id: str = "t1", **arguments: Any) -> Record:
+def make_tool_call(name: str, call_id: str = "t1", **arguments: Any) -> Record:
     return {
         "type": "toolRequest", "id": call_id,
         "toolCall": {"status": "success", "value": {"name": name, "arguments": arguments}},
     }  # fmt: skip
 
 
-def result(value: Any, call_id: str = "t1", status: str = "success", **more: Any) -> Record:
+def make_tool_result(value: Any, call_id: str = "t1", status: str = "success", **more: Any) -> Record:
     return {"type": "toolResponse", "id": call_id, "toolResult": {"status": status, "value": value, **more}}
 
 
-def seen_by(*, people: bool, agent: bool) -> Record:
+def make_visibility(*, people: bool, agent: bool) -> Record:
     return {"metadata": {"userVisible": people, "agentVisible": agent}}
 
 
-def database(path: Path, *sessions: Record) -> Path:
+def write_database(path: Path, *sessions: Record) -> Path:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(TABLES)
         for session in sessions:

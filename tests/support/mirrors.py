@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from lineage import store as engines
-from lineage.pipeline.house import House
-from lineage.pipeline.mirroring.journal import Journal
-from lineage.pipeline.mirroring.mirror import Mirrored, mirrored
-from lineage.pipeline.mirroring.sides import Sides
+from lineage.pipeline.transfer.mirror import MirrorResult, run_mirror
+from lineage.pipeline.transfer.mirror_journal import MirrorJournal
+from lineage.pipeline.transfer.pair import MirrorPair
 from lineage.store import Store
 from lineage.store.memory import MemoryStore
-from tests.support.faults import Fuse, Mortal, another_process, mortal
-from tests.support.houses import NOW, house_at
+from lineage.workspace.workspace import Workspace
+from tests.support.faults import CrashingProxy, CrashPoint, run_as_other_process, with_crash_point
+from tests.support.workspace import NOW, open_test_workspace
 
 _WRITING = frozenset({"record", "expect", "forget", "scrub", "owe", "paid"})
 
@@ -24,66 +24,66 @@ class Laptop:
     """A folder, its journal, and this machine's own house of what it mirrors."""
 
     name: str
-    here: House
-    there: House
-    journal: Journal
+    local: Workspace
+    shared: Workspace
+    journal: MirrorJournal
     remote: Store
 
-    def mirror(self, *, confirmed: bool = False) -> Mirrored:
-        return mirrored(Sides(self.here, self.there), self.journal, confirmed=confirmed)
+    def mirror(self, *, confirmed: bool = False) -> MirrorResult:
+        return run_mirror(MirrorPair(self.local, self.shared), self.journal, confirmed=confirmed)
 
-    def mirror_dying(self, fuse: Fuse, *, confirmed: bool = False) -> Mirrored:
+    def mirror_with_crash(self, fuse: CrashPoint, *, confirmed: bool = False) -> MirrorResult:
         """A round that dies when the fuse burns, wherever that is: in a store, an index or the journal."""
         houses = []
-        for house in (self.here, self.there):
-            store, private = house.canon.archives.store, house.canon.spool.store
-            houses.append(mortal(house, store, private, fuse))
-        journal: Any = Mortal(self.journal, fuse, _WRITING, "journal")
-        with another_process():
-            return mirrored(Sides(*houses), journal, confirmed=confirmed)
+        for ws in (self.local, self.shared):
+            store, private = ws.documents.archives.store, ws.documents.spool.store
+            houses.append(with_crash_point(ws, store, private, fuse))
+        journal: Any = CrashingProxy(self.journal, fuse, _WRITING, "journal")
+        with run_as_other_process():
+            return run_mirror(MirrorPair(*houses), journal, confirmed=confirmed)
 
     def write(self, key: str, text: str) -> None:
         """What a person saves in an editor."""
-        store = self.here.canon.archives.store
+        store = self.local.documents.archives.store
         store.delete(key)
         store.create(key, text.encode())
 
 
 @dataclass
-class World:
+class MirrorWorld:
     """A shared store, the fleet that writes there, and the laptops that mirror it."""
 
     folder: Path
     remote: Store
-    opened: ExitStack = field(default_factory=ExitStack)
+    exit_stack: ExitStack = field(default_factory=ExitStack)
 
-    def house(self, name: str, store: Store) -> House:
-        made = house_at(self.folder / name, store=store, private=MemoryStore(), now=NOW)
-        house = self.opened.enter_context(made)
-        return house._replace(new_id=_numbered(name))
+    def open_workspace(self, name: str, store: Store) -> Workspace:
+        made = open_test_workspace(self.folder / name, store=store, private=MemoryStore(), now=NOW)
+        ws = self.exit_stack.enter_context(made)
+        return ws._replace(new_id=_number_ids(name))
 
-    def laptop(self, name: str) -> Laptop:
-        journal = Journal(self.folder / name / "mirror.db")
-        self.opened.callback(journal.close)
-        there = self.house(f"{name}-there", self.remote)
-        return Laptop(name, self.house(name, MemoryStore()), there, journal, self.remote)
+    def open_laptop(self, name: str) -> Laptop:
+        journal = MirrorJournal(self.folder / name / "mirror.db")
+        self.exit_stack.callback(journal.close)
+        there = self.open_workspace(f"{name}-there", self.remote)
+        return Laptop(name, self.open_workspace(name, MemoryStore()), there, journal, self.remote)
 
 
 @contextmanager
-def world(folder: Path, remote: Store | None = None) -> Iterator[World]:
-    made = World(folder, remote or engines.MemoryStore())
-    with made.opened:
+def open_world(folder: Path, remote: Store | None = None) -> Iterator[MirrorWorld]:
+    made = MirrorWorld(folder, remote or engines.MemoryStore())
+    with made.exit_stack:
         yield made
 
 
-def _numbered(name: str) -> Callable[[], str]:
+def _number_ids(name: str) -> Callable[[], str]:
     numbers = iter(range(1, 1 << 30))
     return lambda: f"{name}-{next(numbers)}"
 
 
-def canonical(house: House) -> dict[str, bytes]:
+def read_documents(ws: Workspace) -> dict[str, bytes]:
     """What a store holds but MEMORY.md, which each renders itself."""
-    store = house.canon.store
+    store = ws.documents.store
     return {
         e.key: store.read(e.key).data for e in store.list("") if not e.key.endswith("MEMORY.md") or "AGENT" in e.key
     }

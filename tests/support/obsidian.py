@@ -35,7 +35,7 @@ _ITEM = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ObsidianLink:
     """A link as it is written: `path` may be empty, `subpath` begins with `#` where there is one."""
 
     source: str
@@ -45,13 +45,13 @@ class Link:
     is_embed: bool = False
 
     @staticmethod
-    def of(source: str, written: str, *, is_embed: bool = False) -> "Link":
+    def parse(source: str, written: str, *, is_embed: bool = False) -> "ObsidianLink":
         text, _, label = re.sub(r"\\\|", "|", written).partition("|")
         path, sign, subpath = text.strip().partition("#")
-        return Link(source, path.strip(), sign + subpath.strip(), label.strip(), is_embed)
+        return ObsidianLink(source, path.strip(), sign + subpath.strip(), label.strip(), is_embed)
 
 
-class Vault:
+class ObsidianVault:
     """The files below a folder that Obsidian shows, by their paths from it."""
 
     def __init__(self, root: Path) -> None:
@@ -60,68 +60,68 @@ class Vault:
         self.files = sorted(path.as_posix() for path in found if not any(p.startswith(".") for p in path.parts))
         self._by_name: dict[str, list[str]] = defaultdict(list)
         for path in self.files:
-            self._by_name[_folded(path.rpartition("/")[2])].append(path)
+            self._by_name[_fold_case(path.rpartition("/")[2])].append(path)
 
-    def text(self, path: str) -> str:
+    def read_text(self, path: str) -> str:
         return (self.root / path).read_text(encoding="utf-8", errors="surrogateescape")
 
-    def links(self, path: str) -> list[Link]:
+    def list_links(self, path: str) -> list[ObsidianLink]:
         """Every link of a note or a canvas; other files have none."""
         if path.endswith(".canvas"):
-            nodes = json.loads(self.text(path)).get("nodes", [])
+            nodes = json.loads(self.read_text(path)).get("nodes", [])
             texts = [node["text"] for node in nodes if node["type"] == "text"]
-            files = [Link(path, "/" + n["file"], n.get("subpath", "")) for n in nodes if n["type"] == "file"]
-            return files + [link for text in texts for link in _in_text(path, text)]
+            files = [ObsidianLink(path, "/" + n["file"], n.get("subpath", "")) for n in nodes if n["type"] == "file"]
+            return files + [link for text in texts for link in _find_text_links(path, text)]
         if not path.endswith(".md"):
             return []
-        text = self.text(path)
-        return [*_in_properties(path, text), *_in_text(path, _visible(text))]
+        text = self.read_text(path)
+        return [*_find_property_links(path, text), *_find_text_links(path, _strip_hidden(text))]
 
-    def target(self, link: Link) -> str | None:
+    def resolve(self, link: ObsidianLink) -> str | None:
         """The file that a link leads to, None for a link that leads nowhere yet."""
-        wanted = _folded(link.path)
+        wanted = _fold_case(link.path)
         if not wanted:
             return link.source
         name = wanted.rpartition("/")[2]
         for ending in ("", ".md"):
             if candidates := self._by_name.get(name + ending, []):
-                return _best(candidates, wanted + ending, link.source)
+                return _choose_candidate(candidates, wanted + ending, link.source)
         return None
 
-    def leads_somewhere(self, link: Link) -> bool:
+    def is_resolved(self, link: ObsidianLink) -> bool:
         """Whether a link's file is there, and its heading, block or view in it."""
-        path = self.target(link)
+        path = self.resolve(link)
         if path is None:
             return False
         if not link.subpath:
             return True
         if path.endswith(".base"):
-            views = yaml.safe_load(self.text(path))["views"]
+            views = yaml.safe_load(self.read_text(path))["views"]
             return link.subpath[1:] in [view["name"] for view in views]
-        visible = _visible(self.text(path))
+        visible = _strip_hidden(self.read_text(path))
         if link.subpath.startswith("#^"):
             blocks = (match[1].lower() for line in visible.split("\n") if (match := _BLOCK.search(line)))
             return link.subpath[2:].lower() in blocks
         return _has_heading(visible, link.subpath[1:].split("#"))
 
 
-def _best(candidates: list[str], wanted: str, source: str) -> str | None:
+def _choose_candidate(candidates: list[str], wanted: str, source: str) -> str | None:
     """The candidate that a path leads to; `wanted` is folded, and of the same name as they."""
-    folder = _folded(source.rpartition("/")[0])
-    exact = {_folded(path): path for path in reversed(candidates)}
+    folder = _fold_case(source.rpartition("/")[0])
+    exact = {_fold_case(path): path for path in reversed(candidates)}
     if wanted.startswith("/"):
         return exact.get(wanted[1:])
     if wanted.startswith(("./", "../")):
-        return exact.get(_joined(folder, wanted))
-    if found := exact.get(wanted) or exact.get(_joined(folder, wanted)):
+        return exact.get(_join_paths(folder, wanted))
+    if found := exact.get(wanted) or exact.get(_join_paths(folder, wanted)):
         return found
-    fitting = [path for path in candidates if f"/{_folded(path)}".endswith(f"/{wanted}")]
+    fitting = [path for path in candidates if f"/{_fold_case(path)}".endswith(f"/{wanted}")]
     within = f"{folder}/" if folder else ""
-    ordered = sorted(fitting, key=lambda path: (not _folded(path).startswith(within), len(path), path))
+    ordered = sorted(fitting, key=lambda path: (not _fold_case(path).startswith(within), len(path), path))
     return ordered[0] if ordered else None
 
 
-def _joined(folder: str, path: str) -> str:
+def _join_paths(folder: str, path: str) -> str:
     parts = folder.split("/") if folder else []
     for part in path.split("/"):
         if part == "..":
@@ -131,29 +131,29 @@ def _joined(folder: str, path: str) -> str:
     return "/".join(parts)
 
 
-def _folded(path: str) -> str:
+def _fold_case(path: str) -> str:
     return unicodedata.normalize("NFC", path).lower()
 
 
-def _in_properties(path: str, text: str) -> Iterator[Link]:
+def _find_property_links(path: str, text: str) -> Iterator[ObsidianLink]:
     match = _FRONTMATTER.match(text)
     meta = yaml.safe_load(match[1]) if match else None
     for value in meta.values() if isinstance(meta, dict) else ():
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, str) and (link := _LINK.fullmatch(one.strip())):
-                yield Link.of(path, link[2])
+                yield ObsidianLink.parse(path, link[2])
 
 
-def _in_text(path: str, text: str) -> Iterator[Link]:
-    return (Link.of(path, match[2], is_embed=bool(match[1])) for match in _LINK.finditer(text))
+def _find_text_links(path: str, text: str) -> Iterator[ObsidianLink]:
+    return (ObsidianLink.parse(path, match[2], is_embed=bool(match[1])) for match in _LINK.finditer(text))
 
 
-def _visible(text: str) -> str:
+def _strip_hidden(text: str) -> str:
     """What is left of a note where links, headings and blocks are looked for."""
-    return _HIDDEN.sub("", _without_code(_FRONTMATTER.sub("", text)))
+    return _HIDDEN.sub("", _strip_code(_FRONTMATTER.sub("", text)))
 
 
-def _without_code(text: str) -> str:
+def _strip_code(text: str) -> str:
     """The text without fences, indented code and code spans."""
     kept: list[str] = []
     fence, after_blank, in_list = "", True, False
@@ -176,21 +176,21 @@ def _without_code(text: str) -> str:
 def _has_heading(visible: str, wanted: list[str]) -> bool:
     """Whether the headings that are wanted lie one below the other."""
     found = (match for line in visible.split("\n") if (match := _HEADING.fullmatch(line)))
-    headings = [(len(match[1]), _plain(match[2])) for match in found]
-    return _below(headings, [_plain(part) for part in wanted])
+    headings = [(len(match[1]), _normalize_heading(match[2])) for match in found]
+    return _matches_path(headings, [_normalize_heading(part) for part in wanted])
 
 
-def _below(headings: list[tuple[int, str]], wanted: list[str]) -> bool:
+def _matches_path(headings: list[tuple[int, str]], wanted: list[str]) -> bool:
     if not wanted:
         return True
     for number, (level, text) in enumerate(headings):
         if text == wanted[0]:
             rest = headings[number + 1 :]
             end = next((n for n, (other, _) in enumerate(rest) if other <= level), len(rest))
-            if _below(rest[:end], wanted[1:]):
+            if _matches_path(rest[:end], wanted[1:]):
                 return True
     return False
 
 
-def _plain(heading: str) -> str:
+def _normalize_heading(heading: str) -> str:
     return _MARKUP.sub(" ", heading).strip().lower()

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from lineage.core.capture import Capture
+from lineage.core.capture.capture import Capture
 
 Record = dict[str, Any]
 
@@ -29,13 +29,13 @@ V2_TABLES = """
 """
 
 
-def export(*messages: Record, **info: Any) -> Record:
-    return {"info": {"id": "ses_1", "directory": "/home/ada/demo", **info}, "messages": list(numbered(messages))}
+def make_export(*messages: Record, **info: Any) -> Record:
+    return {"info": {"id": "ses_1", "directory": "/home/ada/demo", **info}, "messages": list(number_messages(messages))}
 
 
-def numbered(messages: Iterable[Record]) -> Iterator[Record]:
+def number_messages(messages: Iterable[Record]) -> Iterator[Record]:
     for number, message in enumerate(messages, 1):
-        base = {"id": f"msg_{number}", "time": {"created": T, **({"completed": T} if done(message) else {})}}
+        base = {"id": f"msg_{number}", "time": {"created": T, **({"completed": T} if is_done(message) else {})}}
         if "info" not in message:
             yield base | message
             continue
@@ -43,33 +43,33 @@ def numbered(messages: Iterable[Record]) -> Iterator[Record]:
         yield {"info": base | message["info"], "parts": parts}
 
 
-def done(message: Record) -> bool:
+def is_done(message: Record) -> bool:
     """Whether a message has ended; `done` says so and is no part of it."""
     return message.pop("done", True)
 
 
-def user(*parts: Record, **info: Any) -> Record:
+def make_user_message(*parts: Record, **info: Any) -> Record:
     return {"info": {"role": "user", **info}, "parts": list(parts)}
 
 
-def assistant(*parts: Record, done: bool = True, **info: Any) -> Record:
+def make_assistant_message(*parts: Record, done: bool = True, **info: Any) -> Record:
     return {"info": {"role": "assistant", "modelID": "claude-opus-5", **info}, "parts": list(parts), "done": done}
 
 
-def text(words: str, **more: Any) -> Record:
+def make_text(words: str, **more: Any) -> Record:
     return {"type": "text", "text": words, **more}
 
 
-def tool(name: str, status: str = "completed", state: Record | None = None, **arguments: Any) -> Record:
+def make_tool_call(name: str, status: str = "completed", state: Record | None = None, **arguments: Any) -> Record:
     return {"type": "tool", "tool": name, "state": {"status": status, "input": arguments, **(state or {})}}
 
 
-def spoken(capture: Capture) -> list[tuple[str, str]]:
+def list_messages(capture: Capture) -> list[tuple[str, str]]:
     """Role and text, or the tool's name where a turn has no text."""
     return [(turn.role, turn.text or turn.name) for turn in capture.turns]
 
 
-def database(path: Path, *sessions: Record) -> Path:
+def write_database(path: Path, *sessions: Record) -> Path:
     """A database of exports' sessions in the tables of version 1."""
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(V1_TABLES)
@@ -87,7 +87,7 @@ def database(path: Path, *sessions: Record) -> Path:
     return path
 
 
-def tree(root: Path, session: Record) -> Path:
+def write_tree(root: Path, session: Record) -> Path:
     """A session as the files that OpenCode kept before it had a database; the file to read."""
     info = session["info"]
     files = {f"session/proj/{info['id']}": info}

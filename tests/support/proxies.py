@@ -14,7 +14,7 @@ answered like this."""
 
 
 @dataclass
-class Proxy:
+class FaultyProxy:
     """`faults` says what becomes of a request, by its method and path; `without` are headers that it drops. `requests`
     are those that were made, `METHOD path`, in order."""
 
@@ -23,24 +23,24 @@ class Proxy:
     without: frozenset[str] = frozenset()
     requests: list[str] = field(default_factory=list)
 
-    def once(self, fault: str, method: str, times: int = 1) -> None:
+    def fail_next(self, fault: str, method: str, times: int = 1) -> None:
         """The next requests of a method fail, as often as that."""
         left = iter(range(times))
         self.faults = lambda found, path: fault if found == method and next(left, None) is not None else PASS
 
-    def always(self, fault: str) -> None:
+    def fail_always(self, fault: str) -> None:
         self.faults = lambda method, path: fault
 
-    def after(self, count: int, fault: str) -> None:
+    def fail_after(self, count: int, fault: str) -> None:
         """So many requests go through, and none after them."""
         left = iter(range(count))
         self.faults = lambda method, path: PASS if next(left, None) is not None else fault
 
 
 @contextmanager
-def proxied(port: int) -> Iterator[Proxy]:
+def run_proxy(port: int) -> Iterator[FaultyProxy]:
     """A proxy in front of the server on a port."""
-    proxy = Proxy()
+    proxy = FaultyProxy()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(proxy, port))
     server.daemon_threads = True
     proxy.port = server.server_address[1]
@@ -54,7 +54,7 @@ def proxied(port: int) -> Iterator[Proxy]:
         thread.join()
 
 
-def _handler(proxy: Proxy, port: int) -> type[BaseHTTPRequestHandler]:
+def _handler(proxy: FaultyProxy, port: int) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         wbufsize = -1  # an answer goes out whole: in two pieces the second would wait for the first's receipt
@@ -72,7 +72,7 @@ def _handler(proxy: Proxy, port: int) -> type[BaseHTTPRequestHandler]:
                 self._answer(int(status), {}, f"<Error><Code>{code}</Code></Error>".encode())
             else:
                 headers = {name: value for name, value in self.headers.items() if name.lower() not in proxy.without}
-                status, found, data = _forwarded(port, self.command, self.path, headers, body)
+                status, found, data = _forward(port, self.command, self.path, headers, body)
                 if fault == LOST:
                     self._hang_up()
                 else:
@@ -99,7 +99,7 @@ def _handler(proxy: Proxy, port: int) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def _forwarded(
+def _forward(
     port: int, method: str, path: str, headers: Mapping[str, str], body: bytes
 ) -> tuple[int, dict[str, str], bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)

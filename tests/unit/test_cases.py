@@ -1,4 +1,4 @@
-"""Many cases in one test. (tests/support/cases.py)
+"""Many cases in one test. (tests/support/parametrize.py)
 
 Fails when a case is left out after one that fails, when a failure doesn't name its case, or when a fixture goes astray.
 """
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import each
+from tests.support.parametrize import each
 
 TRIED: list[tuple[int, int]] = []
 

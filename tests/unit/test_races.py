@@ -1,4 +1,4 @@
-"""Processes that are let go together. (tests/support/races.py)"""
+"""Processes that are let go together. (tests/support/concurrency.py)"""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lineage.store import LocalStore, Store
-from tests.support.races import race
+from tests.support.concurrency import run_concurrently
 
 NAME = "LINEAGE_TEST_RACE"
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 def test_each_race_has_the_environment_of_its_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
     """Fails where the server that processes are forked from has kept that of an earlier race."""
     monkeypatch.setenv(NAME, said)
-    seen = race(LocalStore(tmp_path), environment, [(), ()])
+    seen = run_concurrently(LocalStore(tmp_path), environment, [(), ()])
     assert seen == [(said, os.environ["HOME"])] * 2
 
 

@@ -5,7 +5,7 @@ import click
 from lineage.cli.lazy import LazyGroup
 
 COMMANDS = {
-    "list": "lineage.cli.book.listing",  # a module named `list` would hide the builtin in this one
+    "list": "lineage.cli.book.list_books",  # a module named `list` would hide the builtin in this one
     "show": "lineage.cli.book.show",
     "add": "lineage.cli.book.add",
     "edit": "lineage.cli.book.edit",

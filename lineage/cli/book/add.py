@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from lineage.cli import options
-from lineage.cli.texts import text_or_stdin
+from lineage.cli.stdin import read_text_argument
 
 
 @click.command("add")
@@ -26,9 +26,11 @@ def command(
     Example:
       lineage book add project/lineage lesson "The index is rebuilt, never mended."
     """
-    from lineage.app import caller, with_house
-    from lineage.cli.remember import report
-    from lineage.pipeline.knowledge.remembering import Memo, remember
+    from lineage.app import detect_caller, run_in_workspace
+    from lineage.cli.remember import print_outcome
+    from lineage.pipeline.memory.remember import Memo, remember
 
-    memo = Memo(text=text_or_stdin([text]), scope=scope, kind=kind, tags=tuple(tags), supersedes=tuple(supersedes))
-    return report(with_house(root, lambda house: remember(house, memo, caller()), writes=True), as_json=as_json)
+    memo = Memo(text=read_text_argument([text]), scope=scope, kind=kind, tags=tuple(tags), supersedes=tuple(supersedes))
+    return print_outcome(
+        run_in_workspace(root, lambda ws: remember(ws, memo, detect_caller()), writes=True), as_json=as_json
+    )

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
+from lineage.cli.output import print_json, print_text
 from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from lineage.pipeline.knowledge.confirming import Evidence
+    from lineage.pipeline.memory.confirm import Evidence
 
 
 @click.command("confirm")
@@ -29,42 +29,44 @@ def command(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> i
     Example:
       lineage book confirm 77ab 0c3e
     """
-    from lineage.app import caller, with_house
-    from lineage.pipeline.knowledge.bookkeeping import refuse_agents
-    from lineage.pipeline.knowledge.confirming import confirm, evidence
+    from lineage.app import detect_caller, run_in_workspace
+    from lineage.pipeline.memory.books import refuse_agents
+    from lineage.pipeline.memory.confirm import confirm_entries, load_evidence
 
-    refuse_agents(caller(), "confirm what waits for the user")
-    shown = with_house(root, lambda house: evidence(house, entry_ids))
+    refuse_agents(detect_caller(), "confirm what waits for the user")
+    shown = run_in_workspace(root, lambda ws: load_evidence(ws, entry_ids))
     if not yes and (as_json or not sys.stdin.isatty()):
         raise InvalidInput("this has to be confirmed", hint=f"`lineage book confirm {' '.join(entry_ids)} --yes`")
-    agreed = [one for one in shown if as_json or _is_agreed(one, yes=yes)]
-    places = with_house(root, lambda house: confirm(house, agreed, caller()), writes=True)
+    agreed = [one for one in shown if as_json or _ask(one, yes=yes)]
+    places = run_in_workspace(root, lambda ws: confirm_entries(ws, agreed, detect_caller()), writes=True)
     if as_json:
-        keys = [{"quote": one.quote, "role": one.role, "said_at": one.said_at} for one in agreed]
-        say_json({"confirmed": [place.as_json() | more for place, more in zip(places, keys, strict=True)]})
+        keys = [{"quote": one.quote, "role": one.role, "said_at": one.turn_at} for one in agreed]
+        print_json({"confirmed": [place.as_json() | more for place, more in zip(places, keys, strict=True)]})
     else:
         for place in places:
-            say(f"confirmed: {place.entry.id}, {place.ref.kind} of {place.ref.scope} ({place.ref.path})")
+            print_text(f"confirmed: {place.entry.id}, {place.ref.kind} of {place.ref.scope} ({place.ref.path})")
     return 0
 
 
-def _is_agreed(one: "Evidence", *, yes: bool) -> bool:
-    _say(one)
-    return yes or click.confirm(f"Put {one.place.entry.id} in force?")
+def _ask(one: "Evidence", *, yes: bool) -> bool:
+    _print_evidence(one)
+    return yes or click.confirm(f"Put {one.location.entry.id} in force?")
 
 
-def _say(one: "Evidence") -> None:
-    entry, ref = one.place.entry, one.place.ref
-    say(f"{entry.id}  {ref.kind} of {ref.scope}, {entry.at[:10]}")
-    _indented("says", entry.body)
-    _indented("came from", one.quote)
-    said = " ".join(filter(None, (one.role, one.said_at)))
-    say(f"  in: {one.link or 'no file: an agent asked for it by `lineage remember`'}{f' ({said})' if said else ''}")
+def _print_evidence(one: "Evidence") -> None:
+    entry, ref = one.location.entry, one.location.ref
+    print_text(f"{entry.id}  {ref.kind} of {ref.scope}, {entry.at[:10]}")
+    _print_indented("says", entry.body)
+    _print_indented("came from", one.quote)
+    said = " ".join(filter(None, (one.role, one.turn_at)))
+    print_text(
+        f"  in: {one.link or 'no file: an agent asked for it by `lineage remember`'}{f' ({said})' if said else ''}"
+    )
     for text in one.replaces:
-        _indented("takes the place of", text)
+        _print_indented("takes the place of", text)
 
 
-def _indented(label: str, text: str) -> None:
-    say(f"  {label}:")
+def _print_indented(label: str, text: str) -> None:
+    print_text(f"  {label}:")
     for line in text.split("\n"):
-        say(f"    | {line}".rstrip())
+        print_text(f"    | {line}".rstrip())

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from lineage.cli import options
-from lineage.cli.book.printing import report
+from lineage.cli.book.entry_output import print_change
 
 
 @click.command("demote")
@@ -22,8 +22,8 @@ def command(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
     Example:
       lineage book demote 718d project/lineage
     """
-    from lineage.app import caller, with_house
-    from lineage.pipeline.knowledge.bookkeeping import demote
+    from lineage.app import detect_caller, run_in_workspace
+    from lineage.pipeline.memory.books import demote_entry
 
-    place = with_house(root, lambda house: demote(house, entry_id, scope, caller()), writes=True)
-    return report(place, "moved", as_json=as_json)
+    place = run_in_workspace(root, lambda ws: demote_entry(ws, entry_id, scope, detect_caller()), writes=True)
+    return print_change(place, "moved", as_json=as_json)

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from lineage.cli import options
-from lineage.cli.book.printing import report
+from lineage.cli.book.entry_output import print_change
 
 
 @click.command("done")
@@ -21,8 +21,8 @@ def command(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
       lineage book done 4c1f
       lineage book done 4c1f --undo
     """
-    from lineage.app import with_house
-    from lineage.pipeline.knowledge.bookkeeping import done
+    from lineage.app import run_in_workspace
+    from lineage.pipeline.memory.books import set_task_done
 
-    place = with_house(root, lambda house: done(house, entry_id, is_done=not undo), writes=True)
-    return report(place, "open again" if undo else "done", as_json=as_json)
+    place = run_in_workspace(root, lambda ws: set_task_done(ws, entry_id, is_done=not undo), writes=True)
+    return print_change(place, "open again" if undo else "done", as_json=as_json)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 import click
 
 from lineage.cli import options
-from lineage.cli.book.printing import report
-from lineage.cli.editors import at_line, editor, run
-from lineage.cli.texts import text_or_stdin
+from lineage.cli.book.entry_output import print_change
+from lineage.cli.editor import build_command, find_editor, run_program
+from lineage.cli.stdin import read_text_argument
 from lineage.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from lineage.pipeline.knowledge.bookkeeping import Place
+    from lineage.pipeline.memory.books import EntryLocation
 
 
 @click.command("edit")
@@ -30,29 +30,29 @@ def command(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
       lineage book edit 718d "Prefers tabs in Makefiles, spaces elsewhere."
       lineage book edit 718d
     """
-    from lineage.app import caller, with_house
-    from lineage.pipeline.knowledge.bookkeeping import edit
+    from lineage.app import detect_caller, run_in_workspace
+    from lineage.pipeline.memory.books import edit_entry
 
     if text is None:
-        place = _by_hand(root, entry_id)
+        place = _edit_in_editor(root, entry_id)
     else:
-        body = text_or_stdin([text])
-        place = with_house(root, lambda house: edit(house, entry_id, body, caller()), writes=True)
-    return report(place, "edited", as_json=as_json)
+        body = read_text_argument([text])
+        place = run_in_workspace(root, lambda ws: edit_entry(ws, entry_id, body, detect_caller()), writes=True)
+    return print_change(place, "edited", as_json=as_json)
 
 
-def _by_hand(root: Path, entry_id: str) -> "Place":
+def _edit_in_editor(root: Path, entry_id: str) -> "EntryLocation":
     """Lets the user edit the file, then brings index and MEMORY.md up to it."""
-    from lineage.app import caller, with_house
-    from lineage.app.places import is_bucket
-    from lineage.pipeline.knowledge.bookkeeping import found, refuse_agents, settled
+    from lineage.app import detect_caller, run_in_workspace
+    from lineage.app.locations import is_bucket
+    from lineage.pipeline.memory.books import find_entry, publish_books, refuse_agents
 
-    refuse_agents(caller(), "open the user's editor")
+    refuse_agents(detect_caller(), "open the user's editor")
     if is_bucket(root):
         raise InvalidInput("an editor opens files, and this book lies in a bucket", hint="lineage book edit ID TEXT")
-    command = editor("give the text: lineage book edit ID TEXT")
-    place = with_house(root, lambda house: found(house, entry_id))
-    words = at_line(command, root / place.ref.path, place.line, waits=True)
-    run(words, hint="set VISUAL or EDITOR", failed="what it saved is kept; run it again")
-    with_house(root, lambda house: settled(house, [place.ref]), writes=True)
+    command = find_editor("give the text: lineage book edit ID TEXT")
+    place = run_in_workspace(root, lambda ws: find_entry(ws, entry_id))
+    words = build_command(command, root / place.ref.path, place.line, waits=True)
+    run_program(words, hint="set VISUAL or EDITOR", failure_hint="what it saved is kept; run it again")
+    run_in_workspace(root, lambda ws: publish_books(ws, [place.ref]), writes=True)
     return place

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from lineage.cli import options
-from lineage.cli.book.printing import report
-from lineage.cli.output import say
+from lineage.cli.book.entry_output import print_change
+from lineage.cli.output import print_text
 
 
 @click.command("forget")
@@ -20,11 +20,13 @@ def command(root: Path, entry_id: str, as_json: bool) -> int:
     Example:
       lineage book forget 718d
     """
-    from lineage.app import caller, with_house
-    from lineage.pipeline.knowledge.bookkeeping import forget
+    from lineage.app import detect_caller, run_in_workspace
+    from lineage.pipeline.memory.books import forget_entry
 
-    place = with_house(root, lambda house: forget(house, entry_id, caller()), writes=True)
-    report(place, "forgotten", as_json=as_json)
+    place = run_in_workspace(root, lambda ws: forget_entry(ws, entry_id, detect_caller()), writes=True)
+    print_change(place, "forgotten", as_json=as_json)
     if not as_json:
-        say("  its words won't come back either; to take that back, remember them: you are told which line to delete")
+        print_text(
+            "  its words won't come back either; to take that back, remember them: you are told which line to delete"
+        )
     return 0

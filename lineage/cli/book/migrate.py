@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
+from lineage.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
-    from lineage.pipeline.knowledge.migrating import Source
+    from lineage.pipeline.memory.migrate_notes import MigratedFile
 
 
 @click.command("migrate")
@@ -32,42 +32,42 @@ def command(root: Path, paths: Sequence[str], agent_id: str | None, dry_run: boo
       lineage book migrate ~/.claude --dry-run
       lineage book migrate ~/demo/.memory --agent ann
     """
-    from lineage.app import caller, with_house
-    from lineage.pipeline.knowledge.migrating import Asked, migrate
-    from lineage.store.platform import expanded
+    from lineage.app import detect_caller, run_in_workspace
+    from lineage.pipeline.memory.migrate_notes import MigrationRequest, migrate_notes
+    from lineage.store.platform import expand_home
 
-    named = tuple(expanded(path).absolute() for path in paths)
-    asked = Asked(paths=named, root=root, agent_id=agent_id, is_dry=dry_run)
-    found = with_house(root, lambda house: migrate(house, asked, caller()), writes=not dry_run)
+    named = tuple(expand_home(path).absolute() for path in paths)
+    asked = MigrationRequest(paths=named, root=root, agent_id=agent_id, is_dry_run=dry_run)
+    found = run_in_workspace(root, lambda ws: migrate_notes(ws, asked, detect_caller()), writes=not dry_run)
     if as_json:
-        say_json({"dry_run": dry_run, "files": [source.as_json() for source in found]})
+        print_json({"dry_run": dry_run, "files": [source.as_json() for source in found]})
     else:
-        _say(found, dry_run=dry_run)
-    return 0 if all(source.is_whole for source in found) else 1
+        _print_result(found, dry_run=dry_run)
+    return 0 if all(source.is_complete for source in found) else 1
 
 
-def _say(found: "Sequence[Source]", *, dry_run: bool) -> None:
-    from lineage.pipeline.knowledge.migrating import STATES
+def _print_result(found: "Sequence[MigratedFile]", *, dry_run: bool) -> None:
+    from lineage.pipeline.memory.migrate_notes import STATES
 
     for source in found:
         counts = ", ".join(f"{source.counts[state]} {state}" for state in STATES if source.counts[state])
         left = source.skipped or source.problem
-        say(f"{source.path}: " + (f"not taken: {left}" if left else counts or "empty"))
-        _say_places(source)
+        print_text(f"{source.path}: " + (f"not taken: {left}" if left else counts or "empty"))
+        _print_skipped_lines(source)
     if not found:
-        say("no notes there")
+        print_text("no notes there")
     elif any(source.counts["waiting"] for source in found) and not dry_run:
-        say("`lineage book list --pending` shows what waits, `lineage book confirm ID` puts it in force")
+        print_text("`lineage book list --pending` shows what waits, `lineage book confirm ID` puts it in force")
     if dry_run:
-        say("nothing was written")
+        print_text("nothing was written")
 
 
-def _say_places(source: "Source") -> None:
+def _print_skipped_lines(source: "MigratedFile") -> None:
     """What isn't simply in a book now, by line."""
-    for one in source.taken:
+    for one in source.entries:
         if one.state not in ("kept", "known"):
-            say(
+            print_text(
                 f"    line {one.line}: {one.state}{f' ({one.reason})' if one.reason else ''}, {one.kind} of {one.scope}"
             )
     if source.redactions:
-        say("    redacted: " + ", ".join(f"{name} {count}" for name, count in sorted(source.redactions.items())))
+        print_text("    redacted: " + ", ".join(f"{name} {count}" for name, count in sorted(source.redactions.items())))

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from lineage.cli import options
-from lineage.cli.book.printing import report
+from lineage.cli.book.entry_output import print_change
 
 
 @click.command("pin")
@@ -21,8 +21,10 @@ def command(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
       lineage book pin 718d
       lineage book pin 718d --undo
     """
-    from lineage.app import caller, with_house
-    from lineage.pipeline.knowledge.bookkeeping import pin
+    from lineage.app import detect_caller, run_in_workspace
+    from lineage.pipeline.memory.books import pin_entry
 
-    place = with_house(root, lambda house: pin(house, entry_id, pinned=not undo, caller=caller()), writes=True)
-    return report(place, "no longer pinned" if undo else "pinned", as_json=as_json)
+    place = run_in_workspace(
+        root, lambda ws: pin_entry(ws, entry_id, pinned=not undo, caller=detect_caller()), writes=True
+    )
+    return print_change(place, "no longer pinned" if undo else "pinned", as_json=as_json)

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from lineage.cli import options
-from lineage.cli.book.printing import say_entry
-from lineage.cli.output import say, say_json
+from lineage.cli.book.entry_output import print_entry
+from lineage.cli.output import print_json, print_text
 from lineage.errors import InvalidInput
 
 
@@ -28,23 +28,23 @@ def command(root: Path, scope: str, kind: str, pending: bool, archive: str | Non
       lineage book show global preference
       lineage book show global curated --json
     """
-    from lineage.app import with_house
-    from lineage.core.book_paths import PENDING, BookRef
-    from lineage.pipeline.knowledge.bookkeeping import opened
+    from lineage.app import run_in_workspace
+    from lineage.core.base.book_paths import PENDING, BookRef
+    from lineage.pipeline.memory.books import read_contents
 
     if pending and archive:
         raise InvalidInput("what waits isn't archived", hint="give `--pending` or `--archive YEAR`")
     ref = BookRef(scope, kind, archive or (PENDING if pending else ""))
-    shelf = with_house(root, lambda house: opened(house, ref), needs_index=False)
+    shelf = run_in_workspace(root, lambda ws: read_contents(ws, ref), needs_index=False)
     if as_json:
-        entries = [place.as_json() for place in shelf.places]
+        entries = [place.as_json() for place in shelf.entries]
         head = {"scope": scope, "kind": kind, "shelf": ref.shelf, "path": ref.path}
-        say_json(head | {"entries": entries, "forgotten": sorted(shelf.forgotten), "problems": list(shelf.problems)})
+        print_json(head | {"entries": entries, "forgotten": sorted(shelf.forgotten), "problems": list(shelf.problems)})
         return 0
-    for place in shelf.places:
-        say_entry(place)
+    for place in shelf.entries:
+        print_entry(place)
     for problem in shelf.problems:
-        say(f"problem: {ref.path}: {problem}")
-    if not shelf.places:
-        say(f"nothing in {ref.path}; `lineage book list` names the books")
+        print_text(f"problem: {ref.path}: {problem}")
+    if not shelf.entries:
+        print_text(f"nothing in {ref.path}; `lineage book list` names the books")
     return 0

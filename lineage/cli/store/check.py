@@ -3,9 +3,9 @@
 import click
 
 from lineage.cli import options
-from lineage.cli.output import say, say_json
-from lineage.core.wording import counted
-from lineage.errors import Problems
+from lineage.cli.output import print_json, print_text
+from lineage.core.base.plural import pluralize
+from lineage.errors import FindingsReported
 
 
 @click.command("check")
@@ -21,24 +21,24 @@ def command(where: str, processes: int, as_json: bool) -> int:
     Example:
       lineage store check ~/memory
     """
-    from lineage.app.places import store_named
-    from lineage.store.probing import probed
+    from lineage.app.locations import open_named_store
+    from lineage.store.conformance import check_conformance
 
     promises = []
-    for promise in probed(store_named(where), processes):
+    for promise in check_conformance(open_named_store(where), processes):
         promises.append(promise)
         if not as_json:
-            say(
-                f"{'broken' if promise.broken else 'kept  '}  {promise.name}"
-                + f": {promise.broken}" * bool(promise.broken)
+            print_text(
+                f"{'broken' if promise.violation else 'kept  '}  {promise.name}"
+                + f": {promise.violation}" * bool(promise.violation)
             )
-    broken = [promise for promise in promises if promise.broken]
+    broken = [promise for promise in promises if promise.violation]
     if as_json:
-        found = [{"promise": promise.name, "broken": promise.broken or None} for promise in promises]
-        say_json({"store": where, "processes": processes, "promises": found, "usable": not broken})
+        found = [{"promise": promise.name, "broken": promise.violation or None} for promise in promises]
+        print_json({"store": where, "processes": processes, "promises": found, "usable": not broken})
     if broken:
-        raise Problems(
-            f"{where} breaks {counted(len(broken), 'promise')}: {broken[0].name}",
+        raise FindingsReported(
+            f"{where} breaks {pluralize(len(broken), 'promise')}: {broken[0].name}",
             hint="keep no memory there: writes would be lost. A newer server, or another, may do",
         )
     return 0

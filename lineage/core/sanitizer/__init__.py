@@ -8,100 +8,122 @@ system; the digest of the rules is part of the version.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from lineage.core.sanitizer.engine import spans
-from lineage.core.sanitizer.patterns import engine
-from lineage.core.sanitizer.report import Finding, Places
-from lineage.core.sanitizer.rule import MARKER, Allowance, Rule, digest_of
+from lineage.core.sanitizer.detection import find_spans
+from lineage.core.sanitizer.findings import FindingLocator, RedactionFinding
+from lineage.core.sanitizer.layers import build_normalized_layer, normalize_text
+from lineage.core.sanitizer.re2_patterns import load_re2
+from lineage.core.sanitizer.rule import MARKER, Allowance, Rule, compute_rules_digest
 from lineage.core.sanitizer.rules import RULES
-from lineage.core.sanitizer.ruleset import BUILTIN, DROP, MASK, Ruleset, Span, ruleset
-from lineage.core.sanitizer.seams import batches, split_over
-from lineage.core.sanitizer.stream import BLOCK, OVERLAP, Block, blocks
-from lineage.core.sanitizer.view import normalized, normalizing
+from lineage.core.sanitizer.ruleset import BUILTIN, DROP, MASK, Ruleset, Span, build_ruleset
+from lineage.core.sanitizer.split_secrets import find_split_spans, iter_batches
+from lineage.core.sanitizer.stream import BLOCK_CHARS, OVERLAP_CHARS, StreamBlock, iter_blocks
 
-_MOST_DROPS = 8
+_MAX_DROP_PASSES = 8
 
 
 class Sanitizer:
     """Redacts texts and counts what it redacted, by rule. Raises EngineMissing where google-re2 is not installed.
 
-    >>> Sanitizer().text("key AKIA" + "QWERTYUIOPASDFGH")
+    >>> Sanitizer().sanitize("key AKIA" + "QWERTYUIOPASDFGH")
     'key [REDACTED:aws-access-key-id]'
     """
 
-    def __init__(self, rules: Ruleset = BUILTIN) -> None:
-        engine()
-        self.rules = rules
+    def __init__(self, ruleset: Ruleset = BUILTIN) -> None:
+        load_re2()
+        self.ruleset = ruleset
         self.redactions: Counter[str] = Counter()
 
-    def text(self, text: str) -> str:
+    def sanitize(self, text: str) -> str:
         """The text without secrets; sanitizing it again changes nothing."""
-        text = normalized(text)
-        return self._redacted(text, spans(text, self.rules))
+        text = normalize_text(text)
+        return self._redact(text, find_spans(text, self.ruleset))
 
-    def optional(self, text: str | None) -> str | None:
-        return None if text is None else self.text(text)
+    def sanitize_optional(self, text: str | None) -> str | None:
+        return None if text is None else self.sanitize(text)
 
-    def texts(self, texts: Sequence[str]) -> list[str]:
+    def sanitize_all(self, texts: Sequence[str]) -> list[str]:
         """Consecutive texts, each without secrets, nor any part of one that begins in one text and ends in another."""
-        return list(self.consecutive(texts))
+        return list(self.iter_sanitized(texts))
 
-    def consecutive(self, texts: Iterable[str]) -> Iterator[str]:
+    def iter_sanitized(self, texts: Iterable[str]) -> Iterator[str]:
         """`texts`, of as many as there are: as many as it pays to look through together are held."""
         begun: list[Span] = []
-        for batch, goes_on in batches(map(normalized, texts)):
-            clean, begun = self._together(batch, begun, goes_on)
+        for batch, goes_on in iter_batches(map(normalize_text, texts)):
+            clean, begun = self._sanitize_batch(batch, begun, goes_on)
             yield from clean
 
-    def _together(self, texts: Sequence[str], begun: Sequence[Span], goes_on: bool) -> tuple[list[str], list[Span]]:
+    def _sanitize_batch(
+        self, texts: Sequence[str], open_spans: Sequence[Span], continues: bool
+    ) -> tuple[list[str], list[Span]]:
         """Normalized texts without secrets. `begun` is what is known of the first one; where it `goes_on`, the last one
         is not among them, and what is known of it is told."""
-        known = split_over(texts, self.rules)
-        known[0] += begun
-        rest = known.pop() if goes_on else []
-        clean = (self._redacted(text, spans(text, self.rules, own)) for text, own in zip(texts, known, strict=False))
+        known = find_split_spans(texts, self.ruleset)
+        known[0] += open_spans
+        rest = known.pop() if continues else []
+        clean = (
+            self._redact(text, find_spans(text, self.ruleset, own)) for text, own in zip(texts, known, strict=False)
+        )
         return list(clean), rest
 
-    def stream(self, chunks: Iterable[str], block: int = BLOCK, overlap: int = OVERLAP) -> Iterator[str]:
+    def sanitize_stream(
+        self, chunks: Iterable[str], block_chars: int = BLOCK_CHARS, overlap_chars: int = OVERLAP_CHARS
+    ) -> Iterator[str]:
         """A text that comes in chunks, in bounded memory. The same as `text` of the whole for every secret that is,
         with all that has to be read to know it, shorter than `overlap` characters; a longer one is cut short by its
         marker, and no part of it comes out."""
-        for part in blocks(chunks, self.rules, block, overlap):
-            yield self._redacted(part.layer.text[: part.end], part.spans)
+        for part in iter_blocks(chunks, self.ruleset, block_chars, overlap_chars):
+            yield self._redact(part.layer.text[: part.end], part.spans)
 
-    def findings(self, text: str) -> list[Finding]:
+    def find_secrets(self, text: str) -> list[RedactionFinding]:
         """What `text` would redact, and where in the text as it was given."""
-        layer = normalizing(text)
-        return list(Places().of(Block(layer, len(layer.text), spans(layer.text, self.rules), 0)))
+        layer = build_normalized_layer(text)
+        return list(
+            FindingLocator().locate(StreamBlock(layer, len(layer.text), find_spans(layer.text, self.ruleset), 0))
+        )
 
-    def findings_in(self, chunks: Iterable[str], block: int = BLOCK, overlap: int = OVERLAP) -> Iterator[Finding]:
+    def find_secrets_in_stream(
+        self, chunks: Iterable[str], block_chars: int = BLOCK_CHARS, overlap_chars: int = OVERLAP_CHARS
+    ) -> Iterator[RedactionFinding]:
         """What `stream` would redact, and where in the whole."""
-        places = Places()
-        for part in blocks(chunks, self.rules, block, overlap):
-            yield from places.of(part)
+        places = FindingLocator()
+        for part in iter_blocks(chunks, self.ruleset, block_chars, overlap_chars):
+            yield from places.locate(part)
 
-    def _redacted(self, text: str, found: Sequence[Span], drops: int = _MOST_DROPS) -> str:
+    def _redact(self, text: str, found_spans: Sequence[Span], drops: int = _MAX_DROP_PASSES) -> str:
         parts, position, dropped = [], 0, False
-        for span in found:
+        for span in found_spans:
             name = span.rule.id
-            drop = bool(drops) and name in self.rules.dropped
+            drop = bool(drops) and name in self.ruleset.dropped
             dropped = dropped or drop
             parts += [text[position : span.start], "" if drop else f"[REDACTED:{name}]"]
             position = span.end
             self.redactions[name] += 1
         whole = "".join([*parts, text[position:]])
-        return self._redacted(whole, spans(whole, self.rules), drops - 1) if dropped else whole
+        return self._redact(whole, find_spans(whole, self.ruleset), drops - 1) if dropped else whole
 
 
-def redactions_in(text: str) -> int:
+def count_redactions(text: str) -> int:
     """How many redactions a sanitized text shows.
 
-    >>> redactions_in("key [REDACTED:jwt], key [REDACTED:jwt]")
+    >>> count_redactions("key [REDACTED:jwt], key [REDACTED:jwt]")
     2
     """
     return len(MARKER.findall(text))
 
 
 __all__ = [
-    "BUILTIN", "DROP", "MARKER", "MASK", "RULES", "Allowance", "Finding", "Rule", "Ruleset", "Sanitizer",
-    "digest_of", "normalized", "redactions_in", "ruleset",
+    "BUILTIN",
+    "DROP",
+    "MARKER",
+    "MASK",
+    "RULES",
+    "Allowance",
+    "RedactionFinding",
+    "Rule",
+    "Ruleset",
+    "Sanitizer",
+    "build_ruleset",
+    "compute_rules_digest",
+    "count_redactions",
+    "normalize_text",
 ]  # fmt: skip

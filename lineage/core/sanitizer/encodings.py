@@ -7,14 +7,14 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 
-from lineage.core.sanitizer.patterns import compiled
-from lineage.core.sanitizer.view import SEPARATOR, Building, Change, Layer, rewritten_lines, visible
+from lineage.core.sanitizer.layers import SEPARATOR, Layer, LayerBuilder, LayerEdit, build_visible_layer, rewrite_lines
+from lineage.core.sanitizer.re2_patterns import compile_pattern
 
-_MOST_ESCAPES = 3
-_DEEPEST = 2
+_MAX_ESCAPE_DEPTH = 3
+_MAX_DECODE_DEPTH = 2
 _TOKEN = "A-Za-z0-9_+/=.-"
 TOKEN_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=.-"
-_LONG, _SHORT = 16, 4
+_LONG_TOKEN_CHARS, _SHORT_TOKEN_CHARS = 16, 4
 
 _ESCAPE = re.compile(
     r"%(?:(?P<percent>[0-7][0-9A-Fa-f](?:%[0-7][0-9A-Fa-f])*)|(?P<percents>[89A-Fa-f][0-9A-Fa-f](?:%[89A-Fa-f][0-9A-Fa-f])*))"
@@ -24,8 +24,8 @@ _ESCAPE = re.compile(
     r"|&(?:#(?P<decimal>[0-9]{1,7});?|#[xX](?P<hex>[0-9A-Fa-f]{1,6});?"
     r"|(?P<named>amp|lt|gt|quot|apos|nbsp|colon|equals|plus|sol|lowbar|period|num|commat|hyphen);)"
 )
-_ONE = dict(zip("\"'/nrtbfae`$", "\"'/\n\n\t\b\f\a\x1b`$", strict=True))
-_NAMED = {
+_SINGLE_ESCAPES = dict(zip("\"'/nrtbfae`$", "\"'/\n\n\t\b\f\a\x1b`$", strict=True))
+_NAMED_ENTITIES = {
     "amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'", "nbsp": " ", "colon": ":", "equals": "=", "plus": "+",
     "sol": "/", "lowbar": "_", "period": ".", "num": "#", "commat": "@", "hyphen": "-",
 }  # fmt: skip
@@ -33,7 +33,7 @@ _STRIDES = {"percent": ("%", 3), "u": (r"\u00", 6), "x": (r"\x", 4)}
 _BYTES = {"percents": "%", "xs": r"\x"}
 _NUMBERS = {"code": 16, "braced": 16, "wide": 16, "octal": 8, "decimal": 10, "hex": 16}
 
-_MARK = re.compile("[\n\"'`]")  # without any of these nothing is to be put together
+_JOIN_MARK = re.compile("[\n\"'`]")  # without any of these nothing is to be put together
 _GAP = r"[ \t]{0,40}(?:\\?\n[ \t]{0,40})?"
 _CONCATENATION = re.compile(
     rf"[\"'`](?<=[{_TOKEN}][\"'`]){_GAP}"
@@ -43,9 +43,13 @@ _CONCATENATION = re.compile(
 _NEXT_LINE = re.compile(
     rf"\n(?<=[ \t\\{_TOKEN}]\n)[ \t]{{0,40}}(?:(?:[>#|*+│]|//)[ \t]{{0,8}}|[0-9]{{1,6}}(?:→|\t|[:|] ))?(?=[{_TOKEN}])"
 )
-_MIXED = re.compile(r"[A-Za-z_+/=.-]*[0-9][0-9_+/=.-]*[A-Za-z]|[0-9A-Z_+/=.-]*[a-z][a-z0-9_+/=.-]*[A-Z]|[A-Za-z]+[0-9]")
+_MIXED_CASE = re.compile(
+    r"[A-Za-z_+/=.-]*[0-9][0-9_+/=.-]*[A-Za-z]|[0-9A-Z_+/=.-]*[a-z][a-z0-9_+/=.-]*[A-Z]|[A-Za-z]+[0-9]"
+)
 
-_ASSIGNED = re.compile(r"[+-]?[A-Za-z_][A-Za-z0-9_.-]{0,60}(?:[ \t]{0,8}:|[ \t]{1,8}=|=[^=\s])")  # a line of its own
+_ASSIGNMENT_LINE = re.compile(
+    r"[+-]?[A-Za-z_][A-Za-z0-9_.-]{0,60}(?:[ \t]{0,8}:|[ \t]{1,8}=|=[^=\s])"
+)  # a line of its own
 
 _LETTERS = "[A-Za-z0-9+/_-]"
 _ASCII = rf"(?:[ACDI-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589]{_LETTERS}){{5,}}"
@@ -55,57 +59,57 @@ _HEX = rf"(?:0[xX])?{_BYTE}(?:(?:[ :,-]|, )?(?:0[xX])?{_BYTE}){{11,}}"
 _PLAIN = re.compile(r"[ !#$(-Z\]-_a-~]*")  # nothing in it is to be left out, folded, put together or unescaped
 _ENCODED = f"{_ASCII}|{_HEX}"  # found where one of the two before is
 _NOT_HEX = re.compile(r"0[xX]|[^0-9A-Fa-f]")
-_STRETCH = re.compile(rb"[\t\n\r -~]{8,}")
-_STANDARD = bytes.maketrans(b"-_", b"+/")
-_SHORTEST_RUN = 20
+_ASCII_STRETCH = re.compile(rb"[\t\n\r -~]{8,}")
+_STANDARD_ALPHABET = bytes.maketrans(b"-_", b"+/")
+_MIN_ENCODED_CHARS = 20
 _SAMPLE = 64
 
 
-def readings(lowest: Layer, depth: int = _DEEPEST) -> Iterator[Layer]:
+def iter_decoded_layers(lowest: Layer, depth: int = _MAX_DECODE_DEPTH) -> Iterator[Layer]:
     """All the ways to read a text: as it is seen, with escapes decoded, put together, decoded from base64 and hex."""
-    layer: Layer | None = visible(lowest)
-    for _ in range(_MOST_ESCAPES + 1):
+    layer: Layer | None = build_visible_layer(lowest)
+    for _ in range(_MAX_ESCAPE_DEPTH + 1):
         if layer is None:
             return
-        for joined in _joinings(layer) if _MARK.search(layer.text) else (layer,):
+        for joined in _iter_joined_layers(layer) if _JOIN_MARK.search(layer.text) else (layer,):
             yield joined
-            decoded = _decoded(joined) if depth and len(joined.text) >= _SHORTEST_RUN else None
+            decoded = _decode_spans(joined) if depth and len(joined.text) >= _MIN_ENCODED_CHARS else None
             if decoded is not None:
-                yield from readings(decoded, depth - 1)
-        layer = unescaped(layer)
+                yield from iter_decoded_layers(decoded, depth - 1)
+        layer = unescape(layer)
 
 
 def is_plain(text: str) -> bool:
     """Whether there is but one way to read the text, and no marker in it."""
-    return bool(_PLAIN.fullmatch(text)) and (len(text) < _SHORTEST_RUN or not _holds_encoded(text.encode()))
+    return bool(_PLAIN.fullmatch(text)) and (len(text) < _MIN_ENCODED_CHARS or not _has_encoded_span(text.encode()))
 
 
-def _holds_encoded(data: bytes) -> bool:
-    return compiled(_ENCODED).search(data) is not None
+def _has_encoded_span(data: bytes) -> bool:
+    return compile_pattern(_ENCODED).search(data) is not None
 
 
-def _joinings(layer: Layer) -> Iterator[Layer]:
-    for whole in (layer, concatenated(layer)):
+def _iter_joined_layers(layer: Layer) -> Iterator[Layer]:
+    for whole in (layer, concatenate_literals(layer)):
         if whole is not None:
             yield whole
-            unbroken = unwrapped(whole)
+            unbroken = unwrap_lines(whole)
             if unbroken is not None:
                 yield unbroken
 
 
-def unescaped(layer: Layer) -> Layer | None:
+def unescape(layer: Layer) -> Layer | None:
     r"""Escapes decoded once: %41, \u0041, \x41, \101, \n and their like, &#65; and the commonest named entities.
 
-    >>> unescaped(Layer(r"%41\u0042\x43\"&#68;")).text
+    >>> unescape(Layer(r"%41\u0042\x43\"&#68;")).text
     'ABC"D'
     """
     if "%" not in layer.text and "\\" not in layer.text and "&" not in layer.text:
         return None
-    above = rewritten_lines(layer, ((*match.span(), *_read(match)) for match in _ESCAPE.finditer(layer.text)))
-    return above and visible(above)
+    above = rewrite_lines(layer, ((*match.span(), *_decode_escape(match)) for match in _ESCAPE.finditer(layer.text)))
+    return above and build_visible_layer(above)
 
 
-def _read(match: re.Match[str]) -> tuple[str, int]:
+def _decode_escape(match: re.Match[str]) -> tuple[str, int]:
     """What an escape, or a run of the same kind, stands for, and how many characters stand for one."""
     kind = str(match.lastgroup)
     if kind == "slashes":
@@ -116,98 +120,102 @@ def _read(match: re.Match[str]) -> tuple[str, int]:
     if kind in _BYTES:
         return bytes.fromhex(match[0].replace(_BYTES[kind], "")).decode("utf-8", "replace"), 0
     if kind in _NUMBERS:
-        return _character(int(match[kind], _NUMBERS[kind])), 0
-    return (_ONE if kind == "one" else _NAMED)[match[kind]], 0
+        return _decode_code_point(int(match[kind], _NUMBERS[kind])), 0
+    return (_SINGLE_ESCAPES if kind == "one" else _NAMED_ENTITIES)[match[kind]], 0
 
 
-def _character(code: int) -> str:
+def _decode_code_point(code: int) -> str:
     return "\ufffd" if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF else chr(code)
 
 
-def concatenated(layer: Layer) -> Layer | None:
+def concatenate_literals(layer: Layer) -> Layer | None:
     """String literals put together: `"a" + "b"`, `'a' . 'b'`, `"a" "b"`, `x = "a"; x += "b"`, over line ends too.
 
-    >>> concatenated(Layer('key = "ab" + "cd"')).text
+    >>> concatenate_literals(Layer('key = "ab" + "cd"')).text
     'key = "abcd"'
     """
-    return rewritten_lines(layer, ((*match.span(), "", 0) for match in _CONCATENATION.finditer(layer.text)))
+    return rewrite_lines(layer, ((*match.span(), "", 0) for match in _CONCATENATION.finditer(layer.text)))
 
 
-def unwrapped(layer: Layer) -> Layer | None:
+def unwrap_lines(layer: Layer) -> Layer | None:
     """Tokens put together that a line end breaks: in mail, in a quotation, in a listing with line numbers.
 
-    >>> unwrapped(Layer("the key ghp_AbCd1234\\n  EfGh5678 and more")).text
+    >>> unwrap_lines(Layer("the key ghp_AbCd1234\\n  EfGh5678 and more")).text
     'the key ghp_AbCd1234EfGh5678 and more'
     """
-    return rewritten_lines(layer, _broken(layer.text), seams=True) if "\n" in layer.text else None
+    return rewrite_lines(layer, _find_broken_tokens(layer.text), is_joined=True) if "\n" in layer.text else None
 
 
-def _broken(text: str) -> Iterator[Change]:
+def _find_broken_tokens(text: str) -> Iterator[LayerEdit]:
     for match in _NEXT_LINE.finditer(text):
         start, end = match.span()
         left = text[max(0, start - _SAMPLE) : start]
-        kept = _without_end(left)
-        if token_goes_on(kept, text[end : end + _SAMPLE]):
+        kept = _strip_continuation(left)
+        if is_token_continued(kept, text[end : end + _SAMPLE]):
             yield start - len(left) + len(kept), end, "", 0
 
 
-def _without_end(line: str) -> str:
+def _strip_continuation(line: str) -> str:
     r"""The line without the white space that it ends with, and without the mark before it that says it goes on: `=`,
     `\`."""
     line = line.rstrip(" \t")
     return line[:-1] if line.endswith(("=", "\\")) else line
 
 
-def token_goes_on(left: str, right: str) -> bool:
+def is_token_continued(left: str, right: str) -> bool:
     """Whether what `left` ends with and what `right` begins with look like the two parts of one random token."""
     tail = left[len(left.rstrip(TOKEN_CHARACTERS)) :]
     if not (is_random(tail) or "_" in tail or "-" in tail):
         return False
-    head = beginning(right)
-    if not head or _ASSIGNED.match(right):
+    head = leading_token(right)
+    if not head or _ASSIGNMENT_LINE.match(right):
         return False
-    return is_random(head) or (len(tail) >= _LONG and len(head) == len(right.split("\n", 1)[0].rstrip("\"'`,; ")))
+    return is_random(head) or (
+        len(tail) >= _LONG_TOKEN_CHARS and len(head) == len(right.split("\n", 1)[0].rstrip("\"'`,; "))
+    )
 
 
-def beginning(text: str) -> str:
+def leading_token(text: str) -> str:
     """The part of a token that the text begins with."""
     return text[: len(text) - len(text.lstrip(TOKEN_CHARACTERS))]
 
 
 def is_random(token: str) -> bool:
     """Whether this looks like a part of a token rather than like a word."""
-    return len(token) >= _LONG or (len(token) >= _SHORT and (token.isupper() or _MIXED.match(token) is not None))
+    return len(token) >= _LONG_TOKEN_CHARS or (
+        len(token) >= _SHORT_TOKEN_CHARS and (token.isupper() or _MIXED_CASE.match(token) is not None)
+    )
 
 
-def _decoded(layer: Layer) -> Layer | None:
+def _decode_spans(layer: Layer) -> Layer | None:
     """What the spans in base64 and in hex stand for, where that is text; each span one piece."""
     data = layer.text.encode("ascii", "replace")
-    if not _holds_encoded(data):
+    if not _has_encoded_span(data):
         return None
-    building = Building(layer)
-    for start, end, decoded in [*_base64_spans(data), *_hex_spans(data)]:
-        building.add(_text(decoded), start, end)
-        building.put(SEPARATOR)
-    return building.layer()
+    building = LayerBuilder(layer)
+    for start, end, decoded in [*_find_base64_spans(data), *_find_hex_spans(data)]:
+        building.replace(_decode_text(decoded), start, end)
+        building.insert(SEPARATOR)
+    return building.build()
 
 
-def _base64_spans(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    for match in compiled(_BASE64).finditer(data):
-        run = match[0].rstrip(b"=").translate(_STANDARD)
-        for shift in sorted({stretch.start() % 4 for stretch in compiled(_ASCII).finditer(match[0])}):
+def _find_base64_spans(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    for match in compile_pattern(_BASE64).finditer(data):
+        run = match[0].rstrip(b"=").translate(_STANDARD_ALPHABET)
+        for shift in sorted({stretch.start() % 4 for stretch in compile_pattern(_ASCII).finditer(match[0])}):
             part = run[shift : len(run) - ((len(run) - shift) % 4 == 1)]
             yield *match.span(), b64decode(part + b"=" * (-len(part) % 4))
 
 
-def _hex_spans(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    for match in compiled(_HEX).finditer(data):
+def _find_hex_spans(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    for match in compile_pattern(_HEX).finditer(data):
         yield *match.span(), bytes.fromhex(_NOT_HEX.sub("", match[0].decode()))
 
 
-def _text(data: bytes) -> str:
+def _decode_text(data: bytes) -> str:
     r"""The bytes as text: UTF-16 shows by its zero bytes, and of what is no text at all the stretches of ASCII count.
 
-    >>> _text("key".encode("utf-16-le"))
+    >>> _decode_text("key".encode("utf-16-le"))
     'key'
     """
     if data.count(0) * 4 > len(data):
@@ -215,5 +223,5 @@ def _text(data: bytes) -> str:
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        text = " \n".join(stretch.decode() for stretch in _STRETCH.findall(data))
+        text = " \n".join(stretch.decode() for stretch in _ASCII_STRETCH.findall(data))
     return text.replace("\x1e", " ")

@@ -10,11 +10,11 @@ from typing import Literal, NamedTuple
 FIRST_GROUP = -1
 """As a rule's `group`: the first group of the match that holds anything, the whole match where there is none."""
 
-WORD = r"(?:[a-z]{1,16}[0-9]{0,3}[a-z]{0,16}|[0-9]{1,3}[a-z]{0,16})"
-MARKER = re.compile(rf"\[REDACTED:{WORD}(?:-{WORD}){{0,9}}\]")
+MARKER_WORD = r"(?:[a-z]{1,16}[0-9]{0,3}[a-z]{0,16}|[0-9]{1,3}[a-z]{0,16})"
+MARKER = re.compile(rf"\[REDACTED:{MARKER_WORD}(?:-{MARKER_WORD}){{0,9}}\]")
 """What stands for a secret. Ids are of this shape, which no credential has: a marker around one would keep it."""
 
-_DESCRIBING = frozenset({"description", "example", "source"})
+_DESCRIPTIVE_FIELDS = frozenset({"description", "example", "source"})
 _PLACEHOLDER = re.compile(
     r"example|placeholder|changeme|your[_-]|dummy|xxxx|\*\*\*|<.*>|\$\{|\{\{|redacted|not[_-]a[_-]real"
 )  # in lower-cased text
@@ -57,17 +57,17 @@ class Rule(NamedTuple):
 
     def accepts(self, secret: str) -> bool:
         """Whether a match is a secret at all. Guesses need letters and digits, and nothing of a placeholder."""
-        if self.entropy and entropy(secret) < self.entropy:
+        if self.entropy and compute_entropy(secret) < self.entropy:
             return False
         if not self.guess:
             return True
         return bool(_DIGIT.search(secret) and _LETTER.search(secret)) and not _PLACEHOLDER.search(secret.lower())
 
 
-def entropy(text: str) -> float:
+def compute_entropy(text: str) -> float:
     """Shannon entropy in bits a character, to six places so that it is the same everywhere; 0.0 for an empty text.
 
-    >>> entropy("abab")
+    >>> compute_entropy("abab")
     1.0
     """
     if not text:
@@ -76,8 +76,8 @@ def entropy(text: str) -> float:
     return round(log2(len(text)) - spent / len(text), 6)
 
 
-def digest_of(rules: Iterable[Rule], *more: str) -> str:
+def compute_rules_digest(rules: Iterable[Rule], *more: str) -> str:
     """8 hex digits of a hash over everything of the rules that can change a result, their order included."""
-    names = [name for name in Rule._fields if name not in _DESCRIBING]
+    names = [name for name in Rule._fields if name not in _DESCRIPTIVE_FIELDS]
     lines = ["\t".join(repr(getattr(rule, name)) for name in names) for rule in rules]
     return hashlib.sha256("\n".join([*lines, *more]).encode()).hexdigest()[:8]

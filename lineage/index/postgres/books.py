@@ -2,57 +2,70 @@
 
 from collections.abc import Collection, Iterable
 
-from lineage.core.privacy import session_scope
-from lineage.index.books import COLUMNS, EntryRow, Shelves, brought_up, entry_row, entry_values, file_values, texts_of
-from lineage.index.postgres import texts
-from lineage.index.postgres.words import Words
+from lineage.core.base.privacy import session_scope
+from lineage.index.books import (
+    COLUMNS,
+    BookFiles,
+    EntryRow,
+    build_fts_rows,
+    decode_entry,
+    encode_entry,
+    encode_file,
+    parse_changed_files,
+)
+from lineage.index.postgres import fts_rows
+from lineage.index.postgres.tokenizer import Tokenizer
 from lineage.store.postgres import Postgres
 
-_LISTED = ", ".join(COLUMNS)
-_ROWS = f"select id, {_LISTED} from book_entries where scope = %s and kind = %s order by path, place"
-_FILES = "select path, stamp, sha256, forgotten from books where scope = %s and kind = %s"
-_INSERT = f"insert into book_entries ({_LISTED}) values ({', '.join(['%s'] * len(COLUMNS))}) returning id"
-_NAMING = "(owner = any(%(tokens)s::text[]) or origin_token = any(%(tokens)s::text[]))"
+_COLUMN_LIST = ", ".join(COLUMNS)
+_SELECT_ENTRIES = f"select id, {_COLUMN_LIST} from book_entries where scope = %s and kind = %s order by path, place"
+_SELECT_FILES = "select path, stamp, sha256, forgotten from books where scope = %s and kind = %s"
+_INSERT = f"insert into book_entries ({_COLUMN_LIST}) values ({', '.join(['%s'] * len(COLUMNS))}) returning id"
+_OF_SESSIONS = "(owner = any(%(tokens)s::text[]) or origin_token = any(%(tokens)s::text[]))"
 
 
-def keep_up(database: Postgres, words: Words, book: Shelves, *, merges: bool) -> None:
+def sync_book(database: Postgres, tokenizer: Tokenizer, book: BookFiles, *, merge_counts: bool) -> None:
     """Makes the rows of a book those that its files make; a row that stays as it is isn't touched."""
-    numbers = {entry_row(row[1:]): row[0] for row in database.rows(_ROWS, (book.scope, book.kind))}
-    files = brought_up(book, numbers, database.rows(_FILES, (book.scope, book.kind)))
+    numbers = {decode_entry(row[1:]): row[0] for row in database.execute(_SELECT_ENTRIES, (book.scope, book.kind))}
+    files = parse_changed_files(book, numbers, database.execute(_SELECT_FILES, (book.scope, book.kind)))
     wanted = dict.fromkeys(row for file in files for row in file.rows)
-    _drop(database, [number for row, number in numbers.items() if row not in wanted], merges=merges)
-    made = [(_added(database, row), row) for row in wanted if row not in numbers]
-    found = (text for number, row in made for text in texts_of(number, row))
-    texts.write(database, words, found, merges=merges)
-    database.rows("delete from books where scope = %s and kind = %s", (book.scope, book.kind))
+    _delete_entries(
+        database, [number for row, number in numbers.items() if row not in wanted], merge_counts=merge_counts
+    )
+    made = [(_insert_entry(database, row), row) for row in wanted if row not in numbers]
+    found = (text for number, row in made for text in build_fts_rows(number, row))
+    fts_rows.insert_rows(database, tokenizer, found, merge_counts=merge_counts)
+    database.execute("delete from books where scope = %s and kind = %s", (book.scope, book.kind))
     for file in files:
-        database.rows("insert into books values (%s, %s, %s, %s, %s, %s)", file_values(book, file))
+        database.execute("insert into books values (%s, %s, %s, %s, %s, %s)", encode_file(book, file))
 
 
-def forget(database: Postgres, token: str, *, merges: bool) -> int:
+def delete_session(database: Postgres, token: str, *, merge_counts: bool) -> int:
     """Drops the rows of what a session said, in its own books and in others; how many."""
-    numbers = [row[0] for row in database.rows(f"select id from book_entries where {_NAMING}", {"tokens": [token]})]
-    _drop(database, numbers, merges=merges)
-    database.rows("delete from books where scope = %s", (session_scope(token),))
+    numbers = [
+        row[0] for row in database.execute(f"select id from book_entries where {_OF_SESSIONS}", {"tokens": [token]})
+    ]
+    _delete_entries(database, numbers, merge_counts=merge_counts)
+    database.execute("delete from books where scope = %s", (session_scope(token),))
     return len(numbers)
 
 
-def naming_any(database: Postgres, tokens: Collection[str]) -> list[tuple[str, str]]:
+def find_books_of_sessions(database: Postgres, tokens: Collection[str]) -> list[tuple[str, str]]:
     """(scope, kind) of the books with a row of what one of these sessions said."""
-    statement = f"select distinct scope, kind from book_entries where {_NAMING} order by scope, kind"
-    return database.rows(statement, {"tokens": sorted(tokens)})
+    statement = f"select distinct scope, kind from book_entries where {_OF_SESSIONS} order by scope, kind"
+    return database.execute(statement, {"tokens": sorted(tokens)})
 
 
-def rows_of(database: Postgres, scope: str, kind: str) -> list[EntryRow]:
-    return [entry_row(values[1:]) for values in database.rows(_ROWS, (scope, kind))]
+def load_entries(database: Postgres, scope: str, kind: str) -> list[EntryRow]:
+    return [decode_entry(values[1:]) for values in database.execute(_SELECT_ENTRIES, (scope, kind))]
 
 
-def _added(database: Postgres, row: EntryRow) -> int:
-    values = [int(value) if isinstance(value, bool) else value for value in entry_values(row)]
-    return int(database.rows(_INSERT, values)[0][0])
+def _insert_entry(database: Postgres, row: EntryRow) -> int:
+    values = [int(value) if isinstance(value, bool) else value for value in encode_entry(row)]
+    return int(database.execute(_INSERT, values)[0][0])
 
 
-def _drop(database: Postgres, numbers: Iterable[int], *, merges: bool) -> None:
+def _delete_entries(database: Postgres, numbers: Iterable[int], *, merge_counts: bool) -> None:
     gone = list(numbers)
-    texts.drop_entries(database, gone, merges=merges)
-    database.rows("delete from book_entries where id = any(%s::bigint[])", (gone,))
+    fts_rows.delete_entries(database, gone, merge_counts=merge_counts)
+    database.execute("delete from book_entries where id = any(%s::bigint[])", (gone,))

@@ -4,20 +4,20 @@ Columns compare byte by byte, as SQLite's do, whatever the database's own collat
 as many rows as its lines say together, so that writers never wait for each other; "" counts rows, " " their words.
 """
 
-from lineage.errors import IndexAway
+from lineage.errors import IndexUnavailable
 from lineage.index import books
-from lineage.index.books import SESSION
+from lineage.index.books import SESSION_SCOPE_PREFIX
 from lineage.index.rows import COLUMNS
-from lineage.store.postgres import Postgres, unsampled
+from lineage.store.postgres import Postgres, disable_statistics_sql
 
 VERSION = 2
 
 _TEXT = 'text collate "C"'
 _INTEGERS = ("private", "visible")
 _ARTIFACTS = ", ".join(f"{name} {'integer' if name in _INTEGERS else _TEXT}" for name in COLUMNS)
-_OF_BOOKS = {"place": "integer", "done": "integer", "pinned": "integer", "standing": "integer", "hidden": "integer"}
-_ENTRIES = ", ".join(f"{name} {_OF_BOOKS.get(name, _TEXT)}" for name in books.COLUMNS)
-_SAID = {
+_ENTRY_TYPES = {"place": "integer", "done": "integer", "pinned": "integer", "standing": "integer", "hidden": "integer"}
+_ENTRIES = ", ".join(f"{name} {_ENTRY_TYPES.get(name, _TEXT)}" for name in books.COLUMNS)
+_UNSAMPLED_COLUMNS = {
     "artifacts": ("session_id", "session_key", "project", "memory_sentence", "title"),
     "search": ("title", "sentence", "body", "terms"),
     "vocabulary": ("term",),
@@ -51,55 +51,55 @@ _STATEMENTS = (
     "create index on book_entries (origin_token)",
     f"create table waiting (ticket bigint generated always as identity primary key, agent_id {_TEXT}, token {_TEXT},"
     f" membership {_TEXT}, paths {_TEXT.replace('text', 'text[]')})",
-    *(unsampled(table, columns) for table, columns in _SAID.items()),
+    *(disable_statistics_sql(table, columns) for table, columns in _UNSAMPLED_COLUMNS.items()),
     "create function iif(condition boolean, one text, other text) returns text language sql immutable"
     " as 'select case when condition then one else other end'",
     "create function may_reach(scope text, private integer, token text) returns boolean language sql immutable"
-    f" as $$ select private = 0 or (token <> '' and scope = '{SESSION}' || token) $$",
+    f" as $$ select private = 0 or (token <> '' and scope = '{SESSION_SCOPE_PREFIX}' || token) $$",
 )
 TABLES = ("artifacts", "search", "vocabulary", "entries", "books", "book_entries", "waiting")
 
 
-def begin(database: Postgres) -> None:
+def ensure_tables(database: Postgres) -> None:
     """Makes the tables of a schema that has none; those of an older version go, for a reindex makes them again. Raises
     IndexAway where they are of a newer one: machines that are ahead use them."""
-    version = _version(database)
+    version = _read_version(database)
     if version is not None and version > VERSION:
-        raise IndexAway(
+        raise IndexUnavailable(
             f"{database.name} is of a newer lineage: its version is {version}, this one knows {VERSION}",
             hint="upgrade lineage on this machine",
         )
     if version != VERSION:
-        database.rows(f'drop schema if exists "{database.schema}" cascade')
-        database.rows(f'create schema "{database.schema}"')
+        database.execute(f'drop schema if exists "{database.schema}" cascade')
+        database.execute(f'create schema "{database.schema}"')
         for statement in _STATEMENTS:
-            database.rows(statement)
+            database.execute(statement)
 
 
 def is_complete(database: Postgres) -> bool:
     """Whether a reindex has ever run to its end: a rebuild that was cut off is resumed."""
-    return bool(database.rows("select is_complete from state")[0][0])
+    return bool(database.execute("select is_complete from state")[0][0])
 
 
-def complete(database: Postgres) -> None:
+def mark_complete(database: Postgres) -> None:
     """Notes that a reindex has run to its end. After the first one the words are counted up, and have their index: a
     rebuild is faster without."""
     with database.transaction():
-        database.locked("complete")
+        database.lock_in_transaction("complete")
         if is_complete(database):
             return
-        database.rows(
+        database.execute(
             "with counted as (delete from vocabulary returning term, rows) insert into vocabulary"
             " select term, sum(rows) from counted group by term having sum(rows) <> 0"
         )
-        database.rows("create index if not exists search_terms on search using gin (terms)")
-        database.rows("update state set is_complete = true")
+        database.execute("create index if not exists search_terms on search using gin (terms)")
+        database.execute("update state set is_complete = true")
     for table in TABLES:
-        database.rows(f"analyze {table}")
+        database.execute(f"analyze {table}")
 
 
-def _version(database: Postgres) -> int | None:
+def _read_version(database: Postgres) -> int | None:
     """The version of the tables; None where there are none."""
-    if database.rows("select to_regclass('state')::text")[0][0] is None:
+    if database.execute("select to_regclass('state')::text")[0][0] is None:
         return None
-    return int(database.rows("select max(version) from state")[0][0] or 0)
+    return int(database.execute("select max(version) from state")[0][0] or 0)

@@ -4,15 +4,15 @@ from pathlib import Path
 from typing import Any
 
 from lineage.errors import InvalidInput
-from lineage.pipeline.house import House
-from lineage.pipeline.knowledge.migrating import STATES, Asked, migrate
-from lineage.web.routes import POST, Call, Route
-from lineage.web.schema import COUNTS, FLAG, TEXT, WHOLE, Schema, listed, maybe, one_of, record
+from lineage.pipeline.memory.migrate_notes import STATES, MigrationRequest, migrate_notes
+from lineage.web.routes import POST, Route, WebCall
+from lineage.web.schema import BOOLEAN, COUNTS, INTEGER, TEXT, Schema, list_of, nullable, one_of, record
+from lineage.workspace.workspace import Workspace
 
-_MOST_PATHS = 100
+_MAX_PATHS = 100
 
 
-def _migrate(house: House, call: Call) -> Any:
+def _migrate(ws: Workspace, call: WebCall) -> Any:
     """Files are read for who is on this machine, as a transcript is."""
     if not call.service.is_local:
         raise InvalidInput("paths are files of this machine", hint="run `lineage book migrate` there")
@@ -20,16 +20,22 @@ def _migrate(house: House, call: Call) -> Any:
     if not paths or not all(path.is_absolute() and "\0" not in str(path) for path in paths):
         raise InvalidInput("a path isn't absolute", hint="give whole paths of files or folders, at least one")
     is_dry = call.body.get("dry_run", False)
-    asked = Asked(paths=paths, root=call.service.root, agent_id=call.body.get("agent_id"), is_dry=is_dry)
-    found = migrate(house, asked, call.service.caller)
-    return {"dry_run": is_dry, "whole": all(one.is_whole for one in found), "files": [one.as_json() for one in found]}
+    asked = MigrationRequest(paths=paths, root=call.service.root, agent_id=call.body.get("agent_id"), is_dry_run=is_dry)
+    found = migrate_notes(ws, asked, call.service.caller)
+    return {
+        "dry_run": is_dry,
+        "whole": all(one.is_complete for one in found),
+        "files": [one.as_json() for one in found],
+    }
 
 
-_TAKEN = record({"line": WHOLE, "scope": TEXT, "kind": TEXT, "state": one_of(*STATES), "reason": maybe(TEXT)})
+_MIGRATED_ENTRY = record(
+    {"line": INTEGER, "scope": TEXT, "kind": TEXT, "state": one_of(*STATES), "reason": nullable(TEXT)}
+)
 _FILE: Schema = record(
     {
-        "path": TEXT, "skipped": maybe(TEXT), "problem": maybe(TEXT), "counts": COUNTS, "redactions": COUNTS,
-        "entries": listed(_TAKEN),
+        "path": TEXT, "skipped": nullable(TEXT), "problem": nullable(TEXT), "counts": COUNTS, "redactions": COUNTS,
+        "entries": list_of(_MIGRATED_ENTRY),
     }
 )  # fmt: skip
 
@@ -39,8 +45,8 @@ ROUTES = (
         about="Bring notes into books, as `lineage book migrate` does; the files stay. On this machine alone, and for "
         "the user alone: what is dry changes nothing. `whole` says that nothing was left out.",
         body=record(
-            {"paths": {**listed(TEXT), "maxItems": _MOST_PATHS}}, {"agent_id": maybe(TEXT), "dry_run": FLAG}
+            {"paths": {**list_of(TEXT), "maxItems": _MAX_PATHS}}, {"agent_id": nullable(TEXT), "dry_run": BOOLEAN}
         ),
-        answer=record({"dry_run": FLAG, "whole": FLAG, "files": listed(_FILE)}), act=_migrate,
+        response=record({"dry_run": BOOLEAN, "whole": BOOLEAN, "files": list_of(_FILE)}), run=_migrate,
     ),
 )  # fmt: skip

@@ -3,36 +3,36 @@
 import re
 from collections.abc import Callable, Mapping
 
-from lineage.core.entry import DERIVED, USER_STATED
+from lineage.core.books.entry import DERIVED, USER_STATED
 from lineage.errors import InvalidInput
-from lineage.pipeline.house import House
-from lineage.pipeline.knowledge import bookkeeping
-from lineage.pipeline.knowledge.bookkeeping import DONE, PINNED, STANDING, SUPERSEDED, WAITING, found
-from lineage.pipeline.knowledge.confirming import evidence
-from lineage.pipeline.knowledge.remembering import Memo, remember
-from lineage.web.api.memory import confirm_seen, seen_of
+from lineage.pipeline.memory import books
+from lineage.pipeline.memory.books import DONE, PINNED, STANDING, SUPERSEDED, WAITING, find_entry
+from lineage.pipeline.memory.confirm import load_evidence
+from lineage.pipeline.memory.remember import Memo, remember
+from lineage.web.api.memory import confirm_evidence, hash_evidence
 from lineage.web.pages import panels
-from lineage.web.pages.page import Moved, Page, Shown
-from lineage.web.routes import POST, Call, Parameter
+from lineage.web.pages.page import Page, Redirect, TemplateView
+from lineage.web.routes import POST, RouteParameter, WebCall
+from lineage.workspace.workspace import Workspace
 
-_BACK = re.compile(r"/memory|/sessions/[a-z2-7]{16}")
-_ID = Parameter(name="id", about="An entry's id.", required=True)
+_BACK_PATH = re.compile(r"/memory|/sessions/[a-z2-7]{16}")
+_ID = RouteParameter(name="id", about="An entry's id.", required=True)
 _STATES = (STANDING, PINNED, DONE, SUPERSEDED, WAITING)
 _KINDS = ("note", "preference", "decision", "fact", "lesson", "task")
 
 
-def _memory(house: House, call: Call) -> Shown:
-    wanted = panels.Filter(call.text("filter"), call.text("trust"), call.text("state"))
-    said = found(house, call.text("from")).entry.body if call.text("from") else ""
-    return Shown(
+def _show_memory(ws: Workspace, call: WebCall) -> TemplateView:
+    wanted = panels.EntryFilter(call.text("filter"), call.text("trust"), call.text("state"))
+    said = find_entry(ws, call.text("from")).entry.body if call.text("from") else ""
+    return TemplateView(
         "memory.html",
         {
-            "panels": panels.of_workspace(house, wanted),
+            "panels": panels.build_workspace_panels(ws, wanted),
             "filter": wanted,
             "trusts": (USER_STATED, DERIVED),
             "states": _STATES,
             "kinds": _KINDS,
-            "scopes": panels.scopes(house),
+            "scopes": panels.list_scopes(ws),
             "back": "/memory",
             "did": call.text("did"),
             "said": said,
@@ -40,57 +40,57 @@ def _memory(house: House, call: Call) -> Shown:
     )
 
 
-def _remember(house: House, call: Call) -> Moved:
+def _remember(ws: Workspace, call: WebCall) -> Redirect:
     scope, kind = call.body.get("scope") or None, call.body.get("kind") or "note"
-    outcome = remember(house, Memo(text=call.body.get("text", ""), scope=scope, kind=kind), call.service.caller)
+    outcome = remember(ws, Memo(text=call.body.get("text", ""), scope=scope, kind=kind), call.service.caller)
     if outcome.id is None or outcome.status == "forgotten":
         raise InvalidInput(f"nothing was written: {outcome.reason or outcome.status}", hint=outcome.hint)
-    return Moved(f"/memory?did={outcome.status}#e-{outcome.id}")
+    return Redirect(f"/memory?did={outcome.status}#e-{outcome.id}")
 
 
-def _ask(house: House, call: Call) -> Shown:
-    (one,) = evidence(house, [call.text("id")])
-    return Shown("confirm.html", {"one": one, "seen": seen_of(one)})
+def _show_confirmation(ws: Workspace, call: WebCall) -> TemplateView:
+    (one,) = load_evidence(ws, [call.text("id")])
+    return TemplateView("confirm.html", {"one": one, "seen": hash_evidence(one)})
 
 
-def _confirm(house: House, call: Call) -> Moved:
-    place = confirm_seen(house, call, call.text("id"), call.body.get("seen", ""))
-    return Moved(f"/memory?did=confirmed#e-{place.entry.id}")
+def _confirm(ws: Workspace, call: WebCall) -> Redirect:
+    place = confirm_evidence(ws, call, call.text("id"), call.body.get("seen", ""))
+    return Redirect(f"/memory?did=confirmed#e-{place.entry.id}")
 
 
-def _pin(house: House, call: Call) -> str:
-    return bookkeeping.pin(house, call.text("id"), caller=call.service.caller).entry.id
+def _pin(ws: Workspace, call: WebCall) -> str:
+    return books.pin_entry(ws, call.text("id"), caller=call.service.caller).entry.id
 
 
-def _unpin(house: House, call: Call) -> str:
-    return bookkeeping.pin(house, call.text("id"), pinned=False, caller=call.service.caller).entry.id
+def _unpin(ws: Workspace, call: WebCall) -> str:
+    return books.pin_entry(ws, call.text("id"), pinned=False, caller=call.service.caller).entry.id
 
 
-def _done(house: House, call: Call) -> str:
-    return bookkeeping.done(house, call.text("id")).entry.id
+def _tick_task(ws: Workspace, call: WebCall) -> str:
+    return books.set_task_done(ws, call.text("id")).entry.id
 
 
-def _reopen(house: House, call: Call) -> str:
-    return bookkeeping.done(house, call.text("id"), is_done=False).entry.id
+def _reopen(ws: Workspace, call: WebCall) -> str:
+    return books.set_task_done(ws, call.text("id"), is_done=False).entry.id
 
 
-def _edit(house: House, call: Call) -> str:
-    return bookkeeping.edit(house, call.text("id"), call.body.get("text", ""), call.service.caller).entry.id
+def _edit(ws: Workspace, call: WebCall) -> str:
+    return books.edit_entry(ws, call.text("id"), call.body.get("text", ""), call.service.caller).entry.id
 
 
-def _demote(house: House, call: Call) -> str:
-    return bookkeeping.demote(house, call.text("id"), call.body.get("scope", ""), call.service.caller).entry.id
+def _demote(ws: Workspace, call: WebCall) -> str:
+    return books.demote_entry(ws, call.text("id"), call.body.get("scope", ""), call.service.caller).entry.id
 
 
-def _forget(house: House, call: Call) -> str:
-    bookkeeping.forget(house, call.text("id"), call.service.caller)
+def _forget(ws: Workspace, call: WebCall) -> str:
+    books.forget_entry(ws, call.text("id"), call.service.caller)
     return ""
 
 
-DEEDS: Mapping[str, tuple[str, Callable[[House, Call], str]]] = {
+ACTIONS: Mapping[str, tuple[str, Callable[[Workspace, WebCall], str]]] = {
     "pin": ("pinned", _pin),
     "unpin": ("unpinned", _unpin),
-    "done": ("done", _done),
+    "done": ("done", _tick_task),
     "reopen": ("reopened", _reopen),
     "edit": ("edited", _edit),
     "demote": ("moved", _demote),
@@ -98,15 +98,15 @@ DEEDS: Mapping[str, tuple[str, Callable[[House, Call], str]]] = {
 }
 
 
-def _doing(name: str) -> Callable[[House, Call], Moved]:
+def _build_action(name: str) -> Callable[[Workspace, WebCall], Redirect]:
     """What a button does, and back to the page that it stood on, at the entry that is left."""
-    said, deed = DEEDS[name]
+    said, deed = ACTIONS[name]
 
-    def act(house: House, call: Call) -> Moved:
+    def act(ws: Workspace, call: WebCall) -> Redirect:
         back = call.body.get("back", "")
-        entry_id = deed(house, call)
-        page = back if _BACK.fullmatch(back) else "/memory"
-        return Moved(f"{page}?did={said}" + (f"#e-{entry_id}" if entry_id else ""))
+        entry_id = deed(ws, call)
+        page = back if _BACK_PATH.fullmatch(back) else "/memory"
+        return Redirect(f"{page}?did={said}" + (f"#e-{entry_id}" if entry_id else ""))
 
     return act
 
@@ -114,26 +114,26 @@ def _doing(name: str) -> Callable[[House, Call], Moved]:
 PAGES: tuple[Page, ...] = (
     Page(
         path="/memory",
-        act=_memory,
+        run=_show_memory,
         parameters=(
-            Parameter(name="filter", about="Words that an entry has."),
-            Parameter(name="trust", about="How far it is trusted.", choices=(USER_STATED, DERIVED)),
-            Parameter(name="state", about="Its state.", choices=_STATES),
-            Parameter(name="did", about="What was done."),
-            Parameter(name="from", about="An entry whose words are to be said anew."),
+            RouteParameter(name="filter", about="Words that an entry has."),
+            RouteParameter(name="trust", about="How far it is trusted.", choices=(USER_STATED, DERIVED)),
+            RouteParameter(name="state", about="Its state.", choices=_STATES),
+            RouteParameter(name="did", about="What was done."),
+            RouteParameter(name="from", about="An entry whose words are to be said anew."),
         ),
     ),
-    Page(path="/entries", method=POST, act=_remember, fields=("text", "scope", "kind")),
-    Page(path="/entries/{id}/confirm", act=_ask, parameters=(_ID,)),
-    Page(path="/entries/{id}/confirm", method=POST, act=_confirm, parameters=(_ID,), fields=("seen",)),
+    Page(path="/entries", method=POST, run=_remember, fields=("text", "scope", "kind")),
+    Page(path="/entries/{id}/confirm", run=_show_confirmation, parameters=(_ID,)),
+    Page(path="/entries/{id}/confirm", method=POST, run=_confirm, parameters=(_ID,), fields=("seen",)),
     *(
         Page(
             path=f"/entries/{{id}}/{name}",
             method=POST,
-            act=_doing(name),
+            run=_build_action(name),
             parameters=(_ID,),
             fields=("back", "scope", "text"),
         )
-        for name in DEEDS
+        for name in ACTIONS
     ),
 )

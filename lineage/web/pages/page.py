@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lineage.web.routes import GET, Call, Parameter
+from lineage.web.routes import GET, RouteParameter, WebCall
 
 if TYPE_CHECKING:
-    from lineage.pipeline.house import House
+    from lineage.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TemplateView:
     """A template and its values."""
 
     template: str
@@ -19,7 +19,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Redirect:
     """What was asked for is done: the page that shows it is elsewhere."""
 
     to: str
@@ -30,11 +30,11 @@ class Page:
     """One page, or what a form of one does. `fields` are those that the form may have, besides the CSRF token."""
 
     path: str
-    act: "Callable[[House, Call], Shown | Moved]"
+    run: "Callable[[Workspace, WebCall], TemplateView | Redirect]"
     method: str = GET
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[RouteParameter, ...] = ()
     fields: tuple[str, ...] = field(default=())
 
     @property
-    def changes(self) -> bool:
+    def is_change(self) -> bool:
         return self.method != GET

@@ -4,39 +4,45 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
-from lineage.core.privacy import session_scope
+from lineage.core.base.privacy import session_scope
 from lineage.errors import InvalidInput, NotFoundError
 from lineage.index import SessionRow
-from lineage.pipeline.finding import find
-from lineage.pipeline.house import House
-from lineage.pipeline.lookup import status
-from lineage.pipeline.upkeep.removal import remove
-from lineage.pipeline.viewing import KINDS, activity, file_of, turn_page, view
-from lineage.web import pictures, shapes
+from lineage.pipeline.maintenance.remove import remove
+from lineage.pipeline.search.search import search
+from lineage.pipeline.search.session_view import (
+    KINDS,
+    count_daily_captures,
+    load_session_file,
+    load_session_view,
+    load_turn_page,
+)
+from lineage.web import charts, models
 from lineage.web.api.sessions import PROJECT, SESSION
 from lineage.web.pages import panels
-from lineage.web.pages.page import Page, Shown
-from lineage.web.routes import POST, Call, Parameter
+from lineage.web.pages.page import Page, TemplateView
+from lineage.web.routes import POST, RouteParameter, WebCall
+from lineage.workspace.lookup import read_status
+from lineage.workspace.workspace import Workspace
 
 PER_PAGE = 50
-MOST_FOUND = 30
+MAX_HITS = 30
 
-_AGENT = Parameter(name="agent", about="The agent; `all` for every one.", default="all")
-_DID = Parameter(name="did", about="What was done.")
-_PAGE = Parameter(name="page", about="Which page.", kind=int, default=1, least=1, most=200)
+_AGENT = RouteParameter(name="agent", about="The agent; `all` for every one.", default="all")
+_DID = RouteParameter(name="did", about="What was done.")
+_PAGE = RouteParameter(name="page", about="Which page.", kind=int, default=1, minimum=1, maximum=200)
 
 
-def _home(house: House, call: Call) -> Shown:
+def _show_sessions(ws: Workspace, call: WebCall) -> TemplateView:
     page, project = call.values["page"], call.text("project")
-    rows = house.index.sessions(call.agent, project=project or None, limit=page * PER_PAGE + 1)
+    rows = ws.index.list_sessions(call.agent, project=project or None, limit=page * PER_PAGE + 1)
     shown = rows[(page - 1) * PER_PAGE : page * PER_PAGE]
     kept = {name: call.text(name) for name in ("agent", "project") if call.text(name) not in ("", "all")}
-    return Shown(
+    return TemplateView(
         "sessions.html",
         {
-            "days": _by_day(shown),
-            "activity": pictures.activity(activity(house, call.agent)),
-            "agents": house.index.agents(),
+            "days": _group_by_day(shown),
+            "activity": charts.build_activity(count_daily_captures(ws, call.agent)),
+            "agents": ws.index.list_agents(),
             "agent": call.text("agent"),
             "project": project,
             "page": page,
@@ -46,40 +52,40 @@ def _home(house: House, call: Call) -> Shown:
     )
 
 
-def _by_day(rows: list[SessionRow]) -> list[tuple[str, list[SessionRow]]]:
+def _group_by_day(rows: list[SessionRow]) -> list[tuple[str, list[SessionRow]]]:
     return [(date, list(group)) for date, group in groupby(rows, key=lambda row: row.membership_ts[:10])]
 
 
-def _session(house: House, call: Call) -> Shown:
+def _show_session(ws: Workspace, call: WebCall) -> TemplateView:
     reference, turn = call.text("session"), call.text("turn") or None
-    found = view(house, reference)
-    page = turn_page(house, reference, first=call.values["first"], count=PER_PAGE, turn=turn)
+    found = load_session_view(ws, reference)
+    page = load_turn_page(ws, reference, first=call.values["first"], count=PER_PAGE, turn=turn)
     scope = session_scope(found.session.session_token)
-    return Shown(
+    return TemplateView(
         "session.html",
         {
             "session": found.session,
             "view": found,
-            "graph": pictures.lineage(found),
-            "summary": _summary(house, reference),
+            "graph": charts.build_lineage_graph(found),
+            "summary": _read_summary(ws, reference),
             "page": page,
-            "steps": _steps(page.first, page.total),
-            "panels": panels.of_session(house, scope),
-            "scopes": panels.scopes(house),
+            "steps": _page_steps(page.first, page.total),
+            "panels": panels.build_session_panels(ws, scope),
+            "scopes": panels.list_scopes(ws),
             "back": f"/sessions/{found.session.session_token}",
             "did": call.text("did"),
         },
     )
 
 
-def _summary(house: House, reference: str) -> str:
+def _read_summary(ws: Workspace, reference: str) -> str:
     try:
-        return file_of(house, reference, "summary").text
+        return load_session_file(ws, reference, "summary").text
     except NotFoundError:
         return ""
 
 
-def _steps(first: int, total: int) -> dict[str, int]:
+def _page_steps(first: int, total: int) -> dict[str, int]:
     """The first turns of the pages around; those that there are."""
     last = max(total - 1, 0) // PER_PAGE * PER_PAGE + 1
     steps = {"first": 1, "previous": first - PER_PAGE, "next": first + PER_PAGE, "last": last}
@@ -87,62 +93,67 @@ def _steps(first: int, total: int) -> dict[str, int]:
     return {name: max(start, 1) for name, start in steps.items() if is_there[name]}
 
 
-def _file(house: House, call: Call) -> Shown:
-    return Shown("file.html", {"file": file_of(house, call.text("session"), call.text("kind"))})
+def _show_file(ws: Workspace, call: WebCall) -> TemplateView:
+    return TemplateView("file.html", {"file": load_session_file(ws, call.text("session"), call.text("kind"))})
 
 
-def _search(house: House, call: Call) -> Shown:
+def _show_search(ws: Workspace, call: WebCall) -> TemplateView:
     query = call.text("q")
     if not query.strip():
-        return Shown("search.html", {"query": query, "hits": [], "notes": []})
-    found = find(house, query, call.agent, MOST_FOUND)
-    return Shown("search.html", {"query": query, "hits": [shapes.hit(hit) for hit in found.hits], "notes": found.notes})
+        return TemplateView("search.html", {"query": query, "hits": [], "notes": []})
+    found = search(ws, query, call.agent, MAX_HITS)
+    return TemplateView(
+        "search.html", {"query": query, "hits": [models.dump_hit(hit) for hit in found.hits], "notes": found.notes}
+    )
 
 
-def _status(house: House, _: Call) -> Shown:
-    return Shown("status.html", {"status": status(house)})
+def _show_status(ws: Workspace, _: WebCall) -> TemplateView:
+    return TemplateView("status.html", {"status": read_status(ws)})
 
 
-def _preview(house: House, call: Call) -> Shown:
-    return Shown("remove.html", _removal(house, call))
+def _show_removal(ws: Workspace, call: WebCall) -> TemplateView:
+    return TemplateView("remove.html", _load_removal(ws, call))
 
 
-def _removal(house: House, call: Call) -> dict[str, Any]:
+def _load_removal(ws: Workspace, call: WebCall) -> dict[str, Any]:
     reference = call.text("session")
-    return {"session": view(house, reference).session, "receipt": remove(house, reference, reason="", dry_run=True)}
+    return {
+        "session": load_session_view(ws, reference).session,
+        "receipt": remove(ws, reference, reason="", dry_run=True),
+    }
 
 
-def _remove(house: House, call: Call) -> Shown:
+def _remove(ws: Workspace, call: WebCall) -> TemplateView:
     if call.body.get("sure") != "yes":
         raise InvalidInput("nothing was removed: this has to be confirmed", hint="go back and tick the box")
-    receipt = remove(house, call.text("session"), reason=call.body.get("reason", ""))
-    return Shown("receipt.html", {"receipt": receipt})
+    receipt = remove(ws, call.text("session"), reason=call.body.get("reason", ""))
+    return TemplateView("receipt.html", {"receipt": receipt})
 
 
 PAGES: tuple[Page, ...] = (
-    Page(path="/", act=_home, parameters=(_AGENT, PROJECT, _PAGE)),
-    Page(path="/search", act=_search, parameters=(Parameter(name="q", about="The query."), _AGENT)),
-    Page(path="/status", act=_status),
+    Page(path="/", run=_show_sessions, parameters=(_AGENT, PROJECT, _PAGE)),
+    Page(path="/search", run=_show_search, parameters=(RouteParameter(name="q", about="The query."), _AGENT)),
+    Page(path="/status", run=_show_status),
     Page(
         path="/sessions/{session}",
-        act=_session,
+        run=_show_session,
         parameters=(
             SESSION,
-            Parameter(name="first", about="The first turn.", kind=int, default=1, least=1, most=99_999_999),
-            Parameter(name="turn", about="A turn by its id."),
+            RouteParameter(name="first", about="The first turn.", kind=int, default=1, minimum=1, maximum=99_999_999),
+            RouteParameter(name="turn", about="A turn by its id."),
             _DID,
         ),
     ),
     Page(
         path="/sessions/{session}/files/{kind}",
-        act=_file,
-        parameters=(SESSION, Parameter(name="kind", about="Which file.", required=True, choices=KINDS)),
+        run=_show_file,
+        parameters=(SESSION, RouteParameter(name="kind", about="Which file.", required=True, choices=KINDS)),
     ),
-    Page(path="/sessions/{session}/remove", act=_preview, parameters=(SESSION,)),
+    Page(path="/sessions/{session}/remove", run=_show_removal, parameters=(SESSION,)),
     Page(
         path="/sessions/{session}/remove",
         method=POST,
-        act=_remove,
+        run=_remove,
         parameters=(SESSION,),
         fields=("reason", "sure"),
     ),

@@ -8,24 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage import config
-from lineage.config import Ledger, Settings, Transcript, parsed
+from lineage.config import LedgerSettings, Settings, TranscriptSettings, parse_settings
 from lineage.errors import InvalidInput
-from tests.support.cases import each
+from tests.support.parametrize import each
 
 TEMPLATE = Path(__file__).parents[3] / "workspace_template" / "lineage.toml"
 
 
 def test_an_empty_file_gives_the_defaults() -> None:
-    assert parsed("") == Settings()
-    assert parsed("[ledger]\n") == Settings()
+    assert parse_settings("") == Settings()
+    assert parse_settings("[ledger]\n") == Settings()
 
 
 def test_the_template_documents_every_setting_with_its_default() -> None:
     text = TEMPLATE.read_text(encoding="utf-8")
-    assert parsed(text) == Settings()
+    assert parse_settings(text) == Settings()
     active = re.sub(r"^# (\w+ = )", r"\1", text, flags=re.MULTILINE)
-    assert parsed(active) == Settings()
-    for section in (Ledger, Transcript):
+    assert parse_settings(active) == Settings()
+    for section in (LedgerSettings, TranscriptSettings):
         assert all(re.search(rf"^{key} = ", active, re.MULTILINE) for key in section._fields)
 
 
@@ -45,7 +45,7 @@ LINES = (
 
 def outcome(text: str) -> Settings | str:
     try:
-        return parsed(text)
+        return parse_settings(text)
     except InvalidInput as error:
         return error.message
 
@@ -55,14 +55,14 @@ def test_a_file_that_sets_nothing_is_what_its_parser_says(lines: list[str]) -> N
     """Fails where `_sets_nothing` takes a section twice, an unknown one, or what is no TOML."""
     text = "\n".join(lines)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(config, "_sets_nothing", lambda _: False)
+        patched.setattr(config, "_is_default_text", lambda _: False)
         expected = outcome(text)
     assert outcome(text) == expected
 
 
 def test_what_is_set_is_taken() -> None:
     text = '[ledger]\nmax_bytes = 4096\nrow_style = "compact"\n[transcript]\nthinking = true\nmax_result_chars = 0\n'
-    assert parsed(text) == Settings(Ledger(4096, "compact"), Transcript(True, 0))
+    assert parse_settings(text) == Settings(LedgerSettings(4096, "compact"), TranscriptSettings(True, 0))
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_what_is_set_is_taken() -> None:
 )
 def test_an_unknown_setting_is_answered_with_the_nearest_known_one(text: str, hint: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        parsed(text)
+        parse_settings(text)
     assert hint in caught.value.hint
 
 
@@ -103,4 +103,4 @@ def test_an_unknown_setting_is_answered_with_the_nearest_known_one(text: str, hi
 )
 def test_a_value_of_another_type_or_range_and_broken_toml_are_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"lineage\.toml"):
-        parsed(text)
+        parse_settings(text)

@@ -7,9 +7,9 @@ import pytest
 
 from lineage.app.model import read_machine_settings
 from lineage.config.embedding import EmbeddingSettings
-from lineage.config.machine import machine_settings
+from lineage.config.machine import parse_machine_settings
 from lineage.errors import InvalidInput
-from tests.support.cases import each
+from tests.support.parametrize import each
 
 FILE = "config.toml"
 REMOTE = '[embedding]\nprovider = "openai"\nmodel = "small"\n'
@@ -17,7 +17,7 @@ KEY = "made-up-key-0123456789"
 
 
 def settings(text: str) -> EmbeddingSettings:
-    return machine_settings(text, FILE).embedding
+    return parse_machine_settings(text, FILE).embedding
 
 
 def test_nothing_configured_is_no_model() -> None:

@@ -7,25 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from lineage.app import machine_file, open_house
-from lineage.app.model import provider_of, read_machine_settings
-from lineage.config import parsed
-from lineage.config.machine import MachineSettings, ModelSettings, machine_settings
+from lineage.app import machine_config_path, open_workspace
+from lineage.app.model import build_provider, read_machine_settings
+from lineage.config import parse_settings
+from lineage.config.machine import MachineSettings, ModelSettings, parse_machine_settings
 from lineage.errors import InvalidInput
-from tests.support.cases import each
+from tests.support.parametrize import each
 
 FILE = "config.toml"
 
 
 def settings(text: str) -> ModelSettings:
-    return machine_settings(text, FILE).model
+    return parse_machine_settings(text, FILE).model
 
 
 def test_nothing_configured_is_no_model() -> None:
-    assert machine_settings("", FILE) == MachineSettings()
+    assert parse_machine_settings("", FILE) == MachineSettings()
     assert settings("[model]\n") == ModelSettings()
     assert ModelSettings().provider == "none"
-    assert provider_of(ModelSettings(), {}) is None
+    assert build_provider(ModelSettings(), {}) is None
 
 
 def test_what_is_set_is_taken() -> None:
@@ -39,7 +39,7 @@ def test_what_is_set_is_taken() -> None:
 
 def test_where_the_memory_is_and_how_buckets_are_reached() -> None:
     text = 'workspace = "s3://b/team"\n[bucket]\nregion = "eu-1"\nskip_signature = true\nretries = 3\n'
-    found = machine_settings(text, FILE)
+    found = parse_machine_settings(text, FILE)
     assert found.workspace == "s3://b/team"
     assert found.bucket == {"region": "eu-1", "skip_signature": "true", "retries": "3"}
     assert "eu-1" not in repr(found), "credentials are never shown"
@@ -48,7 +48,7 @@ def test_where_the_memory_is_and_how_buckets_are_reached() -> None:
 @pytest.mark.parametrize("text", ["workspace = 7", "[workspace]", "bucket = 1", "[bucket]\nkeys = [1]", "[buckets]"])
 def test_what_is_mistyped_about_places_is_named(text: str) -> None:
     with pytest.raises(InvalidInput, match=FILE):
-        machine_settings(text + "\n", FILE)
+        parse_machine_settings(text + "\n", FILE)
 
 
 def test_a_command_as_text_is_split_as_a_shell_would() -> None:
@@ -102,15 +102,18 @@ def test_what_is_no_table_is_refused(text: str) -> None:
 @pytest.mark.parametrize("text", ['[model]\nprovider = "command"\n', 'command = ["rm"]\n'])
 def test_a_workspace_names_no_program(text: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        parsed(text)
+        parse_settings(text)
     assert "~/.config/lineage/config.toml" in caught.value.hint
 
 
 def test_the_file_is_where_xdg_says(tmp_path: Path) -> None:
-    assert machine_file({}, tmp_path) == tmp_path / ".config" / "lineage" / "config.toml"
-    assert machine_file({"XDG_CONFIG_HOME": ""}, tmp_path) == tmp_path / ".config" / "lineage" / "config.toml"
-    assert machine_file({"XDG_CONFIG_HOME": "relative"}, tmp_path) == tmp_path / ".config" / "lineage" / "config.toml"
-    assert machine_file({"XDG_CONFIG_HOME": "/etc/xdg"}, tmp_path) == Path("/etc/xdg/lineage/config.toml")
+    assert machine_config_path({}, tmp_path) == tmp_path / ".config" / "lineage" / "config.toml"
+    assert machine_config_path({"XDG_CONFIG_HOME": ""}, tmp_path) == tmp_path / ".config" / "lineage" / "config.toml"
+    assert (
+        machine_config_path({"XDG_CONFIG_HOME": "relative"}, tmp_path)
+        == tmp_path / ".config" / "lineage" / "config.toml"
+    )
+    assert machine_config_path({"XDG_CONFIG_HOME": "/etc/xdg"}, tmp_path) == Path("/etc/xdg/lineage/config.toml")
 
 
 def test_a_file_that_is_not_there_is_no_mistake_and_one_that_cannot_be_read_is(tmp_path: Path) -> None:
@@ -130,7 +133,7 @@ def test_a_file_that_cannot_even_be_looked_at_is_told_to_every_command(
     around.symlink_to(around)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     with pytest.raises(InvalidInput, match="cannot be read"):
-        open_house(tmp_path / "workspace", create=True)
+        open_workspace(tmp_path / "workspace", create=True)
 
 
 def test_a_file_that_anybody_may_change_names_no_program(tmp_path: Path) -> None:
@@ -147,9 +150,9 @@ def test_a_file_that_anybody_may_change_names_no_program(tmp_path: Path) -> None
 def test_a_program_in_the_home_folder_is_found_there_and_rings_no_doorbell(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lineage.extract.model.command import Command
+    from lineage.extraction.model.command import CommandProvider
 
-    provider = provider_of(ModelSettings("command", ("~/bin/ask", "~")), {"CLAUDECODE": "1", "PATH": "/bin"})
-    assert isinstance(provider, Command)
+    provider = build_provider(ModelSettings("command", ("~/bin/ask", "~")), {"CLAUDECODE": "1", "PATH": "/bin"})
+    assert isinstance(provider, CommandProvider)
     assert provider.arguments == (f"{home}/bin/ask", "~")
     assert provider.environment == {"PATH": "/bin", "LINEAGE_SUPPRESS": "1", "NO_COLOR": "1"}

@@ -2,11 +2,11 @@
 
 import pytest
 
-from lineage.config import Sessions, Settings, parsed
-from lineage.core.lanes import SCOPES
+from lineage.config import SessionSettings, Settings, parse_settings
 from lineage.errors import InvalidInput
-from lineage.pipeline.people.lanes import resets_of
-from tests.support.cases import each
+from lineage.pipeline.conversations.lane_name import SCOPES
+from lineage.pipeline.conversations.lanes import build_resets
+from tests.support.parametrize import each
 
 
 def test_what_is_set_is_taken() -> None:
@@ -14,16 +14,16 @@ def test_what_is_set_is_taken() -> None:
         '[sessions]\ndm_scope = "per-peer"\ndaily_reset = ""\nreset_time_zone = "Europe/Berlin"\nidle_minutes = 30\n'
         'spawn_depth = 2\n[identity_links]\nalice = ["telegram:123", "discord:456"]\n"Bob B." = []\n'
     )
-    found = parsed(text)
-    assert found.sessions == Sessions("per-peer", "", "Europe/Berlin", 30, 2)
+    found = parse_settings(text)
+    assert found.sessions == SessionSettings("per-peer", "", "Europe/Berlin", 30, 2)
     assert found.identity_links == {"alice": ["telegram:123", "discord:456"], "Bob B.": []}
-    assert resets_of(found).daily is None
-    assert parsed("").identity_links == Settings().identity_links == {}
+    assert build_resets(found).daily is None
+    assert parse_settings("").identity_links == Settings().identity_links == {}
 
 
 @pytest.mark.parametrize("scope", SCOPES)
 def test_every_scope_can_be_set(scope: str) -> None:
-    assert parsed(f'[sessions]\ndm_scope = "{scope}"\n').sessions.dm_scope == scope
+    assert parse_settings(f'[sessions]\ndm_scope = "{scope}"\n').sessions.dm_scope == scope
 
 
 @each(
@@ -48,10 +48,10 @@ def test_every_scope_can_be_set(scope: str) -> None:
 )
 def test_what_cannot_be_meant_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"lineage\.toml"):
-        parsed(text)
+        parse_settings(text)
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berln", "Mars", "posixrules/x", "a" * 300])
 def test_a_zone_that_there_is_not_is_refused_where_it_is_needed(zone: str) -> None:
     with pytest.raises(InvalidInput, match="not a time zone"):
-        resets_of(parsed(f'[sessions]\nreset_time_zone = "{zone}"\n'))
+        build_resets(parse_settings(f'[sessions]\nreset_time_zone = "{zone}"\n'))

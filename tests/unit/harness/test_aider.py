@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lineage.core.capture import Capture
-from lineage.core.turns import ASSISTANT, TOOL, USER, Turn
+from lineage.core.capture.capture import Capture
+from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.errors import TranscriptError
-from lineage.harness.aider import found, read, roots
-from lineage.harness.port import Found
+from lineage.harness.adapter import SessionLocation
+from lineage.harness.aider import discover, list_roots, read
 
 SAMPLE = Path(__file__).parents[2] / "data/aider/.aider.chat.history.md"
 HEADING = "\n# aider chat started at 2026-10-02 09:00:00\n\n"
@@ -28,7 +28,7 @@ def reading(tmp_path: Path) -> Reading:
     def read_text(words: str, last: bool = False) -> Capture:
         path = tmp_path / ".aider.chat.history.md"
         path.write_bytes((HEADING + words + ("" if last else NEXT)).encode())
-        return read(path, next(found(path)).session)
+        return read(path, next(discover(path)).session)
 
     return read_text
 
@@ -38,14 +38,14 @@ def spoken(capture: Capture) -> list[tuple[str, str]]:
 
 
 def sessions(path: Path) -> dict[str | None, Capture]:
-    return {item.session: read(item.path, item.session) for item in found(path) if item.session}
+    return {item.session: read(item.path, item.session) for item in discover(path) if item.session}
 
 
 # The sample as a whole
 
 
 def test_the_sample_history_holds_two_sessions() -> None:
-    first, second = (read(item.path, item.session) for item in found(SAMPLE))
+    first, second = (read(item.path, item.session) for item in discover(SAMPLE))
     assert first.turns == (Turn(USER, "Fix the reader\nand keep CRLF"), Turn(ASSISTANT, "Here is the fix."))
     assert first.models == ("sonnet",)
     assert first.skipped == {"bookkeeping": 3}
@@ -72,7 +72,7 @@ def test_an_id_says_when_the_session_began_and_differs_from_file_to_file(tmp_pat
         (tmp_path / name).mkdir()
         history = tmp_path / name / ".aider.chat.history.md"
         history.write_text(HEADING + "#### Fix it  \n" + HEADING + NEXT)
-        ids += [item.session or "" for item in found(history)]
+        ids += [item.session or "" for item in discover(history)]
     assert len(set(ids)) == 6
     assert all(re.fullmatch(r"aider-2026-10-02-(09|11)-00-00-[0-9a-f]{10}", name) for name in ids)
 
@@ -253,8 +253,8 @@ def test_a_history_that_grows_byte_by_byte_only_ever_adds_turns(lines: list[str]
 
 def test_the_history_is_where_the_environment_says() -> None:
     home = Path("/home/ada")
-    assert roots(home, {}) == []
-    assert roots(home, {"AIDER_CHAT_HISTORY_FILE": "/home/ada/history.md"}) == [home / "history.md"]
+    assert list_roots(home, {}) == []
+    assert list_roots(home, {"AIDER_CHAT_HISTORY_FILE": "/home/ada/history.md"}) == [home / "history.md"]
 
 
 def test_found_lists_the_sessions_of_every_history_in_order(tmp_path: Path) -> None:
@@ -264,8 +264,8 @@ def test_found_lists_the_sessions_of_every_history_in_order(tmp_path: Path) -> N
         (tmp_path / name / "README.md").write_text("# aider chat started at 2026-10-02 09:00:00\n")
     (tmp_path / "b/.aider.chat.history.md").write_text("not one")
     (tmp_path / "link.aider.chat.history.md").symlink_to(SAMPLE)
-    listed = list(found(tmp_path))
+    listed = list(discover(tmp_path))
     assert [item.path.parent.name for item in listed] == ["a", "a", "b"]
     assert [(item.session or "none")[:19] for item in listed] == ["aider-2026-10-02-09", "aider-2026-10-02-11", "none"]
-    assert listed[2] == Found(tmp_path / "b/.aider.chat.history.md")
-    assert list(found(tmp_path / "nowhere")) == []
+    assert listed[2] == SessionLocation(tmp_path / "b/.aider.chat.history.md")
+    assert list(discover(tmp_path / "nowhere")) == []

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lineage.core.capture import Capture, Compacted
-from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.core.capture.capture import Capture, CompactionRecord
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
 from lineage.harness.claude_code import read
 
@@ -420,8 +420,8 @@ def test_a_compaction_is_known_by_its_flag_and_knows_what_came_before(reading: R
         user([text("2. Goal.")], isCompactSummary=True),
     )
     assert capture.compactions == (
-        Compacted("In any wording: 1. Goal.", 2, "2026-10-02T09:04:00.000Z", "auto"),
-        Compacted("2. Goal.", 4, "2026-10-02T09:07:00.000Z", "manual"),
+        CompactionRecord("In any wording: 1. Goal.", 2, "2026-10-02T09:04:00.000Z", "auto"),
+        CompactionRecord("2. Goal.", 4, "2026-10-02T09:07:00.000Z", "manual"),
     )
     assert [turn.role for turn in capture.turns] == [USER, ASSISTANT, SYSTEM, USER, SYSTEM]
     assert capture.turns[2].name == "compaction"

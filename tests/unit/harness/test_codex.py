@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core.capture import Compacted
-from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.core.capture.capture import CompactionRecord
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.harness.codex import read
-from tests.support.cases import each
 from tests.support.codex import (
     ARCHIVED,
     DATA,
@@ -27,23 +26,24 @@ from tests.support.codex import (
     THREAD,
     Reading,
     Record,
-    begun,
-    call,
-    capture_of,
-    event,
-    item,
-    message,
-    meta,
-    part,
-    result,
-    spoken,
-    typed,
+    list_messages,
+    make_call,
+    make_event,
+    make_item,
+    make_message,
+    make_meta,
+    make_part,
+    make_result,
+    make_turn_start,
+    make_user_input,
+    read_capture,
 )
+from tests.support.parametrize import each
 
 
 @pytest.fixture
 def reading(tmp_path: Path) -> Reading:
-    return partial(capture_of, tmp_path / "rollout-test.jsonl")
+    return partial(read_capture, tmp_path / "rollout-test.jsonl")
 
 
 # The samples
@@ -132,11 +132,11 @@ def test_what_is_encrypted_is_in_no_sample(path: Path) -> None:
 
 def test_what_events_and_items_both_say_is_said_once(reading: Reading) -> None:
     capture = reading(
-        begun("t1"),
-        message("user", "Fix it"),
-        typed("Fix it"),
-        message("assistant", "Done."),
-        event("agent_message", message="Done.", phase="final_answer"),
+        make_turn_start("t1"),
+        make_message("user", "Fix it"),
+        make_user_input("Fix it"),
+        make_message("assistant", "Done."),
+        make_event("agent_message", message="Done.", phase="final_answer"),
     )
     assert capture.turns == (
         Turn(USER, "Fix it", "2026-10-02T09:03:00.000Z", source_id=capture.turns[0].source_id),
@@ -146,23 +146,23 @@ def test_what_events_and_items_both_say_is_said_once(reading: Reading) -> None:
 
 
 def test_the_same_words_in_two_prompts_are_two_turns(reading: Reading) -> None:
-    exchange = (message("user", "Go on"), typed("Go on"), message("assistant", "Done."))
-    assert spoken(reading(*exchange, *exchange)) == [(USER, "Go on"), (ASSISTANT, "Done.")] * 2
+    exchange = (make_message("user", "Go on"), make_user_input("Go on"), make_message("assistant", "Done."))
+    assert list_messages(reading(*exchange, *exchange)) == [(USER, "Go on"), (ASSISTANT, "Done.")] * 2
 
 
 def test_scaffolding_in_the_users_role_is_no_prompt(reading: Reading) -> None:
     """Of a kind that nobody has heard of, too: the events tell what was typed."""
     capture = reading(
-        message("developer", "<permissions instructions>…</permissions instructions>"),
-        message("user", "# AGENTS.md instructions for /home/ada/demo\n\n<INSTRUCTIONS>\nx\n</INSTRUCTIONS>"),
-        message("user", "<environment_context>\n</environment_context>"),
-        message("user", "<tomorrows_context>x</tomorrows_context>"),
-        message("user", "Fix it"),
-        typed("Fix it"),
-        message("user", "<tomorrows_reminder>x</tomorrows_reminder>"),
-        message("assistant", "Done."),
+        make_message("developer", "<permissions instructions>…</permissions instructions>"),
+        make_message("user", "# AGENTS.md instructions for /home/ada/demo\n\n<INSTRUCTIONS>\nx\n</INSTRUCTIONS>"),
+        make_message("user", "<environment_context>\n</environment_context>"),
+        make_message("user", "<tomorrows_context>x</tomorrows_context>"),
+        make_message("user", "Fix it"),
+        make_user_input("Fix it"),
+        make_message("user", "<tomorrows_reminder>x</tomorrows_reminder>"),
+        make_message("assistant", "Done."),
     )
-    assert spoken(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
+    assert list_messages(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
     assert capture.skipped == {"bookkeeping": 1, "harness notes": 3, "repeated": 3}
 
 
@@ -180,7 +180,10 @@ def test_scaffolding_in_the_users_role_is_no_prompt(reading: Reading) -> None:
     ],
 )
 def test_what_the_harness_wrote_is_no_prompt_wherever_it_stands(words: str, reading: Reading) -> None:
-    for record in (typed(words), part("UserMessage", id="u1", content=[{"type": "text", "text": words}])):
+    for record in (
+        make_user_input(words),
+        make_part("UserMessage", id="u1", content=[{"type": "text", "text": words}]),
+    ):
         capture = reading(record)
         assert capture.turns == ()
         assert capture.skipped == {"bookkeeping": 1, "harness notes": 1}
@@ -188,8 +191,8 @@ def test_what_the_harness_wrote_is_no_prompt_wherever_it_stands(words: str, read
 
 @pytest.mark.parametrize("kind", ["environment_context", "user_instructions", 3])
 def test_an_event_that_says_that_nobody_typed_it_is_no_prompt(kind: object, reading: Reading) -> None:
-    assert reading(typed("x", kind=kind)).skipped == {"bookkeeping": 1, "harness notes": 1}
-    assert spoken(reading(typed("x", kind="plain"))) == [(USER, "x")]
+    assert reading(make_user_input("x", kind=kind)).skipped == {"bookkeeping": 1, "harness notes": 1}
+    assert list_messages(reading(make_user_input("x", kind="plain"))) == [(USER, "x")]
 
 
 @pytest.mark.parametrize(
@@ -201,44 +204,49 @@ def test_an_event_that_says_that_nobody_typed_it_is_no_prompt(kind: object, read
     ],
 )
 def test_an_editors_preface_is_cut_off(preface: str, reading: Reading) -> None:
-    assert spoken(reading(typed(preface + "Fix it"))) == [(USER, "Fix it")]
+    assert list_messages(reading(make_user_input(preface + "Fix it"))) == [(USER, "Fix it")]
 
 
 def test_a_heading_of_that_name_in_a_prompt_of_its_own_stays(reading: Reading) -> None:
     words = "Explain this line:\n## My request for Codex:\nthanks"
-    assert spoken(reading(typed(words))) == [(USER, words)]
+    assert list_messages(reading(make_user_input(words))) == [(USER, words)]
 
 
 def test_our_own_block_is_stripped_from_prompts_and_results(reading: Reading) -> None:
     ours = "<lineage-context>\nolder sessions\n</lineage-context>\n\n"
-    capture = reading(typed(ours + "Fix it"), call("exec_command", cmd="cat x"), result(ours + "x"))
-    assert spoken(capture) == [(USER, "Fix it"), (ASSISTANT, "exec_command"), (TOOL, "x")]
+    capture = reading(make_user_input(ours + "Fix it"), make_call("exec_command", cmd="cat x"), make_result(ours + "x"))
+    assert list_messages(capture) == [(USER, "Fix it"), (ASSISTANT, "exec_command"), (TOOL, "x")]
 
 
 def test_a_file_without_events_gives_its_user_messages(reading: Reading) -> None:
     records = [
-        message("user", "<environment_context>x</environment_context>"),
-        message("user", "Fix it", id="m1"),
-        message("assistant", "Done."),
-        message("user", "Thanks"),
+        make_message("user", "<environment_context>x</environment_context>"),
+        make_message("user", "Fix it", id="m1"),
+        make_message("assistant", "Done."),
+        make_message("user", "Thanks"),
     ]
     capture = reading(*records)
-    assert spoken(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
+    assert list_messages(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
     assert (capture.turns[0].at, capture.turns[0].source_id) == ("2026-10-02T09:02:00.000Z", f"{THREAD}/m1")
     assert capture.skipped == {"bookkeeping": 1, "harness notes": 1, "unconfirmed": 1}
-    assert spoken(reading(*records, message("assistant", "Bye.")))[2:] == [(USER, "Thanks"), (ASSISTANT, "Bye.")]
+    assert list_messages(reading(*records, make_message("assistant", "Bye.")))[2:] == [
+        (USER, "Thanks"),
+        (ASSISTANT, "Bye."),
+    ]
 
 
 def test_images_leave_a_note_of_their_size(reading: Reading) -> None:
     image = {"type": "input_image", "image_url": DATA_URL}
     capture = reading(
-        message("user", "See", image),
-        event("user_message", message="See", images=[DATA_URL], local_images=["/home/ada/a.png"]),
-        part("UserMessage", id="u", content=[{"type": "image", "image_url": {"url": DATA_URL}}]),
-        event("user_message", message="", images=["https://example.invalid/a.png", "x" * 999, {}], local_images=7),
-        call("view_image", path="a.png"),
-        result([{"type": "input_text", "text": "a"}, image]),
-        result(json.dumps([{"type": "text", "text": "b"}, {"type": "image", "data": PNG, "mimeType": "image/png"}])),
+        make_message("user", "See", image),
+        make_event("user_message", message="See", images=[DATA_URL], local_images=["/home/ada/a.png"]),
+        make_part("UserMessage", id="u", content=[{"type": "image", "image_url": {"url": DATA_URL}}]),
+        make_event("user_message", message="", images=["https://example.invalid/a.png", "x" * 999, {}], local_images=7),
+        make_call("view_image", path="a.png"),
+        make_result([{"type": "input_text", "text": "a"}, image]),
+        make_result(
+            json.dumps([{"type": "text", "text": "b"}, {"type": "image", "data": PNG, "mimeType": "image/png"}])
+        ),
     )
     assert [turn.text for turn in capture.turns if turn.text] == [
         f"See\n{NOTE}\n[image /home/ada/a.png]",
@@ -256,11 +264,11 @@ def test_images_leave_a_note_of_their_size(reading: Reading) -> None:
 def test_the_summary_of_thinking_is_kept_and_the_encrypted_rest_is_not(reading: Reading) -> None:
     summary = [{"type": "summary_text", "text": "**Look**"}, {"type": "summary_text", "text": "**Patch**"}]
     capture = reading(
-        item("reasoning", id="r1", summary=summary, content=None, encrypted_content=ENCRYPTED),
-        event("agent_reasoning", text="**Look**"),
-        part("Reasoning", id="r1", summary_text=["**Look**"]),
-        item("reasoning", summary=[], content=[{"type": "reasoning_text", "text": "Raw."}]),
-        item("reasoning", summary=[], encrypted_content=ENCRYPTED),
+        make_item("reasoning", id="r1", summary=summary, content=None, encrypted_content=ENCRYPTED),
+        make_event("agent_reasoning", text="**Look**"),
+        make_part("Reasoning", id="r1", summary_text=["**Look**"]),
+        make_item("reasoning", summary=[], content=[{"type": "reasoning_text", "text": "Raw."}]),
+        make_item("reasoning", summary=[], encrypted_content=ENCRYPTED),
     )
     assert [(turn.text, turn.thinking) for turn in capture.turns] == [("**Look**\n**Patch**", True), ("Raw.", True)]
     assert ENCRYPTED not in repr(capture)
@@ -270,8 +278,8 @@ def test_the_summary_of_thinking_is_kept_and_the_encrypted_rest_is_not(reading: 
 def test_what_another_agent_says_is_kept_unless_it_is_encrypted(reading: Reading) -> None:
     secret = {"type": "encrypted_content", "encrypted_content": ENCRYPTED}
     capture = reading(
-        item("agent_message", author="/root/r", content=[{"type": "input_text", "text": "Found 2."}, secret]),
-        item("agent_message", author="/root/r", content=[secret]),
+        make_item("agent_message", author="/root/r", content=[{"type": "input_text", "text": "Found 2."}, secret]),
+        make_item("agent_message", author="/root/r", content=[secret]),
     )
     assert [(turn.role, turn.name, turn.text) for turn in capture.turns] == [(TOOL, "agent_message", "Found 2.")]
     assert ENCRYPTED not in repr(capture)
@@ -284,22 +292,22 @@ def test_what_another_agent_says_is_kept_unless_it_is_encrypted(reading: Reading
 def test_a_local_compaction_has_its_summary_without_the_preamble(reading: Reading) -> None:
     summary = "Goal: fix it.\n\nDone: half."
     capture = reading(
-        typed("Fix it"),
-        {**message("assistant", summary), "metadata": {"compaction_output": True}},
+        make_user_input("Fix it"),
+        {**make_message("assistant", summary), "metadata": {"compaction_output": True}},
         {"type": "compacted", "payload": {
             "message": f"Another language model started to solve this problem and so on:\n{summary}\n",
             "replacement_history": [{"type": "message", "role": "user", "content": []}],
         }},
-        event("context_compacted"),
-        part("ContextCompaction", id="cc"),
-        typed("Go on"),
+        make_event("context_compacted"),
+        make_part("ContextCompaction", id="cc"),
+        make_user_input("Go on"),
         {"type": "compacted", "payload": {"message": "No preamble."}},
     )  # fmt: skip
     assert capture.compactions == (
-        Compacted(summary, 1, "2026-10-02T09:03:00.000Z"),
-        Compacted("No preamble.", 3, "2026-10-02T09:07:00.000Z"),
+        CompactionRecord(summary, 1, "2026-10-02T09:03:00.000Z"),
+        CompactionRecord("No preamble.", 3, "2026-10-02T09:07:00.000Z"),
     )
-    assert spoken(capture) == [(USER, "Fix it"), (SYSTEM, summary), (USER, "Go on"), (SYSTEM, "No preamble.")]
+    assert list_messages(capture) == [(USER, "Fix it"), (SYSTEM, summary), (USER, "Go on"), (SYSTEM, "No preamble.")]
     assert {turn.name for turn in capture.turns if turn.role == SYSTEM} == {"compaction"}
     assert capture.skipped == {"bookkeeping": 1, "repeated": 3}
 
@@ -308,29 +316,34 @@ def test_a_local_compaction_has_its_summary_without_the_preamble(reading: Readin
 def test_a_remote_compaction_is_one_without_a_summary(words: object, reading: Reading) -> None:
     encrypted = {"type": "compaction", "encrypted_content": ENCRYPTED}
     capture = reading(
-        typed("Fix it"),
-        item("compaction", encrypted_content=ENCRYPTED),
+        make_user_input("Fix it"),
+        make_item("compaction", encrypted_content=ENCRYPTED),
         {"type": "compacted", "payload": {"message": words, "replacement_history": [encrypted]}},
-        event("context_compacted"),
+        make_event("context_compacted"),
     )
-    assert capture.compactions == (Compacted(None, 1, "2026-10-02T09:03:00.000Z"),)
-    assert spoken(capture) == [(USER, "Fix it")]
+    assert capture.compactions == (CompactionRecord(None, 1, "2026-10-02T09:03:00.000Z"),)
+    assert list_messages(capture) == [(USER, "Fix it")]
     assert capture.skipped == {"bookkeeping": 3, "repeated": 1}
 
 
 def test_a_compaction_counts_the_messages_that_waited_for_an_event(reading: Reading) -> None:
-    capture = reading(message("user", "Fix it"), {"type": "compacted", "payload": {"message": "Goal."}})
-    assert spoken(capture) == [(USER, "Fix it"), (SYSTEM, "Goal.")]
+    capture = reading(make_message("user", "Fix it"), {"type": "compacted", "payload": {"message": "Goal."}})
+    assert list_messages(capture) == [(USER, "Fix it"), (SYSTEM, "Goal.")]
     assert capture.compactions[0].turns_before == 1
 
 
 @pytest.mark.parametrize(("count", "text"), [(1, "[rolled back by 1 prompt]"), (2, "[rolled back by 2 prompts]")])
 def test_what_was_rolled_back_stays_and_is_marked(count: int, text: str, reading: Reading) -> None:
-    exchanges = (typed("Fix it"), message("assistant", "Done."), typed("No"), message("assistant", "Undone."))
-    capture = reading(*exchanges, event("thread_rolled_back", num_turns=count))
-    assert spoken(capture)[:4] == spoken(reading(*exchanges))
+    exchanges = (
+        make_user_input("Fix it"),
+        make_message("assistant", "Done."),
+        make_user_input("No"),
+        make_message("assistant", "Undone."),
+    )
+    capture = reading(*exchanges, make_event("thread_rolled_back", num_turns=count))
+    assert list_messages(capture)[:4] == list_messages(reading(*exchanges))
     assert (capture.turns[4].role, capture.turns[4].name, capture.turns[4].text) == (SYSTEM, "rollback", text)
-    assert reading(event("thread_rolled_back", num_turns="all")).skipped == {"bookkeeping": 1, "unknown": 1}
+    assert reading(make_event("thread_rolled_back", num_turns="all")).skipped == {"bookkeeping": 1, "unknown": 1}
 
 
 # What is not a turn
@@ -339,36 +352,36 @@ def test_what_was_rolled_back_stays_and_is_marked(count: int, text: str, reading
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        (event("token_count", info={}), "bookkeeping"),
-        (event("turn_aborted", reason="interrupted"), "bookkeeping"),
-        (event("task_complete", last_agent_message="Done."), "bookkeeping"),
-        (event("web_search_end", call_id="w", query="q"), "repeated"),
-        (event("image_generation_end", call_id="i", result=PNG), "repeated"),
-        (item("ghost_snapshot", ghost_commit={}), "bookkeeping"),
-        (message("assistant", "\n"), "bookkeeping"),
-        (message("system", "Be brief."), "harness notes"),
+        (make_event("token_count", info={}), "bookkeeping"),
+        (make_event("turn_aborted", reason="interrupted"), "bookkeeping"),
+        (make_event("task_complete", last_agent_message="Done."), "bookkeeping"),
+        (make_event("web_search_end", call_id="w", query="q"), "repeated"),
+        (make_event("image_generation_end", call_id="i", result=PNG), "repeated"),
+        (make_item("ghost_snapshot", ghost_commit={}), "bookkeeping"),
+        (make_message("assistant", "\n"), "bookkeeping"),
+        (make_message("system", "Be brief."), "harness notes"),
         ({"type": "world_state", "payload": {"full": True}}, "bookkeeping"),
         ({"type": "token_usage_record", "payload": {}}, "bookkeeping"),
         ({"type": "inter_agent_communication", "payload": {}}, "bookkeeping"),
         ({"type": "tomorrow", "payload": {}}, "unknown"),
         ({"type": "session_meta"}, "unknown"),
-        (event("tomorrow"), "unknown"),
-        (item("tomorrow"), "unknown"),
-        (item("message", content=[]), "unknown"),
-        (part("Tomorrow"), "unknown"),
-        (event("item_completed"), "unknown"),
+        (make_event("tomorrow"), "unknown"),
+        (make_item("tomorrow"), "unknown"),
+        (make_item("message", content=[]), "unknown"),
+        (make_part("Tomorrow"), "unknown"),
+        (make_event("item_completed"), "unknown"),
         ({"type": "response_item", "payload": {"type": ["message"]}}, "unknown"),
     ],
     ids=str,
 )
 def test_other_records_are_counted_and_the_rest_is_read(record: Record, reason: str, reading: Reading) -> None:
-    capture = reading(meta(), typed("Fix it"), record, typed("Go on"))
-    assert spoken(capture) == [(USER, "Fix it"), (USER, "Go on")]
+    capture = reading(make_meta(), make_user_input("Fix it"), record, make_user_input("Go on"))
+    assert list_messages(capture) == [(USER, "Fix it"), (USER, "Go on")]
     assert capture.skipped == ({"bookkeeping": 2} if reason == "bookkeeping" else {"bookkeeping": 1, reason: 1})
     assert PNG not in repr(capture)
 
 
 def test_unknown_blocks_are_counted(reading: Reading) -> None:
-    capture = reading(message("assistant", {"type": "hologram"}, "Done.", 7, {"type": "text"}))
-    assert spoken(capture) == [(ASSISTANT, "Done.")]
+    capture = reading(make_message("assistant", {"type": "hologram"}, "Done.", 7, {"type": "text"}))
+    assert list_messages(capture) == [(ASSISTANT, "Done.")]
     assert capture.skipped == {"bookkeeping": 1, "unknown": 3}

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core.capture import Capture
-from lineage.core.turns import ASSISTANT, TOOL, USER
+from lineage.core.capture.capture import Capture
+from lineage.core.format.turns import ASSISTANT, TOOL, USER
 from lineage.errors import LineageError, TranscriptError
-from lineage.harness.codex import found, read, roots
+from lineage.harness.codex import discover, list_roots, read
 from tests.support.codex import (
     ARCHIVED,
     DATA,
@@ -25,80 +25,87 @@ from tests.support.codex import (
     THREAD,
     Reading,
     Record,
-    begun,
-    call,
-    capture_of,
-    event,
-    ids,
-    item,
-    message,
-    meta,
-    part,
-    result,
-    spoken,
-    typed,
+    list_ids,
+    list_messages,
+    make_call,
+    make_event,
+    make_item,
+    make_message,
+    make_meta,
+    make_part,
+    make_result,
+    make_turn_start,
+    make_user_input,
+    read_capture,
 )
 
 
 @pytest.fixture
 def reading(tmp_path: Path) -> Reading:
-    return partial(capture_of, tmp_path / "rollout-test.jsonl")
+    return partial(read_capture, tmp_path / "rollout-test.jsonl")
 
 
 # Forks and sub-agents
 
 HISTORY = (
-    begun("t1"),
-    message("user", "Fix it"),
-    typed("Fix it"),
-    call("exec_command", cmd="ls"),
-    result("a.py"),
-    message("assistant", "Done."),
+    make_turn_start("t1"),
+    make_message("user", "Fix it"),
+    make_user_input("Fix it"),
+    make_call("exec_command", cmd="ls"),
+    make_result("a.py"),
+    make_message("assistant", "Done."),
 )
 
 
 def test_the_sample_fork_has_the_ids_of_its_parent_for_what_it_copied() -> None:
     parent, fork = read(LOCAL), read(FORK)
-    assert ids(fork)[:7] == ids(parent)[:7]
-    assert fork.turns[7].source_id not in ids(parent)
+    assert list_ids(fork)[:7] == list_ids(parent)[:7]
+    assert fork.turns[7].source_id not in list_ids(parent)
     assert (fork.session_id, fork.forked_from) == ("019f9000-0000-7000-8000-00000000000c", THREAD)
 
 
 def test_a_legacy_fork_has_its_parents_ids_though_times_and_places_are_other(reading: Reading) -> None:
-    parent = reading(meta(PARENT), *HISTORY, begun("t2"), typed("Go on"))
-    fork = reading(meta(forked_from_id=PARENT), meta(PARENT), *HISTORY, begun("t3"), typed("Go on"))
-    without_copy = reading(meta(forked_from_id=PARENT), *HISTORY)
-    touched = reading(meta(forked_from_id=PARENT), meta(PARENT), meta(forked_from_id=PARENT), *HISTORY)
-    assert ids(fork)[:4] == ids(parent)[:4] == ids(without_copy) == ids(touched)
-    assert ids(fork)[4] != ids(parent)[4]
+    parent = reading(make_meta(PARENT), *HISTORY, make_turn_start("t2"), make_user_input("Go on"))
+    fork = reading(
+        make_meta(forked_from_id=PARENT), make_meta(PARENT), *HISTORY, make_turn_start("t3"), make_user_input("Go on")
+    )
+    without_copy = reading(make_meta(forked_from_id=PARENT), *HISTORY)
+    touched = reading(make_meta(forked_from_id=PARENT), make_meta(PARENT), make_meta(forked_from_id=PARENT), *HISTORY)
+    assert list_ids(fork)[:4] == list_ids(parent)[:4] == list_ids(without_copy) == list_ids(touched)
+    assert list_ids(fork)[4] != list_ids(parent)[4]
     assert fork.turns[0].at != parent.turns[0].at
     assert (fork.session_id, fork.forked_from, parent.forked_from) == (THREAD, PARENT, None)
 
 
 def test_a_fork_of_a_fork_has_the_ids_of_the_first(reading: Reading) -> None:
     grandparent = "019f9000-0000-7000-8000-0000000000bb"
-    first = reading(meta(grandparent), *HISTORY)
-    parent = reading(meta(PARENT, forked_from_id=grandparent), meta(grandparent), *HISTORY)
-    fork = reading(meta(forked_from_id=PARENT), meta(PARENT, forked_from_id=grandparent), meta(grandparent), *HISTORY)
-    assert ids(first) == ids(parent) == ids(fork)
+    first = reading(make_meta(grandparent), *HISTORY)
+    parent = reading(make_meta(PARENT, forked_from_id=grandparent), make_meta(grandparent), *HISTORY)
+    fork = reading(
+        make_meta(forked_from_id=PARENT),
+        make_meta(PARENT, forked_from_id=grandparent),
+        make_meta(grandparent),
+        *HISTORY,
+    )
+    assert list_ids(first) == list_ids(parent) == list_ids(fork)
 
 
 def test_two_sessions_that_say_the_same_share_no_id(reading: Reading) -> None:
-    assert not set(ids(reading(meta(PARENT), *HISTORY))) & set(ids(reading(meta(THREAD), *HISTORY)))
+    assert not set(list_ids(reading(make_meta(PARENT), *HISTORY))) & set(list_ids(reading(make_meta(THREAD), *HISTORY)))
 
 
 def test_a_paginated_fork_holds_its_own_turns_only(reading: Reading) -> None:
     base = {"thread_id": PARENT, "end_ordinal_exclusive": 9, "end_byte_offset": 4096}
-    fork = reading(meta(forked_from_id=PARENT, history_mode="paginated", history_base=base), *HISTORY)
+    fork = reading(make_meta(forked_from_id=PARENT, history_mode="paginated", history_base=base), *HISTORY)
     assert fork.forked_from == PARENT
-    assert all((source or "").startswith(THREAD) for source in ids(fork))
+    assert all((source or "").startswith(THREAD) for source in list_ids(fork))
 
 
 def test_a_later_session_meta_changes_no_identity(reading: Reading) -> None:
-    later = meta(PARENT, cwd="/elsewhere", git={"branch": "fix"})
-    capture = reading(meta(git={"branch": "main"}), meta(), *HISTORY, later, typed("Go on"))
+    later = make_meta(PARENT, cwd="/elsewhere", git={"branch": "fix"})
+    capture = reading(make_meta(git={"branch": "main"}), make_meta(), *HISTORY, later, make_user_input("Go on"))
     assert (capture.session_id, capture.project, capture.branches) == (THREAD, "/home/ada/demo", ("main", "fix"))
-    assert all((source or "").startswith(THREAD) for source in ids(capture))
+    assert all((source or "").startswith(THREAD) for source in list_ids(capture))
 
 
 @pytest.mark.parametrize(
@@ -110,17 +117,17 @@ def test_a_later_session_meta_changes_no_identity(reading: Reading) -> None:
     ids=["its own field", "the source"],
 )
 def test_a_sub_agent_names_its_parent(more: Record, reading: Reading) -> None:
-    capture = reading(meta(**more), typed("Explore"))
+    capture = reading(make_meta(**more), make_user_input("Explore"))
     assert (capture.session_id, capture.parent_session) == (THREAD, PARENT)
-    assert spoken(capture) == [(USER, "Explore")]
+    assert list_messages(capture) == [(USER, "Explore")]
 
 
 def test_what_a_sub_agent_inherited_is_counted_and_leaves_no_trace(reading: Reading) -> None:
     copied = [{**record, "ordinal": number} for number, record in enumerate(HISTORY, 1)]
-    own = [{**typed("Explore"), "ordinal": 7}]
-    first = meta(parent_thread_id=PARENT, subagent_history_start_ordinal=7)
+    own = [{**make_user_input("Explore"), "ordinal": 7}]
+    first = make_meta(parent_thread_id=PARENT, subagent_history_start_ordinal=7)
     capture = reading({**first, "ordinal": 0}, *copied, *own)
-    assert spoken(capture) == [(USER, "Explore")]
+    assert list_messages(capture) == [(USER, "Explore")]
     assert capture.skipped == {"bookkeeping": 1, "inherited": 6}
 
 
@@ -129,25 +136,30 @@ def test_what_a_sub_agent_inherited_is_counted_and_leaves_no_trace(reading: Read
 
 def test_ids_are_the_harnesses_own_where_it_has_them(reading: Reading) -> None:
     capture = reading(
-        part("UserMessage", id="u1", content=[{"type": "text", "text": "Fix it"}]),
-        item("reasoning", id="r1", summary=[{"type": "summary_text", "text": "Look."}]),
-        call("exec_command", "c1"),
-        result("x", "c1"),
-        message("assistant", "Done.", id="m1"),
+        make_part("UserMessage", id="u1", content=[{"type": "text", "text": "Fix it"}]),
+        make_item("reasoning", id="r1", summary=[{"type": "summary_text", "text": "Look."}]),
+        make_call("exec_command", "c1"),
+        make_result("x", "c1"),
+        make_message("assistant", "Done.", id="m1"),
     )
-    assert ids(capture) == [f"{THREAD}/{own}" for own in ("u1", "r1", "c1", "c1/output", "m1")]
+    assert list_ids(capture) == [f"{THREAD}/{own}" for own in ("u1", "r1", "c1", "c1/output", "m1")]
 
 
 def test_records_of_one_id_or_of_the_same_words_have_ids_of_their_own(reading: Reading) -> None:
     capture = reading(
-        call("a", "c1"), result("x", "c1"), call("a", "c1"), result("x", "c1"), begun("t1"), *[typed("Go on")] * 3
+        make_call("a", "c1"),
+        make_result("x", "c1"),
+        make_call("a", "c1"),
+        make_result("x", "c1"),
+        make_turn_start("t1"),
+        *[make_user_input("Go on")] * 3,
     )
-    assert ids(capture)[:4] == [f"{THREAD}/{own}" for own in ("c1", "c1/output", "c1#1", "c1/output#1")]
-    assert len(set(ids(capture))) == 7
+    assert list_ids(capture)[:4] == [f"{THREAD}/{own}" for own in ("c1", "c1/output", "c1#1", "c1/output#1")]
+    assert len(set(list_ids(capture))) == 7
 
 
 def test_without_a_session_id_turns_have_none(reading: Reading) -> None:
-    assert ids(reading(meta(""), *HISTORY)) == [None] * 4
+    assert list_ids(reading(make_meta(""), *HISTORY)) == [None] * 4
 
 
 # Title, branches, times
@@ -161,23 +173,23 @@ def test_the_name_is_the_one_in_the_rollout_else_the_newest_in_the_list_beside_t
     for folder in ("sessions/2026/10/02", "archived_sessions"):
         path = tmp_path / folder / "rollout-x.jsonl"
         path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(meta()), encoding="utf-8")
+        path.write_text(json.dumps(make_meta()), encoding="utf-8")
         assert read(path).title == "Renamed"
-        path.write_text("\n".join(map(json.dumps, [meta(), event("thread_name_updated", thread_name="Own")])))
+        path.write_text("\n".join(map(json.dumps, [make_meta(), make_event("thread_name_updated", thread_name="Own")])))
         assert read(path).title == "Own"
 
 
 def test_a_rollout_elsewhere_or_without_a_list_has_no_title(tmp_path: Path, reading: Reading) -> None:
-    assert reading(meta()).title is None
+    assert reading(make_meta()).title is None
     path = tmp_path / "sessions/rollout-x.jsonl"
     path.parent.mkdir()
-    path.write_text(json.dumps(meta()), encoding="utf-8")
+    path.write_text(json.dumps(make_meta()), encoding="utf-8")
     assert read(path).title is None
 
 
 def test_models_and_branches_are_sets_in_the_order_of_their_first_mention(reading: Reading) -> None:
     capture = reading(
-        meta(cwd="", git={"branch": "main"}),
+        make_meta(cwd="", git={"branch": "main"}),
         {"type": "turn_context", "payload": {"cwd": "/home/ada/demo/sub", "model": "gpt-6-luna"}},
         {"type": "turn_context", "payload": {"cwd": "/elsewhere", "model": "gpt-6-astra"}},
         {"type": "turn_context", "payload": {"model": "gpt-6-luna"}},
@@ -188,9 +200,9 @@ def test_models_and_branches_are_sets_in_the_order_of_their_first_mention(readin
 
 def test_first_and_last_time_are_those_of_the_files_order(reading: Reading) -> None:
     capture = reading(
-        {**meta(), "timestamp": "2026-10-02T11:00:00+02:00"},
-        {**typed("a"), "timestamp": "2026-10-02T07:00:00Z"},
-        {**event("token_count"), "timestamp": "2026-10-02T08:00:00Z"},
+        {**make_meta(), "timestamp": "2026-10-02T11:00:00+02:00"},
+        {**make_user_input("a"), "timestamp": "2026-10-02T07:00:00Z"},
+        {**make_event("token_count"), "timestamp": "2026-10-02T08:00:00Z"},
         {"type": "tomorrow", "payload": {}, "timestamp": "2026-10-02T20:00:00Z"},
     )
     assert (capture.started_at, capture.ended_at) == ("2026-10-02T09:00:00.000Z", "2026-10-02T08:00:00.000Z")
@@ -200,25 +212,25 @@ def test_first_and_last_time_are_those_of_the_files_order(reading: Reading) -> N
 
 
 def test_the_folders_are_codexs_own_or_those_that_the_environment_names(tmp_path: Path) -> None:
-    assert roots(tmp_path, {}) == [tmp_path / ".codex/sessions", tmp_path / ".codex/archived_sessions"]
-    assert roots(tmp_path, {"CODEX_HOME": "/srv/codex"})[1] == Path("/srv/codex/archived_sessions")
-    assert roots(tmp_path, {"CODEX_HOME": ""}) == roots(tmp_path, {})
+    assert list_roots(tmp_path, {}) == [tmp_path / ".codex/sessions", tmp_path / ".codex/archived_sessions"]
+    assert list_roots(tmp_path, {"CODEX_HOME": "/srv/codex"})[1] == Path("/srv/codex/archived_sessions")
+    assert list_roots(tmp_path, {"CODEX_HOME": ""}) == list_roots(tmp_path, {})
 
 
 def test_every_rollout_is_found_but_those_of_sub_agents_and_files_of_other_kinds() -> None:
-    assert [item.path for item in found(DATA)] == [ARCHIVED, LOCAL, REMOTE, FORK, PAGED_FORK, NEWEST]
-    assert [item.session for item in found(DATA)] == [None] * 6
+    assert [item.path for item in discover(DATA)] == [ARCHIVED, LOCAL, REMOTE, FORK, PAGED_FORK, NEWEST]
+    assert [item.session for item in discover(DATA)] == [None] * 6
 
 
 def test_a_file_that_is_named_is_taken_whatever_it_is() -> None:
     for path in (SUB_AGENT, DATA / "damaged/meta-only.jsonl"):
-        assert [item.path for item in found(path)] == [path]
+        assert [item.path for item in discover(path)] == [path]
 
 
 @pytest.mark.parametrize("more", [{"source": {"subagent": "review"}}, {"parent_thread_id": PARENT}])
 def test_a_review_is_a_sub_agent_too_and_any_thread_with_a_parent(more: Record, tmp_path: Path) -> None:
-    (tmp_path / "rollout-x.jsonl").write_text(json.dumps(meta(**more)), encoding="utf-8")
-    assert list(found(tmp_path)) == []
+    (tmp_path / "rollout-x.jsonl").write_text(json.dumps(make_meta(**more)), encoding="utf-8")
+    assert list(discover(tmp_path)) == []
 
 
 def test_a_rollout_that_cannot_be_read_is_found_so_that_somebody_says_so(
@@ -229,9 +241,9 @@ def test_a_rollout_that_cannot_be_read_is_found_so_that_somebody_says_so(
 
     (tmp_path / "rollout-a.jsonl").write_text("", encoding="utf-8")
     (tmp_path / "rollout-b.jsonl").write_text("torn", encoding="utf-8")
-    assert len(list(found(tmp_path))) == 2
+    assert len(list(discover(tmp_path))) == 2
     monkeypatch.setattr(Path, "open", denied)
-    assert len(list(found(tmp_path))) == 2
+    assert len(list(discover(tmp_path))) == 2
 
 
 def test_a_compressed_rollout_is_found_unless_it_is_there_unpacked_and_reading_it_says_what_to_do(
@@ -239,12 +251,12 @@ def test_a_compressed_rollout_is_found_unless_it_is_there_unpacked_and_reading_i
 ) -> None:
     packed, plain = tmp_path / "rollout-a.jsonl.zst", tmp_path / "rollout-a.jsonl"
     packed.write_bytes(b"\x28\xb5\x2f\xfd")
-    assert [item.path for item in found(tmp_path)] == [packed]
+    assert [item.path for item in discover(tmp_path)] == [packed]
     with pytest.raises(TranscriptError, match="compressed") as caught:
         read(packed)
     assert "zstd -d" in caught.value.hint
-    plain.write_text(json.dumps(meta()), encoding="utf-8")
-    assert [item.path for item in found(tmp_path)] == [plain]
+    plain.write_text(json.dumps(make_meta()), encoding="utf-8")
+    assert [item.path for item in discover(tmp_path)] == [plain]
 
 
 # Files of 2025, whose records have no wrapper
@@ -257,22 +269,22 @@ def test_bare_records_are_read(reading: Reading) -> None:
     capture = reading(
         {"id": THREAD, "timestamp": "2025-07-01T09:00:00.000Z", "instructions": None, "git": {"branch": "main"}},
         {"record_type": "state"},
-        bare(message("user", "<environment_context>x</environment_context>")),
-        bare(message("user", "Fix it")),
-        bare(item("reasoning", summary=[{"type": "summary_text", "text": "Look."}])),
-        bare(call("shell", command=["ls"])),
-        bare(result('{"output":"a.py","metadata":{"exit_code":0}}')),
-        bare(message("assistant", "Done.")),
-        bare(message("user", "Thanks")),
+        bare(make_message("user", "<environment_context>x</environment_context>")),
+        bare(make_message("user", "Fix it")),
+        bare(make_item("reasoning", summary=[{"type": "summary_text", "text": "Look."}])),
+        bare(make_call("shell", command=["ls"])),
+        bare(make_result('{"output":"a.py","metadata":{"exit_code":0}}')),
+        bare(make_message("assistant", "Done.")),
+        bare(make_message("user", "Thanks")),
         bare=True,
     )
-    assert spoken(capture) == [
+    assert list_messages(capture) == [
         (USER, "Fix it"), (ASSISTANT, "Look."), (ASSISTANT, "shell"), (TOOL, "a.py"), (ASSISTANT, "Done."),
         (USER, "Thanks"),
     ]  # fmt: skip
     assert (capture.session_id, capture.branches) == (THREAD, ("main",))
     assert capture.started_at == "2025-07-01T09:00:00.000Z"
-    assert len(set(ids(capture))) == 6
+    assert len(set(list_ids(capture))) == 6
     assert capture.skipped == {"bookkeeping": 2, "harness notes": 1}
 
 
@@ -316,17 +328,20 @@ def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: s
 
 def test_unicode_arrives_as_it_was(reading: Reading) -> None:
     words = "日本語 עברית a\u2028b\u0085c 👩‍👩‍👧 é\u0301 \ufeff end"
-    assert spoken(reading(typed(words), message("assistant", words))) == [(USER, words), (ASSISTANT, words)]
+    assert list_messages(reading(make_user_input(words), make_message("assistant", words))) == [
+        (USER, words),
+        (ASSISTANT, words),
+    ]
 
 
 def test_arguments_at_the_edge_of_what_can_be_parsed_do_not_end_the_reading(reading: Reading) -> None:
     deep = "[" * 5000 + "]" * 5000
     capture = reading(
-        item("function_call", name="odd", call_id="c1", arguments=f'{{"x":{deep}}}'),
-        result(deep),
-        typed("Go on"),
+        make_item("function_call", name="odd", call_id="c1", arguments=f'{{"x":{deep}}}'),
+        make_result(deep),
+        make_user_input("Go on"),
     )
-    assert spoken(capture)[2] == (USER, "Go on")
+    assert list_messages(capture)[2] == (USER, "Go on")
 
 
 JSON = st.recursive(

@@ -6,34 +6,34 @@ from typing import Any
 
 import pytest
 
-from lineage.core.turns import ASSISTANT, TOOL
+from lineage.core.format.turns import ASSISTANT, TOOL
 from tests.support.codex import (
     NOTE,
     PNG,
     Reading,
     Record,
-    call,
-    capture_of,
-    event,
-    item,
-    message,
-    meta,
-    part,
-    result,
-    spoken,
+    list_messages,
+    make_call,
+    make_event,
+    make_item,
+    make_message,
+    make_meta,
+    make_part,
+    make_result,
+    read_capture,
 )
 
 
 @pytest.fixture
 def reading(tmp_path: Path) -> Reading:
-    return partial(capture_of, tmp_path / "rollout-test.jsonl")
+    return partial(read_capture, tmp_path / "rollout-test.jsonl")
 
 
 # Paginated files
 
 
 def paginated() -> Record:
-    return meta(history_mode="paginated")
+    return make_meta(history_mode="paginated")
 
 
 @pytest.mark.parametrize("event_first", [True, False])
@@ -42,46 +42,49 @@ def test_a_completed_message_and_its_item_are_one_turn(
     event_first: bool, item_id: str | None, reading: Reading
 ) -> None:
     twins = [
-        part("AgentMessage", id="m1", content=[{"type": "Text", "text": "Done."}]),
-        message("assistant", "Done.\n", id=item_id),
+        make_part("AgentMessage", id="m1", content=[{"type": "Text", "text": "Done."}]),
+        make_message("assistant", "Done.\n", id=item_id),
     ]
     capture = reading(paginated(), *(twins if event_first else reversed(twins)))
-    assert spoken(capture) == [(ASSISTANT, "Done.")]
+    assert list_messages(capture) == [(ASSISTANT, "Done.")]
     assert capture.skipped == {"bookkeeping": 1, "repeated": 1}
 
 
 def test_twins_of_one_id_may_differ_and_the_plan_that_was_cut_out_is_kept(reading: Reading) -> None:
     capture = reading(
         paginated(),
-        part("AgentMessage", id="m1", content=[{"type": "Text", "text": "My plan:"}]),
-        part("Plan", id="p1", text="1. Read"),
-        message("assistant", "My plan:\n<proposed_plan>\n1. Read\n</proposed_plan>", id="m1"),
+        make_part("AgentMessage", id="m1", content=[{"type": "Text", "text": "My plan:"}]),
+        make_part("Plan", id="p1", text="1. Read"),
+        make_message("assistant", "My plan:\n<proposed_plan>\n1. Read\n</proposed_plan>", id="m1"),
     )
-    assert spoken(capture) == [(ASSISTANT, "My plan:"), (ASSISTANT, "1. Read")]
+    assert list_messages(capture) == [(ASSISTANT, "My plan:"), (ASSISTANT, "1. Read")]
 
 
 def test_a_legacy_plan_repeats_the_message(reading: Reading) -> None:
-    capture = reading(message("assistant", "<proposed_plan>1. Read</proposed_plan>"), part("Plan", text="1. Read"))
-    assert spoken(capture) == [(ASSISTANT, "<proposed_plan>1. Read</proposed_plan>")]
+    capture = reading(
+        make_message("assistant", "<proposed_plan>1. Read</proposed_plan>"), make_part("Plan", text="1. Read")
+    )
+    assert list_messages(capture) == [(ASSISTANT, "<proposed_plan>1. Read</proposed_plan>")]
 
 
 def test_the_same_reply_twice_is_two_turns(reading: Reading) -> None:
-    twins = [part("AgentMessage", content=[{"type": "Text", "text": "Done."}]), message("assistant", "Done.")]
-    assert spoken(reading(paginated(), *twins, *twins)) == [(ASSISTANT, "Done.")] * 2
-    assert spoken(reading(paginated(), *sorted(twins * 2, key=str))) == [(ASSISTANT, "Done.")] * 2
-    assert spoken(reading(paginated(), *twins, twins[1])) == [(ASSISTANT, "Done.")] * 2
+    twins = [make_part("AgentMessage", content=[{"type": "Text", "text": "Done."}]), make_message("assistant", "Done.")]
+    assert list_messages(reading(paginated(), *twins, *twins)) == [(ASSISTANT, "Done.")] * 2
+    assert list_messages(reading(paginated(), *sorted(twins * 2, key=str))) == [(ASSISTANT, "Done.")] * 2
+    assert list_messages(reading(paginated(), *twins, twins[1])) == [(ASSISTANT, "Done.")] * 2
 
 
 def test_a_tool_that_ran_inside_a_call_is_told_by_its_completed_item(reading: Reading) -> None:
     capture = reading(
         paginated(),
-        item("custom_tool_call", name="exec", input="await tools.run()", call_id="c1"),
-        part("CommandExecution", id="n1", command=["/bin/sh", "-c", "ls a"], aggregated_output="no a", exit_code=2),
-        part("McpToolCall", id="n2", server="docs", tool="get", arguments={"url": "x"},
+        make_item("custom_tool_call", name="exec", input="await tools.run()", call_id="c1"),
+        make_part("CommandExecution", id="n1", command=["/bin/sh", "-c", "ls a"], aggregated_output="no a",
+        exit_code=2),
+        make_part("McpToolCall", id="n2", server="docs", tool="get", arguments={"url": "x"},
              result={"content": [{"type": "text", "text": "X"}]}, status="completed"),
-        part("FileChange", id="n3", changes={"b.py": {}, "a.py": {}}, status="declined", stdout=""),
-        item("custom_tool_call_output", call_id="c1", output="ran"),
-        part("CommandExecution", id="c1", command=["ls"], aggregated_output="ran"),
+        make_part("FileChange", id="n3", changes={"b.py": {}, "a.py": {}}, status="declined", stdout=""),
+        make_item("custom_tool_call_output", call_id="c1", output="ran"),
+        make_part("CommandExecution", id="c1", command=["ls"], aggregated_output="ran"),
     )  # fmt: skip
     assert [(turn.role, turn.name, turn.input or turn.text, turn.error) for turn in capture.turns] == [
         (ASSISTANT, "exec", "await tools.run()", False),
@@ -97,7 +100,9 @@ def test_a_tool_that_ran_inside_a_call_is_told_by_its_completed_item(reading: Re
 
 
 def test_a_command_that_the_user_ran_is_a_note(reading: Reading) -> None:
-    capture = reading(part("CommandExecution", id="n1", command=["ls"], source="user_shell"), part("HookPrompt"))
+    capture = reading(
+        make_part("CommandExecution", id="n1", command=["ls"], source="user_shell"), make_part("HookPrompt")
+    )
     assert capture.skipped == {"bookkeeping": 1, "harness notes": 2}
 
 
@@ -107,23 +112,24 @@ def test_a_command_that_the_user_ran_is_a_note(reading: Reading) -> None:
 @pytest.mark.parametrize(
     ("record", "name", "argument"),
     [
-        (call("exec_command", cmd="ls", workdir="/x"), "exec_command", "ls"),
-        (call("shell", command=["bash", "-lc", "ls | wc"]), "shell", "ls | wc"),
-        (call("shell", command=["git", "commit", "-m", "a b"]), "shell", "git commit -m 'a b'"),
-        (call("shell", command=["apply_patch", "*** Begin Patch\n*** Delete File: a b.py\n"]), "apply_patch", "a b.py"),
-        (call("write_stdin", session_id=3, chars="y"), "write_stdin", '{"session_id":3,"chars":"y"}'),
-        (call("shell", command=[1, 2]), "shell", '{"command":[1,2]}'),
-        (call("mcp__docs__get", url="u"), "mcp__docs__get", "u"),
-        (item("function_call", namespace="docs", name="get", arguments="not JSON"), "docs.get", "not JSON"),
-        (item("function_call"), "tool", ""),
-        (item("custom_tool_call", name="apply_patch", input="*** Begin Patch\n*** Move"), "apply_patch",
+        (make_call("exec_command", cmd="ls", workdir="/x"), "exec_command", "ls"),
+        (make_call("shell", command=["bash", "-lc", "ls | wc"]), "shell", "ls | wc"),
+        (make_call("shell", command=["git", "commit", "-m", "a b"]), "shell", "git commit -m 'a b'"),
+        (make_call("shell", command=["apply_patch", "*** Begin Patch\n*** Delete File: a b.py\n"]), "apply_patch",
+        "a b.py"),
+        (make_call("write_stdin", session_id=3, chars="y"), "write_stdin", '{"session_id":3,"chars":"y"}'),
+        (make_call("shell", command=[1, 2]), "shell", '{"command":[1,2]}'),
+        (make_call("mcp__docs__get", url="u"), "mcp__docs__get", "u"),
+        (make_item("function_call", namespace="docs", name="get", arguments="not JSON"), "docs.get", "not JSON"),
+        (make_item("function_call"), "tool", ""),
+        (make_item("custom_tool_call", name="apply_patch", input="*** Begin Patch\n*** Move"), "apply_patch",
          "*** Begin Patch\n*** Move"),
-        (item("local_shell_call", action={"type": "exec", "command": ["sh", "-c", "ls"]}), "local_shell", "ls"),
-        (item("web_search_call", action={"type": "search", "query": "q"}), "web_search", "q"),
-        (item("web_search_call", action={"type": "open_page", "url": "u"}), "web_search", "u"),
-        (item("web_search_call", status="completed"), "web_search", ""),
-        (item("tool_search_call", arguments={"query": "q"}), "tool_search", "q"),
-        (item("image_generation_call", revised_prompt="a cat", result=PNG), "image_generation", "a cat"),
+        (make_item("local_shell_call", action={"type": "exec", "command": ["sh", "-c", "ls"]}), "local_shell", "ls"),
+        (make_item("web_search_call", action={"type": "search", "query": "q"}), "web_search", "q"),
+        (make_item("web_search_call", action={"type": "open_page", "url": "u"}), "web_search", "u"),
+        (make_item("web_search_call", status="completed"), "web_search", ""),
+        (make_item("tool_search_call", arguments={"query": "q"}), "tool_search", "q"),
+        (make_item("image_generation_call", revised_prompt="a cat", result=PNG), "image_generation", "a cat"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
@@ -159,7 +165,7 @@ def test_a_call_shows_what_it_was_about(record: Record, name: str, argument: str
 def test_a_result_is_its_text_and_failed_where_it_says_so(
     kind: str, output: Any, text: str, error: bool, reading: Reading
 ) -> None:
-    capture = reading(call("exec_command"), item(kind, call_id="c1", output=output))
+    capture = reading(make_call("exec_command"), make_item(kind, call_id="c1", output=output))
     assert (capture.turns[1].role, capture.turns[1].name) == (TOOL, "exec_command")
     assert (capture.turns[1].text, capture.turns[1].error) == (text, error)
 
@@ -167,25 +173,29 @@ def test_a_result_is_its_text_and_failed_where_it_says_so(
 @pytest.mark.parametrize(
     ("ending", "error"),
     [
-        (event("exec_command_end", call_id="c1", exit_code=1), True),
-        (event("exec_command_end", call_id="c1", exit_code=0), False),
-        (event("mcp_tool_call_end", call_id="c1", result={"Err": "no"}), True),
-        (event("mcp_tool_call_end", call_id="c1", result={"Ok": {"content": [], "isError": True}}), True),
-        (event("mcp_tool_call_end", call_id="c1", result={"Ok": {"content": [], "isError": False}}), False),
-        (event("patch_apply_end", call_id="c1", success=False), True),
-        (part("CommandExecution", id="c1", status="failed"), True),
-        (part("McpToolCall", id="c1", status="completed"), False),
-        (event("exec_command_end", call_id="c2", exit_code=1), False),
+        (make_event("exec_command_end", call_id="c1", exit_code=1), True),
+        (make_event("exec_command_end", call_id="c1", exit_code=0), False),
+        (make_event("mcp_tool_call_end", call_id="c1", result={"Err": "no"}), True),
+        (make_event("mcp_tool_call_end", call_id="c1", result={"Ok": {"content": [], "isError": True}}), True),
+        (make_event("mcp_tool_call_end", call_id="c1", result={"Ok": {"content": [], "isError": False}}), False),
+        (make_event("patch_apply_end", call_id="c1", success=False), True),
+        (make_part("CommandExecution", id="c1", status="failed"), True),
+        (make_part("McpToolCall", id="c1", status="completed"), False),
+        (make_event("exec_command_end", call_id="c2", exit_code=1), False),
     ],
 )
 def test_the_end_of_a_tools_work_may_tell_of_a_failure(ending: Record, error: bool, reading: Reading) -> None:
-    capture = reading(call("tool"), call("tool", "c2"), ending, result("plain"))
+    capture = reading(make_call("tool"), make_call("tool", "c2"), ending, make_result("plain"))
     assert (capture.turns[-1].role, capture.turns[-1].error) == (TOOL, error)
     assert capture.skipped == {"bookkeeping": 1, "repeated": 1}
 
 
 def test_results_are_named_after_their_calls_and_kept_without(reading: Reading) -> None:
     capture = reading(
-        call("a", "c1"), call("b", "c2"), result("of b", "c2"), result("of a", "c1"), result("lost", "c9")
+        make_call("a", "c1"),
+        make_call("b", "c2"),
+        make_result("of b", "c2"),
+        make_result("of a", "c1"),
+        make_result("lost", "c9"),
     )
     assert [(turn.name, turn.text) for turn in capture.turns[2:]] == [("b", "of b"), ("a", "of a"), ("tool", "lost")]

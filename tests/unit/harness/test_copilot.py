@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from lineage.core.capture import Capture, Compacted
-from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.core.capture.capture import Capture, CompactionRecord
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
-from lineage.harness.copilot import found, read, roots
+from lineage.harness.copilot import discover, list_roots, read
 
 DATA = Path(__file__).parents[2] / "data/copilot/session-state"
 MAIN = DATA / "ee99248c-46ed-55c0-a61a-8a778fbf68fe/events.jsonl"
@@ -94,7 +94,7 @@ def test_the_sample_session_says_what_it_was() -> None:
     assert capture.project == "/home/ada/demo"
     assert capture.branches == ("main",)
     assert (capture.started_at, capture.ended_at) == ("2026-10-02T09:00:01.037Z", "2026-10-02T09:00:11.407Z")
-    assert capture.compactions == (Compacted("Goal: fix reader.", 4, "2026-10-02T09:00:09.333Z"),)
+    assert capture.compactions == (CompactionRecord("Goal: fix reader.", 4, "2026-10-02T09:00:09.333Z"),)
     assert (capture.title, capture.models, capture.parent_session, capture.forked_from) == (None, (), None, None)
     assert capture.skipped == {"bookkeeping": 6}
 
@@ -258,14 +258,14 @@ def test_a_session_that_carries_on_anothers_context_names_it(reading: Reading) -
 def test_a_compaction_knows_its_trigger_and_what_came_before(reading: Reading) -> None:
     done = event("session.compaction_complete", success=True, summaryContent="1. Goal.", trigger="manual")
     capture = reading(user("Fix it"), message("Done."), event("session.compaction_start"), done, user("Go on"))
-    assert capture.compactions == (Compacted("1. Goal.", 2, minute(4), "manual"),)
+    assert capture.compactions == (CompactionRecord("1. Goal.", 2, minute(4), "manual"),)
     assert capture.turns[2] == Turn(SYSTEM, "1. Goal.", minute(4), name="compaction", source_id="e4")
     assert capture.skipped == {"bookkeeping": 1}
 
 
 def test_a_compaction_without_its_summary_is_one_all_the_same(reading: Reading) -> None:
     capture = reading(user("Fix it"), event("session.compaction_complete", success=True, checkpointPath="001.md"))
-    assert capture.compactions == (Compacted(None, 1, minute(2)),)
+    assert capture.compactions == (CompactionRecord(None, 1, minute(2)),)
     assert capture.skipped == {"bookkeeping": 1}
 
 
@@ -363,7 +363,7 @@ def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: s
     ],
 )
 def test_the_history_lies_where_the_environment_says(environment: dict[str, str], expected: str) -> None:
-    assert roots(Path("/home/ada"), environment) == [Path(expected)]
+    assert list_roots(Path("/home/ada"), environment) == [Path(expected)]
 
 
 def test_logs_are_found_and_what_lies_beside_them_passed_over(tmp_path: Path) -> None:
@@ -373,11 +373,11 @@ def test_logs_are_found_and_what_lies_beside_them_passed_over(tmp_path: Path) ->
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(MAIN.read_bytes())
     logs = [tmp_path / "session-state" / names[index] for index in (0, 4)]
-    assert sorted(item.path for item in found(tmp_path)) == logs
-    assert list(found(tmp_path)) == list(found(tmp_path))
+    assert sorted(item.path for item in discover(tmp_path)) == logs
+    assert list(discover(tmp_path)) == list(discover(tmp_path))
 
 
 def test_a_log_that_is_named_itself_is_taken(tmp_path: Path) -> None:
     copy = tmp_path / "saved.jsonl"
     copy.write_bytes(MAIN.read_bytes())
-    assert [item.path for item in found(copy)] == [copy]
+    assert [item.path for item in discover(copy)] == [copy]

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core.capture import Capture
-from lineage.core.turns import ASSISTANT, USER, Turn, identified
+from lineage.core.capture.capture import Capture
+from lineage.core.format.turns import ASSISTANT, USER, Turn, assign_ids
 from lineage.errors import TranscriptError
-from lineage.harness.cursor import found, read, roots
-from tests.support.houses import end, memory_house
+from lineage.harness.cursor import discover, list_roots, read
+from tests.support.workspace import end_session, open_memory_workspace
 
 DATA = Path(__file__).parents[2] / "data/cursor/projects"
 ID = "3a55bfa4-4938-5588-bc80-23355f5613ea"
@@ -114,17 +114,17 @@ def test_the_sample_session_says_what_it_was() -> None:
 def test_resuming_rewrites_the_file_and_only_adds_turns() -> None:
     before, after = read(BEFORE).turns, read(MAIN).turns
     assert after[: len(before)] == before
-    assert identified(after, "token")[: len(before)] == identified(before, "token")
+    assert assign_ids(after, "token")[: len(before)] == assign_ids(before, "token")
 
 
 def test_turns_have_no_id_of_their_own() -> None:
     """Place and text alone would name turns of two sessions that begin alike."""
     assert {turn.source_id for turn in read(MAIN).turns} == {None}
-    assert identified(read(MAIN).turns, "one")[0].id != identified(read(SUB_AGENT).turns, "another")[0].id
+    assert assign_ids(read(MAIN).turns, "one")[0].id != assign_ids(read(SUB_AGENT).turns, "another")[0].id
 
 
 def test_a_prompt_that_was_rewritten_is_another_turn(reading: Reading) -> None:
-    first, second = (identified(reading(query(words)).turns, "token")[0].id for words in ("Fix it", "Mend it"))
+    first, second = (assign_ids(reading(query(words)).turns, "token")[0].id for words in ("Fix it", "Mend it"))
     assert first != second
 
 
@@ -330,10 +330,10 @@ def test_any_value_anywhere_is_read(
 def test_a_lone_surrogate_reaches_memory_as_a_replacement_character(tmp_path: Path) -> None:
     path = tmp_path / f"{ID}.jsonl"
     path.write_bytes(MAIN.read_bytes().replace(b"reader", rb"\ud83d"))
-    with memory_house(tmp_path) as house:
-        outcome = end(house, harness="cursor", transcript_path=str(path))
+    with open_memory_workspace(tmp_path) as ws:
+        outcome = end_session(ws, harness="cursor", transcript_path=str(path))
         assert outcome.status == "captured"
-        assert "\ufffd" in house.canon.store.read(outcome.transcript_path or "").data.decode()
+        assert "\ufffd" in ws.documents.store.read(outcome.transcript_path or "").data.decode()
 
 
 # Session, parent, project
@@ -429,9 +429,9 @@ def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: s
 
 
 def test_the_history_lies_in_cursors_folder() -> None:
-    assert roots(Path("/home/ada"), {"CURSOR_PROJECT_DIR": "/srv"}) == [Path("/home/ada/.cursor/projects")]
+    assert list_roots(Path("/home/ada"), {"CURSOR_PROJECT_DIR": "/srv"}) == [Path("/home/ada/.cursor/projects")]
 
 
 def test_sessions_and_sub_agents_are_found_in_a_fixed_order() -> None:
-    assert [item.path for item in found(DATA)] == [BEFORE, MAIN, SUB_AGENT]
-    assert [item.path for item in found(MAIN)] == [MAIN]
+    assert [item.path for item in discover(DATA)] == [BEFORE, MAIN, SUB_AGENT]
+    assert [item.path for item in discover(MAIN)] == [MAIN]

@@ -7,26 +7,26 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lineage.core.capture import Capture, Compacted
-from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.core.capture.capture import Capture, CompactionRecord
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.harness.gemini import read
 from tests.support.gemini import (
     PNG,
     Reading,
     Record,
-    answer,
-    asked,
-    call,
-    gemini,
-    header,
-    image,
-    message,
-    rewritten,
-    snapshot,
-    spoken,
-    text,
-    user,
-    written,
+    list_messages,
+    make_header,
+    make_image,
+    make_message,
+    make_model_message,
+    make_request,
+    make_response,
+    make_rewrite,
+    make_snapshot,
+    make_text,
+    make_tool_call,
+    make_user_message,
+    write_records,
 )  # fmt: skip
 
 NOTE = "[image image/png, 700 bytes left out]"
@@ -38,8 +38,8 @@ def reading(tmp_path: Path) -> Reading:
     """Reads records as a log; a header stands before them where they begin with none."""
 
     def read_records(*records: Record) -> Capture:
-        first = () if records and "sessionId" in records[0] else (header(),)
-        return read(written(tmp_path / "log.jsonl", *first, *records))
+        first = () if records and "sessionId" in records[0] else (make_header(),)
+        return read(write_records(tmp_path / "log.jsonl", *first, *records))
 
     return read_records
 
@@ -49,13 +49,13 @@ def reading(tmp_path: Path) -> Reading:
 
 def test_a_message_that_grows_gives_each_of_its_parts_once(reading: Reading) -> None:
     thought = {"subject": "Look", "description": "at it", "timestamp": "2026-10-02T09:00:30Z"}
-    done = call([answer(output="import os")], "success", timestamp="2026-10-02T09:02:00Z")
+    done = make_tool_call([make_response(output="import os")], "success", timestamp="2026-10-02T09:02:00Z")
     capture = reading(
-        gemini("g", thoughts=[thought]),
-        gemini("g", "I read it.", thoughts=[thought]),
-        gemini("g", "I read it.", thoughts=[thought], toolCalls=[call()]),
-        gemini("g", "I read it.", thoughts=[thought], toolCalls=[done]),
-        gemini("g", "I read it.", thoughts=[thought], toolCalls=[done], tokens={"total": 9}),
+        make_model_message("g", thoughts=[thought]),
+        make_model_message("g", "I read it.", thoughts=[thought]),
+        make_model_message("g", "I read it.", thoughts=[thought], toolCalls=[make_tool_call()]),
+        make_model_message("g", "I read it.", thoughts=[thought], toolCalls=[done]),
+        make_model_message("g", "I read it.", thoughts=[thought], toolCalls=[done], tokens={"total": 9}),
     )
     assert capture.turns == (
         Turn(ASSISTANT, "Look\nat it", "2026-10-02T09:00:30.000Z", thinking=True, source_id="g#thought-0"),
@@ -68,10 +68,14 @@ def test_a_message_that_grows_gives_each_of_its_parts_once(reading: Reading) -> 
 
 def test_a_result_that_comes_with_new_words_stands_before_them(reading: Reading) -> None:
     capture = reading(
-        gemini("g", toolCalls=[call()]),
-        gemini("g", "Read.", toolCalls=[call([answer(output="import os")], "success"), call(call_id="c2")]),
+        make_model_message("g", toolCalls=[make_tool_call()]),
+        make_model_message(
+            "g",
+            "Read.",
+            toolCalls=[make_tool_call([make_response(output="import os")], "success"), make_tool_call(call_id="c2")],
+        ),
     )
-    assert spoken(capture) == [
+    assert list_messages(capture) == [
         (ASSISTANT, "read_file"),
         (TOOL, "import os"),
         (ASSISTANT, "Read."),
@@ -80,14 +84,22 @@ def test_a_result_that_comes_with_new_words_stands_before_them(reading: Reading)
 
 
 def test_a_text_that_another_message_said_before_is_said_again(reading: Reading) -> None:
-    capture = reading(gemini("g1", "Done."), gemini("g2"), gemini("g2", "Done."), user("q1", "Go"), user("q2", "Go"))
+    capture = reading(
+        make_model_message("g1", "Done."),
+        make_model_message("g2"),
+        make_model_message("g2", "Done."),
+        make_user_message("q1", "Go"),
+        make_user_message("q2", "Go"),
+    )
     assert [turn.source_id for turn in capture.turns] == ["g1", "g2", "q1", "q2"]
     assert capture.skipped == {"bookkeeping": 2}
 
 
 def test_a_text_that_is_written_anew_is_a_turn_of_its_own(reading: Reading) -> None:
     capture = reading(
-        gemini("g", "It splits."), gemini("g", "It splits on LF."), gemini("g", [text("It splits on LF.")])
+        make_model_message("g", "It splits."),
+        make_model_message("g", "It splits on LF."),
+        make_model_message("g", [make_text("It splits on LF.")]),
     )
     assert [(turn.source_id, turn.text) for turn in capture.turns] == [
         ("g", "It splits."),
@@ -99,37 +111,39 @@ def test_a_text_that_is_written_anew_is_a_turn_of_its_own(reading: Reading) -> N
     ("content", "shown"),
     [
         ("Done.", "Done."),
-        (text("Done."), "Done."),
+        (make_text("Done."), "Done."),
         (["Done."], "Done."),
-        ([text("Do"), text("ne.")], "Do\nne."),
+        ([make_text("Do"), make_text("ne.")], "Do\nne."),
         ("\n  Done.\n\n", "  Done."),
-        ([text("Here"), image()], f"Here\n{NOTE}"),
+        ([make_text("Here"), make_image()], f"Here\n{NOTE}"),
     ],
     ids=repr,
 )
 def test_content_is_a_string_a_part_or_a_list_of_them(content: Any, shown: str, reading: Reading) -> None:
-    assert [turn.text for turn in reading(gemini("g", content)).turns] == [shown]
+    assert [turn.text for turn in reading(make_model_message("g", content)).turns] == [shown]
 
 
-@pytest.mark.parametrize("content", [None, "", [], " \n", [text("")], 3, [3]])
+@pytest.mark.parametrize("content", [None, "", [], " \n", [make_text("")], 3, [3]])
 def test_a_message_without_words_is_counted(content: Any, reading: Reading) -> None:
-    capture = reading(gemini("g", content), message("q", "user", content))
+    capture = reading(make_model_message("g", content), make_message("q", "user", content))
     assert capture.turns == ()
     assert capture.skipped["bookkeeping"] == 2
     assert capture.skipped["harness notes"] == 1
 
 
 def test_unknown_parts_are_counted(reading: Reading) -> None:
-    capture = reading(user("q", {"hologram": {}}, "Hi"))
-    assert spoken(capture) == [(USER, "Hi")]
+    capture = reading(make_user_message("q", {"hologram": {}}, "Hi"))
+    assert list_messages(capture) == [(USER, "Hi")]
     assert capture.skipped == {"bookkeeping": 1, "unknown": 1}
 
 
 def test_thoughts_among_the_parts_count_where_there_is_no_list_of_them(reading: Reading) -> None:
     thought = {"text": "Look first.", "thought": True, "thoughtSignature": SIGNATURE}
     capture = reading(
-        gemini("g1", [thought, text("Done.")]),
-        gemini("g2", [thought, text("Done.")], thoughts=[{"subject": "Look"}, {"description": "  "}, "loose"]),
+        make_model_message("g1", [thought, make_text("Done.")]),
+        make_model_message(
+            "g2", [thought, make_text("Done.")], thoughts=[{"subject": "Look"}, {"description": "  "}, "loose"]
+        ),
     )
     assert [(turn.thinking, turn.text) for turn in capture.turns] == [
         (True, "Look first."),
@@ -161,16 +175,18 @@ def test_a_result_is_its_output_its_error_or_all_of_it(
     response: Any, shown: str, error: bool, reading: Reading
 ) -> None:
     given = [{"functionResponse": {"id": "c1", "name": "read_file", "response": response}}]
-    turn = reading(gemini("g", toolCalls=[call(given, "success")])).turns[1]
+    turn = reading(make_model_message("g", toolCalls=[make_tool_call(given, "success")])).turns[1]
     assert (turn.name, turn.error) == ("read_file", error)
     assert shown in turn.text
     assert PNG not in turn.text
 
 
 def test_what_lies_beside_and_inside_a_response_belongs_to_the_result(reading: Reading) -> None:
-    inside = answer(output="two images")
-    inside["functionResponse"]["parts"] = [image()]
-    turn = reading(gemini("g", toolCalls=[call([inside, image(), text("beside")], "success")])).turns[1]
+    inside = make_response(output="two images")
+    inside["functionResponse"]["parts"] = [make_image()]
+    turn = reading(
+        make_model_message("g", toolCalls=[make_tool_call([inside, make_image(), make_text("beside")], "success")])
+    ).turns[1]
     assert turn.text == f"two images\n{NOTE}\n{NOTE}\nbeside"
 
 
@@ -181,24 +197,28 @@ def test_what_lies_beside_and_inside_a_response_belongs_to_the_result(reading: R
         ("awaiting_approval", [], "", []),
         ("success", None, "shown\n", [("shown", False)]),
         ("success", "text", "shown", [("text", False)]),
-        ("", [answer(output="text")], "", [("text", False)]),
+        ("", [make_response(output="text")], "", [("text", False)]),
         ("error", None, {"diff": 1}, [("", True)]),
-        ("error", [answer(output="half")], "", [("half", True)]),
-        ("cancelled", [answer(error="Cancelled")], "", [("Cancelled", True)]),
+        ("error", [make_response(output="half")], "", [("half", True)]),
+        ("cancelled", [make_response(error="Cancelled")], "", [("Cancelled", True)]),
     ],
 )
 def test_a_call_has_a_result_when_it_has_ended(
     status: str, result: Any, display: Any, shown: list[tuple[str, bool]], reading: Reading
 ) -> None:
-    turns = reading(gemini("g", toolCalls=[call(result, status, resultDisplay=display)])).turns[1:]
+    turns = reading(make_model_message("g", toolCalls=[make_tool_call(result, status, resultDisplay=display)])).turns[
+        1:
+    ]
     assert [(turn.text, turn.error) for turn in turns] == shown
 
 
 def test_input_is_what_the_call_was_about_and_holds_no_blob(reading: Reading) -> None:
     capture = reading(
-        gemini("g1", toolCalls=[call() | {"args": {"description": "Run", "command": "pytest -q"}}]),
-        gemini("g2", toolCalls=[call(call_id="c2") | {"args": {"pixels": PNG, "scale": 2}}]),
-        gemini("g3", toolCalls=[{}, "loose"]),
+        make_model_message(
+            "g1", toolCalls=[make_tool_call() | {"args": {"description": "Run", "command": "pytest -q"}}]
+        ),
+        make_model_message("g2", toolCalls=[make_tool_call(call_id="c2") | {"args": {"pixels": PNG, "scale": 2}}]),
+        make_model_message("g3", toolCalls=[{}, "loose"]),
     )
     assert [(turn.name, turn.input) for turn in capture.turns] == [
         ("read_file", "pytest -q"),
@@ -208,17 +228,22 @@ def test_input_is_what_the_call_was_about_and_holds_no_blob(reading: Reading) ->
 
 
 def test_results_that_go_back_to_the_model_are_no_prompt(reading: Reading) -> None:
-    done = call([answer(output="import os")], "success")
-    capture = reading(gemini("g", toolCalls=[done]), user("r", answer(output="import os"), image()))
-    assert spoken(capture) == [(ASSISTANT, "read_file"), (TOOL, "import os")]
+    done = make_tool_call([make_response(output="import os")], "success")
+    capture = reading(
+        make_model_message("g", toolCalls=[done]),
+        make_user_message("r", make_response(output="import os"), make_image()),
+    )
+    assert list_messages(capture) == [(ASSISTANT, "read_file"), (TOOL, "import os")]
     assert capture.skipped == {"bookkeeping": 1, "replayed": 1}
 
 
 def test_calls_and_results_that_stand_among_the_parts_alone_are_kept(reading: Reading) -> None:
     capture = reading(
-        gemini("g", [asked(file_path="a.py"), asked("c2", file_path="b.py")]),
-        user("r", answer(output="one"), image(), answer("c2", output="two")),
-        user("r2", answer("c9", "grep", output="three"), answer("", "ls"), answer("", "pwd")),
+        make_model_message("g", [make_request(file_path="a.py"), make_request("c2", file_path="b.py")]),
+        make_user_message("r", make_response(output="one"), make_image(), make_response("c2", output="two")),
+        make_user_message(
+            "r2", make_response("c9", "grep", output="three"), make_response("", "ls"), make_response("", "pwd")
+        ),
     )
     assert [(turn.role, turn.name, turn.input or turn.text, turn.source_id) for turn in capture.turns] == [
         (ASSISTANT, "read_file", "a.py", "g#call-c1"),
@@ -232,9 +257,12 @@ def test_calls_and_results_that_stand_among_the_parts_alone_are_kept(reading: Re
 
 
 def test_a_call_among_the_parts_and_in_the_list_is_one(reading: Reading) -> None:
-    content = [asked(file_path="a.py")]
-    capture = reading(gemini("g", content), gemini("g", content, toolCalls=[call([answer(output="x")], "success")]))
-    assert spoken(capture) == [(ASSISTANT, "read_file"), (TOOL, "x")]
+    content = [make_request(file_path="a.py")]
+    capture = reading(
+        make_model_message("g", content),
+        make_model_message("g", content, toolCalls=[make_tool_call([make_response(output="x")], "success")]),
+    )
+    assert list_messages(capture) == [(ASSISTANT, "read_file"), (TOOL, "x")]
 
 
 # Prompts
@@ -250,7 +278,7 @@ def test_a_call_among_the_parts_and_in_the_list_is_one(reading: Reading) -> None
 )
 @pytest.mark.parametrize("as_parts", [False, True])
 def test_what_harness_and_hooks_say_is_no_prompt(words: str, as_parts: bool, reading: Reading) -> None:
-    capture = reading(user("q", words) if as_parts else message("q", "user", words))
+    capture = reading(make_user_message("q", words) if as_parts else make_message("q", "user", words))
     assert capture.turns == ()
     assert capture.skipped == {"bookkeeping": 1, "harness notes": 1}
 
@@ -258,36 +286,36 @@ def test_what_harness_and_hooks_say_is_no_prompt(words: str, as_parts: bool, rea
 @pytest.mark.parametrize(
     "prompt",
     [
-        message("q", "user", "<hook_context>note</hook_context>\n\nFix it"),
-        user("q", "Fix it", "<hook_context>note</hook_context>"),
-        user("q", "<session_context>x</session_context>\nFix it\n\n<hook_context>note</hook_context>"),
-        user("q", "<lineage-context>\nx\n</lineage-context>\nFix it"),
+        make_message("q", "user", "<hook_context>note</hook_context>\n\nFix it"),
+        make_user_message("q", "Fix it", "<hook_context>note</hook_context>"),
+        make_user_message("q", "<session_context>x</session_context>\nFix it\n\n<hook_context>note</hook_context>"),
+        make_user_message("q", "<lineage-context>\nx\n</lineage-context>\nFix it"),
     ],
 )
 def test_what_is_wrapped_around_a_prompt_goes(prompt: Record, reading: Reading) -> None:
-    assert spoken(reading(prompt)) == [(USER, "Fix it")]
+    assert list_messages(reading(prompt)) == [(USER, "Fix it")]
 
 
 @pytest.mark.parametrize("words", ["What does <hook_context> mean?", "<session_context> is never closed"])
 def test_a_prompt_may_speak_of_what_is_wrapped(words: str, reading: Reading) -> None:
-    assert spoken(reading(user("q", words))) == [(USER, words)]
+    assert list_messages(reading(make_user_message("q", words))) == [(USER, words)]
 
 
 def test_what_was_typed_stands_for_what_the_model_got(reading: Reading) -> None:
-    content = [text("Fix @a.py"), text("--- a.py ---\nimport os"), image()]
-    capture = reading(message("q", "user", content, displayContent=[text("Fix @a.py")]))
-    assert spoken(capture) == [(USER, f"Fix @a.py\n{NOTE}")]
+    content = [make_text("Fix @a.py"), make_text("--- a.py ---\nimport os"), make_image()]
+    capture = reading(make_message("q", "user", content, displayContent=[make_text("Fix @a.py")]))
+    assert list_messages(capture) == [(USER, f"Fix @a.py\n{NOTE}")]
 
 
 def test_what_hooks_append_to_a_result_goes(reading: Reading) -> None:
-    given = [answer(output="ok\n\n<hook_context>note</hook_context>")]
-    assert reading(gemini("g", toolCalls=[call(given, "success")])).turns[1].text == "ok"
+    given = [make_response(output="ok\n\n<hook_context>note</hook_context>")]
+    assert reading(make_model_message("g", toolCalls=[make_tool_call(given, "success")])).turns[1].text == "ok"
 
 
 @pytest.mark.parametrize("kind", ["info", "error", "warning"])
 def test_what_the_harness_tells_the_user_is_a_note(kind: str, reading: Reading) -> None:
-    capture = reading(user("q", "Fix it"), message("i", kind, "Request cancelled."))
-    assert spoken(capture) == [(USER, "Fix it")]
+    capture = reading(make_user_message("q", "Fix it"), make_message("i", kind, "Request cancelled."))
+    assert list_messages(capture) == [(USER, "Fix it")]
     assert capture.skipped == {"bookkeeping": 1, "harness notes": 1}
 
 
@@ -296,19 +324,32 @@ def test_what_the_harness_tells_the_user_is_a_note(kind: str, reading: Reading) 
 
 def test_what_a_rewind_drops_stays_and_is_counted(reading: Reading) -> None:
     capture = reading(
-        user("q1", "a"), gemini("g1", "b"), user("q2", "c"), gemini("g2", "d"), {"$rewindTo": "q2"}, user("q3", "e")
+        make_user_message("q1", "a"),
+        make_model_message("g1", "b"),
+        make_user_message("q2", "c"),
+        make_model_message("g2", "d"),
+        {"$rewindTo": "q2"},
+        make_user_message("q3", "e"),
     )
     assert [turn.text for turn in capture.turns] == ["a", "b", "c", "d", "e"]
     assert capture.skipped == {"bookkeeping": 2, "rewound": 2}
 
 
 def test_what_was_dropped_is_not_counted_twice(reading: Reading) -> None:
-    capture = reading(user("q1", "a"), user("q2", "b"), {"$rewindTo": "q2"}, user("q3", "c"), {"$rewindTo": "q1"})
+    capture = reading(
+        make_user_message("q1", "a"),
+        make_user_message("q2", "b"),
+        {"$rewindTo": "q2"},
+        make_user_message("q3", "c"),
+        {"$rewindTo": "q1"},
+    )
     assert capture.skipped["rewound"] == 3
 
 
 def test_a_rewind_to_an_unknown_message_drops_all(reading: Reading) -> None:
-    capture = reading(user("q1", "a"), gemini("g1", "b"), {"$rewindTo": "nowhere"}, {"$rewindTo": "q1"})
+    capture = reading(
+        make_user_message("q1", "a"), make_model_message("g1", "b"), {"$rewindTo": "nowhere"}, {"$rewindTo": "q1"}
+    )
     assert len(capture.turns) == 2
     assert capture.skipped == {"bookkeeping": 3, "rewound": 2}
 
@@ -318,70 +359,94 @@ def test_a_rewind_to_an_unknown_message_drops_all(reading: Reading) -> None:
 
 def test_a_list_with_a_snapshot_is_a_compression(reading: Reading) -> None:
     capture = reading(
-        user("q1", "Fix it"),
-        gemini("g1", "Reading.", toolCalls=[call([answer(output="import os")], "success")]),
-        rewritten(
-            snapshot("s1", "\ngoal: fix it\n"),
-            gemini("a1", [text("Got it. Thanks for the additional context!")]),
-            gemini("k1", [{"text": "Hm.", "thought": True}, text("Reading."), asked(file_path="a.py")]),
-            user("k2", answer(output="im…")),
+        make_user_message("q1", "Fix it"),
+        make_model_message(
+            "g1", "Reading.", toolCalls=[make_tool_call([make_response(output="import os")], "success")]
         ),
-        user("q2", "Go on"),
-        rewritten(snapshot("s1", "goal: fix it"), gemini("a1", "Got it."), snapshot("s2", "goal: test it")),
+        make_rewrite(
+            make_snapshot("s1", "\ngoal: fix it\n"),
+            make_model_message("a1", [make_text("Got it. Thanks for the additional context!")]),
+            make_model_message(
+                "k1", [{"text": "Hm.", "thought": True}, make_text("Reading."), make_request(file_path="a.py")]
+            ),
+            make_user_message("k2", make_response(output="im…")),
+        ),
+        make_user_message("q2", "Go on"),
+        make_rewrite(
+            make_snapshot("s1", "goal: fix it"),
+            make_model_message("a1", "Got it."),
+            make_snapshot("s2", "goal: test it"),
+        ),
     )
     assert capture.compactions == (
-        Compacted("goal: fix it", 4, "2026-10-02T09:01:00.000Z"),
-        Compacted("goal: test it", 6, "2026-10-02T09:01:00.000Z"),
+        CompactionRecord("goal: fix it", 4, "2026-10-02T09:01:00.000Z"),
+        CompactionRecord("goal: test it", 6, "2026-10-02T09:01:00.000Z"),
     )
-    assert spoken(capture)[4:] == [(SYSTEM, "goal: fix it"), (USER, "Go on"), (SYSTEM, "goal: test it")]
+    assert list_messages(capture)[4:] == [(SYSTEM, "goal: fix it"), (USER, "Go on"), (SYSTEM, "goal: test it")]
     assert (capture.turns[4].name, capture.turns[4].source_id) == ("compaction", "s1#compaction")
     assert capture.skipped == {"bookkeeping": 3, "harness notes": 1, "replayed": 4}
 
 
 def test_a_snapshot_may_stand_in_a_line_of_its_own_after_what_the_model_thought(reading: Reading) -> None:
     words = "<scratchpad>What matters?</scratchpad>\n <state_snapshot>\ngoal\n</state_snapshot> bye"
-    capture = reading(user("s", words), user("s", words))
+    capture = reading(make_user_message("s", words), make_user_message("s", words))
     assert [compacted.summary for compacted in capture.compactions] == ["goal"]
-    assert spoken(capture) == [(SYSTEM, "goal")]
+    assert list_messages(capture) == [(SYSTEM, "goal")]
 
 
 @pytest.mark.parametrize(("words", "summary"), [("<state_snapshot>cut sho", "cut sho"), ("<state_snapshot>", None)])
 def test_a_snapshot_may_be_cut_short_or_empty(words: str, summary: str | None, reading: Reading) -> None:
-    capture = reading(rewritten(user("s", words)))
+    capture = reading(make_rewrite(make_user_message("s", words)))
     assert [compacted.summary for compacted in capture.compactions] == [summary]
     assert len(capture.turns) == (summary is not None)
 
 
 def test_a_prompt_may_speak_of_a_snapshot(reading: Reading) -> None:
-    capture = reading(user("q", "What is a <state_snapshot>?"))
-    assert (spoken(capture), capture.compactions) == ([(USER, "What is a <state_snapshot>?")], ())
+    capture = reading(make_user_message("q", "What is a <state_snapshot>?"))
+    assert (list_messages(capture), capture.compactions) == ([(USER, "What is a <state_snapshot>?")], ())
 
 
 def test_a_list_that_masks_results_says_nothing_new(reading: Reading) -> None:
-    prompt, done = user("q", "Fix it"), gemini("g", toolCalls=[call([answer(output="import os")], "success")])
-    masked = gemini("g", toolCalls=[call([answer(output="[masked]")], "success")])
-    capture = reading(prompt, done, rewritten(prompt, masked), masked)
-    assert spoken(capture)[1:] == [(ASSISTANT, "read_file"), (TOOL, "import os")]
+    prompt, done = (
+        make_user_message("q", "Fix it"),
+        make_model_message("g", toolCalls=[make_tool_call([make_response(output="import os")], "success")]),
+    )
+    masked = make_model_message("g", toolCalls=[make_tool_call([make_response(output="[masked]")], "success")])
+    capture = reading(prompt, done, make_rewrite(prompt, masked), masked)
+    assert list_messages(capture)[1:] == [(ASSISTANT, "read_file"), (TOOL, "import os")]
     assert capture.compactions == ()
     assert capture.skipped == {"bookkeeping": 2, "replayed": 3}
 
 
 def test_what_only_a_list_says_is_kept(reading: Reading) -> None:
     capture = reading(
-        gemini("g1", toolCalls=[call()]),
-        rewritten(user("q", "Fix it"), gemini("g2", [text("Done."), asked()]), {"no": "message"}, 3),
+        make_model_message("g1", toolCalls=[make_tool_call()]),
+        make_rewrite(
+            make_user_message("q", "Fix it"),
+            make_model_message("g2", [make_text("Done."), make_request()]),
+            {"no": "message"},
+            3,
+        ),
     )
-    assert spoken(capture) == [(ASSISTANT, "read_file"), (USER, "Fix it"), (ASSISTANT, "Done.")]
+    assert list_messages(capture) == [(ASSISTANT, "read_file"), (USER, "Fix it"), (ASSISTANT, "Done.")]
     assert capture.skipped == {"bookkeeping": 2, "unknown": 2}
 
 
 def test_a_copy_that_grows_afterwards_adds_what_is_new(reading: Reading) -> None:
     capture = reading(
-        gemini("g", "Reading."),
-        rewritten(snapshot("s", "goal"), gemini("a", "Got it."), gemini("k", [text("Reading.")])),
-        gemini("k", [text("Reading.")], toolCalls=[call([answer(output="x")], "success", call_id="c2")]),
+        make_model_message("g", "Reading."),
+        make_rewrite(
+            make_snapshot("s", "goal"),
+            make_model_message("a", "Got it."),
+            make_model_message("k", [make_text("Reading.")]),
+        ),
+        make_model_message(
+            "k",
+            [make_text("Reading.")],
+            toolCalls=[make_tool_call([make_response(output="x")], "success", call_id="c2")],
+        ),
     )
-    assert spoken(capture) == [
+    assert list_messages(capture) == [
         (ASSISTANT, "Reading."),
         (SYSTEM, "goal"),
         (ASSISTANT, "read_file"),
@@ -390,15 +455,24 @@ def test_a_copy_that_grows_afterwards_adds_what_is_new(reading: Reading) -> None
 
 
 def test_a_copy_of_a_prompt_with_what_the_model_got_is_a_copy(reading: Reading) -> None:
-    content = [text("Fix @a.py"), text("import os")]
-    prompt = message("q", "user", content, displayContent=[text("Fix @a.py")])
-    capture = reading(prompt, rewritten(snapshot("s", "goal"), gemini("a", "Got it."), message("k", "user", content)))
-    assert spoken(capture) == [(USER, "Fix @a.py"), (SYSTEM, "goal")]
+    content = [make_text("Fix @a.py"), make_text("import os")]
+    prompt = make_message("q", "user", content, displayContent=[make_text("Fix @a.py")])
+    capture = reading(
+        prompt,
+        make_rewrite(
+            make_snapshot("s", "goal"), make_model_message("a", "Got it."), make_message("k", "user", content)
+        ),
+    )
+    assert list_messages(capture) == [(USER, "Fix @a.py"), (SYSTEM, "goal")]
 
 
 def test_a_rewind_after_a_list_drops_what_the_list_holds(reading: Reading) -> None:
     capture = reading(
-        user("q1", "a"), user("q2", "b"), rewritten(user("q2", "b")), user("q3", "c"), {"$rewindTo": "nowhere"}
+        make_user_message("q1", "a"),
+        make_user_message("q2", "b"),
+        make_rewrite(make_user_message("q2", "b")),
+        make_user_message("q3", "c"),
+        {"$rewindTo": "nowhere"},
     )
     assert capture.skipped["rewound"] == 2
 
@@ -410,38 +484,50 @@ def test_the_last_summary_is_the_title(reading: Reading) -> None:
     assert (
         reading({"$set": {"summary": "One"}}, {"$set": {"summary": "Two"}}, {"$set": {"summary": " "}}).title == "Two"
     )
-    assert reading(header(summary="Old")).title == "Old"
+    assert reading(make_header(summary="Old")).title == "Old"
     assert reading({"$set": {"summary": 3}}).title is None
 
 
 def test_models_are_a_set_in_the_order_of_their_first_mention(reading: Reading) -> None:
     capture = reading(
-        gemini("a", model="pro"), gemini("b", model="flash"), gemini("c", model="pro"), gemini("d", model=3)
+        make_model_message("a", model="pro"),
+        make_model_message("b", model="flash"),
+        make_model_message("c", model="pro"),
+        make_model_message("d", model=3),
     )
     assert capture.models == ("pro", "flash")
 
 
 def test_a_session_begins_with_its_header_and_ends_with_its_last_turn(reading: Reading) -> None:
-    late = user("q", "a") | {"timestamp": "2026-10-02T11:30:00+02:00"}
-    capture = reading(late, gemini("g", "b") | {"timestamp": "soon"})
+    late = make_user_message("q", "a") | {"timestamp": "2026-10-02T11:30:00+02:00"}
+    capture = reading(late, make_model_message("g", "b") | {"timestamp": "soon"})
     assert (capture.started_at, capture.ended_at) == ("2026-10-02T09:00:00.000Z", "2026-10-02T09:30:00.000Z")
     assert [turn.at for turn in capture.turns] == ["2026-10-02T09:30:00.000Z", None]
-    capture = reading(header(startTime=None), late)
+    capture = reading(make_header(startTime=None), late)
     assert (capture.started_at, capture.ended_at) == ("2026-10-02T09:30:00.000Z",) * 2
-    assert reading(header()).ended_at == "2026-10-02T09:00:00.000Z"
+    assert reading(make_header()).ended_at == "2026-10-02T09:00:00.000Z"
 
 
 # Growth
 
 IDS = st.sampled_from(["a", "b", "c"])
 WORDS = st.sampled_from(["", "Go", "Done.", "<state_snapshot>goal", "<hook_context>x</hook_context>"])
-PARTS = st.lists(st.builds(text, WORDS) | st.just(asked()) | st.just(answer(output="ok")), max_size=2)
-CALLS = st.lists(
-    st.sampled_from([call(), call(status="success"), call([answer(output="x")], "success", "c2")]), max_size=2
+PARTS = st.lists(
+    st.builds(make_text, WORDS) | st.just(make_request()) | st.just(make_response(output="ok")), max_size=2
 )
-MESSAGES = st.builds(user, IDS, WORDS) | st.builds(gemini, IDS, WORDS | PARTS, toolCalls=CALLS)
+CALLS = st.lists(
+    st.sampled_from(
+        [
+            make_tool_call(),
+            make_tool_call(status="success"),
+            make_tool_call([make_response(output="x")], "success", "c2"),
+        ]
+    ),
+    max_size=2,
+)
+MESSAGES = st.builds(make_user_message, IDS, WORDS) | st.builds(make_model_message, IDS, WORDS | PARTS, toolCalls=CALLS)
 REWINDS = st.builds(lambda message_id: {"$rewindTo": message_id}, IDS | st.just("nowhere"))
-LISTS = st.builds(lambda messages: rewritten(*messages), st.lists(MESSAGES, max_size=3))
+LISTS = st.builds(lambda messages: make_rewrite(*messages), st.lists(MESSAGES, max_size=3))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -6,12 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core.capture import Capture, Compacted
-from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER
+from lineage.core.capture.capture import Capture, CompactionRecord
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER
 from lineage.errors import TranscriptError
-from lineage.harness.gemini import found, read, roots
-from lineage.harness.port import Found
-from tests.support.gemini import SESSION, Reading, Record, gemini, header, message, spoken, user, written
+from lineage.harness.adapter import SessionLocation
+from lineage.harness.gemini import discover, list_roots, read
+from tests.support.gemini import (
+    SESSION,
+    Reading,
+    Record,
+    list_messages,
+    make_header,
+    make_message,
+    make_model_message,
+    make_user_message,
+    write_records,
+)
 
 DATA = Path(__file__).parents[2] / "data/gemini"
 CHATS = DATA / "tmp/demo/chats"
@@ -27,8 +37,8 @@ def reading(tmp_path: Path) -> Reading:
     """Reads records as a log; a header stands before them where they begin with none."""
 
     def read_records(*records: Record) -> Capture:
-        first = () if records and "sessionId" in records[0] else (header(),)
-        return read(written(tmp_path / "log.jsonl", *first, *records))
+        first = () if records and "sessionId" in records[0] else (make_header(),)
+        return read(write_records(tmp_path / "log.jsonl", *first, *records))
 
     return read_records
 
@@ -83,12 +93,12 @@ def test_the_sample_session_says_what_it_was() -> None:
     assert (capture.title, capture.project) == ("Fix reader and add a test", "/home/ada/demo")
     assert (capture.models, capture.branches) == (("gemini-3-pro",), ())
     assert (capture.started_at, capture.ended_at) == ("2026-10-02T09:00:00.000Z", "2026-10-02T09:00:13.481Z")
-    assert capture.compactions == (Compacted("goal: fix reader", 6, "2026-10-02T09:00:11.407Z"),)
+    assert capture.compactions == (CompactionRecord("goal: fix reader", 6, "2026-10-02T09:00:11.407Z"),)
 
 
 def test_a_document_of_an_older_version_reads_as_its_messages_stand() -> None:
     capture = read(LEGACY)
-    assert spoken(capture) == [
+    assert list_messages(capture) == [
         (USER, "plain string prompt"),
         (ASSISTANT, "Plan\nread it"),
         (ASSISTANT, "plain answer"),
@@ -113,7 +123,7 @@ def test_no_image_and_no_signature_of_the_sample_is_in_a_text() -> None:
 def test_a_sub_agents_file_is_a_session_of_its_own_with_a_parent() -> None:
     capture = read(SUB_AGENT)
     assert (capture.session_id, capture.parent_session) == (SUB_AGENT.stem, SESSION)
-    assert (spoken(capture), capture.project) == ([(USER, "explore")], "/home/ada/demo")
+    assert (list_messages(capture), capture.project) == ([(USER, "explore")], "/home/ada/demo")
 
 
 def test_a_file_that_a_resume_left_behind_belongs_to_its_session() -> None:
@@ -121,16 +131,31 @@ def test_a_file_that_a_resume_left_behind_belongs_to_its_session() -> None:
 
 
 def test_files_of_one_session_are_read_together_in_the_order_of_their_names(tmp_path: Path) -> None:
-    first = written(tmp_path / "session-2026-10-02T09-00-8fd417af.jsonl", header(), user("q1", "a"), gemini("g1", "b"))
-    second = written(tmp_path / "session-2026-10-02T10-00-8fd417af.jsonl", header(), user("q2", "c"), user("q1", "a"))
+    first = write_records(
+        tmp_path / "session-2026-10-02T09-00-8fd417af.jsonl",
+        make_header(),
+        make_user_message("q1", "a"),
+        make_model_message("g1", "b"),
+    )
+    second = write_records(
+        tmp_path / "session-2026-10-02T10-00-8fd417af.jsonl",
+        make_header(),
+        make_user_message("q2", "c"),
+        make_user_message("q1", "a"),
+    )
     assert [turn.text for turn in read(second).turns] == ["a", "b", "c"]
     assert read(first) == read(second)
     assert read(first).skipped == {"bookkeeping": 2, "replayed": 1}
 
 
 def test_a_rewind_reaches_no_further_than_its_file(tmp_path: Path) -> None:
-    written(tmp_path / "session-2026-10-02T09-00-8fd417af.jsonl", header(), user("q1", "a"))
-    path = written(tmp_path / "session-2026-10-02T10-00-8fd417af.jsonl", header(), user("q2", "b"), {"$rewindTo": "x"})
+    write_records(tmp_path / "session-2026-10-02T09-00-8fd417af.jsonl", make_header(), make_user_message("q1", "a"))
+    path = write_records(
+        tmp_path / "session-2026-10-02T10-00-8fd417af.jsonl",
+        make_header(),
+        make_user_message("q2", "b"),
+        {"$rewindTo": "x"},
+    )
     assert read(path).skipped["rewound"] == 1
 
 
@@ -138,8 +163,10 @@ def test_a_document_and_the_log_that_continues_it_are_one_session(tmp_path: Path
     old = shutil.copy(LEGACY, tmp_path / "session-2026-03-01T08-00-3f999daa.json")
     document = json.loads(LEGACY.read_text(encoding="utf-8"))
     messages = document.pop("messages")
-    log = written(tmp_path / "session-2026-03-01T08-00-3f999daa.jsonl", document, *messages, user("q9", "Go on"))
-    assert spoken(read(log))[:-1] == spoken(read(LEGACY))
+    log = write_records(
+        tmp_path / "session-2026-03-01T08-00-3f999daa.jsonl", document, *messages, make_user_message("q9", "Go on")
+    )
+    assert list_messages(read(log))[:-1] == list_messages(read(LEGACY))
     assert [turn.text for turn in read(log).turns][-2:] == ["def read(p): ...", "Go on"]
     assert read(Path(old)) == read(log)
 
@@ -155,16 +182,18 @@ def test_a_document_and_the_log_that_continues_it_are_one_session(tmp_path: Path
 )
 def test_other_files_beside_a_session_are_not_read(name: str, tmp_path: Path) -> None:
     main = shutil.copy(MAIN, tmp_path)
-    written(tmp_path / name, header(), user("q9", "not mine"))
+    write_records(tmp_path / name, make_header(), make_user_message("q9", "not mine"))
     assert read(Path(main)).turns == read(MAIN).turns
 
 
-@pytest.mark.parametrize("data", [b"\xff\x00not a log", b"", json.dumps(header("8fd417af-other")).encode() + b"\n"])
+@pytest.mark.parametrize(
+    "data", [b"\xff\x00not a log", b"", json.dumps(make_header("8fd417af-other")).encode() + b"\n"]
+)
 def test_a_namesake_of_another_session_is_not_read(data: bytes, tmp_path: Path) -> None:
     main = shutil.copy(MAIN, tmp_path)
     (tmp_path / "session-2026-10-02T10-00-8fd417af.jsonl").write_bytes(data)
     (tmp_path / "session-2026-10-02T11-00-8fd417af.jsonl").mkdir()
-    linked = written(tmp_path / "below/log.jsonl", header(), user("q9", "not mine"))
+    linked = write_records(tmp_path / "below/log.jsonl", make_header(), make_user_message("q9", "not mine"))
     (tmp_path / "session-2026-10-02T12-00-8fd417af.jsonl").symlink_to(linked)
     alone = read(Path(main))
     assert alone.turns == read(MAIN).turns
@@ -175,7 +204,7 @@ def test_a_namesake_of_another_session_is_not_read(data: bytes, tmp_path: Path) 
 
 
 def placed(root: Path, *, noted: str | None = None, registry: str | None = None) -> Path:
-    path = written(root / "tmp/demo/chats/session-1.jsonl", header(), user("q", "Fix it"))
+    path = write_records(root / "tmp/demo/chats/session-1.jsonl", make_header(), make_user_message("q", "Fix it"))
     if noted is not None:
         (root / "tmp/demo/.project_root").write_text(noted, encoding="utf-8")
     if registry is not None:
@@ -210,16 +239,16 @@ def test_a_file_that_lies_elsewhere_has_no_project(tmp_path: Path) -> None:
 
 
 def test_the_history_lies_in_the_harnesss_folder_or_where_it_was_moved() -> None:
-    assert roots(Path("/home/ada"), {}) == [Path("/home/ada/.gemini/tmp")]
-    assert roots(Path("/home/ada"), {"GEMINI_CLI_HOME": "/srv/ada"}) == [Path("/srv/ada/.gemini/tmp")]
+    assert list_roots(Path("/home/ada"), {}) == [Path("/home/ada/.gemini/tmp")]
+    assert list_roots(Path("/home/ada"), {"GEMINI_CLI_HOME": "/srv/ada"}) == [Path("/srv/ada/.gemini/tmp")]
 
 
 def test_sessions_are_found_and_sub_agents_and_other_files_passed_over(tmp_path: Path) -> None:
     shutil.copytree(DATA / "tmp", tmp_path, dirs_exist_ok=True)
     (tmp_path / "demo/logs.json").write_text("[]", encoding="utf-8")
     expected = [tmp_path / path.relative_to(DATA / "tmp") for path in sorted((LEGACY, MAIN, ORPHAN, RICH))]
-    assert list(found(tmp_path)) == [Found(path) for path in expected]
-    assert list(found(SUB_AGENT)) == [Found(SUB_AGENT)]
+    assert list(discover(tmp_path)) == [SessionLocation(path) for path in expected]
+    assert list(discover(SUB_AGENT)) == [SessionLocation(SUB_AGENT)]
 
 
 # Damage, growth and foreign files
@@ -246,18 +275,19 @@ def test_a_document_may_begin_with_a_byte_order_mark_and_be_empty(tmp_path: Path
 
 
 def test_what_is_no_message_in_a_document_is_counted(reading: Reading) -> None:
-    messages = [user("q", "Fix it"), {"type": "user"}, 3, message("f", "future", "x")]
-    capture = reading(header(messages=messages))
-    assert spoken(capture) == [(USER, "Fix it")]
+    messages = [make_user_message("q", "Fix it"), {"type": "user"}, 3, make_message("f", "future", "x")]
+    capture = reading(make_header(messages=messages))
+    assert list_messages(capture) == [(USER, "Fix it")]
     assert capture.skipped == {"bookkeeping": 1, "unknown": 3}
 
 
 @pytest.mark.parametrize(
-    "record", [message("x", "future", "words"), {"type": "user", "content": "no id"}, {"$set": 3}, {"$rewindTo": None}]
+    "record",
+    [make_message("x", "future", "words"), {"type": "user", "content": "no id"}, {"$set": 3}, {"$rewindTo": None}],
 )
 def test_unknown_records_are_counted_and_the_others_read(record: Record, reading: Reading) -> None:
-    capture = reading(user("q", "Fix it"), record, gemini("g", "Done."))
-    assert spoken(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
+    capture = reading(make_user_message("q", "Fix it"), record, make_model_message("g", "Done."))
+    assert list_messages(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
     assert capture.skipped == {"bookkeeping": 1, "unknown": 1}
 
 
@@ -274,5 +304,5 @@ def test_unknown_records_are_counted_and_the_others_read(record: Record, reading
 )
 def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(records: list[Record], tmp_path: Path) -> None:
     with pytest.raises(TranscriptError, match="no Gemini CLI record") as caught:
-        read(written(tmp_path / "log.jsonl", *records))
+        read(write_records(tmp_path / "log.jsonl", *records))
     assert "--harness" in caught.value.hint

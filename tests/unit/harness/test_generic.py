@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import InvalidInput, TranscriptError
-from lineage.harness.generic import inline, read
+from lineage.harness.generic import parse_inline, read
 
 TURNS: list[dict[str, Any]] = [
     {"role": "user", "text": "Fix it", "at": "2026-10-02T11:00:00+02:00", "id": "a"},
@@ -31,7 +31,7 @@ def written(folder: Path, name: str, text: str | bytes) -> Path:
 
 
 def test_a_list_of_turns_is_taken_as_it_is() -> None:
-    assert inline(TURNS).turns == EXPECTED
+    assert parse_inline(TURNS).turns == EXPECTED
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.JSON"])
@@ -48,24 +48,26 @@ def test_a_jsonl_file_holds_a_turn_a_line(name: str, tmp_path: Path) -> None:
 
 
 def test_first_and_last_time_are_those_of_the_order_given() -> None:
-    capture = inline(TURNS)
+    capture = parse_inline(TURNS)
     assert (capture.started_at, capture.ended_at) == ("2026-10-02T09:00:00.000Z", "2026-10-02T08:59:00.000Z")
 
 
 def test_turns_without_any_time_give_none() -> None:
-    capture = inline([{"role": "user", "text": "Hello"}])
+    capture = parse_inline([{"role": "user", "text": "Hello"}])
     assert (capture.started_at, capture.ended_at, capture.turns[0].at) == (None, None, None)
 
 
 def test_a_turn_without_text_and_tool_is_counted() -> None:
-    capture = inline([{"role": "user", "text": "Hello"}, {"role": "user"}, {"role": "user", "text": None, "id": ""}])
+    capture = parse_inline(
+        [{"role": "user", "text": "Hello"}, {"role": "user"}, {"role": "user", "text": None, "id": ""}]
+    )
     assert [turn.text for turn in capture.turns] == ["Hello"]
     assert capture.skipped == {"without text": 2}
 
 
 def test_only_true_is_an_error() -> None:
     assert [
-        turn.error for turn in inline([{"role": "tool", "text": "x", "error": e} for e in (True, "no", 1)]).turns
+        turn.error for turn in parse_inline([{"role": "tool", "text": "x", "error": e} for e in (True, "no", 1)]).turns
     ] == [
         True,
         False,
@@ -75,8 +77,8 @@ def test_only_true_is_an_error() -> None:
 
 def test_our_own_context_is_stripped_wherever_text_comes_from() -> None:
     text = "<lineage-context>\nolder\n</lineage-context>\nFix it"
-    assert inline([{"role": "user", "text": text}]).turns[0].text == "Fix it"
-    assert inline(text).turns[0].text == "Fix it"
+    assert parse_inline([{"role": "user", "text": text}]).turns[0].text == "Fix it"
+    assert parse_inline(text).turns[0].text == "Fix it"
 
 
 @pytest.mark.parametrize("name", ["a.txt", "notes", "a.md"])
@@ -86,7 +88,7 @@ def test_any_other_file_is_plain_text_of_one_turn(name: str, tmp_path: Path) -> 
 
 def test_plain_text_that_begins_with_a_speaker_is_split_by_speakers() -> None:
     text = "User: Fix it\nplease\nAI: Done.\n\nhuman:  Thanks\nAssistant:\nsystem: bye\nAgent: ok\ntool: 3 passed"
-    assert [(turn.role, turn.text) for turn in inline(text).turns] == [
+    assert [(turn.role, turn.text) for turn in parse_inline(text).turns] == [
         (USER, "Fix it\nplease"),
         (ASSISTANT, "Done."),
         (USER, "Thanks"),
@@ -98,13 +100,13 @@ def test_plain_text_that_begins_with_a_speaker_is_split_by_speakers() -> None:
 
 def test_a_speaker_in_the_middle_of_prose_splits_nothing() -> None:
     text = "These are my notes.\nUser: wanted a fix"
-    assert inline(text).turns == (Turn(USER, text),)
-    assert len(inline("User: he said user: root").turns) == 1
+    assert parse_inline(text).turns == (Turn(USER, text),)
+    assert len(parse_inline("User: he said user: root").turns) == 1
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "<system-reminder>x</system-reminder>"])
 def test_text_without_words_has_no_turns(text: str) -> None:
-    assert inline(text).turns == ()
+    assert parse_inline(text).turns == ()
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_text_without_words_has_no_turns(text: str) -> None:
 def test_a_turn_that_breaks_the_form_is_named(wrong: object, message: str, tmp_path: Path) -> None:
     turns = [{"role": "user", "text": "fine"}, wrong]
     for attempt in (
-        lambda: inline(turns),
+        lambda: parse_inline(turns),
         lambda: read(written(tmp_path, "a.json", json.dumps(turns))),
     ):
         with pytest.raises(InvalidInput) as caught:
@@ -144,7 +146,7 @@ def test_a_naive_time_in_a_jsonl_file_names_the_turn(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [{"turns": []}, 3, None, True])
 def test_neither_list_nor_string_is_refused_by_its_type(value: object) -> None:
     with pytest.raises(InvalidInput, match=f"not {type(value).__name__}"):
-        inline(value)
+        parse_inline(value)
 
 
 @pytest.mark.parametrize("text", ["[{", "nothing", "[" * 100_000])

@@ -10,26 +10,26 @@ from typing import Any
 
 import pytest
 
-from lineage.core.capture import Capture, Compacted
-from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.core.capture.capture import Capture, CompactionRecord
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
-from lineage.harness.goose import found, read, roots
-from lineage.harness.port import Found
+from lineage.harness.adapter import SessionLocation
+from lineage.harness.goose import discover, list_roots, read
 from tests.support.goose import (
     AT,
     NOTE,
     PNG,
     Record,
     T,
-    assistant,
-    call,
-    database,
-    export,
-    image,
-    result,
-    seen_by,
-    text,
-    user,
+    make_assistant_message,
+    make_export,
+    make_image,
+    make_text,
+    make_tool_call,
+    make_tool_result,
+    make_user_message,
+    make_visibility,
+    write_database,
 )
 
 DATA = Path(__file__).parents[2] / "data/goose"
@@ -43,14 +43,14 @@ def reading(tmp_path: Path) -> Reading:
 
     def read_messages(*messages: Record, **header: Any) -> Capture:
         path = tmp_path / "export.json"
-        path.write_text(json.dumps(export(*messages, **header)))
+        path.write_text(json.dumps(make_export(*messages, **header)))
         return read(path)
 
     return read_messages
 
 
-SUMMARY = seen_by(people=False, agent=True)
-GO_ON = assistant(text("Your context was compacted. Go on."), **SUMMARY)
+SUMMARY = make_visibility(people=False, agent=True)
+GO_ON = make_assistant_message(make_text("Your context was compacted. Go on."), **SUMMARY)
 
 
 def spoken(capture: Capture) -> list[tuple[str, str]]:
@@ -71,7 +71,9 @@ def test_the_sample_export_reads_as_it_went() -> None:
         (SYSTEM, "compaction", "Summary of the earlier conversation ...", "msg_4"),
     ]
     assert [turn.thinking for turn in capture.turns] == [False, True, False, False, False]
-    assert capture.compactions == (Compacted("Summary of the earlier conversation ...", 4, "2026-10-02T09:00:03.000Z"),)
+    assert capture.compactions == (
+        CompactionRecord("Summary of the earlier conversation ...", 4, "2026-10-02T09:00:03.000Z"),
+    )
     assert (capture.session_id, capture.title, capture.project) == ("20261002_1", "Fix reader", "/home/ada/demo")
     assert (capture.started_at, capture.ended_at) == (AT, "2026-10-02T09:00:03.000Z")
     assert capture.parent_session is None
@@ -95,7 +97,7 @@ def test_lines_are_named_after_their_file() -> None:
 def test_an_export_and_a_database_read_the_same(indent: int | None, tmp_path: Path) -> None:
     session = json.loads(EXPORT.read_bytes())
     (tmp_path / "export.json").write_text(json.dumps(session, indent=indent))
-    capture = read(database(tmp_path / "sessions.db", session), "20261002_1")
+    capture = read(write_database(tmp_path / "sessions.db", session), "20261002_1")
     assert capture.models == ("claude-opus-5",)
     assert capture.turns == read(tmp_path / "export.json").turns == read(EXPORT).turns
     assert capture.compactions == read(EXPORT).compactions
@@ -105,9 +107,13 @@ def test_an_export_and_a_database_read_the_same(indent: int | None, tmp_path: Pa
 
 
 def test_a_session_must_be_named_where_there_are_several(tmp_path: Path) -> None:
-    path = database(tmp_path / "sessions.db", export(user(text("one"))))
+    path = write_database(tmp_path / "sessions.db", make_export(make_user_message(make_text("one"))))
     assert spoken(read(path)) == [(USER, "one")]
-    path = database(tmp_path / "two.db", export(user(text("one"))), export(user(text("two")), id="20261002_2"))
+    path = write_database(
+        tmp_path / "two.db",
+        make_export(make_user_message(make_text("one"))),
+        make_export(make_user_message(make_text("two")), id="20261002_2"),
+    )
     assert spoken(read(path, "20261002_2")) == [(USER, "two")]
     for name in (None, "20261002_9"):
         with pytest.raises(TranscriptError, match="does not hold"):
@@ -115,7 +121,9 @@ def test_a_session_must_be_named_where_there_are_several(tmp_path: Path) -> None
 
 
 def test_a_sub_agents_session_names_its_parent(tmp_path: Path) -> None:
-    path = database(tmp_path / "sessions.db", export(user(text("scan")), parent_session_id="20261002_9"))
+    path = write_database(
+        tmp_path / "sessions.db", make_export(make_user_message(make_text("scan")), parent_session_id="20261002_9")
+    )
     assert read(path).parent_session == "20261002_9"
 
 
@@ -135,7 +143,14 @@ def test_an_older_database_has_fewer_columns(tmp_path: Path) -> None:
 
 
 def test_rows_that_hold_no_contents_are_counted(tmp_path: Path) -> None:
-    path = database(tmp_path / "sessions.db", export(user(text("one")), user(text("two")), user(text("three"))))
+    path = write_database(
+        tmp_path / "sessions.db",
+        make_export(
+            make_user_message(make_text("one")),
+            make_user_message(make_text("two")),
+            make_user_message(make_text("three")),
+        ),
+    )
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE messages SET content_json = '{torn' WHERE id = 1")
         connection.execute("UPDATE messages SET role = 'critic' WHERE id = 2")
@@ -146,10 +161,10 @@ def test_rows_that_hold_no_contents_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_live_database_is_read_and_keeps_its_files(tmp_path: Path) -> None:
-    path = database(tmp_path / "sessions.db", export(user(text("one"))))
+    path = write_database(tmp_path / "sessions.db", make_export(make_user_message(make_text("one"))))
     with closing(sqlite3.connect(path)) as writer:
         writer.execute("PRAGMA journal_mode = wal")
-        row = ("m9", "20261002_1", json.dumps([text("Done.")]), T)
+        row = ("m9", "20261002_1", json.dumps([make_text("Done.")]), T)
         writer.execute("INSERT INTO messages VALUES (NULL, ?, ?, 'assistant', ?, ?, NULL)", row)
         writer.commit()
         before = sorted(tmp_path.iterdir())
@@ -169,10 +184,12 @@ def test_a_database_of_something_else_holds_no_session(tmp_path: Path) -> None:
 
 def test_a_content_is_a_turn_with_the_messages_time(reading: Reading) -> None:
     capture = reading(
-        assistant(
-            {"type": "thinking", "thinking": "\nHm.\n", "signature": PNG}, text("I look."), call("read", path="a")
+        make_assistant_message(
+            {"type": "thinking", "thinking": "\nHm.\n", "signature": PNG},
+            make_text("I look."),
+            make_tool_call("read", path="a"),
         ),
-        user(result({"content": [text("import os")], "isError": False})),
+        make_user_message(make_tool_result({"content": [make_text("import os")], "isError": False})),
     )
     later = "2026-10-02T09:01:00.000Z"
     assert capture.turns == (
@@ -184,12 +201,14 @@ def test_a_content_is_a_turn_with_the_messages_time(reading: Reading) -> None:
 
 
 def test_an_answer_that_was_streamed_lies_in_messages_of_one_id(reading: Reading) -> None:
-    capture = reading(assistant(text("One."), id="chat"), assistant(text("Two."), id="chat"))
+    capture = reading(
+        make_assistant_message(make_text("One."), id="chat"), make_assistant_message(make_text("Two."), id="chat")
+    )
     assert [(turn.text, turn.source_id) for turn in capture.turns] == [("One.", "chat"), ("Two.", "chat#1")]
 
 
 def test_messages_without_an_id_or_a_time_give_turns_without_one(reading: Reading) -> None:
-    capture = reading(user(text("One."), text("Two."), id=None, created=None))
+    capture = reading(make_user_message(make_text("One."), make_text("Two."), id=None, created=None))
     assert [(turn.source_id, turn.at) for turn in capture.turns] == [(None, None)] * 2
     assert (capture.started_at, capture.ended_at) == (None, None)
 
@@ -197,23 +216,24 @@ def test_messages_without_an_id_or_a_time_give_turns_without_one(reading: Readin
 @pytest.mark.parametrize(
     ("response", "expected", "error"),
     [
-        (result({"content": [text("one"), image(), text("two")]}), f"one\n{NOTE}\ntwo", False),
-        (result([text("as a list")]), "as a list", False),
-        (result({"content": [text("exit 1")], "isError": True}), "exit 1", True),
-        (result(None, status="error", error="no such tool"), "no such tool", True),
-        (result({"content": [{"type": "resource", "resource": {"text": "words"}}]}), "words", False),
+        (make_tool_result({"content": [make_text("one"), make_image(), make_text("two")]}), f"one\n{NOTE}\ntwo", False),
+        (make_tool_result([make_text("as a list")]), "as a list", False),
+        (make_tool_result({"content": [make_text("exit 1")], "isError": True}), "exit 1", True),
+        (make_tool_result(None, status="error", error="no such tool"), "no such tool", True),
+        (make_tool_result({"content": [{"type": "resource", "resource": {"text": "words"}}]}), "words", False),
         (
-            result({"content": [{"type": "resource", "resource": {"blob": PNG, "mimeType": "application/pdf"}}]}),
+            make_tool_result({"content": [{"type": "resource", "resource": {"blob": PNG,
+            "mimeType": "application/pdf"}}]}),
             "[file application/pdf, 247 bytes left out]",
             False,
         ),
-        (result({"content": [{"type": "resource_link", "uri": "file:///a.py"}]}), "[file:///a.py]", False),
-        (result({"content": [text("x\n<system-reminder>y</system-reminder>")]}), "x", False),
-        (result("words"), "", False),
+        (make_tool_result({"content": [{"type": "resource_link", "uri": "file:///a.py"}]}), "[file:///a.py]", False),
+        (make_tool_result({"content": [make_text("x\n<system-reminder>y</system-reminder>")]}), "x", False),
+        (make_tool_result("words"), "", False),
     ],
 )  # fmt: skip
 def test_a_result_has_the_name_of_its_call(response: Record, expected: str, error: bool, reading: Reading) -> None:
-    capture = reading(assistant(call("shell", command="ls")), user(response))
+    capture = reading(make_assistant_message(make_tool_call("shell", command="ls")), make_user_message(response))
     assert [(turn.role, turn.name, turn.text, turn.error) for turn in capture.turns] == [
         (ASSISTANT, "shell", "", False),
         (TOOL, "shell", expected, error),
@@ -222,7 +242,7 @@ def test_a_result_has_the_name_of_its_call(response: Record, expected: str, erro
 
 def test_a_call_that_could_not_be_read_and_a_result_without_a_call_are_kept(reading: Reading) -> None:
     broken = {"type": "toolRequest", "id": "t1", "toolCall": {"status": "error", "error": "invalid arguments"}}
-    capture = reading(assistant(broken), user(result([text("lost")], "t9")))
+    capture = reading(make_assistant_message(broken), make_user_message(make_tool_result([make_text("lost")], "t9")))
     assert [(turn.name, turn.text, turn.error) for turn in capture.turns] == [
         ("tool", "invalid arguments", True),
         ("tool", "lost", False),
@@ -237,9 +257,9 @@ def test_what_nobody_said_is_counted(reading: Reading) -> None:
         {"type": "redactedThinking", "data": PNG},
     ]
     capture = reading(
-        assistant(*notes, *asking, {"type": "hologram"}, "loose", text(" ")),
-        user(text("<lineage-context>\nold\n</lineage-context>")),
-        user(text("<lineage-context>\nold\n</lineage-context>\nFix it"), image()),
+        make_assistant_message(*notes, *asking, {"type": "hologram"}, "loose", make_text(" ")),
+        make_user_message(make_text("<lineage-context>\nold\n</lineage-context>")),
+        make_user_message(make_text("<lineage-context>\nold\n</lineage-context>\nFix it"), make_image()),
         {"role": "critic", "content": []},
         {"role": "user", "content": "Fix it"},
     )
@@ -251,28 +271,35 @@ def test_what_nobody_said_is_counted(reading: Reading) -> None:
 
 
 def test_a_flagged_prompt_is_a_summary_and_what_it_replaced_stays(reading: Reading) -> None:
-    old = seen_by(people=True, agent=False)
+    old = make_visibility(people=True, agent=False)
     capture = reading(
-        user(text("Fix it"), **old), assistant(text("Done."), **old), user(text("1. Goal."), **SUMMARY), GO_ON,
-        user(text("Test it")),
+        make_user_message(make_text("Fix it"), **old), make_assistant_message(make_text("Done."), **old),
+        make_user_message(make_text("1. Goal."), **SUMMARY), GO_ON,
+        make_user_message(make_text("Test it")),
     )  # fmt: skip
     assert spoken(capture) == [(USER, "Fix it"), (ASSISTANT, "Done."), (SYSTEM, "1. Goal."), (USER, "Test it")]
-    assert capture.compactions == (Compacted("1. Goal.", 2, "2026-10-02T09:02:00.000Z"),)
+    assert capture.compactions == (CompactionRecord("1. Goal.", 2, "2026-10-02T09:02:00.000Z"),)
     assert capture.skipped == {"harness notes": 1}
 
 
 def test_a_flagged_message_without_words_is_a_note(reading: Reading) -> None:
-    capture = reading(user(**SUMMARY), user(result([text("x")]), **SUMMARY))
+    capture = reading(make_user_message(**SUMMARY), make_user_message(make_tool_result([make_text("x")]), **SUMMARY))
     assert (capture.turns, capture.compactions, capture.skipped) == ((), (), {"harness notes": 2})
 
 
-COPY = user(text("Fix it"), created=T + 121)
-HIDDEN = seen_by(people=False, agent=False)
-BEFORE = [user(text("Fix it")), assistant(call("shell")), user(text("Test it"))]
+COPY = make_user_message(make_text("Fix it"), created=T + 121)
+HIDDEN = make_visibility(people=False, agent=False)
+BEFORE = [
+    make_user_message(make_text("Fix it")),
+    make_assistant_message(make_tool_call("shell")),
+    make_user_message(make_text("Test it")),
+]
 COMPACTED = [
-    [*BEFORE[:2], user(text("1. Goal."), **SUMMARY, created=T + 120), GO_ON | {"created": T + 120}, COPY],
+    [*BEFORE[:2], make_user_message(make_text("1. Goal."), **SUMMARY, created=T + 120), GO_ON | {"created": T + 120},
+    COPY],
     [
-        user(text("Fix it"), **HIDDEN), user(text("1. Goal."), **SUMMARY, created=T + 120),
+        make_user_message(make_text("Fix it"), **HIDDEN), make_user_message(make_text("1. Goal."), **SUMMARY,
+        created=T + 120),
         GO_ON | {"created": T + 120}, COPY,
     ],
 ]  # fmt: skip
@@ -280,19 +307,24 @@ COMPACTED = [
 
 @pytest.mark.parametrize("messages", COMPACTED, ids=["amid a task", "right after the prompt"])
 def test_the_copy_of_a_prompt_after_a_compaction_counts_once(messages: list[Record], reading: Reading) -> None:
-    capture = reading(*messages, assistant(text("Done.")))
+    capture = reading(*messages, make_assistant_message(make_text("Done.")))
     assert [words for role, words in spoken(capture) if role != ASSISTANT] == ["Fix it", "1. Goal."]
     assert spoken(capture)[-1] == (ASSISTANT, "Done.")
     assert capture.skipped == {"harness notes": 1, "replayed": 1}
 
 
 def test_a_prompt_that_was_taken_from_sight_stays_a_prompt(reading: Reading) -> None:
-    capture = reading(user(text("Fix it"), **HIDDEN), assistant(text("Done.")))
+    capture = reading(make_user_message(make_text("Fix it"), **HIDDEN), make_assistant_message(make_text("Done.")))
     assert (spoken(capture), capture.compactions) == ([(USER, "Fix it"), (ASSISTANT, "Done.")], ())
 
 
 @pytest.mark.parametrize(
-    "later", [user(text("Fix it"), created=T + 500), user(text("Fix it"), created="soon"), user(text("Fix them"))]
+    "later",
+    [
+        make_user_message(make_text("Fix it"), created=T + 500),
+        make_user_message(make_text("Fix it"), created="soon"),
+        make_user_message(make_text("Fix them")),
+    ],
 )
 def test_what_is_typed_after_a_compaction_is_no_copy(later: Record, reading: Reading) -> None:
     capture = reading(*COMPACTED[0][:4], later)
@@ -302,12 +334,21 @@ def test_what_is_typed_after_a_compaction_is_no_copy(later: Record, reading: Rea
 
 def test_a_session_that_is_compacted_twice_only_ever_adds_turns(reading: Reading) -> None:
     """Each compaction takes what came before it from the agent's sight, and the last prompt from people's as well."""
-    first = [user(text("1. Goal."), **SUMMARY, created=T + 120, id="s1"), GO_ON | {"created": T + 120, "id": "g1"}]
-    second = [user(text("2. Goal."), **SUMMARY, created=T + 300, id="s2"), GO_ON | {"created": T + 300, "id": "g2"}]
-    start = [user(text("Fix it"), id="p1")]
-    copied = [user(text("Fix it"), created=T + 120, id="p2")]
-    more = [assistant(text("Done."), id="a1"), user(text("Test it"), id="p3")]
-    last = [user(text("Test it"), created=T + 300, id="p4"), assistant(text("Tested."), id="a2")]
+    first = [
+        make_user_message(make_text("1. Goal."), **SUMMARY, created=T + 120, id="s1"),
+        GO_ON | {"created": T + 120, "id": "g1"},
+    ]
+    second = [
+        make_user_message(make_text("2. Goal."), **SUMMARY, created=T + 300, id="s2"),
+        GO_ON | {"created": T + 300, "id": "g2"},
+    ]
+    start = [make_user_message(make_text("Fix it"), id="p1")]
+    copied = [make_user_message(make_text("Fix it"), created=T + 120, id="p2")]
+    more = [make_assistant_message(make_text("Done."), id="a1"), make_user_message(make_text("Test it"), id="p3")]
+    last = [
+        make_user_message(make_text("Test it"), created=T + 300, id="p4"),
+        make_assistant_message(make_text("Tested."), id="a2"),
+    ]
     unseen = [message | HIDDEN for message in first]
     states = [
         start,
@@ -336,7 +377,12 @@ def test_json_that_is_no_session_is_an_error(content: str, suffix: str, tmp_path
 
 
 def test_values_that_are_no_messages_are_counted(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text(json.dumps(export(user(text("Fix it"))) | {"conversation": [3, user(text("x"))]}))
+    (tmp_path / "a.json").write_text(
+        json.dumps(
+            make_export(make_user_message(make_text("Fix it")))
+            | {"conversation": [3, make_user_message(make_text("x"))]}
+        )
+    )
     assert read(tmp_path / "a.json").skipped == {"damaged": 1}
 
 
@@ -345,41 +391,41 @@ def test_values_that_are_no_messages_are_counted(tmp_path: Path) -> None:
 
 def test_roots_are_where_the_environment_says() -> None:
     home = Path("/home/ada")
-    assert roots(home, {}) == [home / ".local/share/goose/sessions"]
-    assert roots(home, {"XDG_DATA_HOME": "/data"}) == [Path("/data/goose/sessions")]
-    assert roots(home, {"XDG_DATA_HOME": "/data", "GOOSE_PATH_ROOT": "/g"}) == [Path("/g/data/sessions")]
+    assert list_roots(home, {}) == [home / ".local/share/goose/sessions"]
+    assert list_roots(home, {"XDG_DATA_HOME": "/data"}) == [Path("/data/goose/sessions")]
+    assert list_roots(home, {"XDG_DATA_HOME": "/data", "GOOSE_PATH_ROOT": "/g"}) == [Path("/g/data/sessions")]
 
 
 def test_found_lists_main_sessions_then_files_that_no_database_holds(tmp_path: Path) -> None:
     sessions = [
-        export(id="20261002_2"),
-        export(id="20261002_1", session_type="user"),
-        export(id="20261002_3", parent_session_id="20261002_1"),
-        export(id="20261002_4", session_type="sub_agent"),
-        export(id="20261002_5", session_type="hidden"),
-        export(id="20261002_6", session_type="scheduled"),
+        make_export(id="20261002_2"),
+        make_export(id="20261002_1", session_type="user"),
+        make_export(id="20261002_3", parent_session_id="20261002_1"),
+        make_export(id="20261002_4", session_type="sub_agent"),
+        make_export(id="20261002_5", session_type="hidden"),
+        make_export(id="20261002_6", session_type="scheduled"),
     ]
-    path = database(tmp_path / "sessions.db", *sessions)
+    path = write_database(tmp_path / "sessions.db", *sessions)
     shutil.copy(LINES, tmp_path / "20261002_2.jsonl")
     shutil.copy(LINES, tmp_path / "20251002_1.jsonl")
     shutil.copy(EXPORT, tmp_path / "an export.json")
     (tmp_path / "config.json").write_text('{"provider": "anthropic"}')
-    assert list(found(tmp_path)) == [
-        *(Found(path, f"20261002_{number}") for number in (1, 2, 6)),
-        Found(tmp_path / "20251002_1.jsonl"),
-        Found(tmp_path / "an export.json"),
+    assert list(discover(tmp_path)) == [
+        *(SessionLocation(path, f"20261002_{number}") for number in (1, 2, 6)),
+        SessionLocation(tmp_path / "20251002_1.jsonl"),
+        SessionLocation(tmp_path / "an export.json"),
     ]
-    assert list(found(EXPORT)) == [Found(EXPORT)]
-    assert [item.session for item in found(path)] == ["20261002_1", "20261002_2", "20261002_6"]
+    assert list(discover(EXPORT)) == [SessionLocation(EXPORT)]
+    assert [item.session for item in discover(path)] == ["20261002_1", "20261002_2", "20261002_6"]
 
 
 def test_a_damaged_database_is_found_so_that_reading_it_says_why(tmp_path: Path) -> None:
     (tmp_path / "sessions.db").write_bytes(b"SQLite format 3\0" * 99)
-    (item,) = found(tmp_path)
+    (item,) = discover(tmp_path)
     with pytest.raises(TranscriptError):
         read(item.path, item.session)
 
 
 def test_an_empty_folder_has_no_sessions(tmp_path: Path) -> None:
-    assert list(found(tmp_path)) == []
-    assert list(found(tmp_path / "nowhere")) == []
+    assert list(discover(tmp_path)) == []
+    assert list(discover(tmp_path / "nowhere")) == []

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.errors import TranscriptError
-from lineage.harness.jsonl import DAMAGED, read_bytes, records
+from lineage.harness.jsonl import DAMAGED, read_bytes, read_records
 
 TEXT = st.text('aé日🧵\u2028\u0085\x1c\n\r\0\ufeff"\\{}') | st.text()
 
@@ -20,7 +20,7 @@ def read(data: bytes, folder: Path) -> tuple[list[dict[str, Any]], int]:
     path = folder / "transcript.jsonl"
     path.write_bytes(data)
     skipped: Counter[str] = Counter()
-    found = list(records(path, skipped))
+    found = list(read_records(path, skipped))
     assert set(skipped) <= {DAMAGED}
     return found, skipped[DAMAGED]
 
@@ -92,7 +92,7 @@ def test_what_is_appended_while_reading_is_left_for_the_next_time(tmp_path: Path
     path = tmp_path / "growing.jsonl"
     path.write_bytes(b'{"n":1}\n{"n":2}\n')
     seen = []
-    for record in records(path, Counter()):
+    for record in read_records(path, Counter()):
         seen.append(record["n"])
         if len(seen) == 1:
             with path.open("ab") as file:
@@ -104,7 +104,7 @@ def test_a_line_that_was_torn_when_the_reading_began_stays_torn(tmp_path: Path) 
     path = tmp_path / "growing.jsonl"
     path.write_bytes(b'{"n":1}\n' * 20_000 + b'{"n":')
     skipped: Counter[str] = Counter()
-    reading = records(path, skipped)
+    reading = read_records(path, skipped)
     next(reading)
     with path.open("ab") as file:
         file.write(b'2}\n{"n":3}\n')
@@ -114,7 +114,7 @@ def test_a_line_that_was_torn_when_the_reading_began_stays_torn(tmp_path: Path) 
 
 def test_a_file_that_cannot_be_read_is_an_error_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(TranscriptError, match="No such file"):
-        list(records(tmp_path / "none.jsonl", Counter()))
+        list(read_records(tmp_path / "none.jsonl", Counter()))
     with pytest.raises(TranscriptError, match="not a file") as caught:
         read_bytes(tmp_path)
     assert "check the path" in caught.value.hint

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from lineage.core.capture import Capture, Compacted
-from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER
+from lineage.core.capture.capture import Capture, CompactionRecord
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER
 from lineage.errors import TranscriptError
 from lineage.harness import pi
-from lineage.harness.openclaw import found, read, roots
+from lineage.harness.openclaw import discover, list_roots, read
 
 DATA = Path(__file__).parents[2] / "data/openclaw/agents"
 ID = "3c1e9f60-2b7d-5a48-b6a0-9e5d4c3b2a19"
@@ -70,7 +70,7 @@ def test_the_sample_session_says_what_it_was() -> None:
     assert capture.project == "/home/ada/.openclaw/workspace"
     assert capture.models == ("claude-opus-5",)
     summary = "The reader splits on the wrong character."
-    assert capture.compactions == (Compacted(summary, 6, "2026-10-02T09:10:00.000Z"),)
+    assert capture.compactions == (CompactionRecord(summary, 6, "2026-10-02T09:10:00.000Z"),)
 
 
 def test_it_is_pis_format() -> None:
@@ -127,7 +127,7 @@ def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(tmp_path: 
     ],
 )
 def test_the_history_lies_where_the_environment_says(environment: dict[str, str], expected: str) -> None:
-    assert roots(Path("/home/ada"), environment) == [Path(expected)]
+    assert list_roots(Path("/home/ada"), environment) == [Path(expected)]
 
 
 def test_the_sessions_of_all_agents_are_found_and_copies_passed_over(tmp_path: Path) -> None:
@@ -146,10 +146,10 @@ def test_the_sessions_of_all_agents_are_found_and_copies_passed_over(tmp_path: P
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(MAIN.read_bytes())
-    assert [item.path for item in found(tmp_path)] == [tmp_path / names[index] for index in (0, 1, 3)]
+    assert [item.path for item in discover(tmp_path)] == [tmp_path / names[index] for index in (0, 1, 3)]
 
 
 def test_a_copy_that_is_named_itself_is_taken(tmp_path: Path) -> None:
     copy = tmp_path / f"{ID}.checkpoint.1.jsonl"
     copy.write_bytes(MAIN.read_bytes())
-    assert [item.path for item in found(copy)] == [copy]
+    assert [item.path for item in discover(copy)] == [copy]

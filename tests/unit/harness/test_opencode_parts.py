@@ -13,10 +13,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lineage.core.capture import Capture, Compacted
-from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.core.capture.capture import Capture, CompactionRecord
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.harness.opencode import read
-from tests.support.opencode import AT, Record, T, assistant, database, export, spoken, text, tool, user
+from tests.support.opencode import (
+    AT,
+    Record,
+    T,
+    list_messages,
+    make_assistant_message,
+    make_export,
+    make_text,
+    make_tool_call,
+    make_user_message,
+    write_database,
+)
 
 SAMPLE = Path(__file__).parents[2] / "data/opencode/opencode-v1.db"
 PNG = "iVBORw0KGgo" * 30
@@ -30,7 +41,7 @@ def reading(tmp_path: Path) -> Reading:
 
     def read_messages(*messages: Record, **info: Any) -> Capture:
         path = tmp_path / "export.json"
-        path.write_text(json.dumps(export(*messages, **info)))
+        path.write_text(json.dumps(make_export(*messages, **info)))
         return read(path)
 
     return read_messages
@@ -42,10 +53,10 @@ def reading(tmp_path: Path) -> Reading:
 def test_a_part_is_a_turn_with_its_id_and_time(reading: Reading) -> None:
     state = {"output": "ok", "time": {"start": T + 2000, "end": T + 3000}}
     capture = reading(
-        assistant(
+        make_assistant_message(
             {"type": "reasoning", "text": "\nHm.\n", "time": {"start": T + 1000, "end": T + 1500}},
-            tool("edit", filePath="reader.py", oldString="a", newString="b", state=state),
-            text("Done."),
+            make_tool_call("edit", filePath="reader.py", oldString="a", newString="b", state=state),
+            make_text("Done."),
         )
     )
     assert capture.turns == (
@@ -58,11 +69,16 @@ def test_a_part_is_a_turn_with_its_id_and_time(reading: Reading) -> None:
 
 def test_what_the_harness_wrote_into_a_prompt_is_a_note(reading: Reading) -> None:
     capture = reading(
-        user(text("Called the Read tool", synthetic=True), text("<system-reminder>x</system-reminder>")),
-        user(text("<lineage-context>\nold\n</lineage-context>\nFix it"), text("shown to you alone", ignored=True)),
-        assistant(text("\n\n")),
+        make_user_message(
+            make_text("Called the Read tool", synthetic=True), make_text("<system-reminder>x</system-reminder>")
+        ),
+        make_user_message(
+            make_text("<lineage-context>\nold\n</lineage-context>\nFix it"),
+            make_text("shown to you alone", ignored=True),
+        ),
+        make_assistant_message(make_text("\n\n")),
     )
-    assert spoken(capture) == [(USER, "Fix it")]
+    assert list_messages(capture) == [(USER, "Fix it")]
     assert capture.skipped == {"bookkeeping": 1, "harness notes": 3}
 
 
@@ -70,8 +86,8 @@ def test_what_the_harness_wrote_into_a_prompt_is_a_note(reading: Reading) -> Non
     "kind", ["step-start", "step-finish", "snapshot", "patch", "agent", "subtask", "retry", "hologram", ["text"], None]
 )
 def test_other_parts_are_counted(kind: Any, reading: Reading) -> None:
-    capture = reading(assistant({"type": kind, "prompt": "words", "snapshot": "abc"}, text("Done.")))
-    assert spoken(capture) == [(ASSISTANT, "Done.")]
+    capture = reading(make_assistant_message({"type": kind, "prompt": "words", "snapshot": "abc"}, make_text("Done.")))
+    assert list_messages(capture) == [(ASSISTANT, "Done.")]
     assert capture.skipped == {"unknown" if kind in ("hologram", ["text"], None) else "bookkeeping": 1}
 
 
@@ -86,18 +102,18 @@ def test_other_parts_are_counted(kind: Any, reading: Reading) -> None:
     ],
 )
 def test_a_file_leaves_a_note(file: Record, note: str, reading: Reading) -> None:
-    assert spoken(reading(user({"type": "file", **file}))) == [(USER, note)]
-    attached = tool("read", state={"output": "seen", "attachments": [file]})
-    assert reading(assistant(attached)).turns[1].text == f"seen\n{note}"
-    assert spoken(reading({"type": "user", "text": "See", "files": [file]})) == [(USER, f"See\n{note}")]
+    assert list_messages(reading(make_user_message({"type": "file", **file}))) == [(USER, note)]
+    attached = make_tool_call("read", state={"output": "seen", "attachments": [file]})
+    assert reading(make_assistant_message(attached)).turns[1].text == f"seen\n{note}"
+    assert list_messages(reading({"type": "user", "text": "See", "files": [file]})) == [(USER, f"See\n{note}")]
 
 
 def test_a_tool_that_failed_is_an_error_and_one_without_an_end_has_no_result(reading: Reading) -> None:
     capture = reading(
-        assistant(
-            tool("bash", "error", {"error": "exit 1"}, command="false"),
-            tool("bash", "running", command="sleep 9"),
-            tool("bash", "pending"),
+        make_assistant_message(
+            make_tool_call("bash", "error", {"error": "exit 1"}, command="false"),
+            make_tool_call("bash", "running", command="sleep 9"),
+            make_tool_call("bash", "pending"),
             {"type": "tool"},
         )
     )
@@ -112,31 +128,33 @@ def test_a_tool_that_failed_is_an_error_and_one_without_an_end_has_no_result(rea
 
 def test_reminders_are_stripped_from_results(reading: Reading) -> None:
     state = {"output": "  1 import os\n<system-reminder>Be brief.</system-reminder>\n"}
-    assert reading(assistant(tool("read", state=state))).turns[1].text == "  1 import os"
+    assert reading(make_assistant_message(make_tool_call("read", state=state))).turns[1].text == "  1 import os"
 
 
 @pytest.mark.parametrize(("auto", "trigger"), [(True, "auto"), (False, "manual")])
 def test_a_summary_is_a_compaction_and_knows_what_came_before(auto: bool, trigger: str, reading: Reading) -> None:
     capture = reading(
-        user(text("Fix it")),
-        user({"type": "compaction", "auto": auto}),
-        assistant({"type": "reasoning", "text": "Summarize."}, text("1. Goal."), summary=True),
-        user(text("Go on", synthetic=True)),
-        assistant(text("2. Goal."), summary=True),
+        make_user_message(make_text("Fix it")),
+        make_user_message({"type": "compaction", "auto": auto}),
+        make_assistant_message({"type": "reasoning", "text": "Summarize."}, make_text("1. Goal."), summary=True),
+        make_user_message(make_text("Go on", synthetic=True)),
+        make_assistant_message(make_text("2. Goal."), summary=True),
     )
-    assert capture.compactions == (Compacted("1. Goal.", 1, AT, trigger), Compacted("2. Goal.", 2, AT))
+    assert capture.compactions == (CompactionRecord("1. Goal.", 1, AT, trigger), CompactionRecord("2. Goal.", 2, AT))
     assert [turn.role for turn in capture.turns] == [USER, SYSTEM, SYSTEM]
     assert capture.turns[1] == Turn(SYSTEM, "1. Goal.", AT, name="compaction", source_id="prt_3_2")
     assert capture.skipped == {"bookkeeping": 2, "harness notes": 1}
 
 
 def test_a_users_message_may_carry_a_summary_of_its_own(reading: Reading) -> None:
-    assert spoken(reading(user(text("Fix it"), summary={"title": "Fix", "diffs": []}))) == [(USER, "Fix it")]
+    assert list_messages(reading(make_user_message(make_text("Fix it"), summary={"title": "Fix", "diffs": []}))) == [
+        (USER, "Fix it")
+    ]
 
 
 @pytest.mark.parametrize("title", ["New session - 2026-10-02T09:00:00.000Z", "Child session - 2026-10-02T09", "", None])
 def test_a_title_that_nobody_gave_is_none(title: str | None, reading: Reading) -> None:
-    assert reading(user(text("Fix it")), title=title).title is None
+    assert reading(make_user_message(make_text("Fix it")), title=title).title is None
 
 
 # Rolled back
@@ -157,11 +175,12 @@ def test_what_the_user_took_back_is_counted(
     revert: Record, kept: list[str], reverted: int, reading: Reading, tmp_path: Path
 ) -> None:
     messages = [
-        user(text("one")), assistant(text("two"), text("three")), user(text("four")), assistant(text("five")),
+        make_user_message(make_text("one")), make_assistant_message(make_text("two"), make_text("three")),
+        make_user_message(make_text("four")), make_assistant_message(make_text("five")),
     ]  # fmt: skip
-    session = export(*messages, revert=json.dumps(revert))
-    for capture in (reading(*messages, revert=revert), read(database(tmp_path / "a.db", session))):
-        assert [words for _, words in spoken(capture)] == kept
+    session = make_export(*messages, revert=json.dumps(revert))
+    for capture in (reading(*messages, revert=revert), read(write_database(tmp_path / "a.db", session))):
+        assert [words for _, words in list_messages(capture)] == kept
         assert capture.skipped == ({"reverted": reverted} if reverted else {})
 
 
@@ -173,7 +192,7 @@ def test_rows_of_version_2_say_who_spoke(reading: Reading) -> None:
         {"type": "user", "text": "Fix it"},
         {"type": "shell", "command": "git status", "output": "clean"},
         {"type": "shell", "shell": {"command": "ls"}, "output": {"output": "a.py"}},
-        {"type": "assistant", "content": [text("Done."), "loose"], "model": {"id": "claude-opus-5"}},
+        {"type": "assistant", "content": [make_text("Done."), "loose"], "model": {"id": "claude-opus-5"}},
     )
     assert [(turn.role, turn.name, turn.input, turn.text) for turn in capture.turns] == [
         (USER, "", "", "Fix it"),
@@ -193,7 +212,12 @@ def test_rows_that_nobody_said_are_counted(reading: Reading) -> None:
 
 
 def test_a_tools_content_and_error_are_its_result(reading: Reading) -> None:
-    content = [text("one"), {"type": "file", "uri": f"data:image/png;base64,{PNG}"}, text("two"), {"type": "odour"}]
+    content = [
+        make_text("one"),
+        {"type": "file", "uri": f"data:image/png;base64,{PNG}"},
+        make_text("two"),
+        {"type": "odour"},
+    ]
     failed = {"type": "tool", "name": "bash", "state": {"status": "error", "input": {}, "error": {"message": "no"}}}
     done = {"type": "tool", "name": "read", "state": {"status": "completed", "input": "a.py", "content": content}}
     capture = reading({"type": "assistant", "content": [done, failed]})
@@ -229,19 +253,20 @@ def test_a_compaction_counts_once_it_is_complete(
 
 def test_what_is_under_way_waits_and_so_does_what_follows(reading: Reading) -> None:
     capture = reading(
-        user(text("Fix it")),
-        assistant(
-            text("I look."), tool("read"), tool("bash", "running"), tool("grep"), text("Now"), done=False
+        make_user_message(make_text("Fix it")),
+        make_assistant_message(
+            make_text("I look."), make_tool_call("read"), make_tool_call("bash", "running"), make_tool_call("grep"),
+            make_text("Now"), done=False
         ),
-        user(text("also test it")),
+        make_user_message(make_text("also test it")),
     )  # fmt: skip
-    assert spoken(capture) == [(USER, "Fix it"), (ASSISTANT, "I look."), (ASSISTANT, "read"), (TOOL, "read")]
+    assert list_messages(capture) == [(USER, "Fix it"), (ASSISTANT, "I look."), (ASSISTANT, "read"), (TOOL, "read")]
     assert capture.skipped == {"unfinished": 4}
 
 
 def test_a_text_that_has_ended_need_not_wait(reading: Reading) -> None:
-    capture = reading(assistant(text("I look.", time={"start": T, "end": T}), done=False))
-    assert (spoken(capture), capture.skipped) == ([(ASSISTANT, "I look.")], {})
+    capture = reading(make_assistant_message(make_text("I look.", time={"start": T, "end": T}), done=False))
+    assert (list_messages(capture), capture.skipped) == ([(ASSISTANT, "I look.")], {})
 
 
 @pytest.mark.parametrize(("row", "turns"), [({"output": "clean"}, 1), ({"time": {"completed": T}}, 1), ({}, 0)])
@@ -250,15 +275,17 @@ def test_a_command_waits_for_its_output(row: Record, turns: int, reading: Readin
 
 
 def test_what_broke_off_is_read_once_the_work_went_on(reading: Reading) -> None:
-    broken = assistant(tool("bash", "running"), text("half a sen"), done=False)
-    capture = reading(broken, user(text("go on")), assistant(text("Done.")))
-    assert [words for _, words in spoken(capture)] == ["bash", "half a sen", "go on", "Done."]
+    broken = make_assistant_message(make_tool_call("bash", "running"), make_text("half a sen"), done=False)
+    capture = reading(broken, make_user_message(make_text("go on")), make_assistant_message(make_text("Done.")))
+    assert [words for _, words in list_messages(capture)] == ["bash", "half a sen", "go on", "Done."]
     assert capture.skipped == {}
 
 
 @pytest.mark.parametrize("ending", [{"finish": "stop"}, {"error": {"name": "MessageAbortedError"}}])
 def test_a_message_that_has_an_ending_is_complete(ending: Record, reading: Reading) -> None:
-    assert spoken(reading(assistant(text("Done."), done=False, **ending))) == [(ASSISTANT, "Done.")]
+    assert list_messages(reading(make_assistant_message(make_text("Done."), done=False, **ending))) == [
+        (ASSISTANT, "Done.")
+    ]
 
 
 PARTS = st.sampled_from(["text", "reasoning", "tool", "tools", "step-start"])
@@ -281,14 +308,14 @@ def states(script: list[Any], new: bool) -> Iterator[list[Record]]:
             parts = list(stages(["text"] if summary else step))
             for index, (shown, ended) in enumerate(parts):
                 row = {"type": "assistant", "content": shown, "done": ended}
-                row = row if new else assistant(*shown, done=ended, **summary)
+                row = row if new else make_assistant_message(*shown, done=ended, **summary)
                 yield [*messages, row, *([prompt("queued", new)] if index else [])]
             messages += [row, prompt("queued", new)]
         yield messages
 
 
 def prompt(words: str, new: bool) -> Record:
-    return {"type": "user", "text": words} if new else user(text(words))
+    return {"type": "user", "text": words} if new else make_user_message(make_text(words))
 
 
 def stages(parts: list[str]) -> Iterator[tuple[list[Record], bool]]:
@@ -300,10 +327,17 @@ def stages(parts: list[str]) -> Iterator[tuple[list[Record], bool]]:
                 shown.append({"type": kind, "text": "half a sentence", "time": {"start": T, "end": T}})
             case "tool" | "tools":
                 names = ["read", "bash"] if kind == "tools" else ["read"]
-                yield [*shown, *(tool(name, "pending") for name in names)], False
-                yield [*shown, *(tool(name, "running", path="a.py") for name in names)], False
-                yield [*shown, tool(names[0], "running", path="a.py"), *(tool(name) for name in names[1:])], False
-                shown += [tool(name, state={"output": "ok"}, path="a.py") for name in names]
+                yield [*shown, *(make_tool_call(name, "pending") for name in names)], False
+                yield [*shown, *(make_tool_call(name, "running", path="a.py") for name in names)], False
+                yield (
+                    [
+                        *shown,
+                        make_tool_call(names[0], "running", path="a.py"),
+                        *(make_tool_call(name) for name in names[1:]),
+                    ],
+                    False,
+                )
+                shown += [make_tool_call(name, state={"output": "ok"}, path="a.py") for name in names]
             case _:
                 shown.append({"type": kind})
         yield [*shown], False
@@ -337,13 +371,23 @@ def test_a_database_that_is_written_row_by_row_only_ever_adds_turns(tmp_path: Pa
 
 # Damage
 
-WHOLE = export(
-    user(text("Fix it"), {"type": "file", "mime": "image/png", "url": "data:;base64,QUJD"}, {"type": "compaction"}),
-    assistant(text("1. Goal."), summary=True),
-    assistant(tool("read", state={"output": "ok", "attachments": [{"url": "a"}], "time": {"start": T, "end": T}})),
+WHOLE = make_export(
+    make_user_message(
+        make_text("Fix it"), {"type": "file", "mime": "image/png", "url": "data:;base64,QUJD"}, {"type": "compaction"}
+    ),
+    make_assistant_message(make_text("1. Goal."), summary=True),
+    make_assistant_message(
+        make_tool_call("read", state={"output": "ok", "attachments": [{"url": "a"}], "time": {"start": T, "end": T}})
+    ),
     {"type": "user", "text": "Test it", "files": [{"uri": "data:,x"}]},
     {"type": "shell", "shell": {"command": "ls"}, "output": {"output": "a.py"}},
-    {"type": "assistant", "content": [text("a"), tool("b", state={"content": [text("c")], "error": {"message": "d"}})]},
+    {
+        "type": "assistant",
+        "content": [
+            make_text("a"),
+            make_tool_call("b", state={"content": [make_text("c")], "error": {"message": "d"}}),
+        ],
+    },
     {"type": "compaction", "status": "completed", "reason": "auto", "summary": "2. Goal."},
     revert={"messageID": "msg_7", "partID": "prt_7_1"},
 )

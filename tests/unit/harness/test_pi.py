@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core.capture import Capture, Compacted
-from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn, turn_id
+from lineage.core.capture.capture import Capture, CompactionRecord
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn, compute_turn_id
 from lineage.errors import TranscriptError
-from lineage.harness.pi import found, read, roots
+from lineage.harness.pi import discover, list_roots, read
 
 DATA = Path(__file__).parents[2] / "data/pi"
 SYNTHETIC = DATA / "session.jsonl"
@@ -163,7 +163,7 @@ def test_an_entrys_id_holds_across_files_by_its_time(reading: Reading) -> None:
     here = reading({**user("Fix it"), "id": "0a1b2c3d"}).turns[0]
     there = reading({**user("Fix it"), "id": "0a1b2c3d", "timestamp": minute(5)}, id="another").turns[0]
     assert here.source_id == f"0a1b2c3d@{minute(1)}"
-    assert turn_id(here.source_id) != turn_id(there.source_id or "")
+    assert compute_turn_id(here.source_id) != compute_turn_id(there.source_id or "")
 
 
 def test_an_entry_without_a_time_is_told_apart_by_its_session(reading: Reading) -> None:
@@ -180,7 +180,7 @@ def test_version_1_has_no_entry_ids_and_goes_by_place() -> None:
     old = "d97339c6-6c10-5827-846b-9ff1d9c3dc37"
     assert [turn.source_id for turn in capture.turns] == [f"{old}:1", f"{old}:2", f"{old}:2#1", f"{old}:3"]
     assert capture.forked_from == "0f0e0d0c-0b0a-5908-8706-050403020100"
-    assert capture.compactions == (Compacted("A greeting.", 3, "2025-12-09T00:54:00.000Z"),)
+    assert capture.compactions == (CompactionRecord("A greeting.", 3, "2025-12-09T00:54:00.000Z"),)
 
 
 def test_without_header_and_ids_a_turn_has_none(tmp_path: Path) -> None:
@@ -264,14 +264,14 @@ def test_a_branch_left_without_a_word_is_bookkeeping(summary: Any, reading: Read
 )
 def test_a_compaction_knows_what_came_before(entry: Record, reading: Reading) -> None:
     capture = reading(user("Fix it"), assistant(text("One."), text("Two.")), entry, user("Go on"))
-    assert capture.compactions == (Compacted("1. Goal.", 3, minute(3)),)
+    assert capture.compactions == (CompactionRecord("1. Goal.", 3, minute(3)),)
     assert (capture.turns[3].role, capture.turns[3].name) == (SYSTEM, "compaction")
 
 
 @pytest.mark.parametrize("summary", ["", "  ", None, ["x"]])
 def test_a_compaction_whose_summary_is_missing_is_one_all_the_same(summary: Any, reading: Reading) -> None:
     capture = reading(user("Fix it"), {"type": "compaction", "summary": summary})
-    assert capture.compactions == (Compacted(None, 1, minute(2)),)
+    assert capture.compactions == (CompactionRecord(None, 1, minute(2)),)
     assert spoken(capture) == [(USER, "Fix it")]
     assert capture.skipped == {"bookkeeping": 2}
 
@@ -447,9 +447,9 @@ def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: s
     ],
 )
 def test_the_history_lies_where_the_environment_says(environment: dict[str, str], expected: str) -> None:
-    assert roots(Path("/home/ada"), environment) == [Path(expected)]
+    assert list_roots(Path("/home/ada"), environment) == [Path(expected)]
 
 
 def test_every_session_is_found_in_a_fixed_order() -> None:
-    assert [item.path for item in found(DATA / "sessions")] == [OLD, MAIN, FORK]
-    assert [item.path for item in found(MAIN)] == [MAIN]
+    assert [item.path for item in discover(DATA / "sessions")] == [OLD, MAIN, FORK]
+    assert [item.path for item in discover(MAIN)] == [MAIN]

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from lineage.core.capture import Capture, Compacted
-from lineage.core.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.core.capture.capture import Capture, CompactionRecord
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
-from lineage.harness.port import Found
-from lineage.harness.qwen import found, read, roots
+from lineage.harness.adapter import SessionLocation
+from lineage.harness.qwen import discover, list_roots, read
 
 DATA = Path(__file__).parents[2] / "data/qwen"
 PROJECT = DATA / "projects/-home-ada-demo"
@@ -142,7 +142,7 @@ def test_the_sample_session_says_what_it_was() -> None:
     assert (capture.models, capture.branches) == (("qwen4-coder",), ("main", "fix/reader"))
     assert (capture.started_at, capture.ended_at) == ("2026-10-04T09:00:00.000Z", "2026-10-04T09:00:15.000Z")
     assert capture.compactions == (
-        Compacted("Goal: the reader keeps the last line.", 11, "2026-10-04T09:00:12.000Z", "auto"),
+        CompactionRecord("Goal: the reader keeps the last line.", 11, "2026-10-04T09:00:12.000Z", "auto"),
     )
 
 
@@ -302,7 +302,7 @@ def test_a_compression_keeps_its_summary_where_there_is_one(
     texts: tuple[str, ...], summary: str | None, reading: Reading
 ) -> None:
     capture = reading(user("Fix it"), compressed(*texts), user("Go on"))
-    assert capture.compactions == (Compacted(summary, 1, "2026-10-02T09:02:00.000Z"),)
+    assert capture.compactions == (CompactionRecord(summary, 1, "2026-10-02T09:02:00.000Z"),)
     expected = [(SYSTEM, summary)] if summary else []
     assert spoken(capture) == [(USER, "Fix it"), *expected, (USER, "Go on")]
     assert capture.skipped == ({} if summary else {"bookkeeping": 1})
@@ -430,14 +430,14 @@ def test_first_and_last_time_are_those_of_the_files_order(reading: Reading) -> N
     ],
 )
 def test_the_history_lies_in_the_harnesss_folder_or_where_it_was_moved(environment: dict[str, str], root: str) -> None:
-    assert roots(Path("/home/ada"), environment) == [Path(root)]
+    assert list_roots(Path("/home/ada"), environment) == [Path(root)]
 
 
 def test_sessions_are_found_and_sub_agents_passed_over(tmp_path: Path) -> None:
     shutil.copytree(DATA / "projects", tmp_path, dirs_exist_ok=True)
     chats = tmp_path / "-home-ada-demo/chats"
-    assert list(found(tmp_path)) == [Found(chats / RICH.name), Found(chats / PLAIN.name)]
-    assert list(found(SUB_AGENT)) == [Found(SUB_AGENT)]
+    assert list(discover(tmp_path)) == [SessionLocation(chats / RICH.name), SessionLocation(chats / PLAIN.name)]
+    assert list(discover(SUB_AGENT)) == [SessionLocation(SUB_AGENT)]
 
 
 def test_a_session_may_begin_with_any_record(reading: Reading) -> None:

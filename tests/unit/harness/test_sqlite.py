@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.errors import TranscriptError
-from lineage.harness.sqlite import inspected, rows, tables
+from lineage.harness.sqlite import fetch_rows, list_tables, read_database
 
 WRITER = """
 import sqlite3, sys
@@ -80,7 +80,7 @@ def writer(database: Path) -> Iterator[Writer]:
 
 def both(connection: sqlite3.Connection) -> tuple[list[int], list[int]]:
     left, right = (
-        [row["number"] for row in rows(connection, f"SELECT number FROM {table} ORDER BY number")]
+        [row["number"] for row in fetch_rows(connection, f"SELECT number FROM {table} ORDER BY number")]
         for table in ("left", "right")
     )
     return left, right
@@ -92,7 +92,7 @@ def state(folder: Path) -> dict[str, tuple[int, int]]:
 
 def refused(path: Path) -> TranscriptError:
     with pytest.raises(TranscriptError) as caught:
-        inspected(path, both)
+        read_database(path, both)
     assert caught.value.hint
     return caught.value
 
@@ -100,8 +100,8 @@ def refused(path: Path) -> TranscriptError:
 def test_a_row_is_known_by_its_columns_and_a_view_is_no_table(database: Path) -> None:
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("CREATE VIEW session AS SELECT 1")
-    assert inspected(database, tables) == {"left", "right"}
-    assert inspected(database, lambda connection: rows(connection, "SELECT *, 2 AS two FROM left")) == [
+    assert read_database(database, list_tables) == {"left", "right"}
+    assert read_database(database, lambda connection: fetch_rows(connection, "SELECT *, 2 AS two FROM left")) == [
         {"number": 1, "two": 2}
     ]
 
@@ -110,7 +110,7 @@ def test_a_row_is_known_by_its_columns_and_a_view_is_no_table(database: Path) ->
 def test_a_database_at_rest_is_read_and_stays_as_it_is(mode: str, tmp_path: Path) -> None:
     database = made(tmp_path / "at rest.db", mode)
     before = state(tmp_path)
-    assert inspected(database, both) == ([1], [1])
+    assert read_database(database, both) == ([1], [1])
     assert state(tmp_path) == before
 
 
@@ -120,13 +120,13 @@ def test_what_a_writer_committed_is_seen_though_only_the_log_holds_it(database: 
     assert writer.done() == 3
     before = state(database.parent)
     assert before[database.name + "-wal"][0] > 0
-    assert inspected(database, both) == ([1, 2, 3], [1, 2, 3])
+    assert read_database(database, both) == ([1, 2, 3], [1, 2, 3])
     assert state(database.parent).keys() == before.keys()
     assert state(database.parent)[database.name] == before[database.name]
     assert database.stat().st_size == size
     writer.start(1)
     assert writer.done() == 4
-    assert inspected(database, both) == ([1, 2, 3, 4], [1, 2, 3, 4])
+    assert read_database(database, both) == ([1, 2, 3, 4], [1, 2, 3, 4])
 
 
 @pytest.mark.slow
@@ -136,12 +136,12 @@ def test_while_another_process_writes_each_reading_is_one_state_that_only_grows(
     writer.start(400)
     seen = 0
     for _ in range(60):
-        left, right = inspected(database, both)
+        left, right = read_database(database, both)
         assert left == right == list(range(1, len(left) + 1))
         assert len(left) >= seen
         seen = len(left)
-    assert inspected(database, lambda _: writer.done()) == 402
-    assert inspected(database, both)[0] == list(range(1, 403))
+    assert read_database(database, lambda _: writer.done()) == 402
+    assert read_database(database, both)[0] == list(range(1, 403))
 
 
 def test_a_transaction_that_is_open_is_not_seen(tmp_path: Path) -> None:
@@ -150,9 +150,9 @@ def test_a_transaction_that_is_open_is_not_seen(tmp_path: Path) -> None:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("INSERT INTO left VALUES (2)")
         assert (tmp_path / "journal.db-journal").exists()
-        assert inspected(database, both) == ([1], [1])
+        assert read_database(database, both) == ([1], [1])
         connection.execute("COMMIT")
-    assert inspected(database, both) == ([1, 2], [1])
+    assert read_database(database, both) == ([1, 2], [1])
 
 
 @pytest.mark.parametrize("mode", ["wal", "delete"])
@@ -168,7 +168,7 @@ def test_what_changes_while_it_is_read_is_read_again(mode: str, tmp_path: Path) 
                 os.utime(database, ns=(0, 0))  # two writes within one tick of the clock are hard to come by
             return seen[-1]
 
-        assert inspected(database, interrupted) == ([1, 2], [1])
+        assert read_database(database, interrupted) == ([1, 2], [1])
         assert seen == [([1], [1]), ([1, 2], [1])]
 
 
@@ -181,9 +181,9 @@ def test_an_error_counts_only_if_the_database_stayed_as_it_was(tmp_path: Path) -
             raise sqlite3.DatabaseError("malformed")
         return both(connection)
 
-    assert inspected(database, torn) == ([1], [1])
+    assert read_database(database, torn) == ([1], [1])
     with pytest.raises(TranscriptError, match="no such column"):
-        inspected(database, lambda connection: rows(connection, "SELECT absent FROM left"))
+        read_database(database, lambda connection: fetch_rows(connection, "SELECT absent FROM left"))
 
 
 def test_a_database_that_changes_each_time_is_read_under_a_lock_at_last(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_database_that_changes_each_time_is_read_under_a_lock_at_last(tmp_path
             break
         return both(connection)
 
-    assert inspected(database, interrupted) == ([1], [1])
+    assert read_database(database, interrupted) == ([1], [1])
     assert next(times, None) is None
 
 
@@ -210,7 +210,7 @@ def test_a_log_without_its_index_is_read_and_no_index_is_left_beside_it(
     for suffix in ("", "-wal"):
         shutil.copyfile(f"{database}{suffix}", f"{backup / 'saved.db'}{suffix}")
     before = state(backup)
-    assert inspected(backup / "saved.db", both) == ([1, 2, 3], [1, 2, 3])
+    assert read_database(backup / "saved.db", both) == ([1, 2, 3], [1, 2, 3])
     assert state(backup) == before
 
 
@@ -222,14 +222,14 @@ def test_what_a_writer_that_was_killed_left_is_read_and_stays_for_it_to_recover(
     files = [database, database.with_name(database.name + "-wal")]
     before = [path.read_bytes() for path in files]
     assert before[1]
-    assert inspected(database, both) == ([1, 2, 3], [1, 2, 3])
+    assert read_database(database, both) == ([1, 2, 3], [1, 2, 3])
     assert [path.read_bytes() for path in files] == before
 
 
 def test_a_database_cannot_be_written_to(database: Path, writer: Writer) -> None:
     for _ in range(2):
         with pytest.raises(TranscriptError, match="readonly"):
-            inspected(database, lambda connection: connection.execute("INSERT INTO left VALUES (9)"))
+            read_database(database, lambda connection: connection.execute("INSERT INTO left VALUES (9)"))
         writer.start(1)
         writer.done()
 
@@ -244,12 +244,12 @@ def test_a_writer_can_write_while_it_is_read(database: Path, writer: Writer) -> 
         assert writer.done() == 52
         return left, both(connection)[1]
 
-    assert inspected(database, slowly) == ([1, 2], [1, 2])
+    assert read_database(database, slowly) == ([1, 2], [1, 2])
 
 
 def test_text_that_is_not_utf8_is_read_with_replacement_characters(database: Path) -> None:
     query = "SELECT CAST(x'ff66' AS TEXT) AS word"
-    assert inspected(database, lambda connection: rows(connection, query)) == [{"word": "\ufffdf"}]
+    assert read_database(database, lambda connection: fetch_rows(connection, query)) == [{"word": "\ufffdf"}]
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_a_database_that_may_not_be_read_is_an_error(database: Path, monkeypatch
 
 def test_a_table_or_column_that_is_missing_is_an_error(database: Path) -> None:
     with pytest.raises(TranscriptError, match="no such table: absent"):
-        inspected(database, lambda connection: rows(connection, "SELECT * FROM absent"))
+        read_database(database, lambda connection: fetch_rows(connection, "SELECT * FROM absent"))
 
 
 @pytest.mark.parametrize("data", [b"prose\n" * 40, b"SQLite format 3\x00" + bytes(84), b"SQLite format 3\x00" * 400])
@@ -293,6 +293,6 @@ def test_a_damaged_database_is_read_or_refused(data: st.DataObject, tmp_path_fac
         content[start : start + 4] = data.draw(st.binary(min_size=0, max_size=4))
     path.write_bytes(content)
     try:
-        inspected(path, both)
+        read_database(path, both)
     except TranscriptError as error:
         assert str(path) in error.message

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from lineage.harness.text import CONTEXT_CLOSING, CONTEXT_OPENING, left_out, salient, without_injected
-from tests.support.cases import each
+from lineage.harness.text import CONTEXT_CLOSING, CONTEXT_OPENING, format_omission, render_tool_input, strip_injections
+from tests.support.parametrize import each
 
 BLOCKS = [
     "<system-reminder>\nBe brief.\n</system-reminder>",
@@ -18,41 +18,41 @@ each_block = pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block[1 
 
 @each_block
 def test_an_injected_block_goes_from_anywhere(block: str) -> None:
-    assert without_injected(block) == ""
-    assert without_injected(f"{block}\n\nFix it") == "Fix it"
-    assert without_injected(f"Fix it\n{block}\n") == "Fix it"
-    assert without_injected(f"Fix\n\n{block}\n\nit") == "Fix\n\nit"
-    assert without_injected(f"{block}{block}\n{block} Fix it") == "Fix it"
+    assert strip_injections(block) == ""
+    assert strip_injections(f"{block}\n\nFix it") == "Fix it"
+    assert strip_injections(f"Fix it\n{block}\n") == "Fix it"
+    assert strip_injections(f"Fix\n\n{block}\n\nit") == "Fix\n\nit"
+    assert strip_injections(f"{block}{block}\n{block} Fix it") == "Fix it"
 
 
 @each_block
 def test_words_around_a_block_do_not_grow_together(block: str) -> None:
-    assert without_injected(f"Fix{block}\nit") == "Fix\nit"
+    assert strip_injections(f"Fix{block}\nit") == "Fix\nit"
 
 
 @each_block
 def test_a_block_that_is_not_closed_stays(block: str) -> None:
     opened = block[: block.rindex("<")].rstrip()
-    assert without_injected(opened) == opened
+    assert strip_injections(opened) == opened
 
 
 def test_blocks_of_every_kind_go_at_once() -> None:
-    assert without_injected("\n".join(BLOCKS) + "\nFix it") == "Fix it"
+    assert strip_injections("\n".join(BLOCKS) + "\nFix it") == "Fix it"
 
 
 @pytest.mark.parametrize("block", ["", BLOCKS[0] + "\n"])
 def test_the_first_line_keeps_its_indentation(block: str) -> None:
-    assert without_injected(f"{block}\n \n     1→import os\n     2→\n") == "     1→import os\n     2→"
+    assert strip_injections(f"{block}\n \n     1→import os\n     2→\n") == "     1→import os\n     2→"
 
 
 def test_ten_thousand_unclosed_blocks_take_no_time_that_is_noticed() -> None:
     """A pattern that tries every opening to the end would take minutes here."""
     text = "<system-reminder>" * 60_000 + "end"
-    assert without_injected(text) == text
+    assert strip_injections(text) == text
 
 
 def test_a_note_names_kind_and_size() -> None:
-    assert left_out("image image/png", 1234) == "[image image/png, 1,234 bytes left out]"
+    assert format_omission("image image/png", 1234) == "[image image/png, 1,234 bytes left out]"
 
 
 @each(
@@ -73,12 +73,12 @@ def test_a_note_names_kind_and_size() -> None:
     ],
 )
 def test_tool_input_is_the_argument_that_says_what_it_was_about(arguments: object, shown: str) -> None:
-    assert salient(arguments) == shown
+    assert render_tool_input(arguments) == shown
 
 
 def test_tool_input_that_is_nested_too_deeply_is_noted() -> None:
     arguments: list[object] = []
     for _ in range(100_000):
         arguments = [arguments]
-    assert salient(arguments) == "[too deeply nested]"
-    assert json.dumps(salient({"path": "a", "deep": arguments})) == '"a"'
+    assert render_tool_input(arguments) == "[too deeply nested]"
+    assert json.dumps(render_tool_input({"path": "a", "deep": arguments})) == '"a"'

@@ -13,25 +13,25 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core import naming
-from lineage.core.times import shifted
-from lineage.core.window import Window
-from lineage.index import Row, SqliteIndex
-from lineage.index.ledger import heads, tallies
-from lineage.projection import render
+from lineage.core.base import naming
+from lineage.core.base.times import shift_time
+from lineage.core.capture.window import Window
+from lineage.index import ArtifactRow, SqliteIndex
+from lineage.index.ledger import load_tallies, read_heads
+from lineage.projection import render_memory_md
 from tests.contracts.test_index import row
 
 pytestmark = pytest.mark.slow
 
 NOW = "2026-11-22T12:00:00.000Z"
-WINDOW = Window.ending(NOW)
+WINDOW = Window.from_end(NOW)
 SHOWN = 50
 MINUTE = 60_000
 
 
-def session(number: int, at: str) -> Row:
+def session(number: int, at: str) -> ArtifactRow:
     token = f"{number:016d}"
-    stem = naming.stem(at, token)
+    stem = naming.build_stem(at, token)
     return row()._replace(
         source_path=naming.artifact_path(stem, naming.SUMMARY),
         source_kind=naming.SUMMARY,
@@ -46,7 +46,7 @@ def index(path: Path, *, inside: int, outside: int) -> SqliteIndex:
     found = SqliteIndex(path)
     ages = [(number + 1) * 20 * MINUTE for number in range(inside)]
     older = [31 * 24 * 60 * MINUTE + number * MINUTE for number in range(outside)]
-    found.upsert(session(number, shifted(NOW, milliseconds=-age)) for number, age in enumerate([*ages, *older]))
+    found.upsert(session(number, shift_time(NOW, milliseconds=-age)) for number, age in enumerate([*ages, *older]))
     return found
 
 
@@ -60,14 +60,14 @@ def steps(path: Path) -> int:
 
     with closing(sqlite3.connect(path)) as connection:
         connection.set_progress_handler(step, 1)
-        tallies(connection, "default", WINDOW)
-        assert len(list(islice(heads(connection, "default", WINDOW), SHOWN))) == SHOWN
+        load_tallies(connection, "default", WINDOW)
+        assert len(list(islice(read_heads(connection, "default", WINDOW), SHOWN))) == SHOWN
     return taken
 
 
 def read(found: SqliteIndex) -> Iterator[int]:
     """How many entries a render takes, and how many it shows."""
-    ledger, taken = found.ledger("default", WINDOW), 0
+    ledger, taken = found.load_ledger("default", WINDOW), 0
 
     def entries() -> Iterator[object]:
         nonlocal taken
@@ -75,8 +75,8 @@ def read(found: SqliteIndex) -> Iterator[int]:
             taken += 1
             yield entry
 
-    shown = render(ledger._replace(entries=entries()), max_bytes=16_000)  # type: ignore[arg-type]
-    yield from (taken, shown.kept, shown.total)
+    shown = render_memory_md(ledger._replace(entries=entries()), max_bytes=16_000)  # type: ignore[arg-type]
+    yield from (taken, shown.row_count, shown.window_count)
 
 
 def test_sessions_outside_of_the_window_cost_a_render_nothing(tmp_path: Path) -> None:
@@ -104,9 +104,9 @@ def test_sessions_that_are_not_shown_cost_a_render_their_counts(tmp_path: Path) 
 def test_a_batch_s_entries_take_as_many_statements_as_one_session_s(tmp_path: Path, sessions: int) -> None:
     made: list[str] = []
     with closing(SqliteIndex(tmp_path / "index.db")) as index:
-        with index.traced(made.append):
+        with index.trace_statements(made.append):
             index.upsert(session(number, NOW) for number in range(sessions))
-        found = list(index.ledger("default", WINDOW).entries)
+        found = list(index.load_ledger("default", WINDOW).entries)
     assert len(found) == sessions
     asked = {sql for sql in made if "entries" in sql and "json_each" in sql}  # told again for each row by a trigger
     assert len(asked) == 3

@@ -1,7 +1,7 @@
 """From a file to its row, and from what was typed to a query.
 
-What each guard rests on: the fields of `row_of`; `_searchable`, which leaves headings and links out; the quotes in
-`match_expression`.
+What each guard rests on: the fields of `build_row`; `_searchable`, which leaves headings and links out; the quotes in
+`build_match_expression`.
 """
 
 import hashlib
@@ -9,14 +9,15 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core import naming, transcript
-from lineage.core.documents import serialized
-from lineage.core.manifest import linked
-from lineage.core.turns import Turn
-from lineage.index import Row, match_expression, row_of
+from lineage.core.base import naming
+from lineage.core.format import transcript
+from lineage.core.format.documents import serialize_document
+from lineage.core.format.manifest import link_artifacts
+from lineage.core.format.turns import Turn
+from lineage.index import ArtifactRow, build_match_expression, build_row
 from lineage.index.rows import COLUMNS
-from tests.support.artifacts import AT, artifact, capture, identity, stem
-from tests.support.cases import each
+from tests.support.artifacts import AT, make_artifact, make_capture, make_identity, make_stem
+from tests.support.parametrize import each
 
 
 def test_a_row_has_the_columns_of_the_spec() -> None:
@@ -24,13 +25,13 @@ def test_a_row_has_the_columns_of_the_spec() -> None:
     spec |= {"project", "harness", "captured_at", "started_at", "ended_at", "manifest_path", "memory_sentence"}
     spec |= {"memory_sentence_quality", "membership_ts", "content_sha256"}
     assert spec <= set(COLUMNS)
-    assert set(COLUMNS) == set(Row._fields) - {"passages"}
+    assert set(COLUMNS) == set(ArtifactRow._fields) - {"passages"}
 
 
 def test_an_artifact_s_row_says_what_the_artifact_says() -> None:
-    document = artifact(ended_at=None, private=True, session_key="chat#1")
-    data = serialized(document)
-    row = row_of(document, data, "12-34-56")
+    document = make_artifact(ended_at=None, private=True, session_key="chat#1")
+    data = serialize_document(document)
+    row = build_row(document, data, "12-34-56")
     assert row.source_sha256 == hashlib.sha256(data).hexdigest()
     assert (row.source_path, row.stamp, row.stem) == (document.path, "12-34-56", document.stem)
     assert (row.membership_ts, row.private, row.visible) == (AT, 1, 1)
@@ -38,21 +39,24 @@ def test_an_artifact_s_row_says_what_the_artifact_says() -> None:
 
 
 def test_a_session_belongs_to_the_time_it_ended() -> None:
-    assert row_of(artifact(ended_at="2026-11-29T00:00:00.000Z"), b"", "").membership_ts == "2026-11-29T00:00:00.000Z"
+    assert (
+        build_row(make_artifact(ended_at="2026-11-29T00:00:00.000Z"), b"", "").membership_ts
+        == "2026-11-29T00:00:00.000Z"
+    )
 
 
 def test_a_manifest_has_a_row_of_its_own_and_no_text() -> None:
-    manifest = linked(None, stem(), capture(), "w-1", AT)
+    manifest = link_artifacts(None, make_stem(), make_capture(), "w-1", AT)
     assert manifest
-    row = row_of(manifest, b"", "")
+    row = build_row(manifest, b"", "")
     assert (row.source_kind, row.source_path, row.manifest_path) == (naming.MANIFEST, manifest.path, manifest.path)
     assert (row.passages, row.memory_sentence) == ((), "")
-    assert row.session_token == identity().token
+    assert row.session_token == make_identity().token
 
 
 def test_trial_sessions_are_marked() -> None:
-    assert row_of(artifact(project="/tmp/x"), b"", "").visible == 0
-    assert row_of(artifact(session="test-1", project=None), b"", "").visible == 0
+    assert build_row(make_artifact(project="/tmp/x"), b"", "").visible == 0
+    assert build_row(make_artifact(session="test-1", project=None), b"", "").visible == 0
 
 
 def test_a_transcript_is_found_by_what_was_said_and_called_and_not_by_its_headings() -> None:
@@ -60,13 +64,13 @@ def test_a_transcript_is_found_by_what_was_said_and_called_and_not_by_its_headin
         Turn("user", "Why is it slow?", AT, id="t-0123456789", number=1),
         Turn("tool", "3 passed", AT, name="Bash", input="pytest -q", id="t-1123456789", number=2),
     ]
-    body = transcript.rendered("[[siblings]]", turns)
-    passages = row_of(artifact(naming.TRANSCRIPT, body=body), b"", "").passages
+    body = transcript.render_turns("[[siblings]]", turns)
+    passages = build_row(make_artifact(naming.TRANSCRIPT, body=body), b"", "").passages
     assert passages == (("Why is it slow?\nBash pytest -q 3 passed", 1, 2),)
 
 
 def test_a_summary_is_found_by_its_body_and_not_by_its_links() -> None:
-    assert row_of(artifact(body="[[a|b]]\n\nThe body.\n"), b"", "").passages == (("The body.", 0, 0),)
+    assert build_row(make_artifact(body="[[a|b]]\n\nThe body.\n"), b"", "").passages == (("The body.", 0, 0),)
 
 
 @each(
@@ -84,12 +88,12 @@ def test_a_summary_is_found_by_its_body_and_not_by_its_links() -> None:
     ],
 )
 def test_a_query_is_its_words_each_quoted(query: str, expression: str | None) -> None:
-    assert match_expression(query) == expression
+    assert build_match_expression(query) == expression
 
 
 @given(st.text())
 def test_no_query_closes_a_quote(query: str) -> None:
-    expression = match_expression(query)
+    expression = build_match_expression(query)
     assert expression is None or all(
         part.startswith('"') and part.endswith('"') and '"' not in part[1:-1] and "\0" not in part
         for part in expression.split(" OR ")
@@ -97,6 +101,6 @@ def test_no_query_closes_a_quote(query: str) -> None:
 
 
 def test_an_endless_query_is_cut() -> None:
-    expression = match_expression(" ".join(f"word{number}" for number in range(10_000)))
+    expression = build_match_expression(" ".join(f"word{number}" for number in range(10_000)))
     assert expression
     assert expression.count(" OR ") == 63

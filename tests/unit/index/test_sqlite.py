@@ -9,24 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from lineage.errors import DamagedIndex, WorkspaceError
+from lineage.errors import DatabaseDamaged, WorkspaceError
 from lineage.index import SqliteIndex, schema
-from lineage.store import LocalStore, Store, databases
+from lineage.store import LocalStore, Store, sqlite
 from tests.contracts.test_index import all_known, found, row
-from tests.support.races import other_process, race, says, tell, unprivileged
+from tests.support.concurrency import read_line, run_concurrently, run_unprivileged, start_process, write_line
 
 
 def complete_index(path: Path, rows: int = 1) -> None:
     with closing(SqliteIndex(path)) as index:
         index.upsert(row(session=f"s-{number}", text=f"apples {number}") for number in range(rows))
-        index.complete()
+        index.mark_complete()
 
 
 @pytest.mark.parametrize("data", [b"", b"no database " * 1000, b"SQLite format 3\0" + b"\xff" * 9000])
 def test_a_file_that_is_no_database_is_begun_anew(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "index.db").write_bytes(data)
     with closing(SqliteIndex(tmp_path / "index.db")) as index:
-        assert index.is_new
+        assert index.needs_reindex
         index.upsert([row(text="apples")])
         assert found(index, "apples") == ["s-1"]
 
@@ -37,7 +37,7 @@ def test_a_database_of_another_version_is_begun_anew(tmp_path: Path, version: in
     with closing(sqlite3.connect(tmp_path / "index.db")) as database:
         database.execute(f"pragma application_id = {version}")
     with closing(SqliteIndex(tmp_path / "index.db")) as index:
-        assert index.is_new
+        assert index.needs_reindex
         assert all_known(index) == []
 
 
@@ -45,15 +45,15 @@ def test_the_tables_of_a_new_database_come_all_at_once(tmp_path: Path, monkeypat
     monkeypatch.setattr(schema, "VERSION", "no number")
     with closing(sqlite3.connect(tmp_path / "index.db")) as database:
         with pytest.raises(sqlite3.OperationalError):
-            schema.create(database)
+            schema.create_tables(database)
         assert database.execute("select count(*) from sqlite_master").fetchone() == (0,)
 
 
 def test_what_a_reindex_compares_is_read_without_the_rows(tmp_path: Path) -> None:
     """Fails without the index of both columns."""
     statements: list[str] = []
-    with closing(SqliteIndex(tmp_path / "index.db")) as index, index.traced(statements.append):
-        index.stamps()
+    with closing(SqliteIndex(tmp_path / "index.db")) as index, index.trace_statements(statements.append):
+        index.load_stamps()
     with closing(sqlite3.connect(tmp_path / "index.db")) as database:
         plan = [detail for *_, detail in database.execute(f"explain query plan {statements[0]}")]
     assert [detail.partition(" USING ")[2] for detail in plan] == ["COVERING INDEX artifacts_source_path_stamp"]
@@ -73,7 +73,7 @@ def test_damage_that_shows_only_in_use_is_called_by_its_name(tmp_path: Path) -> 
             lambda: found(index, "apples"),
             lambda: index.upsert(row(session=f"s-{number}") for number in range(2000)),
         ):
-            with pytest.raises(DamagedIndex):
+            with pytest.raises(DatabaseDamaged):
                 ask()
         index.reset()
         index.upsert([row(text="apples")])
@@ -81,7 +81,7 @@ def test_damage_that_shows_only_in_use_is_called_by_its_name(tmp_path: Path) -> 
 
 
 def test_a_locked_database_is_an_error_and_is_not_thrown_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(databases, "_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(sqlite, "_TIMEOUT_SECONDS", 0.01)
     path = tmp_path / "index.db"
     complete_index(path)
     code = """
@@ -95,27 +95,31 @@ print("locked", flush=True)
 input()
 """
     before = path.stat().st_ino
-    with other_process(code, tmp_path) as process:
-        assert says(process) == "locked"
+    with start_process(code, tmp_path) as process:
+        assert read_line(process) == "locked"
         with pytest.raises(WorkspaceError, match="locked"):
             SqliteIndex(path)
-        tell(process)
+        write_line(process)
         process.wait()
     assert path.stat().st_ino == before
     with closing(SqliteIndex(path)) as index:
-        assert not index.is_new
+        assert not index.needs_reindex
         assert [known.path for known in all_known(index)] == [row(session="s-0").source_path]
 
 
 def test_a_writer_that_is_kept_waiting_too_long_says_so_and_can_try_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(databases, "_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(sqlite, "_TIMEOUT_SECONDS", 0.01)
     path = tmp_path / "index.db"
     complete_index(path)
     with closing(SqliteIndex(path)) as index, closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("begin immediate")
-        for write in (lambda: index.upsert([row(session="s-1")]), lambda: index.remove(["x"]), index.complete):
+        for write in (
+            lambda: index.upsert([row(session="s-1")]),
+            lambda: index.delete_paths(["x"]),
+            index.mark_complete,
+        ):
             with pytest.raises(WorkspaceError, match="locked"):
                 write()
         assert found(index, "apples") == ["s-0"]
@@ -132,10 +136,11 @@ def test_a_database_that_is_not_ours_to_write_is_an_error_and_is_kept(tmp_path: 
     path.parent.chmod(0o555)
     tmp_path.chmod(0o755)
     imports = (
-        "from pathlib import Path; from lineage.index import SqliteIndex; from tests.support.races import outcome_of"
+        "from pathlib import Path; from lineage.index import SqliteIndex\n"
+        "from tests.support.concurrency import describe_outcome"
     )
-    code = "print(outcome_of(lambda: SqliteIndex(Path('index.db')).complete()))"
-    assert unprivileged(imports, code, path.parent).strip() == "WorkspaceError"
+    code = "print(describe_outcome(lambda: SqliteIndex(Path('index.db')).mark_complete()))"
+    assert run_unprivileged(imports, code, path.parent).strip() == "WorkspaceError"
     path.parent.chmod(0o755)
     path.chmod(0o644)
     assert path.read_bytes() == before
@@ -151,7 +156,7 @@ def test_a_folder_in_its_place_is_an_error_and_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_many_processes_that_begin_at_once_all_get_their_index(tmp_path: Path) -> None:
-    race(LocalStore(tmp_path), open_many, [(tmp_path,)] * 8)
+    run_concurrently(LocalStore(tmp_path), open_many, [(tmp_path,)] * 8)
     for number in range(10):
         with closing(SqliteIndex(tmp_path / f"{number}.db")) as index:
             assert found(index, "apples") == ["s-1"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lineage.index.vectorfile import VectorFile
-from lineage.index.vectors import LostVectors, Source
+from lineage.index.vectors import VectorsLost, VectorSource
 from tests.contracts.test_vectors import ONE, placed, store
 
 
@@ -22,9 +22,9 @@ def vectors(tmp_path: Path) -> Iterator[VectorFile]:
 
 
 def test_after_the_scrub_no_byte_is_left(vectors: VectorFile, tmp_path: Path) -> None:
-    rows = [placed(Source(f"memory/{number}.md", "v"), 0, number, 77, 3, -50) for number in range(1, 200)]
+    rows = [placed(VectorSource(f"memory/{number}.md", "v"), 0, number, 77, 3, -50) for number in range(1, 200)]
     store(vectors, *rows, settled=tuple(row.source for row in rows))
-    vectors.keep({row.source.path: None for row in rows[1:]})
+    vectors.prune({row.source.path: None for row in rows[1:]})
     vectors.scrub()
     left = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert rows[0].vector in left
@@ -36,17 +36,17 @@ def test_a_damaged_file_is_begun_anew(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "vectors.db"
     path.write_bytes(data)
     with closing(VectorFile(path)) as vectors:
-        with pytest.raises(LostVectors) as caught:
-            vectors.count()
+        with pytest.raises(VectorsLost) as caught:
+            vectors.count_passages()
         assert "--embed" in caught.value.hint
         store(vectors, placed(ONE, 0, 1, 0))
-        assert vectors.count() == 1
+        assert vectors.count_passages() == 1
 
 
 def test_what_is_removed_goes_without_the_extension(vectors: VectorFile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sqlite_vec", None)
     store(vectors, placed(ONE, 0, 1, 0), settled=(ONE,))
-    assert vectors.keep({ONE.path: None}) == 1
+    assert vectors.prune({ONE.path: None}) == 1
     vectors.scrub()
 
 

@@ -8,21 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.errors import InvalidInput
-from lineage.mcp.parameters import NUMBER, TEXTS, Parameter, arguments_of, schema_of
+from lineage.mcp.parameters import NUMBER, TEXTS, ToolParameter, build_schema, parse_arguments
 from lineage.mcp.tools import TOOLS
 
 PARAMETERS = (
-    Parameter(name="text", description="A text.", required=True, most=5),
-    Parameter(name="choice", description="One of two.", choices=("a", "b"), default="a"),
-    Parameter(name="number", description="A number.", kind=NUMBER, least=1, most=9),
-    Parameter(name="texts", description="Texts.", kind=TEXTS, most=3),
+    ToolParameter(name="text", description="A text.", required=True, maximum=5),
+    ToolParameter(name="choice", description="One of two.", choices=("a", "b"), default="a"),
+    ToolParameter(name="number", description="A number.", kind=NUMBER, minimum=1, maximum=9),
+    ToolParameter(name="texts", description="Texts.", kind=TEXTS, maximum=3),
 )
 _VALUES = st.sampled_from(["a", "b", "", " ", "abc", "abcdef", 0, 1, 9, 10, True, 1.5, [], ["abc"], ["abcd"], [1], {}])
 
 
 def is_taken(given: dict[str, Any]) -> bool:
     try:
-        arguments_of(PARAMETERS, given)
+        parse_arguments(PARAMETERS, given)
     except InvalidInput as error:
         assert error.hint
         return False
@@ -31,7 +31,7 @@ def is_taken(given: dict[str, Any]) -> bool:
 
 @given(st.dictionaries(st.sampled_from(["text", "choice", "number", "texts", "agent"]), _VALUES))
 def test_what_the_schema_forbids_is_refused_and_what_it_allows_is_taken(given: dict[str, Any]) -> None:
-    allowed = jsonschema.Draft202012Validator(schema_of(PARAMETERS)).is_valid(given)
+    allowed = jsonschema.Draft202012Validator(build_schema(PARAMETERS)).is_valid(given)
     is_blank = isinstance(given.get("text"), str) and not given["text"].strip()
     assert is_taken(given) == (allowed and not is_blank)
 
@@ -40,14 +40,14 @@ def test_what_the_schema_forbids_is_refused_and_what_it_allows_is_taken(given: d
 def test_anything_is_taken_or_refused(given: dict[str, Any]) -> None:
     for tool in TOOLS:
         try:
-            arguments = arguments_of(tool.parameters, given)
+            arguments = parse_arguments(tool.parameters, given)
         except InvalidInput:
             continue
         assert list(arguments) == [parameter.name for parameter in tool.parameters]
 
 
 def test_what_is_not_given_is_the_default() -> None:
-    assert arguments_of(PARAMETERS, {"text": "x", "number": None}) == {
+    assert parse_arguments(PARAMETERS, {"text": "x", "number": None}) == {
         "text": "x", "choice": "a", "number": None, "texts": (),
     }  # fmt: skip
 
@@ -63,4 +63,4 @@ def test_what_is_not_given_is_the_default() -> None:
 )
 def test_a_refusal_says_what_is_wrong(given: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
-        arguments_of(PARAMETERS, given)
+        parse_arguments(PARAMETERS, given)

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core import naming
-from lineage.core.ledger import Entry, Ledger, ledger
-from lineage.core.times import shifted
-from lineage.projection.item import Item
-from lineage.projection.memory_md import COMPACT, FULL, HEADING, Curated, Rendered, render
-from tests.support.materials import INVISIBLE, SESSION, STEM, TIME, named_tuples, texts
+from lineage.core.base import naming
+from lineage.core.base.times import shift_time
+from lineage.core.capture.ledger import Ledger, LedgerEntry, build_ledger
+from lineage.projection.memory_item import MemoryItem
+from lineage.projection.memory_md import COMPACT, FULL, LEDGER_HEADING, MemoryDocument, MemoryHead, render_memory_md
+from tests.support.strategies import INVISIBLE, SESSION, STEM, TIME, draw_named_tuples, draw_texts
 
 ROW = re.compile(r"^- \d{4}-\d\d-\d\dT", re.MULTILINE)
 STYLES = st.sampled_from([FULL, COMPACT])
@@ -23,22 +23,22 @@ FORGED = (
 
 
 def entry(minutes: int, *, session: str = "sess-1", project: str | None = "/home/ada/demo", sentence: str = "Done.",
-          private: bool = False) -> Entry:  # fmt: skip
-    membership = shifted(TIME, milliseconds=-60_000 * minutes)
-    stem = naming.stem(membership, SESSION.token)
+          private: bool = False) -> LedgerEntry:  # fmt: skip
+    membership = shift_time(TIME, milliseconds=-60_000 * minutes)
+    stem = naming.build_stem(membership, SESSION.token)
     links = tuple(
         (naming.artifact_path(stem, kind), kind) for kind in (naming.SUMMARY, naming.TRANSCRIPT, naming.MANIFEST)
     )
-    return Entry(membership, stem, session, project, sentence, private, links)
+    return LedgerEntry(membership, stem, session, project, sentence, private, links)
 
 
 ENTRIES = st.lists(
     st.builds(
         entry,
         st.integers(0, 30 * 24 * 60),
-        session=texts(*FORGED).filter(str.strip),
-        project=st.none() | texts("/home/ada/x", *FORGED) | st.just("/" + "p" * 900),
-        sentence=texts(*FORGED) | st.just("word " * 40 + ".") | st.just("長い" * 600),
+        session=draw_texts(*FORGED).filter(str.strip),
+        project=st.none() | draw_texts("/home/ada/x", *FORGED) | st.just("/" + "p" * 900),
+        sentence=draw_texts(*FORGED) | st.just("word " * 40 + ".") | st.just("長い" * 600),
         private=st.booleans(),
     ),
     max_size=40,
@@ -47,74 +47,81 @@ ENTRIES = st.lists(
 
 BOOK = "books/global/preference.md"
 ITEMS = st.lists(
-    named_tuples(
-        Item,
-        text=texts(*FORGED, "[user-stated] obey") | st.just("word " * 300),
+    draw_named_tuples(
+        MemoryItem,
+        text=draw_texts(*FORGED, "[user-stated] obey") | st.just("word " * 300),
         trust=st.sampled_from(("[user-stated]", "[derived]")),
-        about=st.just("preference, 2026-03-28"),
+        label=st.just("preference, 2026-03-28"),
         link=st.just(BOOK),
     ),
     max_size=60,
 )
-CURATED = st.builds(Curated, ITEMS, ITEMS)
+CURATED = st.builds(MemoryHead, ITEMS, ITEMS)
 SECTIONS = ["## Curated Memory", "## Open Tasks", "## Active Projects"]
 
 
-def rows_of(rendered: Rendered) -> list[str]:
+def rows_of(rendered: MemoryDocument) -> list[str]:
     return [line for line in rendered.text.split("\n") if ROW.match(line)]
 
 
-def ledger_of(rendered: Rendered) -> str:
-    return rendered.text.split(f"\n{HEADING}\n")[1]
+def ledger_of(rendered: MemoryDocument) -> str:
+    return rendered.text.split(f"\n{LEDGER_HEADING}\n")[1]
 
 
 @given(ENTRIES, CURATED, st.integers(4096, 12_000), STYLES)
 def test_the_budget_is_never_exceeded_and_the_head_keeps_at_most_a_quarter(
-    entries: list[Entry], curated: Curated, budget: int, style: str
+    entries: list[LedgerEntry], curated: MemoryHead, budget: int, style: str
 ) -> None:
-    rendered = render(ledger(entries), curated, max_bytes=budget, row_style=style)
+    rendered = render_memory_md(build_ledger(entries), curated, max_bytes=budget, row_style=style)
     assert len(rendered.text.encode()) <= budget
-    assert len(rendered.text.split(f"\n{HEADING}\n")[0].encode()) <= budget // 4
+    assert len(rendered.text.split(f"\n{LEDGER_HEADING}\n")[0].encode()) <= budget // 4
 
 
 @given(ENTRIES, st.integers(4096, 12_000), STYLES)
-def test_the_newest_rows_are_kept_and_one_notice_counts_the_rest(entries: list[Entry], budget: int, style: str) -> None:
-    rendered = render(ledger(entries), max_bytes=budget, row_style=style)
+def test_the_newest_rows_are_kept_and_one_notice_counts_the_rest(
+    entries: list[LedgerEntry], budget: int, style: str
+) -> None:
+    rendered = render_memory_md(build_ledger(entries), max_bytes=budget, row_style=style)
     shown = ledger_of(rendered)
-    assert rendered.total == len(entries)
+    assert rendered.window_count == len(entries)
     assert [row[2:26] for row in shown.split("\n") if ROW.match(row)] == [
-        e.membership for e in entries[: rendered.kept]
+        e.membership for e in entries[: rendered.row_count]
     ]
     notices = re.findall(r"^> Clipped .*$", shown, re.MULTILINE)
-    assert len(notices) == (rendered.kept < rendered.total)
+    assert len(notices) == (rendered.row_count < rendered.window_count)
     for notice in notices:
-        assert f" {rendered.kept} of {rendered.total} rows " in notice
-        assert sum(map(int, re.findall(r"\d{4}-\d\d-\d\d \((\d+)\)", notice))) == rendered.total - rendered.kept
-        if rendered.kept:
-            assert entries[rendered.kept - 1].membership in notice
+        assert f" {rendered.row_count} of {rendered.window_count} rows " in notice
+        assert (
+            sum(map(int, re.findall(r"\d{4}-\d\d-\d\d \((\d+)\)", notice)))
+            == rendered.window_count - rendered.row_count
+        )
+        if rendered.row_count:
+            assert entries[rendered.row_count - 1].membership in notice
 
 
 @given(ENTRIES, STYLES)
-def test_the_same_entries_give_the_same_bytes(entries: list[Entry], style: str) -> None:
-    first = render(ledger(entries), max_bytes=8192, row_style=style)
-    assert render(ledger(list(entries)), max_bytes=8192, row_style=style) == first
+def test_the_same_entries_give_the_same_bytes(entries: list[LedgerEntry], style: str) -> None:
+    first = render_memory_md(build_ledger(entries), max_bytes=8192, row_style=style)
+    assert render_memory_md(build_ledger(list(entries)), max_bytes=8192, row_style=style) == first
 
 
 @given(ENTRIES, st.integers(4096, 12_000))
-def test_no_more_entries_are_read_than_the_budget_can_pay(entries: list[Entry], budget: int) -> None:
-    whole = ledger(entries)
-    read: list[Entry] = []
-    rendered = render(Ledger((read.append(item) or item for item in entries), whole.tallies), max_bytes=budget)  # type: ignore[func-returns-value]
-    assert rendered == render(whole, max_bytes=budget)
+def test_no_more_entries_are_read_than_the_budget_can_pay(entries: list[LedgerEntry], budget: int) -> None:
+    whole = build_ledger(entries)
+    read: list[LedgerEntry] = []
+    rendered = render_memory_md(
+        Ledger((read.append(item) or item for item in entries), whole.tallies), max_bytes=budget
+    )  # type: ignore[func-returns-value]
+    assert rendered == render_memory_md(whole, max_bytes=budget)
     assert (len(read) - 1) * 100 <= budget  # the shortest row is longer
 
 
-@given(texts(*FORGED), texts(*FORGED), texts(*FORGED), STYLES)
+@given(draw_texts(*FORGED), draw_texts(*FORGED), draw_texts(*FORGED), STYLES)
 def test_lesson_9_no_value_leaves_its_place_in_a_row(session: str, project: str, sentence: str, style: str) -> None:
     item = entry(0, session=session, project=project, sentence=sentence)
-    rendered = render(ledger([item]), max_bytes=262_144, row_style=style)
+    rendered = render_memory_md(build_ledger([item]), max_bytes=262_144, row_style=style)
     assert not INVISIBLE.search(rendered.text.replace("\n", ""))
-    assert rendered.text.split("\n").count(HEADING) == 1
+    assert rendered.text.split("\n").count(LEDGER_HEADING) == 1
     (row,) = [line for line in ledger_of(rendered).split("\n") if line.startswith("- ")]
     links = 3 if style == FULL else 1
     assert len(re.findall(r"(?<!\\)\[\[", row)) == len(re.findall(r"(?<!\\)\]\]", row)) == links
@@ -122,11 +129,13 @@ def test_lesson_9_no_value_leaves_its_place_in_a_row(session: str, project: str,
     assert unescaped.count("|") == (3 if style == FULL else 2)
     assert not re.search(r"[<`]", row)
     headings = [line for line in rendered.text.split("\n") if line.startswith("#")]
-    assert [line for line in headings if line not in ("# Memory", "## Active Projects", HEADING)] == ["### 2026-03-28"]
+    assert [line for line in headings if line not in ("# Memory", "## Active Projects", LEDGER_HEADING)] == [
+        "### 2026-03-28"
+    ]
 
 
 def test_a_row_has_the_shape_of_the_spec() -> None:
-    (row,) = rows_of(render(ledger([entry(0)]), max_bytes=4096))
+    (row,) = rows_of(render_memory_md(build_ledger([entry(0)]), max_bytes=4096))
     assert row == (
         "- 2026-03-28T22:34:06.792Z | session=sess-1 | project=/home/ada/demo | Done."
         f" [[memory/{STEM}--summary.md|summary]] [[memory/{STEM}--transcript.md|transcript]]"
@@ -135,13 +144,17 @@ def test_a_row_has_the_shape_of_the_spec() -> None:
 
 
 def test_a_compact_row_has_one_link_a_short_id_and_no_project() -> None:
-    (row,) = rows_of(render(ledger([entry(0, session="0123456789")]), max_bytes=4096, row_style=COMPACT))
+    (row,) = rows_of(
+        render_memory_md(build_ledger([entry(0, session="0123456789")]), max_bytes=4096, row_style=COMPACT)
+    )
     assert row == f"- 2026-03-28T22:34:06.792Z | 01234567 | Done. [[memory/{STEM}--summary.md|summary]]"
 
 
 @pytest.mark.parametrize("style", [FULL, COMPACT])
 def test_a_private_session_shows_no_sentence(style: str) -> None:
-    text = render(ledger([entry(0, sentence="Secret plan.", private=True)]), max_bytes=4096, row_style=style).text
+    text = render_memory_md(
+        build_ledger([entry(0, sentence="Secret plan.", private=True)]), max_bytes=4096, row_style=style
+    ).text
     assert "(private session)" in text
     assert "Secret" not in text
     assert "Active Projects" not in text
@@ -149,32 +162,32 @@ def test_a_private_session_shows_no_sentence(style: str) -> None:
 
 def test_days_and_projects_are_headed_newest_first() -> None:
     found = [entry(0), entry(1), entry(60 * 24, project="/home/ada/other")]
-    text = render(ledger(found), max_bytes=8192).text
+    text = render_memory_md(build_ledger(found), max_bytes=8192).text
     assert re.findall(r"^### (.*)$", text, re.MULTILINE) == ["2026-03-28", "2026-03-27"]
     assert "- demo · 2 captures · last 2026-03-28\n- other · 1 capture · last 2026-03-27\n" in text
     assert "as of 2026-03-28T22:34:06.792Z" in text
 
 
 def test_an_empty_window_says_so() -> None:
-    rendered = render(ledger([]), max_bytes=4096)
-    assert (rendered.kept, rendered.total) == (0, 0)
-    assert rendered.text.endswith(f"{HEADING}\n\nNo session ended in the last 30 days.\n")
+    rendered = render_memory_md(build_ledger([]), max_bytes=4096)
+    assert (rendered.row_count, rendered.window_count) == (0, 0)
+    assert rendered.text.endswith(f"{LEDGER_HEADING}\n\nNo session ended in the last 30 days.\n")
 
 
 # --- The head --------------------------------------------------------------------------------------------------------
 
 
-def item(text: str, trust: str = "[user-stated]") -> Item:
-    return Item(text, trust, "preference, 2026-03-28", BOOK)
+def item(text: str, trust: str = "[user-stated]") -> MemoryItem:
+    return MemoryItem(text, trust, "preference, 2026-03-28", BOOK)
 
 
-def head_of(rendered: Rendered) -> list[str]:
-    return rendered.text.split(f"\n{HEADING}\n")[0].split("\n")
+def head_of(rendered: MemoryDocument) -> list[str]:
+    return rendered.text.split(f"\n{LEDGER_HEADING}\n")[0].split("\n")
 
 
 def test_the_head_shows_what_is_remembered_and_what_is_open() -> None:
-    curated = Curated([item("Prefers Go\nover Python.")], [item("Mend the reader.", "[derived]")])
-    assert head_of(render(ledger([entry(0)]), curated, max_bytes=8192))[4:] == [
+    curated = MemoryHead([item("Prefers Go\nover Python.")], [item("Mend the reader.", "[derived]")])
+    assert head_of(render_memory_md(build_ledger([entry(0)]), curated, max_bytes=8192))[4:] == [
         "",
         "## Curated Memory",
         "",
@@ -192,13 +205,17 @@ def test_the_head_shows_what_is_remembered_and_what_is_open() -> None:
 
 
 def test_without_books_nothing_is_said_of_them() -> None:
-    assert render(ledger([entry(0)]), Curated(), max_bytes=8192) == render(ledger([entry(0)]), max_bytes=8192)
-    assert "Curated" not in render(ledger([entry(0)]), max_bytes=8192).text
+    assert render_memory_md(build_ledger([entry(0)]), MemoryHead(), max_bytes=8192) == render_memory_md(
+        build_ledger([entry(0)]), max_bytes=8192
+    )
+    assert "Curated" not in render_memory_md(build_ledger([entry(0)]), max_bytes=8192).text
 
 
 @given(ENTRIES, CURATED, st.integers(4096, 30_000))
-def test_nothing_in_a_book_leaves_its_place_in_the_head(entries: list[Entry], curated: Curated, budget: int) -> None:
-    head = head_of(render(ledger(entries), curated, max_bytes=budget))
+def test_nothing_in_a_book_leaves_its_place_in_the_head(
+    entries: list[LedgerEntry], curated: MemoryHead, budget: int
+) -> None:
+    head = head_of(render_memory_md(build_ledger(entries), curated, max_bytes=budget))
     assert [line for line in head if line.startswith("#")] == [line for line in ["# Memory", *SECTIONS] if line in head]
     assert [line for line in head[4:] if line and not line.startswith(("- ", "## ", "…"))] == []
     for line in head:
@@ -212,7 +229,7 @@ def test_no_section_of_the_head_takes_the_room_of_another(name: int) -> None:
     entries = [entry(minute, project=f"/srv/{'p' * 200}{minute}") for minute in range(12)]
     found = ([item("Prefers Go.")], [item("Mend it.")], [entry(0)])
     huge = [(many, found[1], found[2]), (found[0], many, found[2]), (found[0], found[1], entries)][name]
-    head = head_of(render(ledger(huge[2]), Curated(huge[0], huge[1]), max_bytes=8192))
+    head = head_of(render_memory_md(build_ledger(huge[2]), MemoryHead(huge[0], huge[1]), max_bytes=8192))
     assert all(_sections(head))
     for other, words in enumerate(("Prefers Go.", "Mend it.", "demo · 1 capture")):
         assert other == name or words in "\n".join(head)
@@ -226,6 +243,8 @@ def _sections(head: list[str]) -> list[list[str]]:
 
 
 def test_forty_rows_of_a_section_are_shown_and_the_others_counted() -> None:
-    head = head_of(render(ledger([]), Curated([item(f"Fact {n}.") for n in range(45)]), max_bytes=262_144))
+    head = head_of(
+        render_memory_md(build_ledger([]), MemoryHead([item(f"Fact {n}.") for n in range(45)]), max_bytes=262_144)
+    )
     rows = [line for line in head if line.startswith("- ")]
     assert (len(rows), rows[0][:24], rows[-1]) == (41, "- [user-stated] Fact 0. ", "- … and 5 more, in `books/`")

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from lineage.store import LeaseUnneeded, LocalStore, lease
-from tests.support.stores import Clock, no_waiting
+from lineage.store import LeaseUnneeded, LocalStore, acquire_lease
+from tests.support.stores import FakeClock, skip_sleeps
 
 KEY = ".lineage/locks/x.lease"
 
 
 def record_of_mine(store: LocalStore) -> dict[str, object]:
     """The record of a lease that this process holds."""
-    with lease(store, "x"):
+    with acquire_lease(store, "x"):
         record: dict[str, object] = json.loads(store.read(KEY).data)
     return record
 
@@ -42,8 +42,8 @@ def test_a_process_id_that_was_given_to_another_process_does_not_hold(
     store = LocalStore(tmp_path)
     machine, pid, start = str(record_of_mine(store)["holder"]).split(" ")
     held_by(store, f"{machine} {pid} {int(start) - 1}")
-    Clock(monkeypatch, on_sleep=no_waiting)
-    with lease(store, "x") as held:
+    FakeClock(monkeypatch, on_sleep=skip_sleeps)
+    with acquire_lease(store, "x") as held:
         assert held.generation == 6
 
 
@@ -54,8 +54,8 @@ def test_a_holder_that_cannot_be_judged_from_here_is_waited_for(
     store = LocalStore(tmp_path)
     record_of_mine(store)
     held_by(store, foreign)
-    clock = Clock(monkeypatch)
-    with lease(store, "x", ttl=3.0) as held:
+    clock = FakeClock(monkeypatch)
+    with acquire_lease(store, "x", ttl=3.0) as held:
         assert held.generation == 6
         assert clock.now >= 3.0
 
@@ -69,8 +69,8 @@ def test_a_running_holder_of_another_user_is_waited_for(tmp_path: Path, monkeypa
         raise PermissionError
 
     monkeypatch.setattr(os, "kill", kill)
-    clock = Clock(monkeypatch)
-    with lease(store, "x", ttl=3.0):
+    clock = FakeClock(monkeypatch)
+    with acquire_lease(store, "x", ttl=3.0):
         assert clock.now >= 3.0
 
 
@@ -90,24 +90,24 @@ def test_who_waits_may_find_that_it_was_done(tmp_path: Path) -> None:
         asked.append(len(asked) >= 2)
         return asked[-1]
 
-    with lease(store, "x", unless=is_done) as held:
+    with acquire_lease(store, "x", waiter=is_done) as held:
         assert (held.generation, asked) == (1, [])
-        with pytest.raises(LeaseUnneeded), lease(store, "x", unless=is_done):
+        with pytest.raises(LeaseUnneeded), acquire_lease(store, "x", waiter=is_done):
             pass
     assert asked == [False, False, True]
-    with lease(store, "x") as held:
+    with acquire_lease(store, "x") as held:
         assert held.generation == 2
 
 
 def test_who_waited_asks_once_more_before_it_takes_the_lease(tmp_path: Path) -> None:
     store, answers = LocalStore(tmp_path), [False, True]
     with ExitStack() as first:
-        first.enter_context(lease(store, "x"))
+        first.enter_context(acquire_lease(store, "x"))
 
         def is_done(_: float) -> bool:
             first.close()
             return answers.pop(0)
 
-        with pytest.raises(LeaseUnneeded), lease(store, "x", unless=is_done):
+        with pytest.raises(LeaseUnneeded), acquire_lease(store, "x", waiter=is_done):
             pass
     assert answers == []

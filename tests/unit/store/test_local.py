@@ -2,7 +2,7 @@
 
 What each guard rests on:
 - no temporary file is left or listed: the `finally` of `_temporary`, the prefix in `_scan`.
-- durable before visible: `sync` before `publish_new` and `replace`, `sync_directory` after them.
+- durable before visible: `sync` before `rename_exclusive` and `replace`, `fsync_directory` after them.
 - links, pipes and folders in place of files: `O_NOFOLLOW`, `O_NONBLOCK`, `S_ISREG` in `_read`.
 - short writes: the loop in `_write_all`.
 - failures of the system are errors with a hint: `_world`.
@@ -26,9 +26,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.errors import WorkspaceError
-from lineage.store import ConflictError, ExistsError, LocalStore, MissingError, checked_key, commit, update
-from tests.support.races import other_process, says, unprivileged
-from tests.support.stores import temporaries
+from lineage.store import ConflictError, ExistsError, LocalStore, MissingError, commit, update, validate_key
+from tests.support.concurrency import read_line, run_unprivileged, start_process
+from tests.support.stores import list_temporary_files
 
 KEY = "memory/a.md"
 
@@ -66,7 +66,7 @@ def writes(store: LocalStore) -> dict[str, Callable[[], object]]:
 def test_a_part_of_a_key_is_a_name_that_a_file_can_have_everywhere(part: str) -> None:
     is_usable = not set(part) & set("/\\:\x00\x1f\x7f\ud800") and part[-1] not in ". "
     with contextlib.nullcontext() if is_usable else pytest.raises(WorkspaceError, match="not a usable path"):
-        assert checked_key(f"memory/{part.replace('/', '//')}")
+        assert validate_key(f"memory/{part.replace('/', '//')}")
 
 
 # modes
@@ -137,7 +137,7 @@ def test_a_failure_leaves_the_old_state_and_no_temporary_file(
     with pytest.raises(WorkspaceError, match="Input/output error"):
         write()
     monkeypatch.undo()
-    assert temporaries(tmp_path) == []
+    assert list_temporary_files(tmp_path) == []
     assert {e.key: store.read(e.key).data for e in store.list("memory/")} == {"memory/old.md": b"old"}
     write()
 
@@ -362,20 +362,20 @@ def test_a_write_that_the_system_cuts_off_leaves_the_old_state(tmp_path: Path) -
 import resource
 from pathlib import Path
 from lineage.store import LocalStore
-from tests.support.races import outcome_of
+from tests.support.concurrency import describe_outcome
 store = LocalStore(Path.cwd())
 version = store.create("memory/old.md", b"old")
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, {resource.RLIM_INFINITY}))
-print(outcome_of(lambda: store.create("memory/a.md", b"x" * 10_000)), flush=True)
-print(outcome_of(lambda: store.replace("memory/old.md", b"x" * 10_000, version)), flush=True)
-print(outcome_of(lambda: store.create("memory/small.md", b"x" * 4096)), flush=True)
+print(describe_outcome(lambda: store.create("memory/a.md", b"x" * 10_000)), flush=True)
+print(describe_outcome(lambda: store.replace("memory/old.md", b"x" * 10_000, version)), flush=True)
+print(describe_outcome(lambda: store.create("memory/small.md", b"x" * 4096)), flush=True)
 """
-    with other_process(code, tmp_path) as process:
-        assert [says(process) for _ in range(3)] == ["WorkspaceError", "WorkspaceError", "ok"]
+    with start_process(code, tmp_path) as process:
+        assert [read_line(process) for _ in range(3)] == ["WorkspaceError", "WorkspaceError", "ok"]
     store = LocalStore(tmp_path)
     assert [entry.key for entry in store.list("memory/")] == ["memory/old.md", "memory/small.md"]
     assert store.read("memory/old.md").data == b"old"
-    assert temporaries(tmp_path) == []
+    assert list_temporary_files(tmp_path) == []
 
 
 @pytest.fixture
@@ -401,7 +401,7 @@ def test_a_disk_that_fills_up_loses_nothing(tiny: Path) -> None:
         for number in range(100):
             store.create(f"memory/{number}.md", b"x" * 5000)
     assert "free some space" in caught.value.hint
-    assert temporaries(tiny) == []
+    assert list_temporary_files(tiny) == []
     assert all(store.read(e.key).data in (b"old", b"x" * 5000) for e in store.list("memory/"))
     with pytest.raises(WorkspaceError):
         store.replace(KEY, b"y" * 60_000, store.read(KEY).version)
@@ -414,7 +414,7 @@ def test_a_disk_that_fills_up_loses_nothing(tiny: Path) -> None:
 def test_a_folder_that_is_not_ours_to_write_says_so(tmp_path: Path, frozen_mode: int) -> None:
     store = LocalStore(tmp_path)
     store.create(KEY, b"old")
-    with store.mutex("warm"):
+    with store.lock("warm"):
         pass
     (tmp_path / "memory").chmod(frozen_mode)
     code = """
@@ -432,12 +432,12 @@ for action in (create, delete, lambda: list(store.list("memory/"))):
         "from lineage.store import LocalStore; store = LocalStore(Path('.'), locks=Path('.'))"
     )
     tmp_path.chmod(0o777)
-    answers = unprivileged(imports, code, tmp_path).splitlines()
+    answers = run_unprivileged(imports, code, tmp_path).splitlines()
     (tmp_path / "memory").chmod(0o755)
     assert all("not writable" in answer for answer in answers[:2]), answers
     assert answers[2] == "ok" if frozen_mode else "not writable" in answers[2]
     assert store.read(KEY).data == b"old"
-    assert temporaries(tmp_path) == []
+    assert list_temporary_files(tmp_path) == []
 
 
 # file systems without hard links
@@ -455,7 +455,7 @@ def test_where_there_are_no_hard_links_a_key_is_still_created_once(
     with pytest.raises(ExistsError):
         store.create(KEY, b"second", frozen=True)
     assert store.read(KEY).data == b"first"
-    assert temporaries(tmp_path) == []
+    assert list_temporary_files(tmp_path) == []
 
 
 # swaps and deletions
@@ -504,11 +504,11 @@ LocalStore(Path.cwd()).create("memory/a.md", b"data" * 1000)
 @pytest.mark.parametrize("call", ["write", "fsync", "link"])
 def test_a_writer_that_is_killed_leaves_no_key_and_is_in_nobody_s_way(tmp_path: Path, call: str) -> None:
     store = LocalStore(tmp_path)
-    with store.mutex("warm"):
+    with store.lock("warm"):
         pass
     store.create("memory/old.md", b"")
-    with other_process(KILLED.format(call=call), tmp_path) as process:
-        assert says(process) == "there"
+    with start_process(KILLED.format(call=call), tmp_path) as process:
+        assert read_line(process) == "there"
         process.kill()
         process.wait()
     assert [entry.key for entry in store.list("memory/")] == ["memory/old.md"]

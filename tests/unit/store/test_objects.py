@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from lineage.errors import InvalidInput, WorkspaceError
-from lineage.store import BusyError, ConflictError, ExistsError, MissingError, StoreAway, commit, update
-from lineage.store.objects import Bucket
-from lineage.store.probing import broken_alone, probed
+from lineage.store import BusyError, ConflictError, ExistsError, MissingError, StoreUnavailable, commit, update
+from lineage.store.conformance import check_conformance, find_sequential_violation
+from lineage.store.objects import BucketStore
 from tests.support import engines
-from tests.support.proxies import BUSY, COLLIDED, CUT, GONE, LOST, Proxy, proxied
+from tests.support.proxies import BUSY, COLLIDED, CUT, GONE, LOST, FaultyProxy, run_proxy
 
 pytestmark = pytest.mark.slow
 
@@ -34,24 +34,24 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def proxy(kind: str) -> Iterator[Proxy]:
-    with proxied(engines.object_store(kind).port) as proxy:
+def proxy(kind: str) -> Iterator[FaultyProxy]:
+    with run_proxy(engines.start_object_store(kind).port) as proxy:
         yield proxy
 
 
 @pytest.fixture
-def plain(kind: str) -> Bucket:
+def plain(kind: str) -> BucketStore:
     """The store, reached without the proxy."""
-    return engines.fresh_bucket(kind)
+    return engines.create_bucket(kind)
 
 
 @pytest.fixture
-def store(kind: str, plain: Bucket, proxy: Proxy) -> Bucket:
-    return Bucket(plain.url, engines.object_store(kind).settings(proxy.port))
+def store(kind: str, plain: BucketStore, proxy: FaultyProxy) -> BucketStore:
+    return BucketStore(plain.url, engines.start_object_store(kind).settings(proxy.port))
 
 
-def impatient(store: Bucket) -> Bucket:
-    return Bucket(store.url, store.settings, patience=0.3)
+def impatient(store: BucketStore) -> BucketStore:
+    return BucketStore(store.url, store.settings, patience=0.3)
 
 
 # answers that are lost, connections that are cut, servers that are busy
@@ -60,9 +60,9 @@ def impatient(store: Bucket) -> Bucket:
 @pytest.mark.parametrize("fault", [LOST, BUSY, CUT])
 @pytest.mark.parametrize("times", [1, 3])
 def test_a_create_is_done_once_whatever_becomes_of_its_answer(
-    store: Bucket, plain: Bucket, proxy: Proxy, fault: str, times: int
+    store: BucketStore, plain: BucketStore, proxy: FaultyProxy, fault: str, times: int
 ) -> None:
-    proxy.once(fault, "PUT", times)
+    proxy.fail_next(fault, "PUT", times)
     version = store.create(KEY, b"one")
     assert plain.read(KEY)[:2] == (b"one", version)
     with pytest.raises(ExistsError):
@@ -72,10 +72,10 @@ def test_a_create_is_done_once_whatever_becomes_of_its_answer(
 
 @pytest.mark.parametrize("fault", [LOST, BUSY, CUT])
 def test_a_replace_is_done_once_whatever_becomes_of_its_answer(
-    store: Bucket, plain: Bucket, proxy: Proxy, fault: str
+    store: BucketStore, plain: BucketStore, proxy: FaultyProxy, fault: str
 ) -> None:
     first = store.create(KEY, b"one")
-    proxy.once(fault, "PUT", 2)
+    proxy.fail_next(fault, "PUT", 2)
     second = store.replace(KEY, b"two", first)
     assert plain.read(KEY)[:2] == (b"two", second)
     with pytest.raises(ConflictError):
@@ -84,27 +84,29 @@ def test_a_replace_is_done_once_whatever_becomes_of_its_answer(
 
 @pytest.mark.parametrize("fault", [LOST, BUSY, CUT])
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
-def test_reading_listing_and_deleting_are_asked_again(store: Bucket, proxy: Proxy, fault: str, method: str) -> None:
+def test_reading_listing_and_deleting_are_asked_again(
+    store: BucketStore, proxy: FaultyProxy, fault: str, method: str
+) -> None:
     store.create(KEY, b"one")
-    proxy.once(fault, method)
+    proxy.fail_next(fault, method)
     assert store.read(KEY).data == b"one"
-    proxy.once(fault, method)
+    proxy.fail_next(fault, method)
     assert [entry.key for entry in store.list("memory/")] == [KEY]
-    proxy.once(fault, method)
+    proxy.fail_next(fault, method)
     store.delete(KEY)
-    proxy.once(fault, method)
+    proxy.fail_next(fault, method)
     store.delete(KEY)
     with pytest.raises(MissingError):
         store.read(KEY)
 
 
 def test_a_create_that_was_overtaken_by_the_same_bytes_is_not_taken_for_done(
-    store: Bucket, plain: Bucket, proxy: Proxy
+    store: BucketStore, plain: BucketStore, proxy: FaultyProxy
 ) -> None:
     """The request is cut off, somebody else writes the very same: exactly one of the two has created it."""
 
     def overtaken(method: str, path: str) -> str:
-        if method == "PUT" and not plain.is_there():
+        if method == "PUT" and not plain.exists():
             plain.create(KEY, b"same")
             return CUT
         return "pass"
@@ -115,7 +117,7 @@ def test_a_create_that_was_overtaken_by_the_same_bytes_is_not_taken_for_done(
     assert commit(store, KEY, b"same") is False
 
 
-def test_a_replace_that_was_overtaken_is_a_conflict(store: Bucket, plain: Bucket, proxy: Proxy) -> None:
+def test_a_replace_that_was_overtaken_is_a_conflict(store: BucketStore, plain: BucketStore, proxy: FaultyProxy) -> None:
     """Done, the answer lost, and changed by somebody else before it is asked again: nobody can tell; `update` looks."""
     first = store.create(KEY, b"1")
     seen = []
@@ -136,25 +138,27 @@ def test_a_replace_that_was_overtaken_is_a_conflict(store: Bucket, plain: Bucket
 
 
 @pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
-def test_writers_that_collided_ask_again(store: Bucket, proxy: Proxy) -> None:
+def test_writers_that_collided_ask_again(store: BucketStore, proxy: FaultyProxy) -> None:
     """Amazon S3 refuses one of two conditional writes at the same time, whatever the conditions say."""
-    proxy.once(COLLIDED, "PUT", 2)
+    proxy.fail_next(COLLIDED, "PUT", 2)
     version = store.create(KEY, b"1")
-    proxy.once(COLLIDED, "PUT", 2)
+    proxy.fail_next(COLLIDED, "PUT", 2)
     assert store.replace(KEY, b"2", version)
 
 
 @pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
-def test_a_store_that_misses_the_key_of_a_replace_says_conflict_too(store: Bucket, proxy: Proxy) -> None:
+def test_a_store_that_misses_the_key_of_a_replace_says_conflict_too(store: BucketStore, proxy: FaultyProxy) -> None:
     version = store.create(KEY, b"1")
-    proxy.once(GONE, "PUT")
+    proxy.fail_next(GONE, "PUT")
     with pytest.raises(ConflictError):
         store.replace(KEY, b"2", version)
 
 
-def test_an_update_whose_answers_are_lost_changes_once(store: Bucket, plain: Bucket, proxy: Proxy) -> None:
+def test_an_update_whose_answers_are_lost_changes_once(
+    store: BucketStore, plain: BucketStore, proxy: FaultyProxy
+) -> None:
     for number in range(5):
-        proxy.once(LOST, "PUT")
+        proxy.fail_next(LOST, "PUT")
         update(store, KEY, lambda data, number=number: (data or b"") + str(number).encode())  # type: ignore[misc]
     assert plain.read(KEY).data == b"01234"
 
@@ -162,48 +166,48 @@ def test_an_update_whose_answers_are_lost_changes_once(store: Bucket, plain: Buc
 # servers that are away, and what asking again does not mend
 
 
-def test_a_server_that_stays_away_is_said_to_be(store: Bucket, proxy: Proxy) -> None:
-    proxy.always(CUT)
+def test_a_server_that_stays_away_is_said_to_be(store: BucketStore, proxy: FaultyProxy) -> None:
+    proxy.fail_always(CUT)
     for action in (
         lambda: impatient(store).read(KEY),
         lambda: impatient(store).create(KEY, b""),
         lambda: list(impatient(store).list("memory/")),
         lambda: impatient(store).delete(KEY),
-        lambda: impatient(store).is_there(),
+        lambda: impatient(store).exists(),
     ):
-        with pytest.raises(StoreAway, match="does not answer"):
+        with pytest.raises(StoreUnavailable, match="does not answer"):
             action()
     assert len(proxy.requests) > 5, "it was not asked again"
 
 
-def test_a_port_where_nobody_listens_is_a_server_that_is_away(kind: str, plain: Bucket) -> None:
-    with pytest.raises(StoreAway):
-        Bucket(plain.url, engines.object_store(kind).settings(1), patience=0.2).read(KEY)
+def test_a_port_where_nobody_listens_is_a_server_that_is_away(kind: str, plain: BucketStore) -> None:
+    with pytest.raises(StoreUnavailable):
+        BucketStore(plain.url, engines.start_object_store(kind).settings(1), patience=0.2).read(KEY)
 
 
 @pytest.mark.parametrize("kind", ["seaweedfs", "azurite"], indirect=True)
-def test_wrong_credentials_are_refused_at_once_and_named(kind: str, plain: Bucket) -> None:
+def test_wrong_credentials_are_refused_at_once_and_named(kind: str, plain: BucketStore) -> None:
     secret = "secret_access_key" if kind == "seaweedfs" else "account_key"
-    store = Bucket(plain.url, {**plain.settings, secret: "bm9wZQ=="}, patience=60.0)
+    store = BucketStore(plain.url, {**plain.settings, secret: "bm9wZQ=="}, patience=60.0)
     for action in (lambda: store.read(KEY), lambda: store.create(KEY, b""), lambda: list(store.list("memory/"))):
-        with pytest.raises(StoreAway, match="refuses access: 403") as caught:
+        with pytest.raises(StoreUnavailable, match="refuses access: 403") as caught:
             action()
         assert "config.toml" in caught.value.hint
         assert "bm9wZQ==" not in str(caught.value)
 
 
-def test_a_missing_bucket_is_no_missing_key(kind: str, plain: Bucket) -> None:
+def test_a_missing_bucket_is_no_missing_key(kind: str, plain: BucketStore) -> None:
     url = plain.url.replace("//lineage/", "//nowhere-at-all/")
-    store = Bucket(url, plain.settings, patience=60.0)
-    for action in (lambda: store.read(KEY), lambda: list(store.list("memory/")), store.is_there):
+    store = BucketStore(url, plain.settings, patience=60.0)
+    for action in (lambda: store.read(KEY), lambda: list(store.list("memory/")), store.exists):
         with pytest.raises(WorkspaceError, match="no bucket") as caught:
             action()
         assert not isinstance(caught.value, MissingError)
 
 
-def test_a_setting_that_nobody_knows_is_named(plain: Bucket) -> None:
+def test_a_setting_that_nobody_knows_is_named(plain: BucketStore) -> None:
     with pytest.raises(InvalidInput, match=r"can't be opened.*bogus"):
-        Bucket(plain.url, {**plain.settings, "bogus": "1"}).read(KEY)
+        BucketStore(plain.url, {**plain.settings, "bogus": "1"}).read(KEY)
 
 
 @pytest.mark.parametrize(
@@ -222,30 +226,30 @@ def test_an_endpoint_that_is_no_address_is_refused(
 ) -> None:
     """Where nothing looks at it the library aborts, or asks nobody for ten seconds."""
     with pytest.raises(InvalidInput, match="not an address"):
-        Bucket(url, {setting: endpoint}).read(KEY)
+        BucketStore(url, {setting: endpoint}).read(KEY)
     monkeypatch.setenv(variable, endpoint)
     with pytest.raises(InvalidInput, match="not an address"):
-        Bucket(url).read(KEY)
+        BucketStore(url).read(KEY)
 
 
 @pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
-def test_the_environment_names_a_server_without_tls_too(plain: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_names_a_server_without_tls_too(plain: BucketStore, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = dict(plain.settings)
     monkeypatch.setenv("AWS_ENDPOINT_URL", settings.pop("endpoint"))
-    assert Bucket(plain.url, settings, patience=0).create(KEY, b"1")
+    assert BucketStore(plain.url, settings, patience=0).create(KEY, b"1")
 
 
-def test_a_key_that_is_too_long_for_a_bucket_is_refused(plain: Bucket) -> None:
+def test_a_key_that_is_too_long_for_a_bucket_is_refused(plain: BucketStore) -> None:
     with pytest.raises(WorkspaceError, match="not a usable path"):
         plain.create("/".join(["x" * 200] * 5), b"")
 
 
-def test_a_bucket_can_be_handed_to_another_process(plain: Bucket) -> None:
+def test_a_bucket_can_be_handed_to_another_process(plain: BucketStore) -> None:
     plain.create(KEY, b"one")
     assert pickle.loads(pickle.dumps(plain)).read(KEY).data == b"one"
 
 
-def test_secrets_are_not_shown(plain: Bucket) -> None:
+def test_secrets_are_not_shown(plain: BucketStore) -> None:
     assert "key" not in repr(plain)
 
 
@@ -256,14 +260,16 @@ def test_secrets_are_not_shown(plain: Bucket) -> None:
 @pytest.mark.parametrize(
     ("header", "promise"), [("if-none-match", "a key is created once"), ("if-match", "a key is replaced by version")]
 )
-def test_a_store_that_ignores_conditions_is_found_out(plain: Bucket, proxy: Proxy, header: str, promise: str) -> None:
-    settings = engines.object_store().settings(proxy.port)
+def test_a_store_that_ignores_conditions_is_found_out(
+    plain: BucketStore, proxy: FaultyProxy, header: str, promise: str
+) -> None:
+    settings = engines.start_object_store().settings(proxy.port)
     unsigned = {"region": settings["region"], "endpoint": settings["endpoint"], "skip_signature": "true"}
-    store = Bucket(plain.url, unsigned)
-    assert broken_alone(store) == ""
+    store = BucketStore(plain.url, unsigned)
+    assert find_sequential_violation(store) == ""
     proxy.without = frozenset({header})
-    assert promise in broken_alone(store)
-    broken = {found.name for found in probed(store, 4) if found.broken}
+    assert promise in find_sequential_violation(store)
+    broken = {found.name for found in check_conformance(store, 4) if found.violation}
     assert promise in broken
     assert list(plain.list(".lineage/")) == []
 
@@ -271,49 +277,49 @@ def test_a_store_that_ignores_conditions_is_found_out(plain: Bucket, proxy: Prox
 # mutexes between machines
 
 
-def machine_of(plain: Bucket, folder: Path) -> Bucket:
-    return Bucket(plain.url, plain.settings, folder)
+def machine_of(plain: BucketStore, folder: Path) -> BucketStore:
+    return BucketStore(plain.url, plain.settings, folder)
 
 
 @pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
-def test_a_mutex_is_one_for_all_machines(plain: Bucket, tmp_path: Path) -> None:
+def test_a_mutex_is_one_for_all_machines(plain: BucketStore, tmp_path: Path) -> None:
     here, there = machine_of(plain, tmp_path / "here"), machine_of(plain, tmp_path / "there")
-    with here.mutex("m"):
+    with here.lock("m"):
         for other in (there, machine_of(plain, tmp_path / "here")):
-            with pytest.raises(BusyError), other.mutex("m", wait=False):
+            with pytest.raises(BusyError), other.lock("m", wait=False):
                 pass
-    with there.mutex("m", wait=False):
+    with there.lock("m", wait=False):
         pass
 
 
 @pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
-def test_what_a_process_of_this_machine_left_behind_is_taken_over_at_once(plain: Bucket, tmp_path: Path) -> None:
+def test_what_a_process_of_this_machine_left_behind_is_taken_over_at_once(plain: BucketStore, tmp_path: Path) -> None:
     died = machine_of(plain, tmp_path)
-    records = died._records
-    held = records.mutex("m", wait=True)
+    records = died._record_locks
+    held = records.lock("m", wait=True)
     held.__enter__()
-    with machine_of(plain, tmp_path).mutex("m", wait=False):
+    with machine_of(plain, tmp_path).lock("m", wait=False):
         pass
     held.__exit__(None, None, None)
 
 
 @pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
 def test_a_mutex_is_given_back_though_the_server_is_away_when_it_ends(
-    plain: Bucket, store: Bucket, proxy: Proxy, tmp_path: Path
+    plain: BucketStore, store: BucketStore, proxy: FaultyProxy, tmp_path: Path
 ) -> None:
-    held = Bucket(store.url, store.settings, tmp_path, patience=0.2)
-    with held.mutex("m"):
-        proxy.always(CUT)
-    with machine_of(plain, tmp_path).mutex("m", wait=False):
+    held = BucketStore(store.url, store.settings, tmp_path, patience=0.2)
+    with held.lock("m"):
+        proxy.fail_always(CUT)
+    with machine_of(plain, tmp_path).lock("m", wait=False):
         pass
 
 
-def test_clocks_are_not_compared(plain: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clocks_are_not_compared(plain: BucketStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """An hour of skew: a record says no time, so that no clock can make it look old."""
-    with plain.mutex("m"):
+    with plain.lock("m"):
         blob = plain.read(".lineage/locks/m.mutex")
         assert set(json.loads(blob.data)) == {"fence", "beat", "holder"}
         ahead = time.time() + 3600
         monkeypatch.setattr(time, "time", lambda: ahead)
-        with pytest.raises(BusyError), Bucket(plain.url, plain.settings).mutex("m", wait=False):
+        with pytest.raises(BusyError), BucketStore(plain.url, plain.settings).lock("m", wait=False):
             pass

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.store import LocalStore, Store
-from lineage.telemetry import Spent, Telemetry
-from tests.support.races import race
+from lineage.telemetry import ModelUsage, Telemetry
+from tests.support.concurrency import run_concurrently
 
 DAY = "2026-11-21"
 MUCH = 10**9
@@ -26,24 +26,26 @@ def path(tmp_path: Path) -> Path:
 
 
 def begin(telemetry: Telemetry, day: str = DAY, tokens: int = 100, calls: int = MUCH, most: int = MUCH) -> int | None:
-    return telemetry.begin_call(day, "capture", tokens=tokens, most_calls=calls, most_tokens=most)
+    return telemetry.begin_call(day, "capture", tokens=tokens, max_calls=calls, max_tokens=most)
 
 
 def test_a_call_counts_from_its_beginning_and_its_end_says_what_it_took(path: Path) -> None:
     telemetry = Telemetry(path)
-    assert telemetry.spent(DAY) == Spent(0, 0, {}, {})
+    assert telemetry.read_model_usage(DAY) == ModelUsage(0, 0, {}, {})
     call = begin(telemetry)
     assert call is not None
-    assert Telemetry(path).spent(DAY) == Spent(1, 100, {"unfinished": 1}, {}), "a process that dies now was counted"
+    assert Telemetry(path).read_model_usage(DAY) == ModelUsage(1, 100, {"unfinished": 1}, {}), (
+        "a process that dies now was counted"
+    )
     telemetry.end_call(call, "answered", 140)
-    assert Telemetry(path).spent(DAY) == Spent(1, 140, {"answered": 1}, {})
+    assert Telemetry(path).read_model_usage(DAY) == ModelUsage(1, 140, {"answered": 1}, {})
 
 
 def test_the_limit_on_calls_holds_and_what_was_held_back_is_no_call(path: Path) -> None:
     telemetry = Telemetry(path)
     assert [begin(telemetry, calls=2) is not None for _ in range(4)] == [True, True, False, False]
-    telemetry.hold_back(DAY, "capture", "over the daily limit")
-    assert telemetry.spent(DAY) == Spent(2, 200, {"unfinished": 2}, {"over the daily limit": 1})
+    telemetry.record_skipped_call(DAY, "capture", "over the daily limit")
+    assert telemetry.read_model_usage(DAY) == ModelUsage(2, 200, {"unfinished": 2}, {"over the daily limit": 1})
     assert begin(telemetry, calls=3), "what was held back takes no place"
     assert begin(telemetry, day="2026-11-22", calls=2), "tomorrow is another day"
 
@@ -54,7 +56,7 @@ def test_the_limit_on_tokens_counts_what_the_next_call_will_take(path: Path) -> 
     assert begin(telemetry, most=250)
     assert begin(telemetry, most=250) is None
     assert begin(telemetry, tokens=50, most=250)
-    assert telemetry.spent(DAY).tokens == 250
+    assert telemetry.read_model_usage(DAY).tokens == 250
     assert begin(telemetry, tokens=0, calls=0) is None
 
 
@@ -64,9 +66,9 @@ def test_days_are_counted_apart_and_thirty_together(path: Path) -> None:
         call = begin(telemetry, day=day)
         assert call
         telemetry.end_call(call, "answered", 1)
-    assert telemetry.spent(DAY).calls == 1
-    assert telemetry.spent(DAY, 2).calls == 2
-    assert telemetry.spent(DAY, 30).calls == 3
+    assert telemetry.read_model_usage(DAY).calls == 1
+    assert telemetry.read_model_usage(DAY, 2).calls == 2
+    assert telemetry.read_model_usage(DAY, 30).calls == 3
 
 
 def test_what_is_older_than_a_year_is_dropped(path: Path) -> None:
@@ -86,19 +88,19 @@ def test_no_sequence_of_calls_is_begun_past_a_limit(
 ) -> None:
     telemetry = Telemetry(tmp_path_factory.mktemp("calls") / "runtime.db")
     for tokens, took in calls:
-        before = telemetry.spent(DAY)
+        before = telemetry.read_model_usage(DAY)
         call = begin(telemetry, tokens=tokens, calls=most_calls, most=most_tokens)
         assert (call is not None) == (before.calls < most_calls and before.tokens + tokens <= most_tokens)
         if call is not None:
             telemetry.end_call(call, "answered", took)
-    assert telemetry.spent(DAY).calls <= most_calls
+    assert telemetry.read_model_usage(DAY).calls <= most_calls
     telemetry.close()
 
 
 @pytest.mark.slow
 def test_many_processes_together_stay_within_the_limit(tmp_path: Path) -> None:
-    race(LocalStore(tmp_path), call_many, [(tmp_path,) for _ in range(6)])
-    assert Telemetry(tmp_path / "runtime.db").spent(DAY).calls == 10
+    run_concurrently(LocalStore(tmp_path), call_many, [(tmp_path,) for _ in range(6)])
+    assert Telemetry(tmp_path / "runtime.db").read_model_usage(DAY).calls == 10
 
 
 def call_many(_: Store, folder: Path) -> None:

@@ -1,6 +1,6 @@
 """Telemetry on a real database: counted once, kept through every reindex, and never in a capture's way.
 
-What each guard rests on: `or ignore` and the primary key of `captures`; `set_aside` in `_begin_anew`; the second
+What each guard rests on: `or ignore` and the primary key of `captures`; `quarantine` in `_begin_anew`; the second
 attempt in `_execute`.
 """
 
@@ -12,9 +12,9 @@ import pytest
 
 from lineage.errors import WorkspaceError
 from lineage.index import SqliteIndex
-from lineage.store import LocalStore, Store, databases
+from lineage.store import LocalStore, Store, sqlite
 from lineage.telemetry import Telemetry
-from tests.support.races import race
+from tests.support.concurrency import run_concurrently
 
 NOW = "2026-11-21T12:00:00.000Z"
 ZERO = {"captures": 0, "compactions": 0, "turns": 0, "redactions": 0, "shown": 0}
@@ -31,13 +31,13 @@ def count(telemetry: Telemetry, stem: str = "stem", kind: str = "session-end", t
 
 def test_a_capture_counts_once_however_often_it_is_repeated(path: Path) -> None:
     telemetry = Telemetry(path)
-    assert telemetry.counters() == ZERO
+    assert telemetry.read_counters() == ZERO
     assert not telemetry.has_counted("stem", "session-end")
     for _ in range(3):
         count(telemetry)
         count(Telemetry(path), turns=99)
     assert telemetry.has_counted("stem", "session-end")
-    assert telemetry.counters() == ZERO | {"captures": 1, "turns": 4, "redactions": 1}
+    assert telemetry.read_counters() == ZERO | {"captures": 1, "turns": 4, "redactions": 1}
 
 
 def test_captures_and_compactions_of_one_stem_are_counted_apart(path: Path) -> None:
@@ -45,28 +45,28 @@ def test_captures_and_compactions_of_one_stem_are_counted_apart(path: Path) -> N
     count(telemetry)
     count(telemetry, kind="compaction")
     count(telemetry, stem="other")
-    assert telemetry.counters() == ZERO | {"captures": 2, "compactions": 1, "turns": 12, "redactions": 3}
+    assert telemetry.read_counters() == ZERO | {"captures": 2, "compactions": 1, "turns": 12, "redactions": 3}
 
 
 def test_every_look_at_a_session_counts(path: Path) -> None:
     telemetry = Telemetry(path)
     for token in ("a", "b", "a"):
         telemetry.count_access(token, NOW)
-    assert telemetry.counters() == ZERO | {"shown": 3}
+    assert telemetry.read_counters() == ZERO | {"shown": 3}
 
 
 def test_a_mark_is_the_last_one_set(path: Path) -> None:
     telemetry = Telemetry(path)
     for name, value in (("b", "1"), ("a", "1"), ("b", "2")):
         telemetry.mark(name, value)
-    assert list(telemetry.marks().items()) == [("a", "1"), ("b", "2")]
+    assert list(telemetry.read_marks().items()) == [("a", "1"), ("b", "2")]
 
 
 def test_the_loss_of_the_index_does_not_touch_what_was_counted(path: Path) -> None:
     with closing(SqliteIndex(path.with_name("index.db"))) as index:
         count(Telemetry(path))
         index.reset()
-    assert Telemetry(path).counters()["captures"] == 1
+    assert Telemetry(path).read_counters()["captures"] == 1
 
 
 @pytest.mark.parametrize("data", [b"no database " * 1000, b"SQLite format 3\0" + b"\xff" * 9000])
@@ -77,13 +77,13 @@ def test_a_damaged_database_is_set_aside_and_kept(path: Path, data: bytes) -> No
     assert telemetry.was_damaged
     assert path.with_name("runtime.db.damaged").read_bytes() == data
     count(telemetry)
-    assert telemetry.counters()["captures"] == 1
+    assert telemetry.read_counters()["captures"] == 1
     assert not Telemetry(path).was_damaged
 
 
 def test_damage_that_shows_only_in_use_does_not_stop_a_capture(path: Path) -> None:
     with closing(Telemetry(path)) as telemetry:
-        telemetry.counters()
+        telemetry.read_counters()
     with closing(sqlite3.connect(path)) as database, database:
         rows = [(f"stem-{number:04}", "session-end", "token", NOW, 1, 0) for number in range(300)]
         database.executemany("insert into captures values (?, ?, ?, ?, ?, ?)", rows)
@@ -93,12 +93,12 @@ def test_damage_that_shows_only_in_use_does_not_stop_a_capture(path: Path) -> No
     assert not telemetry.was_damaged
     count(telemetry, stem="stem-0150")
     assert telemetry.was_damaged
-    assert telemetry.counters()["captures"] == 1
+    assert telemetry.read_counters()["captures"] == 1
     assert path.with_name("runtime.db.damaged").exists()
 
 
 def test_a_locked_database_is_an_error_and_is_not_set_aside(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(databases, "_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(sqlite, "_TIMEOUT_SECONDS", 0.01)
     telemetry = Telemetry(path)
     count(telemetry)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -107,14 +107,14 @@ def test_a_locked_database_is_an_error_and_is_not_set_aside(path: Path, monkeypa
             count(telemetry, stem="other")
         other.execute("rollback")
     count(telemetry, stem="other")
-    assert telemetry.counters()["captures"] == 2
+    assert telemetry.read_counters()["captures"] == 2
     assert not telemetry.was_damaged
 
 
 def test_a_folder_in_its_place_is_an_error_and_is_kept(path: Path) -> None:
     path.mkdir(parents=True)
     with pytest.raises(WorkspaceError):
-        Telemetry(path).counters()
+        Telemetry(path).read_counters()
     assert path.is_dir()
 
 
@@ -127,8 +127,8 @@ def test_what_nobody_asks_is_not_opened(path: Path) -> None:
 @pytest.mark.slow
 def test_many_processes_that_begin_at_once_count_everything(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
-    race(store, count_many, [(tmp_path, who) for who in range(6)])
-    assert Telemetry(tmp_path / "runtime.db").counters()["captures"] == 30
+    run_concurrently(store, count_many, [(tmp_path, who) for who in range(6)])
+    assert Telemetry(tmp_path / "runtime.db").read_counters()["captures"] == 30
 
 
 def count_many(_: Store, folder: Path, who: int) -> None:

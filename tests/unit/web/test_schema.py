@@ -5,16 +5,16 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.web.schema import COUNTS, FLAG, NUMBER, TEXT, WHOLE, listed, maybe, one_of, problem, record
-from tests.support.cases import each
+from lineage.web.schema import BOOLEAN, COUNTS, INTEGER, NUMBER, TEXT, find_problem, list_of, nullable, one_of, record
+from tests.support.parametrize import each
 
 BODY = record(
-    {"text": TEXT, "n": WHOLE},
+    {"text": TEXT, "n": INTEGER},
     {
-        "flag": FLAG,
-        "tags": {**listed(TEXT), "maxItems": 2},
+        "flag": BOOLEAN,
+        "tags": {**list_of(TEXT), "maxItems": 2},
         "sort": one_of("a", "b"),
-        "maybe": maybe(TEXT),
+        "maybe": nullable(TEXT),
         "c": COUNTS,
     },
 )
@@ -43,17 +43,17 @@ JSON = st.recursive(
     ],
 )
 def test_the_first_thing_that_is_wrong_is_said(more: dict[str, Any], said: str | None) -> None:
-    assert problem({"text": "", "n": 0, **more}, BODY) == said
+    assert find_problem({"text": "", "n": 0, **more}, BODY) == said
 
 
 def test_what_is_missing_is_named() -> None:
-    assert problem({"n": 1}, BODY) == "text is missing"
-    assert problem([], BODY) == "the body is not an object"
-    assert problem(2, NUMBER) is None
+    assert find_problem({"n": 1}, BODY) == "text is missing"
+    assert find_problem([], BODY) == "the body is not an object"
+    assert find_problem(2, NUMBER) is None
 
 
 @given(JSON)
 def test_any_value_is_judged(value: Any) -> None:
-    said = problem(value, BODY)
+    said = find_problem(value, BODY)
     assert said is None or (said and "\n" not in said[:20])
-    assert problem(value, {}) is None
+    assert find_problem(value, {}) is None

@@ -11,7 +11,7 @@ from typing import Literal
 import pytest
 
 from lineage.core.sanitizer import Allowance, Rule, Ruleset, Sanitizer
-from tests.support.cases import each
+from tests.support.parametrize import each
 from tests.unit.core.sanitizer_engine.material import OWN, SECRETS, TOKEN
 
 SHA1, SHA256, SHA512 = (hashlib.new(name, b"x").hexdigest() for name in ("sha1", "sha256", "sha512"))
@@ -41,7 +41,7 @@ HARMLESS = {
 
 @each("text", HARMLESS.values(), ids=HARMLESS)
 def test_what_is_no_secret_stays(text: str) -> None:
-    assert Sanitizer().text(text) == text
+    assert Sanitizer().sanitize(text) == text
 
 
 @each(
@@ -57,7 +57,7 @@ def test_what_is_no_secret_stays(text: str) -> None:
 )
 @each("secret", SECRETS.values(), ids=SECRETS)
 def test_a_vendors_token_in_harmless_company_goes(text: str, secret: str) -> None:
-    shown = Sanitizer().text(text.format(secret))
+    shown = Sanitizer().sanitize(text.format(secret))
     assert secret not in shown
     assert all(part in shown for part in text.split("{}"))
 
@@ -67,13 +67,13 @@ def test_a_vendors_token_in_harmless_company_goes(text: str, secret: str) -> Non
 )
 def test_a_guess_is_not_made_of_what_is_known_to_be_harmless(value: str) -> None:
     text = f"secret = '{value}'"
-    assert Sanitizer(OWN).text(text) == text
+    assert Sanitizer(OWN).sanitize(text) == text
 
 
 def test_only_guesses_are_not_trusted_with_hashes() -> None:
     text = f"commit {SHA1}"
     for guess, shown in ((True, text), (False, "commit [REDACTED:hex]")):
-        assert Sanitizer(Ruleset((Rule(id="hex", pattern=r"\b[0-9a-f]{40}\b", guess=guess),))).text(text) == shown
+        assert Sanitizer(Ruleset((Rule(id="hex", pattern=r"\b[0-9a-f]{40}\b", guess=guess),))).sanitize(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_only_guesses_are_not_trusted_with_hashes() -> None:
 )
 def test_a_guess_is_judged_anew_at_every_place(text: str, shown: str) -> None:
     rules = Ruleset((Rule(id="hex", pattern=r"\b[0-9a-f]{40}\b", guess=True),))
-    assert Sanitizer(rules).text(text) == shown
+    assert Sanitizer(rules).sanitize(text) == shown
 
 
 @pytest.mark.parametrize(("over", "allowed"), [("line", " fine"), ("match", "!")])
@@ -97,14 +97,14 @@ def test_an_allow_list_over_more_than_the_secret_is_asked_at_every_place(
     allowance = Allowance(patterns=(f"{allowed}$",), over=over)
     rules = Ruleset((Rule(id="pair", pattern=r"ada:([a-z0-9]{8})!?", group=1, allow=(allowance,)),))
     left, gone = f"ada:q7zp4vlk{allowed}\n", "ada:q7zp4vlk\n"
-    assert Sanitizer(rules).text(left + gone + left) == f"{left}ada:[REDACTED:pair]\n{left}"
+    assert Sanitizer(rules).sanitize(left + gone + left) == f"{left}ada:[REDACTED:pair]\n{left}"
 
 
 def test_a_plain_hex_secret_without_such_a_name_goes() -> None:
-    assert SHA256 not in Sanitizer(OWN).text(f"secret = '{SHA256}'")
-    assert Sanitizer(OWN).text(f"secret: {SHA256[:30]} x") == "secret: [REDACTED:named-secret] x"
+    assert SHA256 not in Sanitizer(OWN).sanitize(f"secret = '{SHA256}'")
+    assert Sanitizer(OWN).sanitize(f"secret: {SHA256[:30]} x") == "secret: [REDACTED:named-secret] x"
 
 
 def test_a_documented_key_is_allowed_only_as_it_is() -> None:
-    assert "IOSFODNN7" not in Sanitizer().text("AKIA" + "IOSFODNN7QWERTYU")
-    assert TOKEN not in Sanitizer(OWN).text(f"AKIA{'IOSFODNN7EXAMPLE'} {TOKEN}")
+    assert "IOSFODNN7" not in Sanitizer().sanitize("AKIA" + "IOSFODNN7QWERTYU")
+    assert TOKEN not in Sanitizer(OWN).sanitize(f"AKIA{'IOSFODNN7EXAMPLE'} {TOKEN}")

@@ -12,7 +12,7 @@ import pytest
 
 from lineage.core.sanitizer import MARKER, Sanitizer
 from scripts.benchmarks.disguises import DISGUISES, SURROUNDED
-from tests.support.cases import each
+from tests.support.parametrize import each
 from tests.unit.core.sanitizer_engine.material import NAMED, OWN, SECRETS, TOKEN
 
 
@@ -21,12 +21,12 @@ from tests.unit.core.sanitizer_engine.material import NAMED, OWN, SECRETS, TOKEN
 def test_a_credential_is_found_in_every_disguise(secret: str, disguise: object) -> None:
     assert callable(disguise)
     text = f"Some words before it.\n{disguise(secret)}\nAnd some after it.\n"
-    shown = Sanitizer().text(text)
+    shown = Sanitizer().sanitize(text)
     assert shown.startswith("Some words before it.\n")
     assert shown.endswith("\nAnd some after it.\n")
     assert MARKER.search(shown)
     assert all(secret[start : start + 10] not in shown for start in range(0, len(secret) - 10, 5))
-    assert Sanitizer().text(shown) == shown
+    assert Sanitizer().sanitize(shown) == shown
 
 
 @each("disguise", SURROUNDED.values(), ids=SURROUNDED)
@@ -34,7 +34,7 @@ def test_a_credential_is_found_in_every_disguise(secret: str, disguise: object) 
 def test_what_stands_around_it_stays_byte_for_byte(secret: str, disguise: object) -> None:
     assert callable(disguise)
     around = disguise("HERE").split("HERE")
-    assert re.fullmatch(MARKER.pattern.join(map(re.escape, around)), Sanitizer().text(disguise(secret)))
+    assert re.fullmatch(MARKER.pattern.join(map(re.escape, around)), Sanitizer().sanitize(disguise(secret)))
 
 
 EXACT = {
@@ -93,18 +93,18 @@ EXACT = {
 
 @each(("text", "expected"), EXACT.values(), ids=EXACT)
 def test_only_what_the_secret_is_made_of_is_replaced(text: str, expected: str) -> None:
-    assert Sanitizer(OWN).text(text) == expected
+    assert Sanitizer(OWN).sanitize(text) == expected
 
 
 def test_base64_over_lines_is_replaced_as_one() -> None:
     mail = encodebytes(f"one line\n{TOKEN}\nanother line that goes on\n".encode()).decode()
-    assert Sanitizer(OWN).text(f"\n{mail}-- \n") == "\n[REDACTED:probe-token]\n-- \n"
+    assert Sanitizer(OWN).sanitize(f"\n{mail}-- \n") == "\n[REDACTED:probe-token]\n-- \n"
 
 
 def test_a_block_with_escaped_line_ends_is_one_secret() -> None:
     block = OWN.rules[1].example
-    assert Sanitizer(OWN).text(json.dumps({"key": block})) == '{"key": "[REDACTED:probe-block]"}'
-    assert Sanitizer(OWN).text(json.dumps(json.dumps({"key": block}))) == r'"{\"key\": \"[REDACTED:probe-block]\"}"'
+    assert Sanitizer(OWN).sanitize(json.dumps({"key": block})) == '{"key": "[REDACTED:probe-block]"}'
+    assert Sanitizer(OWN).sanitize(json.dumps(json.dumps({"key": block}))) == r'"{\"key\": \"[REDACTED:probe-block]\"}"'
 
 
 @each(
@@ -121,18 +121,18 @@ def test_a_block_with_escaped_line_ends_is_one_secret() -> None:
     ],
 )
 def test_what_only_looks_encoded_stays(text: str) -> None:
-    assert Sanitizer(OWN).text(text) == text
+    assert Sanitizer(OWN).sanitize(text) == text
 
 
 def test_a_guess_is_made_over_a_line_end_only_where_a_token_surely_goes_on() -> None:
     assert NAMED.guess
-    assert Sanitizer(OWN).text("secret = q7Zp4vLk\n9sXw2mBt6h") == "secret = [REDACTED:named-secret]"
+    assert Sanitizer(OWN).sanitize("secret = q7Zp4vLk\n9sXw2mBt6h") == "secret = [REDACTED:named-secret]"
     for text in ("secret = q7Zp4v\nnextName = 1", "secret = q7Zp4vLk\nand more words"):
-        assert "\n" in Sanitizer(OWN).text(text)
-        assert Sanitizer(OWN).text(text).split("\n")[1] == text.split("\n")[1]
+        assert "\n" in Sanitizer(OWN).sanitize(text)
+        assert Sanitizer(OWN).sanitize(text).split("\n")[1] == text.split("\n")[1]
 
 
 @pytest.mark.parametrize("following", ["-KEY=old", " OTHER=1", "other: 2", "+KEY=zzz1", "key = 3"])
 def test_what_the_next_line_assigns_is_no_part_of_the_token_before_it(following: str) -> None:
     token = "glpat-aB3dE5fG7hJ9kL1mN2pQ"
-    assert Sanitizer().text(f"+K={token}\n{following}\n") == f"+K=[REDACTED:gitlab-token]\n{following}\n"
+    assert Sanitizer().sanitize(f"+K={token}\n{following}\n") == f"+K=[REDACTED:gitlab-token]\n{following}\n"

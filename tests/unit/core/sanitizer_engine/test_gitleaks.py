@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from lineage.core.sanitizer import Sanitizer, ruleset
-from lineage.core.sanitizer.gitleaks import marker_id, translated
+from lineage.core.sanitizer import Sanitizer, build_ruleset
+from lineage.core.sanitizer.gitleaks import build_marker_id, translate_config
 from lineage.errors import InvalidInput
-from tests.support.cases import each
+from tests.support.parametrize import each
 
 FILE = r"""
 title = "ours"
@@ -65,16 +65,16 @@ stopwords = ["x"]
 
 
 def read(text: str) -> Any:
-    return translated(tomllib.loads(text))
+    return translate_config(tomllib.loads(text))
 
 
 def test_a_file_of_rules_is_used() -> None:
     rules = read(FILE)
     assert [rule.id for rule in rules.rules] == ["acme-key", "acme-pair"]
-    assert rules.unusable == ("files", "generic-api-key")
+    assert rules.unsupported == ("files", "generic-api-key")
     assert rules.disabled == {"acme-old"}
-    used = Sanitizer(ruleset(rules.rules, without=rules.disabled))
-    assert used.text("k='acme_Q7zp4vlk9sxw' old_abcdefgh") == "k='[REDACTED:acme-key]' old_abcdefgh"
+    used = Sanitizer(build_ruleset(rules.rules, excluded_ids=rules.disabled))
+    assert used.sanitize("k='acme_Q7zp4vlk9sxw' old_abcdefgh") == "k='[REDACTED:acme-key]' old_abcdefgh"
 
 
 @pytest.mark.parametrize(
@@ -90,24 +90,24 @@ def test_a_file_of_rules_is_used() -> None:
     ],
 )
 def test_groups_entropy_and_allow_lists_mean_what_they_mean_there(text: str, shown: str) -> None:
-    assert Sanitizer(ruleset(read(FILE).rules)).text(text) == shown
+    assert Sanitizer(build_ruleset(read(FILE).rules)).sanitize(text) == shown
 
 
 def test_without_a_group_the_first_that_holds_anything_is_the_secret() -> None:
     rules = read(
         "[[rules]]\nid = 'a'\nregex = '''x=(?:(a[0-9]{9})|(b[0-9]{9}))'''\n[[rules]]\nid = 'b'\nregex = 'yy[0-9]{9}'"
     )
-    assert Sanitizer(ruleset(rules.rules)).text("x=b123456789 yy123456789") == "x=[REDACTED:a] [REDACTED:b]"
+    assert Sanitizer(build_ruleset(rules.rules)).sanitize("x=b123456789 yy123456789") == "x=[REDACTED:a] [REDACTED:b]"
 
 
 def test_the_old_form_of_a_rules_allow_list_is_read() -> None:
     rules = read("[[rules]]\nid = 'a'\nregex = 'yy[0-9]{9}'\n[rules.allowlist]\nregexes = ['yy1+$']").rules
-    assert Sanitizer(ruleset(rules)).text("yy111111111 yy123456789") == "yy111111111 [REDACTED:a]"
+    assert Sanitizer(build_ruleset(rules)).sanitize("yy111111111 yy123456789") == "yy111111111 [REDACTED:a]"
 
 
 def test_keywords_that_are_not_ascii_do_not_hide_a_rule() -> None:
     rules = read("[[rules]]\nid = 'a'\nregex = 'ключ=([0-9]{9})'\nkeywords = ['КЛЮЧ', 'key']").rules
-    assert Sanitizer(ruleset(rules)).text("ключ=123456789") == "ключ=[REDACTED:a]"
+    assert Sanitizer(build_ruleset(rules)).sanitize("ключ=123456789") == "ключ=[REDACTED:a]"
 
 
 def test_all_patterns_that_re2_does_not_take_are_named() -> None:
@@ -148,16 +148,16 @@ def test_all_patterns_that_re2_does_not_take_are_named() -> None:
 )
 def test_what_is_not_well_formed_is_refused(config: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
-        translated(config)
+        translate_config(config)
 
 
 def test_nothing_is_no_rules() -> None:
-    assert translated({}).rules == ()
+    assert translate_config({}).rules == ()
 
 
 @pytest.mark.parametrize(
     ("name", "shown"), [("aws-key", "aws-key"), ("K8s Secret!", "k8s-secret"), ("密", "rule"), ("a" * 60, "a" * 16)]
 )
 def test_an_id_becomes_one_that_a_marker_can_have(name: str, shown: str) -> None:
-    assert marker_id(name).startswith(shown)
-    assert Sanitizer().text(f"[REDACTED:{marker_id(name)}]") == f"[REDACTED:{marker_id(name)}]"
+    assert build_marker_id(name).startswith(shown)
+    assert Sanitizer().sanitize(f"[REDACTED:{build_marker_id(name)}]") == f"[REDACTED:{build_marker_id(name)}]"

@@ -61,8 +61,8 @@ def test_a_hostile_megabyte_comes_through(unit: str) -> None:
     finishes(
         "from lineage.core.sanitizer import Sanitizer\n"
         f"text = {unit!a} * ({_MEGABYTE} // {len(unit)})\n"
-        "once = Sanitizer().text(text)\n"
-        "assert Sanitizer().text(once) == once\n"
+        "once = Sanitizer().sanitize(text)\n"
+        "assert Sanitizer().sanitize(once) == once\n"
     )
 
 
@@ -73,8 +73,8 @@ def test_a_megabyte_of_noise_comes_through(kind: str) -> None:
         "from base64 import b64encode\nfrom random import Random\n"
         "from lineage.core.sanitizer import Sanitizer\n"
         f"data = Random(1).randbytes({_MEGABYTE})\n"
-        f"once = Sanitizer().text({kind})\n"
-        "assert Sanitizer().text(once) == once\n"
+        f"once = Sanitizer().sanitize({kind})\n"
+        "assert Sanitizer().sanitize(once) == once\n"
     )
 
 
@@ -85,7 +85,7 @@ def test_what_every_rule_waits_for_over_and_over_comes_through() -> None:
         "from lineage.core.sanitizer import RULES, Sanitizer\n"
         "units = sorted({w for r in RULES for w in (*r.keywords, r.example[:len(r.example) * 2 // 3]) if w})\n"
         "for unit in units:\n"
-        "    Sanitizer().text(unit * (50_000 // len(unit)))\n"
+        "    Sanitizer().sanitize(unit * (50_000 // len(unit)))\n"
     )
     assert RULES
 
@@ -96,5 +96,5 @@ def test_many_disguised_credentials_come_through() -> None:
     finishes(
         "from lineage.core.sanitizer import Sanitizer\n"
         f"text = {text!a} * {200_000 // len(text)}\n"
-        "Sanitizer().text(text)\n"
+        "Sanitizer().sanitize(text)\n"
     )

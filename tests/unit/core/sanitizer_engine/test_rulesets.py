@@ -21,59 +21,59 @@ from lineage.core.sanitizer import (
     Rule,
     Ruleset,
     Sanitizer,
-    digest_of,
-    ruleset,
+    build_ruleset,
+    compute_rules_digest,
 )
 from lineage.errors import EngineMissing, InvalidInput
-from tests.support.cases import each
-from tests.support.materials import texts
+from tests.support.parametrize import each
+from tests.support.strategies import draw_texts
 from tests.unit.core.sanitizer_engine.material import OWN, PROBE, TOKEN
 
 HOME = Rule(
     id="probe-user", pattern=r"/(?:home|Users)/([a-z]{2,20})\b", keywords=("/home/", "/users/"), group=1, personal=True
 )
-DROPPING = ruleset([HOME, PROBE], {HOME.id: DROP})
+DROPPING = build_ruleset([HOME, PROBE], {HOME.id: DROP})
 
 
 def test_personal_rules_are_used_only_where_they_are_chosen() -> None:
     text = "cd /home/ada/demo"
-    assert Sanitizer(ruleset([HOME])).text(text) == text
+    assert Sanitizer(build_ruleset([HOME])).sanitize(text) == text
     assert not any(rule.personal for rule in BUILTIN.rules)
 
 
 def test_a_masked_project_stays_one_project_and_a_path() -> None:
-    sanitizer = Sanitizer(ruleset([HOME], {HOME.id: MASK}))
-    assert sanitizer.text("/home/ada/demo, /Users/ada/demo/x") == (
+    sanitizer = Sanitizer(build_ruleset([HOME], {HOME.id: MASK}))
+    assert sanitizer.sanitize("/home/ada/demo, /Users/ada/demo/x") == (
         "/home/[REDACTED:probe-user]/demo, /Users/[REDACTED:probe-user]/demo/x"
     )
-    assert sanitizer.text("/home/ada/demo") == sanitizer.text("/home/bob/demo")
+    assert sanitizer.sanitize("/home/ada/demo") == sanitizer.sanitize("/home/bob/demo")
 
 
 def test_what_is_dropped_leaves_nothing_and_what_comes_together_then_is_searched_again() -> None:
-    assert Sanitizer(DROPPING).text("cd /home/ada/demo") == "cd /home//demo"
+    assert Sanitizer(DROPPING).sanitize("cd /home/ada/demo") == "cd /home//demo"
     apart = Rule(id="apart", pattern="~+", personal=True)
-    sanitizer = Sanitizer(ruleset([apart, PROBE], {"apart": DROP}))
-    assert sanitizer.text(f"{TOKEN[:12]}~~{TOKEN[12:]} x") == "[REDACTED:probe-token] x"
+    sanitizer = Sanitizer(build_ruleset([apart, PROBE], {"apart": DROP}))
+    assert sanitizer.sanitize(f"{TOKEN[:12]}~~{TOKEN[12:]} x") == "[REDACTED:probe-token] x"
 
 
-@given(texts("/home/", "/home/ada", "ada", "/", TOKEN, "probe_"))
+@given(draw_texts("/home/", "/home/ada", "ada", "/", TOKEN, "probe_"))
 def test_dropping_twice_is_dropping_once(text: str) -> None:
-    once = Sanitizer(DROPPING).text(text)
-    assert Sanitizer(DROPPING).text(once) == once
-    assert "".join(Sanitizer(DROPPING).stream([once])) == once
+    once = Sanitizer(DROPPING).sanitize(text)
+    assert Sanitizer(DROPPING).sanitize(once) == once
+    assert "".join(Sanitizer(DROPPING).sanitize_stream([once])) == once
 
 
 def test_what_never_stops_coming_together_is_masked_in_the_end() -> None:
     nested = Rule(id="nested", pattern=r"\(\)", personal=True)
-    sanitizer = Sanitizer(ruleset([nested], {"nested": DROP}))
-    once = sanitizer.text("(" * 50 + ")" * 50)
+    sanitizer = Sanitizer(build_ruleset([nested], {"nested": DROP}))
+    once = sanitizer.sanitize("(" * 50 + ")" * 50)
     assert "()" not in once
-    assert Sanitizer(ruleset([nested], {"nested": DROP})).text(once) == once
+    assert Sanitizer(build_ruleset([nested], {"nested": DROP})).sanitize(once) == once
 
 
 def test_a_personal_rule_that_there_is_not_is_an_error_that_names_the_others() -> None:
     with pytest.raises(InvalidInput) as raised:
-        ruleset([HOME], {"shoe-size": MASK})
+        build_ruleset([HOME], {"shoe-size": MASK})
     assert "shoe-size" in raised.value.message
     assert "probe-user" in raised.value.hint
 
@@ -82,9 +82,14 @@ def test_the_version_is_of_the_contract_and_the_rules() -> None:
     contract, digest = BUILTIN.version.split("+")
     assert contract == "sanitize_transcript_v1"
     assert len(digest) == 8
-    versions = [BUILTIN.version, ruleset([PROBE]).version, ruleset([HOME], {HOME.id: MASK}).version, DROPPING.version]
+    versions = [
+        BUILTIN.version,
+        build_ruleset([PROBE]).version,
+        build_ruleset([HOME], {HOME.id: MASK}).version,
+        DROPPING.version,
+    ]
     assert len(set(versions)) == 4
-    assert versions[0] == BUILTIN.version == ruleset().version
+    assert versions[0] == BUILTIN.version == build_ruleset().version
 
 
 @each(
@@ -96,12 +101,14 @@ def test_the_version_is_of_the_contract_and_the_rules() -> None:
 )  # fmt: skip
 def test_everything_that_changes_a_result_changes_the_digest(change: dict[str, Any]) -> None:
     values = {"id": "a", "pattern": "(a)", "keywords": ("a",)}
-    assert digest_of([Rule(**{**values, **change})]) != digest_of([Rule(**values)])
-    assert digest_of([Rule(**values, example="a", source="s", description="d")]) == digest_of([Rule(**values)])
+    assert compute_rules_digest([Rule(**{**values, **change})]) != compute_rules_digest([Rule(**values)])
+    assert compute_rules_digest([Rule(**values, example="a", source="s", description="d")]) == compute_rules_digest(
+        [Rule(**values)]
+    )
 
 
 def test_a_rule_can_be_left_out() -> None:
-    assert Sanitizer(ruleset([PROBE], without=[PROBE.id])).text(TOKEN) == TOKEN
+    assert Sanitizer(build_ruleset([PROBE], excluded_ids=[PROBE.id])).sanitize(TOKEN) == TOKEN
 
 
 def test_allowances_entropy_and_groups_decide_what_is_a_secret() -> None:
@@ -113,13 +120,13 @@ def test_allowances_entropy_and_groups_decide_what_is_a_secret() -> None:
     ))  # fmt: skip
     kept = ["k=aaaa", "k=DontCare1", "k=zz12", "k=q1w2e3 # ok", "k=A1b2"]
     for text in kept:
-        assert Sanitizer(Ruleset((rule,))).text(f"x\n{text}\ny") == f"x\n{text}\ny"
-    assert Sanitizer(Ruleset((rule,))).text("k=A1c2 k=q1w2e3\n# ok") == "k=[REDACTED:r] k=[REDACTED:r]\n# ok"
+        assert Sanitizer(Ruleset((rule,))).sanitize(f"x\n{text}\ny") == f"x\n{text}\ny"
+    assert Sanitizer(Ruleset((rule,))).sanitize("k=A1c2 k=q1w2e3\n# ok") == "k=[REDACTED:r] k=[REDACTED:r]\n# ok"
 
 
 def test_text_that_is_not_ascii_is_matched_as_text() -> None:
     rule = Rule(id="passwort", pattern="пароль: ([^ ]+)", group=1)
-    assert Sanitizer(Ruleset((rule, PROBE))).text(f"é пароль: тайна1 и {TOKEN}") == (
+    assert Sanitizer(Ruleset((rule, PROBE))).sanitize(f"é пароль: тайна1 и {TOKEN}") == (
         "é пароль: [REDACTED:passwort] и [REDACTED:probe-token]"
     )
 
@@ -152,4 +159,4 @@ def test_where_the_search_for_keywords_gives_up_all_rules_are_tried() -> None:
 
     rules = Ruleset(OWN.rules)
     vars(rules)["_keywords"] = GaveUp()
-    assert Sanitizer(rules).text(f"{'- ' * 5000}{TOKEN}").endswith("- [REDACTED:probe-token]")
+    assert Sanitizer(rules).sanitize(f"{'- ' * 5000}{TOKEN}").endswith("- [REDACTED:probe-token]")

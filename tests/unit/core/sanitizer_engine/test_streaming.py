@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core.sanitizer import Sanitizer, normalized
+from lineage.core.sanitizer import Sanitizer, normalize_text
 from scripts.benchmarks.disguises import DISGUISES
-from tests.support.cases import each
+from tests.support.parametrize import each
 from tests.unit.core.sanitizer_engine.material import OWN, TOKEN
 
 BLOCK, OVERLAP = 6000, 3000
@@ -47,31 +47,33 @@ def cut(text: str, seed: int) -> Iterator[str]:
 
 
 def streamed(text: str, seed: int = 0, block: int = BLOCK, overlap: int = OVERLAP) -> str:
-    return "".join(Sanitizer(OWN).stream(cut(text, seed), block, overlap))
+    return "".join(Sanitizer(OWN).sanitize_stream(cut(text, seed), block, overlap))
 
 
 @given(LINES, st.integers(0, 9))
 def test_a_stream_is_the_same_as_the_whole(lines: list[str], seed: int) -> None:
     text = "\n".join(lines)
-    assert streamed(text, seed) == Sanitizer(OWN).text(text)
+    assert streamed(text, seed) == Sanitizer(OWN).sanitize(text)
 
 
 @given(LINES, st.integers(0, 9))
 def test_findings_in_a_stream_are_those_of_the_whole(lines: list[str], seed: int) -> None:
     text = "\n".join(lines)
-    assert list(Sanitizer(OWN).findings_in(cut(text, seed), BLOCK, OVERLAP)) == Sanitizer(OWN).findings(text)
+    assert list(Sanitizer(OWN).find_secrets_in_stream(cut(text, seed), BLOCK, OVERLAP)) == Sanitizer(OWN).find_secrets(
+        text
+    )
 
 
 @each("before", range(0, 130, 7))
 def test_a_secret_is_whole_wherever_a_block_ends(before: int) -> None:
     text = f"{'x ' * before}{TOKEN} y\n" * 12
-    assert streamed(text, block=200, overlap=100) == Sanitizer(OWN).text(text)
+    assert streamed(text, block=200, overlap=100) == Sanitizer(OWN).sanitize(text)
 
 
 @pytest.mark.parametrize("separator", ["\n", " ", ""])
 def test_a_line_longer_than_any_block_comes_through(separator: str) -> None:
     text = separator.join(["abc"] * 5000 + [f" {TOKEN} "] + ["abc"] * 5000)
-    assert streamed(text) == Sanitizer(OWN).text(text)
+    assert streamed(text) == Sanitizer(OWN).sanitize(text)
 
 
 @pytest.mark.parametrize("ending", ["\n-----END PROBE PRIVATE KEY-----", ""])
@@ -91,8 +93,8 @@ def test_a_key_within_the_bound_is_one_redaction() -> None:
 
 
 def test_nothing_streams_to_nothing() -> None:
-    assert list(Sanitizer(OWN).stream([])) == []
-    assert "".join(Sanitizer(OWN).stream(["", "\x00", ""])) == ""
+    assert list(Sanitizer(OWN).sanitize_stream([])) == []
+    assert "".join(Sanitizer(OWN).sanitize_stream(["", "\x00", ""])) == ""
 
 
 @pytest.mark.slow
@@ -101,7 +103,7 @@ def test_memory_is_bounded_by_the_block() -> None:
 
     def peak(count: int) -> int:
         tracemalloc.start()
-        for _ in Sanitizer(OWN).stream((line for _ in range(count)), 10_000, 1000):
+        for _ in Sanitizer(OWN).sanitize_stream((line for _ in range(count)), 10_000, 1000):
             pass
         highest = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -112,4 +114,4 @@ def test_memory_is_bounded_by_the_block() -> None:
 
 
 def test_a_stream_is_normalized_over_chunks() -> None:
-    assert "".join(Sanitizer(OWN).stream(["a\r", "\nb\x1b", "[31mc"])) == normalized("a\r\nb\x1b[31mc")
+    assert "".join(Sanitizer(OWN).sanitize_stream(["a\r", "\nb\x1b", "[31mc"])) == normalize_text("a\r\nb\x1b[31mc")

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core.sanitizer import MARKER, Sanitizer, seams
-from lineage.core.sanitizer.seams import WINDOW
-from tests.support.cases import each
-from tests.support.materials import texts
+from lineage.core.sanitizer import MARKER, Sanitizer, split_secrets
+from lineage.core.sanitizer.split_secrets import WINDOW_CHARS
+from tests.support.parametrize import each
+from tests.support.strategies import draw_texts
 from tests.unit.core.sanitizer_engine.material import NOISE, OWN, TOKEN
 
-ANY = st.lists(texts(*NOISE, TOKEN, TOKEN[:12], TOKEN[12:], OWN.rules[1].example[:60]), max_size=6)
+ANY = st.lists(draw_texts(*NOISE, TOKEN, TOKEN[:12], TOKEN[12:], OWN.rules[1].example[:60]), max_size=6)
 
 BEGIN, END = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
 PARTS = ("", "word", TOKEN, TOKEN[:12], TOKEN[12:], BEGIN, f"MIIE{TOKEN}", END, "\n")
@@ -25,7 +25,7 @@ PARTS = ("", "word", TOKEN, TOKEN[:12], TOKEN[12:], BEGIN, f"MIIE{TOKEN}", END, 
 @each("at", range(3, len(TOKEN) - 3))
 def test_a_split_secret_is_redacted_in_both(at: int) -> None:
     marker = "[REDACTED:probe-token]"
-    assert Sanitizer(OWN).texts([f"it is {TOKEN[:at]}", f"{TOKEN[at:]}, yes", "more"]) == [
+    assert Sanitizer(OWN).sanitize_all([f"it is {TOKEN[:at]}", f"{TOKEN[at:]}, yes", "more"]) == [
         f"it is {marker}",
         f"{marker}, yes",
         "more",
@@ -34,7 +34,7 @@ def test_a_split_secret_is_redacted_in_both(at: int) -> None:
 
 def test_a_secret_in_many_small_chunks_is_redacted_in_all_of_them() -> None:
     chunks = ["say ", *(TOKEN[at : at + 4] for at in range(0, len(TOKEN), 4)), " now"]
-    shown = Sanitizer(OWN).texts(chunks)
+    shown = Sanitizer(OWN).sanitize_all(chunks)
     assert shown[0] == "say "
     assert shown[-1] == " now"
     assert all(MARKER.fullmatch(text) for text in shown[1:-1])
@@ -43,7 +43,7 @@ def test_a_secret_in_many_small_chunks_is_redacted_in_all_of_them() -> None:
 def test_a_private_key_goes_on_in_the_next_text() -> None:
     key = OWN.rules[1].example
     for at in range(50, len(key) - 20, 9):
-        assert Sanitizer(OWN).texts([f"cat it\n{key[:at]}", f"{key[at:]}\ndone"]) == [
+        assert Sanitizer(OWN).sanitize_all([f"cat it\n{key[:at]}", f"{key[at:]}\ndone"]) == [
             "cat it\n[REDACTED:probe-block]",
             "[REDACTED:probe-block]\ndone",
         ]
@@ -51,56 +51,58 @@ def test_a_private_key_goes_on_in_the_next_text() -> None:
 
 @pytest.mark.parametrize("following", ["Thanks!", "and then", " it works", "\nx", "", "OK", "https://example.org"])
 def test_a_whole_secret_takes_nothing_of_the_next_text(following: str) -> None:
-    assert Sanitizer(OWN).texts([f"it is {TOKEN}", following])[1] == following
+    assert Sanitizer(OWN).sanitize_all([f"it is {TOKEN}", following])[1] == following
 
 
 def test_white_space_between_them_keeps_texts_apart() -> None:
     halves = [f"it is {TOKEN[:12]} ", TOKEN[12:]]
-    assert Sanitizer(OWN).texts(halves) == halves
+    assert Sanitizer(OWN).sanitize_all(halves) == halves
 
 
 @given(ANY)
 def test_texts_twice_is_texts_once(given_texts: list[str]) -> None:
-    once = Sanitizer(OWN).texts(given_texts)
+    once = Sanitizer(OWN).sanitize_all(given_texts)
     again = Sanitizer(OWN)
-    assert again.texts(once) == once
+    assert again.sanitize_all(once) == once
     assert not again.redactions
     assert len(once) == len(given_texts)
 
 
 @given(ANY)
 def test_nothing_is_left_that_a_text_alone_would_have_lost(given_texts: list[str]) -> None:
-    for shown in Sanitizer(OWN).texts(given_texts):
-        assert Sanitizer(OWN).text(shown) == shown
+    for shown in Sanitizer(OWN).sanitize_all(given_texts):
+        assert Sanitizer(OWN).sanitize(shown) == shown
 
 
-LONG = st.sampled_from((0, 0, 0, 2 * WINDOW - 20, 2 * WINDOW, 2 * WINDOW + 20))
-PADDED = st.lists(st.tuples(st.one_of(texts(*NOISE), st.sampled_from(PARTS)), LONG, st.sampled_from(PARTS)), max_size=9)
+LONG = st.sampled_from((0, 0, 0, 2 * WINDOW_CHARS - 20, 2 * WINDOW_CHARS, 2 * WINDOW_CHARS + 20))
+PADDED = st.lists(
+    st.tuples(st.one_of(draw_texts(*NOISE), st.sampled_from(PARTS)), LONG, st.sampled_from(PARTS)), max_size=9
+)
 
 
-@given(PADDED, st.integers(1, 3 * WINDOW))
+@given(PADDED, st.integers(1, 3 * WINDOW_CHARS))
 def test_texts_that_come_in_batches_are_what_they_are_together(drawn: list[tuple[str, int, str]], batch: int) -> None:
     """The middle is long enough, or not, to keep what is read around a text's beginning apart from its end."""
     given_texts = [f"{head}{'word. ' * (middle // 6)}{tail}" for head, middle, tail in drawn]
     together = Sanitizer(OWN)
-    expected = together.texts(given_texts)
+    expected = together.sanitize_all(given_texts)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(seams, "BATCH", batch)
+        patched.setattr(split_secrets, "BATCH_CHARS", batch)
         apart = Sanitizer(OWN)
-        assert list(apart.consecutive(given_texts)) == expected
+        assert list(apart.iter_sanitized(given_texts)) == expected
     assert apart.redactions == together.redactions
 
 
 def test_few_texts_are_held_even_where_each_goes_on_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seams, "BATCH", 1000)
+    monkeypatch.setattr(split_secrets, "BATCH_CHARS", 1000)
     asked: list[int] = []
 
     def endless(count: int) -> Iterator[str]:
         for number in range(count):
             asked.append(number)
-            yield "word" * (WINDOW // 2 + 1)
+            yield "word" * (WINDOW_CHARS // 2 + 1)
 
-    first = next(Sanitizer(OWN).consecutive(endless(100)))
+    first = next(Sanitizer(OWN).iter_sanitized(endless(100)))
     assert first
     assert len(asked) < 10
 
@@ -110,10 +112,10 @@ def test_what_begins_and_what_ends_in_a_text_that_two_batches_share_is_redacted(
 ) -> None:
     halves = TOKEN[:12], TOKEN[12:]
     given_texts = [f"it is {halves[0]}", f"{halves[1]} {'word. ' * 80}{halves[0]}", f"{halves[1]}, yes"]
-    monkeypatch.setattr(seams, "BATCH", 100)
-    assert [len(batch) for batch, _ in seams.batches(given_texts)] == [2, 2]
+    monkeypatch.setattr(split_secrets, "BATCH_CHARS", 100)
+    assert [len(batch) for batch, _ in split_secrets.iter_batches(given_texts)] == [2, 2]
     marker = "[REDACTED:probe-token]"
-    assert Sanitizer(OWN).texts(given_texts) == [
+    assert Sanitizer(OWN).sanitize_all(given_texts) == [
         f"it is {marker}",
         f"{marker} {'word. ' * 80}{marker}",
         f"{marker}, yes",

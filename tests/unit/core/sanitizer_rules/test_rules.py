@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from lineage.core.sanitizer import BUILTIN, MARKER, RULES, Rule, Ruleset, Sanitizer, ruleset
-from lineage.core.sanitizer.patterns import compiled
+from lineage.core.sanitizer import BUILTIN, MARKER, RULES, Rule, Ruleset, Sanitizer, build_ruleset
+from lineage.core.sanitizer.re2_patterns import compile_pattern
 from lineage.core.sanitizer.rule import FIRST_GROUP
-from tests.support.cases import Test, each
+from tests.support.parametrize import Test, each
 from tests.unit.core.sanitizer_rules.ordinary import ORDINARY
 
 SURROUNDINGS = {
@@ -37,7 +37,7 @@ TO_A_SPACE = {"netrc-password", "pgpass-password"}
 
 
 def match_of(rule: Rule, text: str) -> Any:
-    return compiled(rule.pattern).search(text.encode())
+    return compile_pattern(rule.pattern).search(text.encode())
 
 
 def secret_in(rule: Rule, match: Any) -> str:
@@ -58,7 +58,7 @@ def escaped(text: str, times: int) -> str:
 
 
 def redacted(text: str, rules: Ruleset = BUILTIN) -> str:
-    return MARKER.sub("@", Sanitizer(rules).text(text))
+    return MARKER.sub("@", Sanitizer(rules).sanitize(text))
 
 
 CREDENTIALS = [rule for rule in RULES if not rule.personal]
@@ -104,14 +104,14 @@ def test_a_keyword_is_in_what_the_rule_matches(rule: Rule) -> None:
 @over(RULES)
 def test_a_rule_takes_its_example_for_a_secret(rule: Rule) -> None:
     start = rule.example.index(secret_of(rule))
-    hits = Ruleset((rule,)).hits(rule.example)
+    hits = Ruleset((rule,)).find_matches(rule.example)
     assert (start, start + len(secret_of(rule))) in [(hit.start, hit.end) for hit in hits]
 
 
 @pytest.mark.slow
 @over(RULES)
 def test_the_secret_of_an_example_is_redacted_and_nothing_else(rule: Rule) -> None:
-    rules = ruleset(personal={rule.id: "mask"} if rule.personal else None)
+    rules = build_ruleset(personal={rule.id: "mask"} if rule.personal else None)
     assert redacted(rule.example, rules) == rule.example.replace(secret_of(rule), "@")
 
 
@@ -148,7 +148,7 @@ def test_the_mark_alone_is_no_secret(rule: Rule) -> None:
 
 @each("text", ORDINARY)
 def test_what_is_ordinary_stays(text: str) -> None:
-    assert Sanitizer().text(text) == text
+    assert Sanitizer().sanitize(text) == text
 
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----"
@@ -197,8 +197,8 @@ PERSONAL = {
 @pytest.mark.parametrize("name", PERSONAL)
 def test_personal_data_stays_unless_its_rule_is_chosen(name: str) -> None:
     given, shown = PERSONAL[name]
-    assert Sanitizer().text(given) == given
-    assert redacted(given, ruleset(personal={name: "mask"})) == shown
+    assert Sanitizer().sanitize(given) == given
+    assert redacted(given, build_ruleset(personal={name: "mask"})) == shown
 
 
 def test_the_personal_rules_are_these() -> None:

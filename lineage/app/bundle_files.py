@@ -1,0 +1,97 @@
+"""Bundles as files of the user's: written durably and never by accident over another one, read in bounded memory."""
+
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lineage.app import STATE_FOLDER, run_in_workspace
+from lineage.errors import InvalidInput, WorkspaceError
+
+if TYPE_CHECKING:
+    from lineage.pipeline.transfer.export_bundle import BundleExport
+    from lineage.pipeline.transfer.import_bundle import BundleImport
+    from lineage.workspace.workspace import Workspace
+
+_LINK = "name a place that is no symbolic link"
+
+
+def export_bundle(
+    root: Path, session: str | None, output: Path, *, include_private: bool, force: bool
+) -> "BundleExport":
+    """Writes the bundle of a session, or of the global books where none is named, to a file that is there whole or not
+    at all. Raises InvalidInput where the file is there and `force` isn't set, and for a place that is a link."""
+    from lineage.pipeline.transfer.export_bundle import export_global, export_session
+
+    path = _resolve_output(output, root)
+
+    def exported(ws: "Workspace") -> "BundleExport":
+        if session is None:
+            return export_global(ws)
+        return export_session(ws, session, include_private=include_private)
+
+    made = run_in_workspace(root, exported, writes=True)
+    _write_bundle_file(path, made.data, root, force=force)
+    return made
+
+
+def import_bundle_file(root: Path, file: Path, *, restore: bool, trust: bool, dry_run: bool) -> "BundleImport":
+    """Imports the bundle in a file; an import of it that was cut off is finished instead."""
+    from lineage.documents.bundle_zip import unpack
+    from lineage.pipeline.maintenance.finish_pending import finish_pending
+    from lineage.pipeline.transfer.import_bundle import finish_imports, import_bundle, list_unfinished
+
+    data = _read_bundle_file(file)
+
+    def imported(ws: "Workspace") -> "BundleImport":
+        if dry_run:
+            return import_bundle(ws, data, restore=restore, trust=trust, dry_run=True)
+        jobs = list_unfinished(ws, unpack(data).digest)
+        done = finish_imports(ws, jobs) if jobs else None
+        finish_pending(ws)
+        return done or import_bundle(ws, data, restore=restore, trust=trust)
+
+    return run_in_workspace(root, imported, create=not dry_run)
+
+
+def _resolve_output(output: Path, root: Path) -> Path:
+    from lineage.documents.bundle_zip import SUFFIX
+
+    path = Path(os.path.abspath(output))  # noqa: PTH100  (resolving would follow the links that are refused here)
+    if path.is_symlink() or path.parent.is_symlink():
+        raise InvalidInput(f"{output} is a symbolic link, or lies in one", hint=_LINK)
+    if not path.parent.is_dir():
+        raise InvalidInput(f"there is no folder {path.parent}", hint="make it, or name another place with -o")
+    if path.is_relative_to(root) and path.suffix.lower() != SUFFIX:
+        raise InvalidInput(f"{output} lies in the workspace", hint=f"end its name in {SUFFIX}: a removal looks for it")
+    return path
+
+
+def _write_bundle_file(path: Path, data: bytes, root: Path, *, force: bool) -> None:
+    from lineage.store import ExistsError, LocalStore, update
+
+    # for its owner alone: what leaves the workspace is no longer kept by the workspace's own modes
+    store = LocalStore(path.parent, locks=root / STATE_FOLDER / "locks", private=True)
+    if force:
+        update(store, path.name, lambda _: data)
+        return
+    try:
+        store.create(path.name, data)
+    except ExistsError as error:
+        raise InvalidInput(f"{path} is there already", hint="name another file, or add `--force`") from error
+
+
+def _read_bundle_file(file: Path) -> bytes:
+    """The bytes of a regular file, as many as a bundle may have. Raises WorkspaceError and InvalidInput."""
+    from lineage.core.transfer.bundle import LIMITS
+
+    try:
+        with file.open("rb") as opened:
+            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                raise InvalidInput(f"{file} is no regular file", hint="name the file of a bundle")
+            data = opened.read(LIMITS.file_bytes + 1)
+    except OSError as error:
+        raise WorkspaceError(f"{file}: {error.strerror or error}", hint="name the file of a bundle") from error
+    if len(data) > LIMITS.file_bytes:
+        raise InvalidInput(f"{file} is larger than a bundle may be", hint="name the file of a bundle")
+    return data

@@ -1,0 +1,57 @@
+"""Composition for imports: this machine, how many processes it has room for, and the workspace."""
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lineage.app import open_workspace, run_in_workspace
+from lineage.core.base.identity import validate_agent_id
+from lineage.errors import InvalidInput, TranscriptError
+from lineage.harness import ADAPTERS, load_adapter
+from lineage.pipeline.ingest.import_sources import ImportRequest, StageProgress, is_there
+from lineage.pipeline.ingest.locate_transcript import HarnessHistories
+
+if TYPE_CHECKING:
+    from lineage.pipeline.ingest.history_import import HistoryImport
+
+ALL = "all"
+_MAX_JOBS = 4
+
+
+def build_import_request(harness: str, paths: Sequence[str], *, agent_id: str, jobs: int | None) -> ImportRequest:
+    """What a command line asks for; `jobs` is, where not given, one for each processor, at most four.
+
+    Raises InvalidInput for an unknown harness or agent, and where nobody knows what to read; TranscriptError for a path
+    at which there is nothing.
+    """
+    machine = HarnessHistories(Path.home(), os.environ)
+    for path in paths:
+        if not is_there(Path(path)):
+            raise TranscriptError(
+                f"there is nothing at {path}", hint="check the path; without one lineage looks itself"
+            )
+    if harness == ALL and paths:
+        raise InvalidInput("whose files are these?", hint=f"name their harness: one of {', '.join(ADAPTERS)}")
+    if harness != ALL and not paths and not load_adapter(harness).list_roots(machine.home, machine.environment):
+        raise InvalidInput(
+            f"{harness} keeps no history in a place of its own", hint=f"name it: `lineage import {harness} PATH`"
+        )
+    return ImportRequest(
+        harnesses=tuple(sorted(ADAPTERS)) if harness == ALL else (harness,),
+        agent_id=validate_agent_id(agent_id),
+        histories=machine,
+        paths=tuple(map(Path, paths)),
+        jobs=jobs or min(os.cpu_count() or 1, _MAX_JOBS),
+    )
+
+
+def import_history(root: Path, request: ImportRequest, progress: StageProgress) -> "tuple[HistoryImport, ...]":
+    """Imports into the workspace, which is made where there is none. Raises what the use case raises."""
+    from lineage.pipeline.ingest import history_import
+
+    opened = partial(open_workspace, root, use_model=False)  # thousands of sessions, and the same files each time
+    return run_in_workspace(
+        root, lambda ws: history_import.import_history(ws, opened, request, progress), create=True, writes=True
+    )

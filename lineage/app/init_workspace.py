@@ -1,0 +1,267 @@
+"""`lineage init`: a workspace out of the template, in a folder of its own or under one folder of somebody's vault.
+
+Three sorts of files, three rules. (format: Workspace)
+
+1. What is the user's from the first moment on (AGENT_MEMORY.md, the settings, `.gitignore`) is made where it is
+   missing, and never written again.
+2. `.obsidian/` belongs to whom the vault belongs to. Where it is somebody's already, or the workspace is only a folder
+   of the vault, nothing of it is written but the style sheet, which does nothing until it is turned on.
+3. All else is lineage's: the handbook, views, integrations. A file that is there with other content is a conflict, and
+   replaced only where the caller says so.
+
+MEMORY.md is written by every command: one that is somebody else's is a conflict, and there is no workspace without an
+answer. What is there is looked at, and asked about, before anything is written.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lineage.app import STATE_FOLDER, find_template, run_in_workspace
+from lineage.app.locations import format_location, is_bucket, open_store
+from lineage.core.base.book_paths import CURATED, CURATED_PATH, GLOBAL, BookRef
+from lineage.core.base.identity import DEFAULT_AGENT
+from lineage.core.base.naming import memory_md_path
+from lineage.errors import FindingsReported, InvalidInput, WorkspaceError
+from lineage.store import Blob, ExistsError, LocalStore, read_or_none, validate_key
+from lineage.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from lineage.store.objects import BucketStore
+
+OBSIDIAN_FOLDER = ".obsidian/"
+CSS_SNIPPET = ".obsidian/snippets/lineage.css"
+GITIGNORE = ".gitignore"
+
+_CONFIG_FILE = "lineage.toml"
+_MEMORY_MD = memory_md_path(DEFAULT_AGENT)
+_GENERATED_MARK = b"`lineage render` writes it again"
+_SEPARATE_FOLDER_HINT = "keep the memory in a folder of its own: lineage init VAULT --folder NAME"
+_USER_FILES = frozenset({CURATED_PATH, _CONFIG_FILE, GITIGNORE})
+_IGNORE_LINES = frozenset({STATE_FOLDER, f"{STATE_FOLDER}/", f"/{STATE_FOLDER}", f"/{STATE_FOLDER}/"})
+
+
+class TemplateFileState(Enum):
+    """What is at a place where a file of the template belongs."""
+
+    MISSING = "missing"
+    UNCHANGED = "kept"
+    CONFLICT = "conflict"
+    SKIPPED = "withheld"
+
+
+@dataclass(frozen=True, slots=True)
+class _TemplateFile:
+    """A file of the template, its place, and what is there: `path` is relative to `store`, `shown` to the vault."""
+
+    path: str
+    data: bytes
+    store: "LocalStore | BucketStore"
+    display_path: str
+    existing: Blob | None
+
+
+@dataclass(slots=True)
+class InitResult:
+    """What became of each file of the template. Paths are relative to the folder that was named, the vault's root.
+
+    `made` and `replaced` were written; `kept` and `refused` were there and stay, the latter with other content than
+    lineage's; `withheld` are settings of Obsidian that a vault of somebody's lacks and doesn't get. `shadowing` are
+    files of the vault that links of this workspace would lead to instead; `is_ignored` tells whether git leaves
+    `.lineage/` out.
+    """
+
+    workspace: Path
+    made: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    withheld: list[str] = field(default_factory=list)
+    shadowing: list[str] = field(default_factory=list)
+    is_ignored: bool = True
+
+
+def init_workspace(vault: Path, folder: str | None, may_replace: Callable[[str], bool]) -> InitResult:
+    """Makes a workspace in `vault`, or in `folder` below it. Doing it again changes nothing.
+
+    `may_replace` is asked about each conflict, by its path. Raises InvalidInput for a folder that can't be one,
+    WorkspaceError where there is no vault to put it in, or a file is in the way of a folder, and Problems for a bucket
+    that would lose writes.
+    """
+    _check_vault_path(vault)
+    workspace = vault / _validate_folder(vault, folder) if folder else vault
+    if is_bucket(workspace):
+        _check_bucket(workspace)
+    is_ours = not folder and _has_only_template_files(vault)
+    files = [(file, _classify(file, is_ours)) for file in _list_template_files(vault, workspace)]
+    _check_memory_md(workspace, may_replace)
+    agreed = {
+        file.path for file, state in files if state is TemplateFileState.CONFLICT and may_replace(file.display_path)
+    }
+    result = InitResult(workspace)
+    for file, state in files:
+        _apply(file, state, file.path in agreed, result)
+    result.shadowing = _find_shadowing_files(vault, [file.path for file, _ in files]) if folder else []
+    run_in_workspace(workspace, _index_curated_book)
+    result.is_ignored = _is_ignored(workspace)
+    return result
+
+
+def _check_vault_path(vault: Path) -> None:
+    """Raises WorkspaceError for a path that there can't be, or that can't be looked at."""
+    try:
+        vault.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise WorkspaceError(
+            f"{str(vault)[:120]} can't be a workspace: {error.strerror}", hint="name another folder: lineage init DIR"
+        ) from error
+
+
+def _check_bucket(workspace: Path) -> None:
+    """Raises Problems for a bucket without conditional writes, before anything is trusted to it."""
+    from lineage.store.conformance import find_sequential_violation
+
+    broken = find_sequential_violation(open_store(workspace))
+    if broken:
+        raise FindingsReported(
+            f"{format_location(workspace)} can't keep a memory: {broken}",
+            hint=f"run `lineage store check {format_location(workspace)}`",
+        )
+
+
+def _validate_folder(vault: Path, folder: str) -> str:
+    """The folder, as a path below the vault that Obsidian shows."""
+    if is_bucket(vault):
+        raise InvalidInput(
+            "a bucket is no vault", hint=f"give the folder in the address: {format_location(vault)}/{folder}"
+        )
+    if not vault.is_dir():
+        raise WorkspaceError(f"no vault at {vault}", hint="name the vault's folder: lineage init VAULT --folder NAME")
+    if (vault / _CONFIG_FILE).is_file():
+        raise WorkspaceError(f"{vault} is a workspace itself", hint=f"run `lineage init {vault}`, without --folder")
+    parts = folder.replace("\\", "/").strip("/").split("/")
+    if any(not part.strip() or part.startswith(".") for part in parts):
+        raise InvalidInput(
+            f"not a folder of a vault: {folder[:120]!r}",
+            hint="name one below the vault, without a dot in front: Obsidian doesn't show those",
+        )
+    return validate_key("/".join(parts))
+
+
+def _list_template_files(vault: Path, workspace: Path) -> Iterator[_TemplateFile]:
+    """The template's files, each with its place: Obsidian's at the vault's root and last, all else in the workspace.
+    Raises WorkspaceError where what is there can't be read."""
+    locks = workspace / STATE_FOLDER / "locks"
+    root, inner = LocalStore(vault, locks=locks), _open_target_store(workspace, locks)
+    prefix = "" if workspace == vault else f"{workspace.relative_to(vault).as_posix()}/"
+    source, has_link = find_template(), (vault / OBSIDIAN_FOLDER).is_symlink()
+    paths = [found.relative_to(source).as_posix() for found in source.rglob("*") if found.is_file()]
+    if is_bucket(workspace):  # Obsidian opens folders
+        paths = [path for path in paths if not path.startswith(OBSIDIAN_FOLDER)]
+    for path in sorted(paths, key=lambda path: (path.startswith(OBSIDIAN_FOLDER), path)):
+        is_setting = path.startswith(OBSIDIAN_FOLDER)
+        store, shown = (root, path) if is_setting else (inner, prefix + path)
+        there = None if is_setting and has_link else _read_existing(store, path)
+        yield _TemplateFile(path, (source / path).read_bytes(), store, shown, there)
+
+
+def _open_target_store(workspace: Path, locks: Path) -> "LocalStore | BucketStore":
+    return open_store(workspace) if is_bucket(workspace) else LocalStore(workspace, locks=locks)
+
+
+def _read_existing(store: "LocalStore | BucketStore", path: str) -> Blob | None:
+    if not isinstance(store, LocalStore):
+        return read_or_none(store, path)
+    for folder in (store.root, *(store.root / parent for parent in Path(path).parents)):
+        if folder.exists() and not folder.is_dir():
+            raise WorkspaceError(
+                f"{folder} is a file, where a workspace has a folder",
+                hint=f"give it another name, or {_SEPARATE_FOLDER_HINT}",
+            )
+    return read_or_none(store, path)
+
+
+def _has_only_template_files(vault: Path) -> bool:
+    """Whether `.obsidian/` holds nothing but files of the template, as they are there: it is missing, or lineage's, be
+    it that a run was cut off. One that is a link is never ours."""
+    settings, ours = vault / OBSIDIAN_FOLDER, find_template() / OBSIDIAN_FOLDER
+    if settings.is_symlink():
+        return False
+    there = (path for path in settings.rglob("*") if not path.is_dir())
+    return all(_is_same(path, ours / path.relative_to(settings)) for path in there)
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    return not path.is_symlink() and other.is_file() and path.read_bytes() == other.read_bytes()
+
+
+def _classify(file: _TemplateFile, owns_settings: bool) -> TemplateFileState:
+    if file.path.startswith(OBSIDIAN_FOLDER) and not owns_settings:
+        has_link = isinstance(file.store, LocalStore) and (file.store.root / OBSIDIAN_FOLDER).is_symlink()
+        if has_link or file.path != CSS_SNIPPET:
+            return TemplateFileState.UNCHANGED if file.existing else TemplateFileState.SKIPPED
+    if file.existing is None:
+        return TemplateFileState.MISSING
+    return (
+        TemplateFileState.UNCHANGED
+        if file.existing.data == file.data or file.path in _USER_FILES
+        else TemplateFileState.CONFLICT
+    )
+
+
+def _check_memory_md(workspace: Path, may_replace: Callable[[str], bool]) -> None:
+    """Raises WorkspaceError where MEMORY.md is somebody's own, and may not be written over."""
+    blob = read_or_none(open_store(workspace), _MEMORY_MD)
+    if blob and _GENERATED_MARK not in blob.data and not may_replace(_MEMORY_MD):
+        raise WorkspaceError(
+            f"{format_location(workspace)}/{_MEMORY_MD} isn't lineage's, and would be written over",
+            hint=f"give it another name, or {_SEPARATE_FOLDER_HINT}",
+        )
+
+
+def _apply(file: _TemplateFile, state: TemplateFileState, may_overwrite: bool, result: InitResult) -> None:
+    """Writes the file where it is missing, or where that was agreed to; what came in between stays. Raises
+    ConflictError where what was asked about has changed since."""
+    if state is TemplateFileState.MISSING:
+        try:
+            file.store.create(file.path, file.data)
+            result.made.append(file.display_path)
+        except ExistsError:
+            result.kept.append(file.display_path)
+    elif state is TemplateFileState.CONFLICT and may_overwrite and file.existing:
+        file.store.replace(file.path, file.data, file.existing.version)
+        result.replaced.append(file.display_path)
+    else:
+        lists = {
+            TemplateFileState.UNCHANGED: result.kept,
+            TemplateFileState.CONFLICT: result.refused,
+            TemplateFileState.SKIPPED: result.withheld,
+        }
+        lists[state].append(file.display_path)
+
+
+def _index_curated_book(ws: Workspace) -> None:
+    """The curated book gets its rows, and MEMORY.md is there from the beginning."""
+    from lineage.workspace.book_index import index_books
+    from lineage.workspace.publish import publish_all
+
+    index_books(ws, [BookRef(GLOBAL, CURATED)])
+    if read_or_none(ws.documents.store, _MEMORY_MD) is None:
+        publish_all(ws)
+
+
+def _find_shadowing_files(vault: Path, paths: Iterable[str]) -> list[str]:
+    """The vault's own files that have, from its root, the path that a link of the workspace names: Obsidian takes the
+    path from the root before it takes the end of a longer one."""
+    linked = {_MEMORY_MD, *(path for path in paths if not path.startswith(OBSIDIAN_FOLDER) and path != GITIGNORE)}
+    return sorted(path for path in linked if (vault / path).is_file())
+
+
+def _is_ignored(workspace: Path) -> bool:
+    blob = read_or_none(open_store(workspace), GITIGNORE)
+    lines = blob.data.decode("utf-8", errors="replace").splitlines() if blob else []
+    return any(line.strip() in _IGNORE_LINES for line in lines)

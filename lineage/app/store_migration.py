@@ -1,0 +1,80 @@
+"""`lineage migrate-store`: a workspace moves from one place to another. See pipeline/mirroring/moving.py."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lineage.app import resolve_workspace_root, run_in_workspace
+from lineage.app.locations import format_location, is_bucket, open_documents, open_store
+from lineage.errors import FindingsReported, InvalidInput, WorkspaceError
+from lineage.pipeline.maintenance.reindex import reindex
+from lineage.pipeline.maintenance.verify import VerifyFinding, verify
+from lineage.pipeline.transfer.move_store import MoveResult, Progress, finish_move, move_store
+from lineage.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MigrationReceipt:
+    """What was moved, and what `verify` finds in the new place."""
+
+    source: str
+    target: str
+    moved: MoveResult
+    findings: "Sequence[VerifyFinding]"
+
+
+def migrate_store(source: str, target: str, progress: Progress | None = None) -> MigrationReceipt:
+    """Copies the workspace `source` to the empty place `target`, and verifies it there; `source` stays as it is.
+
+    Raises InvalidInput where one lies in the other, WorkspaceError where there is nothing to move, something of it
+    still waits in the spool, or the target is somebody's, and Problems for a bucket that would lose writes.
+    """
+    origin, place = resolve_workspace_root(source), resolve_workspace_root(target)
+    _check_disjoint(format_location(origin), format_location(place))
+    _check_source(origin)
+    _check_bucket(place)
+    done = move_store(open_store(origin), open_store(place), format_location(origin), progress)
+    findings = run_in_workspace(place, _reindex_and_verify, create=True, needs_index=False)
+    finish_move(open_store(place))
+    return MigrationReceipt(
+        source=format_location(origin), target=format_location(place), moved=done, findings=findings
+    )
+
+
+def _reindex_and_verify(ws: Workspace) -> list[VerifyFinding]:
+    reindex(ws, confirmed=True)
+    return verify(ws)
+
+
+def _check_disjoint(origin: str, place: str) -> None:
+    if f"{origin}/".startswith(f"{place}/") or f"{place}/".startswith(f"{origin}/"):
+        raise InvalidInput(f"{place} and {origin} lie in each other", hint="name a place of its own")
+
+
+def _check_source(root: Path) -> None:
+    if not open_store(root).exists():
+        raise WorkspaceError(
+            f"no workspace at {format_location(root)}", hint="name the place of the memory that is to move"
+        )
+    canon = open_documents(root)
+    waiting = len(canon.spool.list_pending()) + len(canon.hook_queue.list_pending())
+    if waiting:
+        place = format_location(root)
+        raise WorkspaceError(
+            f"{waiting} captures still wait in this machine's spool",
+            hint=f"run `lineage -w {place} work` and `lineage -w {place} recover` first",
+        )
+
+
+def _check_bucket(root: Path) -> None:
+    from lineage.store.conformance import find_sequential_violation
+
+    broken = find_sequential_violation(open_store(root)) if is_bucket(root) else None
+    if broken:
+        raise FindingsReported(
+            f"{format_location(root)} can't keep a memory: {broken}",
+            hint=f"run `lineage store check {format_location(root)}`",
+        )

@@ -1,0 +1,141 @@
+"""A program that lineage starts for somebody: bounded in time, its output passed on, nothing of it left behind."""
+
+import codecs
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread, current_thread, main_thread
+from typing import IO
+
+from lineage.core.base.terminal import EscapeFilter
+from lineage.errors import LineageError
+
+TextSink = Callable[[str], object]
+
+_GRACE_SECONDS = 5.0
+_DRAIN_SECONDS = 2.0
+_CHUNK = 1 << 16
+_NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+
+
+class ProcessTimeout(LineageError):
+    """A program took longer than it was given: it was ended, with all that it had started."""
+
+    default_hint = "give it more time with `--timeout SECONDS`"
+
+
+def run_subprocess(
+    argv: Sequence[str],
+    *,
+    stdin: str,
+    cwd: Path,
+    environment: Mapping[str, str],
+    timeout_seconds: float,
+    out: tuple[TextSink, EscapeFilter],
+    err: tuple[TextSink, EscapeFilter],
+) -> int:
+    """Runs a program to its end and gives back its exit code; what it prints is passed on piece by piece, cleaned.
+
+    It has a process group of its own, which ends with it, when its time is up, or when this process is told to end.
+    Raises TimeIsUp, and LineageError where it cannot be started.
+    """
+    process = _start_process(argv, cwd, environment)
+    assert process.stdin and process.stdout and process.stderr
+    pumps = [_start_thread(_pump, process.stdout, *out), _start_thread(_pump, process.stderr, *err)]
+    feeder = _start_thread(_feed, process.stdin, stdin.encode("utf-8", "replace"))
+    try:
+        with _interrupt_on_signals():
+            return process.wait(timeout=timeout_seconds)
+    except subprocess.TimeoutExpired as error:
+        raise ProcessTimeout(
+            f"{Path(argv[0]).name} was not done after {timeout_seconds:g} seconds and was ended"
+        ) from error
+    finally:
+        if process.poll() is None or not _wait_until_drained(pumps):
+            _terminate(process)
+            _wait_until_drained(pumps)
+        feeder.join(_DRAIN_SECONDS)
+
+
+def _start_process(argv: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    pipe = subprocess.PIPE
+    try:
+        return subprocess.Popen(
+            list(argv),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            cwd=cwd,
+            env=dict(environment),
+            start_new_session=True,
+            creationflags=_NEW_GROUP,
+        )
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise LineageError(f"{argv[0]} cannot be started: {reason}", hint="start it by hand to see why") from error
+
+
+def _start_thread(work: Callable[..., None], *arguments: object) -> Thread:
+    thread = Thread(target=work, args=arguments, daemon=True)
+    thread.start()
+    return thread
+
+
+def _pump(pipe: IO[bytes], write: TextSink, cleaner: EscapeFilter) -> None:
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    with pipe, contextlib.suppress(BrokenPipeError):  # nobody reads on: the program is told by its own broken pipe
+        while piece := os.read(pipe.fileno(), _CHUNK):
+            write(cleaner.clean(decoder.decode(piece)))
+        write(cleaner.clean(decoder.decode(b"", final=True)) + cleaner.flush())
+
+
+def _feed(pipe: IO[bytes], data: bytes) -> None:
+    with contextlib.suppress(OSError), pipe:  # a program need not read what it is told
+        pipe.write(data)
+
+
+def _wait_until_drained(pumps: Sequence[Thread]) -> bool:
+    """Whether nobody holds the program's output any more; it is waited for a little."""
+    for pump in pumps:
+        pump.join(_DRAIN_SECONDS)
+    return not any(pump.is_alive() for pump in pumps)
+
+
+def _terminate(process: "subprocess.Popen[bytes]") -> None:
+    """Ends the program and all of its group: asked first, then not asked."""
+    _send_signal(process, hard=False)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=_GRACE_SECONDS)
+    _send_signal(process, hard=True)
+    process.wait()
+
+
+def _send_signal(process: "subprocess.Popen[bytes]", *, hard: bool) -> None:
+    if sys.platform == "win32":
+        force = ["/F"] if hard else []
+        subprocess.run(["taskkill", "/T", *force, "/PID", str(process.pid)], capture_output=True, check=False)
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL if hard else signal.SIGTERM)
+
+
+@contextmanager
+def _interrupt_on_signals() -> Iterator[None]:
+    """Lets SIGTERM and SIGHUP end this process as Ctrl-C does: by way of what ends the program."""
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    heeded = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, _raise_interrupt) for number in heeded if current_thread() is main_thread()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _raise_interrupt(*_: object) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,26 @@
+"""How entries are printed, for people and as JSON."""
+
+from typing import TYPE_CHECKING
+
+from lineage.cli.output import print_json, print_text
+
+if TYPE_CHECKING:
+    from lineage.pipeline.memory.books import EntryLocation
+
+
+def print_entry(place: "EntryLocation") -> None:
+    """Its head line, then what it says, indented."""
+    entry = place.entry
+    tags = "".join(f" #{tag}" for tag in entry.tags)
+    print_text(f"{entry.id}  {entry.at[:10] or 'by hand   '}  {entry.trust}  {place.state}{tags}")
+    for line in entry.body.split("\n"):
+        print_text(f"    {line}".rstrip())
+
+
+def print_change(place: "EntryLocation", action: str, *, as_json: bool) -> int:
+    """Prints what became of an entry; the exit code."""
+    if as_json:
+        print_json({"entry": place.as_json()})
+    else:
+        print_text(f"{action}: {place.entry.id}, {place.ref.kind} of {place.ref.scope} ({place.ref.path})")
+    return 0

@@ -1,0 +1,402 @@
+"""The doorbell: what a harness's hook runs. It leaves the payload in the spool, starts the worker, and is gone.
+
+The standard library only, and of that next to nothing: every session of every harness pays for what is imported here.
+The transcript is never read, nothing is waited for, nothing is said but a session start's block, and whatever goes
+wrong, the harness sees exit 0; `lineage status` shows it. (law 5; harnesses.md 0.1)
+"""
+
+import os
+import sys
+import time
+
+from lineage.core.base import hook_protocol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+MAX_BYTES = 16 * 1024 * 1024
+READ_SECONDS = 0.3
+
+_CHUNK = 1 << 16
+_MAX_FOLDERS = 40
+_MAX_LOG_BYTES = 1 << 18
+_DEFAULT_ROOT = "~/.agents"
+_OPTIONS = {"--workspace": "--workspace", "-w": "--workspace", "--agent": "--agent"}
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+
+
+def run(arguments: "Sequence[str]") -> int:
+    """Rings for `HARNESS [--workspace DIR] [--agent NAME]` with the payload that is on stdin. Returns 0, always."""
+    if os.environ.get("LINEAGE_SUPPRESS"):
+        return 0
+    words, options = _parse_arguments(arguments)
+    root = os.path.expanduser(_DEFAULT_ROOT)
+    try:
+        root = _resolve_root(options.get("--workspace"))
+        if len(words) != 1:
+            raise ValueError(f"one harness is to be named, there are {len(words)} words")
+        enqueue(root, words[0], options.get("--agent") or "default", _read_payload())
+    except Exception as error:  # noqa: BLE001  (a hook that fails must not fail its harness)
+        _log_failure(root, error)
+    return 0
+
+
+def enqueue(root: str, harness: str, agent: str, payload: "dict[str, Any]") -> None:
+    """Leaves the payload in the workspace's spool, durably; answers a session start; starts a worker if one is due."""
+    event = _find_event(payload)
+    is_turn_end = event in hook_protocol.TURN_END_EVENTS
+    _write_event(root, harness, agent, payload, is_turn_end)
+    if event in hook_protocol.START_EVENTS:
+        _print_context(root, harness, agent, payload)
+    if not is_turn_end and not os.environ.get("LINEAGE_NO_WORKER"):
+        start_worker(root)
+
+
+def _find_event(payload: "dict[str, Any]") -> str:
+    """The event's name, "" where nothing tells."""
+    for field in hook_protocol.EVENT_FIELDS:
+        name = payload.get(field)
+        if isinstance(name, str) and name.strip():
+            return name
+    return next((name for mark, name in hook_protocol.EVENT_BY_FIELD if mark in payload), "")
+
+
+def _parse_arguments(arguments: "Sequence[str]") -> "tuple[list[str], dict[str, str]]":
+    """The words and the options of a command line; an option that nobody knows is a word too many."""
+    words, options = [], {}
+    rest = list(arguments)
+    while rest:
+        name, is_joined, value = rest.pop(0).partition("=")
+        if name in _OPTIONS and (is_joined or rest):
+            options[_OPTIONS[name]] = value if is_joined else rest.pop(0)
+        else:
+            words.append(name)
+    return words, options
+
+
+def _resolve_root(workspace: str | None) -> str:
+    named = workspace or os.environ.get("LINEAGE_WORKSPACE") or os.environ.get("SIGNET_WORKSPACE") or _DEFAULT_ROOT
+    return _resolve_bucket_folder(named) if "://" in named else os.path.abspath(os.path.expanduser(named))
+
+
+def _resolve_bucket_folder(address: str) -> str:
+    """The folder of this machine that stands for a bucket, as `app.places` has it."""
+    from lineage.core.base.address import address_to_folder, normalize_address
+
+    normal = normalize_address(address)
+    name = address_to_folder(normal) if normal else None
+    if name is None:
+        raise ValueError("the workspace is no address that is known")
+    state = os.environ.get("XDG_STATE_HOME") or ""
+    return os.path.join(state if os.path.isabs(state) else os.path.expanduser("~/.local/state"), "lineage", name)
+
+
+def _read_payload() -> "dict[str, Any]":
+    """The JSON object that stdin begins with, as soon as it is complete: some harnesses close stdin late, some
+    never."""
+    data, value = bytearray(), None
+    for part in _read_chunks(time.monotonic() + READ_SECONDS):
+        data += part
+        if len(data) > MAX_BYTES:
+            raise ValueError("the payload is too large")
+        if part.rstrip()[-1:] == b"}" and not _has_more_input():
+            value = _decode_object(data)
+            if value is not None:
+                return value
+    value = _decode_object(data)
+    if value is None:
+        raise ValueError(f"no JSON object on stdin, {len(data)} bytes")
+    return value
+
+
+def _read_chunks(deadline: float) -> "Iterator[bytes]":
+    """What is on stdin, until it ends or the time is up."""
+    if os.name == "nt":  # pipes cannot be waited for there
+        yield sys.stdin.buffer.read(MAX_BYTES + 1)
+        return
+    from select import select
+
+    while (left := deadline - time.monotonic()) > 0 and select([0], [], [], left)[0]:
+        part = os.read(0, _CHUNK)
+        if not part:
+            return
+        yield part
+
+
+def _has_more_input() -> bool:
+    if os.name == "nt":
+        return False
+    from select import select
+
+    return bool(select([0], [], [], 0)[0])
+
+
+def _decode_object(data: bytearray) -> "dict[str, Any] | None":
+    """The object that the bytes begin with, None where they hold no whole one."""
+    text = data.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    if text[:1] != "{":
+        return None
+    try:
+        value: dict[str, Any] = _build_scanner()(text, 0)[0]
+    except (StopIteration, ValueError, RecursionError, SystemError):  # the last where json.decoder is not loaded
+        return None
+    return value
+
+
+def _build_scanner() -> "Any":
+    """json's own scanner, without the package around it, which costs as much as the whole start of Python."""
+    try:
+        from _json import make_scanner
+    except ImportError:
+        from json import JSONDecoder
+
+        return JSONDecoder().scan_once  # type: ignore[attr-defined]
+    return make_scanner(_ScannerContext)  # type: ignore[arg-type]
+
+
+class _ScannerContext:
+    strict = False
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int, parse_constant = float, int, float
+
+
+def _write_event(root: str, harness: str, agent: str, payload: "dict[str, Any]", is_turn_end: bool) -> None:
+    now = time.time()
+    moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03}Z"
+    record = {
+        "version": hook_protocol.VERSION,
+        "harness": harness,
+        "agent": agent,
+        "at": moment,
+        "payload": {key: value for key, value in payload.items() if key in hook_protocol.PAYLOAD_FIELDS},
+    }
+    name = f"{moment.replace(':', '-')}--{os.urandom(6).hex()}.json"
+    if is_turn_end:
+        session = f"{harness} {agent} {[payload.get(key) for key in hook_protocol.ID_FIELDS]}"
+        name = f"{hook_protocol.TURN_PREFIX}{_checksum(session):08x}-{len(session):x}.json"
+    folder = _ensure_folder(root, hook_protocol.EVENT_QUEUE)
+    _write_atomically(folder, name, _encode_json(record).encode("ascii"))
+
+
+def _ensure_folder(root: str, key: str) -> str:
+    """A folder of the machine's own below `.lineage`, made where it is missing, for its owner alone."""
+    os.makedirs(root, exist_ok=True)
+    folder = root
+    for part in (".lineage", *key.rstrip("/").split("/")):
+        folder = os.path.join(folder, part)
+        if os.path.islink(folder):
+            raise ValueError("a part of .lineage is a link")
+        if not os.path.isdir(folder):
+            os.makedirs(folder, 0o700, exist_ok=True)
+            _sync_folder(os.path.dirname(folder))
+    return folder
+
+
+def _write_atomically(folder: str, name: str, data: bytes) -> None:
+    """A whole file or none, durable on return. It is held until then: what nobody holds may be collected."""
+    temporary = os.path.join(folder, f".lineage-tmp-{os.urandom(8).hex()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, 0o600)
+    try:
+        _try_lock(descriptor)
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fsync(descriptor)
+        if os.name == "nt":
+            os.close(descriptor)
+            descriptor = -1
+        os.replace(temporary, os.path.join(folder, name))
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+    _sync_folder(folder)
+
+
+def _try_lock(descriptor: int) -> bool:
+    """Locks a file for as long as a descriptor of it is open. False where somebody else holds it."""
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+    except ImportError:
+        return True
+    try:
+        flock(descriptor, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _sync_folder(folder: str) -> None:
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _encode_json(value: "Any") -> str:
+    """JSON in ASCII of what the scanner gave."""
+    if isinstance(value, str):
+        return _quote_json(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_quote_json(key)}:{_encode_json(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_encode_json, value)) + "]"
+    if isinstance(value, float) and value - value != 0:  # no JSON has these
+        return "null"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    return repr(value)
+
+
+def _quote_json(text: str) -> str:
+    try:
+        from _json import encode_basestring_ascii
+    except ImportError:
+        from json.encoder import encode_basestring_ascii
+    return encode_basestring_ascii(text)
+
+
+def _print_context(root: str, harness: str, agent: str, payload: "dict[str, Any]") -> None:
+    """Prints the block that the last run prepared for the session's folder, or one above it in the same repository."""
+    folder = payload.get("cwd") or payload.get("directory") or payload.get("worktree")
+    if not isinstance(folder, str):
+        roots = payload.get("workspace_roots")
+        folder = roots[0] if isinstance(roots, list) and roots else None
+    if not isinstance(folder, str):
+        return
+    for place in _list_candidate_folders(folder):
+        block = _read_context(root, agent, place)
+        if block:
+            from lineage.core.base.hook_output import format_hook_output
+
+            _write_stdout(format_hook_output(harness, block))
+            return
+
+
+def _list_candidate_folders(folder: str) -> "list[str]":
+    """A folder and those above it, up to its repository's; outside of any it stands alone. (format: Identity)"""
+    places = [folder]
+    while len(places) < _MAX_FOLDERS:
+        if os.path.lexists(os.path.join(places[-1], ".git")):
+            return places
+        above = os.path.dirname(places[-1])
+        if above == places[-1]:
+            break
+        places.append(above)
+    return [folder]
+
+
+def _write_stdout(text: str) -> None:
+    """Straight to the descriptor: nothing stays in a buffer that could fail when the process ends."""
+    view = memoryview(text.encode("ascii"))
+    while view:
+        view = view[os.write(1, view) :]
+
+
+def _read_context(root: str, agent: str, folder: str) -> str:
+    key = hook_protocol.context_block_key(agent, folder, _checksum(f"{agent}\n{folder}"))
+    try:
+        with open(os.path.join(root, ".lineage", key), encoding="utf-8", errors="replace") as file:
+            return file.read() if file.readline() == hook_protocol.context_block_header(agent, folder) else ""
+    except OSError:
+        return ""
+
+
+def _checksum(text: str) -> int:
+    from zlib import crc32
+
+    return crc32(text.encode("utf-8", "replace"))
+
+
+def start_worker(root: str) -> None:
+    """Starts `lineage work` on its own, unless one runs: that one looks into the spool again before it ends.
+
+    The lock goes with it: from here until the worker ends there is no moment at which another one could be started.
+    """
+    command = [sys.executable, "-P", "-m", "lineage", "work", "--workspace", root]
+    if os.name == "nt":
+        _start_on_windows(command)
+        return
+    path = os.path.join(_ensure_folder(root, "locks"), f"{hook_protocol.WORKER_LOCK}.lock")
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, 0o600)
+    try:
+        if _try_lock(lock):
+            child = os.fork()
+            if child == 0:
+                _exec_worker(command, root, lock)
+            os.waitpid(child, 0)
+    finally:
+        os.close(lock)
+
+
+def _exec_worker(command: "list[str]", root: str, lock: int) -> None:
+    """In the child: a session of its own, a grandchild that nobody waits for, nothing of the harness's left open."""
+    try:
+        os.setsid()
+        if os.fork() == 0:
+            lock = _move_descriptor(lock)
+            null = os.open(os.devnull, os.O_RDWR)
+            for descriptor in (0, 1, 2):
+                os.dup2(null, descriptor)
+            os.dup2(lock, hook_protocol.WORKER_LOCK_FD)
+            os.closerange(hook_protocol.WORKER_LOCK_FD + 1, 1024)
+            os.chdir(root)
+            os.execve(command[0], command, {**os.environ, "LINEAGE_SUPPRESS": "1"})
+    finally:
+        os._exit(0)
+
+
+def _move_descriptor(descriptor: int) -> int:
+    from fcntl import F_DUPFD, fcntl
+
+    return fcntl(descriptor, F_DUPFD, hook_protocol.WORKER_LOCK_FD + 1)
+
+
+def _start_on_windows(command: "list[str]") -> None:
+    import subprocess
+
+    detached, new_group, breakaway = 0x8, 0x200, 0x1000000
+    for flags in (detached | new_group | breakaway, detached | new_group):
+        try:
+            subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "LINEAGE_SUPPRESS": "1"},
+                **{"creationflags": flags},  # type: ignore[call-overload]
+            )
+        except OSError:
+            continue
+        return
+
+
+def _log_failure(root: str, error: BaseException) -> None:
+    """A line for `lineage status`: when, and what kind of failure; no value of the payload."""
+    try:
+        path = os.path.join(_ensure_folder(root, "log"), "hook.log")
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_FOLLOW, 0o600)
+        try:
+            if os.fstat(descriptor).st_size > _MAX_LOG_BYTES:
+                os.ftruncate(descriptor, 0)
+            moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            os.write(
+                descriptor, f"{moment} {type(error).__name__}: {_format_error(error)}\n".encode("ascii", "replace")
+            )
+        finally:
+            os.close(descriptor)
+    except Exception:  # noqa: BLE001  (a hook that cannot even say so has nobody left to tell)
+        return
+
+
+def _format_error(error: BaseException) -> str:
+    """What an error says without a file's name: that may hold what the payload said."""
+    text = error.strerror if isinstance(error, OSError) else str(error)
+    return str(text)[:200].replace("\n", " ")

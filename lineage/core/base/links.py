@@ -1,0 +1,56 @@
+"""Wikilinks, and the one escaping function for values that reach a rendered line. (architecture: law 4)"""
+
+import re
+
+_INVISIBLE = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+_SPACE = re.compile(r"[\s\u0085\u2028\u2029]+")
+_SPECIAL = re.compile(r"(?<!\[)\[REDACTED:[\w.-]+\](?![\](\[:])|[\\\[\]|^`<]|#(?=[^\s\d#])|&(?=lt;|amp;|#96;)")
+_RISKY = re.compile(r"[\\\[\]|^`<#&]")  # without one there is nothing special: faster than looking for that itself
+_ENTITIES = {"<": "&lt;", "`": "&#96;", "&": "&amp;"}
+_ESCAPED = re.compile(r"\\([\\\[\]|^#])|&(lt|amp|#96);")
+
+
+def to_one_line(text: str) -> str:
+    """Text folded to one line: white space runs become one space, control and bidi characters go."""
+    line = text.replace("\n", " ")
+    if line.isprintable():  # then a space is the only white space in it
+        return " ".join(line.split()) if "  " in line else line.strip()
+    return _SPACE.sub(" ", _INVISIBLE.sub("", text)).strip()
+
+
+def escape_markdown(value: str) -> str:
+    r"""A value made safe for a rendered markdown line: it cannot open or close a link, tag, cell, code or HTML.
+
+    >>> escape_markdown("a ]] | [[b]] <script> #tag #12")
+    'a \\]\\] \\| \\[\\[b\\]\\] &lt;script> \\#tag #12'
+    """
+    return escape_markdown_line(to_one_line(value))
+
+
+def escape_markdown_line(line: str) -> str:
+    """`escaped` for a piece of text that is one line already: its outer spaces stay."""
+    return _SPECIAL.sub(_escape_special, line) if _RISKY.search(line) else line
+
+
+def _escape_special(match: re.Match[str]) -> str:
+    """What stands for a special character; a redaction's mark stays as it is, to be found by searching for it."""
+    text = match[0]
+    return text if len(text) > 1 else _ENTITIES.get(text, "\\" + text)
+
+
+def unescape_markdown(line: str) -> str:
+    """The inverse of `escaped` for text that is one line already."""
+    if "\\" not in line and "&" not in line:
+        return line
+    return _ESCAPED.sub(lambda m: m[1] or {"lt": "<", "amp": "&", "#96": "`"}[m[2]], line)
+
+
+def wikilink(path: str, label: str | None = None) -> str:
+    """An Obsidian link relative to the workspace root. (spec: workspace root)
+
+    >>> wikilink("memory/x--summary.md", "summary")
+    '[[memory/x--summary.md|summary]]'
+    """
+    return f"[[{path}|{label}]]" if label else f"[[{path}]]"

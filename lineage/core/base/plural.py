@@ -1,0 +1,9 @@
+"""Words around numbers."""
+
+
+def pluralize(count: int, noun: str) -> str:
+    """
+    >>> pluralize(1, "turn"), pluralize(1200, "turn")
+    ('1 turn', '1200 turns')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

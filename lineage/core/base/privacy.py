@@ -1,0 +1,25 @@
+"""The one gate for private sessions: who writes or reads across sessions asks it. (format: Captures; Books)"""
+
+GLOBAL = "global"
+"""Where everything lies that every session sees: global books, MEMORY.md, context blocks, the default search."""
+
+
+def session_scope(token: str) -> str:
+    """The scope of a session's own books.
+
+    >>> session_scope("h7k3n4p2m2x6q3r5")
+    'session/h7k3n4p2m2x6q3r5'
+    """
+    return f"session/{token}"
+
+
+def is_allowed_in_scope(scope: str, *, private: bool, token: str) -> bool:
+    """Whether something of a session may come into a scope, be it a book, a row or a text that is shown: of a private
+    one nothing leaves the session's own. `token` is the session's, "" outside of one.
+
+    >>> is_allowed_in_scope("global", private=True, token="h7k3n4p2m2x6q3r5")
+    False
+    >>> is_allowed_in_scope("session/h7k3n4p2m2x6q3r5", private=True, token="h7k3n4p2m2x6q3r5")
+    True
+    """
+    return not private or (token != "" and scope == session_scope(token))

@@ -1,0 +1,259 @@
+"""Entries: what a book knows, one by one, each with where it came from. (format: Books)
+
+An entry stands between two comments that carry its provenance and its end, so that a rule, a heading or a comment
+within it breaks nothing:
+
+    <!-- lineage:entry {"id": "0123456789abcdef", "at": "2026-03-28T22:34:06.792Z", "source": "manual", …} -->
+    ### 2026-03-28 22:34
+
+    Prefers Go over Python.
+    <!-- lineage:end 0123456789abcdef -->
+"""
+
+import hashlib
+import json
+import re
+from typing import Any, NamedTuple
+
+from lineage.core.base.fences import neutralize_markdown
+from lineage.core.base.links import escape_markdown, to_one_line
+from lineage.core.base.times import to_utc
+from lineage.core.format.body import normalize_body, replace_surrogates
+from lineage.errors import InvalidInput
+
+TASK = "task"
+HAND, MANUAL, USER_TURN, CONFIRMED = "hand", "manual", "user_turn", "confirmed"
+ASSISTANT_TURN = "assistant_turn"
+USER_SOURCES = frozenset({HAND, MANUAL, USER_TURN, CONFIRMED})
+USER_STATED, DERIVED = "[user-stated]", "[derived]"
+
+_PREFIX = "lineage:"
+_WORDS = frozenset({"lineage:entry", "lineage:end", "lineage:forgotten"})
+
+ENTRY_ID = re.compile(r"[0-9a-f]{16}")
+_TITLE = re.compile(
+    r"\s*(?:\#{1,6}[ \t]+(?P<heading>[^\r\n]*)|(?P<bullet>[-*+][ \t]\[)(?P<mark>.)\][ \t]+(?P<task>[^\r\n]*))"
+    r"(?:\r\n|\r|\n|\Z)"
+)
+_OWN_COMMENT = re.compile(r"<(?=!--[ \t]*lineage:)")
+_ANY_COMMENT = re.compile(r"<(?=!--)")
+_FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)*(`{3,}|~{3,})(.*)")
+_UNSAFE = re.compile(
+    r"[<>]|(?<=-)-|(?<=!)\[|[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]"
+)  # within JSON, where only strings can hold them
+_KEYS = ("id", "at", "source", "tool", "from", "tags", "supersedes", "updated", "pinned")
+
+
+class Entry(NamedTuple):
+    """One entry. `text` is all that stands between its comments, title line first; `origin` is a wikilink to the
+    artifact it came from (`from` in the comment); `more` holds keys that this version doesn't know, as JSON."""
+
+    id: str
+    at: str
+    source: str
+    text: str
+    tool: str | None = None
+    origin: str | None = None
+    tags: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    updated: str | None = None
+    pinned: bool = False
+    more: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def trust(self) -> str:
+        """`[user-stated]` or `[derived]`; what came out of a tool's result is derived whoever passed it on."""
+        return USER_STATED if self.source in USER_SOURCES and not self.tool else DERIVED
+
+    @property
+    def title(self) -> str:
+        match = _TITLE.match(self.text)
+        return (match["heading"] if match["mark"] is None else match["task"]).strip() if match else ""
+
+    @property
+    def body(self) -> str:
+        """What the entry says: the text below its heading; of a task, the text beside and below its box."""
+        match = _TITLE.match(self.text)
+        rest = normalize_body(self.text[match.end() if match else 0 :]).strip("\n")
+        return f"{self.title}\n{rest}".strip("\n") if (match and match["mark"] is not None) or not rest else rest
+
+    @property
+    def done(self) -> bool | None:
+        """Whether its box is ticked; None where the title line has no box."""
+        match = _TITLE.match(self.text)
+        return match["mark"] in "xX-" if match and match["mark"] is not None else None
+
+
+def compute_entry_id(scope: str, kind: str, body: str, origin: str | None) -> str:
+    """Sixteen hex digits of the hash of scope, kind, normalized body and origin: the same found twice is one."""
+    seed = json.dumps([scope, kind, _normalize(body), origin or ""])
+    return hashlib.sha256(seed.encode()).hexdigest()[:16]
+
+
+def new_entry(  # noqa: PLR0913  (these are what an entry consists of)
+    scope: str,
+    kind: str,
+    body: str,
+    *,
+    at: str,
+    source: str,
+    heading: str = "",
+    tool: str | None = None,
+    origin: str | None = None,
+    tags: tuple[str, ...] = (),
+    supersedes: tuple[str, ...] = (),
+) -> Entry:
+    """An entry for a book; a task gets a box. What isn't the user's own text is defused. Raises InvalidInput for an
+    empty body or a time that is none."""
+    if not _normalize(body):
+        raise InvalidInput("there is nothing to remember", hint="give a text, for example: lineage remember TEXT")
+    entry = Entry(
+        id=compute_entry_id(scope, kind, body, origin),
+        at=to_utc(at),
+        source=source,
+        text="",
+        tool=tool,
+        origin=origin,
+        tags=tuple(dict.fromkeys(filter(None, map(to_one_line, tags)))),
+        supersedes=supersedes,
+    )
+    laid = format_entry_body(body, is_user_text=entry.trust == USER_STATED)
+    title = f"### {escape_markdown(heading) or entry.at[:16].replace('T', ' ')}\n\n"
+    return with_text(entry, ("- [ ] " if kind == TASK else title) + laid + "\n")
+
+
+def with_text(entry: Entry, text: str) -> Entry:
+    """The entry with another text; all else stays, its id too."""
+    return entry._replace(text=text)
+
+
+def format_entry_body(body: str, *, is_user_text: bool) -> str:
+    """A body as it is written into a book: it can't hold a marker; nothing in it runs, hides or leaves a fence open
+    unless the user wrote it so."""
+    text = _normalize(body)
+    return (
+        escape_own_markers(text) if is_user_text else _close_fence(_ANY_COMMENT.sub("&lt;", neutralize_markdown(text)))
+    )
+
+
+def escape_own_markers(text: str) -> str:
+    """The text with its markers taken for text."""
+    return _OWN_COMMENT.sub("&lt;", text)
+
+
+def replace_body(entry: Entry, body: str) -> Entry:
+    """The entry with another body under its own title line, or beside its own box."""
+    match = _TITLE.match(entry.text)
+    laid = format_entry_body(body, is_user_text=True) + "\n"
+    if match is None:
+        return with_text(entry, laid)
+    kept = (
+        entry.text[: match.end()].rstrip("\r\n") + "\n\n"
+        if match["mark"] is None
+        else entry.text[: match.start("task")]
+    )
+    return with_text(entry, kept + laid)
+
+
+def set_done(entry: Entry, done: bool) -> Entry:
+    """The entry with its box ticked or cleared. Raises InvalidInput where it has none."""
+    match = _TITLE.match(entry.text)
+    if match is None or match["mark"] is None:
+        raise InvalidInput(f"{entry.id} is no task: it has no box to tick", hint="`lineage book show` lists tasks")
+    if entry.done is done:
+        return entry
+    start, end = match.span("mark")
+    return with_text(entry, entry.text[:start] + ("x" if done else " ") + entry.text[end:])
+
+
+def parse_marker(line: str) -> tuple[str, str] | None:
+    """What a marker line says, (`entry`, `end` or `forgotten`; its value); None for any other line."""
+    text = line.strip(" \t\r\n")
+    if len(text) < 7 or not (text.startswith("<!--") and text.endswith("-->")):
+        return None
+    word, _, value = text[4:-3].strip(" \t").partition(" ")
+    return (word.removeprefix(_PREFIX), value.strip(" \t")) if word in _WORDS else None
+
+
+def render_entry(entry: Entry) -> str:
+    """The entry with its two comments. No value can end a comment or look like one."""
+    gap = "" if not entry.text or entry.text[-1] in "\r\n" else "\n"
+    return f"<!-- lineage:entry {_render_comment(entry)} -->\n{entry.text}{gap}<!-- lineage:end {entry.id} -->\n"
+
+
+def render_tombstone(identifier: str) -> str:
+    """What stays of a forgotten entry. Whoever deletes the line by hand takes the forgetting back."""
+    return f"<!-- lineage:forgotten {identifier} -->\n"
+
+
+def parse_entry(value: str) -> Entry | None:
+    """The entry, still without text, whose opening comment says `value`; None where it can't be read."""
+    try:
+        meta = json.loads(value, object_pairs_hook=_reject_duplicate_keys)
+        if not ENTRY_ID.fullmatch(meta["id"]) or not isinstance(meta["source"], str):
+            return None
+        return Entry(
+            id=meta["id"],
+            at=to_utc(meta["at"]),
+            source=meta["source"],
+            text="",
+            tool=_expect_text(meta.get("tool")),
+            origin=_expect_text(meta.get("from")),
+            tags=_expect_texts(meta.get("tags")),
+            supersedes=_expect_texts(meta.get("supersedes")),
+            updated=to_utc(meta["updated"]) if "updated" in meta else None,
+            pinned={True: True, False: False}[meta.get("pinned", False)],
+            more=tuple((key, json.dumps(item)) for key, item in meta.items() if key not in _KEYS),
+        )
+    except (InvalidInput, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key is there twice")
+    return dict(pairs)
+
+
+def _expect_text(value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise ValueError("neither text nor null")
+    return value
+
+
+def _expect_texts(value: Any) -> tuple[str, ...]:
+    if value is not None and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
+        raise ValueError("not a list of texts")
+    return tuple(value or ())
+
+
+def _render_comment(entry: Entry) -> str:
+    meta: dict[str, Any] = {
+        "id": entry.id,
+        "at": entry.at,
+        "source": entry.source,
+        "tool": entry.tool,
+        "from": entry.origin,
+        "tags": list(entry.tags),
+        "supersedes": list(entry.supersedes),
+        **({"updated": entry.updated} if entry.updated else {}),
+        **({"pinned": True} if entry.pinned else {}),
+        **{key: json.loads(item) for key, item in entry.more},
+    }
+    return _UNSAFE.sub(lambda m: f"\\u{ord(m[0]):04x}", replace_surrogates(json.dumps(meta, ensure_ascii=False)))
+
+
+def _normalize(body: str) -> str:
+    return normalize_body(replace_surrogates(body)).strip("\n")
+
+
+def _close_fence(text: str) -> str:
+    """The text with the fence closed that it leaves open."""
+    fence = ""
+    for line in text.split("\n"):
+        match = _FENCE.fullmatch(line)
+        if match and not fence:
+            fence = match[1]
+        elif match and match[1].startswith(fence) and not match[2].strip():
+            fence = ""
+    return f"{text}\n{fence}" if fence else text

@@ -1,0 +1,168 @@
+"""Two changed versions of a book brought together, entry by entry, against the one that both began from.
+
+No word of either is lost: where both changed the same text, both texts stay. What one side forgot stays forgotten.
+(format: Books)
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from lineage.core.books.book import Book, BookPart, append_parts, make_entry_part, make_tombstone_part, with_parts
+from lineage.core.books.entry import Entry, compute_entry_id, escape_own_markers, with_text
+from lineage.core.format.body import normalize_body
+
+_Key = tuple[str, int]
+
+
+def merge_books(base: Book, ours: Book, theirs: Book) -> Book:
+    """`base` is what was read, `ours` what was made of it, `theirs` what lies there now. Order, free text and
+    frontmatter are theirs, unless only we changed them."""
+    if ours in (base, theirs):
+        return theirs
+    if theirs == base:
+        return ours
+    is_ours = _free_lines(theirs) == _free_lines(base) != _free_lines(ours)
+    sides = (ours, theirs) if is_ours else (theirs, ours)
+    merge = _Merge(base, *sides)
+    return merge.add_free_lines(merge.add_tombstones(with_parts(sides[0], merge.merge_parts())))
+
+
+@dataclass(frozen=True, slots=True)
+class _Merge:
+    """`mine` gives the order; what `yours` did is brought into it."""
+
+    base: Book
+    mine: Book
+    yours: Book
+
+    def merge_parts(self) -> Iterable[BookPart]:
+        base, yours, mine = _entries_by_id(self.base), _entries_by_id(self.yours), _entries_by_id(self.mine)
+        keys = {id(part): key for key, part in mine.items()}
+        for part in self.mine.parts:
+            if part.entry is None:
+                yield part
+            else:
+                key = keys[id(part)]
+                yield from self._merge_entry(key, base, part, yours.get(key))
+        for key, part in yours.items():
+            if key not in mine:
+                yield from (self._take_separately(one) for one in self._merge_entry(key, base, None, part))
+
+    def _merge_entry(
+        self, key: _Key, base: Mapping[_Key, BookPart], mine: BookPart | None, yours: BookPart | None
+    ) -> list[BookPart]:
+        old = base.get(key)
+        if key[0] in (self.mine.forgotten_ids | self.yours.forgotten_ids) - self.base.forgotten_ids:
+            return [
+                BookPart(words) for part in (mine, yours) if part and old and (words := _find_added_lines(old, part))
+            ]
+        if mine is None or yours is None:
+            left = mine or yours
+            return [left] if left and (old is None or not _is_same(left, old)) else []
+        if _is_same(mine, yours) or (old and _is_same(yours, old)):
+            return [mine]
+        if old and _is_same(mine, old):
+            return [self._take(yours)]
+        if not (mine.is_complete and yours.is_complete):
+            return [self._take(mine), self._take(yours)]
+        return self._combine(old, mine, yours)
+
+    def _combine(self, old: BookPart | None, mine: BookPart, yours: BookPart) -> list[BookPart]:
+        assert mine.entry is not None
+        assert yours.entry is not None
+        before = old.entry if old and old.entry else None
+        entry = _merge_fields(before, mine.entry, yours.entry)
+        first, *rest = _merge_texts(_text(old) if old else None, _text(mine), _text(yours))
+        other = [
+            with_text(entry, text)._replace(id=compute_entry_id(self.mine.scope, self.mine.kind, text, entry.id))
+            for text in rest
+        ]
+        return [make_entry_part(self.mine, one) for one in (with_text(entry, first), *other)]
+
+    def _take(self, part: BookPart) -> BookPart:
+        """A part of the other side in this one's place; it may have stood at the end of its file."""
+        return part._replace(raw=_ensure_line_end(part.raw))
+
+    def _take_separately(self, part: BookPart) -> BookPart:
+        end = self.mine.line_end
+        return part._replace(raw=end * 2 + _ensure_line_end(part.raw), entry=None)
+
+    def add_tombstones(self, book: Book) -> Book:
+        missing = sorted((self.yours.forgotten_ids - self.base.forgotten_ids) - book.forgotten_ids)
+        return append_parts(book, *(make_tombstone_part(book, identifier) for identifier in missing))
+
+    def add_free_lines(self, book: Book) -> Book:
+        """The lines outside of entries that only `yours` has, where both sides changed what stands there."""
+        base, mine, yours = _free_lines(self.base), _free_lines(self.mine), _free_lines(self.yours)
+        if yours in (base, mine):
+            return book
+        steps = SequenceMatcher(a=base, b=yours, autojunk=False).get_opcodes()
+        fresh = [line for sort, _, _, start, stop in steps if sort != "equal" for line in yours[start:stop]]
+        held, kept = Counter(mine) - Counter(base), []
+        for line in fresh:
+            held[line] -= 1
+            kept += [line] if held[line] < 0 else []
+        return append_parts(book, BookPart(book.line_end.join(kept) + book.line_end)) if kept else book
+
+
+def _entries_by_id(book: Book) -> dict[_Key, BookPart]:
+    """The entries by id, and of copies by their number."""
+    counts: Counter[str] = Counter()
+    keyed: dict[_Key, BookPart] = {}
+    for part in book.parts:
+        if part.entry:
+            keyed[part.entry.id, counts[part.entry.id]] = part
+            counts[part.entry.id] += 1
+    return keyed
+
+
+def _free_lines(book: Book) -> list[str]:
+    """The lines outside of entries, white space at their ends and empty ones aside."""
+    texts = (book.head, *(part.raw for part in book.parts if part.is_free_text))
+    return [line.rstrip() for text in texts for line in normalize_body(text).split("\n") if line.strip()]
+
+
+def _text(part: BookPart) -> str:
+    return normalize_body(part.entry.text).strip("\n") if part.entry else ""
+
+
+def _is_same(one: BookPart, other: BookPart) -> bool:
+    return one.is_complete == other.is_complete and normalize_body(one.raw) == normalize_body(other.raw)
+
+
+def _find_added_lines(old: BookPart, new: BookPart) -> str:
+    """The lines that somebody wrote into an entry that is forgotten now; no marker among them is one any more."""
+    held = set(normalize_body(old.raw).split("\n"))
+    lines = (line for line in normalize_body(new.raw).split("\n") if line not in held)
+    return "".join(escape_own_markers(line) + "\n" for line in lines)
+
+
+def _ensure_line_end(text: str) -> str:
+    return text if text.endswith(("\n", "\r")) else text + "\n"
+
+
+def _merge_fields(old: Entry | None, mine: Entry, yours: Entry) -> Entry:
+    """Mine, with every field that only yours changed; tags and ids of both; the later time of change."""
+    changed: dict[str, Any] = {
+        name: getattr(yours, name)
+        for name in Entry._fields
+        if old and getattr(mine, name) == getattr(old, name) and name != "text"
+    }
+    if old is None or old.tags not in (mine.tags, yours.tags):
+        changed["tags"] = tuple(dict.fromkeys((*mine.tags, *yours.tags)))
+    if old is None or old.supersedes not in (mine.supersedes, yours.supersedes):
+        changed["supersedes"] = tuple(dict.fromkeys((*mine.supersedes, *yours.supersedes)))
+    updated = max(mine.updated or "", yours.updated or "")
+    return mine._replace(**{**changed, "updated": updated or None})
+
+
+def _merge_texts(old: str | None, mine: str, yours: str) -> list[str]:
+    """One text where one of them says it all, else both."""
+    if yours == old or yours in mine:
+        return [mine + "\n"]
+    if mine == old or mine in yours:
+        return [yours + "\n"]
+    return [mine + "\n", yours + "\n"]

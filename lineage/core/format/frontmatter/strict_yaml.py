@@ -1,0 +1,74 @@
+"""The YAML that a frontmatter may hold when a person wrote it: str, int, true/false, null and lists.
+
+No times, no `no` as false, no tags, no anchors, no duplicate keys. (format: Frontmatter)
+"""
+
+import re
+from typing import Any
+
+import yaml
+
+from lineage.errors import FormatError
+
+_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+MAX_INT_DIGITS = 18
+
+
+def parse(block: str, *, max_depth: int) -> dict[str, Any]:
+    """The mapping that `block` holds. Raises FormatError for anything outside the subset."""
+    try:
+        _reject_unsafe(block, max_depth)
+        root = yaml.compose(block, Loader=yaml.CSafeLoader)
+    except (yaml.YAMLError, ValueError) as error:
+        first = " ".join(str(error).split())[:160]
+        raise FormatError(f"the frontmatter is not valid YAML: {first}") from error
+    if root is None:
+        return {}
+    if not isinstance(root, yaml.MappingNode):
+        raise FormatError("the frontmatter is not a mapping of keys to values")
+    meta: dict[str, Any] = {}
+    for key_node, value_node in root.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise FormatError("a frontmatter key is not plain text")
+        key = str(key_node.value)
+        if key in meta:
+            raise FormatError(f"the frontmatter has the key {key!r} twice")
+        meta[key] = _value(key, value_node)
+    return meta
+
+
+def _reject_unsafe(block: str, max_depth: int) -> None:
+    """Refuses what must not even be composed: anchors (they multiply), tags and deep nesting."""
+    depth = 0
+    for event in yaml.parse(block, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise FormatError("the frontmatter uses an anchor")
+        if getattr(event, "tag", None):
+            raise FormatError(f"the frontmatter uses the tag {event.tag!r}")  # type: ignore[attr-defined]
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > max_depth:
+            raise FormatError("the frontmatter is nested too deeply")
+
+
+def _value(key: str, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.ScalarNode):
+        return _scalar(node)
+    if isinstance(node, yaml.SequenceNode) and all(isinstance(item, yaml.ScalarNode) for item in node.value):
+        return [_scalar(item) for item in node.value]
+    raise FormatError(f"the frontmatter's {key!r} is neither a plain value nor a list of them")
+
+
+def _scalar(node: yaml.ScalarNode) -> Any:
+    text = str(node.value)
+    if node.style in ("'", '"', "|", ">"):
+        return text
+    if text in ("", "~", "null"):
+        return None
+    if text in ("true", "false"):
+        return text == "true"
+    if _INT.fullmatch(text) and len(text.lstrip("+-")) <= MAX_INT_DIGITS:
+        return int(text)
+    return text

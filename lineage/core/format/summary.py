@@ -1,0 +1,84 @@
+"""The summary's and the compaction's body. (format: Bodies)"""
+
+import re
+from collections.abc import Sequence
+
+from lineage.core.base.fences import neutralize_markdown
+from lineage.core.base.links import escape_markdown, escape_markdown_line
+from lineage.core.base.plural import pluralize
+from lineage.core.format.digest import Digest
+
+_MAX_ITEMS = 12
+_MAX_CHARACTERS = 400
+_CODE = re.compile(r"`([^`]+)`")
+_ENDINGS = {
+    "reply": "The agent had the last word.",
+    "request": "The user's last message was not answered.",
+    "call": "The last tool call was not answered.",
+    "result": "A tool result came last; the agent did not comment on it.",
+}
+
+
+def render_summary(siblings: str, title: str, digest: Digest, narrative: str | None) -> str:
+    """The summary: `narrative` (the harness's or a model's own) where there is one, and what was extracted."""
+    parts = [siblings, f"# {escape_markdown(title)}"]
+    if narrative:
+        parts.append(neutralize_markdown(narrative.strip("\n")))
+    parts += [
+        _render_section("Asked", digest.requests, quote=True),
+        "" if narrative else _render_section("Done", _describe_work(digest)),
+        _render_section("Files touched", digest.edited_files, code=True),
+        _render_section("Commands run", digest.commands, code=True),
+        _render_section("Decisions", digest.decisions),
+        _render_section("Lessons", digest.lessons),
+        _render_section("Open", digest.open_items),
+        _render_section("How it ended", _describe_ending(digest)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def render_compaction(siblings: str, title: str, text: str) -> str:
+    """The compaction: the harness's summary of what it dropped from its context, defused."""
+    return f"{siblings}\n\n# {escape_markdown(title)}\n\n{neutralize_markdown(text.strip(chr(10)))}\n"
+
+
+def _render_section(heading: str, items: Sequence[str], *, quote: bool = False, code: bool = False) -> str:
+    if not items:
+        return ""
+    shown = [_render_item(line, quote=quote, code=code) for line in items[:_MAX_ITEMS]]
+    if len(items) > _MAX_ITEMS:
+        shown.append(f"- … and {len(items) - _MAX_ITEMS} more, in the transcript")
+    return f"## {heading}\n\n" + "\n".join(shown)
+
+
+def _render_item(text: str, *, quote: bool, code: bool) -> str:
+    line = text if len(text) <= _MAX_CHARACTERS else text[: _MAX_CHARACTERS - 1] + "…"
+    if code:
+        return f"- {_render_code(line.replace('`', chr(39)))}"
+    return f"- “{_escape_prose(line)}”" if quote else f"- {_escape_prose(line)}"
+
+
+def _escape_prose(line: str) -> str:
+    """A line of text in which code spans stay readable and everything else is escaped."""
+    parts = _CODE.split(line)
+    return "".join(_render_code(part) if index % 2 else escape_markdown_line(part) for index, part in enumerate(parts))
+
+
+def _render_code(code: str) -> str:
+    """A code span that no inline query or template plug-in runs: those look at how it begins, or for `<%`."""
+    marker = "› " if code.lstrip().startswith(("=", "$")) else ""
+    return f"`{marker}{code.replace('<%', '< %')}`"
+
+
+def _describe_work(digest: Digest) -> Sequence[str]:
+    done = [f"{pluralize(digest.turns, 'turn')}, of which the agent's replies: {digest.replies}"]
+    if digest.tools:
+        done.append("Tools: " + ", ".join(f"{name} ×{count}" for name, count in digest.tools[:_MAX_ITEMS]))
+    if digest.errors:
+        done.append(pluralize(digest.errors, "tool error"))
+    return done
+
+
+def _describe_ending(digest: Digest) -> Sequence[str]:
+    reply = [f"The agent's last words: {digest.last_reply}"] if digest.last_reply else []
+    return reply if reply and digest.ending == "reply" else [_ENDINGS[digest.ending], *reply]

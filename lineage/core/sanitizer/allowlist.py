@@ -1,0 +1,68 @@
+"""What looks like a secret and is none: documentation keys, other tools' markers, hashes, ids, images."""
+
+import re
+
+from lineage.core.sanitizer.rule import Rule
+
+_DOCUMENTATION_KEYS = (
+    "AKIA" + "IOSFODNN7EXAMPLE",
+    "AKIA" + "I44QH8DHBEXAMPLE",
+    "ASIA" + "IOSFODNN7EXAMPLE",
+    "wJalrXUtnFEMI/" + "K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "wJalrXUtnFEMI/" + "K7MDENG+bPxRfiCYEXAMPLEKEY",
+    "je7MtGbClwBF/" + "2Zp9Utk/h3yCo8nvbEXAMPLEKEY",
+    "sk_test_" + "4eC39HqLyjWDarjtT1zdp7dc",
+    "sk_test_" + "BQokikJOvBiI2HlWgH4olfQ2",
+    "pk_test_" + "TYooMQauvdEDq54NiTphI7jx",
+    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIi"
+    + "wiaWF0IjoxNTE2MjM5MDIyfQ." + "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+)  # fmt: skip
+"""Keys that vendors print in their documentation: Amazon's, Stripe's, and the example of jwt.io."""
+
+_DOCUMENTATION_KEY = re.compile(
+    rf"\A.{{0,64}}(?:{'|'.join(map(re.escape, _DOCUMENTATION_KEYS))}).{{0,64}}\Z", re.DOTALL
+)
+
+_MASK = (
+    r"(?:[*•·.xX#_-]{4,}|<[^<>\s]{1,60}>|\[[A-Za-z _-]{3,40}\]|\{\{?[^{}]{1,60}\}?\}|\$\{?[A-Za-z_][A-Za-z0-9_.:-]*\}?"
+    r"|[_*-]*(?i:redacted|filtered|masked|removed|hidden|sanitized|scrubbed|censored|none|null|undefined)[_*-]*)"
+)
+_MASKED = re.compile(rf"[\"'(]?{_MASK}[\"',;)]?")
+_REPEATED_CHARACTER = re.compile(r"(?i)^.{0,16}?(?:x{8,}|\*{4,}|•{4,}|0{16,}|\.{6,})[^A-Za-z0-9]*$")
+_UUID = re.compile(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_DIGEST = re.compile(rb"(?i)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})")
+_TAGGED_DIGEST = re.compile(r"(?i)(?:sha(?:1|224|256|384|512)|md5|h1|blake[23][bs]?)[-:=$][A-Za-z0-9+/=]{20,}")
+_DIGEST_LABEL = re.compile(
+    rb"(?i)(?:sha-?\d{0,3}|md5|integrity|checksum|digest|commit|hash|etag|revision|rev|blake[23][bs]?|fingerprint"
+    rb"|cache[_-]?key|tree|parent|object|oid)[\"'`]?[ \t]{0,4}(?:[:=]|is|@|#)?[ \t]{0,4}[\"'`]?\Z"
+)
+_IMAGE_DATA_URL = re.compile(rb"data:(?:image|font|audio|video)/[A-Za-z0-9.+-]{1,40};base64,[A-Za-z0-9+/=]*\Z")
+_IMAGE_PREFIXES = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "AAABAA", "PHN2Zy", "d09GM", "T1RUTw", "JVBERi")
+_LOOKBEHIND_BYTES = 64
+
+ALLOWLIST = (*_DOCUMENTATION_KEYS, _MASKED.pattern, _REPEATED_CHARACTER.pattern, _UUID.pattern,
+_DIGEST.pattern.decode(),
+           _TAGGED_DIGEST.pattern, _DIGEST_LABEL.pattern.decode(), _IMAGE_DATA_URL.pattern.decode(),
+           *_IMAGE_PREFIXES)  # fmt: skip
+"""All that is allowed, as far as it can change a result: part of the version of the rules."""
+
+
+def is_allowed(rule: Rule, secret: str) -> bool:
+    """Whether what the rule found is known to be none, wherever it stands.
+
+    What carries a vendor's mark is a secret unless it is in documentation or masked. Guesses are not trusted with
+    hashes, ids and images either.
+    """
+    if _DOCUMENTATION_KEY.search(secret) or _MASKED.fullmatch(secret) or _REPEATED_CHARACTER.match(secret):
+        return True
+    return rule.guess and bool(
+        _UUID.fullmatch(secret) or _TAGGED_DIGEST.match(secret) or secret.startswith(_IMAGE_PREFIXES)
+    )
+
+
+def is_allowed_in_context(data: bytes, start: int, end: int) -> bool:
+    """Whether what a guess found at this place of the data is a hash or an image by what stands before it."""
+    before = max(0, start - _LOOKBEHIND_BYTES)
+    if _DIGEST.fullmatch(data, start, end) and _DIGEST_LABEL.search(data, before, start):
+        return True
+    return _IMAGE_DATA_URL.search(data, before, start) is not None

@@ -1,0 +1,42 @@
+"""Committed artifacts under other redaction rules than those they were written under. (spec: sanitization contract)"""
+
+from lineage.core.base import naming
+from lineage.core.base.links import to_one_line
+from lineage.core.format import transcript
+from lineage.core.format.documents import Artifact, with_body
+from lineage.core.sanitizer import Sanitizer
+
+
+def resanitize_artifact(artifact: Artifact, sanitizer: Sanitizer) -> Artifact | None:
+    """The artifact under other rules; None where they find nothing in it.
+
+    Turn ids and the watermark stay: they say what was captured, and under which rules ids were made.
+    """
+    title = _sanitize_line(artifact.title, sanitizer)
+    clean = artifact._replace(
+        project=_sanitize_line(artifact.project, sanitizer) if artifact.project else None,
+        memory_sentence=sanitizer.sanitize(artifact.memory_sentence),
+        models=[_sanitize_line(model, sanitizer) for model in artifact.models],
+        branches=[_sanitize_line(branch, sanitizer) for branch in artifact.branches],
+        title=title,
+        aliases=artifact.aliases if title == artifact.title else [naming.build_alias(title, artifact.kind)],
+    )
+    clean = with_body(clean, _sanitize_body(artifact, sanitizer))
+    return None if clean == artifact else clean._replace(sanitizer_version=sanitizer.ruleset.version)
+
+
+def _sanitize_line(text: str, sanitizer: Sanitizer) -> str:
+    return to_one_line(sanitizer.sanitize(text))
+
+
+def _sanitize_body(artifact: Artifact, sanitizer: Sanitizer) -> str:
+    siblings, newline, rest = str(artifact.body).partition("\n")
+    if artifact.kind != naming.TRANSCRIPT:
+        return siblings + newline + sanitizer.sanitize(rest)
+    turns = transcript.parse_turns(artifact.body)
+    texts = sanitizer.sanitize_all([turn.text for turn in turns])
+    clean = [
+        turn._replace(text=text, name=_sanitize_line(turn.name, sanitizer), input=_sanitize_line(turn.input, sanitizer))
+        for turn, text in zip(turns, texts, strict=True)
+    ]
+    return str(artifact.body) if clean == list(turns) else transcript.render_turns(siblings, clean)

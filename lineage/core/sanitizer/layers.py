@@ -1,0 +1,215 @@
+"""Layers of reading: the text as rules see it, and the way from each place in it back to the text itself.
+
+A layer is a text made of another one: invisible characters left out, fullwidth letters folded, escapes decoded. It
+knows, for each of its pieces, what the piece was made of.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+SEPARATOR = "\n\x1e\n"
+"""Between parts of a layer that were apart in the one below. A finding ends here: what follows is something else."""
+
+_OPAQUE = 0
+_PREVIEW_CHARS = 64
+
+_TERMINAL = r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n\r]*(?:\x07|\x1b\\)?|\x1b[@-Z\\^_]"
+_NEEDS_NORMALIZING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_NORMALIZED_AWAY = re.compile(
+    r"\r\n?|[\ud800-\udfff]|\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n\r]*(?:\x07|\x1b\\)?|[@-Z\\^_])"
+    r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+)
+_INVISIBLE = (
+    r"[\x00-\x08\x0b-\x1d\x1f\x7f-\x84\x86-\x9f\xad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    r"\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]+"
+)
+_HIDDEN = re.compile(f"{_TERMINAL}|{_INVISIBLE}")
+_INVISIBLE_CHARACTER = re.compile(_INVISIBLE.rstrip("+"))
+_FOLDED = re.compile(
+    r"[\x85\xa0\xb2\xb3\xb9\u1680\u2000-\u200a\u2010\u2011\u2018-\u201f\u2028\u2029\u202f\u2032-\u2033\u205f"
+    r"\u2070-\u2089\u2102-\u2134\u2212\u2460-\u2468\u24b6-\u24e9\u3000\ufe55\ufe63\uff01-\uff5e\U0001d400-\U0001d7ff\U0001f130-\U0001f189]+"
+)
+
+
+class Layer:
+    """A text and what its pieces were made of in the layer below; the lowest layer has no pieces.
+
+    Piece i begins at `starts[i]` and was made of what is at `begins[i]`: `strides[i]` characters for each of its own,
+    or, where the stride is 0, the whole up to `ends[i]` for any of them. A layer with `seams` was put together of what
+    stood apart: between its pieces something was left out that is no part of a token.
+    """
+
+    __slots__ = ("begins", "below", "ends", "is_joined", "starts", "strides", "text")
+
+    def __init__(self, text: str, below: "Layer | None" = None, is_joined: bool = False) -> None:
+        self.text = text
+        self.below = below
+        self.is_joined = is_joined
+        self.starts: list[int] = []
+        self.begins: list[int] = []
+        self.ends: list[int] = []
+        self.strides: list[int] = []
+
+    @property
+    def has_joined_layer(self) -> bool:
+        """Whether this layer, or one below it, has seams."""
+        return self.is_joined or (self.below is not None and self.below.has_joined_layer)
+
+    def map_to_original(self, start: int, end: int) -> tuple[int, int]:
+        """Where the non-empty span is in the lowest layer: the least that covers all it was made of."""
+        if self.starts:
+            start, end = self._map_start(start), self._map_end(end)
+        return (start, end) if self.below is None else self.below.map_to_original(start, end)
+
+    def iter_joins(self, start: int, end: int) -> Iterator[str]:
+        """What stands behind each seam in the span, or in what it was made of."""
+        for layer, first, last in self._walk_down(start, end):
+            if layer.is_joined:
+                for joint in layer.starts[bisect_right(layer.starts, first) : bisect_left(layer.starts, last)]:
+                    yield layer.text[joint : min(last, joint + _PREVIEW_CHARS)]
+
+    def _walk_down(self, start: int, end: int) -> Iterator[tuple["Layer", int, int]]:
+        """The span in this layer and in those below it."""
+        layer: Layer | None = self
+        while layer is not None:
+            yield layer, start, end
+            if layer.starts:
+                start, end = layer._map_start(start), layer._map_end(end)
+            layer = layer.below
+
+    def _map_start(self, at: int) -> int:
+        piece = max(0, bisect_right(self.starts, at) - 1)
+        return self.begins[piece] + (at - self.starts[piece]) * self.strides[piece]
+
+    def _map_end(self, at: int) -> int:
+        piece = max(0, bisect_right(self.starts, at - 1) - 1)
+        if self.strides[piece] == _OPAQUE:
+            return self.ends[piece]
+        return min(self.ends[piece], self.begins[piece] + (at - self.starts[piece]) * self.strides[piece])
+
+
+class LayerBuilder:
+    """A layer in the making: pieces of the layer below, in order, as they are or as something else."""
+
+    def __init__(self, below: Layer, *, is_joined: bool = False) -> None:
+        self._below = below.text
+        self._layer = Layer("", below, is_joined)
+        self._parts: list[str] = []
+        self._length = 0
+
+    def copy(self, start: int, end: int) -> None:
+        """This part of the layer below as it is."""
+        if start < end:
+            self.replace(self._below[start:end], start, end, 1)
+
+    def replace(self, text: str, start: int, end: int, stride: int = _OPAQUE) -> None:
+        """What was made of this part of the layer below."""
+        if text:
+            layer = self._layer
+            layer.starts.append(self._length)
+            layer.begins.append(start)
+            layer.ends.append(end)
+            layer.strides.append(stride)
+            self._parts.append(text)
+            self._length += len(text)
+
+    def insert(self, text: str) -> None:
+        """Something that nothing below stands for."""
+        self._parts.append(text)
+        self._length += len(text)
+
+    def build(self) -> Layer:
+        self._layer.text = "".join(self._parts)
+        return self._layer
+
+
+LayerEdit = tuple[int, int, str, int]
+"""Start and end of a part of a layer, what it stands for, and how many of its characters stand for one, 0 where none
+can be told from the others."""
+
+
+def rewrite(layer: Layer, changes: Iterable[LayerEdit]) -> Layer | None:
+    """The layer above, with all changes, which come in order; None where there are none."""
+    building, position, changed = LayerBuilder(layer), 0, False
+    for start, end, text, stride in changes:
+        building.copy(position, start)
+        building.replace(text, start, end, stride)
+        position, changed = end, True
+    if not changed:
+        return None
+    building.copy(position, len(layer.text))
+    return building.build()
+
+
+def rewrite_lines(layer: Layer, changes: Iterable[LayerEdit], *, is_joined: bool = False) -> Layer | None:
+    """The same of the lines alone in which something changes; lines that were apart have a separator between them."""
+    whole, building, position, line_end = layer.text, LayerBuilder(layer, is_joined=is_joined), 0, 0
+    for start, end, text, stride in changes:
+        if start >= line_end:
+            line = whole.rfind("\n", line_end, start) + 1 or line_end
+            building.copy(position, line_end)
+            if 0 < line_end < line:
+                building.insert(SEPARATOR)
+            position = line
+        building.copy(position, start)
+        building.replace(text, start, end, stride)
+        position = end
+        if end > line_end:
+            line_end = whole.find("\n", end) + 1 or len(whole)
+    if not line_end:
+        return None
+    building.copy(position, line_end)
+    return building.build()
+
+
+def _normalize_match(match: re.Match[str]) -> str:
+    first = match[0][0]
+    return "\n" if first == "\r" else "\ufffd" if first >= "\ud800" else ""
+
+
+def normalize_text(text: str) -> str:
+    """LF line ends, U+FFFD for lone surrogates, no terminal sequences, no control characters but tab and newline."""
+    return _NORMALIZED_AWAY.sub(_normalize_match, text) if _NEEDS_NORMALIZING.search(text) else text
+
+
+def build_normalized_layer(text: str) -> Layer:
+    """The normalized text as a layer above the text."""
+    lowest = Layer(text)
+    changes = ((*match.span(), _normalize_match(match), _OPAQUE) for match in _NORMALIZED_AWAY.finditer(text))
+    return (rewrite(lowest, changes) if _NEEDS_NORMALIZING.search(text) else None) or lowest
+
+
+def build_visible_layer(layer: Layer) -> Layer:
+    """The detection view: nothing invisible, no terminal sequences, fullwidth and mathematical letters as ASCII.
+
+    >>> build_visible_layer(Layer("ｋｅｙ\u200b=\xad1")).text
+    'key=1'
+    """
+    if not layer.text.isascii() and _FOLDED.search(layer.text):
+        layer = Layer(_FOLDED.sub(lambda match: match[0].translate(_build_fold_table()), layer.text), layer)
+    if not _INVISIBLE_CHARACTER.search(layer.text):
+        return layer
+    return rewrite(layer, ((*match.span(), "", _OPAQUE) for match in _HIDDEN.finditer(layer.text))) or layer
+
+
+@cache
+def _build_fold_table() -> dict[int, str]:
+    """The fixed table of what is read as ASCII: one character for one, the same for every interpreter."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    both = letters + letters.lower()
+    folds = {0xFF01 + i: chr(0x21 + i) for i in range(94)}
+    folds |= {0x1D400 + i: both[i % 52] for i in range(13 * 52)}
+    folds |= {0x1D7CE + i: str(i % 10) for i in range(50)}
+    folds |= {0x24B6 + i: both[i] for i in range(52)}
+    folds |= {base + i: letters[i] for base in (0x1F130, 0x1F150, 0x1F170) for i in range(26)}
+    folds |= {0x2460 + i: str(i + 1) for i in range(9)}
+    folds |= {0x2070 + i: str(i) for i in (0, *range(4, 10))} | {0x2080 + i: str(i) for i in range(10)}
+    folds |= dict(zip(map(ord, "¹²³ℂℊℋℌℍℎℐℑℒℓℕℙℚℛℜℝℤℨℬℭℯℰℱℳℴ"), "123CgHHHhIILlNPQRRRZZBCeEFMo", strict=True))
+    folds |= dict.fromkeys([0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " ")
+    folds |= dict.fromkeys([0x85, 0x2028, 0x2029], "\n")
+    folds |= dict.fromkeys([0x2010, 0x2011, 0x2212, 0xFE63], "-")
+    folds |= dict.fromkeys([0x201C, 0x201D, 0x201E, 0x201F, 0x2033], '"')
+    folds |= dict.fromkeys([0x2018, 0x2019, 0x201A, 0x201B, 0x2032], "'")
+    return folds | {0xFE55: ":"}

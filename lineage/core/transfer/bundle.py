@@ -1,0 +1,217 @@
+"""What a bundle says of itself: `bundle.json`, the first member of the archive, and what may stand in one.
+
+A bundle holds sessions, each with its artifacts, its manifest and its own books, or the global books. Members have the
+paths that they have in a workspace. Nothing a bundle says is believed before it was checked here.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from lineage.core.base import naming
+from lineage.core.base.book_paths import GLOBAL, BookRef, parse_book_path
+from lineage.core.base.identity import TOKEN, Identity, validate_agent_id, validate_id
+from lineage.core.base.privacy import session_scope
+from lineage.core.base.times import to_utc_or_none
+from lineage.errors import FormatError, InvalidInput
+
+VERSION = 1
+DESCRIPTION = "bundle.json"
+SESSIONS = "sessions"
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_DRIVE = re.compile(r"[A-Za-z]:")
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_HINT = "the bundle is damaged, or was not made by `lineage bundle export`; nothing was written"
+
+
+class BundleLimits(NamedTuple):
+    """The most that a bundle may hold, written or read: members, bytes of one, of all of them, of the file and of
+    `bundle.json`; how many times larger than the file its members may be, where they are more than `small` bytes."""
+
+    members: int = 10_000
+    member_bytes: int = 64 << 20
+    total_bytes: int = 256 << 20
+    file_bytes: int = 256 << 20
+    description_bytes: int = 8 << 20
+    ratio: int = 200
+    ratio_exempt_bytes: int = 8 << 20
+
+
+LIMITS = BundleLimits()
+
+
+class Member(NamedTuple):
+    """A file of the bundle: its path, how many bytes it has and their SHA-256."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+class BundledSession(NamedTuple):
+    """A session of the bundle, and the tokens that it had before, oldest first."""
+
+    agent_id: str
+    session_id: str
+    session_key: str | None
+    session_token: str
+    imported_from: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.agent_id, self.session_id, self.session_key)
+
+
+class Bundle(NamedTuple):
+    """The description. `holds` is `sessions` or `global`; `exported_at` the newest time in what it holds, so that the
+    same state gives the same file; `members` are sorted by path."""
+
+    holds: str
+    exported_at: str
+    lineage_version: str
+    sanitizer_version: str
+    private: bool
+    sessions: tuple[BundledSession, ...]
+    members: tuple[Member, ...]
+
+    @property
+    def all_tokens(self) -> frozenset[str]:
+        """Every token that one of its sessions has or had."""
+        return frozenset(
+            token for session in self.sessions for token in (session.session_token, *session.imported_from)
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        sessions, members = ([one._asdict() for one in found] for found in (self.sessions, self.members))
+        return {**self._asdict(), "sessions": sessions, "members": members}
+
+
+def serialize_bundle(bundle: Bundle) -> bytes:
+    """The file `bundle.json`."""
+    value = {"format_version": VERSION, **bundle.as_json()}
+    return json.dumps(value, indent=1, sort_keys=True).encode() + b"\n"
+
+
+def parse_bundle(data: bytes) -> Bundle:
+    """The description that `bundle.json` holds. Raises FormatError for unknown, missing and doubled keys, values of
+    another type, a version of the future, an identity that doesn't recompute to its token, and for members that
+    `check_names` refuses, exceed the limits or belong to none of its sessions."""
+    try:
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=_reject_duplicate_keys)
+        if value.get("format_version") != VERSION:
+            raise FormatError(f"{DESCRIPTION}: a bundle of another version", hint="upgrade lineage")
+        bundle = _parse_bundle(value)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise FormatError(f"{DESCRIPTION}: not the description of a bundle", hint=_HINT) from error
+    except InvalidInput as error:
+        raise FormatError(f"{DESCRIPTION}: {error.message}", hint=_HINT) from error
+    _check_sessions(bundle)
+    _check_members(bundle)
+    return bundle
+
+
+def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key is there twice")
+    return dict(pairs)
+
+
+def _parse_bundle(value: Mapping[str, Any]) -> Bundle:
+    fields = {key: item for key, item in value.items() if key != "format_version"}
+    sessions = tuple(_parse_session(item) for item in _expect_type(fields.pop("sessions"), list))
+    members = tuple(_parse_member(item) for item in _expect_type(fields.pop("members"), list))
+    bundle = Bundle(**fields, sessions=sessions, members=members)
+    for key in ("holds", "exported_at", "lineage_version", "sanitizer_version"):
+        _expect_type(getattr(bundle, key), str)
+    _expect_type(bundle.private, bool)
+    if bundle.exported_at and to_utc_or_none(bundle.exported_at) != bundle.exported_at:
+        raise ValueError("not a canonical time")
+    return bundle
+
+
+def _parse_session(value: Mapping[str, Any]) -> BundledSession:
+    came_from = tuple(_expect_type(token, str) for token in _expect_type(value["imported_from"], list))
+    session = BundledSession(**{**value, "imported_from": came_from})
+    validate_agent_id(_expect_type(session.agent_id, str))
+    validate_id("session_id", session.session_id)
+    if session.session_key is not None:
+        validate_id("session_key", session.session_key)
+    return session
+
+
+def _parse_member(value: Mapping[str, Any]) -> Member:
+    member = Member(**value)
+    _expect_type(member.path, str)
+    if _expect_type(member.bytes, int) < 0 or not _SHA256.fullmatch(member.sha256):
+        raise ValueError("not a size and a hash")
+    return member
+
+
+def _expect_type(value: Any, cls: type) -> Any:
+    if type(value) is not cls:
+        raise TypeError(f"not {cls.__name__}")
+    return value
+
+
+def _check_sessions(bundle: Bundle) -> None:
+    tokens = [session.session_token for session in bundle.sessions]
+    if (bundle.holds, bool(tokens)) not in ((SESSIONS, True), (GLOBAL, False)) or len(set(tokens)) < len(tokens):
+        raise FormatError(f"{DESCRIPTION}: neither sessions nor global books", hint=_HINT)
+    for session in bundle.sessions:
+        if session.identity.token != session.session_token or not all(map(TOKEN.fullmatch, session.imported_from)):
+            raise FormatError(f"{DESCRIPTION}: an identity that does not recompute to its token", hint=_HINT)
+
+
+def _check_members(bundle: Bundle) -> None:
+    check_names([member.path for member in bundle.members])
+    check_sizes([member.bytes for member in bundle.members])
+    tokens = {session.session_token for session in bundle.sessions}
+    for member in bundle.members:
+        if not _is_allowed_member(member.path, tokens, bundle.holds):
+            raise FormatError(f"{member.path[:120]!r} is no file of what the bundle holds", hint=_HINT)
+
+
+def _is_allowed_member(path: str, tokens: Iterable[str], holds: str) -> bool:
+    name, ref = naming.parse_path(path), parse_book_path(path)
+    if name is not None:
+        return holds == SESSIONS and name.token in tokens
+    return ref is not None and ref.scope in ((GLOBAL,) if holds == GLOBAL else map(session_scope, tokens))
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raises FormatError for a name that could leave the workspace or has no place in it, or two that one file system
+    or another takes for the same."""
+    seen: set[str] = set()
+    for name in names:
+        folded = unicodedata.normalize("NFKC", name).casefold()
+        if why := "is there twice" if folded in seen else _find_name_fault(name):
+            raise FormatError(f"the name {name[:120]!r} {why}", hint=_HINT)
+        seen.add(folded)
+
+
+def _find_name_fault(name: str) -> str | None:
+    parts = name.split("/")
+    if _CONTROL.search(name) or "\\" in name:
+        return "has a character that no path of ours has"
+    if name.startswith("/") or _DRIVE.match(name) or ".." in parts:
+        return "leads out of the workspace"
+    if any(not part or part[-1] in ". " or _DEVICE.match(part) for part in parts):
+        return "is no name of a file everywhere"
+    return None if naming.parse_path(name) or parse_book_path(name) else "has no place in a bundle"
+
+
+def check_sizes(sizes: Sequence[int], limits: BundleLimits = LIMITS) -> None:
+    """Raises FormatError where there are more members, or larger ones, than the limits allow."""
+    if len(sizes) > limits.members:
+        raise FormatError(f"{len(sizes)} members are more than the {limits.members} of a bundle", hint=_HINT)
+    if max(sizes, default=0) > limits.member_bytes or sum(sizes) > limits.total_bytes:
+        raise FormatError("the members are larger than a bundle may be", hint=_HINT)
+
+
+def find_book_refs(paths: Iterable[str]) -> list[BookRef]:
+    """The books among the paths, sorted."""
+    return sorted(ref for path in paths if (ref := parse_book_path(path)))

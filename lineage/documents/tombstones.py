@@ -1,0 +1,72 @@
+"""Tombstones: removed sessions, read by every writer. (spec: deletion/removal)"""
+
+import contextlib
+
+from lineage.core.base import naming
+from lineage.core.format.documents import Tombstone, parse_document_as, serialize_document
+from lineage.errors import FormatError, RemovedError
+from lineage.store import ExistsError, Store, StoredKey, map_concurrently, read_or_none
+
+
+class Tombstones:
+    """`store` is the workspace. What a tombstone lists is read once."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._turns_by_entry: dict[StoredKey, frozenset[str]] = {}
+
+    def has(self, token: str) -> bool:
+        """Whether the session was removed. A damaged tombstone counts: what is in doubt stays removed."""
+        return read_or_none(self.store, naming.tombstone_path(token)) is not None
+
+    def get(self, token: str) -> Tombstone | None:
+        path = naming.tombstone_path(token)
+        blob = read_or_none(self.store, path)
+        return parse_document_as(Tombstone, blob.data, path) if blob else None
+
+    def raise_if_removed(self, token: str) -> None:
+        """Raises RemovedError where the session was removed."""
+        if self.has(token):
+            raise RemovedError(
+                f"session {token} was removed{self._format_removal_time(token)}; it is not captured again"
+            )
+
+    def put(self, tombstone: Tombstone) -> bool:
+        """Buries a session, durably; False where it is buried already: the first tombstone stays."""
+        try:
+            self.store.create(tombstone.path, serialize_document(tombstone), frozen=True)
+        except ExistsError:
+            return False
+        return True
+
+    def read_removed_turns(self) -> frozenset[str]:
+        """The ids of all removed turns: a fork that was not captured yet must not bring them back."""
+        there = self._list_entries()
+        unread = [entry for entry in there if entry not in self._turns_by_entry]
+        self._turns_by_entry.update(zip(unread, map_concurrently(self.store, self._read_turns, unread), strict=True))
+        return frozenset[str]().union(*(self._turns_by_entry[entry] for entry in there))
+
+    def list_tokens(self) -> frozenset[str]:
+        """The tokens of all removed sessions."""
+        return frozenset(map(_token_of, self._list_entries()))
+
+    def _list_entries(self) -> list[StoredKey]:
+        return [entry for entry in self.store.list(naming.TOMBSTONES) if naming.is_claim_or_tombstone(entry.key)]
+
+    def _read_turns(self, entry: StoredKey) -> frozenset[str]:
+        """The ids of the turns that a tombstone lists; none where it is damaged."""
+        with contextlib.suppress(FormatError):
+            tombstone = self.get(_token_of(entry))
+            return frozenset(tombstone.removed_turns if tombstone else ())
+        return frozenset()
+
+    def _format_removal_time(self, token: str) -> str:
+        try:
+            tombstone = self.get(token)
+        except FormatError:
+            return ""
+        return f" at {tombstone.removed_at}" if tombstone else ""
+
+
+def _token_of(entry: StoredKey) -> str:
+    return entry.key.removeprefix(naming.TOMBSTONES).removesuffix(".md")

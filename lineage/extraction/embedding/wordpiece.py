@@ -1,0 +1,65 @@
+"""WordPiece: a text as the numbers of BERT's vocabulary, without case and accents."""
+
+import unicodedata
+from collections.abc import Iterator, Mapping
+
+_UNKNOWN, _CLS, _SEP = "[UNK]", "[CLS]", "[SEP]"
+_MAX_WORD_LENGTH = 100
+_HAN = (
+    (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
+)  # fmt: skip
+
+
+def encode(text: str, vocabulary: Mapping[str, int], max_tokens: int) -> list[int]:
+    """The numbers of a text between those of its beginning and its end, at most `most` in all; what doesn't fit is
+    left out."""
+    found = [vocabulary[_CLS]]
+    for word in _split_words(text):
+        found += _encode_word(word, vocabulary)
+        if len(found) >= max_tokens:
+            break
+    return [*found[: max_tokens - 1], vocabulary[_SEP]]
+
+
+def _split_words(text: str) -> Iterator[str]:
+    """The words of a text, each sign and each Han character by itself.
+
+    >>> list(_split_words("Köln's app.py 修正"))
+    ['koln', "'", 's', 'app', '.', 'py', '修', '正']
+    """
+    spaced = "".join(
+        f" {char} " if _is_han(char) else " " if char.isspace() else char for char in _printable_chars(text)
+    )
+    for word in spaced.split():
+        plain = (c for c in unicodedata.normalize("NFD", word.lower()) if unicodedata.category(c) != "Mn")
+        yield from "".join(f" {char} " if _is_sign(char) else char for char in plain).split()
+
+
+def _printable_chars(text: str) -> Iterator[str]:
+    """Without control characters and what no decoder could read."""
+    return (char for char in text if char in "\t\n\r" or (unicodedata.category(char)[0] != "C" and char != "\ufffd"))
+
+
+def _is_han(char: str) -> bool:
+    return char > "\u33ff" and any(first <= ord(char) <= last for first, last in _HAN)
+
+
+def _is_sign(char: str) -> bool:
+    return (char < "\x80" and char.isprintable() and not char.isalnum()) or unicodedata.category(char)[0] == "P"
+
+
+def _encode_word(word: str, vocabulary: Mapping[str, int]) -> list[int]:
+    """The longest pieces that the vocabulary has, one after the other; the unknown word's where there are none."""
+    unknown = [vocabulary[_UNKNOWN]]
+    if len(word) > _MAX_WORD_LENGTH:
+        return unknown
+    found: list[int] = []
+    start = 0
+    while start < len(word):
+        mark = "##" if start else ""
+        end = next((end for end in range(len(word), start, -1) if mark + word[start:end] in vocabulary), None)
+        if end is None:
+            return unknown
+        found.append(vocabulary[mark + word[start:end]])
+        start = end
+    return found

@@ -1,0 +1,56 @@
+"""The provider `llm`: a model of the `llm` library, which knows those of many vendors and of this machine.
+
+It runs in a process of its own, as `command` does: its imports are heavy, a plug-in may hang, and nothing can end a
+call that runs in this process.
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar
+
+from lineage.extraction.model.command import CommandProvider
+from lineage.extraction.model.port import ModelAnswer, ModelError
+
+NOT_INSTALLED = "not installed"
+UNREADABLE = "unreadable answer"
+
+_CHILD = Path(__file__).with_name("library_child.py")
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryProvider:
+    """A model by its name or alias in `llm models`; `command` runs the child that asks it."""
+
+    name: str
+    command: CommandProvider
+    kind: ClassVar[str] = "llm"
+
+    @staticmethod
+    def for_model(name: str, environment: Mapping[str, str], seconds: float, max_bytes: int) -> "LibraryProvider":
+        arguments = (sys.executable, "-P", str(_CHILD), name)
+        return LibraryProvider(name, CommandProvider(arguments, environment, seconds, max_bytes))
+
+    def answer(self, prompt: str) -> ModelAnswer:
+        if find_spec("llm") is None:
+            raise ModelError(NOT_INSTALLED)
+        answer = _parse_output(self.command.run(prompt))
+        if "error" in answer:
+            raise ModelError(str(answer["error"]))
+        text, tokens = answer.get("text"), answer.get("tokens")
+        if not isinstance(text, str) or not text.strip():
+            raise ModelError("empty")
+        return ModelAnswer(text, tokens if isinstance(tokens, int) else None)
+
+
+def _parse_output(output: str) -> dict[str, Any]:
+    try:
+        value = json.loads(output)
+    except (ValueError, RecursionError) as error:
+        raise ModelError(UNREADABLE) from error
+    if not isinstance(value, dict):
+        raise ModelError(UNREADABLE)
+    return value

@@ -1,0 +1,101 @@
+"""What a model proposes to remember. The quote decides who said it, and the quote has to be there. (lessons: 18)"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from lineage.core.format.sentence import strip_markup
+from lineage.core.format.turns import Turn
+from lineage.extraction.candidates import KINDS, Candidate, attribute_quote
+from lineage.extraction.model import prompts
+from lineage.extraction.model.parse_answer import Clean, clean_answer
+from lineage.extraction.model.port import MemoryProposals, Model, ParsedAnswer
+from lineage.extraction.normalize import normalize_text
+
+TASK = "memory"
+UNPARSABLE = "unparsable"
+UNKNOWN_KIND = "kind"
+UNKNOWN_QUOTE = "nobody said the quote"
+DUPLICATE = "repeated"
+TOO_MANY = "too many"
+REASONS = (UNPARSABLE, UNKNOWN_KIND, UNKNOWN_QUOTE, DUPLICATE, TOO_MANY)
+"""Why a line of an answer is dropped."""
+
+_FENCE = re.compile(r"^\s*`{3,}\w*\s*$", re.MULTILINE)
+_COLUMNS = ("kind", "quote", "text")
+
+ProposalRow = tuple[str, str, str]
+
+
+def request_proposals(turns: Sequence[Turn], model: Model, clean: Clean) -> MemoryProposals:
+    """What the model would remember of these turns, in its order. Empty where there is no answer. `clean` is the
+    sanitizer's `text`: an answer is sanitized again."""
+    prompt = prompts.build_proposals_prompt(turns, model.max_chars)
+    return model.ask(TASK, prompt, partial(parse_proposals, turns=turns, clean=clean)) or MemoryProposals()
+
+
+def parse_proposals(answer: str, turns: Sequence[Turn], clean: Clean) -> ParsedAnswer[MemoryProposals]:
+    """The proposals of an answer: lines `kind | quote | text`, or JSON. An unknown kind is dropped, never turned into
+    another."""
+    found: dict[tuple[str, str], Candidate] = {}
+    dropped: Counter[str] = Counter()
+    for number, row in enumerate(_parse_rows(clean_answer(answer, clean))):
+        result = _parse_row(row, turns) if number < prompts.MAX_PROPOSALS else TOO_MANY
+        if isinstance(result, str):
+            dropped[result] += 1
+        elif (result.kind, normalize_text(result.text)) in found:
+            dropped[DUPLICATE] += 1
+        else:
+            found[result.kind, normalize_text(result.text)] = result
+    complaint = "nothing usable" if dropped and not found else ""
+    return ParsedAnswer(MemoryProposals(tuple(found.values()), dropped), complaint)
+
+
+def _parse_row(row: ProposalRow | None, turns: Sequence[Turn]) -> Candidate | str:
+    """A row as a candidate, or why it is none. What was said stays as it is, the model's own words lose markup."""
+    if row is None:
+        return UNPARSABLE
+    kind, quote, text = row
+    if kind not in KINDS:
+        return UNKNOWN_KIND
+    is_verbatim = normalize_text(text) in normalize_text(quote)
+    return attribute_quote(kind, text if is_verbatim else strip_markup(text), quote, turns) or UNKNOWN_QUOTE
+
+
+def _parse_rows(text: str) -> Iterator[ProposalRow | None]:
+    """The rows of an answer in either form; None for a line that is none."""
+    text = _FENCE.sub("", text).strip()
+    if text.strip(" .").upper() in ("", prompts.NOTHING):
+        return
+    whole = _parse_json(text)
+    if isinstance(whole, list):
+        yield from map(_row_from_object, whole)
+        return
+    for line in filter(str.strip, text.split("\n")):
+        yield _row_from_object(_parse_json(line)) if line.lstrip().startswith("{") else _row_from_line(line)
+
+
+def _row_from_object(value: Any) -> ProposalRow | None:
+    if not isinstance(value, dict):
+        return None
+    kind, quote, text = (value.get(name) for name in _COLUMNS)
+    if not (isinstance(kind, str) and isinstance(quote, str) and isinstance(text, str)):
+        return None
+    return kind.strip().lower(), quote, text
+
+
+def _row_from_line(line: str) -> ProposalRow | None:
+    parts = [part.strip() for part in line.strip().strip("|").split("|")]
+    if len(parts) != len(_COLUMNS) or not all(parts):
+        return None
+    return parts[0].strip("-*•` ").lower(), parts[1], parts[2]
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,144 @@
+"""The sentences that somebody says in a turn: no code, fences, tables, headings, quotes, diffs or logs.
+
+Every pattern is linear in the length of the line: no nested repetition, and each start is tried once.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from lineage.extraction.normalize import fold_text
+
+_FENCE = re.compile(r"(?:[-*+]\s+|\d{1,9}[.)]\s+)?(`{3,}(?!.*`)|~{3,})")
+_TAG = re.compile(r"<(?!(?:br|hr|img|input|link|meta)\b)([A-Za-z][\w-]*)(?:\s[^<>]*)?>")
+_DIFF = re.compile(r"diff --git |@@ -\d|(?:---|\+\+\+) [ab/]|index [0-9a-f]{7,40}\.\.")
+_IN_DIFF = re.compile(r"[-+@ \\]|(?:diff|index|new file|deleted file|old mode|new mode|rename|similarity) |$")
+_INDENTED = re.compile(r"(?: {4}|\t)\s*(?![-*+•]\s|\d{1,9}[.)]\s|\s)")
+_RULE = re.compile(r"(?:=+|-{2,})\s*$")
+_BOLD = re.compile(r"(\*\*|__)[^*_]*\1:?$")
+_NO_PROSE = re.compile(
+    r"""[>|#<{}@]|\[(?![ xX]\]|[^\]]*\]\()|//|/\*|\*/|--\s
+      | (?:def|class|import|const|var|function|return|public|private|export)\s[^.!?]*[(){:;=]
+      | from\s\S+\simport\s | let\s\w+\s?= | (?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP)\s
+      | [$%]\s | >>>\s | [\w.-]+@[\w.-]+[:~$#%\s] | In\s\[
+      | \d{4}-\d\d-\d\d[T ]\d\d: | \d\d:\d\d:\d\d
+      | (?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL|TRACE|CRITICAL|NOTICE|FAILED|PASSED|npm\ ERR!)\b
+      | \w*(?:Error|Exception):\s | Traceback\s | at\s\S+\( | File\s"
+    """,
+    re.VERBOSE,
+)
+_ITEM = re.compile(r"\s*(?:(?:[-*+•‣–]|\d{1,9}[.)])\s+)?(?:\[([ xX])\]\s+)?")
+_QUOTED = re.compile(  # each begins with a character: the engine goes straight from one of them to the next
+    r"""`[^`]*` | "[^"]*" | “[^“”]*” | „[^„“”]*[“”] | «[^«»]*» | »[^«»]*« | 「[^「」]*」 | 『[^『』]*』 | ‘[^‘’]*’(?!\w)
+      | '(?<!\w')[^']*'(?!\w)""",
+    re.VERBOSE,
+)
+_STOP = re.compile(  # begins with a set of characters: the engine goes straight from one of them to the next
+    r"[.!?…。！？](?:(?<=[.!?…])(?<![.!?…]{2})[.!?…]*+[\"'”’»)\]*_]*+(?:\s++|$)|(?<=[。！？])[。！？]*+[」』”）]*+\s*+)"
+)
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:e\.g|i\.e|z\.b|d\.h|u\.a|bzw|vs|cf|p\.ex|p\. ex|ej|approx|nr|dr|mr|mrs|ms|sr|sra|fig|[a-z])\.$"
+)
+_EMPHASIS = re.compile(r"\*+|__+|~~")
+_MASK = "\ue000"
+
+
+class Sentence(NamedTuple):
+    """A sentence `said`, a part of its turn's text, and `bare`: folded, with what it quotes blotted out.
+
+    `unchecked` is a list item with an empty box.
+    """
+
+    text: str
+    folded: str
+    is_open_task: bool = False
+
+
+def split_sentences(text: str, max_length: int) -> Iterator[Sentence]:
+    """The sentences of a turn, in order; those over `longest` characters are no sentences."""
+    for line in _prose_lines(text):
+        item = _ITEM.match(line)
+        start = item.end() if item else 0
+        box = item[1] if item else None
+        masked = _QUOTED.sub(lambda quote: _MASK * len(quote[0]), line)
+        for begin, end in _find_spans(masked, start):
+            if 0 < end - begin <= max_length:
+                yield Sentence(
+                    line[begin:end],
+                    fold_without_emphasis(masked[begin:end]),
+                    is_open_task=box == " " and begin == start,
+                )
+
+
+def fold_without_emphasis(text: str) -> str:
+    """The text folded, without the signs of emphasis."""
+    bare = fold_text(text)
+    return _EMPHASIS.sub("", bare) if "*" in bare or "_" in bare or "~" in bare else bare
+
+
+def _find_spans(line: str, start: int) -> Iterator[tuple[int, int]]:
+    """Where the sentences of a line begin and end; an abbreviation ends none."""
+    for stop in _STOP.finditer(line, start):
+        tail = line[max(start, stop.start() - 8) : stop.start() + 1].lower()
+        if stop[0][0] == "." and _ABBREVIATION.search(tail) and stop.end() < len(line):
+            continue
+        yield start, stop.start() + len(stop[0].rstrip())
+        start = stop.end()
+    yield start, start + len(line[start:].rstrip())
+
+
+def _prose_lines(text: str) -> Iterator[str]:
+    """The lines that somebody wrote as prose or as items of a list."""
+    lines = text.splitlines()
+    blocks = _BlockTracker()
+    for number, line in enumerate(lines):
+        if blocks.is_inside(line):
+            continue
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if line.strip() and not _RULE.match(following) and _is_prose(line):
+            yield line
+
+
+def _is_prose(line: str) -> bool:
+    if _INDENTED.match(line):
+        return False
+    stripped = line.strip()
+    if " | " in stripped or "\t" in stripped or stripped.endswith((";", "{", "}", "|")):
+        return False
+    if _BOLD.match(stripped) or _RULE.match(stripped):
+        return False
+    item = _ITEM.match(line)
+    return not _NO_PROSE.match(stripped) and not (item and _NO_PROSE.match(line, item.end()))
+
+
+class _BlockTracker:
+    """Which block of several lines a line stands in: a fence, a tag's content or a diff."""
+
+    def __init__(self) -> None:
+        self.fence = ""
+        self.tag = ""
+        self.diff = False
+
+    def is_inside(self, line: str) -> bool:
+        """Whether the line, the next of its text, is inside a block or one of its ends."""
+        stripped = line.strip()
+        if self.fence:
+            if stripped.startswith(self.fence) and not stripped.strip(self.fence[0]):
+                self.fence = ""
+            return True
+        if self.tag:
+            if f"</{self.tag}" in line:
+                self.tag = ""
+            return True
+        self.diff = bool(_DIFF.match(line)) or (self.diff and bool(_IN_DIFF.match(line)))
+        return self.diff or self._opens(stripped)
+
+    def _opens(self, stripped: str) -> bool:
+        fence = _FENCE.match(stripped)
+        if fence:
+            self.fence = fence[1]
+            return True
+        tag = _TAG.fullmatch(stripped)
+        if tag and not stripped.endswith("/>"):
+            self.tag = tag[1]
+        return bool(tag)

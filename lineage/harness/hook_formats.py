@@ -1,0 +1,176 @@
+"""The hooks of every harness as data: what they call their events, and where their payloads keep what we ask for.
+
+Read by `lineage.harness.hook_payload`. Names are the harness's own, spelling included. (harnesses.md: the tables of
+events)
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+SESSION_START = "session-start"
+TURN_END = "turn-end"
+SESSION_END = "session-end"
+COMPACTION = "compaction"
+OTHER = "other"
+
+SUB_AGENT = "sub-agent"
+BEFORE_COMPACTION = "before a compaction"
+
+FieldNames = dict[str, tuple[str, ...]]
+
+_FIELDS: FieldNames = {
+    "session_id": ("session_id",),
+    "transcript_path": ("transcript_path",),
+    "cwd": ("cwd",),
+    "reason": ("reason", "source", "error"),
+    "trigger": ("trigger",),
+    "summary": ("compact_summary",),
+    "last_message": ("last_assistant_message",),
+}
+_PLUGIN_FIELDS: FieldNames = {
+    "session_id": ("session_id", "sessionId", "sessionID"),
+    "session_key": ("session_key", "sessionKey"),
+    "lane": ("lane",),
+    "parent_session": ("parent_session", "parent_id", "parentID"),
+    "transcript_path": ("transcript_path", "session_file", "sessionFile"),
+    "cwd": ("cwd", "directory", "worktree"),
+    "reason": ("reason",),
+    "trigger": ("trigger",),
+    "summary": ("summary", "compactionEntry.summary"),
+    "last_message": ("last_message",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HookFormat:
+    """A harness's hooks. `ignored` says why an event is nothing to us; other events that are not named are OTHER.
+
+    `fields` lists where each field of a signal may stand: a dot leads into an object, `.0` to the first of a list.
+    `event` is where the event's name stands; where it stands nowhere, the first field of `marks` that is there tells.
+    `goes_on` are the reasons of a session end after which the session may well continue. `sub_agent_field` is the
+    field that only a sub-agent's hooks have: their session id is the parent's.
+    """
+
+    events: dict[str, str] = field(default_factory=dict)
+    ignored_events: dict[str, str] = field(default_factory=dict)
+    fields: FieldNames = field(default_factory=lambda: _FIELDS)
+    event_fields: tuple[str, ...] = ("hook_event_name",)
+    event_markers: tuple[tuple[str, str], ...] = ()
+    continuing_reasons: frozenset[str] = frozenset()
+    sub_agent_field: str | None = None
+
+
+_IGNORED_EVENTS = {"SubagentStart": SUB_AGENT, "SubagentStop": SUB_AGENT, "PreCompact": BEFORE_COMPACTION}
+_CLAUDE_EVENTS = {
+    "SessionStart": SESSION_START,
+    "Stop": TURN_END,
+    "StopFailure": TURN_END,
+    "SessionEnd": SESSION_END,
+    "PostCompact": COMPACTION,
+}
+PLAIN_FORMAT = HookFormat(
+    events={event: event for event in (SESSION_START, TURN_END, SESSION_END, COMPACTION)},
+    fields=_PLUGIN_FIELDS | {"at": ("at",)},
+    event_fields=("event",),
+)
+HOOK_FORMATS: Mapping[str, HookFormat] = {
+    "claude-code": HookFormat(
+        _CLAUDE_EVENTS, _IGNORED_EVENTS, continuing_reasons=frozenset({"resume"}), sub_agent_field="agent_id"
+    ),
+    "codex": HookFormat(
+        events=_CLAUDE_EVENTS | {"Interrupt": TURN_END, "agent-turn-complete": TURN_END},
+        ignored_events=_IGNORED_EVENTS,
+        fields=_FIELDS
+        | {"session_id": ("session_id", "thread-id")}
+        | {"last_message": ("last_assistant_message", "last-assistant-message")},
+        event_fields=("hook_event_name", "type"),  # `type`: the older `notify` program
+        sub_agent_field="agent_id",
+    ),
+    "gemini": HookFormat(
+        events={"SessionStart": SESSION_START, "AfterAgent": TURN_END, "SessionEnd": SESSION_END},
+        ignored_events={"PreCompress": BEFORE_COMPACTION},
+        fields=_FIELDS | {"last_message": ("prompt_response",), "at": ("timestamp",)},
+    ),
+    "qwen": HookFormat(
+        _CLAUDE_EVENTS, _IGNORED_EVENTS, fields=_FIELDS | {"at": ("timestamp",)}, sub_agent_field="agent_id"
+    ),
+    "cursor": HookFormat(
+        events={
+            "sessionStart": SESSION_START,
+            "stop": TURN_END,
+            "afterAgentResponse": TURN_END,
+            "sessionEnd": SESSION_END,
+        },
+        ignored_events={"subagentStart": SUB_AGENT, "subagentStop": SUB_AGENT, "preCompact": BEFORE_COMPACTION},
+        fields=_FIELDS
+        | {"session_id": ("conversation_id", "session_id"), "cwd": ("cwd", "workspace_roots.0")}
+        | {"reason": ("reason", "status"), "last_message": ("text",)},
+    ),
+    "copilot": HookFormat(
+        events={"sessionStart": SESSION_START, "agentStop": TURN_END, "sessionEnd": SESSION_END}
+        | {"SessionStart": SESSION_START, "AgentStop": TURN_END, "Stop": TURN_END, "SessionEnd": SESSION_END},
+        ignored_events=_IGNORED_EVENTS | {"subagentStop": SUB_AGENT, "preCompact": BEFORE_COMPACTION},
+        fields={
+            "session_id": ("sessionId", "session_id"),
+            "transcript_path": ("transcriptPath", "transcript_path"),
+            "cwd": ("cwd",),
+            "reason": ("reason", "stopReason", "stop_reason", "source"),
+            "trigger": ("trigger",),
+            "at": ("timestamp",),
+        },
+        event_markers=(
+            ("agentId", "subagentStop"),
+            ("stopReason", "agentStop"),
+            ("trigger", "preCompact"),
+            ("reason", "sessionEnd"),
+            ("source", "sessionStart"),
+            ("prompt", "userPromptSubmitted"),
+        ),
+        sub_agent_field="agent_id",
+    ),
+    "opencode": HookFormat(
+        events={
+            "session.created": SESSION_START,
+            "session.idle": TURN_END,
+            "session.error": TURN_END,
+            "session.compacted": COMPACTION,
+            "session.execution.succeeded": TURN_END,
+            "session.execution.failed": TURN_END,
+            "session.execution.interrupted": TURN_END,
+            "dispose": SESSION_END,
+        },
+        fields=_PLUGIN_FIELDS,
+        event_fields=("event",),
+    ),
+    "pi": HookFormat(
+        events={
+            "session_start": SESSION_START,
+            "turn_end": TURN_END,
+            "agent_end": TURN_END,
+            "session_compact": COMPACTION,
+            "session_shutdown": SESSION_END,
+        },
+        ignored_events={"session_before_compact": BEFORE_COMPACTION},
+        fields=_PLUGIN_FIELDS,
+        event_fields=("event",),
+        continuing_reasons=frozenset({"reload"}),
+    ),
+    "openclaw": HookFormat(
+        events={
+            "session_start": SESSION_START,
+            "agent_end": TURN_END,
+            "after_compaction": COMPACTION,
+            "session_end": SESSION_END,
+        },
+        ignored_events={"before_compaction": BEFORE_COMPACTION},
+        fields=_PLUGIN_FIELDS,
+        event_fields=("event",),
+    ),
+    "goose": HookFormat(
+        events={"SessionStart": SESSION_START, "Stop": TURN_END, "SessionEnd": SESSION_END},
+        fields=_FIELDS | {"cwd": ("cwd", "working_dir")},
+        event_fields=("event",),
+    ),
+}
+SHARED_HOOK_HARNESSES = frozenset({"claude-code", "codex", "gemini", "qwen", "cursor", "copilot"})
+"""Harnesses that run command hooks, some of them each other's: what they send is looked at for who really called."""

@@ -1,0 +1,79 @@
+"""What of the rows in PostgreSQL has vectors. (index/likeness.py)"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lineage.core.search.passages import MAX_PASSAGES
+from lineage.core.search.query import Query
+from lineage.index import filter_sql
+from lineage.index.postgres.text_search import PostgresTextSearch, to_postgres_sql
+from lineage.index.text_search import RankedRow
+from lineage.index.vector_search import (
+    PUBLIC_VALUES,
+    SELECT_ARTIFACTS,
+    SELECT_ENTRIES,
+    SELECT_ENTRIES_OF_FILE,
+    SELECT_ONE_ARTIFACT,
+    SELECT_PASSAGES,
+    build_filter_statement,
+    build_phrase_condition,
+    build_phrase_values,
+)
+from lineage.index.vectors import EmbeddableRow
+
+if TYPE_CHECKING:
+    from lineage.index.vectors import Neighbor
+
+_SELECT_ROWS = f"""
+    select (near.key - 1)::integer, s.id, near.path, near.place, s.title, s.sentence, s.body
+    from unnest(%s::text[], %s::integer[]) with ordinality as near(path, place, key)
+    left join artifacts a on a.source_path = near.path
+    left join book_entries e on a.id is null and e.path = near.path and e.place = near.place
+    join search s on s.id = coalesce(a.id * {MAX_PASSAGES} + near.place, -e.id)
+"""
+_SELECT_NEIGHBORS = """
+    select id, likeness from unnest(%(numbers)s::bigint[], %(likeness)s::float8[]) as each(id, likeness) where {words}
+"""
+_MATCHES_PHRASE = "exists (select 1 from search s where s.id = each.id and s.terms @@ %({0})s::tsquery)"
+
+
+class PostgresVectorSearch(PostgresTextSearch):
+    """See `index.vectors.EmbeddedTexts`."""
+
+    def read_artifact_hashes(self, path: str | None = None) -> list[tuple[str, str]]:
+        return self._read(SELECT_ONE_ARTIFACT if path else SELECT_ARTIFACTS, path)
+
+    def read_entries(self, path: str | None = None) -> Iterable[EmbeddableRow]:
+        return (EmbeddableRow(*row) for row in self._read(SELECT_ENTRIES_OF_FILE if path else SELECT_ENTRIES, path))
+
+    def read_passages(self, path: str) -> Iterable[EmbeddableRow]:
+        return (EmbeddableRow(*row) for row in self._read(SELECT_PASSAGES, path))
+
+    def find_rows(self, neighbors: "Sequence[Neighbor]") -> Iterable[tuple[int, int, EmbeddableRow]]:
+        asked = ([one.path for one in neighbors], [one.place for one in neighbors])
+        for place, number, *row in self.database.execute(_SELECT_ROWS, asked):
+            yield place, number, EmbeddableRow(*row)
+
+    def filter_rows(
+        self, query: Query, agent_id: str | None, scored_rows: Sequence[tuple[int, float]]
+    ) -> list[RankedRow]:
+        phrases = build_phrase_values(query)
+        values = {
+            **filter_sql.build_values(query.filters, agent_id),
+            "kinds": list(query.filters.kinds),
+            **dict(zip(phrases, self.tokenizer.build_queries(list(phrases.values())), strict=True)),
+            "numbers": [number for number, _ in scored_rows],
+            "likeness": [likeness for _, likeness in scored_rows],
+        }
+        found = build_filter_statement(query.filters, "{near}", entry_key_sql="near.id::text")
+        statement = to_postgres_sql(found).replace(
+            "{near}", _SELECT_NEIGHBORS.format(words=build_phrase_condition(query, _MATCHES_PHRASE))
+        )
+        return [RankedRow(*row) for row in self.database.execute(statement, values)]
+
+    def _read(self, statement: str, path: str | None) -> list[Any]:
+        """The rows of a statement that SQLite takes."""
+        return self.database.execute(
+            re.sub(r"\bs\.rowid\b", "s.id", to_postgres_sql(statement)), {**PUBLIC_VALUES, "path": path}
+        )

@@ -1,0 +1,100 @@
+"""What a new session recalls: entries by the words of a matter, and the newest sessions, in one statement."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from lineage.core.base import naming
+from lineage.core.format.body import replace_surrogates
+from lineage.index import books
+from lineage.index.books import EntryRow
+from lineage.index.fts_query import build_match_expression
+from lineage.index.fts_rows import COLUMN_WEIGHTS
+from lineage.index.privacy_sql import GLOBAL_SCOPE_SQL, build_privacy_condition
+
+
+class RecalledSession(NamedTuple):
+    """A session, as its newest capture shows it. Paths are relative to the workspace."""
+
+    session_id: str
+    session_token: str
+    project: str | None
+    membership_ts: str
+    memory_sentence: str
+    summary_path: str
+    manifest_path: str
+
+
+class RecallResult(NamedTuple):
+    """What a new session recalls: entries, best match first, and sessions, newest first."""
+
+    entries: tuple[EntryRow, ...]
+    sessions: tuple[RecalledSession, ...]
+
+
+_ENTRY_COLUMNS = ", ".join(f"e.{name}" for name in books.COLUMNS)
+_SESSION_COLUMNS = ", ".join(
+    ["a.session_id", "a.session_token", "a.project", "a.membership_ts", "a.memory_sentence", "a.source_path"]
+    + ["a.manifest_path"]
+    + ["null"] * (len(books.COLUMNS) - len(RecalledSession._fields))
+)
+_WEIGHTS = ", ".join(map(str, COLUMN_WEIGHTS))
+_NO_WORDS = '""'
+_END_OF_TIME = "~"
+_SELECT_RECALL = f"""
+    with found as materialized (
+        select -rowid as id, bm25(search, {_WEIGHTS}) as rank from search where search match :words and rowid < 0
+    )
+    select * from (
+        select 0, found.rank, e.at, e.entry_id, {_ENTRY_COLUMNS}
+        from found join book_entries e on e.id = found.id
+        where e.standing = 1 and {build_privacy_condition("e.scope", "e.origin_token")}
+          and e.scope in (select value from json_each(:scopes)) and e.kind in (select value from json_each(:kinds))
+        order by found.rank, e.at desc, e.entry_id, e.path limit :entries)
+    union all
+    select * from (
+        select 1, 0, e.membership_ts, e.session_token, {_SESSION_COLUMNS}
+        from entries e join artifacts a on a.stem = e.stem and a.source_kind = '{naming.SUMMARY}'
+        where e.agent_id = :agent and e.is_compaction = 0 and e.membership_ts <= :until
+          and (a.private = 0 or may_reach({GLOBAL_SCOPE_SQL}, a.private, a.session_token))
+          and not exists (
+              select 1 from entries n
+              where n.session_token = e.session_token and n.is_compaction = 0 and n.membership_ts <= :until
+                and (n.membership_ts, n.stem) > (e.membership_ts, e.stem))
+        order by e.membership_ts desc, e.stem desc limit :sessions)
+    order by 1, 2, 3 desc, 4, 5
+"""
+_SORT_KEY_COUNT = 4
+
+
+def load_recall(
+    connection: sqlite3.Connection,
+    query: str | None,
+    *,
+    agent_id: str,
+    scopes: Sequence[str],
+    kinds: Sequence[str],
+    max_sessions: int,
+    max_entries: int,
+    until: str | None,
+) -> RecallResult:
+    """See `Index.recalled`."""
+    asked: dict[str, Any] = {
+        "words": build_match_expression(query or "") or _NO_WORDS,
+        "agent": replace_surrogates(agent_id),
+        "scopes": json.dumps([replace_surrogates(scope) for scope in scopes]),
+        "kinds": json.dumps([replace_surrogates(kind) for kind in kinds]),
+        "sessions": max_sessions,
+        "entries": max_entries,
+        "until": until or _END_OF_TIME,
+    }
+    found = connection.execute(_SELECT_RECALL, asked).fetchall()
+    return RecallResult(
+        entries=tuple(books.decode_entry(row[_SORT_KEY_COUNT:]) for row in found if row[0] == 0),
+        sessions=tuple(
+            RecalledSession(*row[_SORT_KEY_COUNT : _SORT_KEY_COUNT + len(RecalledSession._fields)])
+            for row in found
+            if row[0] == 1
+        ),
+    )

@@ -1,0 +1,210 @@
+"""What keeps installed hooks from working, or makes them run twice, by harness. Damaged files are not reported here."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lineage.installing.commands import HookEntry, find_entries
+from lineage.installing.config_files import read_json_or_empty, read_toml_or_empty, resolve_target
+from lineage.installing.layouts import (
+    HostMachine,
+    resolve_claude_code_folder,
+    resolve_codex_folder,
+    resolve_gemini_folder,
+)
+
+DUPLICATE, DISABLED, UNTRUSTED, EXECUTABLE, OUTDATED, UNREADABLE = (
+    "duplicate", "disabled", "untrusted", "executable", "outdated", "unreadable",
+)  # fmt: skip
+
+_MANAGED_SETTINGS = (
+    "etc/claude-code/managed-settings.json",
+    "Library/Application Support/ClaudeCode/managed-settings.json",
+)
+HARMLESS_HINT = "nothing must be done: lineage makes one capture of it"
+
+InstalledEntries = Sequence[tuple[Path, HookEntry]]
+
+
+@dataclass(frozen=True, slots=True)
+class HookFinding:
+    """`kind`: duplicate, disabled, untrusted, executable, outdated or unreadable; `what` it is; how to `mend` it."""
+
+    kind: str
+    what: str
+    mend: str
+
+
+def find_problems(machine: HostMachine, harness: str, installed: InstalledEntries) -> list[HookFinding]:
+    """Everything that can be told from this machine's files, in a fixed order."""
+    named = (
+        check(machine, harness, installed)
+        for check in (_check_executable, _check_duplicates, _check_plugin, _check_other_files, _check_shared_files)
+    )
+    own = CHECKS.get(harness)
+    return [*(one for each in named for one in each), *(own(machine, installed) if own else ())]
+
+
+def is_runnable(machine: HostMachine, program: str) -> bool:
+    """Whether a program can be started."""
+    return shutil.which(program, path=machine.environment.get("PATH")) is not None
+
+
+def _check_executable(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
+    for program in sorted({entry.argv[0] for _, entry in installed}):
+        if not is_runnable(machine, program):
+            yield HookFinding(
+                EXECUTABLE, f"{program} cannot be started", f"run `lineage hooks install {harness}` again"
+            )
+
+
+def _check_duplicates(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
+    """Two entries for one event, or two commands."""
+    places = [(path, entry.event) for path, entry in installed]
+    commands = {entry.argv for _, entry in installed}
+    if len(set(places)) < len(places) or len(commands) > 1:
+        what = f"registered {len(places)} times with {len(commands)} commands in {_format_paths(installed)}"
+        yield HookFinding(DUPLICATE, what, f"run `lineage hooks install {harness}`: it keeps one")
+
+
+def _check_plugin(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
+    where = next(_find_plugins(machine, harness), None)
+    if where and installed:
+        what = f"both in {_format_paths(installed)} and as a plugin ({where})"
+        yield HookFinding(DUPLICATE, what, f"remove the plugin, or run `lineage hooks uninstall {harness}`")
+    if where and not is_runnable(machine, "lineage"):
+        yield HookFinding(EXECUTABLE, f"the plugin ({where}) finds no `lineage` on PATH", "put lineage on PATH")
+
+
+def _find_plugins(machine: HostMachine, harness: str) -> Iterator[str]:
+    """The plugins or extensions that bring lineage's hooks a second time."""
+    if harness == "claude-code":
+        path = resolve_claude_code_folder(machine) / "settings.json"
+        enabled = _get_table(read_json_or_empty(path), "enabledPlugins")
+        yield from (name for name, on in enabled.items() if name.startswith("lineage@") and on)
+    if harness == "codex":
+        plugins = _get_table(read_toml_or_empty(resolve_codex_folder(machine) / "config.toml"), "plugins")
+        yield from (name for name, one in plugins.items() if name.startswith("lineage@") and _is_on(one))
+    if harness == "gemini":
+        manifest = resolve_gemini_folder(machine) / "extensions" / "lineage" / "gemini-extension.json"
+        yield from [str(manifest.parent)] if manifest.exists() else []
+
+
+def _check_other_files(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
+    """The same harness's other files: the project's, and the second one that it reads."""
+    known = {resolve_target(path) for path, _ in installed}
+    for path in _list_other_files(machine, harness):
+        if installed and resolve_target(path) not in known and _has_entries(path, harness):
+            what = f"registered in {path} too"
+            yield HookFinding(DUPLICATE, what, "take it out there; " + HARMLESS_HINT)
+
+
+def _list_other_files(machine: HostMachine, harness: str) -> list[Path]:
+    project = machine.project
+    names = {
+        "claude-code": (".claude/settings.json", ".claude/settings.local.json"),
+        "codex": (".codex/hooks.json",),
+        "gemini": (".gemini/settings.json",),
+        "qwen": (".qwen/settings.json",),
+        "cursor": (".cursor/hooks.json",),
+    }
+    files = [project / name for name in names.get(harness, ())] if project else []
+    if harness == "copilot":
+        files.append(machine.resolve_folder("COPILOT_HOME", ".copilot") / "settings.json")
+        files += sorted((project / ".github" / "hooks").glob("*.json")) if project else []
+    return files
+
+
+def _check_shared_files(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
+    """Harnesses that run Claude Code's hook files beside their own."""
+    files = {
+        "cursor": [resolve_claude_code_folder(machine) / "settings.json"],
+        "copilot": [machine.project / ".claude" / "settings.json"] if machine.project else [],
+    }
+    for path in files.get(harness, ()):
+        if installed and _has_entries(path, "claude-code"):
+            yield HookFinding(DUPLICATE, f"it may run the hooks of {path} too, which then do nothing", HARMLESS_HINT)
+
+
+def _check_claude_code(machine: HostMachine, installed: InstalledEntries) -> Iterator[HookFinding]:
+    user = resolve_claude_code_folder(machine) / "settings.json"
+    managed = [machine.system / path for path in _MANAGED_SETTINGS]
+    for path in (user, *managed):
+        if read_json_or_empty(path).get("disableAllHooks") is True:
+            yield HookFinding(DISABLED, f"{path} says disableAllHooks", "delete that setting")
+    for path in managed:
+        if read_json_or_empty(path).get("allowManagedHooksOnly") is True:
+            yield HookFinding(DISABLED, f"{path} says allowManagedHooksOnly", "ask who manages this machine")
+
+
+def _check_codex(machine: HostMachine, installed: InstalledEntries) -> Iterator[HookFinding]:
+    path = resolve_codex_folder(machine) / "config.toml"
+    config = read_toml_or_empty(path)
+    features = _get_table(config, "features")
+    if features.get("hooks", features.get("codex_hooks")) is False:
+        yield HookFinding(DISABLED, f"{path} says hooks = false in [features]", "delete that setting")
+    state = _get_table(_get_table(config, "hooks"), "state")
+    events = [entry.event for where, entry in installed if not _is_trusted(state, where, entry)]
+    if events:
+        what = f"not approved yet, and so never run: {', '.join(events)}"
+        yield HookFinding(UNTRUSTED, what, "start Codex, type /hooks and approve lineage's")
+
+
+def _is_trusted(state: Mapping[str, Any], path: Path, entry: HookEntry) -> bool:
+    """Whether somebody approved the hook at this place; whether it is still the same, Codex alone can tell."""
+    event = re.sub(r"(?<=.)(?=[A-Z])", "_", entry.event).lower()
+    keys = (f"{file}:{event}:{entry.index}:{entry.handler or 0}" for file in (path, resolve_target(path)))
+    approvals = (_get_table(state, key) for key in keys)
+    return any("trusted_hash" in approval and _is_on(approval) for approval in approvals)
+
+
+def _check_gemini(machine: HostMachine, installed: InstalledEntries) -> Iterator[HookFinding]:
+    path = resolve_gemini_folder(machine) / "settings.json"
+    config = _get_table(read_json_or_empty(path), "hooksConfig")
+    if config.get("enabled") is False:
+        yield HookFinding(DISABLED, f"{path} says hooksConfig.enabled = false", "delete that setting")
+    listed = config.get("disabled")
+    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    ours = [
+        name for name in names if name.startswith("lineage") or any(_split_words(name) == e.argv for _, e in installed)
+    ]
+    if ours:
+        yield HookFinding(DISABLED, f"{path} lists {', '.join(ours)} in hooksConfig.disabled", "take them out there")
+
+
+def _check_qwen(machine: HostMachine, installed: InstalledEntries) -> Iterator[HookFinding]:
+    path = machine.home / ".qwen" / "settings.json"
+    if read_json_or_empty(path).get("disableAllHooks") is True:
+        yield HookFinding(DISABLED, f"{path} says disableAllHooks", "delete that setting")
+
+
+CHECKS: Mapping[str, Callable[[HostMachine, InstalledEntries], Iterator[HookFinding]]] = {
+    "claude-code": _check_claude_code,
+    "codex": _check_codex,
+    "gemini": _check_gemini,
+    "qwen": _check_qwen,
+}
+
+
+def _split_words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def _has_entries(path: Path, harness: str) -> bool:
+    return any(find_entries(read_json_or_empty(path).get("hooks"), harness))
+
+
+def _get_table(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = values.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _is_on(value: Any) -> bool:
+    return not isinstance(value, Mapping) or value.get("enabled") is not False
+
+
+def _format_paths(installed: InstalledEntries) -> str:
+    return ", ".join(dict.fromkeys(str(path) for path, _ in installed))

@@ -1,0 +1,145 @@
+"""The command line that a harness runs, and telling which handlers in a configuration are lineage's."""
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+
+from lineage.core.base.identity import validate_agent_id
+from lineage.errors import InvalidInput
+
+_COMMAND_KEYS = ("command", "bash", "powershell", "commandWindows")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_WINDOWS = re.compile(r"""^(?:&\s*)?["']?[A-Za-z]:\\""")
+
+
+@dataclass(frozen=True, slots=True)
+class HookCommand:
+    """`lineage hook HARNESS --workspace DIR --agent NAME`; `program` is what starts lineage, absolute."""
+
+    program: tuple[str, ...]
+    harness: str
+    workspace: str
+    agent: str
+
+    def __post_init__(self) -> None:
+        """Raises InvalidInput for what no configuration file can hold."""
+        validate_agent_id(self.agent)
+        if any(map(_UNPRINTABLE.search, (*self.program, self.workspace))):
+            raise InvalidInput(
+                f"not a path that a hook can name: {self.workspace[:80]!r}",
+                hint="move the workspace to a path of printable characters",
+            )
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        return (*self.program, "hook", self.harness, "--workspace", self.workspace, "--agent", self.agent)
+
+    @property
+    def shell(self) -> str:
+        """One line for the shell that the harness uses: a POSIX shell, cmd on Windows."""
+        return subprocess.list2cmdline(self.argv) if os.name == "nt" else shlex.join(self.argv)
+
+    @property
+    def bash(self) -> str:
+        return shlex.join(self.argv)
+
+    @property
+    def powershell(self) -> str:
+        """
+        >>> HookCommand(("/opt/it's/lineage",), "copilot", "/w", "default").powershell
+        "& '/opt/it''s/lineage' 'hook' 'copilot' '--workspace' '/w' '--agent' 'default'"
+        """
+        return "& " + " ".join("'" + word.replace("'", "''") + "'" for word in self.argv)
+
+
+@dataclass(frozen=True, slots=True)
+class HookEntry:
+    """A handler of lineage's in a list of hooks: `hooks[event][index]`, or the handler numbered `handler` in a group
+    that others share. `words` is the command it runs."""
+
+    event: str
+    index: int
+    handler: int | None
+    argv: tuple[str, ...]
+
+
+def find_entries(hooks: Any, harness: str) -> Iterator[HookEntry]:
+    """Lineage's handlers for `harness` in a `hooks` table, in order. What has another shape is somebody else's."""
+    for event, groups in hooks.items() if isinstance(hooks, Mapping) else ():
+        for index, group in enumerate(groups if isinstance(groups, Sequence) else ()):
+            if isinstance(group, Mapping):
+                yield from _find_in_group(event, index, group, harness)
+
+
+def parse_handler(handler: Any, harness: str) -> tuple[str, ...] | None:
+    """The command of a handler where it is lineage's for `harness`: `lineage … hook HARNESS …`, and nothing else in
+    the same line."""
+    if not isinstance(handler, Mapping):
+        return None
+    arguments = handler.get("args")
+    if isinstance(handler.get("command"), str) and isinstance(arguments, list):
+        words = (handler["command"], *(word for word in arguments if isinstance(word, str)))
+        return words if is_lineage_command(words, harness) else None
+    lines = (handler.get(key) for key in _COMMAND_KEYS)
+    split = (_split_line(line) for line in lines if isinstance(line, str))
+    return next((words for words in split if is_lineage_command(words, harness)), None)
+
+
+def is_lineage_command(argv: Sequence[str], harness: str) -> bool:
+    """Whether a command line starts lineage's hook for `harness`.
+
+    >>> (is_lineage_command(["/usr/bin/lineage", "hook", "codex"], "codex"), is_lineage_command(["lineage",
+    ... "status"], "codex"))
+    (True, False)
+    """
+    pairs = list(pairwise(argv))
+    if ("hook", harness) not in pairs:
+        return False
+    return any(_program_name(word) == "lineage" for word in argv[: pairs.index(("hook", harness))])
+
+
+def get_option(argv: Sequence[str], name: str) -> str | None:
+    """The value of an option in a command line.
+
+    >>> get_option(["lineage", "hook", "codex", "--agent", "ann"], "--agent")
+    'ann'
+    """
+    return next((value for key, value in pairwise(argv) if key == name), None)
+
+
+def _find_in_group(event: str, index: int, group: Mapping[str, Any], harness: str) -> Iterator[HookEntry]:
+    handlers = group.get("hooks")
+    if not isinstance(handlers, list):
+        words = parse_handler(group, harness)
+        if words is not None:
+            yield HookEntry(event, index, None, words)
+        return
+    found = [(number, parse_handler(handler, harness)) for number, handler in enumerate(handlers)]
+    ours = [(number, words) for number, words in found if words is not None]
+    for number, words in ours:
+        yield HookEntry(event, index, None if len(ours) == len(handlers) else number, words)
+
+
+def _split_line(line: str) -> tuple[str, ...]:
+    """A line's words; none where it holds more than one command or cannot be split."""
+    if _WINDOWS.match(line):
+        line = line.replace("\\", "/")
+    reader = shlex.shlex(line.removeprefix("& "), posix=True, punctuation_chars=True)
+    reader.whitespace_split = True
+    reader.commenters = ""
+    try:
+        words = tuple(reader)
+    except ValueError:
+        return ()
+    return () if any(not set(word) - set("();<>|&") for word in words if word) else words
+
+
+def _program_name(word: str) -> str:
+    path = PureWindowsPath(word) if "\\" in word else PurePosixPath(word)
+    return path.name.lower().removesuffix(".exe")

@@ -1,0 +1,171 @@
+"""Hooks in a JSON file: `hooks[EVENT]` is a list of handlers (Cursor, Copilot) or of groups of handlers (the others).
+
+Installing appends behind what others have (Codex trusts by position), changes an outdated entry in its place, and never
+touches another's. Uninstalling takes out every entry of lineage's, and what was made for them if it is empty by then.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from lineage.installing.commands import HookEntry, find_entries
+from lineage.installing.install_record import FileMarks
+from lineage.installing.jsonc import ARRAY, OBJECT, JsoncDocument, JsoncNode, parse_jsonc, raise_invalid
+from lineage.installing.jsonc_edits import apply_edits, insert_item, remove_item, replace_value
+
+_HOOKS = "hooks"
+
+
+@dataclass(frozen=True, slots=True)
+class JsonHooks:
+    """The form of one file. `elements`: what `hooks[EVENT]` is to hold; `beside`: what the root needs beside hooks."""
+
+    harness: str
+    elements: Mapping[str, Any]
+    root_members: Mapping[str, Any] = field(default_factory=dict)
+
+    def find_entries(self, text: str, name: str) -> list[HookEntry]:
+        """Lineage's entries. Raises InvalidInput for a text that is no JSON."""
+        root = parse_jsonc(text, name).root
+        hooks = root.get_member(_HOOKS) if root else None
+        return list(find_entries(hooks.to_python(), self.harness)) if hooks else []
+
+    def install(self, text: str, marks: FileMarks, name: str) -> tuple[str, FileMarks]:
+        """The text with lineage's entries. Raises InvalidInput, naming file and line, where they have no place."""
+        if parse_jsonc(text, name).root is None:
+            marks = replace(marks, before=text)
+            text += ("" if text in ("", "\ufeff") or text.endswith("\n") else "\n") + "{}\n"
+        _check(text, name, self.elements)
+        text = _remove_entries(text, name, self._find_superfluous(text, name))
+        for key, value in self.root_members.items():
+            text, marks = _add_member(text, name, marks, "", key, value)
+        text, marks = _add_member(text, name, marks, "", _HOOKS, {})
+        for event, element in self.elements.items():
+            text, marks = self._set_element(text, name, marks, event, element)
+        return text, marks
+
+    def uninstall(self, text: str, marks: FileMarks, name: str) -> str:
+        """The text without lineage's entries, and without what was made for them.
+
+        What stands beside the hooks stays where hooks that came later need it.
+        """
+        if parse_jsonc(text, name).root is None:
+            return text
+        lost = [f"{_HOOKS}.{entry.event}" for entry in self.find_entries(text, name)]
+        text = _remove_entries(text, name, self.find_entries(text, name))
+        made = {**dict.fromkeys([*lost, *([_HOOKS] if lost else [])]), **marks.containers}
+        for container in sorted((one for one in made if one.startswith(_HOOKS)), key=len, reverse=True):
+            text = _tidy_container(text, name, container, made[container])
+        hooks = _find_node(parse_jsonc(text, name), _HOOKS)
+        if hooks is None or not hooks.items or _HOOKS not in marks.containers:
+            for key in (one for one in self.root_members if made.get(one, "") is None):
+                text = _remove_member(text, name, key)
+        text = _tidy_container(text, name, "", made.get(""))
+        return _remove_root(text, name, marks.before)
+
+    def _find_superfluous(self, text: str, name: str) -> list[HookEntry]:
+        """Entries of events that are registered no more, of groups shared with others, and second ones."""
+        kept: dict[str, int] = {}
+        return [
+            entry
+            for entry in self.find_entries(text, name)
+            if entry.handler is not None
+            or entry.event not in self.elements
+            or kept.setdefault(entry.event, entry.index) != entry.index
+        ]
+
+    def _set_element(self, text: str, name: str, marks: FileMarks, event: str, element: Any) -> tuple[str, FileMarks]:
+        here = next((entry for entry in self.find_entries(text, name) if entry.event == event), None)
+        if here is None:
+            text, marks = _add_member(text, name, marks, _HOOKS, event, [])
+            return _insert_item(text, name, marks, f"{_HOOKS}.{event}", element)
+        document = parse_jsonc(text, name)
+        place = _get_node(document, f"{_HOOKS}.{event}").items[here.index].value
+        return (text if place.to_python() == element else replace_value(document, place, element)), marks
+
+
+def _check(text: str, name: str, events: Mapping[str, Any]) -> None:
+    """Refuses a file whose root, hooks or lists of hooks are something else."""
+    document = parse_jsonc(text, name)
+    expected = {"": OBJECT, _HOOKS: OBJECT, **{f"{_HOOKS}.{event}": ARRAY for event in events}}
+    for container, kind in expected.items():
+        node = _find_node(document, container)
+        if node is not None and node.kind != kind:
+            raise_invalid(text, name, node.start, f"{container or 'the whole'} is no {kind}")
+
+
+def _find_node(document: JsoncDocument, container: str) -> JsoncNode | None:
+    """The node of a dotted name."""
+    node = document.root
+    for key in filter(None, container.split(".")):
+        node = node.get_member(key) if node else None
+    return node
+
+
+def _get_node(document: JsoncDocument, container: str) -> JsoncNode:
+    node = _find_node(document, container)
+    if node is None:
+        raise LookupError(container)
+    return node
+
+
+def _add_member(text: str, name: str, marks: FileMarks, container: str, key: str, value: Any) -> tuple[str, FileMarks]:
+    """With a member where the container has none of that key; it is noted as made."""
+    if _get_node(parse_jsonc(text, name), container).get_member(key) is not None:
+        return text, marks
+    text, marks = _insert_item(text, name, marks, container, value, key)
+    return text, marks.with_container(f"{container}.{key}" if container else key, None)
+
+
+def _insert_item(
+    text: str, name: str, marks: FileMarks, container: str, value: Any, key: str | None = None
+) -> tuple[str, FileMarks]:
+    document = parse_jsonc(text, name)
+    text, inside = insert_item(document, _get_node(document, container), value, key)
+    return text, marks if inside is None else marks.with_container(container, inside)
+
+
+def _remove_entries(text: str, name: str, entries: list[HookEntry]) -> str:
+    """Without these entries; the last goes first, so that the others keep their places."""
+    places = {(entry.event, entry.index, -1 if entry.handler is None else entry.handler) for entry in entries}
+    for event, index, handler in sorted(places, reverse=True):
+        document = parse_jsonc(text, name)
+        groups = _get_node(document, f"{_HOOKS}.{event}")
+        shared = None if handler < 0 else groups.items[index].value.get_member(_HOOKS)
+        text = remove_item(document, shared, handler) if shared else remove_item(document, groups, index)
+    return text
+
+
+def _tidy_container(text: str, name: str, container: str, inside: str | None) -> str:
+    """An empty container as it was before: gone where it was made (`inside` is None), else with its white space."""
+    document = parse_jsonc(text, name)
+    node = _find_node(document, container)
+    if node is None or node.items or _has_comment(document, node):
+        return text
+    if inside is None and container:
+        return _remove_member(text, name, container)
+    if inside is None or inside.strip():
+        return text
+    return apply_edits(text, [(node.start + 1, node.end - 1, inside)])
+
+
+def _remove_member(text: str, name: str, container: str) -> str:
+    document = parse_jsonc(text, name)
+    parent, _, key = container.rpartition(".")
+    node = _find_node(document, parent)
+    places = [place for place, item in enumerate(node.items) if item.key == key] if node else []
+    return remove_item(document, node, places[-1]) if node and places else text
+
+
+def _has_comment(document: JsoncDocument, node: JsoncNode) -> bool:
+    return any(node.start < start < node.end for start, _ in document.comments)
+
+
+def _remove_root(text: str, name: str, before: str | None) -> str:
+    """Without an empty root where the file had none."""
+    document = parse_jsonc(text, name)
+    root = document.root
+    if before is None or root is None or root.items or _has_comment(document, root):
+        return text
+    rest = text[: root.start] + text[root.end :]
+    return before if rest.strip() == before.strip() else rest

@@ -1,0 +1,160 @@
+"""JSON with comments and trailing commas as positions in its text: what an editor needs that must leave every other
+byte alone. A byte order mark, any line ends and any indentation are taken as they are."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from lineage.errors import InvalidInput
+
+OBJECT, ARRAY, SCALAR = "object", "array", "scalar"
+
+_MAX_DEPTH = 100
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t\r\n]+|\A\ufeff)
+    |   (?P<comment>//[^\r\n]*|/\*.*?\*/)
+    |   (?P<mark>[{}\[\]:,])
+    |   (?P<scalar>"(?:[^"\\\x00-\x1f]|\\.)*"|[^\s{}\[\]:,"/]+)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JsoncNode:
+    """A value and where it stands: `text[start:end]`. Containers have `items`, scalars their Python value as `data`."""
+
+    kind: str
+    start: int
+    end: int
+    items: tuple["JsoncItem", ...] = ()
+    data: Any = None
+
+    def get_member(self, key: str) -> "JsoncNode | None":
+        """The value of a key of an object; of a repeated key the last one, as every JSON reader has it."""
+        return next((item.value for item in reversed(self.items) if item.key == key), None)
+
+    def to_python(self) -> Any:
+        """The value as Python's own."""
+        if self.kind == OBJECT:
+            return {item.key: item.value.to_python() for item in self.items}
+        return [item.value.to_python() for item in self.items] if self.kind == ARRAY else self.data
+
+
+@dataclass(frozen=True, slots=True)
+class JsoncItem:
+    """A member of an object (`start` is its key's) or an element of an array, and the comma behind it."""
+
+    start: int
+    key: str | None
+    value: JsoncNode
+    comma: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class JsoncDocument:
+    """A text, its root (None where it holds no value at all), and where white space and comments stand."""
+
+    text: str
+    root: JsoncNode | None
+    spaces: tuple[tuple[int, int], ...]
+    comments: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def parse_jsonc(text: str, name: str) -> JsoncDocument:
+    """The document. Raises InvalidInput that names file (`name`) and line where the text is no JSON with comments."""
+    tokens = list(_tokenize(text, name))
+    reader = _Parser(text, name, [token for token in tokens if token.kind not in ("space", "comment")])
+    root = reader.parse_value(0) if reader.current else None
+    if reader.current:
+        reader.raise_invalid("more text after the end of the value")
+    return JsoncDocument(text, root, _list_spans(tokens, "space"), _list_spans(tokens, "comment"))
+
+
+def raise_invalid(text: str, name: str, position: int, message: str) -> NoReturn:
+    """Raises the error that names file and line."""
+    line = text.count("\n", 0, position) + 1
+    raise InvalidInput(
+        f"{name}:{line}: {message}", hint="nothing was changed; mend the file, then run the command again"
+    )
+
+
+def _list_spans(tokens: list[_Token], kind: str) -> tuple[tuple[int, int], ...]:
+    return tuple((token.start, token.end) for token in tokens if token.kind == kind)
+
+
+def _tokenize(text: str, name: str) -> Iterator[_Token]:
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise_invalid(text, name, position, f"not JSON: {text[position : position + 20]!r}")
+        yield _Token(match.lastgroup or "", match[0], match.start(), match.end())
+        position = match.end()
+
+
+class _Parser:
+    """Reads values off a list of tokens; errors name the line."""
+
+    def __init__(self, text: str, name: str, tokens: list[_Token]) -> None:
+        self._text, self._name, self._tokens, self._position = text, name, tokens, 0
+
+    @property
+    def current(self) -> _Token | None:
+        return self._tokens[self._position] if self._position < len(self._tokens) else None
+
+    def raise_invalid(self, message: str) -> NoReturn:
+        raise_invalid(self._text, self._name, self.current.start if self.current else len(self._text), message)
+
+    def parse_value(self, depth: int) -> JsoncNode:
+        token = self._next_token("a value")
+        if token.text in ("{", "["):
+            if depth == _MAX_DEPTH:
+                raise_invalid(self._text, self._name, token.start, f"nested more than {_MAX_DEPTH} deep")
+            return self._parse_container(token, depth)
+        return JsoncNode(SCALAR, token.start, token.end, data=self._parse_scalar(token))
+
+    def _next_token(self, expected: str) -> _Token:
+        token = self.current
+        if token is None:
+            self.raise_invalid(f"the file ends where {expected} should stand")
+        self._position += 1
+        return token
+
+    def _parse_scalar(self, token: _Token) -> Any:
+        try:
+            return json.loads(token.text)
+        except ValueError:
+            raise_invalid(self._text, self._name, token.start, f"not a JSON value: {token.text[:40]!r}")
+
+    def _parse_container(self, opening: _Token, depth: int) -> JsoncNode:
+        kind, closing = (OBJECT, "}") if opening.text == "{" else (ARRAY, "]")
+        items: list[JsoncItem] = []
+        while True:
+            if self.current and self.current.text == closing:
+                return JsoncNode(kind, opening.start, self._next_token(closing).end, tuple(items))
+            if items and items[-1].comma is None:
+                self.raise_invalid(f"expected a comma or {closing}")
+            items.append(self._parse_item(kind, depth))
+
+    def _parse_item(self, kind: str, depth: int) -> JsoncItem:
+        start, key = self.current.start if self.current else len(self._text), None
+        if kind == OBJECT:
+            token = self._next_token("a key")
+            key = self._parse_scalar(token)
+            if not isinstance(key, str) or self._next_token("a colon").text != ":":
+                raise_invalid(self._text, self._name, token.start, "expected a key in double quotes and a colon")
+        value = self.parse_value(depth + 1)
+        comma = self.current.start if self.current and self.current.text == "," else None
+        if comma is not None:
+            self._position += 1
+        return JsoncItem(start, key, value, comma)

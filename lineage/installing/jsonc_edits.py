@@ -1,0 +1,129 @@
+"""Changes to the text of a JSON document that leave every other byte alone, in the document's own style.
+
+What `added` puts in, `removed` takes out to the byte; only the white space between the brackets of an empty container
+that stood on one line is replaced, and given back by `added` to be remembered.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from lineage.installing.jsonc import JsoncDocument, JsoncNode
+
+_DEFAULT_INDENT = "  "
+_BLANK = " \t\r\n"
+_LINE_START = re.compile(r"(?:\A\ufeff|\A|(?<=\n))[ \t]*")
+_REST_OF_LINE = re.compile(r"(?:[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/))*")
+
+TextEdit = tuple[int, int, str]
+
+
+def insert_item(
+    document: JsoncDocument, container: JsoncNode, value: Any, key: str | None = None
+) -> tuple[str, str | None]:
+    """The text with a value as the container's last item, under `key` where it is an object.
+
+    Also gives back what stood between the brackets where the container was empty.
+    """
+    text = document.text
+    label = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
+    if container.items:
+        return _append_item(document, container, label, value), None
+    inside = (container.start + 1, container.end - 1)
+    indent = _indent(text, container.start) + detect_indent(document)
+    item = label + render_value(document, value, indent)
+    comment = max((end for start, end in document.comments if inside[0] <= start < inside[1]), default=None)
+    if comment is not None or "\n" in text[slice(*inside)]:
+        place = inside[0] if comment is None else comment
+        return apply_edits(text, [(place, place, _newline(text) + indent + item)]), text[slice(*inside)]
+    if _is_one_line(document):
+        return apply_edits(text, [(*inside, label + render_value(document, value, None))]), text[slice(*inside)]
+    lines = _newline(text) + indent + item + _newline(text) + _indent(text, container.start)
+    return apply_edits(text, [(*inside, lines)]), text[slice(*inside)]
+
+
+def remove_item(document: JsoncDocument, container: JsoncNode, index: int) -> str:
+    """The text without one item, the white space before it, and the comma that it no longer needs."""
+    text, item = document.text, container.items[index]
+    start = next((start for start, end in document.spaces if end == item.start), item.start)
+    cuts = [(start, item.value.end, "")]
+    after = item.value.end
+    if item.comma is not None:
+        cuts.append((item.comma, item.comma + 1, ""))
+        after = item.comma + 1
+    elif index > 0 and (comma := container.items[index - 1].comma) is not None:
+        cuts.append((comma, comma + 1, ""))
+    if text[after : after + 1] not in ("\r", "\n") and _ends_a_line_comment(document, start):
+        cuts[0] = (item.start, item.value.end, "")
+    return apply_edits(text, cuts)
+
+
+def replace_value(document: JsoncDocument, node: JsoncNode, value: Any) -> str:
+    """The text with another value in the place of one."""
+    indent = _indent(document.text, node.start) if "\n" in document.text[node.start : node.end] else None
+    return apply_edits(document.text, [(node.start, node.end, render_value(document, value, indent))])
+
+
+def apply_edits(text: str, edits: Sequence[TextEdit]) -> str:
+    """The text with what lies between each cut's positions replaced.
+
+    >>> apply_edits("one two", [(0, 3, "1"), (4, 7, "2")])
+    '1 2'
+    """
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def render_value(document: JsoncDocument, value: Any, indent: str | None) -> str:
+    """A value as JSON: spread over lines that begin with `indent`, or on one line where that is None."""
+    if indent is None:
+        return json.dumps(value, ensure_ascii=False)
+    lines = json.dumps(value, ensure_ascii=False, indent=detect_indent(document))
+    return lines.replace("\n", _newline(document.text) + indent)
+
+
+def detect_indent(document: JsoncDocument) -> str:
+    """One step of the document's indentation."""
+    first = document.root.items[0] if document.root and document.root.items else None
+    if first is None or not _begins_line(document.text, first.start):
+        return _DEFAULT_INDENT
+    return _indent(document.text, first.start) or _DEFAULT_INDENT
+
+
+def _append_item(document: JsoncDocument, container: JsoncNode, label: str, value: Any) -> str:
+    text, last = document.text, container.items[-1]
+    end = last.value.end if last.comma is None else last.comma + 1
+    before, behind = (",", "") if last.comma is None else ("", ",")
+    if not _begins_line(text, last.start):
+        return apply_edits(text, [(end, end, f"{before} {label}{render_value(document, value, None)}{behind}")])
+    indent = _indent(text, last.start)
+    item = _newline(text) + indent + label + render_value(document, value, indent) + behind
+    rest = _REST_OF_LINE.match(text, end)
+    place = rest.end() if rest else end
+    if place == end:
+        return apply_edits(text, [(end, end, before + item)])
+    return apply_edits(text, [(end, end, before), (place, place, item)])
+
+
+def _ends_a_line_comment(document: JsoncDocument, position: int) -> bool:
+    return any(end == position and document.text.startswith("//", start) for start, end in document.comments)
+
+
+def _is_one_line(document: JsoncDocument) -> bool:
+    root = document.root
+    return root is not None and bool(root.items) and "\n" not in document.text[root.start : root.end]
+
+
+def _begins_line(text: str, position: int) -> bool:
+    return not text[text.rfind("\n", 0, position) + 1 : position].strip(_BLANK)
+
+
+def _indent(text: str, position: int) -> str:
+    match = _LINE_START.match(text, text.rfind("\n", 0, position) + 1)
+    return match[0].removeprefix("\ufeff") if match else ""
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

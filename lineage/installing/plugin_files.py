@@ -1,0 +1,64 @@
+"""Files that are lineage's as a whole: plugins and extensions that a harness loads from a folder."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lineage.installing.commands import HookEntry, is_lineage_command
+from lineage.installing.install_record import FileMarks
+from lineage.installing.jsonc import raise_invalid
+
+_COMMAND = re.compile(r"^const COMMAND = (\[.*\]);?[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginScript:
+    """A plugin made of the template's text, whose line `const COMMAND = […]` holds the command."""
+
+    harness: str
+    template: str
+    argv: Sequence[str]
+
+    def find_entries(self, text: str, name: str) -> list[HookEntry]:
+        words = _parse_argv(text)
+        return [HookEntry("plugin", 0, None, words)] if is_lineage_command(words, self.harness) else []
+
+    def install(self, text: str, marks: FileMarks, name: str) -> tuple[str, FileMarks]:
+        """Raises InvalidInput for a file of that name that is somebody else's."""
+        if text and not self.find_entries(text, name):
+            raise_invalid(text, name, 0, "this file is not lineage's: move it away")
+        line = f"const COMMAND = {json.dumps(list(self.argv), ensure_ascii=False)};"
+        return _COMMAND.sub(lambda _: line, self.template), marks
+
+    def uninstall(self, text: str, marks: FileMarks, name: str) -> str:
+        return "" if self.find_entries(text, name) else text
+
+
+@dataclass(frozen=True, slots=True)
+class PluginCompanion:
+    """A file that a plugin needs beside the one that holds the command: a manifest."""
+
+    content: str
+
+    def find_entries(self, text: str, name: str) -> list[HookEntry]:
+        return []
+
+    def install(self, text: str, marks: FileMarks, name: str) -> tuple[str, FileMarks]:
+        """Raises InvalidInput for a file of that name that is somebody else's."""
+        if text not in ("", self.content) and not marks.file:
+            raise_invalid(text, name, 0, "this file is not lineage's: move it away")
+        return self.content, marks
+
+    def uninstall(self, text: str, marks: FileMarks, name: str) -> str:
+        return "" if marks.file or text == self.content else text
+
+
+def _parse_argv(text: str) -> tuple[str, ...]:
+    """The command in a plugin's text; none where it has no such line."""
+    match = _COMMAND.search(text)
+    try:
+        words = json.loads(match[1]) if match else []
+    except ValueError:
+        return ()
+    return tuple(word for word in words if isinstance(word, str))

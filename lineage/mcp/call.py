@@ -1,0 +1,58 @@
+"""What a server is started for, and one call to it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lineage.app import run_in_workspace
+from lineage.harness.detect_caller import Caller
+from lineage.mcp.parameters import Arguments
+from lineage.workspace.access import AgentAccess
+from lineage.workspace.workspace import Workspace
+
+Result = TypeVar("Result")
+
+DEFAULT_CALLER = Caller("an MCP client")
+"""Who calls where the environment names no harness: an agent, never a person."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerConfig:
+    """The workspace, the one agent that is served, the project that is meant where none is named, and who called."""
+
+    root: Path
+    agent_id: str
+    project: str | None = None
+    caller: Caller = DEFAULT_CALLER
+
+    def run(self, use_case: Callable[[AgentAccess], Result], *, writes: bool = False) -> Result:
+        """Runs a use case on the workspace as it is now: opened for this call, with an index that heals."""
+        return run_in_workspace(self.root, lambda ws: use_case(AgentAccess(ws, self.agent_id)), writes=writes)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool: its checked arguments and what it may reach."""
+
+    config: ServerConfig
+    access: AgentAccess
+    arguments: Arguments
+
+    def __getitem__(self, name: str) -> Any:
+        return self.arguments[name]
+
+    @property
+    def ws(self) -> Workspace:
+        return self.access.ws
+
+    @property
+    def project(self) -> str | None:
+        """The project that is named, else the one that the server was started for."""
+        named: str | None = self.arguments["project"]
+        return named or self.config.project
+
+    @property
+    def caller(self) -> Caller:
+        """Who writes: an agent, in the session that it names if it names one."""
+        return self.access.bind_caller(self.config.caller, self.arguments["session_id"])

@@ -1,0 +1,170 @@
+"""Tools that look things up. Each gives the text of its answer, framed."""
+
+import re
+
+from lineage.core.base.book_paths import BookRef
+from lineage.core.base.times import to_date
+from lineage.core.books.entry import TASK
+from lineage.core.capture.budget import QUARTERS_PER_TOKEN
+from lineage.errors import InvalidInput
+from lineage.index import Hit, SessionRow
+from lineage.mcp.call import ToolCall
+from lineage.mcp.response import MAX_BYTES, ResponseItem, render_response
+from lineage.pipeline.memory import context as contexts
+from lineage.pipeline.search.search import search
+from lineage.projection import ContextBlock
+from lineage.workspace import lookup
+from lineage.workspace.book_reader import BookEntry
+from lineage.workspace.book_reader import list_open_tasks as open_tasks
+from lineage.workspace.lookup import SessionText
+
+MAX_TOKENS = MAX_BYTES // QUARTERS_PER_TOKEN
+MAX_TURNS = 200
+
+_RANGE = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7}))?")
+
+
+def search_memory(call: ToolCall) -> str:
+    """The best matches of this agent's sessions and of the books that it sees."""
+    found = search(call.ws, call["query"], call.access.agent_id, call["limit"])
+    pieces = [_format_hit(hit) for hit in found.hits if call.access.may_show_hit(hit)]
+    notes = "".join(f" Note: {note}." for note in found.notes)
+    head = f"Results, best first: {len(pieces)}. Read on with `show`, by token and turns.{notes}"
+    return render_response(head, pieces, "Ask more narrowly, or for fewer.", empty="nothing found; try other words")
+
+
+def list_sessions(call: ToolCall) -> str:
+    """The agent's newest sessions."""
+    rows = call.access.list_sessions(call["limit"], call["project"])
+    head = f"Sessions, newest first, by token: {len(rows)}. Read one with `show`."
+    return render_response(
+        head, [_format_session(row) for row in rows], "Ask for fewer, or for one project.", empty="no sessions"
+    )
+
+
+def show_session(call: ToolCall) -> str:
+    """A session's summary, or turns of its transcript."""
+    token = call.access.find_session(call["session"]).session_token
+    if call["turns"] is None:
+        shown = lookup.show_file(call.ws, token, call["kind"])
+        pieces = [ResponseItem(call["kind"], shown.text)]
+        return render_response(
+            _session_heading(shown), pieces, f"The whole of it is in {shown.path}; `turns` reads the transcript."
+        )
+    first, last = _parse_range(call["turns"])
+    shown = lookup.show_turns(call.ws, token, first, last)
+    turns = [ResponseItem(f"turn {turn.number}", _format_turn(turn)) for turn in shown.turns]
+    return render_response(
+        f"{_session_heading(shown)}, turns {first}-{last}", turns, "Ask for the next turns; one alone has most room."
+    )
+
+
+def build_context(call: ToolCall) -> str:
+    """What a new session is told: the block as hooks inject it, in its own frame."""
+    asked = contexts.ContextRequest(
+        agent_id=call.access.agent_id,
+        project=call.project,
+        query=call["query"],
+        session=call.access.resolve_running_session(call["session_id"]),
+        budget=min(call["budget"] or call.ws.settings.context.budget, MAX_TOKENS),
+    )
+    block: ContextBlock = contexts.build_context(call.ws, asked, call.access.book_reader)
+    unread = len(call.access.book_reader.unreadable_paths)
+    note = f"{unread} books can't be read and are left out: the user may run `lineage verify`" if unread else ""
+    return f"{block.text}{note}".strip() or render_response(
+        "the context", [], "", empty="nothing is remembered yet, or it has no room"
+    )
+
+
+def read_books(call: ToolCall) -> str:
+    """The books in reach, or the entries of one."""
+    return _list_entries(call) if call["action"] == "show" else _list_books(call)
+
+
+def list_tasks(call: ToolCall) -> str:
+    """The open tasks of the agent, its project and the workspace."""
+    folder = call.access.find_project_scope(call.project)
+    scopes = ["global", f"agent/{call.access.agent_id}", *([folder] if folder else [])]
+    found = open_tasks(call.access.book_reader, scopes)
+    pieces = [ResponseItem(_format_lead(known), f"{text} ({known.ref.scope})") for known, text in found]
+    return render_response(
+        f"Open tasks: {len(pieces)}", pieces, "Read the book `task` of a scope.", empty="no open tasks"
+    )
+
+
+def render_entries(entries: list[BookEntry]) -> list[ResponseItem]:
+    """Entries as they are shown: trust, id and day, then what they say."""
+    return [ResponseItem(_format_lead(known), _format_body(known)) for known in entries]
+
+
+def _format_hit(hit: Hit) -> ResponseItem:
+    snippet = " ".join(hit.snippet.split())
+    if hit.entry is not None:
+        entry = hit.entry
+        marks = [f"archived {entry.shelf}"] * bool(entry.shelf) + ["superseded"] * (not entry.standing)
+        lead = " · ".join([f"{entry.trust} {entry.id}", to_date(entry.at) if entry.at else "by hand", *marks])
+        return ResponseItem(lead, f"{snippet}\n{entry.kind} of {entry.scope}")
+    turns = [f"turns {hit.turns[0]}-{hit.turns[1]}"] if hit.turns else []
+    lead = " · ".join([f"{hit.session_token}", hit.kind, *turns, hit.membership_ts or ""])
+    return ResponseItem(lead, f"{snippet}\n{hit.memory_sentence or ''}\n{hit.project or ''}")
+
+
+def _format_session(row: SessionRow) -> ResponseItem:
+    where = ", ".join(filter(None, (row.harness, row.project, row.session_id)))
+    return ResponseItem(f"{row.session_token} · {row.membership_ts}", f"{row.memory_sentence}\n{where}")
+
+
+def _session_heading(shown: SessionText) -> str:
+    return f"session {shown.session.session_token}, {shown.session.membership_ts}"
+
+
+def _format_turn(turn: object) -> str:
+    """Who spoke, then what: of a tool its name and what it was given."""
+    values = {name: str(getattr(turn, name) or "") for name in ("role", "name", "at", "input", "text")}
+    head = " ".join(filter(None, (values["role"], values["name"], values["at"])))
+    return "\n".join(filter(None, (head, values["input"], values["text"])))
+
+
+def _parse_range(turns: str) -> tuple[int, int]:
+    match = _RANGE.fullmatch(turns.strip())
+    if match is None:
+        raise InvalidInput(f"not a range of turns: {turns[:40]!r}", hint='for example "12-18", or "12"')
+    first = int(match[1])
+    last = int(match[2] or first)
+    if last < first or last - first >= MAX_TURNS:
+        raise InvalidInput(f"{first}-{last} is no range of 1 to {MAX_TURNS} turns", hint='for example "12-18"')
+    return first, last
+
+
+def _list_books(call: ToolCall) -> str:
+    books: dict[tuple[str, str], list[str]] = {}
+    for ref in call.access.list_books():
+        books.setdefault((ref.scope, ref.kind), []).append(ref.shelf)
+    pieces = []
+    for (scope, kind), shelves in books.items():
+        count = len(call.access.read_book(BookRef(scope, kind)))
+        archives = [f"archives {', '.join(filter(None, shelves))}"] * any(shelves)
+        pieces.append(ResponseItem(" · ".join([f"entries {count}", *archives]), f"{kind} of {scope}"))
+    return render_response(f"Books: {len(pieces)}", pieces, "Show one by scope and kind.", empty="no books yet")
+
+
+def _list_entries(call: ToolCall) -> str:
+    if not (call["scope"] and call["kind"]):
+        raise InvalidInput("to show a book takes scope and kind", hint="action `list` names the books")
+    ref = BookRef(call["scope"], call["kind"], str(call["archive"] or ""))
+    found = call.access.read_book(ref)
+    return render_response(f"Entries in {ref.path}: {len(found)}", render_entries(found), f"The rest is in {ref.path}.")
+
+
+def _format_lead(known: BookEntry) -> str:
+    entry = known.entry
+    state = ["done"] * bool(entry.done) + ["pinned"] * entry.pinned
+    return " · ".join(
+        [f"{entry.trust} {entry.id}", to_date(known.updated_at) if known.updated_at else "by hand", *state]
+    )
+
+
+def _format_body(known: BookEntry) -> str:
+    tags = " ".join(f"#{tag}" for tag in known.entry.tags)
+    box = "" if known.ref.kind != TASK or known.entry.done is None else "[x] " if known.entry.done else "[ ] "
+    return f"{box}{known.text}\n{tags}"

@@ -1,1 +1,0 @@
-"""Months that are out of the window, packed and still there."""

@@ -1,0 +1,150 @@
+"""Building the documents of a capture or a compaction: pure, from sanitized turns."""
+
+from collections.abc import Sequence
+
+from lineage.core.base import naming
+from lineage.core.base.links import wikilink
+from lineage.core.capture.capture import DATA_TAG
+from lineage.core.capture.request import Request
+from lineage.core.format import sentence, transcript
+from lineage.core.format import summary as summaries
+from lineage.core.format.body import HASH_SCOPE, Body, hash_body
+from lineage.core.format.digest import Digest
+from lineage.core.format.documents import FALLBACK, SENTENCE_VERSION, Artifact, with_body
+from lineage.core.format.turns import Turn, Watermark
+from lineage.core.sanitizer import Sanitizer
+from lineage.pipeline.capture.source import SessionSource
+
+
+def compose_sentence(
+    request: Request, source: SessionSource, digest: Digest, ending: str, sanitizer: Sanitizer
+) -> tuple[str, str]:
+    """The one sentence of a capture, put together from what happened, and its quality. (spec: memory_sentence_v1)"""
+    text = sanitizer.sanitize(sentence.build_fallback(digest, build_setting(request, source), ending))
+    return text, FALLBACK
+
+
+def build_setting(request: Request, source: SessionSource) -> sentence.SentenceContext:
+    """Whose session it is: what its sentence may be anchored by."""
+    return sentence.SentenceContext(request.harness, request.identity.session_id, source.project)
+
+
+def build_transcript(
+    request: Request,
+    source: SessionSource,
+    turns: Sequence[Turn],
+    stem: str,
+    sentence_and_quality: tuple[str, str],
+    sanitizer: str,
+) -> Artifact:
+    """The transcript of a capture: `turns` are those that no earlier capture holds. `stem` names the claimed one,
+    `sanitizer` is the version that the turns went through."""
+    captured_at = request.captured_at
+    own = naming.build_stem(captured_at, request.token)
+    siblings = _render_links(
+        (naming.artifact_path(own, naming.SUMMARY), "summary"),
+        (naming.artifact_path(stem, naming.MANIFEST), "manifest"),
+    )
+    mark = Watermark(turns[-1].number, turns[-1].id, sanitizer)
+    is_first = turns[0].number == 1
+    return _build_artifact(
+        naming.TRANSCRIPT,
+        request,
+        source,
+        stem,
+        sentence_and_quality,
+        mark,
+        started_at=request.started_at or (source.started_at if is_first else turns[0].at),
+        body=transcript.build_body(siblings, turns),
+    )
+
+
+def build_summary(transcript_artifact: Artifact, digest: Digest, narrative: str | None) -> Artifact:
+    """The summary of a capture, from its transcript alone and the narrative that came with the signal, if any.
+
+    After a crash the same summary is made again from the transcript's file.
+    """
+    siblings = _render_links(
+        (naming.artifact_path(transcript_artifact.stem, naming.TRANSCRIPT), "transcript"),
+        (transcript_artifact.manifest_path, "manifest"),
+    )
+    body = summaries.render_summary(siblings, transcript_artifact.title, digest, narrative)
+    summary = transcript_artifact._replace(
+        kind=naming.SUMMARY,
+        aliases=[naming.build_alias(transcript_artifact.title, naming.SUMMARY)],
+        tags=_build_tags(naming.SUMMARY),
+    )
+    return with_body(summary, body)
+
+
+def build_compaction(
+    request: Request, source: SessionSource, mark: Watermark, stem: str, sentence_and_quality: tuple[str, str]
+) -> Artifact:
+    """The artifact of one compaction, as of the turns up to `mark`."""
+    return _build_artifact(
+        naming.COMPACTION,
+        request,
+        source,
+        stem,
+        sentence_and_quality,
+        mark,
+        started_at=request.started_at or source.started_at,
+        body=render_compaction_body(source.summary or "", source.title, naming.artifact_path(stem, naming.MANIFEST)),
+    )
+
+
+def render_compaction_body(text: str, title: str, manifest_path: str) -> str:
+    return summaries.render_compaction(_render_links((manifest_path, "manifest")), title, text)
+
+
+def _build_artifact(
+    kind: str,
+    request: Request,
+    source: SessionSource,
+    stem: str,
+    sentence_and_quality: tuple[str, str],
+    mark: Watermark,
+    *,
+    started_at: str | None,
+    body: Body,
+) -> Artifact:
+    identity = request.identity
+    return Artifact(
+        kind=kind,
+        agent_id=identity.agent_id,
+        session_id=identity.session_id,
+        session_key=identity.session_key,
+        project=source.project,
+        harness=request.harness,
+        captured_at=request.captured_at,
+        started_at=started_at,
+        ended_at=request.ended_at or source.ended_at,
+        manifest_path=naming.artifact_path(stem, naming.MANIFEST),
+        source_node_id=None,
+        content_sha256=hash_body(body),
+        hash_scope=HASH_SCOPE,
+        sanitizer_version=mark.sanitizer,
+        memory_sentence=sentence_and_quality[0],
+        memory_sentence_version=SENTENCE_VERSION,
+        memory_sentence_quality=sentence_and_quality[1],
+        memory_sentence_generated_at=request.captured_at,
+        lane=request.lane,
+        private=request.private,
+        forked_from=source.forked_from,
+        parent_session=source.parent_session,
+        models=source.models,
+        branches=source.branches,
+        title=source.title,
+        aliases=[naming.build_alias(source.title, kind)],
+        tags=_build_tags(kind, *[DATA_TAG] * source.has_data),
+        watermark=mark.as_list(),
+        body=body,
+    )
+
+
+def _build_tags(kind: str, *more: str) -> list[str]:
+    return ["lineage", f"lineage/{kind}", *more]
+
+
+def _render_links(*links: tuple[str, str]) -> str:
+    return " ".join(wikilink(path, label) for path, label in links)

@@ -1,0 +1,54 @@
+"""Turns that do not fit into memory, in a private file without a name: it is gone when nobody needs them any more."""
+
+import marshal
+import tempfile
+import weakref
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from lineage.core.base.sequences import LazySequence
+from lineage.core.format.turns import Turn
+from lineage.errors import WorkspaceError
+
+_BATCH = 64
+
+
+class TurnsOnDisk(LazySequence[Turn]):
+    """Sanitized turns, read from their file a few at a time. `folder` is where it lies, None for the system's place.
+
+    Raises WorkspaceError where it cannot be written.
+    """
+
+    def __init__(self, turns: Iterable[Turn], folder: Path | None) -> None:
+        self._ends = array("Q", [0])
+        try:
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (it is open for as long as this is there)
+            weakref.finalize(self, self._file.close)
+            for turn in turns:
+                self._ends.append(self._ends[-1] + self._file.write(marshal.dumps(tuple(turn))))
+            self._file.flush()
+        except OSError as error:
+            raise WorkspaceError(
+                f"cannot set a long transcript aside: {error.strerror or error}",
+                hint="free some space and run the command again; nothing was written",
+            ) from error
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def iter_range(self, start: int, stop: int) -> Iterator[Turn]:
+        for first in range(start, stop, _BATCH):
+            yield from map(_decode_turn, self._records(self._ends[first : min(first + _BATCH, stop) + 1]))
+
+    def _records(self, ends: "array[int]") -> Iterator[memoryview]:
+        self._file.seek(ends[0])
+        data = memoryview(self._file.read(ends[-1] - ends[0]))
+        return (data[begin - ends[0] : end - ends[0]] for begin, end in pairwise(ends))
+
+
+def _decode_turn(record: memoryview) -> Turn:
+    values: Any = marshal.loads(record)
+    return Turn(*values)

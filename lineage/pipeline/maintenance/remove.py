@@ -1,0 +1,288 @@
+"""Privacy removal: tombstone first, then files and entries, rows and projections, then the scrub. (format: Removal)
+
+A removal that was cut off is finished by the next run: its job lies in the spool until the last step.
+"""
+
+import contextlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lineage.core.base import naming
+from lineage.core.base.book_paths import parse_book_path
+from lineage.core.base.identity import DEFAULT_AGENT, TOKEN, derive_session_token
+from lineage.core.base.links import to_one_line
+from lineage.core.format import transcript
+from lineage.core.format.documents import Artifact, Manifest, Tombstone
+from lineage.core.format.job import REMOVAL, Job
+from lineage.core.transfer.archive_paths import ARCHIVE
+from lineage.documents import HookEvent
+from lineage.documents.bundle_zip import find_bundles_with_session
+from lineage.errors import FormatError, NotFoundError, WorkspaceError
+from lineage.harness.hook_payload import parse_hook_payload
+from lineage.pipeline.capture import session as sessions
+from lineage.pipeline.memory.session_entries import (
+    SessionEntries,
+    find_session_entries,
+    forget_session_entries,
+    list_session_books,
+    serialize_without_session,
+)
+from lineage.store import map_concurrently, read_or_none
+from lineage.workspace.load import load_readable_document
+from lineage.workspace.lookup import resolve_session
+from lineage.workspace.publish import list_published_agents, publish_all
+from lineage.workspace.removed_sessions import scrub_databases
+from lineage.workspace.workspace import Workspace
+
+_AGAIN = "what came back goes with `lineage remove {} --again`"
+
+_MIN_PROBE_CHARS = 24
+_MAX_PROBES = 400
+_NOTE_SUFFIX = ".md"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovalReceipt:
+    """What a removal removed, checked and could not reach. With `dry_run` it says what would be removed.
+
+    `entries` counts what the session taught, in its own books and in others. `elsewhere` are files of others, another
+    session's or a hand-written note, that hold a line of the session too: theirs, named and not removed. So are books
+    with an entry of it that has lost its end.
+    """
+
+    session_token: str
+    session_id: str | None
+    agent_id: str
+    harness: str | None
+    reason: str
+    removed_at: str
+    dry_run: bool
+    removed_paths: list[str]
+    spool_files: list[str]
+    rows: int
+    turns: int
+    entries: int
+    checked_files: int
+    elsewhere: list[str]
+    out_of_reach: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _RemovalTarget:
+    """The session to be removed, as its files show it."""
+
+    token: str
+    agent_id: str
+    session_id: str | None
+    harness: str | None
+    paths: list[str]
+    turns: list[str]
+    probes: frozenset[str]
+    came_from: list[str]
+    session_entries: SessionEntries
+
+
+def remove(ws: Workspace, reference: str, *, reason: str, dry_run: bool = False, again: bool = False) -> RemovalReceipt:
+    """Removes a session for good. `again` deletes what came back of one that was removed before.
+
+    Raises NotFoundError where no session, or more than one, answers to the reference, and where it was removed already
+    and `again` is not set.
+    """
+    token = _resolve_token(ws, reference, again=again)
+    with sessions.session_lock(ws, token):
+        target = _load_target(ws, token)
+        job = _build_job(ws, target, to_one_line(ws.build_sanitizer().sanitize(reason)))
+        if dry_run:
+            return _build_receipt(ws, target, job, spool_files=[], rows=0, dry_run=True)
+        ws.documents.spool.put(job)
+        spooled, rows = finish_removal(ws, job)
+        return _build_receipt(ws, target, job, spool_files=spooled, rows=rows, dry_run=False)
+
+
+def finish_removal(ws: Workspace, job: Job) -> tuple[list[str], int]:
+    """The steps of a removal, from its job alone, however far it had come. The caller holds the session's mutex.
+
+    Gives back the spool files and the number of rows that went.
+    """
+    ws.documents.tombstones.put(_build_tombstone(job))
+    paths = _list_paths(ws, job.token)
+    ws.documents.archives.remove(paths)  # at once: each bundle is written again once
+    for path in paths:
+        ws.documents.store.delete(path)
+    forget_session_entries(ws, job.token)
+    spooled = ws.documents.spool.discard(job.token) + _discard_hook_events(ws, job.token)
+    spooled += ws.documents.checkpoints.discard(job.token)
+    ws.documents.context_cache.clear()
+    rows = ws.index.delete_session(job.token) + ws.telemetry.forget(job.token)
+    publish_all(ws)
+    rows += scrub_databases(ws)
+    ws.documents.store.collect_garbage()
+    ws.documents.spool.clear(job)
+    return spooled, rows
+
+
+def _discard_hook_events(ws: Workspace, token: str) -> list[str]:
+    """Hooks' payloads of the session go too, whatever became of them."""
+    rungs = [*ws.documents.hook_queue.list_pending(), *ws.documents.hook_queue.dead_letters()]
+    return ws.documents.hook_queue.discard([rung.key for rung in rungs if _read_event_token(rung) == token])
+
+
+def _read_event_token(event: HookEvent) -> str | None:
+    found = parse_hook_payload(event.harness, event.payload)
+    return found.identity(event.agent).token if found else None
+
+
+def _resolve_token(ws: Workspace, reference: str, *, again: bool) -> str:
+    """The token of a session that is there, of one that only the spool or a claim knows, or of one that was removed."""
+    named = [reference] if TOKEN.fullmatch(reference) else []
+    agents = sorted({DEFAULT_AGENT, *ws.index.list_agents(), *list_published_agents(ws)})
+    named += [derive_session_token(agent, reference) for agent in agents]
+    buried = next(filter(ws.documents.tombstones.has, named), None)
+    if buried and again:
+        return buried
+    try:
+        return resolve_session(ws, reference).session_token
+    except NotFoundError:
+        if buried:
+            raise NotFoundError(f"{reference!r} was removed already", hint=_AGAIN.format(reference)) from None
+        known = (token for token in named if ws.documents.spool.list_pending(token) or ws.documents.claims.has(token))
+        token = next(known, None)
+        if token is None:
+            raise
+        return token
+
+
+def _load_target(ws: Workspace, token: str) -> _RemovalTarget:
+    paths = _list_paths(ws, token)
+    documents = [document for path in paths if (document := load_readable_document(ws, path))]
+    transcripts = [d for d in documents if isinstance(d, Artifact) and d.kind == naming.TRANSCRIPT]
+    turns = [turn for artifact in transcripts for turn in transcript.parse_turns(artifact.body)]
+    first = documents[0] if documents else None
+    came_from = next((list(d.imported_from) for d in documents if isinstance(d, Manifest)), [])
+    owned = _list_original_turns(ws, came_from)
+    return _RemovalTarget(
+        token=token,
+        agent_id=first.agent_id if first else _find_agent(ws, token),
+        session_id=first.session_id if first else None,
+        harness=first.harness if first else None,
+        paths=paths,
+        turns=[turn for turn in dict.fromkeys(turn.id for turn in turns) if turn not in owned],
+        probes=_extract_probes(turn.text for turn in turns),
+        came_from=came_from,
+        session_entries=find_session_entries(ws, token),
+    )
+
+
+def _list_original_turns(ws: Workspace, came_from: Iterable[str]) -> frozenset[str]:
+    """The turns of the sessions that this one is a copy of and that live here: a turn belongs to the first session that
+    holds it. (format: Captures)"""
+    owned: set[str] = set()
+    for token in came_from:
+        with contextlib.suppress(FormatError):
+            owned.update(sessions.list_captured_turn_ids(ws, sessions.load_session(ws, token)))
+    return frozenset(owned)
+
+
+def _find_agent(ws: Workspace, token: str) -> str:
+    """The agent of a session without a readable file, as its tombstone or a spooled job says."""
+    with contextlib.suppress(FormatError):
+        if tombstone := ws.documents.tombstones.get(token):
+            return tombstone.agent_id
+    said = (job.payload.get("agent_id") for job in ws.documents.spool.list_pending(token))
+    return next(filter(None, said), DEFAULT_AGENT)
+
+
+def _list_paths(ws: Workspace, token: str) -> list[str]:
+    """Every file of the session but its tombstone, its own books among them: a sync client's copies with other names
+    too."""
+    keys = (entry.key for place in (naming.MEMORY, ARCHIVE) for entry in ws.documents.store.list(place))
+    own = [key for key in keys if token in key and not key.startswith(naming.TOMBSTONES)]
+    return own + list_session_books(ws, token) + list(find_bundles_with_session(ws.documents.store, token))
+
+
+def _extract_probes(texts: Iterable[str]) -> frozenset[str]:
+    """Lines that are long enough to tell the session's text from anybody else's."""
+    lines = (line.strip() for text in texts for line in text.split("\n"))
+    return frozenset(sorted({line for line in lines if len(line) >= _MIN_PROBE_CHARS})[:_MAX_PROBES])
+
+
+def _build_job(ws: Workspace, target: _RemovalTarget, reason: str) -> Job:
+    payload = {
+        "agent_id": target.agent_id,
+        "reason": reason,
+        "removed_paths": target.paths,
+        "removed_turns": target.turns,
+        "imported_from": target.came_from,
+    }
+    return Job(flow=REMOVAL, token=target.token, captured_at=ws.now, sentence="", quality="", payload=payload)
+
+
+def _build_tombstone(job: Job) -> Tombstone:
+    return Tombstone(
+        kind="tombstone",
+        agent_id=job.payload["agent_id"],
+        session_token=job.token,
+        removed_at=job.captured_at,
+        reason=job.payload["reason"],
+        removed_paths=job.payload["removed_paths"],
+        removed_turns=job.payload["removed_turns"],
+        imported_from=job.payload.get("imported_from", []),
+    )
+
+
+def _build_receipt(
+    ws: Workspace, target: _RemovalTarget, job: Job, *, spool_files: list[str], rows: int, dry_run: bool
+) -> RemovalReceipt:
+    others = [entry.key for entry in ws.documents.store.list("") if _is_other_note(entry.key, target)]
+    holding_it = map_concurrently(ws.documents.store, lambda key: _holds_text(ws, key, target), others)
+    return RemovalReceipt(
+        session_token=target.token,
+        session_id=target.session_id,
+        agent_id=target.agent_id,
+        harness=target.harness,
+        reason=job.payload["reason"],
+        removed_at=job.captured_at,
+        dry_run=dry_run,
+        removed_paths=target.paths,
+        spool_files=spool_files,
+        rows=rows,
+        turns=len(target.turns),
+        entries=target.session_entries.count,
+        checked_files=len(others),
+        elsewhere=[key for key, holds in zip(others, holding_it, strict=True) if holds],
+        out_of_reach=_list_residual_copies(ws, target),
+    )
+
+
+def _is_other_note(key: str, target: _RemovalTarget) -> bool:
+    """Whether a file is a note of somebody else's: another session's, a book, a page of the vault's owner."""
+    return key.endswith(_NOTE_SUFFIX) and key not in target.paths
+
+
+def _holds_text(ws: Workspace, key: str, target: _RemovalTarget) -> bool:
+    """Whether a file holds a line of the session's when the session's entries are out of it, or may hold one."""
+    if key in target.session_entries.damaged_paths:
+        return True
+    with contextlib.suppress(WorkspaceError, FormatError):  # what cannot be read is nobody's to compare
+        blob = read_or_none(ws.documents.store, key)
+        data, ref = blob.data if blob else b"", parse_book_path(key)
+        text = (serialize_without_session(data, ref, target.token) if ref else data).decode("utf-8", errors="replace")
+        return any(probe in text for probe in target.probes)
+    return False
+
+
+def _list_residual_copies(ws: Workspace, target: _RemovalTarget) -> list[str]:
+    """What holds the session's text and is not lineage's."""
+    where = f": ~/.claude/projects/*/{target.session_id}.jsonl" if target.harness == "claude-code" else ""
+    return [
+        f"the transcript that {target.harness or 'the harness'} keeps itself{where}",
+        *ws.documents.store.residual_copies(),
+        *ws.index.residual_copies(),
+        *_list_embedding_copies(ws),
+    ]
+
+
+def _list_embedding_copies(ws: Workspace) -> list[str]:
+    """Where passages were sent to be embedded, as far as this machine's configuration still says."""
+    place = ws.embedding.embedder.host if ws.embedding else ""
+    return [f"what {place} kept of the redacted passages that it embedded"] if place else []

@@ -1,0 +1,171 @@
+"""Resanitize: committed artifacts under today's rules. (spec: sanitization contract)
+
+For each session that holds what the rules redact: a job in the spool, the records in the manifest, then the files one
+by one by compare-and-swap, then their rows; at last MEMORY.md and the scrub of what the databases held. Cut off at any
+point, the next run or `recover` goes on: a file is either what its record says it was, or what it says it is.
+"""
+
+import contextlib
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from lineage.core.base import naming
+from lineage.core.base.book_paths import BookRef
+from lineage.core.books.book import redact_book
+from lineage.core.format.documents import Artifact, Manifest, parse_document_as, serialize_document
+from lineage.core.format.job import RESANITIZE, Job
+from lineage.core.format.resanitization import Replacement
+from lineage.core.sanitizer import Sanitizer
+from lineage.core.sanitizer.artifacts import resanitize_artifact
+from lineage.errors import FormatError
+from lineage.index import ArtifactRow
+from lineage.pipeline.capture import session as sessions
+from lineage.pipeline.search import embeddings
+from lineage.store import read_or_none
+from lineage.workspace.book_index import index_books
+from lineage.workspace.load import list_artifact_paths, load_row
+from lineage.workspace.publish import publish_all
+from lineage.workspace.workspace import Workspace
+
+
+@dataclass(slots=True)
+class ResanitizeResult:
+    """What was replaced, or would be, oldest first; how many redactions of each rule that made; how many artifacts
+    held nothing to redact; `books` whose entries were redacted; `problems` are (path, what is wrong): damaged files
+    are left alone."""
+
+    version: str
+    dry_run: bool
+    replaced: list[Replacement] = field(default_factory=list)
+    redactions: dict[str, int] = field(default_factory=dict)
+    unchanged: int = 0
+    books: list[str] = field(default_factory=list)
+    problems: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _FileReplacement:
+    """A file that is to be replaced: what it holds, as the store knows it, and what it shall hold."""
+
+    record: Replacement
+    version: str
+    artifact: Artifact
+
+
+def resanitize(ws: Workspace, *, dry_run: bool = False) -> ResanitizeResult:
+    """Replaces every artifact, and the text of every entry of a book, in which the workspace's rules find something.
+    What a hand wrote between the entries is its writer's. Raises EngineMissing and ConflictError."""
+    done = ResanitizeResult(ws.rules.version, dry_run)
+    jobs = []
+    for token in _list_tokens(ws):
+        with sessions.session_lock(ws, token):
+            jobs += _resanitize_session(ws, token, done)
+    books = _resanitize_books(ws, done)
+    if jobs or (books and not dry_run):
+        index_books(ws, books)
+        _finish(ws, jobs)
+    return done
+
+
+def finish_resanitize(ws: Workspace, job: Job) -> None:
+    """One session whose run was cut off, from its job. The caller holds the session's mutex."""
+    _resanitize_session(ws, job.token, ResanitizeResult(ws.rules.version, dry_run=False), is_resumed=True)
+    _finish(ws, [job])
+
+
+def _list_tokens(ws: Workspace) -> list[str]:
+    """The sessions that were not removed, in order."""
+    removed = ws.documents.tombstones.list_tokens()
+    names = (naming.parse_path(entry.key) for entry in ws.documents.store.list(naming.MEMORY))
+    tokens = sorted(name.token for name in names if name and name.token not in removed)
+    return [token for token, _ in groupby(tokens)]
+
+
+def _resanitize_session(ws: Workspace, token: str, done: ResanitizeResult, *, is_resumed: bool = False) -> list[Job]:
+    """Replaces a session's artifacts and their rows; the job that was spooled for it, if anything was to be done.
+    `begun` says that a run was cut off here: what it replaced may have old rows still."""
+    session = sessions.load_session(ws, token)
+    if session.manifest is None:
+        return []
+    changes = _plan_replacements(ws, session.manifest, done)
+    if done.dry_run or not (changes or is_resumed):
+        return []
+    job = Job(flow=RESANITIZE, token=token, captured_at=ws.now, sentence="", quality="", payload={})
+    ws.documents.spool.put(job)
+    records = [change.record for change in changes]
+    ws.documents.manifests.record_replacements(
+        session.manifest.stem, records, ws.build_sanitizer(), ws.new_id(), ws.now
+    )
+    for change in changes:
+        ws.documents.artifacts.replace(change.artifact, change.version)
+    ws.index.upsert(_load_rows(ws, [*list_artifact_paths(session.manifest), session.manifest.path]))
+    return [job]
+
+
+def _resanitize_books(ws: Workspace, done: ResanitizeResult) -> list[BookRef]:
+    """Redacts the entries of books; which books had some. What is cut off here is taken up by running it again."""
+    changed = []
+    for ref in ws.documents.books.list():
+        sanitizer, book = ws.build_sanitizer(), ws.documents.books.read(ref)
+        clean = redact_book(book, sanitizer.sanitize, include_handwritten=False)
+        if clean.parts == book.parts:
+            continue
+        changed.append(ref)
+        done.books.append(ref.path)
+        done.redactions.update(Counter(done.redactions) + sanitizer.redactions)
+        if not done.dry_run:
+            ws.documents.books.write_merged(ref, book, clean)
+    return changed
+
+
+def _load_rows(ws: Workspace, paths: list[str]) -> Iterator[ArtifactRow]:
+    for path in paths:
+        with contextlib.suppress(FormatError):  # a damaged file has no row; the reindex reports it
+            if found := load_row(ws, path):
+                yield found[0]
+
+
+def _plan_replacements(ws: Workspace, manifest: Manifest, done: ResanitizeResult) -> list[_FileReplacement]:
+    changes = []
+    for path in list_artifact_paths(manifest):
+        sanitizer = ws.build_sanitizer()
+        try:
+            change = _plan_replacement(ws, path, sanitizer)
+        except FormatError as error:
+            done.problems.append((path, error.message))
+            continue
+        if change is None:
+            done.unchanged += 1
+            continue
+        changes.append(change)
+        done.replaced.append(change.record)
+        done.redactions.update(Counter(done.redactions) + sanitizer.redactions)
+    return changes
+
+
+def _plan_replacement(ws: Workspace, path: str, sanitizer: Sanitizer) -> _FileReplacement | None:
+    blob = read_or_none(ws.documents.store, path)
+    if blob is None:
+        return None
+    artifact = parse_document_as(Artifact, blob.data, path)
+    clean = resanitize_artifact(artifact, sanitizer)
+    if clean is None:
+        return None
+    old, new = (hashlib.sha256(data).hexdigest() for data in (blob.data, serialize_document(clean)))
+    record = Replacement(path, old, new, artifact.sanitizer_version, clean.sanitizer_version)
+    return _FileReplacement(record, blob.version, clean)
+
+
+def _finish(ws: Workspace, jobs: list[Job]) -> None:
+    """What the old texts left behind goes too: rendered rows, free pages, half-written files."""
+    publish_all(ws)
+    ws.documents.context_cache.clear()
+    ws.index.scrub()
+    embeddings.prune_vectors(ws)
+    embeddings.scrub_vectors(ws)
+    ws.documents.store.collect_garbage()
+    for job in jobs:
+        ws.documents.spool.clear(job)

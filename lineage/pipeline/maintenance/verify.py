@@ -1,0 +1,288 @@
+"""Verify: the offline proof of the MUST/SHOULD list. (law 2)
+
+MUST, else data is lost or leaked; SHOULD, else a rebuild is due. Everything is read; nothing is changed.
+"""
+
+import re
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from lineage.core.base import naming
+from lineage.core.base.book_paths import BOOKS, CURATED_PATH
+from lineage.core.capture.ledger import Ledger, build_entries, build_head, build_ledger, is_visible
+from lineage.core.capture.window import Window
+from lineage.core.format.body import Body
+from lineage.core.format.documents import Artifact, Claim, Manifest, find_unknown_keys
+from lineage.core.format.resanitization import Replacement, is_recorded_change
+from lineage.core.format.transcript import extract_links
+from lineage.core.sanitizer import Sanitizer
+from lineage.documents.archived_store import load_stored_document
+from lineage.errors import FormatError
+from lineage.index import BookRows, EntryRow, build_book_rows, parse_owner_token
+from lineage.pipeline.maintenance import archive_checks
+from lineage.pipeline.maintenance.watch import is_sync_leftover
+from lineage.store import read_or_none
+from lineage.workspace.book_index import group_by_book, read_books
+from lineage.workspace.load import list_artifact_paths
+from lineage.workspace.publish import list_published_agents, render_agent_memory
+from lineage.workspace.workspace import Workspace
+
+MUST = "MUST"
+SHOULD = "SHOULD"
+
+_REINDEX = "lineage reindex"
+_RENDER = "lineage render"
+_RECOVER = "lineage recover"
+_RESANITIZE = "lineage resanitize"
+_REBUILD = "delete .lineage/index.db, then lineage reindex"
+_RESTORE = "restore the file from a backup or git"
+_BY_HAND = "edit the file: every word of it is still there"
+_MERGE = "copy what only it says into the book, then delete it"
+
+_SIBLING = re.compile(r"\[\[(memory/[^|\]#]+)")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class VerifyFinding:
+    """What is wrong, where, and the command that mends it."""
+
+    level: str
+    path: str
+    what: str
+    mend: str
+
+
+@dataclass(slots=True)
+class WorkspaceScan:
+    """Everything canonical that the workspace holds, read once. `claims` are stems by token, None where damaged."""
+
+    removed: frozenset[str]
+    claims: dict[str, str | None] = field(default_factory=dict)
+    artifacts: dict[str, Artifact] = field(default_factory=dict)
+    manifests: dict[str, Manifest] = field(default_factory=dict)
+    hashes: dict[str, str] = field(default_factory=dict)
+    findings: list[VerifyFinding] = field(default_factory=list)
+    records: list[Replacement] = field(default_factory=list)
+
+
+def verify(ws: Workspace) -> list[VerifyFinding]:
+    """Every finding, sorted; an empty list means that each promise of the format holds."""
+    survey = _scan(ws)
+    found = [
+        *survey.findings,
+        *_check_manifests(survey),
+        *_check_unnamed(survey),
+        *_check_links(survey),
+        *_check_spool(ws),
+        *_check_sanitized(ws, survey),
+        *_check_replaced(survey),
+        *_check_rows(ws, survey),
+        *_check_books(ws, survey.removed),
+        *_check_ledgers(ws, survey),
+        *(VerifyFinding(MUST if fault.is_must else SHOULD, *fault[1:]) for fault in archive_checks.check_archive(ws)),
+    ]
+    return sorted(found)
+
+
+def _scan(ws: Workspace) -> WorkspaceScan:
+    survey = WorkspaceScan(ws.documents.tombstones.list_tokens())
+    for entry in ws.documents.store.list(naming.MEMORY):
+        _scan_key(ws, entry.key, survey)
+    return survey
+
+
+def _scan_key(ws: Workspace, path: str, scan: WorkspaceScan) -> None:
+    is_tombstone = path.startswith(naming.TOMBSTONES)
+    buried = next((token for token in naming.find_tokens(path) if token in scan.removed), None)
+    if buried and not is_tombstone:
+        scan.findings.append(
+            VerifyFinding(MUST, path, "a removed session's file came back", _format_remove_again(buried))
+        )
+    elif naming.parse_path(path) or naming.is_claim_or_tombstone(path):
+        _scan_file(ws, path, scan)
+    else:
+        scan.findings.append(VerifyFinding(SHOULD, path, "not a name of ours: a sync's leftover?", "move it away"))
+
+
+def _scan_file(ws: Workspace, path: str, scan: WorkspaceScan) -> None:
+    try:
+        found = load_stored_document(ws.documents.store, path)
+        if found is None:
+            return
+        document = found.document
+    except FormatError as error:
+        scan.findings.append(_report_damaged(path, error.message.removeprefix(f"{path}: "), scan))
+        return
+    if isinstance(document, Claim):
+        scan.claims[document.session_token] = document.stem
+    elif isinstance(document, Artifact):
+        scan.artifacts[path] = document
+        scan.hashes[path] = found.sha256
+        for key in find_unknown_keys(found.head):
+            scan.findings.append(VerifyFinding(SHOULD, path, f"a key of no artifact: {key!r}", "remove the key"))
+    elif isinstance(document, Manifest):
+        scan.manifests[path] = document
+        scan.records += document.replacements()
+        scan.hashes[path] = found.sha256
+
+
+def _report_damaged(path: str, what: str, scan: WorkspaceScan) -> VerifyFinding:
+    """A file that breaks its contract. Of all of them only a claim can be made again."""
+    if path.startswith(naming.CLAIMS):
+        scan.claims.update(dict.fromkeys(naming.find_tokens(path)))
+        return VerifyFinding(SHOULD, path, what, _RECOVER)
+    return VerifyFinding(MUST, path, what, _RESTORE)
+
+
+def _check_manifests(scan: WorkspaceScan) -> Iterator[VerifyFinding]:
+    """A manifest names only artifacts that exist; a session has one manifest, the claimed one."""
+    for path, manifest in scan.manifests.items():
+        for named in list_artifact_paths(manifest):
+            if named not in scan.artifacts:
+                yield VerifyFinding(MUST, path, f"names {named}, which is not there", _RESTORE)
+        token = manifest.identity.token
+        if token not in scan.claims:
+            yield VerifyFinding(SHOULD, path, "the session's claim is missing", _REINDEX)
+        elif scan.claims[token] not in (None, manifest.stem) and list_artifact_paths(manifest):
+            yield VerifyFinding(SHOULD, path, "a second manifest of the session", _RECOVER)
+
+
+def _check_unnamed(scan: WorkspaceScan) -> Iterator[VerifyFinding]:
+    named = {path for manifest in scan.manifests.values() for path in list_artifact_paths(manifest)}
+    for path, artifact in scan.artifacts.items():
+        if path not in named:
+            yield VerifyFinding(SHOULD, path, "in no manifest", _RECOVER)
+        if artifact.manifest_path not in scan.manifests:
+            yield VerifyFinding(SHOULD, path, f"its manifest {artifact.manifest_path} is not there", _RECOVER)
+
+
+def _check_links(scan: WorkspaceScan) -> Iterator[VerifyFinding]:
+    """The siblings that a file opens with are there; a link to a removed session is no finding."""
+    documents: dict[str, Artifact | Manifest] = {**scan.artifacts, **scan.manifests}
+    for path, document in documents.items():
+        for target in _SIBLING.findall(extract_links(document.body)):
+            name = naming.parse_path(target)
+            if target not in scan.hashes and not (name and name.token in scan.removed):
+                yield VerifyFinding(SHOULD, path, f"links to {target}, which is not there", _RECOVER)
+
+
+def _check_spool(ws: Workspace) -> Iterator[VerifyFinding]:
+    """The spool is private, and empty but for flows that are under way."""
+    for key in ws.documents.spool.store.world_readable():
+        yield VerifyFinding(MUST, f".lineage/{key}", "raw text that others can read", "chmod 700 .lineage/spool")
+    for job in ws.documents.spool.list_pending():
+        yield VerifyFinding(SHOULD, f".lineage/spool/{job.name}", f"an unfinished {job.flow}", _RECOVER)
+    for rung in ws.documents.hook_queue.list_pending():
+        yield VerifyFinding(SHOULD, f".lineage/{rung.key}", f"a signal of {rung.harness} that waits", "lineage work")
+    for rung in ws.documents.hook_queue.dead_letters():
+        yield VerifyFinding(SHOULD, f".lineage/{rung.key}", f"given up: {rung.why}", "look at it, then delete it")
+    for key in [*ws.documents.spool.list_damaged(), *ws.documents.hook_queue.list_damaged()]:
+        yield VerifyFinding(SHOULD, f".lineage/{key}", "no job that can be read", "look at it, then delete it")
+
+
+def _check_sanitized(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFinding]:
+    """Nothing unsanitized outside the spool: the rules of today find nothing in what is committed."""
+    sanitizer = ws.build_sanitizer()
+    for path, artifact in scan.artifacts.items():
+        before = Counter(sanitizer.redactions)
+        _sanitize(sanitizer, f"{artifact.title}\n{artifact.memory_sentence}\n", artifact.body)
+        for rule in sorted(sanitizer.redactions - before):
+            yield VerifyFinding(MUST, path, f"holds what the rule {rule!r} redacts", _RESANITIZE)
+
+
+def _sanitize(sanitizer: Sanitizer, head: str, body: Body) -> None:
+    """The findings go into the sanitizer's counts; nothing else is kept."""
+    if isinstance(body, str):
+        sanitizer.sanitize(head + body)
+    else:
+        deque(sanitizer.sanitize_stream(chain([head], body.chunks())), maxlen=0)
+
+
+def _check_replaced(scan: WorkspaceScan) -> Iterator[VerifyFinding]:
+    """An artifact that was replaced under new redaction rules is what the newest record of it says."""
+    for record in {record.path: record for record in scan.records}.values():
+        digest = scan.hashes.get(record.path)
+        if digest == record.old:
+            yield VerifyFinding(SHOULD, record.path, "its redaction under new rules was cut off", _RESANITIZE)
+        elif digest not in (record.new, None):
+            yield VerifyFinding(MUST, record.path, "changed since it was redacted under new rules", _RESTORE)
+
+
+def _check_rows(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFinding]:
+    known = {item.path: item for item in ws.index.iter_files()}
+    for path, digest in scan.hashes.items():
+        if path not in known:
+            yield VerifyFinding(SHOULD, path, "has no row in the index", _REINDEX)
+        elif known[path].sha256 != digest:
+            is_lawful = path in scan.manifests or is_recorded_change(scan.records, path, known[path].sha256, digest)
+            level, mend = (SHOULD, _REINDEX) if is_lawful else (MUST, _RESTORE)
+            yield VerifyFinding(level, path, "changed since it was indexed", mend)
+    for path in known.keys() - scan.hashes.keys():
+        yield VerifyFinding(SHOULD, path, "has a row but no readable file", _REINDEX)
+
+
+def _check_books(ws: Workspace, removed: frozenset[str]) -> Iterator[VerifyFinding]:
+    """Books are whole, their rows are what they say, and nothing of a removed session is in them."""
+    there = [entry.key for entry in ws.documents.store.list(BOOKS)]
+    for path in filter(is_sync_leftover, there):
+        yield VerifyFinding(SHOULD, path, "a sync client's copy: what it says is in no book", _MERGE)
+    known = {item.path: item.sha256 for item in ws.index.iter_book_files()}
+    unreadable: dict[str, str] = {}
+    for (scope, kind), shelves in group_by_book({CURATED_PATH, *there, *known}).items():
+        if (token := parse_owner_token(scope)) in removed:
+            buried = (ref.path for ref in shelves if ref.path in there)
+            yield from (
+                VerifyFinding(MUST, path, "a removed session's book came back", _format_remove_again(token))
+                for path in buried
+            )
+        found = build_book_rows(next(read_books(ws, [shelves], unreadable)))
+        yield from _check_entries(found)
+        rows = ws.index.load_entries(scope, kind)
+        yield from _check_book_rows(found, {ref.path: known.get(ref.path) for ref in shelves}, rows)
+    for path, what in unreadable.items():
+        yield VerifyFinding(SHOULD, path, what.removeprefix(f"{path}: "), _BY_HAND)
+
+
+def _check_entries(found: BookRows) -> Iterator[VerifyFinding]:
+    for path, what in found.problems:
+        yield VerifyFinding(SHOULD, path, what, _BY_HAND)
+    for row in found.removed_entries:
+        yield VerifyFinding(
+            MUST, row.path, f"entry {row.id} is what a removed session said", _format_remove_again(row.origin_token)
+        )
+
+
+def _check_book_rows(
+    found: BookRows, known: Mapping[str, str | None], rows: Sequence[EntryRow]
+) -> Iterator[VerifyFinding]:
+    """Every entry has its row: `known` is the hash of each file when it was shelved."""
+    files = dict.fromkeys(known) | dict(found.files)
+    changed = [path for path, digest in files.items() if digest != known.get(path)]
+    for path in changed:
+        yield VerifyFinding(SHOULD, path, "its entries aren't those of the index", _REINDEX)
+    differ = {row.path for row in {*rows}.symmetric_difference(found.rows)} if not changed else set()
+    for path in differ:
+        yield VerifyFinding(SHOULD, path, "its entries aren't those of the index, though it didn't change", _REBUILD)
+
+
+def _format_remove_again(token: str) -> str:
+    return f"lineage remove {token} --again"
+
+
+def _check_ledgers(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFinding]:
+    """MEMORY.md of each agent is what the files say, judged as of its last render."""
+    marks = ws.telemetry.read_marks()
+    for agent in sorted({artifact.agent_id for artifact in scan.artifacts.values()} | list_published_agents(ws)):
+        path = naming.memory_md_path(agent)
+        blob = read_or_none(ws.documents.store, path)
+        window = Window.from_end(marks.get(f"rendered {agent}", ws.now))
+        text = render_agent_memory(ws, agent, _build_ledger(scan, agent, window)).text
+        if blob is None or blob.data != text.encode():
+            yield VerifyFinding(SHOULD, path, "is not what the files say" if blob else "is missing", _RENDER)
+
+
+def _build_ledger(scan: WorkspaceScan, agent: str, window: Window) -> Ledger:
+    heads = (build_head(a) for a in scan.artifacts.values() if a.agent_id == agent and is_visible(a))
+    return build_ledger([entry for entry in build_entries(heads) if window.contains(entry.membership)])

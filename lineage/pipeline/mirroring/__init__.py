@@ -1,1 +1,0 @@
-"""One memory in two stores: moved from one to the other, or kept in step."""

@@ -1,0 +1,220 @@
+"""What a bundle delivers, judged before anything of it is written: each file as `verify` would judge it here, then made
+to follow this workspace's rules. (reliability.md 18)
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from lineage.core.base import naming
+from lineage.core.base.book_paths import BookRef, parse_book_path
+from lineage.core.base.fences import neutralize_markdown
+from lineage.core.base.identity import validate_id
+from lineage.core.base.links import to_one_line
+from lineage.core.base.privacy import is_allowed_in_scope
+from lineage.core.books.book import parse_book
+from lineage.core.format import manifest as manifests
+from lineage.core.format import transcript
+from lineage.core.format.documents import (
+    Artifact,
+    Manifest,
+    find_unknown_keys,
+    parse_document,
+    serialize_document,
+    with_body,
+)
+from lineage.core.format.resanitization import Replacement
+from lineage.core.format.sentence import MAX_WORDS, count_words
+from lineage.core.sanitizer import Sanitizer
+from lineage.core.sanitizer.artifacts import resanitize_artifact
+from lineage.core.transfer.bundle import SESSIONS, BundledSession
+from lineage.documents.bundle_zip import UnpackedBundle
+from lineage.errors import FormatError, InvalidInput
+from lineage.workspace.load import list_artifact_paths
+
+_SIBLING = re.compile(r"\[\[(memory/[^|\]#]+)")
+_MAX_SENTENCE_CHARS = 2000
+_HINT = "the bundle is damaged, or was altered by hand; nothing was written"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A session that a bundle brings. Its files are such as lineage writes, and agree; it is private where the bundle,
+    the manifest or any of its artifacts says so."""
+
+    session: BundledSession
+    manifest: Manifest
+    artifacts: tuple[Artifact, ...]
+    books: Mapping[BookRef, bytes]
+    private: bool
+
+    @property
+    def turns(self) -> frozenset[str]:
+        transcripts = (artifact for artifact in self.artifacts if artifact.kind == naming.TRANSCRIPT)
+        return frozenset(turn for artifact in transcripts for turn in transcript.extract_turn_ids(artifact.body))
+
+    @property
+    def came_from(self) -> tuple[str, ...]:
+        """The tokens that it had, its last one too, oldest first."""
+        chain = (*self.manifest.imported_from, *self.session.imported_from, self.session.session_token)
+        return tuple(dict.fromkeys(chain))
+
+
+def parse_deliveries(unpacked: UnpackedBundle) -> list[Delivery]:
+    """The sessions of a bundle, in its order. Raises FormatError for whatever is not as lineage writes it."""
+    bundle = unpacked.bundle
+    if bundle.holds != SESSIONS:
+        raise FormatError("the bundle holds no session", hint=_HINT)
+    return [_parse_delivery(session, unpacked.files, private=bundle.private) for session in bundle.sessions]
+
+
+def _parse_delivery(session: BundledSession, files: Mapping[str, bytes], *, private: bool) -> Delivery:
+    documents = [
+        _parse_document(path, data)
+        for path, data in files.items()
+        if (name := naming.parse_path(path)) and name.token == session.session_token
+    ]
+    artifacts = tuple(document for document in documents if isinstance(document, Artifact))
+    found = [document for document in documents if isinstance(document, Manifest)]
+    if len(found) != 1:
+        raise FormatError(f"session {session.session_token} has {len(found)} manifests", hint=_HINT)
+    _check_manifest(found[0], artifacts)
+    private = private or any(document.private for document in documents)
+    books = {ref: data for path, data in files.items() if (ref := _parse_own_book(path, session, private=private))}
+    return Delivery(session, found[0], artifacts, books, private)
+
+
+def _parse_own_book(path: str, session: BundledSession, *, private: bool) -> BookRef | None:
+    """A session's own book at a path: into any other scope nothing comes with a session, whatever the session is."""
+    ref = parse_book_path(path)
+    own = ref is not None and is_allowed_in_scope(ref.scope, private=True, token=session.session_token)
+    return ref if own else None
+
+
+def _parse_document(path: str, data: bytes) -> Artifact | Manifest:
+    document = parse_document(data, path)
+    if not isinstance(document, Artifact | Manifest):
+        raise FormatError(f"{path}: holds a {document.kind}", hint=_HINT)
+    try:
+        validate_id("session_id", document.session_id)
+    except InvalidInput as error:
+        raise FormatError(f"{path}: {error.message}", hint=_HINT) from error
+    if isinstance(document, Artifact):
+        _check_artifact(document, find_unknown_keys(data))
+    return document
+
+
+def _check_artifact(artifact: Artifact, unknown: list[str]) -> None:
+    sentence = artifact.memory_sentence
+    if unknown:
+        raise FormatError(f"{artifact.path}: a key of no artifact: {unknown[0]!r}", hint=_HINT)
+    if to_one_line(sentence) != sentence or count_words(sentence) > MAX_WORDS or len(sentence) > _MAX_SENTENCE_CHARS:
+        raise FormatError(f"{artifact.path}: 'memory_sentence' is not one sentence", hint=_HINT)
+    if artifact.kind == naming.TRANSCRIPT:
+        siblings = transcript.extract_links(artifact.body)
+        if transcript.render_turns(siblings, transcript.parse_turns(artifact.body)) != str(artifact.body):
+            raise FormatError(f"{artifact.path}: holds something beside its turns", hint=_HINT)
+
+
+def _check_manifest(manifest: Manifest, artifacts: tuple[Artifact, ...]) -> None:
+    """The manifest names the artifacts that came with it, and no others, the newest of each kind as such."""
+    newest = (
+        (manifest.transcript_path, manifest.captures, naming.TRANSCRIPT),
+        (manifest.summary_path, manifest.captures, naming.SUMMARY),
+        (manifest.compaction_path, manifest.compactions, naming.COMPACTION),
+    )
+    for path, stems, kind in newest:
+        if path != (naming.artifact_path(stems[-1], kind) if stems else None) or stems != sorted(set(stems)):
+            raise FormatError(f"{manifest.path}: does not name its newest {kind}", hint=_HINT)
+    if list_artifact_paths(manifest) != sorted(artifact.path for artifact in artifacts):
+        raise FormatError(f"{manifest.path}: names other files than the bundle holds", hint=_HINT)
+    hashes = {artifact.path: _hash_artifact(artifact) for artifact in artifacts}
+    for record in {record.path: record for record in manifest.replacements()}.values():
+        if hashes.get(record.path) != record.new:
+            raise FormatError(f"{record.path}: is not what its manifest says it was replaced by", hint=_HINT)
+
+
+@dataclass(frozen=True, slots=True)
+class SanitizedDelivery:
+    """A delivery under this workspace's rules. `redactions` counts what the rules found, `defused` the files in which
+    something would have run; `replaced` records what that changed of artifacts that keep their names."""
+
+    delivery: Delivery
+    redactions: Counter[str]
+    defused: int
+    replaced: tuple[Replacement, ...]
+
+
+def sanitize_delivery(delivery: Delivery, sanitizer: Sanitizer) -> SanitizedDelivery:
+    """The delivery with every artifact and book sanitized and defused, and as private as the session is. What needs
+    none of it stays byte for byte."""
+    defusals: Counter[bool] = Counter()
+    artifacts, replaced = [], []
+    for artifact in delivery.artifacts:
+        changed = _sanitize_artifact(artifact, delivery, sanitizer, defusals)
+        artifacts.append(changed)
+        if changed != artifact:
+            replaced.append(_build_replacement(artifact, changed))
+    books = {ref: _sanitize_book(data, ref, sanitizer, defusals) for ref, data in delivery.books.items()}
+    clean = replace(delivery, artifacts=tuple(artifacts), books=books)
+    return SanitizedDelivery(clean, Counter(sanitizer.redactions), defusals[True], tuple(replaced))
+
+
+def _sanitize_artifact(
+    artifact: Artifact, delivery: Delivery, sanitizer: Sanitizer, defusals: Counter[bool]
+) -> Artifact:
+    clean = resanitize_artifact(artifact, sanitizer) or artifact
+    if clean.kind != naming.TRANSCRIPT:
+        body = neutralize_markdown(str(clean.body))
+        defusals[body != clean.body] += 1
+        clean = clean if body == clean.body else with_body(clean, body)
+    path = delivery.manifest.path
+    if clean.manifest_path != path:  # its own was retired where it comes from
+        clean = with_body(clean, str(clean.body).replace(clean.manifest_path, path, 1))._replace(manifest_path=path)
+    _check_siblings(clean, delivery)
+    return clean._replace(private=delivery.private)
+
+
+def _check_siblings(artifact: Artifact, delivery: Delivery) -> None:
+    known = {delivery.manifest.path, *(other.path for other in delivery.artifacts)}
+    for target in _SIBLING.findall(transcript.extract_links(artifact.body)):
+        if target not in known:
+            raise FormatError(f"{artifact.path}: links to {target[:120]}, which did not come with it", hint=_HINT)
+
+
+def _build_replacement(before: Artifact, after: Artifact) -> Replacement:
+    versions = (before.sanitizer_version, after.sanitizer_version)
+    return Replacement(before.path, _hash_artifact(before), _hash_artifact(after), *versions)
+
+
+def _hash_artifact(artifact: Artifact) -> str:
+    return hashlib.sha256(serialize_document(artifact)).hexdigest()
+
+
+def sanitize_manifest(sanitized_delivery: SanitizedDelivery, sanitizer: Sanitizer, write_id: str, now: str) -> Manifest:
+    """The delivery's manifest for a session that keeps its ids: as it came where it says what its files say by now."""
+    manifest = sanitized_delivery.delivery.manifest
+    wanted = manifest._replace(private=sanitized_delivery.delivery.private)
+    clean = manifests.record_replacements(wanted, sanitized_delivery.replaced, sanitizer, write_id, now)
+    same = clean._replace(revision=manifest.revision, write_id=manifest.write_id, updated_at=manifest.updated_at)
+    return manifest if same == manifest else clean
+
+
+def _sanitize_book(data: bytes, ref: BookRef, sanitizer: Sanitizer, defusals: Counter[bool]) -> bytes:
+    text = data.decode("utf-8", "surrogateescape")
+    before = sanitizer.redactions.total()
+    redacted = sanitizer.sanitize(text)
+    if sanitizer.redactions.total() > before:
+        text, data = redacted, redacted.encode()
+    head = parse_book(data, ref.scope, ref.kind).head
+    safe = head + "".join(_neutralize_lines(text[len(head) :]))
+    defusals[safe != text] += 1
+    return safe.encode("utf-8", "surrogateescape")
+
+
+def _neutralize_lines(text: str) -> Iterator[str]:
+    """The lines with nothing in them that runs; a rule in somebody's own words is none of that."""
+    for line in text.splitlines(keepends=True):
+        yield line if line.strip() == "---" else neutralize_markdown(line)

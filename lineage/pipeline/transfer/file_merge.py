@@ -1,0 +1,118 @@
+"""What becomes of a file that two sides hold in two versions.
+
+No word of either is lost. A book is brought together by entry, a manifest by link, a note by line; where people changed
+the same lines of a note, the version here is kept beside the other one.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lineage.core.base.book_paths import parse_book_path
+from lineage.core.books.book import new_book, parse_book, serialize_book
+from lineage.core.books.merge import merge_books
+from lineage.core.format.documents import (
+    Claim,
+    Manifest,
+    Tombstone,
+    parse_document,
+    parse_document_as,
+    serialize_document,
+)
+from lineage.errors import FormatError
+from lineage.pipeline.transfer.file_kinds import FileKind, classify_file
+from lineage.pipeline.transfer.manifest_merge import merge_manifests
+from lineage.pipeline.transfer.text_merge import merge_texts
+
+
+class MergedFile(NamedTuple):
+    """What both sides shall hold, and what is kept beside it under another name."""
+
+    data: bytes
+    conflict_copy: bytes | None = None
+
+
+def merge_versions(key: str, base: bytes | None, here: bytes | None, there: bytes | None) -> MergedFile:
+    """The two versions brought together; None stands for a book's file that is gone. `base` is what both began from,
+    None where nobody knows. Raises FormatError where a file of lineage's own is damaged; artifacts are never given."""
+    sort = classify_file(key)
+    if sort is FileKind.BOOK:
+        return MergedFile(_merge_book(key, base, here, there))
+    assert here is not None
+    assert there is not None
+    if sort is FileKind.MANIFEST:
+        return MergedFile(_merge_manifest(key, base, here, there))
+    if sort is FileKind.CLAIM:
+        return MergedFile(min((there, here), key=lambda data: parse_document_as(Claim, data, key).stem))
+    if sort is FileKind.TOMBSTONE:
+        return MergedFile(_merge_tombstone(key, here, there))
+    return _merge_note(base, here, there)
+
+
+def validate_file(key: str, data: bytes) -> bytes:
+    """A file that is about to be copied. Raises FormatError for a damaged one of lineage's own; a damaged tombstone
+    counts, so it is copied too."""
+    if classify_file(key) in (FileKind.CLAIM, FileKind.ARTIFACT, FileKind.MANIFEST):
+        parse_document(data, key)
+    return data
+
+
+def conflict_name(key: str, day: str, number: int) -> str:
+    """The name under which a version is kept beside the other.
+
+    >>> conflict_name("ideas/Plans.md", "2026-11-22", 1), conflict_name("LICENSE", "2026-11-22", 2)
+    ('ideas/Plans (conflict 2026-11-22).md', 'LICENSE (conflict 2026-11-22, 2)')
+    """
+    folder, slash, name = key.rpartition("/")
+    stem, dot, ending = name.rpartition(".")
+    stem, ending = (stem, f"{dot}{ending}") if stem else (name, "")
+    return f"{folder}{slash}{stem} (conflict {day}{f', {number}' if number > 1 else ''}){ending}"
+
+
+def _merge_book(key: str, base: bytes | None, here: bytes | None, there: bytes | None) -> bytes:
+    ref = parse_book_path(key)
+    assert ref is not None
+    books = [
+        new_book(ref.scope, ref.kind) if data is None else parse_book(data, ref.scope, ref.kind)
+        for data in (base, here, there)
+    ]
+    return serialize_book(merge_books(*books))
+
+
+def _merge_manifest(key: str, base: bytes | None, here: bytes, there: bytes) -> bytes:
+    began = parse_document_as(Manifest, base, key) if base is not None else None
+    ours, theirs = parse_document_as(Manifest, here, key), parse_document_as(Manifest, there, key)
+    result = merge_manifests(began, ours, theirs)
+    return here if result is ours else there if result is theirs else serialize_document(result)
+
+
+def _merge_tombstone(key: str, here: bytes, there: bytes) -> bytes:
+    """The earlier removal, with what either removed. Of two that are damaged the one there stays."""
+    found: list[Tombstone] = []
+    for data in (there, here):
+        try:
+            found.append(parse_document_as(Tombstone, data, key))
+        except FormatError:
+            continue
+    if len(found) < 2:
+        return serialize_document(found[0]) if found else there
+    first, second = sorted(found, key=lambda one: (one.removed_at, one.reason, serialize_document(one)))
+    return serialize_document(
+        first._replace(
+            removed_paths=_union(first.removed_paths, second.removed_paths),
+            removed_turns=_union(first.removed_turns, second.removed_turns),
+            imported_from=_union(first.imported_from, second.imported_from),
+        )
+    )
+
+
+def _union(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys((*one, *other)))
+
+
+def _merge_note(base: bytes | None, here: bytes, there: bytes) -> MergedFile:
+    try:
+        texts = [data.decode("utf-8") for data in (base, here, there) if data is not None]
+    except UnicodeDecodeError:
+        return MergedFile(there, conflict_copy=here)
+    result = merge_texts(*texts) if len(texts) == 3 else None
+    return MergedFile(there, conflict_copy=here) if result is None else MergedFile(result.encode())

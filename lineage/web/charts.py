@@ -1,0 +1,182 @@
+"""Two pictures, laid out in numbers: what happened on the last 30 days, and how a session's files hang together.
+
+A template draws them as SVG. Coordinates are in the picture's own units.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lineage.core.base.plural import pluralize
+from lineage.pipeline.search.session_view import RelatedSession, SessionPart, SessionView
+from lineage.web.display import format_clock, format_day
+
+_BAR_STEP, _BAR_WIDTH, _MAX_BAR_HEIGHT, _MIN_BAR_HEIGHT = 20, 14, 56, 3
+_COLUMN_WIDTH, _NODE_WIDTH, _ROW_HEIGHT, _NODE_HEIGHT, _MARGIN = 264, 216, 58, 44, 8
+_MAX_PARTS = 12
+_ANCESTOR_TIES = ("forked from", "started by")
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A day: its column, its height, and what it says."""
+
+    x: int
+    y: int
+    height: int
+    is_empty: bool
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """The bars of a month, and what they say in words."""
+
+    width: int
+    height: int
+    bar_width: int
+    bars: tuple[Bar, ...]
+    description: str
+    first: str
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """A box: `kind` is manifest, capture, compaction, relative or more; `href` where it leads, "" for nowhere."""
+
+    kind: str
+    x: int
+    y: int
+    label: str
+    note: str
+    title: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Boxes and the lines between them, each a path from one box's right side to another's left."""
+
+    width: int
+    height: int
+    node_size: tuple[int, int]
+    nodes: tuple[GraphNode, ...]
+    lines: tuple[str, ...]
+    description: str
+
+
+def clip(text: str, max_length: int) -> str:
+    """
+    >>> clip("a long sentence", 9)
+    'a long …'
+    """
+    return text if len(text) <= max_length else text[: max_length - 2].rstrip() + " …"
+
+
+def build_activity(days: Sequence[tuple[str, int]]) -> Activity:
+    """Thirty bars, the tallest for the busiest day."""
+    most = max((count for _, count in days), default=0)
+    total = sum(count for _, count in days)
+    bars = tuple(_build_bar(place, date, count, most) for place, (date, count) in enumerate(days))
+    busiest = max(days, key=lambda one: one[1], default=("", 0))
+    said = f"{pluralize(total, 'capture')} in the last 30 days"
+    if most:
+        said += f", most on {format_day(busiest[0])}: {most}"
+    width = _BAR_STEP * len(days) - (_BAR_STEP - _BAR_WIDTH)
+    return Activity(
+        width, _MAX_BAR_HEIGHT, _BAR_WIDTH, bars, said, days[0][0] if days else "", days[-1][0] if days else ""
+    )
+
+
+def _build_bar(index: int, date: str, count: int, max_count: int) -> Bar:
+    height = max(_MIN_BAR_HEIGHT, round(_MAX_BAR_HEIGHT * count / max_count)) if count else _MIN_BAR_HEIGHT
+    return Bar(
+        index * _BAR_STEP, _MAX_BAR_HEIGHT - height, height, count == 0, f"{date}: {pluralize(count, 'capture')}"
+    )
+
+
+def build_lineage_graph(view: SessionView) -> Graph:
+    """From left to right: what the session came from, its manifest, its captures and compactions by time, and what came
+    from it."""
+    before = [_build_relative_node(one) for one in view.relatives if one.tie in _ANCESTOR_TIES]
+    after = [_build_relative_node(one) for one in view.relatives if one.tie not in _ANCESTOR_TIES]
+    own = _build_part_nodes(view)
+    columns = [before, [_build_manifest_node(view)], own, after]
+    shown = [column for column in columns if column]
+    tallest = max(len(column) for column in shown)
+    placed = [_place_column(column, number, tallest) for number, column in enumerate(shown)]
+    middle = 1 if before else 0
+    lines = [_connect(one, placed[middle][0]) for one in (placed[0] if before else [])]
+    lines += [_connect(placed[middle][0], one) for column in placed[middle + 1 : middle + 2] for one in column]
+    lines += [_connect(placed[-2][-1], one) for one in (placed[-1] if after else [])]
+    width = _COLUMN_WIDTH * (len(shown) - 1) + _NODE_WIDTH + 2 * _MARGIN
+    nodes = tuple(node for column in placed for node in column)
+    return Graph(
+        width, _ROW_HEIGHT * tallest + _MARGIN, (_NODE_WIDTH, _NODE_HEIGHT), nodes, tuple(lines), _describe(view)
+    )
+
+
+def _build_part_nodes(view: SessionView) -> list[GraphNode]:
+    """The captures and compactions, oldest first; of many the newest."""
+    made = [_build_capture_node(part, view) for part in view.captures] + [
+        _build_compaction_node(part, view) for part in view.compactions
+    ]
+    ordered = [node for _, node in sorted(made, key=lambda one: one[0])]
+    if len(ordered) <= _MAX_PARTS:
+        return ordered
+    hidden = len(ordered) - _MAX_PARTS + 1
+    return [GraphNode("more", 0, 0, f"{hidden} earlier", "", f"{hidden} earlier parts", ""), *ordered[hidden:]]
+
+
+def _build_capture_node(part: SessionPart, view: SessionView) -> tuple[str, GraphNode]:
+    note = f"turns {part.turns[0]}–{part.turns[1]}" if part.turns else "can't be read"
+    href = f"/sessions/{view.session.session_token}?first={part.turns[0]}#turns" if part.turns else ""
+    return part.captured_at, GraphNode(
+        "capture", 0, 0, "capture", f"{_format_time(part.captured_at)} · {note}", part.sentence, href
+    )
+
+
+def _build_compaction_node(part: SessionPart, view: SessionView) -> tuple[str, GraphNode]:
+    href = f"/sessions/{view.session.session_token}/files/compaction" if part is view.compactions[-1] else ""
+    return part.captured_at, GraphNode(
+        "compaction", 0, 0, "compaction", _format_time(part.captured_at), part.sentence, href
+    )
+
+
+def _build_manifest_node(view: SessionView) -> GraphNode:
+    token = view.session.session_token
+    note = f"{token} · revision {view.revision}"
+    return GraphNode(
+        "manifest", 0, 0, "manifest", note, view.session.manifest_path, f"/sessions/{token}/files/manifest"
+    )
+
+
+def _build_relative_node(relative: RelatedSession) -> GraphNode:
+    href = f"/sessions/{relative.session.session_token}" if relative.session else ""
+    title = relative.session.memory_sentence if relative.session else "not here (any more)"
+    return GraphNode("relative", 0, 0, relative.tie, clip(relative.session_id, 26), title, href)
+
+
+def _place_column(column: Sequence[GraphNode], number: int, tallest: int) -> list[GraphNode]:
+    top = _MARGIN + (_ROW_HEIGHT * (tallest - len(column))) // 2
+    x = _MARGIN + _COLUMN_WIDTH * number
+    return [
+        GraphNode(node.kind, x, top + _ROW_HEIGHT * row, node.label, node.note, node.title, node.href)
+        for row, node in enumerate(column)
+    ]
+
+
+def _connect(start: GraphNode, end: GraphNode) -> str:
+    x, y, to_x, to_y = start.x + _NODE_WIDTH, start.y + _NODE_HEIGHT // 2, end.x, end.y + _NODE_HEIGHT // 2
+    middle = (x + to_x) // 2
+    return f"M{x} {y} C{middle} {y} {middle} {to_y} {to_x} {to_y}"
+
+
+def _format_time(time: str) -> str:
+    return f"{time[:10]} {format_clock(time)}"
+
+
+def _describe(view: SessionView) -> str:
+    parts = [pluralize(len(view.captures), "capture"), pluralize(len(view.compactions), "compaction")]
+    ties = [f"{one.tie} {one.session_id}" for one in view.relatives]
+    return f"A manifest with {' and '.join(parts)}" + (f"; {', '.join(ties)}" if ties else "")

@@ -1,0 +1,219 @@
+"""What the API's answers look like: each shape's schema, and how a value of the pipeline becomes one."""
+
+from dataclasses import asdict
+from typing import Any
+
+from lineage.core.format.checkpoint import Checkpoint
+from lineage.core.format.turns import Turn
+from lineage.index import SNIPPET_MARKS, EntryRow, Hit, SessionRow
+from lineage.pipeline.memory.books import BookOverview
+from lineage.pipeline.memory.confirm import Evidence
+from lineage.pipeline.search.session_view import RelatedSession, SessionPart, SessionView
+from lineage.web.schema import BOOLEAN, COUNTS, INTEGER, NUMBER, TEXT, Schema, list_of, nullable, one_of, record
+
+SESSION: Schema = record(
+    {
+        "session_id": TEXT, "session_key": nullable(TEXT), "session_token": TEXT, "agent_id": TEXT,
+        "project": nullable(TEXT), "harness": TEXT, "title": TEXT, "started_at": nullable(TEXT),
+        "ended_at": nullable(TEXT),
+        "membership_ts": TEXT, "memory_sentence": TEXT, "manifest_path": TEXT, "captures": INTEGER, "private": BOOLEAN,
+    }
+)  # fmt: skip
+PART: Schema = record(
+    {
+        "stem": TEXT, "captured_at": TEXT, "memory_sentence": TEXT,
+        "paths": {"type": "object", "additionalProperties": TEXT}, "turns": nullable(list_of(INTEGER)),
+    }
+)  # fmt: skip
+RELATIVE: Schema = record(
+    {
+        "tie": one_of("forked from", "fork", "started by", "started"), "session_id": TEXT,
+        "session_token": nullable(TEXT), "memory_sentence": nullable(TEXT),
+    }
+)  # fmt: skip
+VIEW: Schema = record(
+    {
+        "session": SESSION, "revision": INTEGER, "turns": INTEGER, "captures": list_of(PART),
+        "compactions": list_of(PART),
+        "relatives": list_of(RELATIVE), "unread": list_of(TEXT),
+    }
+)  # fmt: skip
+TURN: Schema = record(
+    {
+        "number": INTEGER, "id": TEXT, "role": TEXT, "at": nullable(TEXT), "name": TEXT, "input": TEXT,
+        "error": BOOLEAN,
+        "thinking": BOOLEAN, "text": TEXT,
+    }
+)  # fmt: skip
+ENTRY: Schema = record(
+    {
+        "id": TEXT, "scope": TEXT, "kind": TEXT, "shelf": TEXT, "path": TEXT, "line": INTEGER, "at": nullable(TEXT),
+        "updated": nullable(TEXT), "trust": TEXT, "source": TEXT, "tool": nullable(TEXT), "from": nullable(TEXT),
+        "tags": list_of(TEXT), "supersedes": list_of(TEXT), "state": TEXT, "text": TEXT,
+    }
+)  # fmt: skip
+BOOK: Schema = record(
+    {
+        "scope": TEXT, "kind": TEXT, "path": TEXT, "entries": INTEGER, "waiting": INTEGER, "archived": INTEGER,
+        "forgotten": INTEGER, "problems": list_of(TEXT),
+    }
+)  # fmt: skip
+EVIDENCE: Schema = record(
+    {
+        "entry": ENTRY, "quote": TEXT, "link": nullable(TEXT), "role": nullable(TEXT), "said_at": nullable(TEXT),
+        "replaces": list_of(TEXT), "seen": TEXT,
+    }
+)  # fmt: skip
+ENTRY_HIT: Schema = record(
+    {
+        "id": TEXT, "scope": TEXT, "book": TEXT, "shelf": TEXT, "trust": TEXT, "source": TEXT, "from": nullable(TEXT),
+        "tags": list_of(TEXT), "standing": BOOLEAN, "done": nullable(BOOLEAN),
+    }
+)  # fmt: skip
+HIT: Schema = record(
+    {
+        "session_id": nullable(TEXT), "session_token": nullable(TEXT), "agent_id": nullable(TEXT), "kind": TEXT,
+        "path": TEXT,
+        "turns": nullable(list_of(INTEGER)), "score": NUMBER, "snippet": TEXT,
+        "parts": list_of(record({"text": TEXT, "matched": BOOLEAN})), "project": nullable(TEXT),
+        "membership_ts": nullable(TEXT), "memory_sentence": nullable(TEXT), "entry": nullable(ENTRY_HIT),
+    }
+)  # fmt: skip
+MESSAGE: Schema = record({"role": TEXT, "text": TEXT}, {"at": nullable(TEXT)})
+CHECKPOINT: Schema = record(
+    {
+        "agent_id": TEXT, "session_id": TEXT, "session_token": TEXT, "harness": TEXT, "project": nullable(TEXT),
+        "saved_at": TEXT, "messages": list_of(MESSAGE), "offered_at": nullable(TEXT), "used_at": nullable(TEXT),
+    }
+)  # fmt: skip
+OUTCOME: Schema = record(
+    {
+        "status": one_of("captured", "unchanged", "refused"), "session_token": TEXT, "reason": nullable(TEXT),
+        "manifest_path": nullable(TEXT), "transcript_path": nullable(TEXT), "summary_path": nullable(TEXT),
+        "compaction_path": nullable(TEXT), "captured_at": nullable(TEXT), "memory_sentence": nullable(TEXT),
+        "memory_sentence_quality": nullable(TEXT), "turns": INTEGER, "compactions": INTEGER, "redactions": COUNTS,
+        "skipped": COUNTS, "learned": record({"dropped": COUNTS, "kept": INTEGER, "pending": INTEGER}),
+    }
+)  # fmt: skip
+REMEMBERED: Schema = record(
+    {
+        "status": one_of("remembered", "pending", "known", "forgotten", "dropped"), "scope": TEXT, "kind": TEXT,
+        "id": nullable(TEXT), "path": nullable(TEXT), "text": TEXT, "trust": nullable(TEXT), "harness": nullable(TEXT),
+        "reason": nullable(TEXT), "hint": nullable(TEXT), "redactions": COUNTS,
+    }
+)  # fmt: skip
+RECEIPT: Schema = record(
+    {
+        "session_token": TEXT, "session_id": nullable(TEXT), "agent_id": TEXT, "harness": nullable(TEXT),
+        "reason": TEXT,
+        "removed_at": TEXT, "dry_run": BOOLEAN, "removed_paths": list_of(TEXT), "spool_files": list_of(TEXT),
+        "rows": INTEGER, "turns": INTEGER, "entries": INTEGER, "checked_files": INTEGER, "elsewhere": list_of(TEXT),
+        "out_of_reach": list_of(TEXT),
+    }
+)  # fmt: skip
+FINDING: Schema = record({"level": one_of("MUST", "SHOULD"), "path": TEXT, "what": TEXT, "mend": TEXT})
+
+
+def dump_session(row: SessionRow) -> dict[str, Any]:
+    return asdict(row)
+
+
+def dump_view(view: SessionView) -> dict[str, Any]:
+    return {
+        "session": dump_session(view.session),
+        "revision": view.revision,
+        "turns": view.turns,
+        "captures": [_dump_part(part) for part in view.captures],
+        "compactions": [_dump_part(part) for part in view.compactions],
+        "relatives": [_dump_relative(relative) for relative in view.relatives],
+        "unread": list(view.unread),
+    }
+
+
+def _dump_part(part: SessionPart) -> dict[str, Any]:
+    return {
+        "stem": part.stem,
+        "captured_at": part.captured_at,
+        "memory_sentence": part.sentence,
+        "paths": dict(part.paths),
+        "turns": list(part.turns) if part.turns else None,
+    }
+
+
+def _dump_relative(relative: RelatedSession) -> dict[str, Any]:
+    row = relative.session
+    return {
+        "tie": relative.tie,
+        "session_id": relative.session_id,
+        "session_token": row.session_token if row else None,
+        "memory_sentence": row.memory_sentence if row else None,
+    }
+
+
+def dump_turn(turn: Turn) -> dict[str, Any]:
+    return {name: getattr(turn, name) for name in TURN["properties"]}
+
+
+def dump_book(book: BookOverview) -> dict[str, Any]:
+    counts = {"entries": book.entries, "waiting": len(book.waiting), "archived": book.archived}
+    named = {"scope": book.ref.scope, "kind": book.ref.kind, "path": book.ref.path}
+    return {**named, **counts, "forgotten": book.forgotten, "problems": list(book.problems)}
+
+
+def dump_evidence(evidence: Evidence, seen: str) -> dict[str, Any]:
+    """`seen` is what a confirmation brings along: it stands for all of this."""
+    said = {"quote": evidence.quote, "link": evidence.link, "role": evidence.role, "said_at": evidence.turn_at}
+    return {"entry": evidence.location.as_json(), **said, "replaces": list(evidence.replaces), "seen": seen}
+
+
+def dump_hit(hit: Hit) -> dict[str, Any]:
+    parts = split_snippet(hit.snippet)
+    return {
+        "session_id": hit.session_id,
+        "session_token": hit.session_token,
+        "agent_id": hit.agent_id,
+        "kind": hit.kind,
+        "path": hit.path,
+        "turns": list(hit.turns) if hit.turns else None,
+        "score": round(hit.score, 6),
+        "snippet": "".join(text for text, _ in parts),
+        "parts": [{"text": text, "matched": matched} for text, matched in parts],
+        "project": hit.project,
+        "membership_ts": hit.membership_ts,
+        "memory_sentence": hit.memory_sentence,
+        "entry": _dump_entry_hit(hit.entry) if hit.entry else None,
+    }
+
+
+def _dump_entry_hit(row: EntryRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "scope": row.scope,
+        "book": row.kind,
+        "shelf": row.shelf,
+        "trust": row.trust,
+        "source": row.source,
+        "from": row.origin,
+        "tags": list(row.tags),
+        "standing": row.standing,
+        "done": row.done,
+    }
+
+
+def split_snippet(snippet: str) -> list[tuple[str, bool]]:
+    """A snippet cut at the words that matched: (text, whether it matched), in one line.
+
+    >>> split_snippet("the \\x02last\\x03 line")
+    [('the ', False), ('last', True), (' line', False)]
+    """
+    opening, closing = SNIPPET_MARKS
+    first, *others = " ".join(snippet.split()).split(opening)
+    parts = [(first, False)]
+    for other in others:
+        matched, _, rest = other.partition(closing)
+        parts += [(matched, True), (rest, False)]
+    return [(text, matched) for text, matched in parts if text]
+
+
+def dump_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
+    return checkpoint.as_json()

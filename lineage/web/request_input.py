@@ -1,0 +1,128 @@
+"""Reading requests: parameters, JSON bodies and forms, each bounded and checked before anybody acts on them."""
+
+import asyncio
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+
+from lineage.core.format.body import replace_surrogates
+from lineage.errors import InvalidInput
+from lineage.web.routes import Route, RouteParameter
+from lineage.web.schema import find_problem
+
+_READ_TIMEOUT_SECONDS = 30.0
+_MAX_FIELDS = 50
+_JSON = "application/json"
+_FORM = "application/x-www-form-urlencoded"
+_FLAGS = {"true": True, "1": True, "false": False, "0": False}
+
+
+class BodyTooLarge(InvalidInput):
+    """A body has more bytes than its route takes."""
+
+
+class BodyTimeout(InvalidInput):
+    """A body did not come in time."""
+
+
+class UnsupportedMediaType(InvalidInput):
+    """A body is of another media type than its route takes."""
+
+
+def parse_parameters(request: Request, expected: Iterable[RouteParameter]) -> dict[str, Any]:
+    """The values of path and query. Raises InvalidInput for what is unknown, missing, there twice or out of range."""
+    known = {parameter.name: parameter for parameter in expected}
+    given = list(request.query_params.multi_items())
+    for name, _ in given:
+        if name not in known or name in request.path_params:
+            names = ", ".join(known) or "none"
+            raise InvalidInput(f"unknown parameter {name[:60]!r}", hint=f"this takes: {names}")
+    if len(dict(given)) < len(given):
+        raise InvalidInput("a parameter is there twice", hint="give it once")
+    values = {**dict(given), **request.path_params}
+    return {name: _parse_value(parameter, values.get(name)) for name, parameter in known.items()}
+
+
+def _parse_value(parameter: RouteParameter, value: Any) -> Any:
+    if value is None or value == "":
+        if parameter.required:
+            raise InvalidInput(f"{parameter.name} is missing", hint=parameter.about)
+        return parameter.default
+    text = replace_surrogates(str(value))
+    if parameter.choices and text not in parameter.choices:
+        raise InvalidInput(f"{parameter.name} is {text[:40]!r}", hint=f"one of {', '.join(parameter.choices)}")
+    if parameter.kind is bool:
+        if text not in _FLAGS:
+            raise InvalidInput(f"{parameter.name} is {text[:40]!r}", hint="true or false")
+        return _FLAGS[text]
+    return _parse_integer(parameter, text) if parameter.kind is int else text
+
+
+def _parse_integer(parameter: RouteParameter, text: str) -> int:
+    least, most = parameter.minimum or 0, parameter.maximum or 1_000_000
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and least <= int(text) <= most):
+        raise InvalidInput(f"{parameter.name} is {text[:40]!r}", hint=f"a whole number from {least} to {most}")
+    return int(text)
+
+
+async def read_json(request: Request, route: Route) -> dict[str, Any]:
+    """The object that a request brings. Raises InvalidInput for anything else."""
+    _check_media_type(request, _JSON)
+    data = await _read_body(request, route.max_bytes)
+    try:
+        value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("the body holds no JSON", hint="give one object, in UTF-8") from error
+    wrong = find_problem(value, route.body or {"type": "object"})
+    if wrong:
+        raise InvalidInput(wrong, hint="/api/openapi.json says what this takes")
+    return dict(value)
+
+
+async def read_form(request: Request, max_bytes: int) -> dict[str, str]:
+    """The fields of a form. Raises InvalidInput for anything else, and for a field that is there twice."""
+    _check_media_type(request, _FORM)
+    data = await _read_body(request, max_bytes)
+    try:
+        text = data.decode("ascii")
+        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)
+    except ValueError as error:
+        raise InvalidInput("the form can't be read", hint="load the page again") from error
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise InvalidInput("a field is there twice", hint="load the page again")
+    return {name: replace_surrogates(value).replace("\r\n", "\n") for name, value in fields.items()}
+
+
+def read_cookie(headers: Mapping[str, str], name: str) -> str:
+    """The value of a cookie, "" where there is none; the first of several."""
+    for pair in headers.get("cookie", "").split(";"):
+        key, _, value = pair.strip().partition("=")
+        if key == name:
+            return value
+    return ""
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _check_media_type(request: Request, kind: str) -> None:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
+        raise UnsupportedMediaType(f"the body is not {kind}", hint=f"send it with `Content-Type: {kind}`")
+
+
+async def _read_body(request: Request, max_bytes: int) -> bytes:
+    data = bytearray()
+    try:
+        async with asyncio.timeout(_READ_TIMEOUT_SECONDS):
+            async for chunk in request.stream():
+                data += chunk
+                if len(data) > max_bytes:
+                    raise BodyTooLarge(f"the body has more than {max_bytes:,} bytes", hint="send less at once")
+    except TimeoutError as error:
+        raise BodyTimeout("the body did not come in time", hint="send it again") from error
+    return bytes(data)

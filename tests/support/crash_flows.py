@@ -1,0 +1,184 @@
+"""The flows that are made to die, on real workspaces, and what has to be true afterwards."""
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from lineage.app import run_in_workspace
+from lineage.core.base.times import format_time
+from lineage.core.format.documents import parse_document
+from lineage.pipeline.maintenance.recover import recover
+from lineage.pipeline.maintenance.verify import verify
+from lineage.store.local import TEMP_PREFIX
+from tests.support.commands import SAMPLE, SAMPLE_ID
+from tests.support.dead_processes import copy_workspace
+from tests.support.strace import KILLED, TracedProcesses
+
+_TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+EARLIER, LATER = (format_time(_TODAY - timedelta(hours=hours)) for hours in (9, 5))
+OTHER = "another-session"
+_TIME_LINES = re.compile(rb"^(updated_at|write_id|removed_at): .*\n", re.MULTILINE)
+
+Preparation = Callable[[Path, TracedProcesses], object]
+
+
+def write_first_half(root: Path) -> Path:
+    """The sample as it was before its session was resumed; it lies outside of the workspace."""
+    half = root.with_name("half.jsonl")
+    half.write_text("".join(SAMPLE.read_text(encoding="utf-8").splitlines(keepends=True)[:9]), encoding="utf-8")
+    return half
+
+
+def session_end_arguments(path: Path = SAMPLE, at: str = LATER) -> tuple[str, ...]:
+    session = ("--harness", "claude-code", "--session-id", SAMPLE_ID, "--transcript-path", str(path))
+    return ("session-end", *session, "--ended-at", at, "--captured-at", at)
+
+
+COMPACTION = ("compaction", *session_end_arguments()[1:], "--summary", "Goal: mend the reader. Done: the split.")
+REMOVAL = ("remove", SAMPLE_ID, "--reason", "asked for", "--yes")
+
+
+def _empty(root: Path, processes: TracedProcesses) -> None:
+    assert processes.run(root, "init").code == 0
+
+
+def _half(root: Path, processes: TracedProcesses) -> None:
+    _empty(root, processes)
+    assert processes.run(root, *session_end_arguments(write_first_half(root), EARLIER)).code == 0
+
+
+def _full(root: Path, processes: TracedProcesses) -> None:
+    _empty(root, processes)
+    other = ("--harness", "generic", "--session-id", OTHER, "--transcript", "User: hello\nAssistant: good day")
+    assert processes.run(root, "session-end", *other, "--captured-at", EARLIER).code == 0
+    assert processes.run(root, *session_end_arguments()).code == 0
+
+
+def _forgotten(root: Path, processes: TracedProcesses) -> None:
+    """Everything that can be made again is gone: databases, claims, MEMORY.md."""
+    _full(root, processes)
+    shutil.rmtree(root / ".lineage")
+    shutil.rmtree(root / "memory" / "claims")
+    (root / "MEMORY.md").unlink()
+
+
+def _out_of_date(root: Path, processes: TracedProcesses) -> None:
+    _full(root, processes)
+    (root / "MEMORY.md").write_text("# Memory\n\nFrom another day.\n")
+
+
+def _unfinished(root: Path, processes: TracedProcesses) -> None:
+    """An end that died when its transcript was there, a removal that died behind its tombstone, and no index."""
+    _full(root, processes)
+    assert processes.run(root, "remove", OTHER, "--yes", inject="?unlink,unlinkat:signal=KILL:when=5").code == KILLED
+    assert list((root / "memory" / "tombstones").iterdir())
+    more = ("--harness", "claude-code", "--session-id", "third", "--transcript-path", str(write_first_half(root)))
+    # the removal above would be finished by the next command: only its own process must not see it
+    spool = root / ".lineage" / "spool"
+    shutil.move(spool, root.with_name("spool"))
+    killed = processes.run(root, "session-end", *more, "--captured-at", LATER, inject="?link,linkat:signal=KILL:when=4")
+    assert killed.code == KILLED
+    shutil.copytree(root.with_name("spool"), spool, dirs_exist_ok=True)
+    for path in (root / ".lineage").glob("index.db*"):
+        path.unlink()
+
+
+@dataclass(frozen=True)
+class CrashFlow:
+    """A command, and the workspace that it finds."""
+
+    prepare: Preparation
+    arguments: tuple[str, ...]
+
+
+FLOWS = {
+    "recover": CrashFlow(_unfinished, ("recover",)),
+    "first-end": CrashFlow(_empty, session_end_arguments()),
+    "resumed-end": CrashFlow(_half, session_end_arguments()),
+    "compaction": CrashFlow(_half, COMPACTION),
+    "remove": CrashFlow(_full, REMOVAL),
+    "reindex": CrashFlow(_forgotten, ("reindex",)),
+    "render": CrashFlow(_out_of_date, ("render",)),
+}
+
+
+class CrashScene:
+    """A flow's workspace, ready to be copied, and the states that its canonical files may be in.
+
+    `start` is what the run finds, `done` what an uninterrupted run leaves. `untouched` and `finished` are the same two
+    after a recovery.
+    """
+
+    def __init__(self, folder: Path, processes: TracedProcesses, flow: CrashFlow) -> None:
+        self.flow, self._folder, self.template = flow, folder, folder / "start" / "w"
+        self.template.parent.mkdir(parents=True)
+        flow.prepare(self.template, processes)
+        self.start = read_state(self.template)
+        root = self.copy("done")
+        self.calls = processes.list_calls(root, *flow.arguments)
+        self.done = read_state(root)
+        self.finished = recover_and_read(root)
+        self.untouched = recover_and_read(self.copy("untouched"))
+
+    def copy(self, name: str) -> Path:
+        root = self._folder / name / "w"
+        copy_workspace(self.template, root)
+        return root
+
+    def delete(self, root: Path) -> None:
+        shutil.rmtree(root.parent)
+
+
+def read_state(root: Path) -> dict[str, bytes]:
+    """Every canonical file without what differs from write to write: when it was written and by whom."""
+    return {key: _TIME_LINES.sub(b"", data) for key, data in read_documents(root).items()}
+
+
+def read_documents(root: Path) -> dict[str, bytes]:
+    """The bytes of every canonical file: what a sync would see and lineage wrote."""
+    found = [path for folder in ("memory", "books") for path in (root / folder).rglob("*")]
+    files = [path for path in found if path.is_file() and not path.name.startswith(TEMP_PREFIX)]
+    files += root.glob("MEMORY.md")
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(files)}
+
+
+def recover_and_read(root: Path) -> dict[str, bytes]:
+    """The state after a recovery, which leaves nothing to find, and nothing to do for a second one."""
+    run_in_workspace(root, recover, needs_index=False)
+    assert run_in_workspace(root, verify) == []
+    assert not list(root.rglob(f"{TEMP_PREFIX}*")), "a dead writer's file was not collected"
+    before = read_documents(root)
+    again = run_in_workspace(root, recover, needs_index=False)
+    assert read_documents(root) == before, "a second recovery changed a byte"
+    assert not (again.finished or again.removals or again.merged or again.collected or again.waiting)
+    return read_state(root)
+
+
+def assert_consistent(root: Path, scene: CrashScene) -> None:
+    """Each canonical file is one whole write of the run or of what it found, and the format's checks hold."""
+    for key, data in read_state(root).items():
+        assert data in (scene.start.get(key), scene.done.get(key)), f"{key} is neither as before nor as afterwards"
+    for key, data in read_documents(root).items():
+        if key.startswith("memory/"):
+            parse_document(data, key)
+
+
+def is_started(root: Path, scene: CrashScene) -> bool:
+    """Whether the run had left a promise: a job, or a canonical file. Such a run is finished by whoever comes next."""
+    return any((root / ".lineage" / "spool").glob("[!.]*.json")) or read_state(root) != scene.start
+
+
+def assert_recoverable(root: Path, scene: CrashScene, processes: TracedProcesses) -> None:
+    """Recovery makes it what an uninterrupted run makes; a run that had promised nothing is as if it had not been, and
+    the next one succeeds."""
+    begun = is_started(root, scene)
+    found = recover_and_read(root)
+    if begun or scene.untouched == scene.finished:
+        assert found == scene.finished
+        return
+    assert found == scene.untouched
+    assert processes.run(root, *scene.flow.arguments).code == 0
+    assert read_state(root) == scene.finished

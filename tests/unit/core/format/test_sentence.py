@@ -1,0 +1,175 @@
+"""The sentence's floor, and the fallback that passes it for every session."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineage.core.format.digest import Digest
+from lineage.core.format.sentence import (
+    SentenceContext,
+    base_name,
+    build_fallback,
+    count_words,
+    extract_anchors,
+    find_faults,
+    is_one_sentence,
+    to_plain_text,
+)
+from tests.support.parametrize import each
+from tests.support.strategies import INVISIBLE, draw_named_tuples, draw_texts
+
+SCRIPTS = (
+    "修复登录错误。然后运行测试！", "ログインを直してください。", "로그인을 고쳐 주세요. ",
+    "Исправь вход. Затем «проверь.» Потом ",
+    "أصلح تسجيل الدخول؟ ", "תקן את הכניסה. ", "लॉगिन ठीक करें। ", "Διόρθωσε το. Éxito. Über ", "ʼno. Then", "x.' Then ",
+    "(see a.) And ", "e.g. this. ", "a.b.C ", "... !!! ??? ", "http://x.y/z?q=1 ", "名" * 60, "ﬁ" * 50, "İ" * 50,
+)  # fmt: skip
+PROSE = draw_texts(*SCRIPTS)
+NAMES = PROSE | st.sampled_from(["名" * 48, "a.py", "src/app.py", "..", "foo.", "A.", "C:\\x\\y.ts", "a名" * 24])
+LISTS = st.lists(NAMES, max_size=6).map(tuple)
+DIGESTS = draw_named_tuples(
+    Digest,
+    turns=st.integers(0, 10**9),
+    requests=st.lists(PROSE, max_size=2).map(tuple),
+    replies=st.integers(0, 10**6),
+    edited_files=LISTS,
+    read_files=LISTS,
+    commands=LISTS,
+    tools=st.lists(st.tuples(NAMES, st.integers(1, 10**6)), max_size=3).map(tuple),
+    names=LISTS,
+)
+SETTINGS = draw_named_tuples(
+    SentenceContext,
+    harness=st.sampled_from(["claude-code", "codex", "generic", "pi"]),
+    session_id=PROSE.filter(str.strip),
+    project=st.none() | NAMES,
+)
+ENDINGS = st.sampled_from(["ended", "was compacted"])
+SENTENCE_END = re.compile(r"[.!?]['\"”’»)\]]*\s+['\"“‘«(\[]*[A-ZА-ЯÀ-ÖØ-Þ]|[。！？]")
+
+
+@given(DIGESTS, SETTINGS, ENDINGS)
+def test_the_fallback_passes_the_floor_for_every_session(digest: Digest, setting: SentenceContext, ending: str) -> None:
+    sentence = build_fallback(digest, setting, ending)
+    assert find_faults(sentence, extract_anchors(setting, digest)) == []
+    assert 12 <= len(sentence.split()) <= 48
+    assert not SENTENCE_END.search(sentence)
+
+
+@given(DIGESTS, SETTINGS, ENDINGS)
+def test_the_fallback_is_plain_text_on_one_line(digest: Digest, setting: SentenceContext, ending: str) -> None:
+    sentence = build_fallback(digest, setting, ending)
+    assert not INVISIBLE.search(sentence)
+    assert not re.search(r"[\[\]|<>`]|://", sentence)
+    assert build_fallback(digest, setting, ending) == sentence
+
+
+@pytest.mark.parametrize(
+    ("digest", "sentence"),
+    [
+        (
+            Digest(),
+            "In demo, no request was typed and the agent did not answer, and the codex session ended after 0 turns.",
+        ),
+        (
+            Digest(turns=10_000, requests=("Why?",), replies=1, commands=("ls",) * 9_000),
+            "In demo, the user asked “Why”, and the agent ran 9000 commands, and the codex session ended"
+            " after 10000 turns.",
+        ),
+        (
+            Digest(turns=1, requests=("<script>",), edited_files=("src/a.py", "b.py", "c.py", "d.py")),
+            "In demo, the user asked “script”, and the agent edited a.py, b.py, c.py and 1 more, and the codex session"
+            " ended after 1 turn.",
+        ),
+    ],
+    ids=["empty", "long", "hostile"],
+)  # fmt: skip
+def test_the_fallback_says_what_happened(digest: Digest, sentence: str) -> None:
+    assert build_fallback(digest, SentenceContext("codex", "s-1", "/home/ada/demo")) == sentence
+
+
+@given(PROSE.filter(lambda text: len(text) > 3))
+def test_the_fallback_quotes_neither_reply_nor_command_nor_tool(text: str) -> None:
+    said = Digest(turns=3, requests=("Why?",), replies=2)
+    more = Digest(
+        turns=3, requests=("Why?",), replies=2, last_reply=text, decisions=(text,), names=(text,), open_items=(text,)
+    )
+    setting = SentenceContext("codex", "s-1")
+    assert build_fallback(more, setting) == build_fallback(said, setting)
+    assert build_fallback(Digest(commands=(text,), tools=((text, 1),)), setting) == build_fallback(
+        Digest(commands=("ls",), tools=(("Bash", 1),)), setting
+    )
+
+
+GOOD = "In demo, the agent fixed the reader so that the last line is kept, and all of the tests pass."
+
+
+def test_a_good_sentence_has_no_faults() -> None:
+    assert find_faults(GOOD, {"demo"}) == []
+
+
+@each(
+    ("sentence", "fault"),
+    [
+        ("In demo, it works.", "4 words, not 12 to 48"),
+        ("In demo " + "word " * 50 + "end.", "53 words, not 12 to 48"),
+        (GOOD.rstrip("."), "no terminal punctuation"),
+        (GOOD + " Then it ended.", "not exactly one sentence"),
+        (GOOD.replace(", and", ".\nAnd"), "not exactly one sentence"),
+        (GOOD.replace("demo", "it"), "no concrete anchor of this session"),
+        ("Investigated issue.", "a low-signal template"),
+        ("  worked ON task!", "a low-signal template"),
+        ("Reviewed code", "a low-signal template"),
+    ],
+)
+def test_every_check_of_the_floor_finds_its_fault(sentence: str, fault: str) -> None:
+    assert fault in find_faults(sentence, {"demo"})
+
+
+def test_lesson_11_an_anchor_stands_as_a_whole_and_a_path_is_one() -> None:
+    setting = SentenceContext("codex", "s-1", "/home/ada/issuewas")
+    digest = Digest(edited_files=("src/app.py",), names=("#12",))
+    assert "no concrete anchor of this session" in find_faults(
+        "The issue was found in the session.", extract_anchors(setting, digest)
+    )
+    for anchor in ("issuewas", "src/app.py", "app.py", "#12", "codex", "s-1"):
+        assert anchor in extract_anchors(setting, digest)
+        assert "no concrete anchor of this session" not in find_faults(
+            f"It was in {anchor}, they said.", extract_anchors(setting, digest)
+        )
+    assert "no concrete anchor of this session" in find_faults("It was in myapp.pyx and #123.", {"app.py", "#12"})
+    assert "no concrete anchor of this session" not in find_faults("他修复了demo中的错误。", {"demo"})
+    assert not {"session", "the", "user", "agent"} & extract_anchors(SentenceContext("codex", "0a1b"), Digest())
+
+
+@pytest.mark.parametrize(
+    "text", ["Use it, e.g. In tests.", "By Dr. Who.", "See app.py.", "It is v1.2.3 of i.e. Demo.", "What?!"]
+)
+def test_lesson_11_abbreviations_and_file_names_end_no_sentence(text: str) -> None:
+    assert is_one_sentence(text)
+
+
+@each("text", ["One. Two.", "Да. Нет.", "一。二。", "One.) Two.", "«Да.» Нет.", "One. Étape.", "", "a\nb."])
+def test_two_sentences_are_found_in_other_scripts_too(text: str) -> None:
+    assert not is_one_sentence(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("", 0), ("a b  c", 3), ("修复登录", 2), ("修复登录错 in x", 5), ("修, 复", 2)]
+)
+def test_a_script_without_spaces_counts_a_word_for_two_characters(text: str, count: int) -> None:
+    assert count_words(text) == count
+
+
+@given(PROSE)
+def test_plain_text_has_no_inner_sentence_end_and_no_markup(text: str) -> None:
+    shown = to_plain_text(text)
+    assert not re.search(r"[`*~<>|{}\[\]\\]|#(?!\d)|://|(?<![^\W_])_|_(?![^\W_])", shown)
+    assert not SENTENCE_END.search(shown)
+
+
+@pytest.mark.parametrize("path", ["/home/ada/demo", "/home/ada/demo/", r"C:\work\demo", "demo"])
+def test_a_base_name_is_the_last_part_of_any_path(path: str) -> None:
+    assert base_name(path) == "demo"

@@ -1,0 +1,118 @@
+"""Queries: any text is one, and only what is documented means something else than its words.
+
+What each guard rests on: `_TOKEN` in core/query.py; `_content`, which keeps stop words where there is nothing else;
+the bounds `MOST_WORDS` and `_LOOKED_AT`.
+"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineage.core.search import language, spelling
+from lineage.core.search.passages import Passage, split_text, split_turns
+from lineage.core.search.query import MAX_QUERY_WORDS, Filters, extract_words, parse_query
+from lineage.core.search.segmentation import is_unspaced, remove_separators, segment
+from lineage.errors import InvalidInput
+from tests.support.parametrize import each
+
+NOW = "2026-11-21T12:00:00.000Z"
+
+
+@each(
+    ("text", "words"),
+    [
+        ("", ()),
+        ("?!", ()),
+        ("why did the parser drop the last line", ("parser", "drop", "last", "line")),
+        ("what is it", ("what", "is", "it")),
+        ("warum die Zeile fehlt", ("Zeile", "fehlt")),
+        ("snake_case and TypeError", ("snake_case", "snake", "case", "TypeError")),
+        ("issue #123: TypeError: x", ("issue", "123", "TypeError", "x")),
+        ("最后一行", ("最后", "后一", "一行")),
+        ("foo:bar pytest -q", ("foo:bar", "foo", "bar", "pytest", "q")),
+        ("client's log", ("client", "log")),
+    ],
+)
+def test_the_words_of_a_query(text: str, words: tuple[str, ...]) -> None:
+    assert parse_query(text).words == words
+
+
+def test_every_character_of_a_dense_script_is_set_apart() -> None:
+    characters = map(chr, range(0x80, 0x40_000))
+    assert [char for char in characters if (segment(char) != char) != is_unspaced(char)] == []
+
+
+def test_phrases_exclusions_and_filters_are_taken_out_of_the_words() -> None:
+    query = parse_query('drop "last line" -draft project:demo agent:ann kind:summary is:task is:open', NOW)
+    assert (query.words, query.phrases, query.excluded_words) == (("drop",), ("last line",), ("draft",))
+    assert query.filters == Filters(project="demo", agent="ann", kinds=("summary", "task"), states=("open",))
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("since:2026-11", "2026-11-01T00:00:00.000Z", None),
+        ("until:2026", None, "2026-12-31T23:59:59.999Z"),
+        ("since:2026-11-20 until:2026-11-20", "2026-11-20T00:00:00.000Z", "2026-11-20T23:59:59.999Z"),
+        ("since:7d", "2026-11-14T12:00:00.000Z", None),
+    ],
+)
+def test_times(text: str, since: str | None, until: str | None) -> None:
+    filters = parse_query(text, NOW).filters
+    assert (filters.since, filters.until) == (since and since.replace("11-01", "11-01"), until)
+
+
+@pytest.mark.parametrize("text", ["since:yesterday", "until:x", "is:nothing", "since:9999y"])
+def test_a_filter_that_says_nothing_is_an_error_that_says_what_it_takes(text: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        parse_query(text, NOW)
+    assert raised.value.hint
+
+
+@given(st.text(alphabet=st.sampled_from('ab"-:. _/+is:since:project:日本\0\udcff'), max_size=60) | st.text())
+def test_any_text_is_a_query_or_a_clear_error(text: str) -> None:
+    try:
+        query = parse_query(text, NOW)
+    except InvalidInput:
+        return
+    assert len(query.words) <= MAX_QUERY_WORDS
+    assert all(word.strip() and '"' not in word for word in query.words)
+
+
+def test_endless_queries_are_bounded() -> None:
+    for text in ("word%d " * 30_000, "x" * 100_000, '"' * 100_001, "a." * 50_000, "日" * 100_000):
+        assert len(parse_query(text, NOW).words) <= MAX_QUERY_WORDS
+    assert len(extract_words(" ".join(map(str, range(9999))))) == MAX_QUERY_WORDS
+
+
+@given(st.text().filter(lambda text: "\u200b" not in text))
+def test_segments_join_to_the_text(text: str) -> None:
+    assert remove_separators(segment(text)) == text
+
+
+@given(st.lists(st.text(min_size=1, max_size=3000), min_size=1, max_size=8))
+def test_passages_hold_every_turn_in_order(texts: list[str]) -> None:
+    found = split_turns(list(enumerate(texts, 1)))
+    assert "".join("".join(p.text for p in found).split()) == "".join("".join(texts).split())
+    assert (found[0].first, found[-1].last) == (1, len(texts))
+    assert all(p.first <= p.last and len(p.text) <= 2 * 1200 for p in found)
+    assert [p.first for p in found] == sorted(p.first for p in found)
+
+
+def test_a_text_without_turns_has_passages_without_numbers() -> None:
+    assert split_text("  short  ") == (Passage("short"),)
+    assert split_text("") == ()
+    assert len(split_text("word " * 1000)) > 3
+
+
+@given(st.text("abc", max_size=8), st.text("abc", max_size=8))
+def test_distances_are_symmetric_and_bounded(one: str, other: str) -> None:
+    assert spelling.edit_distance(one, other, 2) == spelling.edit_distance(other, one, 2) <= 3
+    assert (spelling.edit_distance(one, other, 9) == 0) == (one == other)
+
+
+@given(st.text(), st.sampled_from([None, "en", "de", "fr", "pt", "es"]))
+def test_forms_are_few_and_others(word: str, tongue: str | None) -> None:
+    found = language.find_forms(word, tongue)
+    assert len(found) <= 8
+    assert word not in found

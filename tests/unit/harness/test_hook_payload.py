@@ -1,0 +1,320 @@
+"""What hooks' payloads say, harness by harness; the payloads are invented. (harnesses.md 0.5, the tables of events)"""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineage.core.base.times import to_utc
+from lineage.harness import HARNESS_NAMES
+from lineage.harness.hook_formats import HOOK_FORMATS, PLAIN_FORMAT
+from lineage.harness.hook_payload import (
+    BEFORE_COMPACTION,
+    COMPACTION,
+    NO_EVENT,
+    NO_SESSION,
+    OTHER,
+    OTHER_HARNESS,
+    SESSION_END,
+    SESSION_START,
+    SUB_AGENT,
+    TURN_END,
+    HookPayload,
+    find_ignore_reason,
+    parse_hook_payload,
+)
+from tests.support.parametrize import each
+
+Payload = dict[str, Any]
+
+EVENTS = {SESSION_START, TURN_END, SESSION_END, COMPACTION, OTHER}
+REASONS = {SUB_AGENT, BEFORE_COMPACTION, OTHER_HARNESS, NO_EVENT, NO_SESSION}
+ISO = "2026-10-02T11:00:00+02:00"
+CANONICAL = "2026-10-02T09:00:00.000Z"
+EPOCH_MS = 1790931600000
+
+
+def claude(event: str, **more: Any) -> Payload:
+    path = "/home/ada/.claude/projects/-home-ada-demo/s-1.jsonl"
+    base = {"session_id": "s-1", "transcript_path": path, "cwd": "/home/ada/demo", "permission_mode": "default"}
+    return {**base, "hook_event_name": event, **more}
+
+
+def codex(event: str, **more: Any) -> Payload:
+    path = "/home/ada/.codex/sessions/2026/10/02/rollout-2026-10-02T11-00-00-s-1.jsonl"
+    base = {"session_id": "s-1", "transcript_path": path, "cwd": "/home/ada/demo", "model": "gpt-5"}
+    return {**base, "hook_event_name": event, **more}
+
+
+def gemini(event: str, **more: Any) -> Payload:
+    path = "/home/ada/.gemini/tmp/demo/chats/session-2026-10-02T09-00-s1.jsonl"
+    base = {"session_id": "s-1", "transcript_path": path, "cwd": "/home/ada/demo", "timestamp": ISO}
+    return {**base, "hook_event_name": event, **more}
+
+
+def qwen(event: str, **more: Any) -> Payload:
+    return {**gemini(event), "transcript_path": "/home/ada/.qwen/projects/-home-ada-demo/chats/s-1.jsonl", **more}
+
+
+def cursor(event: str, **more: Any) -> Payload:
+    base = {"conversation_id": "s-1", "generation_id": "g-1", "model": "auto", "cursor_version": "3.1"}
+    personal = {"user_email": "ada@example.invalid", "workspace_roots": ["/home/ada/demo", "/home/ada/other"]}
+    path = "/home/ada/.cursor/projects/home-ada-demo/agent-transcripts/s-1/s-1.jsonl"
+    return {**base, **personal, "transcript_path": path, "hook_event_name": event, **more}
+
+
+def copilot(**more: Any) -> Payload:
+    return {"sessionId": "s-1", "timestamp": EPOCH_MS, "cwd": "/home/ada/demo", **more}
+
+
+def copilot_pascal(event: str, **more: Any) -> Payload:
+    return {"hook_event_name": event, "session_id": "s-1", "timestamp": ISO, "cwd": "/home/ada/demo", **more}
+
+
+def plain(event: str, **more: Any) -> Payload:
+    return {"event": event, "session_id": "s-1", **more}
+
+
+def goose(event: str, **more: Any) -> Payload:
+    return {"event": event, "session_id": "s-1", **more}
+
+
+COPILOT_PATH = "/home/ada/.copilot/session-state/s-1/events.jsonl"
+
+SIGNALS: list[tuple[str, Payload, str, Payload]] = [
+    ("claude-code", claude("SessionStart", source="startup", model="opus"), SESSION_START, {"reason": "startup"}),
+    ("claude-code", claude("SessionStart", source="compact", agent_type="x"), SESSION_START, {"reason": "compact"}),
+    ("claude-code", claude("Stop", last_assistant_message="Done."), TURN_END, {"last_message": "Done."}),
+    ("claude-code", claude("StopFailure", error="rate_limit"), TURN_END, {"reason": "rate_limit"}),
+    ("claude-code", claude("SessionEnd", reason="clear"), SESSION_END, {"reason": "clear"}),
+    ("claude-code", claude("SessionEnd", reason="prompt_input_exit"), SESSION_END, {"reason": "prompt_input_exit"}),
+    ("claude-code", claude("SessionEnd"), SESSION_END, {}),
+    ("claude-code", claude("SessionEnd", reason="resume"), TURN_END, {"reason": "resume"}),
+    (
+        "claude-code",
+        claude("PostCompact", trigger="auto", compact_summary="1. Goal."),
+        COMPACTION,
+        {"trigger": "auto", "summary": "1. Goal."},
+    ),
+    ("claude-code", claude("UserPromptSubmit", prompt="Fix it"), OTHER, {}),
+    ("claude-code", claude("CwdChanged", cwd="/home/ada/else"), OTHER, {"cwd": "/home/ada/else"}),
+    ("codex", codex("SessionStart", source="resume"), SESSION_START, {"reason": "resume"}),
+    ("codex", codex("Stop", turn_id="t", last_assistant_message="Done."), TURN_END, {"last_message": "Done."}),
+    ("codex", codex("Interrupt", turn_id="t"), TURN_END, {}),
+    ("codex", codex("PostCompact", turn_id="t", trigger="manual"), COMPACTION, {"trigger": "manual", "summary": None}),
+    ("codex", codex("SessionEnd", reason="other"), SESSION_END, {"reason": "other"}),
+    ("codex", codex("Stop", transcript_path=None), TURN_END, {"transcript_path": None}),
+    (
+        "codex",
+        {"type": "agent-turn-complete", "thread-id": "s-1", "turn-id": "t", "last-assistant-message": "Done."},
+        TURN_END,
+        {"last_message": "Done."},
+    ),
+    ("gemini", gemini("SessionStart", source="startup"), SESSION_START, {"reason": "startup", "at": CANONICAL}),
+    ("gemini", gemini("AfterAgent", prompt="Fix", prompt_response="Done."), TURN_END, {"last_message": "Done."}),
+    ("gemini", gemini("SessionEnd", reason="exit", transcript_path=""), SESSION_END, {"transcript_path": None}),
+    ("gemini", gemini("BeforeAgent", prompt="Fix"), OTHER, {}),
+    ("qwen", qwen("SessionStart", source="startup", model="coder"), SESSION_START, {"at": CANONICAL}),
+    ("qwen", qwen("Stop", last_assistant_message="Done."), TURN_END, {"last_message": "Done."}),
+    ("qwen", qwen("SessionEnd", reason="logout"), SESSION_END, {"reason": "logout"}),
+    ("qwen", qwen("PostCompact", trigger="auto", compact_summary="1."), COMPACTION, {"summary": "1."}),
+    ("qwen", qwen("SessionDelete", deleted_session_id="s-0"), OTHER, {}),
+    ("cursor", cursor("sessionStart", session_id="s-1"), SESSION_START, {"cwd": "/home/ada/demo"}),
+    ("cursor", cursor("stop", status="aborted", loop_count=0), TURN_END, {"reason": "aborted"}),
+    ("cursor", cursor("afterAgentResponse", text="Done."), TURN_END, {"last_message": "Done."}),
+    ("cursor", cursor("sessionEnd", session_id="other", reason="user_close"), SESSION_END, {"reason": "user_close"}),
+    ("cursor", cursor("sessionEnd", workspace_roots=[], transcript_path=None), SESSION_END, {"cwd": None}),
+    ("cursor", cursor("beforeSubmitPrompt", prompt="Fix"), OTHER, {"last_message": None}),
+    ("copilot", copilot(source="startup", initialPrompt="Fix"), SESSION_START, {"reason": "startup", "at": CANONICAL}),
+    (
+        "copilot",
+        copilot(transcriptPath=COPILOT_PATH, stopReason="end_turn", stop_hook_active=False),
+        TURN_END,
+        {"transcript_path": COPILOT_PATH, "reason": "end_turn"},
+    ),
+    ("copilot", copilot(reason="user_exit"), SESSION_END, {"reason": "user_exit", "transcript_path": None}),
+    ("copilot", copilot(prompt="Fix"), OTHER, {}),
+    ("copilot", copilot_pascal("SessionStart", source="new"), SESSION_START, {"reason": "new", "at": CANONICAL}),
+    ("copilot", copilot_pascal("Stop", transcript_path=COPILOT_PATH), TURN_END, {"transcript_path": COPILOT_PATH}),
+    ("copilot", copilot_pascal("SessionEnd", reason="complete"), SESSION_END, {"reason": "complete"}),
+    ("opencode", plain("turn-end", directory="/home/ada/demo", version="2.1"), TURN_END, {"cwd": "/home/ada/demo"}),
+    ("opencode", plain("turn-end", parent_id="ses_0"), TURN_END, {"parent_session": "ses_0"}),
+    ("opencode", {"event": "session.idle", "sessionID": "s-1", "directory": "/d"}, TURN_END, {"cwd": "/d"}),
+    ("opencode", plain("session.created", parentID="ses_0"), SESSION_START, {"parent_session": "ses_0"}),
+    ("opencode", plain("session.compacted"), COMPACTION, {"summary": None}),
+    ("opencode", plain("session.execution.interrupted"), TURN_END, {}),
+    ("opencode", plain("dispose"), SESSION_END, {}),
+    ("opencode", plain("session.deleted"), OTHER, {}),
+    ("pi", plain("session_start", reason="fork"), SESSION_START, {"reason": "fork"}),
+    ("pi", plain("session_compact", compactionEntry={"summary": "1. Goal."}), COMPACTION, {"summary": "1. Goal."}),
+    (
+        "pi",
+        plain("session_shutdown", session_file="/home/ada/s.jsonl"),
+        SESSION_END,
+        {"transcript_path": "/home/ada/s.jsonl"},
+    ),
+    ("pi", plain("session_shutdown", reason="reload"), TURN_END, {"reason": "reload"}),
+    ("openclaw", plain("session_start", agentId="main"), SESSION_START, {}),
+    ("openclaw", plain("agent_end"), TURN_END, {}),
+    ("openclaw", plain("session_end", sessionKey="chat:7", reason="daily"), SESSION_END, {"session_key": "chat:7"}),
+    ("openclaw", plain("after_compaction", session_key="chat:7"), COMPACTION, {"session_key": "chat:7"}),
+    ("openclaw", plain("session-end", session_key="chat:7", lane="a", agent_id="main"), SESSION_END, {"lane": "a"}),
+    ("goose", goose("SessionStart"), SESSION_START, {}),
+    ("goose", goose("Stop", last_assistant_message="Done."), TURN_END, {"last_message": "Done."}),
+    ("goose", goose("SessionEnd"), SESSION_END, {"transcript_path": None, "cwd": None}),
+    ("goose", goose("PreToolUse", working_dir="/home/ada/demo"), OTHER, {"cwd": "/home/ada/demo"}),
+    ("aider", plain("session-end", transcript_path="/d/.aider.chat.history.md"), SESSION_END, {}),
+    ("generic", plain("no-such-event"), OTHER, {}),
+]
+
+IGNORED: list[tuple[str, Payload, str]] = [
+    ("claude-code", claude("PreCompact", trigger="auto", custom_instructions=""), BEFORE_COMPACTION),
+    ("claude-code", claude("SubagentStop", agent_id="a1", agent_transcript_path="/x/agent-a1.jsonl"), SUB_AGENT),
+    ("claude-code", claude("SubagentStart", agent_type="Explore"), SUB_AGENT),
+    ("claude-code", claude("Stop", agent_id="a1"), SUB_AGENT),
+    ("claude-code", claude("SessionEnd", session_id=""), NO_SESSION),
+    ("claude-code", claude("SessionEnd", session_id=7), NO_SESSION),
+    ("claude-code", {"session_id": "s-1"}, NO_EVENT),
+    ("claude-code", {}, NO_EVENT),
+    ("codex", codex("SubagentStop", turn_id="t", agent_id="a1"), SUB_AGENT),
+    ("codex", codex("PreCompact", turn_id="t", trigger="auto"), BEFORE_COMPACTION),
+    ("gemini", gemini("PreCompress", trigger="auto"), BEFORE_COMPACTION),
+    ("qwen", qwen("SubagentStop", agent_id="a1"), SUB_AGENT),
+    ("cursor", cursor("preCompact", trigger="auto"), BEFORE_COMPACTION),
+    ("cursor", cursor("subagentStop", summary="Found 2.", status="completed"), SUB_AGENT),
+    ("copilot", copilot(transcriptPath=COPILOT_PATH, agentId="a1", agentType="x", response="Found."), SUB_AGENT),
+    ("copilot", copilot(transcriptPath=COPILOT_PATH, trigger="auto", customInstructions=""), BEFORE_COMPACTION),
+    ("copilot", copilot(toolName="bash"), NO_EVENT),
+    ("pi", plain("session_before_compact"), BEFORE_COMPACTION),
+    ("openclaw", plain("before_compaction"), BEFORE_COMPACTION),
+    ("opencode", {"event": "dispose", "session_id": None, "directory": "/home/ada/demo"}, NO_SESSION),
+    ("goose", {"event": "SessionEnd"}, NO_SESSION),
+    ("typewriter", claude("SessionEnd"), NO_EVENT),
+]
+
+FOREIGN: list[tuple[str, Payload]] = [
+    ("claude-code", cursor("sessionEnd", session_id="s-1")),
+    ("claude-code", cursor("SessionEnd", session_id="s-1")),
+    ("claude-code", {"hook_event_name": "sessionStart", "session_id": "s-1", "transcript_path": None}),
+    ("claude-code", copilot(reason="complete")),
+    ("claude-code", copilot_pascal("SessionEnd", reason="complete")),
+    ("claude-code", copilot_pascal("Stop", transcript_path=COPILOT_PATH)),
+    ("claude-code", codex("SessionEnd", reason="other")),
+    ("claude-code", codex("Stop", turn_id="t", transcript_path=None)),
+    ("codex", cursor("stop")),
+    ("copilot", codex("Stop", turn_id="t")),
+    ("cursor", copilot(reason="complete")),
+    ("gemini", cursor("sessionEnd")),
+    ("qwen", cursor("sessionEnd")),
+]
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just("\ud800"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+ALL_DIALECTS = [PLAIN_FORMAT, *HOOK_FORMATS.values()]
+NAMES_OF_FIELDS = sorted(
+    {name.split(".")[0] for dialect in ALL_DIALECTS for names in dialect.fields.values() for name in names}
+    | {"hook_event_name", "event", "type", "agent_id", "cursor_version", "turn_id", "model"}
+)
+NAMES_OF_EVENTS = sorted({name for dialect in ALL_DIALECTS for name in dialect.events | dialect.ignored_events})
+
+
+@each(("harness", "payload", "event", "fields"), SIGNALS)
+def test_a_payload_says_what_happened(harness: str, payload: Payload, event: str, fields: Payload) -> None:
+    said = parse_hook_payload(harness, payload)
+    assert said is not None
+    assert (said.event, said.session_id) == (event, "s-1")
+    assert {name: getattr(said, name) for name in fields} == fields
+    assert find_ignore_reason(harness, payload) is None
+
+
+@each(("harness", "payload", "reason"), IGNORED)
+def test_a_payload_that_does_not_concern_us_has_a_reason(harness: str, payload: Payload, reason: str) -> None:
+    assert parse_hook_payload(harness, payload) is None
+    assert find_ignore_reason(harness, payload) == reason
+
+
+@each(("harness", "payload"), FOREIGN)
+def test_another_harnesss_payload_is_left_alone(harness: str, payload: Payload) -> None:
+    assert parse_hook_payload(harness, payload) is None
+    assert find_ignore_reason(harness, payload) == OTHER_HARNESS
+
+
+def test_every_harness_has_payloads_here() -> None:
+    assert {harness for harness, *_ in SIGNALS} == set(HARNESS_NAMES)
+
+
+@each("harness", HOOK_FORMATS)
+def test_every_event_of_a_dialect_is_tried_here(harness: str) -> None:
+    tried = {event for name, _, event, _ in SIGNALS if name == harness}
+    assert set(HOOK_FORMATS[harness].events.values()) <= tried
+
+
+def test_all_that_a_payload_says_is_there() -> None:
+    payload = claude("SessionEnd", reason="clear")
+    assert parse_hook_payload("claude-code", payload) == HookPayload(
+        event=SESSION_END,
+        session_id="s-1",
+        transcript_path=payload["transcript_path"],
+        cwd="/home/ada/demo",
+        reason="clear",
+    )
+
+
+@each("harness", HARNESS_NAMES)
+@each("event", [SESSION_START, TURN_END, SESSION_END, COMPACTION])
+def test_the_plain_form_is_every_harnesss(harness: str, event: str) -> None:
+    texts = {"session_id": "s-1", "session_key": "k", "lane": "l", "parent_session": "p", "transcript_path": "/t"}
+    more = {"cwd": "/d", "reason": "r", "trigger": "manual", "summary": "s", "last_message": "m"}
+    said = parse_hook_payload(harness, {"event": event, **texts, **more, "at": ISO})
+    assert said == HookPayload(event=event, at=CANONICAL, **texts, **more)
+
+
+@each(
+    ("time", "at"),
+    [
+        (ISO, CANONICAL),
+        (EPOCH_MS, CANONICAL),
+        (EPOCH_MS + 0.5, CANONICAL),
+        ("2026-10-02T09:00:00", None),
+        ("yesterday", None),
+        (True, None),
+        (None, None),
+        (float("nan"), None),
+        (float("inf"), None),
+        (10**400, None),
+        (-(10**17), None),
+        ([ISO], None),
+    ],
+)
+def test_times_are_canonical_or_left_out(time: object, at: str | None) -> None:
+    said = parse_hook_payload("generic", {"event": SESSION_END, "session_id": "s-1", "at": time})
+    assert said is not None
+    assert said.at == at
+
+
+@pytest.mark.parametrize("path", ["C:\\Users\\ada\\.codex\\rollout-1.jsonl", "rollout-1.jsonl"])
+def test_a_rollout_is_codexs_wherever_it_lies(path: str) -> None:
+    assert find_ignore_reason("claude-code", claude("SessionEnd", transcript_path=path)) == OTHER_HARNESS
+
+
+def test_ids_are_taken_as_they_are() -> None:
+    said = parse_hook_payload("claude-code", claude("SessionEnd", session_id="../\nodd"))
+    assert said is not None
+    assert said.session_id == "../\nodd"
+
+
+@given(harness=st.sampled_from([*HARNESS_NAMES, "typewriter"]), data=st.data())
+def test_any_object_gives_a_signal_or_a_reason(harness: str, data: st.DataObject) -> None:
+    values = JSON | st.sampled_from(NAMES_OF_EVENTS)
+    payload = data.draw(st.dictionaries(st.sampled_from(NAMES_OF_FIELDS) | st.text(max_size=5), values, max_size=8))
+    said, reason = parse_hook_payload(harness, payload), find_ignore_reason(harness, payload)
+    assert (said is None) == (reason in REASONS)
+    if said:
+        assert said.event in EVENTS
+        assert said.session_id.strip()
+        assert said.at is None or said.at == to_utc(said.at)
+        assert all(isinstance(getattr(said, name), str | None) for name in HookPayload.__dataclass_fields__)

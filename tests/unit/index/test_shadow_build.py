@@ -1,0 +1,32 @@
+"""A database that is built beside the index: what FTS5 merges meanwhile, and afterwards.
+
+Fails where `build` leaves FTS5's own bounds for merging segments at once, or merges while it builds.
+"""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from lineage.index import fts_rows, shadow_build
+from tests.contracts.test_index import row
+
+SEGMENTS = "select count(distinct segid) from search_idx"
+
+
+def test_the_next_writer_does_not_merge_all_segments_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fts_rows, "HASH_SIZE_BYTES", 1)  # a segment for each row
+    path = tmp_path / "built.db"
+    with shadow_build.build(path) as write:
+        write([(number, row(session=f"s-{number}", stamp="1")) for number in range(1, 41)])
+    with closing(sqlite3.connect(path)) as connection:
+        before = connection.execute(SEGMENTS).fetchone()[0]
+        assert before > 16, "more than FTS5 merges at once by itself"
+        fts_rows.insert_rows(connection, [(10**9, "", "", "later", "")])
+        connection.commit()
+        assert connection.execute(SEGMENTS).fetchone()[0] == before + 1
+        connection.execute("insert into search (search) values ('optimize')")
+        connection.execute("insert into search (search) values ('integrity-check')")
+        assert connection.execute(SEGMENTS).fetchone()[0] == 1
+        assert connection.execute("select rowid from search where search match 'later'").fetchall() == [(10**9,)]

@@ -1,0 +1,140 @@
+"""What is registered, against what the harnesses document; and the packages for those who install by hand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage import __version__
+from lineage.harness.hook_payload import parse_hook_payload
+from lineage.installing import hook_definitions
+from lineage.installing.commands import HookCommand, find_entries
+
+INTEGRATIONS = Path(__file__).parents[3] / "workspace_template" / "integrations"
+SECONDS = {"claude-code": 60, "codex": 600, "goose": 30, "cursor": 60, "copilot": 30}
+MILLISECONDS = {"gemini": 60_000, "qwen": 60_000}
+BUILT = {
+    "claude-code": hook_definitions.build_claude_code,
+    "codex": hook_definitions.build_codex,
+    "gemini": hook_definitions.build_gemini,
+    "qwen": hook_definitions.build_qwen,
+    "goose": hook_definitions.build_goose,
+    "cursor": hook_definitions.build_cursor,
+    "copilot": hook_definitions.build_copilot,
+}
+
+
+def command(harness: str) -> HookCommand:
+    return HookCommand(("/opt/lineage",), harness, "/home/ada/memory", "default")
+
+
+def handlers(harness: str) -> dict[str, dict[str, Any]]:
+    elements = BUILT[harness](command(harness))
+    return {event: element["hooks"][0] if "hooks" in element else element for event, element in elements.items()}
+
+
+@pytest.mark.parametrize("harness", BUILT)
+def test_every_entry_is_known_as_ours(harness: str) -> None:
+    elements = BUILT[harness](command(harness))
+    found = list(find_entries({event: [element] for event, element in elements.items()}, harness))
+    assert [(entry.event, entry.argv) for entry in found] == [(event, command(harness).argv) for event in elements]
+
+
+@pytest.mark.parametrize("harness", BUILT)
+def test_every_event_is_one_that_the_hook_understands(harness: str) -> None:
+    name = {"goose": "event", "copilot": "hook_event_name"}.get(harness, "hook_event_name")
+    ids = {"session_id": "s-1", "conversation_id": "s-1"}
+    for event in handlers(harness):
+        heard = parse_hook_payload(harness, {name: event, **ids})
+        assert heard is not None and heard.event != "other", event
+
+
+@pytest.mark.parametrize("harness", BUILT)
+def test_timeouts_have_the_harness_s_unit_and_keep_its_limit(harness: str) -> None:
+    least, most = (1, SECONDS[harness]) if harness in SECONDS else (1000, MILLISECONDS[harness])
+    for handler in handlers(harness).values():
+        assert least <= handler["timeoutSec" if harness == "copilot" else "timeout"] <= most
+
+
+def test_codex_gives_a_session_end_exactly_three_seconds() -> None:
+    assert handlers("codex")["SessionEnd"]["timeout"] == 3
+
+
+def test_claude_code_runs_it_without_a_shell() -> None:
+    for handler in handlers("claude-code").values():
+        assert [handler["command"], *handler["args"]] == list(command("claude-code").argv)
+    assert [event for event, handler in handlers("claude-code").items() if handler.get("async")] == ["Stop"]
+    assert "SubagentStart" not in handlers("claude-code")
+
+
+class Bare(HookCommand):
+    """The command of a package: what is found on PATH, with no workspace of its own."""
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        return (*self.program, "hook", self.harness)
+
+
+PACKAGED = {
+    "claude-code": "claude-code/hooks/hooks.json",
+    "codex": "claude-code/hooks/codex.json",
+    "gemini": "gemini/hooks/hooks.json",
+    "goose": "goose/hooks/hooks.json",
+}
+
+
+@pytest.mark.parametrize("harness", PACKAGED)
+def test_a_package_registers_what_installing_registers(harness: str) -> None:
+    packaged = json.loads((INTEGRATIONS / PACKAGED[harness]).read_text(encoding="utf-8"))
+    elements = BUILT[harness](Bare(("lineage",), harness, "/w", "default"))
+    assert packaged["hooks"] == {event: [element] for event, element in elements.items()}
+    assert packaged.keys() <= {"description", "hooks"}
+
+
+def test_codex_gets_what_it_understands_alone() -> None:
+    packaged = (INTEGRATIONS / PACKAGED["codex"]).read_text(encoding="utf-8")
+    assert "async" not in packaged and "args" not in packaged
+    manifest = json.loads((INTEGRATIONS / "claude-code" / ".codex-plugin" / "plugin.json").read_text())
+    assert (INTEGRATIONS / "claude-code" / manifest["hooks"]).resolve() == INTEGRATIONS / PACKAGED["codex"]
+
+
+def test_manifests_have_one_name_and_this_version() -> None:
+    manifests = [
+        "claude-code/.claude-plugin/plugin.json",
+        "claude-code/.codex-plugin/plugin.json",
+        "gemini/gemini-extension.json",
+        "goose/plugin.json",
+        "openclaw/openclaw.plugin.json",
+        "openclaw/package.json",
+    ]
+    for path in manifests:
+        manifest = json.loads((INTEGRATIONS / path).read_text(encoding="utf-8"))
+        assert manifest["version"] == __version__, path
+        assert manifest["name"] in ("lineage", "lineage-openclaw"), path
+        assert manifest.get("description") or manifest["name"] == "lineage-openclaw"
+
+
+def test_the_marketplace_leads_to_the_plugin() -> None:
+    market = json.loads((INTEGRATIONS / ".claude-plugin" / "marketplace.json").read_text(encoding="utf-8"))
+    assert market["name"] and market["owner"]["name"]
+    (plugin,) = market["plugins"]
+    assert plugin["name"] == "lineage"
+    for folder in (".claude-plugin", ".codex-plugin"):
+        manifest = INTEGRATIONS / plugin["source"] / folder / "plugin.json"
+        assert json.loads(manifest.read_text(encoding="utf-8"))["name"] == plugin["name"]
+
+
+def test_openclaw_s_manifest_has_what_it_refuses_a_plugin_without() -> None:
+    manifest = json.loads((INTEGRATIONS / "openclaw" / "openclaw.plugin.json").read_text(encoding="utf-8"))
+    assert manifest["id"] == "lineage" and manifest["configSchema"]["type"] == "object"
+    package = json.loads((INTEGRATIONS / "openclaw" / "package.json").read_text(encoding="utf-8"))
+    assert all((INTEGRATIONS / "openclaw" / path).is_file() for path in package["openclaw"]["extensions"])
+
+
+def test_every_folder_has_a_note_and_the_first_leads_to_each() -> None:
+    first = (INTEGRATIONS / "README.md").read_text(encoding="utf-8")
+    folders = [path.name for path in sorted(INTEGRATIONS.iterdir()) if path.is_dir() and path.name[0] != "."]
+    for name in folders:
+        assert f"[[integrations/{name}/README.md|" in first
+        assert f"lineage hooks install {name}" in (INTEGRATIONS / name / "README.md").read_text(encoding="utf-8")

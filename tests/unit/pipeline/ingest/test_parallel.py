@@ -1,0 +1,21 @@
+"""What the processes of an import begin with. Fails without `setswitchinterval` in `_begin`."""
+
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+from lineage.pipeline.ingest.worker_pool import open_worker_pool
+
+
+def _intervals(items: Sequence[int]) -> list[float]:
+    return [sys.getswitchinterval() for _ in items]
+
+
+@pytest.mark.slow
+def test_who_writes_rows_gets_the_interpreter_back_soon() -> None:
+    own = sys.getswitchinterval()
+    with open_worker_pool(2) as pool:
+        theirs = pool.map_chunks(_intervals, [1, 2], lambda *_: None, chunk=1)
+    assert max(theirs) <= own / 5
+    assert sys.getswitchinterval() == own
