@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from lineage.config.embedding import EmbeddingSettings
     from lineage.config.machine import MachineSettings, ModelSettings
     from lineage.core.sanitizer import Ruleset
+    from lineage.extraction.embedding.port import EmbeddingModel
     from lineage.extraction.model.port import Model
     from lineage.harness.detect_caller import Caller
-    from lineage.pipeline.search.embeddings import EmbeddingModel
     from lineage.store import Store
     from lineage.telemetry import Telemetry
     from lineage.workspace.workspace import Workspace

@@ -2,14 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from lineage.config.embedding import LOCAL, NONE, EmbeddingSettings
-from lineage.pipeline.search.embeddings import EmbeddingModel
+from lineage.extraction.embedding.port import Embedder, EmbeddingModel
 from lineage.store.platform import expand_home
-
-if TYPE_CHECKING:
-    from lineage.extraction.embedding.port import Embedder
 
 
 def build_embedding(settings: EmbeddingSettings) -> EmbeddingModel | None:
@@ -24,7 +20,7 @@ def build_embedding(settings: EmbeddingSettings) -> EmbeddingModel | None:
     )
 
 
-def build_embedder(settings: EmbeddingSettings, environment: Mapping[str, str]) -> "Embedder":
+def build_embedder(settings: EmbeddingSettings, environment: Mapping[str, str]) -> Embedder:
     """The configured provider. A key from the environment goes before the file's."""
     if settings.provider == LOCAL:
         from lineage.extraction.embedding.local import LocalEmbedder, find_packaged_model

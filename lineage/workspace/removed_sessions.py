@@ -6,8 +6,8 @@ Its tombstone is all that this machine is told. The files are gone already, or t
 from collections.abc import Collection
 from contextlib import ExitStack
 
-from lineage.pipeline.search import embeddings
 from lineage.store import BusyError, commit, read_or_none
+from lineage.workspace.vectors import prune_vectors, scrub_vectors
 from lineage.workspace.workspace import Workspace
 
 _MUTEX = "forgetting"
@@ -49,8 +49,8 @@ def finish_scrub(ws: Workspace) -> None:
 
 def scrub_databases(ws: Workspace) -> int:
     """Leaves no copy of what was dropped; how many vectors went with it."""
-    pruned = embeddings.prune_vectors(ws)
-    embeddings.scrub_vectors(ws)
+    pruned = prune_vectors(ws)
+    scrub_vectors(ws)
     ws.telemetry.scrub()
     ws.index.scrub()
     return pruned

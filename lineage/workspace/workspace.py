@@ -9,10 +9,10 @@ if TYPE_CHECKING:  # whoever opens a house imports what it is made of
     from lineage.config import Settings
     from lineage.core.sanitizer import Ruleset, Sanitizer
     from lineage.documents import Documents
+    from lineage.extraction.embedding.port import EmbeddingModel
     from lineage.extraction.model.port import Model
     from lineage.index import Index
     from lineage.index.vectors import Vectors
-    from lineage.pipeline.search.embeddings import EmbeddingModel
     from lineage.telemetry import Telemetry
 
 CAPTURED = "captured"

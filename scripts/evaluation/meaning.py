@@ -7,7 +7,8 @@ from pathlib import Path
 from evaluation.material import Material
 from evaluation.rankers import MOST, Ranker, captured
 from lineage.extraction.embedding.local import LocalEmbedder, find_packaged_model
-from lineage.pipeline.search.embeddings import EmbeddingModel, embed_pending
+from lineage.extraction.embedding.port import EmbeddingModel
+from lineage.pipeline.search.embeddings import embed_pending
 from lineage.pipeline.search.search import search
 from lineage.workspace.workspace import Workspace
 

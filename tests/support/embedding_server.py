@@ -16,9 +16,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from lineage.extraction.embedding.port import EmbeddingModel
 from lineage.extraction.embedding.remote import RemoteEmbedder
 from lineage.pipeline.maintenance.reindex import ensure_indexed
-from lineage.pipeline.search.embeddings import EmbeddingModel
 from lineage.workspace.workspace import Workspace
 from tests.support.workspace import open_test_workspace
 

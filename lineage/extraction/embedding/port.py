@@ -1,6 +1,7 @@
 """The port to embedding models."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 Vector = Sequence[float]
@@ -32,3 +33,16 @@ class Embedder(Protocol):
         """A vector for each text, in order, all of one length. Comes back within its bounds of time. Raises NoVectors,
         and nothing else for what goes wrong."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingModel:
+    """The embedding model of this machine, with the bounds of its work.
+
+    One call of `embedder` embeds `batch_size` texts. A worker's run ends after `max_passages` or `max_seconds`.
+    """
+
+    embedder: Embedder
+    batch_size: int = 32
+    max_passages: int = 2_000
+    max_seconds: float = 60.0

@@ -13,10 +13,10 @@ from lineage.core.base import naming
 from lineage.errors import LineageError
 from lineage.pipeline.maintenance.prefetch import ScannedFile, scan_file, scan_files
 from lineage.pipeline.maintenance.rebuild import Progress, rebuild
-from lineage.pipeline.search import embeddings
 from lineage.workspace.book_index import index_changed_books
 from lineage.workspace.publish import PublishResult, publish_all
 from lineage.workspace.stale_index import clear_stale, list_stale_marks
+from lineage.workspace.vectors import prune_vectors, scrub_vectors
 from lineage.workspace.workspace import Workspace
 
 _BATCH = 1000
@@ -133,8 +133,8 @@ def _sync_rows(
 
 def drop_stale_vectors(ws: Workspace) -> None:
     """Leaves no vector of what the rows don't say any more, nor its bytes."""
-    if embeddings.prune_vectors(ws):
-        embeddings.scrub_vectors(ws)
+    if prune_vectors(ws):
+        scrub_vectors(ws)
 
 
 def _rebuild(ws: Workspace, executor: Executor | None, progress: Progress | None, report: ReindexReport) -> None:

@@ -23,11 +23,11 @@ from lineage.core.sanitizer.artifacts import resanitize_artifact
 from lineage.errors import FormatError
 from lineage.index import ArtifactRow
 from lineage.pipeline.capture import session as sessions
-from lineage.pipeline.search import embeddings
 from lineage.store import read_or_none
 from lineage.workspace.book_index import index_books
 from lineage.workspace.load import list_artifact_paths, load_row
 from lineage.workspace.publish import publish_all
+from lineage.workspace.vectors import prune_vectors, scrub_vectors
 from lineage.workspace.workspace import Workspace
 
 
@@ -164,8 +164,8 @@ def _finish(ws: Workspace, jobs: list[Job]) -> None:
     publish_all(ws)
     ws.documents.context_cache.clear()
     ws.index.scrub()
-    embeddings.prune_vectors(ws)
-    embeddings.scrub_vectors(ws)
+    prune_vectors(ws)
+    scrub_vectors(ws)
     ws.documents.store.collect_garbage()
     for job in jobs:
         ws.documents.spool.clear(job)

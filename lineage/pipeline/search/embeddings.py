@@ -7,22 +7,19 @@ to nobody is never embedded, and what is sent to another machine is redacted onc
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lineage.core.base.naming import MEMORY
 from lineage.core.base.times import to_date
 from lineage.core.search.quantization import quantize
 from lineage.errors import IndexUnavailable, InvalidInput
-from lineage.extraction.embedding.port import EmbeddingError
+from lineage.extraction.embedding.port import Embedder, EmbeddingError, EmbeddingModel
 from lineage.index import vector_search
 from lineage.index.vector_search import EmbeddingText
-from lineage.index.vectors import PassageVector, VectorsLost, VectorSource
+from lineage.index.vectors import PassageVector, Vectors, VectorsLost, VectorSource
 from lineage.store import BusyError
+from lineage.workspace.vectors import prune_vectors, scrub_vectors
 from lineage.workspace.workspace import Workspace
-
-if TYPE_CHECKING:
-    from lineage.extraction.embedding.port import Embedder
-    from lineage.index.vectors import Vectors
 
 EMBEDDED, FAILED_QUERY = "embedded", "no vector for a query"
 BUSY = "another process embeds"
@@ -34,17 +31,6 @@ _LOCK_NAME = "embedding"
 
 Progress = Callable[[int, int], None]
 """Called with (files that are done, files that were due)."""
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingModel:
-    """The model that a house asks for vectors. `batch` is how many texts one call brings; `passages` and `seconds`
-    bound what a worker does at a time."""
-
-    embedder: "Embedder"
-    batch_size: int = 32
-    max_passages: int = 2_000
-    max_seconds: float = 60.0
 
 
 @dataclass(slots=True)
@@ -88,29 +74,6 @@ def embed_pending(
     return done
 
 
-def prune_vectors(ws: Workspace) -> int:
-    """Drops the vectors of what is not in the index any more, or says something else now; how many. The bytes are gone
-    after `scrub`."""
-    if ws.vectors is None or not ws.vectors.exists:
-        return 0
-    try:
-        known, wanted = ws.vectors.load_source_versions(), vector_search.load_source_versions(ws.index)
-        stale = sorted(path for path, version in known.items() if wanted.get(path) != version)
-        texts = {path: _text_hashes(ws, path) if path in wanted else None for path in stale}
-        return ws.vectors.prune(texts)
-    except VectorsLost:
-        return 0
-
-
-def scrub_vectors(ws: Workspace) -> None:
-    """Leaves no copy of the vectors that were dropped."""
-    if ws.vectors is not None:
-        try:
-            ws.vectors.scrub()
-        except VectorsLost:
-            return  # with all that it held
-
-
 def describe_coverage(ws: Workspace) -> dict[str, Any]:
     """What `lineage status` shows: the model, how many passages have vectors and where, how many files wait, what
     stands in the way, how calls ended."""
@@ -129,13 +92,13 @@ def describe_coverage(ws: Workspace) -> dict[str, Any]:
     return {**found, "outcomes": ws.telemetry.read_embedding_counts()}
 
 
-def is_current_model(model: EmbeddingModel, vectors: "Vectors") -> bool:
+def is_current_model(model: EmbeddingModel, vectors: Vectors) -> bool:
     """Whether the vectors that there are, are the model's. Raises NoVectors where there is no model."""
     found = vectors.read_model_info()
     return found is not None and found[0] == model.embedder.model
 
 
-def embed_texts(ws: Workspace, embedder: "Embedder", texts: Sequence[str]) -> list[bytes]:
+def embed_texts(ws: Workspace, embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
     """The vectors of texts, as they are kept. What leaves this process is redacted once more: what people write by hand
     nobody has redacted yet. Raises NoVectors."""
     clean = [ws.build_sanitizer().sanitize(text) for text in texts] if embedder.host else texts
@@ -149,7 +112,7 @@ def embed_texts(ws: Workspace, embedder: "Embedder", texts: Sequence[str]) -> li
 class _EmbeddingRun:
     ws: Workspace
     embedding: EmbeddingModel
-    vectors: "Vectors"
+    vectors: Vectors
     result: EmbedResult
 
     def run(self, *, max_passages: int | None, should_continue: Callable[[], bool], progress: Progress | None) -> None:
@@ -215,10 +178,6 @@ class _EmbeddingRun:
 
     def _is_current(self, source: VectorSource) -> bool:
         return vector_search.is_current(self.ws.index, source)
-
-
-def _text_hashes(ws: Workspace, path: str) -> frozenset[bytes]:
-    return frozenset(text.hash for text in vector_search.load_embedding_texts(ws.index, path))
 
 
 def _record_counts(ws: Workspace, result: EmbedResult) -> None:
