@@ -36,7 +36,7 @@ def describe_index() -> str | None:
     address = read_index_address()
     if not address:
         return None
-    from lineage.store.postgres import strip_credentials
+    from lineage.database.postgres import strip_credentials
 
     return strip_credentials(address)
 
@@ -53,8 +53,8 @@ def open_databases(root: Path, private: Store) -> "tuple[Index, Telemetry]":
     from lineage.app.extras import require_extra
 
     require_extra("postgres", "psycopg")
+    from lineage.database.postgres import strip_credentials
     from lineage.index.postgres import PostgresIndex
-    from lineage.store.postgres import strip_credentials
     from lineage.telemetry.postgres import PostgresTelemetry
 
     strip_credentials(address)

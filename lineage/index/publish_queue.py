@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from lineage.database.sqlite import connect, delete_database, translate_errors
 from lineage.errors import DatabaseDamaged
-from lineage.store.sqlite import connect, delete_database, translate_errors
 
 FILE_NAME = "waiting.db"
 

@@ -12,10 +12,10 @@ from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+from lineage.database.sqlite import connect
 from lineage.index import fts_rows, ledger, schema
 from lineage.index.rows import COLUMNS, ArtifactRow
 from lineage.store.platform import lock_descriptor, try_lock_descriptor
-from lineage.store.sqlite import connect
 
 _PREFIX = "rebuild-"
 _LOCK_NAME = "held"

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lineage.core.format.body import replace_surrogates
+from lineage.database.sqlite import connect, delete_database, translate_errors, vacuum
 from lineage.errors import DatabaseDamaged, LineageError
 from lineage.index import schema
 from lineage.index.privacy_sql import register_privacy_function
 from lineage.index.publish_queue import FILE_NAME, SqlitePublishQueue
-from lineage.store.sqlite import connect, delete_database, translate_errors, vacuum
 
 if TYPE_CHECKING:  # what only some questions need is imported with the first of them, and so is what only writers do
     from lineage.core.capture.ledger import Ledger

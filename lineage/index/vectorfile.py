@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from lineage.database.sqlite import connect, delete_database, translate_errors, vacuum
 from lineage.errors import DatabaseDamaged, LineageError
 from lineage.index.vectors import Neighbor, PassageVector, VectorsLost, VectorSource
-from lineage.store.sqlite import connect, delete_database, translate_errors, vacuum
 
 _TABLES = (
     "create table if not exists model (name text not null, dimension integer not null)",

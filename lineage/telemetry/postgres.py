@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from lineage.database.postgres import Postgres, disable_statistics_sql
 from lineage.errors import IndexUnavailable
-from lineage.store.postgres import Postgres, disable_statistics_sql
 from lineage.telemetry.runtime import Telemetry
 
 WriteParams = ParamSpec("WriteParams")

@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lineage.database.sqlite import connect, quarantine, translate_errors, vacuum
 from lineage.errors import DatabaseDamaged, LineageError
-from lineage.store.sqlite import connect, quarantine, translate_errors, vacuum
 
 _SCHEMA = """
 create table if not exists captures (

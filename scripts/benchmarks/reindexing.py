@@ -9,8 +9,8 @@ from benchmarks.corpus import Corpus
 from benchmarks.family import peak_of
 from benchmarks.pairing import Pair
 from benchmarks.recording import recorded
+from lineage.database.sqlite import delete_database
 from lineage.pipeline.maintenance.reindex import sync_rows
-from lineage.store.sqlite import delete_database
 
 JOBS = 4
 

@@ -17,7 +17,7 @@ from benchmarks.family import peak_of
 from benchmarks.pairing import Pair
 from lineage.app import STATE_FOLDER
 from lineage.core.base import naming
-from lineage.store.sqlite import delete_database
+from lineage.database.sqlite import delete_database
 
 _PART = 6  # a session for so many artifacts of the corpus, three files each: half as many files as artifacts
 _PATIENCE_SECONDS = 600

@@ -4,7 +4,7 @@ What each guard rests on:
 - one row a path: `on conflict` where rows are written, and the dropping of passages beside it.
 - all or nothing: the transaction around each write.
 - private and trial sessions stay out of search: `build_artifact_condition` in index/filtering.py.
-- any text is a query: `quoted`; `_like`, which escapes; what the server can't hold: `_Text` in store/postgres.py.
+- any text is a query: `quoted`; `_like`, which escapes; what the server can't hold: `_Text` in database/postgres.py.
 - order by bytes: `collate "C"` in index/postgres/schema.py; the test server's own order is another.
 """
 

@@ -4,7 +4,7 @@ What each guard rests on:
 - files first: `except IndexAway` in `carry_out`; the job that stays in the spool, and `signals` in capture/session.py.
 - books: `shelve` and `publish_or_mark_stale`. Catching up: `ensure_indexed`, `resume`.
 - vectors: `except IndexAway` and `prune` in `embed`.
-- nobody waits twice: `_away` in store/postgres.py.
+- nobody waits twice: `_away` in database/postgres.py.
 """
 
 import json
@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from lineage.app.databases import INDEX_VARIABLE
+from lineage.database.postgres import strip_credentials
 from lineage.errors import IndexUnavailable
 from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.pipeline.maintenance.reindex import ensure_indexed
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.search.embeddings import INDEX_UNAVAILABLE, embed_pending
-from lineage.store.postgres import strip_credentials
 from lineage.workspace.workspace import CAPTURED
 from tests.support.commands import LineageCommand
 from tests.support.embedding_server import open_embedding_workspace, run_embedding_server

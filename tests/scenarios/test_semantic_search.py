@@ -15,6 +15,7 @@ from struct import pack
 import pytest
 
 from lineage.app.databases import INDEX_VARIABLE
+from lineage.database.postgres import Postgres
 from lineage.errors import ExtraMissing, InvalidInput
 from lineage.index import Hit
 from lineage.index.postgres.pgvector import PgVectors
@@ -23,7 +24,6 @@ from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.resanitize import resanitize
 from lineage.pipeline.search.embeddings import describe_coverage, embed_pending
 from lineage.pipeline.search.search import HYBRID, LEXICAL, MODES, SEMANTIC, SearchResult, search
-from lineage.store.postgres import Postgres
 from lineage.workspace.workspace import Workspace
 from tests.scenarios.test_resanitize import RULES, SECRET, TALK
 from tests.support import engines

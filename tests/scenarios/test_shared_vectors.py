@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from lineage.app.databases import INDEX_VARIABLE
+from lineage.database.postgres import strip_credentials
 from lineage.index.postgres import PostgresIndex
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.search.embeddings import BUSY, INDEX_UNAVAILABLE, EmbedResult, describe_coverage, embed_pending
 from lineage.pipeline.search.search import LEXICAL, SEMANTIC, search
 from lineage.store import LocalStore, MemoryStore, Store
-from lineage.store.postgres import strip_credentials
 from lineage.workspace.workspace import Workspace
 from tests.support import engines
 from tests.support.commands import LineageCommand

@@ -11,12 +11,12 @@ from unittest.mock import patch
 from lineage.app import locations
 from lineage.app.databases import derive_schema as workspace_schema
 from lineage.app.databases import read_index_address
+from lineage.database import sqlite
+from lineage.database.postgres import Postgres
 from lineage.index import Index, SqliteIndex
 from lineage.index.postgres import PostgresIndex
 from lineage.index.vectorfile import VectorFile
 from lineage.index.vectors import Vectors
-from lineage.store import sqlite
-from lineage.store.postgres import Postgres
 from lineage.telemetry import Telemetry
 from lineage.telemetry.postgres import PostgresTelemetry
 from tests.support import engines

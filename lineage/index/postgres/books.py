@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from lineage.core.base.privacy import session_scope
+from lineage.database.postgres import Postgres
 from lineage.index.books import (
     COLUMNS,
     BookFiles,
@@ -15,7 +16,6 @@ from lineage.index.books import (
 )
 from lineage.index.postgres import fts_rows
 from lineage.index.postgres.tokenizer import Tokenizer
-from lineage.store.postgres import Postgres
 
 _COLUMN_LIST = ", ".join(COLUMNS)
 _SELECT_ENTRIES = f"select id, {_COLUMN_LIST} from book_entries where scope = %s and kind = %s order by path, place"

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from lineage.core.search.passages import MAX_PASSAGES
+from lineage.database.postgres import Postgres
 from lineage.index.fts_rows import FtsRow
 from lineage.index.postgres.tokenizer import Tokenizer
-from lineage.store.postgres import Postgres
 
 ROW_COUNT_TERM, WORD_COUNT_TERM = "", " "
 """What stands in `vocabulary` beside words: how many rows there are, and how many words these have."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lineage.core.capture.ledger import Ledger, group_heads
 from lineage.core.capture.window import Window
 from lineage.core.search.query import Query, parse_query
+from lineage.database.postgres import Postgres
 from lineage.index import text_search
 from lineage.index.base import IndexBuild, IndexedFile
 from lineage.index.books import BookFiles, EntryRow
@@ -23,7 +24,6 @@ from lineage.index.recall import RecallResult
 from lineage.index.rows import COLUMNS, ArtifactRow
 from lineage.index.sessions import SessionRow
 from lineage.index.text_search import Hit
-from lineage.store.postgres import Postgres
 
 if TYPE_CHECKING:
     from lineage.index.vectors import Vectors
@@ -231,9 +231,9 @@ class PostgresIndex:
         yield PostgresVectorSearch(self.database, self._tokenizer)
 
     def open_vectors(self, file: Path, *, may_create: bool) -> "Vectors":
+        from lineage.database.sqlite import delete_database  # noqa: PLC0415
         from lineage.index.postgres import pgvector  # noqa: PLC0415  (no capture asks for vectors)
         from lineage.index.vectorfile import VectorFile  # noqa: PLC0415
-        from lineage.store.sqlite import delete_database  # noqa: PLC0415
 
         if self._vectors is None:
             found = pgvector.open_shared_vectors(self.database, may_create=may_create)

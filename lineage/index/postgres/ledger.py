@@ -5,7 +5,7 @@ from typing import Any
 
 from lineage.core.capture.ledger import ArtifactHead, ProjectTally
 from lineage.core.capture.window import Window
-from lineage.store.postgres import Postgres
+from lineage.database.postgres import Postgres
 
 _PAGE_SIZE = 1000
 _OF_SESSIONS = "session_token = any(%s::text[])"

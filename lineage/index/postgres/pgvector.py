@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
+from lineage.database.postgres import Postgres, SqlValues, disable_statistics_sql
 from lineage.errors import DatabaseDamaged, IndexUnavailable, WorkspaceError
 from lineage.index.postgres import schema
 from lineage.index.vectors import Neighbor, PassageVector, VectorsLost, VectorSource
-from lineage.store.postgres import Postgres, SqlValues, disable_statistics_sql
 
 VERSION = 1
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from lineage.database.postgres import Postgres
 from lineage.index.publish_queue import QueuedCapture
-from lineage.store.postgres import Postgres
 
 _ENQUEUE = """
     insert into waiting (agent_id, token, membership, paths) values (%s, %s, %s, %s::text[]) returning ticket

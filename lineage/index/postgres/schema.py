@@ -4,11 +4,11 @@ Columns compare byte by byte, as SQLite's do, whatever the database's own collat
 as many rows as its lines say together, so that writers never wait for each other; "" counts rows, " " their words.
 """
 
+from lineage.database.postgres import Postgres, disable_statistics_sql
 from lineage.errors import IndexUnavailable
 from lineage.index import books
 from lineage.index.books import SESSION_SCOPE_PREFIX
 from lineage.index.rows import COLUMNS
-from lineage.store.postgres import Postgres, disable_statistics_sql
 
 VERSION = 2
 

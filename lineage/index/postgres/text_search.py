@@ -13,6 +13,7 @@ from typing import Any
 from lineage.core.search.passages import MAX_PASSAGES
 from lineage.core.search.query import Query
 from lineage.core.search.segmentation import remove_separators
+from lineage.database.postgres import Postgres
 from lineage.index import books, filter_sql
 from lineage.index.filter_sql import SESSION_TOKEN_SQL
 from lineage.index.fts_query import DEFAULT_RANKING, Ranking, Term
@@ -21,7 +22,6 @@ from lineage.index.postgres.fts_rows import ROW_COUNT_TERM, WORD_COUNT_TERM
 from lineage.index.postgres.tokenizer import Tokenizer, is_single_word, unquote_word
 from lineage.index.text_search import NO_LIMIT, Hit, RankedRow, build_entry_hit
 from lineage.index.vocabulary import MAX_COMPARED_WORDS
-from lineage.store.postgres import Postgres
 
 _PHRASE = re.compile(r'"[^"]*"(?: \*)?')
 _MIN_IDF = 1e-6

@@ -5,7 +5,7 @@ What each guard rests on:
 - versions: `begin` in index/postgres/schema.py and in telemetry/postgres.py.
 - the counts of words: `_count` and `_DROPPED` in index/postgres/texts.py; `skip locked` there.
 - ranks: `matching`; the weights in `FOUND`. The gate: `is_allowed_in_scope` in index/postgres/schema.py.
-- bytes that are gone: `scrubbed` in store/postgres.py. Who is asked nothing: `_own_name` in app/indexing.py.
+- bytes that are gone: `scrubbed` in database/postgres.py. Who is asked nothing: `_own_name` in app/indexing.py.
 """
 
 import contextlib
@@ -23,11 +23,11 @@ from lineage.app.databases import INDEX_VARIABLE, derive_schema, open_databases
 from lineage.config.machine import parse_machine_settings
 from lineage.core.base.privacy import is_allowed_in_scope
 from lineage.core.capture.window import Window
+from lineage.database.postgres import Postgres, strip_credentials
 from lineage.errors import DatabaseDamaged, FormatError, IndexUnavailable, InvalidInput, WorkspaceError
 from lineage.index import Index, build_row
 from lineage.index.postgres import PostgresIndex, schema
 from lineage.store import LocalStore, MemoryStore, Store
-from lineage.store.postgres import Postgres, strip_credentials
 from lineage.telemetry import postgres as runtime
 from lineage.telemetry.postgres import PostgresTelemetry
 from tests.contracts.test_index import all_known, found, row

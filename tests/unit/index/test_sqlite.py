@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from lineage.database import sqlite
 from lineage.errors import DatabaseDamaged, WorkspaceError
 from lineage.index import SqliteIndex, schema
-from lineage.store import LocalStore, Store, sqlite
+from lineage.store import LocalStore, Store
 from tests.contracts.test_index import all_known, found, row
 from tests.support.concurrency import read_line, run_concurrently, run_unprivileged, start_process, write_line
 

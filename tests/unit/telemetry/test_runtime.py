@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from lineage.database import sqlite
 from lineage.errors import WorkspaceError
 from lineage.index import SqliteIndex
-from lineage.store import LocalStore, Store, sqlite
+from lineage.store import LocalStore, Store
 from lineage.telemetry import Telemetry
 from tests.support.concurrency import run_concurrently
 

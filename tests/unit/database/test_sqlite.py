@@ -12,9 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from lineage.database import sqlite
+from lineage.database.sqlite import connect, delete_database, quarantine, translate_errors
 from lineage.errors import DatabaseDamaged, LineageError, WorkspaceError
-from lineage.store import sqlite
-from lineage.store.sqlite import connect, delete_database, quarantine, translate_errors
 from tests.support.concurrency import read_line, start_process, write_line
 
 
