@@ -18,6 +18,7 @@ from lineage.core.base.identity import validate_agent_id
 from lineage.core.base.terminal import EscapeFilter
 from lineage.errors import LineageError
 from lineage.harness.programs import ProgramCall, build_resume_call, build_send_call, build_spawn_call, get_program
+from lineage.pipeline.capture.result import CaptureResult
 from lineage.pipeline.conversations.agent_sessions import (
     ResumeTarget,
     capture_new_sessions,
@@ -26,7 +27,7 @@ from lineage.pipeline.conversations.agent_sessions import (
     list_harness_sessions,
 )
 from lineage.store import BusyError, LocalStore
-from lineage.workspace.workspace import CaptureResult, Workspace
+from lineage.workspace.workspace import Workspace
 
 DEPTH_VARIABLE = "LINEAGE_DEPTH"
 SUPPRESS_VARIABLE = "LINEAGE_SUPPRESS"

@@ -11,11 +11,12 @@ from pathlib import Path
 from lineage.app import STATE_FOLDER, now, run_in_workspace
 from lineage.core.base import hook_protocol
 from lineage.documents import HookQueue
+from lineage.pipeline.capture.result import CAPTURED
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories
 from lineage.pipeline.ingest.sweep import IDLE_MINUTES, SweepResult, sweep
 from lineage.pipeline.ingest.worker import DrainResult, drain
 from lineage.store import BusyError, LocalStore
-from lineage.workspace.workspace import CAPTURED, Workspace
+from lineage.workspace.workspace import Workspace
 
 _MAX_SECONDS = 600
 _MAX_WAIT_SECONDS = 60.0

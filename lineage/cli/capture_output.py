@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from lineage.cli.output import print_json, print_text
-from lineage.workspace.workspace import CAPTURED, REFUSED, CaptureResult
+from lineage.pipeline.capture.result import CAPTURED, REFUSED, CaptureResult
 
 
 def report(outcome: CaptureResult, *, as_json: bool) -> int:

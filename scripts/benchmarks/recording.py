@@ -4,7 +4,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.corpus import Corpus
@@ -71,7 +71,7 @@ def recorded(ws: Workspace, corpus: Corpus) -> tuple[Workspace, Log]:
     log, state = Log(), corpus.workspace / STATE_FOLDER
     store = RecordingStore(corpus.workspace, log)
     private = RecordingStore(state, log, locks=state / "locks", private=True)
-    return ws._replace(documents=Documents(store, private)), log
+    return replace(ws, documents=Documents(store, private)), log
 
 
 def capture_plan(ws: Workspace, corpus: Corpus, folder: Path) -> Log:

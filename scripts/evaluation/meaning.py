@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from evaluation.material import Material
@@ -33,8 +34,8 @@ def meaning(folder: Path, material: Material, modes: Sequence[str], model: Path 
     """The modes that are asked for, each passage embedded by the model of a folder, else by the packaged one."""
     with captured(folder, material) as plain:
         vector_file = folder / ".lineage" / "vectors.db"
-        ws = plain._replace(
-            vector_file=vector_file, embedding=EmbeddingModel(LocalEmbedder(model or find_packaged_model()))
+        ws = replace(
+            plain, vector_file=vector_file, embedding=EmbeddingModel(LocalEmbedder(model or find_packaged_model()))
         )
         done = embed_pending(ws)
         if done.failed:

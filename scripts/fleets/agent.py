@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,13 @@ from lineage.core.base import naming
 from lineage.core.base.identity import derive_session_token
 from lineage.core.base.times import shift_time
 from lineage.errors import IndexUnavailable, LineageError, NotFoundError, RemovedError
+from lineage.pipeline.capture.result import REFUSED
 from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
 from lineage.pipeline.maintenance.reindex import ensure_indexed
 from lineage.pipeline.maintenance.remove import remove
 from lineage.store import StoreUnavailable, acquire_lease, read_or_none
 from lineage.workspace.stale_index import list_stale_marks
-from lineage.workspace.workspace import REFUSED, Workspace
+from lineage.workspace.workspace import Workspace
 
 DO, SETTLE, VIEW = "do", "settle", "view"
 REMOVED, WAITING = "removed", ", its rows wait"
@@ -89,12 +90,12 @@ class Worker:
         """The workspace at this time, with an index that is as far as the files where that can be had."""
         if self._ws is None or list_stale_marks(self._ws.documents):
             self.close()
-            self._ws = open_workspace(resolve_workspace_root(self._place.url), create=True)._replace(
-                now=self._place.now
+            self._ws = replace(
+                open_workspace(resolve_workspace_root(self._place.url), create=True), now=self._place.now
             )
             with suppress(IndexUnavailable):
                 ensure_indexed(self._ws)
-        return self._ws._replace(now=self._place.now)
+        return replace(self._ws, now=self._place.now)
 
     def close(self) -> None:
         if self._ws:

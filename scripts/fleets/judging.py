@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,10 +22,11 @@ from lineage.core.base import naming
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, parse_document
 from lineage.errors import FormatError
+from lineage.pipeline.capture.result import CAPTURED
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.verify import verify
 from lineage.store import LocalStore, Store
-from lineage.workspace.workspace import CAPTURED, Workspace
+from lineage.workspace.workspace import Workspace
 
 _AT_ONCE = 8
 
@@ -72,7 +73,7 @@ def judged(url: str, fleet: Fleet, run: Run) -> Verdict:
 
 
 def _opened(root: Path) -> Workspace:
-    return open_workspace(root, create=True)._replace(now=NOON)
+    return replace(open_workspace(root, create=True), now=NOON)
 
 
 def _objects(store: Store) -> dict[str, bytes]:

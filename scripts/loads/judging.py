@@ -3,7 +3,7 @@
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,10 +12,11 @@ from lineage.core.base import naming
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, parse_document
 from lineage.errors import FormatError
+from lineage.pipeline.capture.result import CAPTURED
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.verify import verify
 from lineage.store import read_or_none
-from lineage.workspace.workspace import CAPTURED, Workspace
+from lineage.workspace.workspace import Workspace
 from loads.sessions import NOON, Load, texts_of, token_of
 from loads.working import Tally
 
@@ -50,7 +51,7 @@ def judged(root: Path, load: Load, tally: Tally) -> Verdict:
             + sum(_surplus(Counter(lines).values()) for lines in texts.values())
             + max(tally.outcomes[CAPTURED] - len(load.ids), 0),
             errors=tally.errors.total(),
-            findings=len(verify(ws._replace(now=NOON))),
+            findings=len(verify(replace(ws, now=NOON))),
             stale=_memory_md(ws) != _from_scratch(root),
         )
     finally:
@@ -93,7 +94,7 @@ def _from_scratch(root: Path) -> bytes | None:
     """MEMORY.md as it comes out of the canonical files alone, in a workspace that has nothing else."""
     with TemporaryDirectory(prefix="lineage-load-") as folder:
         shutil.copytree(root / naming.MEMORY, Path(folder, naming.MEMORY))
-        ws = open_workspace(Path(folder))._replace(now=NOON)
+        ws = replace(open_workspace(Path(folder)), now=NOON)
         try:
             reindex(ws)
             return _memory_md(ws)

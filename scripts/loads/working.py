@@ -4,7 +4,7 @@ import multiprocessing
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ def _share(root: Path, load: Load, process: int) -> Tally:
 def _signalled(ws: Workspace, end: End, tally: Tally) -> None:
     began = time.monotonic()
     try:
-        outcome = run_capture(ws._replace(now=end.now), request_of(end))
+        outcome = run_capture(replace(ws, now=end.now), request_of(end))
         tally.outcomes[outcome.status] += 1
     except Exception as error:  # noqa: BLE001  (whatever goes wrong is a finding of the load)
         tally.errors[f"{type(error).__name__}: {error}"[:200]] += 1

@@ -91,7 +91,7 @@ class MirrorMachine(RuleBasedStateMachine):
         """The house at a place, a minute later."""
         self.now = shift_time(self.now, milliseconds=60_000)
         ws = self.fleet if place == "fleet" else self.laptops[place].local
-        return ws._replace(now=self.now)
+        return replace(ws, now=self.now)
 
     @rule(place=places, session=sessions)
     def capture(self, place: str, session: str) -> None:
@@ -167,7 +167,7 @@ class MirrorMachine(RuleBasedStateMachine):
         """The laptop, a minute later."""
         self.now = shift_time(self.now, milliseconds=60_000)
         found = self.laptops[name]
-        here, there = found.local._replace(now=self.now), found.shared._replace(now=self.now)
+        here, there = replace(found.local, now=self.now), replace(found.shared, now=self.now)
         return replace(found, here=here, there=there)
 
     def line_there(self) -> None:

@@ -34,6 +34,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,6 +50,7 @@ from lineage.core.base.times import shift_time
 from lineage.core.capture.request import COMPACTION, SESSION_END, Request, parse_request
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
+from lineage.pipeline.capture.result import CAPTURED, REFUSED, UNCHANGED
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
 from lineage.pipeline.maintenance.recover import recover
@@ -58,7 +60,7 @@ from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.memory.books import forget_entry
 from lineage.store import LocalStore, MemoryStore, Store
 from lineage.workspace.load import load_document
-from lineage.workspace.workspace import CAPTURED, REFUSED, UNCHANGED, Workspace
+from lineage.workspace.workspace import Workspace
 from tests.support.faults import CrashPoint, crashes, with_crash_point
 from tests.support.indexes import INDEX, RUNTIME, delete_database
 from tests.support.workspace import NOW, at_time, open_test_workspace, read_store
@@ -126,7 +128,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
     def open(self) -> None:
         self.opened = ExitStack()
         ws = self.opened.enter_context(open_test_workspace(self.folder, store=self.store, private=self.private))
-        self.ws = ws._replace(new_id=lambda: f"write-{next(self.writes)}")
+        self.ws = replace(ws, new_id=lambda: f"write-{next(self.writes)}")
 
     def teardown(self) -> None:
         if hasattr(self, "opened"):

@@ -4,11 +4,12 @@ Fails without `undo` in `_finish_or_undo` of pipeline/bundles/bundling.py, witho
 back, without the question to the tombstones in `finish_session_import`, and without `unfinished` in app/bundling.py.
 """
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from lineage.documents import Documents
 from lineage.documents.bundle_zip import unpack
 from lineage.errors import WorkspaceError
 from lineage.pipeline.maintenance.remove import remove
@@ -77,7 +78,7 @@ def test_an_import_whose_writing_fails_is_undone(tmp_path: Path, there: Workspac
         root.mkdir()
         (root / "books" / "session" / token).mkdir(parents=True)
         with open_test_workspace(root, store=_Failing(root, writes)) as ws:
-            end_session(ws.__class__(**_plain(ws, root)), "other")
+            end_session(_plain(ws, root), "other")
             before = read_store(ws.documents.store, "memory/", "books/")
             with pytest.raises(WorkspaceError):
                 import_bundle(ws, data, restore=restore)
@@ -87,11 +88,9 @@ def test_an_import_whose_writing_fails_is_undone(tmp_path: Path, there: Workspac
             assert verify(ws) == []
 
 
-def _plain(ws: Workspace, root: Path) -> dict[str, Any]:
+def _plain(ws: Workspace, root: Path) -> Workspace:
     """The same house over a disk with room."""
-    from lineage.documents import Documents
-
-    return {**ws._asdict(), "canon": Documents(LocalStore(root), ws.documents.spool.store)}
+    return replace(ws, documents=Documents(LocalStore(root), ws.documents.spool.store))
 
 
 def test_a_session_that_was_removed_while_its_import_was_cut_off_goes_again(tmp_path: Path, there: Workspace) -> None:

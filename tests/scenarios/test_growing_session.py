@@ -14,6 +14,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,9 @@ from lineage.core.base.times import shift_time
 from lineage.core.format import transcript
 from lineage.core.format.turns import Turn
 from lineage.core.sanitizer import Rule, build_ruleset
+from lineage.pipeline.capture.result import CaptureResult
 from lineage.store import LocalStore, MemoryStore
-from lineage.workspace.workspace import CaptureResult, Workspace
+from lineage.workspace.workspace import Workspace
 from tests.support.workspace import (
     NOW,
     at_time,
@@ -231,7 +233,7 @@ class TestPrefixes:
         """Not even where it redacts differently, so that ids made from text are other ones."""
         end_session(ws, transcript=talk)
         before = read_store(ws.documents.store)
-        ws = ws._replace(own_rules=build_ruleset([Rule(id="six", pattern="six")]))
+        ws = replace(ws, custom_rules=build_ruleset([Rule(id="six", pattern="six")]))
         assert end_session(at_time(ws, later(1)), transcript=talk).status == "unchanged"
         assert read_store(ws.documents.store) == before
         assert end_session(at_time(ws, later(2)), transcript=[*talk, {"role": "user", "text": "seven"}]).turns == 1

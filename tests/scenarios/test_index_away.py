@@ -16,12 +16,12 @@ import pytest
 from lineage.app.databases import INDEX_VARIABLE
 from lineage.database.postgres import strip_credentials
 from lineage.errors import IndexUnavailable
+from lineage.pipeline.capture.result import CAPTURED
 from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.pipeline.maintenance.reindex import ensure_indexed
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.search.embeddings import INDEX_UNAVAILABLE, embed_pending
-from lineage.workspace.workspace import CAPTURED
 from tests.support.commands import LineageCommand
 from tests.support.embedding_server import open_embedding_workspace, run_embedding_server
 from tests.support.servers_postgres import PostgresServer, postgres_server

@@ -7,6 +7,7 @@ without the tag in pipeline/capture/building.py, and with a planner that learns 
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +171,7 @@ def test_a_session_that_was_removed_meanwhile_teaches_nothing(tmp_path: Path) ->
     """A tombstone that a sync brought, between the manifest and the books."""
     with open_test_workspace(tmp_path) as ws:
         outcome = end_session(
-            ws._replace(settings=Settings(knowledge=KnowledgeSettings(extract=False))), transcript=TALK
+            replace(ws, settings=Settings(knowledge=KnowledgeSettings(extract=False))), transcript=TALK
         )
         artifact = transcript_in(ws, outcome.transcript_path)
         tombstone = Tombstone(

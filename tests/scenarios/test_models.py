@@ -7,6 +7,7 @@ the narrative is not in the job; when `of` does not compare the turns; and witho
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -318,12 +319,12 @@ def test_whoever_finishes_a_capture_writes_the_same_and_asks_nobody(tmp_path: Pa
         with open_test_workspace(folder, settings=UNLEARNING, store=store, private=private) as ws:
             first, later = CannedModel(ANSWER), CannedModel("SENTENCE: never")
             fuse = CrashPoint(number, after)
-            dying = with_crash_point(ws, store, private, fuse)._replace(model=first)
+            dying = replace(with_crash_point(ws, store, private, fuse), model=first)
             died = crashes(lambda ws=dying: capture_session(ws, build_end_request(ws)))
             assert len(first.prompts) == 1
             spooled = bool(list(ws.documents.spool.list_pending()))
-            recover(ws._replace(model=later))
-            outcome = capture_session(ws._replace(model=later), build_end_request(ws))
+            recover(replace(ws, model=later))
+            outcome = capture_session(replace(ws, model=later), build_end_request(ws))
             is_decided = spooled or outcome.status == "unchanged"
             decided.add(is_decided)
             assert later.prompts == [] or not is_decided
@@ -354,27 +355,27 @@ def test_a_thinking_model_holds_nobody_up_and_its_word_counts_for_its_turns_alon
     with open_test_workspace(tmp_path, settings=UNLEARNING) as ws:
         said = make_turns("Why does demo fail?", "It does not.")
         first = Busy(lambda: end_session(ws, transcript=said))
-        outcome = capture_session(ws._replace(model=first), build_end_request(ws, transcript=said))
+        outcome = capture_session(replace(ws, model=first), build_end_request(ws, transcript=said))
         assert (outcome.status, outcome.reason) == ("unchanged", "nothing new")
         longer = [*said, *make_turns("And reader.py?", "Mended.", "Good.", start="2026-11-20T11:00")]
         second = Busy(lambda: end_session(ws, transcript=longer[:3]))
-        outcome = capture_session(ws._replace(model=second), build_end_request(ws, transcript=longer))
+        outcome = capture_session(replace(ws, model=second), build_end_request(ws, transcript=longer))
         assert (outcome.status, outcome.turns, outcome.memory_sentence_quality) == ("captured", 2, "fallback")
 
 
 def test_a_thinking_model_holds_no_compaction_up(tmp_path: Path) -> None:
     with open_test_workspace(tmp_path, settings=UNLEARNING) as ws:
-        outcome = compact_session(ws._replace(model=Busy(lambda: compact_session(ws))))
+        outcome = compact_session(replace(ws, model=Busy(lambda: compact_session(ws))))
         assert (outcome.status, outcome.memory_sentence_quality) == ("unchanged", "fallback")
         model = CannedModel(ANSWER)
-        assert compact_session(ws._replace(model=model)).status == "unchanged"
+        assert compact_session(replace(ws, model=model)).status == "unchanged"
         assert model.prompts == []
 
 
 def test_when_a_model_wrote_the_sentence_is_when_it_was_asked(tmp_path: Path) -> None:
     earlier = "2026-11-21T08:00:00.000Z"
     with open_test_workspace(tmp_path, settings=UNLEARNING) as ws:
-        outcome = capture_session(ws._replace(model=CannedModel(ANSWER)), build_end_request(ws, captured_at=earlier))
+        outcome = capture_session(replace(ws, model=CannedModel(ANSWER)), build_end_request(ws, captured_at=earlier))
         written = ws.documents.artifacts.get(outcome.transcript_path or "")
         assert written is not None
         assert (written.captured_at, written.memory_sentence_generated_at) == (earlier, ws.now)

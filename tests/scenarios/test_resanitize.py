@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -265,7 +266,7 @@ def test_without_the_engine_nothing_is_captured_and_nothing_is_lost(
     assert list_spool_paths(root) == []
     with open_test_workspace(root) as ws:
         assert len(ws.index.list_sessions(None)) == 1
-        assert ws._replace(now=ws.now).index.search("hi there", None, limit=1)
+        assert replace(ws, now=ws.now).index.search("hi there", None, limit=1)
 
 
 def test_entries_of_books_are_redacted_and_what_a_hand_wrote_stays(root: Path) -> None:

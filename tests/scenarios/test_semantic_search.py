@@ -9,6 +9,7 @@ failing model fails a search.
 
 from array import array
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from struct import pack
 
@@ -209,7 +210,7 @@ def test_a_session_that_is_removed_while_it_is_embedded_gets_no_vector(
         served.on_request = lambda _: None
         with open_test_workspace(tmp_path / "vault") as other:
             vector_file = tmp_path / "vault" / ".lineage" / "vectors.db"
-            remove(other._replace(vector_file=vector_file), "s-gone", reason="asked for")
+            remove(replace(other, vector_file=vector_file), "s-gone", reason="asked for")
             ended.append(True)
 
     ended: list[bool] = []
@@ -234,7 +235,7 @@ def test_what_is_redacted_later_is_embedded_anew(tmp_path: Path, served: Embeddi
         token = end_session(ws, "s-1", transcript=TALK).session_token
         embed_pending(ws)
         old = blobs(ws, token)
-        resanitize(ws._replace(own_rules=RULES))
+        resanitize(replace(ws, custom_rules=RULES))
         left = kept(ws)
         assert any(SECRET in text for text in served.texts)
         assert [blob for blob in old if blob in left] == []
@@ -267,7 +268,7 @@ def test_a_passage_that_says_something_else_by_now_is_no_result(ws: Workspace) -
     assert "books/project/harbour/decision.md" in {hit.path for hit in semantic(ws, "vessel")}
     edit_by_hand(ws, "books/project/harbour/decision.md", "# Mine\n\nThe herring is fresh.\n")
     assert ws.vectors is not None
-    reindex(ws._replace(vector_file=None))
+    reindex(replace(ws, vector_file=None))
     assert "books/project/harbour/decision.md" not in {hit.path for hit in semantic(ws, "vessel")}
 
 

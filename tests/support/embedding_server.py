@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -112,4 +112,4 @@ def open_embedding_workspace(
     with open_test_workspace(root, **more) as ws:
         ensure_indexed(ws)
         embedding = EmbeddingModel(served.make_client(name), batch_size=batch)
-        yield ws._replace(vector_file=root / ".lineage" / "vectors.db", embedding=embedding)
+        yield replace(ws, vector_file=root / ".lineage" / "vectors.db", embedding=embedding)

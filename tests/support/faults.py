@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 from unittest.mock import patch
@@ -96,7 +96,8 @@ class CrashingIndex(CrashingProxy):
 def with_crash_point(ws: Workspace, store: Store, private: Store, fuse: CrashPoint) -> Workspace:
     """The house of a process that dies when the fuse burns. `store` and `private` are the ones it was opened over."""
     canon = Documents(CrashingProxy(store, fuse, _STORE, "store"), CrashingProxy(private, fuse, _STORE, "private"))
-    return ws._replace(
+    return replace(
+        ws,
         documents=canon,
         index=CrashingIndex(ws.index, fuse),
         telemetry=CrashingProxy(ws.telemetry, fuse, _TELEMETRY, "telemetry"),

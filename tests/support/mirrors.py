@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ class MirrorWorld:
     def open_workspace(self, name: str, store: Store) -> Workspace:
         made = open_test_workspace(self.folder / name, store=store, private=MemoryStore(), now=NOW)
         ws = self.exit_stack.enter_context(made)
-        return ws._replace(new_id=_number_ids(name))
+        return replace(ws, new_id=_number_ids(name))
 
     def open_laptop(self, name: str) -> Laptop:
         journal = MirrorJournal(self.folder / name / "mirror.db")

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,12 @@ from lineage.extraction import build_digest
 from lineage.index import Hit
 from lineage.pipeline.capture.artifacts import build_summary, build_transcript
 from lineage.pipeline.capture.compaction import capture_compaction
+from lineage.pipeline.capture.result import CaptureResult
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.pipeline.capture.source import read_source
 from lineage.pipeline.search.search import search
 from lineage.store import LocalStore, Store
-from lineage.workspace.workspace import CaptureResult, Workspace
+from lineage.workspace.workspace import Workspace
 from tests.support.indexes import NUMBER, query_rows
 
 NOW = "2026-11-21T12:00:00.000Z"
@@ -70,7 +72,7 @@ def open_memory_workspace(folder: Path, *, now: str = NOW) -> Iterator[Workspace
 
 def at_time(ws: Workspace, now: str) -> Workspace:
     """The same house at another time."""
-    return ws._replace(now=now)
+    return replace(ws, now=now)
 
 
 def make_turns(*texts: str, start: str = "2026-11-20T10:00") -> list[dict[str, Any]]:

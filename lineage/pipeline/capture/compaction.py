@@ -1,5 +1,7 @@
 """Compaction complete. (spec: write ordering, compaction-complete; format: Captures)"""
 
+from dataclasses import replace
+
 from lineage.core.base import naming
 from lineage.core.capture.planner import Intent
 from lineage.core.capture.request import COMPACTION, Request
@@ -12,10 +14,10 @@ from lineage.pipeline.capture import source as sources
 from lineage.pipeline.capture.apply import apply_plan
 from lineage.pipeline.capture.artifacts import build_compaction, compose_sentence, render_compaction_body
 from lineage.pipeline.capture.narration import NO_NARRATION, Narration, narrate_compaction, narration_from_job
+from lineage.pipeline.capture.result import CAPTURED, NOTHING_NEW, REFUSED, REMOVED, UNCHANGED, CaptureResult
 from lineage.pipeline.capture.session import Session
-from lineage.pipeline.capture.session_end import NOTHING_NEW, REMOVED
 from lineage.pipeline.capture.source import SessionSource
-from lineage.workspace.workspace import CAPTURED, REFUSED, UNCHANGED, CaptureResult, Workspace
+from lineage.workspace.workspace import Workspace
 
 
 def capture_compaction(ws: Workspace, request: Request) -> CaptureResult:
@@ -36,7 +38,7 @@ def capture_compaction(ws: Workspace, request: Request) -> CaptureResult:
             apply_plan(ws, intent)
             status = CAPTURED if known in finished else UNCHANGED
             reason = None if known in finished else NOTHING_NEW
-            return _build_result(ws, intent, source)._replace(status=status, reason=reason)
+            return replace(_build_result(ws, intent, source), status=status, reason=reason)
         intent = _build_intent(ws, session, request, source, mark, told)
         apply_plan(ws, intent)
         return _build_result(ws, intent, source)

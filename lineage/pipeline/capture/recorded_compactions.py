@@ -11,7 +11,8 @@ from lineage.core.format import transcript
 from lineage.core.format.turns import compute_turn_id
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture.compaction import capture_compaction
-from lineage.workspace.workspace import CAPTURED, Workspace
+from lineage.pipeline.capture.result import CAPTURED
+from lineage.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

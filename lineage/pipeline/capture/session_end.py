@@ -1,6 +1,7 @@
 """Session end. (spec: write ordering, session-end; format: Captures)"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lineage.core.base import naming
 from lineage.core.base.identity import derive_session_token
@@ -18,13 +19,10 @@ from lineage.pipeline.capture import source as sources
 from lineage.pipeline.capture.apply import CaptureHints, apply_plan
 from lineage.pipeline.capture.artifacts import build_summary, build_transcript, compose_sentence
 from lineage.pipeline.capture.narration import NO_NARRATION, Narration, narrate, narration_from_job
+from lineage.pipeline.capture.result import CAPTURED, EMPTY, NOTHING_NEW, REFUSED, REMOVED, UNCHANGED, CaptureResult
 from lineage.pipeline.capture.session import Session
 from lineage.pipeline.capture.source import SessionSource
-from lineage.workspace.workspace import CAPTURED, REFUSED, UNCHANGED, CaptureResult, Workspace
-
-EMPTY = "empty"
-NOTHING_NEW = "nothing new"
-REMOVED = "removed"
+from lineage.workspace.workspace import Workspace
 
 
 def capture_session(ws: Workspace, request: Request, capture: Capture | None = None) -> CaptureResult:
@@ -44,14 +42,14 @@ def capture_session(ws: Workspace, request: Request, capture: Capture | None = N
         if not turns:
             outcome = _finish_unchanged(ws, session, source, finished)
             notes = filter(None, (outcome.reason, session.explain_privacy(request)))
-            return outcome._replace(reason="; ".join(notes) or None)
+            return replace(outcome, reason="; ".join(notes) or None)
         told, (happened, found) = told.for_turns(turns), build_digest_and_candidates(turns)
         intent = _build_intent(ws, session, request, source, turns, happened, told)
         said = turn_texts(turns) if isinstance(turns, tuple) else None
         carried = apply_plan(ws, intent, CaptureHints(told.proposals, found, said))
     notes = filter(None, (session.explain_privacy(request), carried.pending_reason))
     outcome = _build_result(intent, source, turns)
-    return outcome._replace(learned=carried.learn_result.as_json(), reason="; ".join(notes) or None)
+    return replace(outcome, learned=carried.learn_result.as_json(), reason="; ".join(notes) or None)
 
 
 def _narrate(ws: Workspace, request: Request, source: SessionSource) -> Narration:
@@ -104,7 +102,7 @@ def _finish_unchanged(
     outcome = _build_result(intent, source, ())
     if any(artifact.kind == naming.TRANSCRIPT for artifact in finished):
         return outcome
-    return outcome._replace(status=UNCHANGED, reason=reason)
+    return replace(outcome, status=UNCHANGED, reason=reason)
 
 
 def _build_intent(

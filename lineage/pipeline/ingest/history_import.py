@@ -8,7 +8,7 @@ files. What was imported and has not changed since is not read again.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,8 @@ from lineage.harness.projects import resolve_project
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture import source as sources
 from lineage.pipeline.capture.recorded_compactions import capture_recorded_compactions
-from lineage.pipeline.capture.session_end import EMPTY, capture_session
+from lineage.pipeline.capture.result import CAPTURED, EMPTY, REFUSED, UNCHANGED
+from lineage.pipeline.capture.session_end import capture_session
 from lineage.pipeline.ingest.import_sources import (
     CAPTURING,
     HistorySurvey,
@@ -33,7 +34,7 @@ from lineage.pipeline.ingest.import_sources import (
     survey_history,
 )
 from lineage.pipeline.ingest.worker_pool import WorkerPool, open_worker_pool
-from lineage.workspace.workspace import CAPTURED, REFUSED, UNCHANGED, Workspace
+from lineage.workspace.workspace import Workspace
 
 FAILED = "failed"
 
@@ -107,7 +108,7 @@ def _report_progress(progress: Callable[[int, int], None], before: int, total: i
 
 
 def _open_at(open_workspace: Callable[[], Workspace], now: str) -> Workspace:
-    return open_workspace()._replace(now=now)
+    return replace(open_workspace(), now=now)
 
 
 @dataclass(slots=True)

@@ -7,13 +7,14 @@ from typing import Any
 from lineage.core.base.times import from_epoch, shift_time
 from lineage.errors import DatabaseDamaged
 from lineage.harness.projects import resolve_project
+from lineage.pipeline.capture.result import CAPTURED
 from lineage.pipeline.ingest.checkpoints import offer_checkpoints
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories, locate_transcript
 from lineage.pipeline.ingest.wait_until_stable import read_file_size
 from lineage.pipeline.ingest.worker import capture_session_tree, describe_error
 from lineage.telemetry import SeenSession
 from lineage.workspace.stale_index import index_error
-from lineage.workspace.workspace import CAPTURED, Workspace
+from lineage.workspace.workspace import Workspace
 
 IDLE_MINUTES = 10
 _NOT_YET = "9999"

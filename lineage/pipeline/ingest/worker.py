@@ -20,13 +20,14 @@ from lineage.harness import ADAPTERS, hook_payload, load_adapter, validate_harne
 from lineage.harness.hook_payload import HookPayload
 from lineage.harness.projects import resolve_project
 from lineage.pipeline.capture.recorded_compactions import capture_recorded_compactions
+from lineage.pipeline.capture.result import CAPTURED, CaptureResult
 from lineage.pipeline.ingest.checkpoints import mark_checkpoints_used, offer_checkpoints, save_checkpoints
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories, find_subagent_transcripts, locate_transcript
 from lineage.pipeline.ingest.wait_until_stable import wait_until_stable
 from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
 from lineage.store import StoreUnavailable
 from lineage.telemetry import SeenSession
-from lineage.workspace.workspace import CAPTURED, CaptureResult, Workspace
+from lineage.workspace.workspace import Workspace
 
 _MAX_ATTEMPTS = 5
 _FIRST_DELAY_MS = 15_000

@@ -7,9 +7,10 @@ from lineage.core.capture.request import COMPACTION, Request, parse_request
 from lineage.core.format.job import ARCHIVAL, IMPORT, REMOVAL, RESANITIZE, Job
 from lineage.errors import EngineMissing, FormatError, IndexUnavailable, LineageError
 from lineage.pipeline.capture import session as sessions
+from lineage.pipeline.capture.result import CaptureResult
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.store import BusyError
-from lineage.workspace.workspace import CaptureResult, Workspace
+from lineage.workspace.workspace import Workspace
 
 NO_SENTENCE = ("", "")
 """The sentence of a job that nobody has looked into yet."""

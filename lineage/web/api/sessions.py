@@ -6,6 +6,7 @@ from typing import Any
 
 from lineage.core.capture.request import COMPACTION, SESSION_END, parse_request
 from lineage.errors import InvalidInput
+from lineage.pipeline.capture.result import REFUSED
 from lineage.pipeline.ingest.save_checkpoint import load_newest_checkpoint, save_checkpoint
 from lineage.pipeline.maintenance.finish_pending import run_capture
 from lineage.pipeline.maintenance.remove import remove
@@ -22,7 +23,7 @@ from lineage.web import models
 from lineage.web.routes import GET, LARGE_BODY, POST, Reply, Route, RouteParameter, WebCall
 from lineage.web.schema import BOOLEAN, INTEGER, TEXT, Schema, list_of, nullable, record
 from lineage.workspace.book_reader import BookReader
-from lineage.workspace.workspace import REFUSED, Workspace
+from lineage.workspace.workspace import Workspace
 
 AGENT = RouteParameter(name="agent", about="The agent; `all` for every one.", default="default")
 SESSION = RouteParameter(

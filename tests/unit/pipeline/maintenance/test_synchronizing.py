@@ -8,6 +8,7 @@ What each guard rests on:
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def reader(writer: Workspace, tmp_path: Path) -> Iterator[Workspace]:
     """Another machine, which has seen all that is there."""
     end_session(at_time(writer, shift_time(NOW, days=-30)), "old", transcript=TALK[:2])
     folder = tmp_path / "reader"
-    ws = writer._replace(index=SqliteIndex(folder / "index.db"), telemetry=Telemetry(folder / "runtime.db"))
+    ws = replace(writer, index=SqliteIndex(folder / "index.db"), telemetry=Telemetry(folder / "runtime.db"))
     with closing(ws):
         reindex_recent(ws)
         yield ws
