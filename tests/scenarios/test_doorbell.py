@@ -318,7 +318,7 @@ def test_a_checksum_that_is_shared_shows_nothing(tmp_path: Path) -> None:
 
 LIGHT = {
     "lineage", "lineage.__main__", "lineage.cli", "lineage.cli.hook_entry", "lineage.core",
-    "lineage.core.base.hook_protocol",
+    "lineage.core.base", "lineage.core.base.hook_protocol",
     "_json", "fcntl", "select", "zlib",
 }  # fmt: skip
 

@@ -247,7 +247,7 @@ def test_a_name_that_was_rebound_to_this_address_is_refused(client: WebClient, h
 
 
 def test_its_own_names_are_taken(root: Path) -> None:
-    with serve_workspace(root, names=("memory.lan",)) as client:
+    with serve_workspace(root, host_names=("memory.lan",)) as client:
         for host in ("localhost:9", "127.0.0.1", "[::1]:80", "memory.lan:8443", "Memory.LAN"):
             assert client.request("GET", "/api/sessions", Host=host).status == 200, host
 

@@ -87,7 +87,7 @@ def serve_workspace(
     """A client of a server that serves `root` until the block ends."""
     with listener.bind_socket("127.0.0.1", 0) as listening:
         port = listening.getsockname()[1]
-        known = {"token": token, "caller": caller, "is_local": is_local, **more}
+        known = {"access_key": token, "caller": caller, "is_local": is_local, **more}
         service = Service(root=root, run_in_workspace=run_in_workspace, clock=time.time, **known)
         server = uvicorn.Server(build_config(service))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
