@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from lineage.app import open_workspace
 from lineage.app.databases import INDEX_VARIABLE
 from lineage.app.locations import is_bucket
+from lineage.app.workspace import open_workspace
 from lineage.harness.detect_caller import HARNESS_VARIABLES
 from lineage.pipeline.maintenance.reindex import ensure_indexed
 from lineage.pipeline.maintenance.verify import VerifyFinding, verify

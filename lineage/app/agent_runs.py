@@ -11,9 +11,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lineage.app import STATE_FOLDER, run_in_workspace
+from lineage.app.locations import open_private_store
+from lineage.app.machine_config import detect_machine
 from lineage.app.subprocesses import TextSink, run_subprocess
-from lineage.app.worker import detect_machine
+from lineage.app.workspace import run_in_workspace
 from lineage.core.base.identity import validate_agent_id
 from lineage.core.base.terminal import EscapeFilter
 from lineage.errors import LineageError
@@ -26,7 +27,7 @@ from lineage.pipeline.conversations.agent_sessions import (
     find_resume_target,
     list_harness_sessions,
 )
-from lineage.store import BusyError, LocalStore
+from lineage.store import BusyError
 from lineage.workspace.workspace import Workspace
 
 DEPTH_VARIABLE = "LINEAGE_DEPTH"
@@ -190,7 +191,7 @@ def _new_uuid(ws: Workspace) -> str:
 @contextmanager
 def _reserve_slot(root: Path) -> Iterator[None]:
     """One of the places for programs that run at once. Raises BusyError where all are taken."""
-    private = LocalStore(root / STATE_FOLDER, locks=root / STATE_FOLDER / "locks", private=True)
+    private = open_private_store(root)
     with ExitStack() as held:
         for number in range(MAX_CONCURRENT_RUNS):
             with suppress(BusyError):

@@ -5,7 +5,8 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lineage.app import STATE_FOLDER, run_in_workspace
+from lineage.app.machine_config import STATE_FOLDER
+from lineage.app.workspace import run_in_workspace
 from lineage.errors import InvalidInput, WorkspaceError
 
 if TYPE_CHECKING:

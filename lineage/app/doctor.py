@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lineage.app import hooks, run_in_workspace
+from lineage.app import hooks
 from lineage.app.locations import open_documents
+from lineage.app.workspace import run_in_workspace
 from lineage.core.base.plural import pluralize
 from lineage.core.sanitizer import Sanitizer
 from lineage.errors import EngineMissing, IndexUnavailable

@@ -6,8 +6,9 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
-from lineage.app import STATE_FOLDER, open_workspace, resolve_workspace_root
-from lineage.app.locations import format_location, is_bucket
+from lineage.app.locations import format_location, is_bucket, resolve_workspace_root
+from lineage.app.machine_config import STATE_FOLDER
+from lineage.app.workspace import open_workspace
 from lineage.errors import InvalidInput, LineageError
 from lineage.pipeline.transfer.mirror import MirrorResult, run_mirror
 from lineage.pipeline.transfer.mirror_journal import MirrorJournal

@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lineage.app import open_workspace, run_in_workspace
+from lineage.app.machine_config import detect_machine
+from lineage.app.workspace import open_workspace, run_in_workspace
 from lineage.core.base.identity import validate_agent_id
 from lineage.errors import InvalidInput, TranscriptError
 from lineage.harness import ADAPTERS, load_adapter
 from lineage.pipeline.ingest.import_sources import ImportRequest, StageProgress, is_there
-from lineage.pipeline.ingest.locate_transcript import HarnessHistories
 
 if TYPE_CHECKING:
     from lineage.pipeline.ingest.history_import import HistoryImport
@@ -26,7 +26,7 @@ def build_import_request(harness: str, paths: Sequence[str], *, agent_id: str, j
     Raises InvalidInput for an unknown harness or agent, and where nobody knows what to read; TranscriptError for a path
     at which there is nothing.
     """
-    machine = HarnessHistories(Path.home(), os.environ)
+    machine = detect_machine()
     for path in paths:
         if not is_there(Path(path)):
             raise TranscriptError(

@@ -19,13 +19,18 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lineage.app import STATE_FOLDER, find_template, run_in_workspace
 from lineage.app.locations import format_location, is_bucket, open_store
+from lineage.app.machine_config import STATE_FOLDER
+from lineage.app.template import find_template
+from lineage.app.workspace import run_in_workspace
 from lineage.core.base.book_paths import CURATED, CURATED_PATH, GLOBAL, BookRef
 from lineage.core.base.identity import DEFAULT_AGENT
 from lineage.core.base.naming import memory_md_path
 from lineage.errors import FindingsReported, InvalidInput, WorkspaceError
 from lineage.store import Blob, ExistsError, LocalStore, read_or_none, validate_key
+from lineage.store.conformance import find_sequential_violation
+from lineage.workspace.book_index import index_books
+from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -83,7 +88,9 @@ class InitResult:
     is_ignored: bool = True
 
 
-def init_workspace(vault: Path, folder: str | None, may_replace: Callable[[str], bool]) -> InitResult:
+def init_workspace(
+    vault: Path, folder: str | None = None, may_replace: Callable[[str], bool] = lambda _: False
+) -> InitResult:
     """Makes a workspace in `vault`, or in `folder` below it. Doing it again changes nothing.
 
     `may_replace` is asked about each conflict, by its path. Raises InvalidInput for a folder that can't be one,
@@ -92,8 +99,7 @@ def init_workspace(vault: Path, folder: str | None, may_replace: Callable[[str],
     """
     _check_vault_path(vault)
     workspace = vault / _validate_folder(vault, folder) if folder else vault
-    if is_bucket(workspace):
-        _check_bucket(workspace)
+    check_bucket(workspace)
     is_ours = not folder and _has_only_template_files(vault)
     files = [(file, _classify(file, is_ours)) for file in _list_template_files(vault, workspace)]
     _check_memory_md(workspace, may_replace)
@@ -121,15 +127,13 @@ def _check_vault_path(vault: Path) -> None:
         ) from error
 
 
-def _check_bucket(workspace: Path) -> None:
-    """Raises Problems for a bucket without conditional writes, before anything is trusted to it."""
-    from lineage.store.conformance import find_sequential_violation
-
-    broken = find_sequential_violation(open_store(workspace))
-    if broken:
+def check_bucket(root: Path) -> None:
+    """Raise FindingsReported for a bucket without conditional writes: it would lose writes. A folder passes."""
+    violation = find_sequential_violation(open_store(root)) if is_bucket(root) else None
+    if violation:
         raise FindingsReported(
-            f"{format_location(workspace)} can't keep a memory: {broken}",
-            hint=f"run `lineage store check {format_location(workspace)}`",
+            f"{format_location(root)} can't keep a memory: {violation}",
+            hint=f"run `lineage store check {format_location(root)}`",
         )
 
 
@@ -246,9 +250,6 @@ def _apply(file: _TemplateFile, state: TemplateFileState, may_overwrite: bool, r
 
 def _index_curated_book(ws: Workspace) -> None:
     """The curated book gets its rows, and MEMORY.md is there from the beginning."""
-    from lineage.workspace.book_index import index_books
-    from lineage.workspace.publish import publish_all
-
     index_books(ws, [BookRef(GLOBAL, CURATED)])
     if read_or_none(ws.documents.store, _MEMORY_MD) is None:
         publish_all(ws)

@@ -1,6 +1,6 @@
-"""Where workspaces are: a folder, or a bucket with the folder of this machine that stands for it.
+"""Where workspaces are: a folder, or a bucket together with the folder of this machine that stands for it.
 
-The one place that knows the difference. What lies on this machine only is below `.lineage/` of that folder either way.
+The one place that knows the difference. Files of this machine only lie below `.lineage/` of that folder either way.
 """
 
 import os
@@ -8,75 +8,86 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lineage.app import STATE_FOLDER, load_machine_settings
+from lineage.app.machine_config import STATE_FOLDER, load_machine_settings
 from lineage.core.base.address import SCHEMES, address_to_folder, folder_to_address, is_address, normalize_address
-from lineage.errors import ExtraMissing, InvalidInput
+from lineage.documents import Documents
+from lineage.errors import ExtraMissing, InvalidInput, WorkspaceError
 from lineage.store import LocalStore
 from lineage.store.platform import expand_home
 
-if TYPE_CHECKING:
-    from lineage.documents import Documents
+if TYPE_CHECKING:  # needs obstore, an optional extra
     from lineage.store.objects import BucketStore
+
+_VARIABLES = ("LINEAGE_WORKSPACE", "SIGNET_WORKSPACE")
+_DEFAULT_ROOT = "~/.agents"
+
+
+def resolve_workspace_root(option: str | None, environment: Mapping[str, str] | None = None) -> Path:
+    """Return the folder of the workspace that the option, the environment or the machine's configuration names.
+
+    In this order: `--workspace`, LINEAGE_WORKSPACE, SIGNET_WORKSPACE, `workspace` of the configuration, `~/.agents`.
+    For a bucket it is the folder that stands for it. (format: Workspace) Raises InvalidInput for an address of an
+    unknown kind, WorkspaceError for the home folder of an unknown user.
+    """
+    variables = os.environ if environment is None else environment
+    name = option or next((variables[name] for name in _VARIABLES if variables.get(name)), None)
+    name = name or load_machine_settings(variables).workspace or _DEFAULT_ROOT
+    if is_address(name):
+        return resolve_bucket_folder(name, variables)
+    try:
+        return Path(name).expanduser().absolute()
+    except RuntimeError as error:
+        raise WorkspaceError(f"there is no home folder for {name!r}", hint="name the folder itself") from error
 
 
 def resolve_bucket_folder(address: str, environment: Mapping[str, str]) -> Path:
-    """The folder of this machine that stands for a bucket. Raises InvalidInput for an address of no known kind."""
+    """Return the folder of this machine that stands for a bucket.
+
+    Raises InvalidInput for an unknown kind of address.
+    """
     normal = normalize_address(address)
     name = address_to_folder(normal) if normal else None
     if name is None:
         kinds = ", ".join(f"{scheme}://BUCKET/PREFIX" for scheme in SCHEMES)
         raise InvalidInput(f"not an address of a workspace: {address[:120]!r}", hint=f"one of {kinds}, or a folder")
-    return find_state_home(environment) / name
-
-
-def find_state_home(environment: Mapping[str, str]) -> Path:
-    """`$XDG_STATE_HOME/lineage`, `~/.local/state/lineage` where that is not set or not absolute."""
-    named = Path(environment.get("XDG_STATE_HOME") or "")
-    return (named if named.is_absolute() else Path.home() / ".local" / "state") / "lineage"
+    state_home = Path(environment.get("XDG_STATE_HOME") or "")
+    return (state_home if state_home.is_absolute() else Path.home() / ".local" / "state") / "lineage" / name
 
 
 def is_bucket(root: Path) -> bool:
-    """Whether a workspace lies in a bucket: then its folder holds no files of it."""
+    """Return whether the workspace lies in a bucket: then its folder holds none of its files."""
     return folder_to_address(root.name) is not None
 
 
 def format_location(root: Path) -> str:
-    """What people call a workspace."""
+    """Return the workspace's address or path, as a user writes it."""
     return folder_to_address(root.name) or str(root)
 
 
 def open_store(root: Path) -> "LocalStore | BucketStore":
-    """The store of a workspace. Raises ExtraMissing where a bucket needs what is not installed."""
+    """Return the store of a workspace. Raises ExtraMissing for a bucket without its extra."""
     address = folder_to_address(root.name)
     if address is None:
         return LocalStore(root)
-    return open_bucket(address, root / STATE_FOLDER / "locks")
-
-
-def open_bucket(address: str, locks: Path | None = None) -> "BucketStore":
-    """The bucket at an address, reached as the machine's own configuration and the environment say."""
     try:
-        from lineage.store.objects import BucketStore
+        from lineage.store.objects import BucketStore  # obstore is an optional extra
     except ImportError as error:
         raise ExtraMissing("bucket", ["obstore"]) from error
-    machine = load_machine_settings(os.environ)
-    return BucketStore(address, machine.bucket if machine else {}, locks)
+    return BucketStore(address, load_machine_settings(os.environ).bucket, root / STATE_FOLDER / "locks")
 
 
 def open_named_store(name: str) -> "LocalStore | BucketStore":
-    """The store that a person names, be there a workspace in it or not."""
+    """Return the store at a path or address, with or without a workspace in it."""
     if not is_address(name):
         return LocalStore(expand_home(name).absolute())
     return open_store(resolve_bucket_folder(name, os.environ))
 
 
 def open_private_store(root: Path) -> LocalStore:
-    """What of a workspace lies on this machine only: spool, signals, checkpoints, blocks."""
+    """Return the store of the workspace's files on this machine only: spool, hook queue, checkpoints, context cache."""
     return LocalStore(root / STATE_FOLDER, locks=root / STATE_FOLDER / "locks", private=True)
 
 
-def open_documents(root: Path) -> "Documents":
-    """The canonical layer alone, for what can be told without asking the workspace's store."""
-    from lineage.documents import Documents
-
+def open_documents(root: Path) -> Documents:
+    """Return the documents alone, without index or settings; the workspace's store is not asked yet."""
     return Documents(open_store(root), open_private_store(root))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lineage.app import now
+from lineage.app import clock
 from lineage.app.locations import open_documents
 from lineage.core.capture.request import parse_request
 from lineage.pipeline.capture.session import build_job
@@ -18,7 +18,7 @@ def spool_request(root: Path, flow: str, payload: Mapping[str, Any]) -> None:
     """
     spool, job = (
         open_documents(root).spool,
-        build_job(parse_request(flow, payload, agent_id=None, now=now()), NO_SENTENCE),
+        build_job(parse_request(flow, payload, agent_id=None, now=clock.now()), NO_SENTENCE),
     )
     if all((known.flow, known.payload) != (flow, job.payload) for known in spool.list_pending(job.token)):
         spool.put(job)

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lineage.app import resolve_workspace_root, run_in_workspace
-from lineage.app.locations import format_location, is_bucket, open_documents, open_store
-from lineage.errors import FindingsReported, InvalidInput, WorkspaceError
+from lineage.app.init_workspace import check_bucket
+from lineage.app.locations import format_location, open_documents, open_store, resolve_workspace_root
+from lineage.app.workspace import run_in_workspace
+from lineage.errors import InvalidInput, WorkspaceError
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.verify import VerifyFinding, verify
 from lineage.pipeline.transfer.move_store import MoveResult, Progress, finish_move, move_store
@@ -35,7 +36,7 @@ def migrate_store(source: str, target: str, progress: Progress | None = None) ->
     origin, place = resolve_workspace_root(source), resolve_workspace_root(target)
     _check_disjoint(format_location(origin), format_location(place))
     _check_source(origin)
-    _check_bucket(place)
+    check_bucket(place)
     done = move_store(open_store(origin), open_store(place), format_location(origin), progress)
     findings = run_in_workspace(place, _reindex_and_verify, create=True, needs_index=False)
     finish_move(open_store(place))
@@ -66,15 +67,4 @@ def _check_source(root: Path) -> None:
         raise WorkspaceError(
             f"{waiting} captures still wait in this machine's spool",
             hint=f"run `lineage -w {place} work` and `lineage -w {place} recover` first",
-        )
-
-
-def _check_bucket(root: Path) -> None:
-    from lineage.store.conformance import find_sequential_violation
-
-    broken = find_sequential_violation(open_store(root)) if is_bucket(root) else None
-    if broken:
-        raise FindingsReported(
-            f"{format_location(root)} can't keep a memory: {broken}",
-            hint=f"run `lineage store check {format_location(root)}`",
         )

@@ -8,11 +8,13 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 
-from lineage.app import STATE_FOLDER, now, run_in_workspace
+from lineage.app import clock
+from lineage.app.locations import open_private_store
+from lineage.app.machine_config import STATE_FOLDER, detect_machine
+from lineage.app.workspace import run_in_workspace
 from lineage.core.base import hook_protocol
 from lineage.documents import HookQueue
 from lineage.pipeline.capture.result import CAPTURED
-from lineage.pipeline.ingest.locate_transcript import HarnessHistories
 from lineage.pipeline.ingest.sweep import IDLE_MINUTES, SweepResult, sweep
 from lineage.pipeline.ingest.worker import DrainResult, drain
 from lineage.store import BusyError, LocalStore
@@ -22,10 +24,6 @@ _MAX_SECONDS = 600
 _MAX_WAIT_SECONDS = 60.0
 _POLL_SECONDS = 0.5
 _MAX_MEMORY_BYTES = 4 << 30
-
-
-def detect_machine() -> HarnessHistories:
-    return HarnessHistories(Path.home(), os.environ)
 
 
 def run_worker(root: Path) -> list[DrainResult]:
@@ -39,7 +37,7 @@ def run_worker(root: Path) -> list[DrainResult]:
 
 def _drain_until_idle(root: Path) -> list[DrainResult]:
     handed_over = _take_inherited_lock(root)
-    private = LocalStore(root / STATE_FOLDER, locks=root / STATE_FOLDER / "locks", private=True)
+    private = open_private_store(root)
     deadline = time.monotonic() + _MAX_SECONDS
     done: list[DrainResult] = []
     while time.monotonic() < deadline:
@@ -87,7 +85,7 @@ def _run_rounds(root: Path, private: LocalStore, deadline: float) -> list[DrainR
 
 
 def _is_due(private: LocalStore) -> bool:
-    moment = now()
+    moment = clock.now()
     return any(rung.not_before <= moment for rung in HookQueue(private).list_pending())
 
 

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lineage.app import open_workspace, run_in_workspace
 from lineage.app.locations import format_location
-from lineage.app.worker import detect_machine
+from lineage.app.machine_config import detect_machine
+from lineage.app.workspace import open_workspace, run_in_workspace
 from lineage.core.base import hook_protocol
 from lineage.errors import LineageError
 from lineage.pipeline.ingest.sweep import sweep

@@ -30,7 +30,7 @@ def command(root: Path, before: str, dry_run: bool, as_json: bool) -> int:
       lineage archive --before 2026-01-01 --dry-run
       lineage archive --before 2026-01-01
     """
-    from lineage.app import run_in_workspace
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.maintenance.archive import archive
 
     done = run_in_workspace(root, lambda ws: archive(ws, before, dry_run=dry_run), writes=not dry_run)

@@ -49,7 +49,7 @@ def run_capture(flow: str, root: Path, options: Mapping[str, Any], *, from_stdin
     Return 1 where the session was refused, else 0. Raise InvalidInput where stdin holds no JSON object, StoreAway while
     the workspace's store is: what was asked waits in the spool then.
     """
-    from lineage.app import run_in_workspace
+    from lineage.app.workspace import run_in_workspace
     from lineage.cli.capture_output import report
     from lineage.core.capture.request import parse_request
     from lineage.pipeline.maintenance.finish_pending import run_capture as run_flow

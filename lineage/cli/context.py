@@ -33,7 +33,7 @@ def command(root: Path, explain: bool, as_json: bool, **given: Any) -> int:
       lineage context --project demo --query "the reader" --budget 1500
       lineage context --explain
     """
-    from lineage.app import run_in_workspace
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.memory.context import ContextRequest
 
     asked = ContextRequest(**given)

@@ -38,13 +38,13 @@ def command(root: Path, directory: str | None, folder: str | None, yes: bool, sk
     Example:
       lineage init ~/memory
     """
-    from lineage.app import initialize, resolve_workspace_root
-    from lineage.app.locations import format_location
+    from lineage.app.init_workspace import init_workspace
+    from lineage.app.locations import format_location, resolve_workspace_root
 
     if yes and skip:
         raise InvalidInput("--yes and --skip exclude each other", hint="give one of them")
     target = resolve_workspace_root(directory) if directory else root
-    result = initialize(
+    result = init_workspace(
         target, folder, _build_conflict_answer(yes=yes, asks=not (skip or as_json) and sys.stdin.isatty())
     )
     if as_json:

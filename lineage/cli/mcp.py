@@ -27,8 +27,8 @@ def command(root: Path, agent: str, project: str | None, only_tools: bool, as_js
     """
     if only_tools:
         return _print_tools(as_json=as_json)
-    from lineage.app import detect_caller
     from lineage.app.extras import require_extra
+    from lineage.app.machine_config import detect_caller
     from lineage.core.base.identity import validate_agent_id
 
     require_extra("mcp", "mcp")

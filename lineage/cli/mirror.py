@@ -65,18 +65,18 @@ def _print_once(done: "MirrorResult", *, as_json: bool) -> int:
 
 
 def _print_line(done: "MirrorResult") -> None:
-    from lineage.app import now
+    from lineage.app import clock
 
     if _format_line(done):
-        print_text(f"{now()} {_format_line(done)}")
+        print_text(f"{clock.now()} {_format_line(done)}")
         _print_details(done)
 
 
 def _print_json_line(done: "MirrorResult") -> None:
-    from lineage.app import now
+    from lineage.app import clock
 
     if _format_line(done):
-        print_text(json.dumps({"at": now(), **_as_json(done)}, ensure_ascii=True))
+        print_text(json.dumps({"at": clock.now(), **_as_json(done)}, ensure_ascii=True))
 
 
 def _as_json(done: "MirrorResult") -> dict[str, Any]:

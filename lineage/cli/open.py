@@ -39,8 +39,9 @@ def command(
       lineage open 2489c83d --print
       lineage open 2489c83d --turns 2 --editor --print
     """
-    from lineage.app import detect_caller, run_in_workspace
+    from lineage.app.machine_config import detect_caller
     from lineage.app.open_target import is_in_vault, locate_file
+    from lineage.app.workspace import run_in_workspace
     from lineage.cli.turn_range import parse_turn_range
     from lineage.pipeline.memory.books import refuse_agents
     from lineage.pipeline.search.references import find_file_target

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from lineage.app import resolve_workspace_root
+from lineage.app.locations import resolve_workspace_root
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

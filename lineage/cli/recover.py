@@ -18,7 +18,7 @@ def command(root: Path, as_json: bool) -> int:
     Example:
       lineage recover
     """
-    from lineage.app import run_in_workspace
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.maintenance.recover import recover
 
     done = run_in_workspace(root, recover)

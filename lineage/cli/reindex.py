@@ -53,7 +53,7 @@ def command(
       lineage reindex --jobs 2
       lineage reindex --recent
     """
-    from lineage.app import run_in_workspace
+    from lineage.app.workspace import run_in_workspace
 
     if embeds:
         _check_embedding(root)
@@ -71,7 +71,7 @@ def command(
 
 def _check_embedding(root: Path) -> None:
     """Raises InvalidInput where no model is configured, ExtraMissing where what it needs is not installed."""
-    from lineage.app import run_in_workspace
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.search.search import require_semantic
 
     run_in_workspace(root, require_semantic, needs_index=False)

@@ -54,7 +54,8 @@ def command(
       lineage remember --project lineage --kind task "Write the release notes"
       lineage remember --curated "Ask before a dependency is added."
     """
-    from lineage.app import detect_caller, run_in_workspace
+    from lineage.app.machine_config import detect_caller
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.memory.remember import Memo, remember
 
     memo = Memo(text=read_text_argument(text), kind=_choose_kind(kind, curated=curated, daily=daily), **given)

@@ -34,7 +34,7 @@ def command(root: Path, session: str, reason: str, dry_run: bool, again: bool, y
       lineage remove 2489c83d --dry-run
       lineage remove 2489c83d --reason "a customer asked for it" --yes
     """
-    from lineage.app import run_in_workspace
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.maintenance.remove import remove
 
     if not (dry_run or yes):

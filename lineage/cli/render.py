@@ -23,7 +23,7 @@ def command(root: Path, as_json: bool) -> int:
     Example:
       lineage render
     """
-    from lineage.app import run_in_workspace
+    from lineage.app.workspace import run_in_workspace
     from lineage.core.base.naming import memory_md_path
 
     published = run_in_workspace(root, _render_all, writes=True)

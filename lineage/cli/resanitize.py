@@ -30,7 +30,7 @@ def command(root: Path, dry_run: bool, as_json: bool) -> int:
       lineage resanitize --dry-run
       lineage resanitize
     """
-    from lineage.app import run_in_workspace
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.maintenance.resanitize import resanitize
 
     done = run_in_workspace(root, lambda ws: resanitize(ws, dry_run=dry_run), writes=not dry_run)

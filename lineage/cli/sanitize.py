@@ -31,7 +31,7 @@ def command(root: Path, file: BinaryIO, report: bool, as_json: bool) -> int:
       lineage sanitize FILE
       lineage sanitize --report FILE
     """
-    from lineage.app import load_workspace_rules
+    from lineage.app.workspace import load_workspace_rules
     from lineage.core.sanitizer import Sanitizer
 
     sanitizer = Sanitizer(load_workspace_rules(root).ruleset)

@@ -50,7 +50,7 @@ def command(
       lineage search "why did the parser drop the last line"
       lineage search since:30d is:decision parser
     """
-    from lineage.app import run_in_workspace
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.search.search import search
 
     text = " ".join(query)

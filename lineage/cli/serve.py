@@ -29,17 +29,18 @@ def command(root: Path, host: str, port: int, names: Sequence[str], check: bool,
     Example:
       lineage serve --port 0 --check
     """
-    from lineage.app import detect_caller, listener, load_machine_settings, open_workspace, run_in_workspace
+    from lineage.app import listener
     from lineage.app.extras import require_extra
     from lineage.app.locations import format_location
+    from lineage.app.machine_config import detect_caller, load_machine_settings
+    from lineage.app.workspace import open_workspace, run_in_workspace
 
     require_extra("web", "starlette", "uvicorn", "jinja2")
     from lineage.web.application import serve
     from lineage.web.service import Service
 
     started_by, is_local = detect_caller(), listener.is_loopback(host) and not names
-    machine = load_machine_settings(os.environ)
-    configured = machine.web.token if machine else ""
+    configured = load_machine_settings(os.environ).web.token
     token = listener.take_access_key(os.environ, is_local=is_local, configured=configured)
     open_workspace(root).close()
     with listener.bind_socket(host, port) as listening:

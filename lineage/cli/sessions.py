@@ -30,7 +30,7 @@ def command(root: Path, agent: str, project: str | None, lane: str | None, limit
       lineage sessions --project demo --limit 5
       lineage sessions --lane home:telegram:dm:123
     """
-    from lineage.app import run_in_workspace
+    from lineage.app.workspace import run_in_workspace
 
     agent_id = None if agent == "all" else agent
     if lane is not None:

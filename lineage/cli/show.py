@@ -36,7 +36,7 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
     Example:
       lineage show 2489c83d --turns 12-18
     """
-    from lineage.app import run_in_workspace
+    from lineage.app.workspace import run_in_workspace
     from lineage.workspace.lookup import SessionText
 
     shown = run_in_workspace(root, lambda ws: _load_target(ws, session, kind, turns))

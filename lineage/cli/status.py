@@ -23,9 +23,9 @@ def command(root: Path, as_json: bool) -> int:
     Example:
       lineage status --json
     """
-    from lineage.app import load_workspace_rules, run_in_workspace
     from lineage.app.databases import describe_index
     from lineage.app.locations import format_location
+    from lineage.app.workspace import load_workspace_rules, run_in_workspace
     from lineage.errors import IndexUnavailable
     from lineage.pipeline.capture.model_quota import read_usage
     from lineage.pipeline.search.embeddings import describe_coverage

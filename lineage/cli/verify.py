@@ -22,7 +22,7 @@ def command(root: Path, as_json: bool) -> int:
     Example:
       lineage verify --json
     """
-    from lineage.app import run_in_workspace
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.maintenance.verify import verify
 
     findings = run_in_workspace(root, verify)

@@ -72,15 +72,15 @@ def _stop_on_sigterm(watcher: "Watcher") -> Iterator[None]:
 
 
 def _print_line(report: "ReindexReport") -> None:
-    from lineage.app import now
+    from lineage.app import clock
 
-    print_text(f"{now()} {_format_line(report)}")
+    print_text(f"{clock.now()} {_format_line(report)}")
 
 
 def _print_json_line(report: "ReindexReport") -> None:
-    from lineage.app import now
+    from lineage.app import clock
 
-    print_text(json.dumps({"at": now(), **_as_json(report)}, ensure_ascii=True))
+    print_text(json.dumps({"at": clock.now(), **_as_json(report)}, ensure_ascii=True))
 
 
 def _as_json(report: "ReindexReport") -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lineage.app import run_in_workspace
+from lineage.app.workspace import run_in_workspace
 from lineage.harness.detect_caller import Caller
 from lineage.mcp.parameters import Arguments
 from lineage.workspace.access import AgentAccess

@@ -14,7 +14,9 @@ from pathlib import Path
 from benchmarks import transcripts, written
 from benchmarks.rows import passage_rows
 from benchmarks.words import Prose
-from lineage.app import STATE_FOLDER, now, open_workspace
+from lineage.app import clock
+from lineage.app.machine_config import STATE_FOLDER
+from lineage.app.workspace import open_workspace
 from lineage.core.base import naming
 from lineage.core.capture.request import SESSION_END, Request, parse_request
 from lineage.core.format.documents import serialize_document
@@ -102,7 +104,7 @@ def cache() -> Path:
 @contextmanager
 def kept_index(name: str, batches: Callable[[], Iterable[Sequence[ArtifactRow]]]) -> Iterator[SqliteIndex]:
     """An index of rows that have no files, to be read only: made where it is not in the cache, for today."""
-    path = cache() / f"{name}-{now()[:10]}-{_fingerprint_of_rows()}" / "index.db"
+    path = cache() / f"{name}-{clock.now()[:10]}-{_fingerprint_of_rows()}" / "index.db"
     with closing(SqliteIndex(path)) as index:
         if index.needs_reindex:
             index.reset()
@@ -132,7 +134,7 @@ def generate(folder: Path, artifacts: int, *, seed: int = SEED, jobs: int | None
 
 def midnight() -> str:
     """When today began: the time that no generated session ends after."""
-    return f"{now()[:10]}T00:00:00.000Z"
+    return f"{clock.now()[:10]}T00:00:00.000Z"
 
 
 @functools.cache
@@ -157,7 +159,7 @@ def _digest(*made: object) -> str:
 def _kept(artifacts: int, seed: int) -> Corpus:
     """The corpus in the cache, made where it is not there; those of other days have another window and go."""
     name = f"seed-{seed}-artifacts-{artifacts}"
-    corpus = Corpus(cache() / f"{name}-{now()[:10]}-{fingerprint()}", artifacts)
+    corpus = Corpus(cache() / f"{name}-{clock.now()[:10]}-{fingerprint()}", artifacts)
     if not corpus.folder.is_dir():
         for old in cache().glob(f"{name}-*"):
             shutil.rmtree(old)

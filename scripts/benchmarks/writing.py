@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.corpus import Corpus
 from benchmarks.family import peak_here
 from benchmarks.pairing import Pair
-from lineage.app import open_workspace
+from lineage.app.workspace import open_workspace
 from lineage.core.capture.request import SESSION_END, Request, parse_request
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.workspace import publish

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from evaluation.material import Material, Session
-from lineage.app import open_workspace
+from lineage.app.workspace import open_workspace
 from lineage.core.capture.request import SESSION_END, parse_request
 from lineage.core.search.query import parse_query
 from lineage.index.fts_query import DEFAULT_RANKING, Ranking

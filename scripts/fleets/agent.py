@@ -18,7 +18,8 @@ from typing import Any
 from loads.sessions import AGENT, NOON, End, request_of
 
 from fleets.plan import END, END_AGAIN, Fleet, Task
-from lineage.app import open_workspace, resolve_workspace_root
+from lineage.app.locations import resolve_workspace_root
+from lineage.app.workspace import open_workspace
 from lineage.core.base import naming
 from lineage.core.base.identity import derive_session_token
 from lineage.core.base.times import shift_time

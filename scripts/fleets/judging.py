@@ -16,8 +16,9 @@ from loads.sessions import NOON, texts_of, token_of
 from fleets.agent import view_of
 from fleets.conducting import Run
 from fleets.plan import Fleet
-from lineage.app import open_workspace, resolve_workspace_root
 from lineage.app.databases import INDEX_VARIABLE
+from lineage.app.locations import resolve_workspace_root
+from lineage.app.workspace import open_workspace
 from lineage.core.base import naming
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, parse_document

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lineage.app import open_workspace
+from lineage.app.workspace import open_workspace
 from lineage.core.base import naming
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, parse_document

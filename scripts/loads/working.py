@@ -9,7 +9,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from lineage.app import open_workspace
+from lineage.app.workspace import open_workspace
 from lineage.pipeline.maintenance.finish_pending import run_capture
 from lineage.workspace.workspace import Workspace
 from loads.sessions import End, Load, ends_of, request_of

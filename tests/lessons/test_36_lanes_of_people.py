@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.app import open_workspace
+from lineage.app.workspace import open_workspace
 from lineage.errors import InvalidInput
 from lineage.pipeline.conversations.lane_name import SCOPES, build_lane, parse_lane
 from lineage.pipeline.conversations.lanes import load_lane, resolve_lane

@@ -20,8 +20,7 @@ from uuid import uuid4
 
 import pytest
 
-from lineage.app import resolve_workspace_root
-from lineage.app.locations import format_location, is_bucket, open_store
+from lineage.app.locations import format_location, is_bucket, open_store, resolve_workspace_root
 from lineage.cli import hook_entry as bell
 from lineage.cli.main import run
 from lineage.errors import InvalidInput

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lineage.app import now
+from lineage.app import clock
 from lineage.core.base.identity import derive_session_token
 from lineage.core.base.times import from_epoch, shift_time
 from lineage.core.format.checkpoint import Checkpoint
@@ -47,7 +47,7 @@ def turn_ended(root: Path, path: Path, agent: str = "default", **more: Any) -> N
 
 def drained(root: Path, home: Path, later: int = 0) -> DrainResult:
     """What a worker does now, or so many days later."""
-    return hook_process.drain_spool(root, home, shift_time(now(), days=later))
+    return hook_process.drain_spool(root, home, shift_time(clock.now(), days=later))
 
 
 def kept(root: Path, agent: str | None = None) -> list[Checkpoint]:
@@ -104,7 +104,7 @@ def test_what_ends_before_the_worker_looks_is_never_written(root: Path, tmp_path
 def test_a_session_that_the_sweep_captures_was_interrupted(root: Path, tmp_path: Path, home: Path) -> None:
     turn_ended(root, append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader."))
     drained(root, home)
-    assert hook_process.run_sweep(root, home, now()).captured == [derive_session_token("default", "s-1")]
+    assert hook_process.run_sweep(root, home, clock.now()).captured == [derive_session_token("default", "s-1")]
     assert said(root) == [["Mend the wombat's reader."]]
     assert "had not ended" in read_context_block(root)
 
@@ -228,7 +228,7 @@ def test_no_secret_reaches_a_checkpoint_and_it_is_its_owners_alone(root: Path, t
 
 def test_a_private_session_has_none(root: Path, tmp_path: Path, home: Path) -> None:
     path = append_transcript(tmp_path / "s-1.jsonl", "Hide the wombat.")
-    with open_test_workspace(root, now=now()) as ws:
+    with open_test_workspace(root, now=clock.now()) as ws:
         end_session(ws, "s-1", harness="claude-code", transcript_path=str(path), private=True)
     turn_ended(root, path)
     assert drained(root, home).unkept == {PRIVATE: 1}
@@ -244,7 +244,7 @@ def test_one_that_should_not_be_there_is_dropped(root: Path, tmp_path: Path, hom
     turn_ended(root, path)
     drained(root, home)
     assert "wombat" in read_context_block(root)
-    with open_test_workspace(root, now=now()) as ws:
+    with open_test_workspace(root, now=clock.now()) as ws:
         end_session(ws, "s-1", harness="claude-code", transcript_path=str(path), private=harm == "private")
     if harm == "damaged":
         (manifest,) = (root / "memory").glob("*--manifest.md")
@@ -261,12 +261,12 @@ def test_a_removed_session_has_none_any_more_and_gets_none(root: Path, tmp_path:
     path = append_transcript(tmp_path / "s-1.jsonl", "Forget the wombat.")
     turn_ended(root, path)
     drained(root, home)
-    hook_process.run_sweep(root, home, now())
-    with open_test_workspace(root, now=now()) as ws:
+    hook_process.run_sweep(root, home, clock.now())
+    with open_test_workspace(root, now=clock.now()) as ws:
         remove(ws, resolve_session(ws, "s-1").session_token, reason="private")
     assert kept(root) == []
     turn_ended(root, path)
-    with open_test_workspace(root, now=now()) as ws:  # a hook's note that was on its way as the session was removed
+    with open_test_workspace(root, now=clock.now()) as ws:  # a note still on its way at the removal
         token = derive_session_token("default", "s-1")
         ws.telemetry.record_event(
             SeenSession("claude-code", "default", "s-1", token, str(path), DEMO, "turn-end", ws.now, None)
@@ -283,7 +283,7 @@ def test_what_a_fork_brought_from_a_removed_session_stays_out(root: Path, tmp_pa
     parent = append_transcript(tmp_path / "s-1.jsonl", "Forget the wombat.")
     enqueue_in_process(root, make_end_payload(parent))
     drained(root, home)
-    with open_test_workspace(root, now=now()) as ws:
+    with open_test_workspace(root, now=clock.now()) as ws:
         remove(ws, "s-1", reason="private")
     copied = json.loads(parent.read_text()) | {"sessionId": "s-2"}
     fork = tmp_path / "s-2.jsonl"
@@ -309,7 +309,7 @@ def test_a_damaged_one_is_ignored_by_worker_and_context(root: Path, tmp_path: Pa
     drained(root, home)
     (path,) = (root / ".lineage" / "checkpoints").rglob("*.json")
     path.write_bytes(path.read_bytes()[:100])
-    with open_test_workspace(root, now=now()) as ws:
+    with open_test_workspace(root, now=clock.now()) as ws:
         assert build_context(ws, ContextRequest(project=DEMO)).body == ""
         assert ws.documents.checkpoints.list_damaged() == [path.relative_to(root / ".lineage").as_posix()]
     starts(root)

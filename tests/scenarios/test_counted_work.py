@@ -27,10 +27,10 @@ from tests.support.workspace import end_session, make_turns, open_test_workspace
 
 pytestmark = pytest.mark.slow
 
-STARTED = {"lineage", "lineage.__main__", "lineage.cli", "lineage.core"}
+STARTED = {"lineage", "lineage.__main__", "lineage.cli", "lineage.core", "lineage.core.base"}
 HOOK = STARTED | {"lineage.cli.hook_entry", "lineage.core.base.hook_protocol"}
 HELP = {"lineage", "lineage.__main__", "lineage.cli", "lineage.errors"} | {
-    f"lineage.cli.{name}" for name in ("main", "lazy", "ending", "output")
+    f"lineage.cli.{name}" for name in ("main", "lazy", "exit_codes", "output")
 }
 DEAR = {
     "argparse", "asyncio", "ctypes", "dataclasses", "http", "importlib.metadata", "inspect", "logging",

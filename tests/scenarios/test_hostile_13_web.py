@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from lineage.app import initialize, run_in_workspace
+from lineage.app.init_workspace import init_workspace
+from lineage.app.workspace import run_in_workspace
 from lineage.pipeline.memory.remember import Memo, remember
 from lineage.workspace.workspace import Workspace
 from tests.support.browser import needs_browser, open_browser
@@ -41,7 +42,7 @@ EVERYTHING = " ".join(ATTACKS)
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    initialize(tmp_path / "vault")
+    init_workspace(tmp_path / "vault")
     run_in_workspace(tmp_path / "vault", _poisoned, writes=True)
     return tmp_path / "vault"
 

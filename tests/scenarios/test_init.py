@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lineage.app import find_template, initialize
-from lineage.app.init_workspace import CSS_SNIPPET
+from lineage.app.init_workspace import CSS_SNIPPET, init_workspace
+from lineage.app.template import find_template
 from tests.support.commands import LineageCommand, run_process
 
 Tree = dict[str, tuple[bytes, int]]
@@ -187,28 +187,28 @@ def test_settings_behind_a_link_are_left_alone(
 
 
 def test_a_vault_that_was_never_opened_gets_no_settings_for_a_folder_s_sake(tmp_path: Path) -> None:
-    done = initialize(tmp_path, "lineage")
+    done = init_workspace(tmp_path, "lineage")
     assert [path for path in tree(tmp_path) if path.startswith(".obsidian/")] == [CSS_SNIPPET]
     assert set(done.withheld) == of_the_template(settings=True) - {CSS_SNIPPET}
 
 
 def test_a_run_that_was_cut_off_is_finished(tmp_path: Path) -> None:
     root = tmp_path / "vault"
-    initialize(root)
+    init_workspace(root)
     whole = {path: data for path, (data, _) in tree(root).items()}
     for path in (".obsidian/types.json", "handbook/Books.md", "MEMORY.md"):
         (root / path).unlink()
-    assert initialize(root).made == ["handbook/Books.md", ".obsidian/types.json"]
+    assert init_workspace(root).made == ["handbook/Books.md", ".obsidian/types.json"]
     assert {path: data for path, (data, _) in tree(root).items()} == whole
 
 
 def test_once_obsidian_has_written_settings_they_are_the_user_s(tmp_path: Path) -> None:
     root = tmp_path / "vault"
-    initialize(root)
+    init_workspace(root)
     (root / ".obsidian" / "workspace.json").write_text("{}")
     (root / ".obsidian" / "graph.json").unlink()
     (root / ".obsidian" / "bookmarks.json").write_text('{"items": []}')
-    done = initialize(root, may_replace=lambda _: True)
+    done = init_workspace(root, may_replace=lambda _: True)
     assert (done.made, done.replaced) == ([], [])
     assert not (root / ".obsidian" / "graph.json").exists()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lineage.app import now
+from lineage.app import clock
 from lineage.core.base.times import shift_time
 from lineage.pipeline.conversations.lanes import LaneState, load_lane, resolve_lane
 from lineage.pipeline.conversations.session_expiry import DAILY, IDLE
@@ -29,7 +29,7 @@ def talked(root: Path, session: str, lane: str = LANE, start: str = NINE, **more
 
 
 def shown(root: Path, moment: str, lane: str = LANE, agent: str | None = "default", **more: Any) -> LaneState:
-    from lineage.app import open_workspace
+    from lineage.app.workspace import open_workspace
 
     ws = open_workspace(root, create=True)
     try:
@@ -119,7 +119,7 @@ def test_wildcards_in_a_lane_are_no_wildcards(root: Path) -> None:
 def test_the_settings_make_the_lane_of_a_message(root: Path) -> None:
     more = '[identity_links]\nalice = ["telegram:123", "discord:456"]\n'
     (root / "lineage.toml").write_text(SETTINGS + 'dm_scope = "per-peer"\n' + more)
-    from lineage.app import open_workspace
+    from lineage.app.workspace import open_workspace
 
     ws = open_workspace(root)
     try:
@@ -131,7 +131,7 @@ def test_the_settings_make_the_lane_of_a_message(root: Path) -> None:
 
 def test_the_command_says_how_the_lane_stands(lineage: LineageCommand) -> None:
     lineage("init")
-    said = [{"role": "user", "text": "Hi.", "at": shift_time(now(), days=-3)}]
+    said = [{"role": "user", "text": "Hi.", "at": shift_time(clock.now(), days=-3)}]
     payload = {"harness": "openclaw", "session_id": "s-1", "lane": LANE, "transcript": said}
     assert run_process(lineage.root, "session-end", "--stdin", stdin=json.dumps(payload).encode()).code == 0
     over = lineage("sessions", "--lane", LANE)

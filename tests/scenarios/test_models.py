@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.app import open_workspace
+from lineage.app.workspace import open_workspace
 from lineage.config import LanguageModelSettings, Settings
 from lineage.core.base import naming
 from lineage.core.format.documents import Artifact

@@ -186,9 +186,9 @@ def test_what_is_not_there_says_so_in_words(client: WebClient) -> None:
 
 
 def test_an_empty_workspace_says_how_sessions_come(tmp_path: Path) -> None:
-    from lineage.app import initialize
+    from lineage.app.init_workspace import init_workspace
 
-    initialize(tmp_path / "new")
+    init_workspace(tmp_path / "new")
     with serve_workspace(tmp_path / "new") as client:
         assert "lineage hooks install" in page(client, "/")
         assert "Everywhere" in page(client, "/memory")

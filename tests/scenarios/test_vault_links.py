@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.app import initialize
+from lineage.app.init_workspace import init_workspace
 from lineage.core.books.book import parse_book
 from lineage.harness.detect_caller import Caller
 from lineage.pipeline.maintenance.reindex import reindex
@@ -81,7 +81,7 @@ def everything(vault: ObsidianVault, below: str = "") -> list[ObsidianLink]:
 @pytest.fixture
 def vault(tmp_path: Path) -> ObsidianVault:
     root = tmp_path / "vault"
-    initialize(root)
+    init_workspace(root)
     lived_in(root, tmp_path / "other")
     return ObsidianVault(root)
 
@@ -93,7 +93,7 @@ def within(tmp_path: Path) -> ObsidianVault:
     for path, text in FOREIGN.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
-    assert initialize(root, "brain/lineage").shadowing == []
+    assert init_workspace(root, "brain/lineage").shadowing == []
     lived_in(root / "brain" / "lineage", tmp_path / "other")
     return ObsidianVault(root)
 
@@ -136,7 +136,7 @@ def test_a_file_at_the_vault_s_root_that_takes_a_link_is_named(tmp_path: Path) -
     (root / "handbook").mkdir(parents=True)
     (root / "MEMORY.md").write_text("mine")
     (root / "handbook" / "Books.md").write_text("mine")
-    made = initialize(root, "lineage")
+    made = init_workspace(root, "lineage")
     assert made.shadowing == ["MEMORY.md", "handbook/Books.md"]
     vault = ObsidianVault(root)
     taken = {link.path for link in everything(vault, "lineage/") if vault.resolve(link) != f"lineage/{link.path}"}

@@ -35,7 +35,7 @@ RESTORE = "restore the file from a backup or git"
 @pytest.fixture
 def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> LineageCommand:
     """A workspace with a session of two captures and a compaction, another one, and one of another agent."""
-    monkeypatch.setattr("lineage.app.now", lambda: MOMENT)
+    monkeypatch.setattr("lineage.app.clock.now", lambda: MOMENT)
     with open_test_workspace(tmp_path / "vault") as ws:
         end_session(ws, transcript=TALK[:2])
         compact_session(ws, transcript=TALK[:2])

@@ -40,7 +40,7 @@ def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     def no_second(*_: Any) -> tuple[str, str]:
         raise AssertionError("a second sentence was made")
 
-    monkeypatch.setattr("lineage.app.now", lambda: LATER)
+    monkeypatch.setattr("lineage.app.clock.now", lambda: LATER)
     monkeypatch.setattr(session_end_flow, "compose_sentence", no_second)
     monkeypatch.setattr(compaction_flow, "compose_sentence", no_second)
     return LineageCommand(tmp_path / "vault", capsys)

@@ -27,7 +27,7 @@ OTHER = make_turns("Why does reader.py drop the last line?", "It splits on newli
 @pytest.fixture
 def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> LineageCommand:
     """A workspace with two sessions, of which `s-1` was removed; `.brought` beside it holds the files it had."""
-    monkeypatch.setattr("lineage.app.now", lambda: MOMENT)
+    monkeypatch.setattr("lineage.app.clock.now", lambda: MOMENT)
     lineage = LineageCommand(tmp_path / "vault", capsys)
     assert ended(lineage, "s-1", TALK, tmp_path).code == 0
     assert ended(lineage, "s-2", OTHER, tmp_path).code == 0

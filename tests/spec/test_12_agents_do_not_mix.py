@@ -21,7 +21,7 @@ WORDS = {"default": "wombat", "reviewer": "heron"}
 @pytest.fixture
 def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> LineageCommand:
     """Two agents, each with a session `s-1` and a compaction of it that only its own word is in."""
-    monkeypatch.setattr("lineage.app.now", lambda: MOMENT)
+    monkeypatch.setattr("lineage.app.clock.now", lambda: MOMENT)
     lineage = LineageCommand(tmp_path / "vault", capsys)
     for agent, word in WORDS.items():
         ended(lineage, tmp_path, agent, word)

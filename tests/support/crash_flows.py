@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from lineage.app import run_in_workspace
+from lineage.app.workspace import run_in_workspace
 from lineage.core.base.times import format_time
 from lineage.core.format.documents import parse_document
 from lineage.pipeline.maintenance.recover import recover

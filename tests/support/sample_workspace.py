@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from lineage.app import initialize, run_in_workspace
+from lineage.app.init_workspace import init_workspace
+from lineage.app.workspace import run_in_workspace
 from lineage.harness.detect_caller import Caller
 from lineage.pipeline.memory.remember import Memo, remember
 from lineage.workspace.workspace import Workspace
@@ -13,7 +14,7 @@ AGENT = Caller("codex")
 
 def write_sample_workspace(root: Path, *, length: int = 6) -> Path:
     """Three sessions of two projects, the first of `length` turns, compacted and resumed; books; something waits."""
-    initialize(root)
+    init_workspace(root)
     run_in_workspace(root, lambda ws: _fill(ws, length), writes=True)
     return root
 

@@ -181,10 +181,10 @@ def _warm_up(folder: Path) -> None:
 
 def _freeze_clock() -> None:
     """Names that hold a time decide which lock a call takes: with one time for all runs they make the same calls."""
-    import lineage.app
+    from lineage.app import clock
 
-    moment = lineage.app.now()
-    lineage.app.now = lambda: moment
+    moment = clock.now()
+    clock.now = lambda: moment
 
 
 def _run(arguments: list[str], strace: list[str], folder: str, **more: Any) -> dict[str, Any]:

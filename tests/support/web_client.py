@@ -14,7 +14,8 @@ from urllib.parse import urlencode
 
 import uvicorn
 
-from lineage.app import listener, run_in_workspace
+from lineage.app import listener
+from lineage.app.workspace import run_in_workspace
 from lineage.harness.detect_caller import Caller
 from lineage.web.application import build_config
 from lineage.web.service import Service

@@ -26,7 +26,8 @@ def command(
     Example:
       lineage book add project/lineage lesson "The index is rebuilt, never mended."
     """
-    from lineage.app import detect_caller, run_in_workspace
+    from lineage.app.machine_config import detect_caller
+    from lineage.app.workspace import run_in_workspace
     from lineage.cli.remember import print_outcome
     from lineage.pipeline.memory.remember import Memo, remember
 

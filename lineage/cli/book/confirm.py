@@ -29,7 +29,8 @@ def command(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> i
     Example:
       lineage book confirm 77ab 0c3e
     """
-    from lineage.app import detect_caller, run_in_workspace
+    from lineage.app.machine_config import detect_caller
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.memory.books import refuse_agents
     from lineage.pipeline.memory.confirm import confirm_entries, load_evidence
 

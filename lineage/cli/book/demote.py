@@ -22,7 +22,8 @@ def command(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
     Example:
       lineage book demote 718d project/lineage
     """
-    from lineage.app import detect_caller, run_in_workspace
+    from lineage.app.machine_config import detect_caller
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.memory.books import demote_entry
 
     place = run_in_workspace(root, lambda ws: demote_entry(ws, entry_id, scope, detect_caller()), writes=True)

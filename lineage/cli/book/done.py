@@ -21,7 +21,7 @@ def command(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
       lineage book done 4c1f
       lineage book done 4c1f --undo
     """
-    from lineage.app import run_in_workspace
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.memory.books import set_task_done
 
     place = run_in_workspace(root, lambda ws: set_task_done(ws, entry_id, is_done=not undo), writes=True)

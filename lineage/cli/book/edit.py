@@ -30,7 +30,8 @@ def command(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
       lineage book edit 718d "Prefers tabs in Makefiles, spaces elsewhere."
       lineage book edit 718d
     """
-    from lineage.app import detect_caller, run_in_workspace
+    from lineage.app.machine_config import detect_caller
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.memory.books import edit_entry
 
     if text is None:
@@ -43,8 +44,9 @@ def command(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
 
 def _edit_in_editor(root: Path, entry_id: str) -> "EntryLocation":
     """Lets the user edit the file, then brings index and MEMORY.md up to it."""
-    from lineage.app import detect_caller, run_in_workspace
     from lineage.app.locations import is_bucket
+    from lineage.app.machine_config import detect_caller
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.memory.books import find_entry, publish_books, refuse_agents
 
     refuse_agents(detect_caller(), "open the user's editor")

@@ -20,7 +20,8 @@ def command(root: Path, entry_id: str, as_json: bool) -> int:
     Example:
       lineage book forget 718d
     """
-    from lineage.app import detect_caller, run_in_workspace
+    from lineage.app.machine_config import detect_caller
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.memory.books import forget_entry
 
     place = run_in_workspace(root, lambda ws: forget_entry(ws, entry_id, detect_caller()), writes=True)

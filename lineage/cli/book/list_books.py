@@ -26,7 +26,7 @@ def command(root: Path, scope: str | None, pending: bool, as_json: bool) -> int:
       lineage book list --scope global
       lineage book list --pending
     """
-    from lineage.app import run_in_workspace
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.memory.books import list_books
 
     books = run_in_workspace(root, lambda ws: list_books(ws, scope), needs_index=False)

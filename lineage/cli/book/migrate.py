@@ -32,7 +32,8 @@ def command(root: Path, paths: Sequence[str], agent_id: str | None, dry_run: boo
       lineage book migrate ~/.claude --dry-run
       lineage book migrate ~/demo/.memory --agent ann
     """
-    from lineage.app import detect_caller, run_in_workspace
+    from lineage.app.machine_config import detect_caller
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.memory.migrate_notes import MigrationRequest, migrate_notes
     from lineage.store.platform import expand_home
 

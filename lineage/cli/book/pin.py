@@ -21,7 +21,8 @@ def command(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
       lineage book pin 718d
       lineage book pin 718d --undo
     """
-    from lineage.app import detect_caller, run_in_workspace
+    from lineage.app.machine_config import detect_caller
+    from lineage.app.workspace import run_in_workspace
     from lineage.pipeline.memory.books import pin_entry
 
     place = run_in_workspace(

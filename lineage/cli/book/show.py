@@ -28,7 +28,7 @@ def command(root: Path, scope: str, kind: str, pending: bool, archive: str | Non
       lineage book show global preference
       lineage book show global curated --json
     """
-    from lineage.app import run_in_workspace
+    from lineage.app.workspace import run_in_workspace
     from lineage.core.base.book_paths import PENDING, BookRef
     from lineage.pipeline.memory.books import read_contents
 

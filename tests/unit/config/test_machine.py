@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lineage.app import machine_config_path, open_workspace
-from lineage.app.model import build_provider, read_machine_settings
+from lineage.app.machine_config import machine_config_path, read_machine_settings
+from lineage.app.models import build_provider
+from lineage.app.workspace import open_workspace
 from lineage.config import parse_settings
 from lineage.config.machine import MachineSettings, ModelSettings, parse_machine_settings
 from lineage.errors import InvalidInput

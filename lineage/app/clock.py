@@ -1,0 +1,10 @@
+"""The clock. Use cases get the time as a value; only surfaces and this package read it."""
+
+from datetime import UTC, datetime
+
+from lineage.core.base.times import format_time
+
+
+def now() -> str:
+    """Return the current time as canonical UTC text."""
+    return format_time(datetime.now(UTC))

@@ -1,0 +1,128 @@
+"""Opening a workspace and running use cases in it."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from lineage.app import clock
+from lineage.app.databases import open_databases
+from lineage.app.locations import format_location, open_private_store, open_store
+from lineage.app.machine_config import STATE_FOLDER, load_machine_settings
+from lineage.app.models import build_embedding, build_model
+from lineage.config import SETTINGS_FILE, Settings, parse_settings
+from lineage.documents import Documents
+from lineage.errors import DatabaseDamaged, IndexUnavailable, WorkspaceError
+from lineage.store import Store, read_or_none
+from lineage.workspace.removed_sessions import drop_removed_sessions, finish_scrub
+from lineage.workspace.workspace import Workspace
+
+if TYPE_CHECKING:  # compiling the redaction rules' module costs 40 ms: reading commands don't import it
+    from lineage.app.redaction import RedactionRules
+    from lineage.core.sanitizer import Ruleset
+
+Result = TypeVar("Result")
+
+
+def run_in_workspace(
+    root: Path,
+    use_case: Callable[[Workspace], Result],
+    *,
+    create: bool = False,
+    writes: bool = False,
+    needs_index: bool = True,
+) -> Result:
+    """Open the workspace, run a use case in it and return its result.
+
+    `create` makes a missing workspace. `needs_index` fills a missing index. With `writes`, unfinished jobs in the
+    spool run first. If the index turns out to be damaged, it is reset and the use case runs a second time: every use
+    case must be repeatable. Raises WorkspaceError for a missing workspace.
+    """
+    ws = open_workspace(root, create=create)
+    try:
+        try:
+            return _run(ws, use_case, writes=writes, needs_index=needs_index)
+        except DatabaseDamaged:
+            ws.index.reset()
+            return _run(ws, use_case, writes=writes, needs_index=needs_index)
+    finally:
+        ws.close()
+
+
+def _run(ws: Workspace, use_case: Callable[[Workspace], Result], *, writes: bool, needs_index: bool) -> Result:
+    if needs_index:
+        with suppress(IndexUnavailable):  # a use case that can't do without it gets the error from its own query
+            _ensure_indexed(ws)
+    if writes:
+        from lineage.pipeline.maintenance.finish_pending import finish_pending  # the capture pipeline, 30 ms
+
+        finish_pending(ws)
+    return use_case(ws)
+
+
+def _ensure_indexed(ws: Workspace) -> None:
+    """Fill a missing index, and drop rows of sessions that another machine removed."""
+    if ws.index.needs_reindex or ws.index.is_remote:
+        from lineage.pipeline.maintenance.reindex import ensure_indexed  # rendering and ledger, 35 ms
+
+        ensure_indexed(ws)
+    if removed := ws.documents.tombstones.list_tokens():
+        drop_removed_sessions(ws, removed)
+        finish_scrub(ws)
+
+
+def open_workspace(root: Path, *, create: bool = False, use_model: bool = True) -> Workspace:
+    """Return the object graph of one workspace, with this machine's models if configured.
+
+    The caller closes it. Raises WorkspaceError for a missing workspace unless `create` is set.
+    """
+    store = open_store(root)
+    if not create and not store.exists():
+        name = format_location(root)
+        raise WorkspaceError(
+            f"no workspace at {name}", hint=f"run `lineage init {name}`, or name another with `--workspace`"
+        )
+    settings = _load_settings(store)
+    machine = load_machine_settings(os.environ)
+    private, moment = open_private_store(root), clock.now()
+    index, telemetry = open_databases(root, private)
+    embedding = build_embedding(machine.embedding)
+    vector_file = root / STATE_FOLDER / "vectors.db"
+    return Workspace(
+        documents=Documents(store, private),
+        index=index,
+        telemetry=telemetry,
+        settings=settings,
+        now=moment,
+        new_id=lambda: os.urandom(16).hex(),
+        custom_rules=_load_custom_rules(store, settings),
+        model=build_model(machine.model, telemetry, moment[:10]) if use_model else None,
+        # An existing file is opened even without a model: removing a session must reach its vectors.
+        vector_file=vector_file if embedding or index.is_remote or vector_file.exists() else None,
+        embedding=embedding,
+        scratch=root / STATE_FOLDER,
+    )
+
+
+def load_workspace_rules(root: Path) -> "RedactionRules":
+    """Return the redaction rules of the workspace, the built-in ones for a missing workspace."""
+    from lineage.app.redaction import RedactionRules, load_rules
+    from lineage.core.sanitizer import BUILTIN
+
+    store = open_store(root)
+    return load_rules(store, _load_settings(store)) if store.exists() else RedactionRules(BUILTIN)
+
+
+def _load_settings(store: Store) -> Settings:
+    blob = read_or_none(store, SETTINGS_FILE)
+    return parse_settings(blob.data.decode("utf-8", errors="replace")) if blob else Settings()
+
+
+def _load_custom_rules(store: Store, settings: Settings) -> "Ruleset | None":
+    """Return the redaction rules that lineage.toml configures; None for the built-in ones."""
+    if not (settings.sanitizer.rules_path or settings.sanitizer.personal_data_modes):
+        return None
+    from lineage.app.redaction import load_rules
+
+    return load_rules(store, settings).ruleset
