@@ -8,9 +8,10 @@ from itertools import groupby
 
 from lineage.core.base.book_paths import BOOKS, CURATED, CURATED_PATH, GLOBAL, BookRef, parse_book_path
 from lineage.core.base.privacy import session_scope
-from lineage.errors import IndexUnavailable, WorkspaceError
+from lineage.errors import WorkspaceError
 from lineage.index import BookFile, BookFiles
 from lineage.store import read_or_none
+from lineage.workspace.stale_index import tolerate_outage
 from lineage.workspace.workspace import Workspace
 
 _BATCH = 100
@@ -35,12 +36,8 @@ def index_books(ws: Workspace, refs: Iterable[BookRef]) -> None:
     """
     books = sorted({(ref.scope, ref.kind) for ref in refs})
     if books:
-        try:
+        with tolerate_outage(ws, mark_stale=True):
             ws.index.index_books(read_books(ws, (ws.documents.books.list_shelves(*book) for book in books)))
-        except IndexUnavailable as error:
-            from lineage.workspace.stale_index import mark_stale  # noqa: PLC0415  (servers are there as a rule)
-
-            mark_stale(ws, error)
 
 
 def index_changed_books(ws: Workspace) -> BookIndexReport:

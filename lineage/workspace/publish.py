@@ -13,13 +13,14 @@ from lineage.core.base.times import to_date
 from lineage.core.books.entry import TASK
 from lineage.core.capture.ledger import Ledger, ProjectTally
 from lineage.core.capture.window import Window
-from lineage.errors import FormatError, IndexUnavailable
+from lineage.errors import FormatError
 from lineage.index import ArtifactRow, QueuedCapture
 from lineage.projection import MemoryDocument, MemoryHead, MemoryItem, list_active_projects, render_memory_md
 from lineage.store import LeaseLost, LeaseUnneeded, LeaseWaiter, acquire_lease, map_concurrently, read_or_none
 from lineage.workspace.book_reader import BookEntry, BookReader, list_open_tasks, rank_entries
 from lineage.workspace.load import load_row
 from lineage.workspace.project_folders import resolve_project_folder
+from lineage.workspace.stale_index import tolerate_outage
 from lineage.workspace.workspace import Workspace
 
 _MAX_ATTEMPTS = 20
@@ -187,13 +188,9 @@ def publish_all(ws: Workspace) -> list[PublishResult]:
 
 
 def publish_or_mark_stale(ws: Workspace) -> None:
-    """`publish_all` for whoever changed a book; while the index is away MEMORY.md waits with the rows."""
-    try:
+    """Publish after a change of books; mark the index stale if it is unavailable."""
+    with tolerate_outage(ws, mark_stale=True):
         publish_all(ws)
-    except IndexUnavailable as error:
-        from lineage.workspace.stale_index import mark_stale  # noqa: PLC0415  (servers are there as a rule)
-
-        mark_stale(ws, error)
 
 
 def list_published_agents(ws: Workspace) -> set[str]:

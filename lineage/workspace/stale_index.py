@@ -1,9 +1,12 @@
-"""The index is behind the files: its server was away when rows were due. Whoever finds it back brings it up.
+"""The stale index: what happens if the index's server is unavailable, and the marks that ask for a catch-up.
 
-A mark lies on this machine for each time; what it stands for is made good by a look at all files.
+Files are written without an index. Each run that owes rows leaves a mark on this machine; the next reindex of all
+files clears them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from lineage.documents import Documents
 from lineage.errors import IndexUnavailable
@@ -12,32 +15,48 @@ from lineage.workspace.workspace import Workspace
 _MARKS = "behind/"
 
 
-def mark_stale(ws: Workspace, error: IndexUnavailable) -> None:
-    """Notes that rows are missing, and why."""
-    ws.documents.spool.store.create(f"{_MARKS}{ws.new_id()}", f"{ws.now} {error.message}\n".encode())
+@dataclass(slots=True)
+class IndexOutage:
+    """The outcome of `tolerate_outage`. `reason` is the error's message, None if the index was available."""
+
+    reason: str | None = None
 
 
-def describe_stale(canon: Documents) -> list[str]:
-    """Since when rows are missing and why, oldest first; empty where none are."""
-    store = canon.spool.store
-    return sorted(store.read(key).data.decode("utf-8", "replace").strip() for key in list_stale_marks(canon))
+@contextmanager
+def tolerate_outage(ws: Workspace, *, mark_stale: bool = False) -> Iterator[IndexOutage]:
+    """End the block early if the index is unavailable, and report the reason.
 
-
-def list_stale_marks(canon: Documents) -> list[str]:
-    """What `clear_stale` is told when all that was missing before is there."""
-    return [entry.key for entry in canon.spool.store.list(_MARKS)]
-
-
-def clear_stale(canon: Documents, marks: Sequence[str]) -> None:
-    """Takes the marks away that were there when a look at all files began; what fell behind since stays noted."""
-    for key in marks:
-        canon.spool.store.delete(key)
-
-
-def index_error(ws: Workspace) -> IndexUnavailable | None:
-    """Why the index can't be asked now; None where it can."""
+    With `mark_stale`, leave a mark for rows that the block should have written.
+    """
+    outage = IndexOutage()
     try:
-        _ = ws.index.needs_reindex
+        yield outage
     except IndexUnavailable as error:
-        return error
-    return None
+        outage.reason = error.message
+        if mark_stale:
+            mark = f"{ws.now} {error.message}\n"
+            ws.documents.spool.store.create(f"{_MARKS}{ws.new_id()}", mark.encode())
+
+
+def find_outage(ws: Workspace) -> str | None:
+    """Return why the index is unavailable now, None if it is available."""
+    with tolerate_outage(ws) as outage:
+        _ = ws.index.needs_reindex
+    return outage.reason
+
+
+def describe_stale(documents: Documents) -> list[str]:
+    """Return the time and reason of each mark, oldest first."""
+    store = documents.spool.store
+    return sorted(store.read(key).data.decode("utf-8", "replace").strip() for key in list_stale_marks(documents))
+
+
+def list_stale_marks(documents: Documents) -> list[str]:
+    """Return the marks, for `clear_stale` after a look at all files."""
+    return [entry.key for entry in documents.spool.store.list(_MARKS)]
+
+
+def clear_stale(documents: Documents, marks: Sequence[str]) -> None:
+    """Delete marks listed before a look at all files; younger ones stay."""
+    for key in marks:
+        documents.spool.store.delete(key)

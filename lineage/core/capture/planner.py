@@ -1,40 +1,39 @@
-"""Observe → plan → apply: what is still missing of a capture, as data. (architecture: one idea)
+"""Observe → plan → apply: the missing steps of a capture, as data. (architecture: one idea)
 
-`Seen` is what lies there already, `Intent` is what shall be true. `plan` compares them row by row of one table; the
-spec's partial-failure states are nothing else than its rows. Running a flow twice, finishing it after a crash at any
-point and repairing what a sync half-delivered are the same call.
+`CaptureState` describes the files and rows of a capture today, `Intent` describes them after the run. `plan_steps`
+compares the two. A first run, a second run, recovery after a crash at any point and the repair of a half-delivered
+sync are the same call; the spec's partial-failure states are the rows of one table.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
 
-from lineage.core.base.naming import TRANSCRIPT
+from lineage.core.base import naming
 from lineage.core.format.documents import Artifact
 from lineage.core.format.job import Job
 
 
 class CaptureStep(Enum):
-    """The effects of a flow, in the order of the spec: source of truth first. (spec: write ordering)"""
+    """A step of a flow, in the order of the spec: source of truth first. (spec: write ordering)"""
 
     SPOOL = "spool"
     CLAIM = "claim"
-    TRANSCRIPT = "transcript"
-    SUMMARY = "summary"
-    COMPACTION = "compaction"
+    TRANSCRIPT = naming.TRANSCRIPT
+    SUMMARY = naming.SUMMARY
+    COMPACTION = naming.COMPACTION
     MANIFEST = "manifest"
-    MEMORY = "knowledge"
-    PROJECTION = "projection"
-    INDEX = "rows"
+    MEMORY = "memory"
+    PUBLISH = "publish"
     TELEMETRY = "telemetry"
     CLEAR = "clear"
 
 
-class Intent(NamedTuple):
-    """What shall be true of one capture (transcript and summary) or one compaction when the run is over.
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """The desired state of one capture (transcript and summary) or one compaction.
 
-    `stem` is the session's claimed stem, where its manifest lies. `is_first` says that nothing of the session lies
-    there yet.
+    `stem` is the session's claimed stem and names its manifest. `is_first` means that no file of the session exists.
     """
 
     job: Job
@@ -43,8 +42,9 @@ class Intent(NamedTuple):
     is_first: bool = False
 
 
-class CaptureState(NamedTuple):
-    """What lies there already. `present` are the kinds of the intent's artifacts that exist."""
+@dataclass(frozen=True, slots=True)
+class CaptureState:
+    """The state of an intent today. `existing_kinds` are the kinds of its artifacts that exist."""
 
     is_spooled: bool = False
     is_claimed: bool = False
@@ -58,39 +58,34 @@ class CaptureState(NamedTuple):
 _StepCheck = Callable[[Intent, CaptureState], bool]
 
 
-def _misses_artifact(kind: str) -> _StepCheck:
-    return lambda intent, seen: any(a.kind == kind for a in intent.artifacts) and kind not in seen.existing_kinds
+def _lacks_artifact(kind: str) -> _StepCheck:
+    return lambda intent, state: any(a.kind == kind for a in intent.artifacts) and kind not in state.existing_kinds
 
 
 _CANONICAL: tuple[tuple[CaptureStep, _StepCheck], ...] = (
-    (CaptureStep.CLAIM, lambda _, seen: not seen.is_claimed),
-    (CaptureStep.TRANSCRIPT, _misses_artifact(TRANSCRIPT)),
-    (CaptureStep.SUMMARY, _misses_artifact("summary")),
-    (CaptureStep.COMPACTION, _misses_artifact("compaction")),
-    (CaptureStep.MANIFEST, lambda _, seen: not seen.is_in_manifest),
-)
-_DERIVED: tuple[tuple[CaptureStep, _StepCheck], ...] = (
-    (CaptureStep.PROJECTION, lambda _, seen: not seen.is_projected),
-    (CaptureStep.INDEX, lambda _, seen: not seen.is_indexed),
-    (CaptureStep.TELEMETRY, lambda _, seen: not seen.is_counted),
+    (CaptureStep.CLAIM, lambda _, state: not state.is_claimed),
+    (CaptureStep.TRANSCRIPT, _lacks_artifact(naming.TRANSCRIPT)),
+    (CaptureStep.SUMMARY, _lacks_artifact(naming.SUMMARY)),
+    (CaptureStep.COMPACTION, _lacks_artifact(naming.COMPACTION)),
+    (CaptureStep.MANIFEST, lambda _, state: not state.is_in_manifest),
 )
 
 
 def plan_steps(intent: Intent, state: CaptureState) -> tuple[CaptureStep, ...]:
-    """The steps that are missing, in order; empty where nothing is.
+    """Return the missing steps in order; none if the intent is true already.
 
-    The job is spooled before the first canonical write and cleared after the last step. A canonical write, and a job
-    that was left behind, make the projections doubtful: they follow whatever was seen of them. A capture is learned
-    from by the run that writes its transcript, or by the one that finds its job: never again for what is missing later.
+    The job is spooled before the first canonical write and cleared after the last step.
     """
-    canonical = [step for step, missing in _CANONICAL if missing(intent, state)]
-    stale = (CaptureStep.PROJECTION, CaptureStep.INDEX) if canonical or state.is_spooled else ()
-    is_capture = intent.artifacts[0].kind == TRANSCRIPT
-    learned = is_capture and (state.is_spooled or CaptureStep.TRANSCRIPT in canonical)
-    derived = [step for step, missing in _DERIVED if missing(intent, state) or step in stale]
-    steps = [*canonical, *[CaptureStep.MEMORY] * learned, *derived]
-    if steps and not state.is_spooled:
-        steps.insert(0, CaptureStep.SPOOL)
-    if steps:
-        steps.append(CaptureStep.CLEAR)
-    return tuple(steps)
+    canonical = [step for step, is_missing in _CANONICAL if is_missing(intent, state)]
+    steps = list(canonical)
+    # Learn once: in the run that writes the transcript or finds its job, not again when rows are repaired later.
+    if intent.artifacts[0].kind == naming.TRANSCRIPT and (state.is_spooled or CaptureStep.TRANSCRIPT in canonical):
+        steps.append(CaptureStep.MEMORY)
+    # After a canonical write or a crash MEMORY.md and the rows are in doubt, even if they name the capture.
+    if canonical or state.is_spooled or not (state.is_projected and state.is_indexed):
+        steps.append(CaptureStep.PUBLISH)
+    if not state.is_counted:
+        steps.append(CaptureStep.TELEMETRY)
+    if not steps:
+        return ()
+    return (*([] if state.is_spooled else [CaptureStep.SPOOL]), *steps, CaptureStep.CLEAR)

@@ -1,7 +1,7 @@
-"""Observe what lies there, apply what is missing: the loop under both flows. (architecture: one idea)"""
+"""Apply a plan: observe the state of a capture, then make the missing steps in order. (architecture: one idea)"""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from lineage.core.base import naming
 from lineage.core.base.times import to_date
@@ -12,205 +12,159 @@ from lineage.core.format import transcript
 from lineage.core.format.body import body_chunks
 from lineage.core.format.documents import Artifact, Manifest
 from lineage.core.sanitizer import count_redactions
-from lineage.errors import IndexUnavailable
 from lineage.extraction import Candidate
 from lineage.extraction.model.port import MemoryProposals
 from lineage.index import ArtifactRow, QueuedCapture, TurnTexts
 from lineage.pipeline.memory.learn import LearnResult, learn_from_capture
 from lineage.store import ConflictError, map_concurrently, read_or_none
 from lineage.workspace.load import load_row, load_row_of_written
-from lineage.workspace.publish import Publication, index_and_publish
+from lineage.workspace.publish import index_and_publish
+from lineage.workspace.stale_index import tolerate_outage
 from lineage.workspace.workspace import Workspace
 
 
-class Applied(NamedTuple):
-    """The steps that were due, none where the intent was true already, and what the capture taught in this run.
-    `waits` says why rows, counts and MEMORY.md are still due: then the job is still in the spool."""
+@dataclass(frozen=True, slots=True)
+class CaptureHints:
+    """Values that the capturing run has in memory; a run that finishes it after a crash has none.
+
+    `proposals` are a model's memories of the turns, `candidates` those found by rule, `turn_texts` the texts by number.
+    """
+
+    proposals: MemoryProposals = field(default_factory=MemoryProposals)
+    candidates: Sequence[Candidate] | None = None
+    turn_texts: TurnTexts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The steps of a plan and what they taught.
+
+    `pending_reason` is set if the index is unavailable: rows, counts and MEMORY.md are due, the job stays in the spool.
+    """
 
     steps: tuple[CaptureStep, ...]
     learn_result: LearnResult
     pending_reason: str | None = None
 
 
-class CaptureHints(NamedTuple):
-    """What the run that captures knows already: what a language model would remember of the turns, the candidates that
-    are `found` in them, and what they say by number. Whoever finishes a capture after a crash has none of it."""
-
-    proposals: MemoryProposals = MemoryProposals()
-    candidates: Sequence[Candidate] | None = None
-    turn_texts: TurnTexts | None = None
-
-
-_NO_HINTS = CaptureHints()
-
-
-def apply_plan(ws: Workspace, intent: Intent, hints: CaptureHints = _NO_HINTS) -> Applied:
-    """Makes the intent true, step by step. The caller holds the session's mutex.
-
-    While the index is away the files are written, and the job stays in the spool for whoever finds the index back."""
+def apply_plan(ws: Workspace, intent: Intent, hints: CaptureHints | None = None) -> Applied:
+    """Make the intent true, step by step. The caller holds the session's lock."""
     steps = plan_steps(intent, load_capture_state(ws, intent))
-    run = _Applier(ws, intent, steps, hints)
-    try:
+    run = _Applier(ws, intent, hints or CaptureHints())
+    with tolerate_outage(ws, mark_stale=True) as outage:
         for step in steps:
-            _ACTIONS[step](run)
-    except IndexUnavailable as error:
-        from lineage.workspace.stale_index import mark_stale  # noqa: PLC0415  (servers are there as a rule)
-
-        mark_stale(ws, error)
-        return Applied(steps, run.learn_result, f"its rows wait: {error.message}")
-    return Applied(steps, run.learn_result)
-
-
-def load_capture_state(ws: Workspace, intent: Intent) -> CaptureState:
-    """What lies there of an intent already."""
-    canon, first = ws.documents, intent.artifacts[0]
-    spooled = any(job.name == intent.job.name for job in canon.spool.list_pending(intent.job.token))
-    if intent.is_first:
-        return CaptureState(spooled)
-    manifest = canon.manifests.get(intent.stem)
-    return CaptureState(
-        is_spooled=spooled,
-        is_claimed=canon.claims.get_stem(intent.job.token) is not None,
-        existing_kinds=frozenset(
-            artifact.kind for artifact in intent.artifacts if canon.artifacts.has_content(artifact) is not None
-        ),
-        is_in_manifest=manifest is not None and first.stem in _list_stems(manifest, first.kind),
-        is_projected=_is_published(ws, intent.artifacts[-1], manifest),
-        is_indexed=_ask_or_false(lambda: ws.index.has_paths(_list_paths(intent))),
-        is_counted=_ask_or_false(lambda: ws.telemetry.has_counted(first.stem, intent.job.flow)),
-    )
-
-
-def _ask_or_false(question: Callable[[], bool]) -> bool:
-    """Nothing is known while the index is away."""
-    try:
-        return question()
-    except IndexUnavailable:
-        return False
+            run.apply(step)
+    return Applied(steps, run.learn_result, f"its rows wait: {outage.reason}" if outage.reason else None)
 
 
 class _Applier:
-    """One application of a plan."""
+    """The steps of one plan, as actions."""
 
-    def __init__(self, ws: Workspace, intent: Intent, steps: Sequence[CaptureStep], hints: CaptureHints) -> None:
+    def __init__(self, ws: Workspace, intent: Intent, hints: CaptureHints) -> None:
         self.ws = ws
         self.intent = intent
-        self.steps = steps
         self.hints = hints
+        self.first = intent.artifacts[0]
         self.learn_result = LearnResult()
 
-    def spool(self) -> None:
-        self.ws.documents.spool.put(self.intent.job)
+    def apply(self, step: CaptureStep) -> None:
+        documents, intent = self.ws.documents, self.intent
+        match step:
+            case CaptureStep.SPOOL:
+                documents.spool.put(intent.job)
+            case CaptureStep.CLAIM:
+                if documents.claims.claim(self.first.identity, intent.stem) != intent.stem:
+                    raise ConflictError("the session was claimed by another writer in the meantime")
+            case CaptureStep.TRANSCRIPT | CaptureStep.SUMMARY | CaptureStep.COMPACTION:
+                documents.artifacts.write(next(a for a in intent.artifacts if a.kind == step.value))
+            case CaptureStep.MANIFEST:
+                documents.manifests.link(intent.stem, intent.artifacts, self.ws.new_id(), self.ws.now)
+            case CaptureStep.MEMORY:
+                self.learn_result = learn_from_capture(self.ws, self.first, self.hints.proposals, self.hints.candidates)
+            case CaptureStep.PUBLISH:
+                self._publish()
+            case CaptureStep.TELEMETRY:
+                self._count()
+            case CaptureStep.CLEAR:
+                documents.spool.clear(intent.job)
 
-    def claim(self) -> None:
-        stem = self.ws.documents.claims.claim(self.intent.artifacts[0].identity, self.intent.stem)
-        if stem != self.intent.stem:
-            raise ConflictError("the session was claimed by another writer in the meantime")
-
-    def write(self, kind: str) -> None:
-        for artifact in self.intent.artifacts:
-            if artifact.kind == kind:
-                self.ws.documents.artifacts.write(artifact)
-
-    def link(self) -> None:
-        self.ws.documents.manifests.link(self.intent.stem, self.intent.artifacts, self.ws.new_id(), self.ws.now)
-
-    def learn(self) -> None:
-        self.learn_result = learn_from_capture(
-            self.ws, self.intent.artifacts[0], self.hints.proposals, self.hints.candidates
-        )
-
-    def publish(self) -> None:
-        """MEMORY.md shows this run's rows: nobody else sees them before it is there, and then everybody does."""
-        if CaptureStep.INDEX in self.steps:
-            self._index_and_publish()
-        else:
-            with Publication(self.ws, self.intent.artifacts[0].agent_id) as publication:
-                publication.publish()
-
-    def index(self) -> None:
-        """The rows, where they did not come with MEMORY.md."""
-        if CaptureStep.PROJECTION not in self.steps:
-            self._index_and_publish()
-
-    def _index_and_publish(self) -> None:
+    def _publish(self) -> None:
+        """Write MEMORY.md, then the rows: nobody reads a row of a capture before MEMORY.md shows it."""
         artifact = self.intent.artifacts[-1]
         time = compute_membership(artifact.ended_at, artifact.captured_at)
         capture = QueuedCapture(artifact.agent_id, artifact.identity.token, time, tuple(_list_paths(self.intent)))
         index_and_publish(self.ws, capture, self._build_rows)
 
     def _build_rows(self) -> list[ArtifactRow]:
-        ws, stem = self.ws, self.intent.stem
-
-        def row_of(artifact: Artifact | None) -> ArtifactRow | None:
+        def build_row(artifact: Artifact | None) -> ArtifactRow | None:
             if artifact:
-                said = self.hints.turn_texts if artifact.kind == naming.TRANSCRIPT else None
-                return load_row_of_written(ws, artifact, said)
-            manifest = load_row(ws, naming.artifact_path(stem, naming.MANIFEST))
+                texts = self.hints.turn_texts if artifact.kind == naming.TRANSCRIPT else None
+                return load_row_of_written(self.ws, artifact, texts)
+            manifest = load_row(self.ws, naming.artifact_path(self.intent.stem, naming.MANIFEST))
             return manifest[0] if manifest else None
 
-        return list(filter(None, map_concurrently(ws.documents.store, row_of, (*self.intent.artifacts, None))))
+        rows = map_concurrently(self.ws.documents.store, build_row, (*self.intent.artifacts, None))
+        return list(filter(None, rows))
 
-    def count(self) -> None:
-        """Counts what the file itself shows, so that a run that finishes another one's work counts the same."""
-        first, job = self.intent.artifacts[0], self.intent.job
+    def _count(self) -> None:
+        # Counted from the file alone: a run that finishes another one's work must count the same.
+        first, job = self.first, self.intent.job
+        number = transcript.find_first_number(first.body) if first.kind == naming.TRANSCRIPT else None
         self.ws.telemetry.count_capture(
             first.stem,
             job.flow,
             job.token,
             at=first.captured_at,
-            turns=_count_turns(first),
+            turns=first.watermark[0] - number + 1 if number else 0,  # numbered without a gap
             redactions=sum(map(count_redactions, body_chunks(first.body))),
         )
         if self.learn_result.dropped:
             self.ws.telemetry.count_drops(to_date(first.captured_at), self.learn_result.dropped)
 
-    def clear(self) -> None:
-        self.ws.documents.spool.clear(self.intent.job)
 
-
-_ACTIONS: Mapping[CaptureStep, Callable[[_Applier], None]] = {
-    CaptureStep.SPOOL: _Applier.spool,
-    CaptureStep.CLAIM: _Applier.claim,
-    CaptureStep.TRANSCRIPT: lambda run: run.write(naming.TRANSCRIPT),
-    CaptureStep.SUMMARY: lambda run: run.write(naming.SUMMARY),
-    CaptureStep.COMPACTION: lambda run: run.write(naming.COMPACTION),
-    CaptureStep.MANIFEST: _Applier.link,
-    CaptureStep.MEMORY: _Applier.learn,
-    CaptureStep.PROJECTION: _Applier.publish,
-    CaptureStep.INDEX: _Applier.index,
-    CaptureStep.TELEMETRY: _Applier.count,
-    CaptureStep.CLEAR: _Applier.clear,
-}
-
-
-def _count_turns(artifact: Artifact) -> int:
-    """How many turns a transcript holds: they are numbered without a gap, up to its watermark."""
-    first = transcript.find_first_number(artifact.body) if artifact.kind == naming.TRANSCRIPT else None
-    return artifact.watermark[0] - first + 1 if first else 0
+def load_capture_state(ws: Workspace, intent: Intent) -> CaptureState:
+    """Return the state of an intent: its job, its files, its rows."""
+    documents, first = ws.documents, intent.artifacts[0]
+    is_spooled = any(job.name == intent.job.name for job in documents.spool.list_pending(intent.job.token))
+    if intent.is_first:
+        return CaptureState(is_spooled)
+    manifest = documents.manifests.get(intent.stem)
+    is_indexed = is_counted = False
+    with tolerate_outage(ws):
+        is_indexed = ws.index.has_paths(_list_paths(intent))
+    with tolerate_outage(ws):
+        is_counted = ws.telemetry.has_counted(first.stem, intent.job.flow)
+    return CaptureState(
+        is_spooled=is_spooled,
+        is_claimed=documents.claims.get_stem(intent.job.token) is not None,
+        existing_kinds=frozenset(a.kind for a in intent.artifacts if documents.artifacts.has_content(a) is not None),
+        is_in_manifest=manifest is not None and first.stem in _list_stems(manifest, first.kind),
+        is_projected=_is_projected(ws, intent.artifacts[-1], manifest),
+        is_indexed=is_indexed,
+        is_counted=is_counted,
+    )
 
 
 def _list_paths(intent: Intent) -> list[str]:
-    return [artifact.path for artifact in intent.artifacts] + [naming.artifact_path(intent.stem, naming.MANIFEST)]
+    return [*(artifact.path for artifact in intent.artifacts), naming.artifact_path(intent.stem, naming.MANIFEST)]
 
 
 def _list_stems(manifest: Manifest, kind: str) -> list[str]:
     return manifest.compactions if kind == naming.COMPACTION else manifest.captures
 
 
-def _is_published(ws: Workspace, artifact: Artifact, manifest: Manifest | None) -> bool:
-    """Whether MEMORY.md exists and shows the artifact, where it has to show it at all."""
+def _is_projected(ws: Workspace, artifact: Artifact, manifest: Manifest | None) -> bool:
+    """Return whether MEMORY.md exists and shows the artifact, if it has to."""
     blob = read_or_none(ws.documents.store, naming.memory_md_path(artifact.agent_id))
     if blob is None:
         return False
-    due = is_visible(artifact) and Window.from_end(ws.now).contains(
-        compute_membership(artifact.ended_at, artifact.captured_at)
-    )
-    return not (due and _has_row(artifact, manifest)) or f"[[{artifact.path}|".encode() in blob.data
-
-
-def _has_row(artifact: Artifact, manifest: Manifest | None) -> bool:
-    """Every capture has a row in the ledger; a session that was only compacted so far has its newest compaction's."""
-    if artifact.kind != naming.COMPACTION or manifest is None:
+    is_in_window = Window.from_end(ws.now).contains(compute_membership(artifact.ended_at, artifact.captured_at))
+    if not (is_visible(artifact) and is_in_window):
         return True
-    return not manifest.captures and manifest.compactions[-1:] == [artifact.stem]
+    # Every capture has a ledger row; a session that was only compacted has its newest compaction's.
+    is_superseded = (
+        artifact.kind == naming.COMPACTION
+        and manifest is not None
+        and (bool(manifest.captures) or manifest.compactions[-1:] != [artifact.stem])
+    )
+    return is_superseded or f"[[{artifact.path}|".encode() in blob.data

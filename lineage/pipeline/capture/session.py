@@ -12,12 +12,12 @@ from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest
 from lineage.core.format.job import Job
 from lineage.core.format.turns import Watermark
-from lineage.errors import IndexUnavailable
 from lineage.extraction import build_digest
 from lineage.pipeline.capture.apply import apply_plan
 from lineage.pipeline.capture.artifacts import build_summary
 from lineage.pipeline.capture.source import SessionSource
 from lineage.store import map_concurrently
+from lineage.workspace.stale_index import tolerate_outage
 from lineage.workspace.workspace import Workspace
 
 
@@ -94,9 +94,9 @@ def load_session(ws: Workspace, token: str) -> Session:
 def _find_unclaimed_stem(ws: Workspace, token: str) -> str | None:
     """The stem of a session whose claim was lost: its oldest manifest's. The index says where to look, no more; while
     it is away, every name is looked at."""
-    try:
+    with tolerate_outage(ws) as outage:
         paths = [path for path, kind in ws.index.list_session_files(token) if kind == naming.MANIFEST]
-    except IndexUnavailable:
+    if outage.reason:
         paths = [entry.key for entry in ws.documents.store.list(naming.MEMORY) if token in entry.key]
     names = (name for path in paths if (name := naming.parse_path(path)) and name.kind == naming.MANIFEST)
     return next((name.stem for name in names if ws.documents.manifests.get(name.stem)), None)

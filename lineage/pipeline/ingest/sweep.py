@@ -13,7 +13,7 @@ from lineage.pipeline.ingest.locate_transcript import HarnessHistories, locate_t
 from lineage.pipeline.ingest.wait_until_stable import read_file_size
 from lineage.pipeline.ingest.worker import capture_session_tree, describe_error
 from lineage.telemetry import SeenSession
-from lineage.workspace.stale_index import index_error
+from lineage.workspace.stale_index import find_outage
 from lineage.workspace.workspace import Workspace
 
 IDLE_MINUTES = 10
@@ -36,8 +36,8 @@ def sweep(ws: Workspace, histories: HarnessHistories, *, idle_minutes: int = IDL
     """Captures every session that a hook once told of and whose transcript grew since, unless it was written to in the
     last `idle_minutes`. Then prepares the blocks that new sessions begin with."""
     done = SweepResult()
-    if unreachable := index_error(ws):
-        done.failed.append(("what hooks told of", unreachable.message))
+    if unreachable := find_outage(ws):
+        done.failed.append(("what hooks told of", unreachable))
         return done
     quiet_since = shift_time(ws.now, milliseconds=-60_000 * idle_minutes)
     for seen in ws.telemetry.list_seen_sessions():

@@ -27,6 +27,7 @@ from lineage.pipeline.ingest.wait_until_stable import wait_until_stable
 from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
 from lineage.store import StoreUnavailable
 from lineage.telemetry import SeenSession
+from lineage.workspace.stale_index import tolerate_outage
 from lineage.workspace.workspace import Workspace
 
 _MAX_ATTEMPTS = 5
@@ -64,11 +65,11 @@ def drain(ws: Workspace, histories: HarnessHistories, *, may_go_on: Callable[[],
             _process_event(ws, histories, rung, done)
         else:
             done.left += 1
-    try:
+    with tolerate_outage(ws) as outage:
         done.unkept = save_checkpoints(ws, histories, may_go_on=may_go_on)
         offer_checkpoints(ws)
-    except IndexUnavailable as error:
-        done.unkept[error.message] += 1
+    if outage.reason:
+        done.unkept[outage.reason] += 1
     return done
 
 

@@ -5,11 +5,12 @@ The spool is empty as a rule: what finishes a removal, an import or an archive i
 
 from lineage.core.capture.request import COMPACTION, Request, parse_request
 from lineage.core.format.job import ARCHIVAL, IMPORT, REMOVAL, RESANITIZE, Job
-from lineage.errors import EngineMissing, FormatError, IndexUnavailable, LineageError
+from lineage.errors import EngineMissing, FormatError, LineageError
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture.result import CaptureResult
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.store import BusyError
+from lineage.workspace.stale_index import find_outage
 from lineage.workspace.workspace import Workspace
 
 NO_SENTENCE = ("", "")
@@ -49,9 +50,9 @@ def finish_pending(
     all of it waits."""
     done = done or FinishPendingResult()
     pending = ws.documents.spool.list_pending()
-    unreachable = _find_index_error(ws) if pending else None
+    unreachable = find_outage(ws) if pending else None
     if unreachable:
-        done.waiting += [(job.name, unreachable.message) for job in pending]
+        done.waiting += [(job.name, unreachable) for job in pending]
         return done
     for job in pending:
         if job.token == except_token and job.flow not in (REMOVAL, RESANITIZE, IMPORT):
@@ -65,12 +66,6 @@ def finish_pending(
         except FormatError as error:
             done.waiting.append((job.name, error.message))
     return done
-
-
-def _find_index_error(ws: Workspace) -> IndexUnavailable | None:
-    from lineage.workspace.stale_index import index_error  # noqa: PLC0415
-
-    return index_error(ws)
 
 
 def _finish_job(ws: Workspace, job: Job, done: FinishPendingResult) -> None:

@@ -6,7 +6,7 @@ both sides. Whoever dies at any point is gone on from where the files are.
 
 from dataclasses import dataclass, field
 
-from lineage.errors import FormatError, IndexUnavailable, WorkspaceError
+from lineage.errors import FormatError, WorkspaceError
 from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.reindex import SuddenLoss, reindex
@@ -16,7 +16,7 @@ from lineage.pipeline.transfer.mirror_plan import MirrorStep, Stamps, count_lost
 from lineage.pipeline.transfer.pair import CLAIMS, HERE, THERE, MirrorPair
 from lineage.pipeline.transfer.propagate_removals import parse_removed_tokens, propagate_removals
 from lineage.store import ConflictError, StoreUnavailable
-from lineage.workspace.stale_index import mark_stale
+from lineage.workspace.stale_index import tolerate_outage
 from lineage.workspace.workspace import Workspace
 
 _MAX_PASSES = 5
@@ -116,7 +116,5 @@ def _check_loss(
 
 def _reindex(ws: Workspace) -> None:
     """Rows and MEMORY.md say what the files say now. While the index is away they wait for it."""
-    try:
+    with tolerate_outage(ws, mark_stale=True):
         reindex(ws, confirmed=True)
-    except IndexUnavailable as error:
-        mark_stale(ws, error)
