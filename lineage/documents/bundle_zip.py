@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
 from lineage.core.transfer.archive_paths import is_archive_bundle
@@ -46,7 +47,7 @@ _LEVEL = 6
 _CHUNK = 1 << 20
 _END_RECORD = struct.Struct("<4s4H2LH")
 _END_SIGNATURE, _ZIP64_LOCATOR_SIGNATURE, _LOCAL_SIGNATURE = b"PK\x05\x06", b"PK\x06\x07", b"PK\x03\x04"
-_ENTRY_BYTES = 46 + 512
+_LOCAL_HEADER_BYTES, _ENTRY_BYTES = 30, 46 + 512
 _ENCRYPTED = 0x1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _DAMAGE_ERRORS = (
@@ -139,7 +140,7 @@ def _open_archive(data: bytes, limits: BundleLimits) -> Iterator[zipfile.ZipFile
     _check_end(data, limits)
     with _translate_errors(lambda: zipfile.ZipFile(io.BytesIO(data))) as archive:
         infos = _translate_errors(archive.infolist)
-        _check_infos(infos, len(data))
+        _check_infos(infos)
         yield archive
 
 
@@ -170,7 +171,7 @@ def _check_end(data: bytes, limits: BundleLimits) -> None:
         raise FormatError(f"{count} members are more than a bundle may hold", hint=_HINT)
 
 
-def _check_infos(infos: Sequence[zipfile.ZipInfo], size: int) -> None:
+def _check_infos(infos: Sequence[zipfile.ZipInfo]) -> None:
     if not infos or infos[0].filename != DESCRIPTION or infos[0].header_offset != 0:
         raise FormatError(f"{DESCRIPTION} is not its first member", hint=_HINT)
     check_names([info.orig_filename for info in infos[1:]])
@@ -180,7 +181,13 @@ def _check_infos(infos: Sequence[zipfile.ZipInfo], size: int) -> None:
             raise FormatError(f"{info.filename[:120]!r} is no plain file", hint=_HINT)
         if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
             raise FormatError(f"{info.filename[:120]!r} is packed in a way that we never use", hint=_HINT)
-    if sum(info.compress_size for info in infos) > size:
+    # Members that share bytes let a small archive hold much, and hide one file in another. The end of the last one needs
+    # no look: the library reads no further than the file goes.
+    spans = sorted(
+        (info.header_offset, info.header_offset + _LOCAL_HEADER_BYTES + len(info.filename) + info.compress_size)
+        for info in infos
+    )
+    if any(end > start for (_, end), (start, _) in pairwise(spans)):
         raise FormatError("members of the archive overlap", hint=_HINT)
 
 
