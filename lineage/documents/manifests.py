@@ -1,7 +1,7 @@
-"""The one mutable file of a session, changed by compare-and-swap. (spec: mutable session manifest; concurrency)"""
+"""Manifests over a store, changed by compare-and-swap. (spec: mutable session manifest; concurrency)"""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from lineage.core.base import naming
 from lineage.core.format import manifest as revisions
@@ -9,56 +9,53 @@ from lineage.core.format.documents import Artifact, Manifest, parse_document_as,
 from lineage.core.format.resanitization import Replacement
 from lineage.store import Store, read_or_none, update
 
-if TYPE_CHECKING:
-    from lineage.core.sanitizer import Sanitizer
 
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """The manifests of a workspace. Each session's lies at its claimed stem.
 
-class Manifests(NamedTuple):
+    A `write_id` is unique for its write: a writer whose answer got lost recognises its own write by it.
+    """
+
     store: Store
 
     def get(self, stem: str) -> Manifest | None:
-        """The manifest of a claimed stem, None where there is none yet. Raises FormatError where it is damaged."""
+        """Return the manifest of a claimed stem, None if there is none yet. Raises FormatError if it is damaged."""
         path = naming.artifact_path(stem, naming.MANIFEST)
         blob = read_or_none(self.store, path)
         return parse_document_as(Manifest, blob.data, path) if blob else None
 
     def link(self, stem: str, artifacts: Sequence[Artifact], write_id: str, now: str) -> bool:
-        """Names the artifacts of one capture or compaction in the manifest. False where it names them already.
-
-        `write_id` is unique for this write: an answer that was lost is recognised by reading it back.
-        """
-        path = naming.artifact_path(stem, naming.MANIFEST)
-
-        def change(data: bytes | None) -> bytes | None:
-            current = parse_document_as(Manifest, data, path) if data is not None else None
-            changed = revisions.link_artifacts(current, stem, artifacts, write_id, now)
-            return serialize_document(changed) if changed else None
-
-        return update(self.store, path, change)
+        """Add links to the artifacts of one capture or compaction. Return False if they are there already."""
+        return self._update(stem, lambda known: revisions.link_artifacts(known, stem, artifacts, write_id, now))
 
     def record_replacements(
-        self, stem: str, records: Sequence[Replacement], sanitizer: "Sanitizer", write_id: str, now: str
+        self, stem: str, records: Sequence[Replacement], clean: Callable[[str], str], write_id: str, now: str
     ) -> bool:
-        """Records that artifacts are replaced under new redaction rules. False where that is recorded already."""
-        path = naming.artifact_path(stem, naming.MANIFEST)
+        """Record replacements of artifacts under new redaction rules. Return False if they are recorded already."""
 
-        def change(data: bytes | None) -> bytes | None:
-            current = parse_document_as(Manifest, data, path) if data is not None else None
-            if current is None or {record.as_text() for record in records} <= set(current.resanitized):
+        def change(known: Manifest | None) -> Manifest | None:
+            if known is None or {record.as_text() for record in records} <= set(known.resanitized):
                 return None
-            return serialize_document(revisions.record_replacements(current, records, sanitizer, write_id, now))
+            return revisions.record_replacements(known, records, clean, write_id, now)
 
-        return update(self.store, path, change)
+        return self._update(stem, change)
 
     def retire(self, stem: str, successor: str, write_id: str, now: str) -> bool:
-        """Empties a second manifest of a session, whose captures the one at `successor` names by now."""
+        """Empty a second manifest of a session, after the one at `successor` got its captures."""
+
+        def change(known: Manifest | None) -> Manifest | None:
+            if known is None or not (known.captures or known.compactions):
+                return None
+            return revisions.retire(known, successor, write_id, now)
+
+        return self._update(stem, change)
+
+    def _update(self, stem: str, change: Callable[[Manifest | None], Manifest | None]) -> bool:
         path = naming.artifact_path(stem, naming.MANIFEST)
 
-        def change(data: bytes | None) -> bytes | None:
-            current = parse_document_as(Manifest, data, path) if data is not None else None
-            is_due = current is not None and bool(current.captures or current.compactions)
-            return (
-                serialize_document(revisions.retire(current, successor, write_id, now)) if current and is_due else None
-            )
+        def change_file(data: bytes | None) -> bytes | None:
+            changed = change(parse_document_as(Manifest, data, path) if data is not None else None)
+            return serialize_document(changed) if changed else None
 
-        return update(self.store, path, change)
+        return update(self.store, path, change_file)

@@ -31,22 +31,24 @@ def render_artifact_note(artifact: Artifact, data: bytes) -> bytes:
     token = artifact.identity.token
     notice = f"> Archived: `lineage show {token} --turns A-B` prints what was said in these turns."
     turns = [turn._replace(text="", name="", input="", error=False) for turn in transcript.parse_turns(artifact.body)]
-    meta: dict[str, frontmatter.Value] = {
+    meta: dict[str, object] = {
         "kind": "archived-transcript",
         "captured_at": artifact.captured_at,
         "title": artifact.title,
         "aliases": artifact.aliases,
         "tags": _TAGS,
     }
-    return frontmatter.dump(meta, transcript.render_turns(f"{siblings}\n\n{notice}", turns)).encode()
+    return frontmatter.dump(
+        frontmatter.build_post(meta, transcript.render_turns(f"{siblings}\n\n{notice}", turns))
+    ).encode()
 
 
 def render_month_note(month: str, heads: Iterable[ArtifactHead], contents: str) -> bytes:
     """The list of a month's archived captures and compactions, oldest first; `contents` says what it was made of."""
     entries = list(group_heads(sorted(heads, key=lambda head: head.stem)))
     sessions = len({entry.stem.rpartition("--")[2] for entry in entries})
-    meta: dict[str, frontmatter.Value] = {"kind": KIND, "month": month, "contents": contents, "tags": _TAGS}
-    return frontmatter.dump(meta, "\n".join(_render_lines(month, entries, sessions))).encode()
+    meta: dict[str, object] = {"kind": KIND, "month": month, "contents": contents, "tags": _TAGS}
+    return frontmatter.dump(frontmatter.build_post(meta, "\n".join(_render_lines(month, entries, sessions)))).encode()
 
 
 def _render_lines(month: str, entries: Sequence[LedgerEntry], sessions: int) -> Iterable[str]:
@@ -76,7 +78,7 @@ def hash_contents(hashes: Mapping[str, str]) -> str:
 def parse_contents_hash(data: bytes) -> str | None:
     """What a month's note says that it was made of; None where the file is no such note."""
     try:
-        meta = frontmatter.load(data.decode("utf-8"))[0]
+        meta = frontmatter.load(data.decode("utf-8")).metadata
     except (FormatError, UnicodeDecodeError):
         return None
     contents = meta.get("contents")

@@ -4,7 +4,6 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from lineage import index
-from lineage.core.base import naming
 from lineage.core.format.documents import Artifact, Manifest, serialize_document, serialize_or_stream
 from lineage.documents.archived_store import load_stored_document
 from lineage.errors import FormatError
@@ -79,13 +78,3 @@ def _load(store: Store, path: str) -> tuple[Artifact | Manifest, str, str] | Non
     if not isinstance(found.document, Artifact | Manifest):
         raise FormatError(f"{path}: holds a {found.document.kind}")
     return found.document, found.sha256, found.stamp
-
-
-def list_artifact_paths(manifest: Manifest) -> list[str]:
-    """The path of every artifact that a manifest names."""
-    newest = (manifest.summary_path, manifest.transcript_path, manifest.compaction_path)
-    captures = [
-        naming.artifact_path(stem, kind) for stem in manifest.captures for kind in (naming.TRANSCRIPT, naming.SUMMARY)
-    ]
-    compactions = [naming.artifact_path(stem, naming.COMPACTION) for stem in manifest.compactions]
-    return sorted({*captures, *compactions, *(path for path in newest if path)})

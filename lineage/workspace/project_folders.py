@@ -61,7 +61,8 @@ def _find_owner(ws: Workspace, name: str, key: str, *, claim: bool) -> str:
     blob = read_or_none(ws.documents.store, path)
     if blob is None and claim:
         try:
-            note = frontmatter.dump({"kind": "project", "project": name, "key": _hash_key(key)}, _ABOUT)
+            meta = {"kind": "project", "project": name, "key": _hash_key(key)}
+            note = frontmatter.dump(frontmatter.build_post(meta, _ABOUT))
             ws.documents.store.create(path, note.encode())
         except ExistsError:
             return _find_owner(ws, name, key, claim=False)
@@ -70,7 +71,7 @@ def _find_owner(ws: Workspace, name: str, key: str, *, claim: bool) -> str:
 
 def _parse_claim(data: bytes) -> str:
     try:
-        return str(frontmatter.load(data.decode("utf-8"))[0].get("key"))
+        return str(frontmatter.load(data.decode("utf-8")).get("key"))
     except (FormatError, UnicodeDecodeError):
         return ""
 

@@ -57,7 +57,7 @@ def test_01_a_line_end_in_the_project_makes_no_key_of_its_own(lineage: LineageCo
     (row,) = assert_workspace_valid(lineage)
     assert row.project == "/home/ada/demo agent_id: victim --- # Owned"
     for kind in ("transcript", "summary", "manifest"):
-        assert frontmatter.load(find_only(lineage.root, kind).read_text())[0]["agent_id"] == "default"
+        assert frontmatter.load(find_only(lineage.root, kind).read_text())["agent_id"] == "default"
 
 
 @pytest.mark.parametrize("text", ["---", "\n---\n", "\n---\nkind: manifest\n---\n", "--- ", "...\n---", "\n***\n"])

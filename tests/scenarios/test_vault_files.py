@@ -26,7 +26,7 @@ FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if 
 BASES = [path for path in FILES if path.endswith(".base")]
 PAGES = [path for path in FILES if path.startswith(("handbook/", "views/")) and path.endswith(".md")]
 OPTIONAL = {"imported_from"}
-BOOK = set(frontmatter.load(new_book("global", "note").head)[0])
+BOOK = set(frontmatter.load(new_book("global", "note").head).metadata)
 KEYS = {key for cls in (Artifact, Manifest, Claim, Tombstone) for key in frontmatter_keys(cls)} | OPTIONAL | BOOK
 
 # Obsidian's help: "Bases syntax", "Functions".

@@ -84,10 +84,10 @@ def _check_file(root: Path, path: Path) -> None:
     data, key = path.read_bytes(), path.relative_to(root).as_posix()
     document = parse_document(data, key)
     assert serialize_document(document) == data
-    meta, body = frontmatter.load(data.decode())
+    post = frontmatter.load(data.decode())
     block = data.decode().split("\n---\n", 1)[0].removeprefix("---\n")
-    assert yaml.safe_load(block) == meta, key
-    shown = _FENCED.sub("", body)
+    assert yaml.safe_load(block) == post.metadata, key
+    shown = _FENCED.sub("", post.content)
     assert not _RUNS.search(shown), _RUNS.search(shown)
     assert "![[" not in _CODE.sub("", shown)
     assert [target for target in _TARGET.findall(_generated_text(shown)) if not (root / target).is_file()] == []

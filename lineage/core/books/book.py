@@ -119,7 +119,9 @@ def new_book(scope: str, kind: str) -> Book:
     """A book without a file yet. The curated one is the human's, and gets no frontmatter."""
     if (scope, kind) == (GLOBAL, CURATED):
         return Book(scope, kind)
-    return Book(scope, kind, frontmatter.dump({"kind": "book", "scope": scope, "book": kind}, ""))
+    return Book(
+        scope, kind, frontmatter.dump(frontmatter.build_post({"kind": "book", "scope": scope, "book": kind}, ""))
+    )
 
 
 def parse_book(data: bytes, scope: str, kind: str) -> Book:
@@ -209,7 +211,7 @@ def _parse_head(text: str, scope: str, kind: str) -> tuple[str, list[str]]:
     try:
         body = block.split_block(text[start:])[1]
         head = text[: len(text) - len(body)]
-        meta = frontmatter.load(head[start:])[0]
+        meta = frontmatter.load(head[start:]).metadata
     except FormatError as error:
         is_expected = (scope, kind) != (GLOBAL, CURATED) or text.startswith("---", start)
         return "", [f"frontmatter: {error.message}"] if is_expected else []

@@ -1,4 +1,4 @@
-"""The body hash, `body-normalized-v1`. (spec: checksum scope)"""
+"""Bodies of documents: held or streamed text, UTF-8, and the body hash `body-normalized-v1`. (spec: checksum scope)"""
 
 import hashlib
 import re
@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 HASH_SCOPE = "body-normalized-v1"
 
 _BLANK = " \t\r\n"
-
+_BUFFER_SIZE = 1 << 16  # characters
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class StreamedText:
-    """A text that is too long to be held: made anew each time, in pieces of whole lines. `str` of it is the whole."""
+    """A text too long for memory: each call of `chunks` makes it anew, in chunks of whole lines."""
 
     def __init__(self, chunks: Callable[[], Iterable[str]]) -> None:
         self.chunks = chunks
@@ -24,13 +24,41 @@ class StreamedText:
 Body = str | StreamedText
 
 
+class EncodedStream(Iterable[bytes]):
+    """A repeatable iterable over a head and a streamed text as UTF-8."""
+
+    def __init__(self, head: str, text: StreamedText) -> None:
+        self._head, self._text = head, text
+
+    def __iter__(self) -> Iterator[bytes]:
+        # A transcript comes turn by turn: joined, its chunks are worth a system call each.
+        buffer, size = [self._head], 0
+        for chunk in self._text.chunks():
+            buffer.append(chunk)
+            size += len(chunk)
+            if size >= _BUFFER_SIZE:
+                yield encode_utf8("".join(buffer))
+                buffer, size = [], 0
+        yield encode_utf8("".join(buffer))
+
+
+def decode_lines(chunks: Iterable[bytes], start: int) -> Iterator[str]:
+    """Yield UTF-8 from byte `start` on as text, in chunks of whole lines."""
+    rest = b""
+    for chunk in chunks:
+        data, start = rest + chunk[start:], max(0, start - len(chunk))
+        lines, newline, rest = data.rpartition(b"\n")
+        yield (lines + newline).decode("utf-8")
+    yield rest.decode("utf-8")
+
+
 def body_chunks(body: Body) -> Iterable[str]:
-    """The body in pieces of whole lines: one, where it is held."""
+    """Return the body in chunks of whole lines: a single one if it is held."""
     return (body,) if isinstance(body, str) else body.chunks()
 
 
 def normalize_body(body: str) -> str:
-    r"""LF line ends, no spaces or tabs at line ends, no trailing empty lines; nothing else changes.
+    r"""Return the body with LF line ends, no blanks at line ends and no empty lines at its end.
 
     >>> normalize_body("alpha  \r\nbeta\t\r\n\r\n")
     'alpha\nbeta'
@@ -39,27 +67,22 @@ def normalize_body(body: str) -> str:
 
 
 def hash_body(body: Body) -> str:
-    """SHA-256, in hex, of the normalized body as UTF-8; a lone surrogate counts as U+FFFD."""
+    """Return the SHA-256, in hex, of the normalized body as UTF-8. A lone surrogate counts as U+FFFD."""
     if isinstance(body, str):
         return hashlib.sha256(encode_utf8(normalize_body(body))).hexdigest()
     digest = hashlib.sha256()
-    for part in _normalize_chunks(body.chunks()):
-        digest.update(encode_utf8(part))
+    blank = ""
+    for chunk in body.chunks():
+        # White space at the end of a chunk waits: the next chunk shows if it ends a line, or the body.
+        text = blank + chunk
+        end = len(text.rstrip(_BLANK))
+        digest.update(encode_utf8(_normalize_lines(text[:end])))
+        blank = text[end:]
     return digest.hexdigest()
 
 
-def _normalize_chunks(chunks: Iterable[str]) -> Iterator[str]:
-    """What is normalized, in parts: a part ends where white space begins of which nobody knows yet what follows."""
-    blank = ""
-    for piece in chunks:
-        text = blank + piece
-        end = len(text.rstrip(_BLANK))
-        yield _normalize_lines(text[:end])
-        blank = text[end:]
-
-
 def _normalize_lines(text: str) -> str:
-    """Only the lines that need to change are looked at."""
+    # Splits at "blank, newline" only: few lines end in a blank, and a look at each line would cost ten times as much.
     text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
     for blank in filter(text.__contains__, " \t"):
         *lines, rest = text.split(f"{blank}\n")
@@ -68,12 +91,11 @@ def _normalize_lines(text: str) -> str:
 
 
 def _is_normalized(body: str) -> bool:
-    """Whether no line needs to change, as in whatever lineage wrote: found out without a look at each line."""
     return not ("\r" in body or " \n" in body or ("\t" in body and "\t\n" in body) or body.endswith((" ", "\t")))
 
 
 def encode_utf8(text: str) -> bytes:
-    """The text as UTF-8, `cleaned` where it has to be."""
+    """Return the text as UTF-8, with U+FFFD for lone surrogates."""
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -81,7 +103,7 @@ def encode_utf8(text: str) -> bytes:
 
 
 def replace_surrogates(text: str) -> str:
-    """Text that UTF-8 can hold: lone surrogates become U+FFFD."""
+    """Return the text with U+FFFD for lone surrogates, so that UTF-8 can hold it."""
     if text.isascii():
         return text
     try:

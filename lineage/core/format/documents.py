@@ -1,7 +1,7 @@
-"""The typed documents of the canonical layer and their frontmatter contract, strict both ways. (spec: frontmatter)
+"""The typed documents of a workspace and the contract of their frontmatter. (spec: frontmatter)
 
-Every document is a named tuple whose fields, in order, are its frontmatter keys; `body` is none of them. Times are
-canonical UTC strings, paths are relative to the workspace root.
+The fields of a document, in order, are its frontmatter keys; only `body` is none. Times are canonical UTC strings,
+paths are relative to the workspace root. Reading and writing check the same contract.
 """
 
 import re
@@ -11,12 +11,22 @@ from itertools import islice
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
+from frontmatter import Post
+
 from lineage.core.base import naming
 from lineage.core.base.identity import TOKEN, Identity, validate_agent_id
 from lineage.core.base.links import wikilink
 from lineage.core.base.times import to_utc_or_none
 from lineage.core.format import frontmatter
-from lineage.core.format.body import HASH_SCOPE, Body, StreamedText, encode_utf8, hash_body
+from lineage.core.format.body import (
+    HASH_SCOPE,
+    Body,
+    EncodedStream,
+    StreamedText,
+    decode_lines,
+    encode_utf8,
+    hash_body,
+)
 from lineage.core.format.resanitization import Replacement
 from lineage.errors import FormatError, InvalidInput
 
@@ -31,15 +41,16 @@ _TIMES = frozenset(
 _OPTIONAL = ("imported_from",)
 _ITEMS: dict[str, type | UnionType] = {"watermark": int | str | NoneType}
 _WATERMARKS = ([int, str, str], [int, NoneType, str])
-_CHUNK_SIZE = 1 << 16
-_HEAD_CHUNKS = 4  # a frontmatter has at most 1 MB
+_HEAD_CHUNKS = 4  # chunks have 1 MB, and so has the largest frontmatter: four of any UTF-8 characters hold it
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+# Documents are named tuples: a reindex makes thousands, and frozen dataclasses take four times as long to make.
 
 
 class Artifact(NamedTuple):
     """An immutable content artifact: transcript, summary or compaction.
 
-    `watermark` is [count, last turn id, sanitizer version]: how far into the session's turns the capture reaches.
+    `watermark` is [count, last turn id, sanitizer version]: the part of the session's turns that the capture covers.
     """
 
     kind: str
@@ -74,21 +85,26 @@ class Artifact(NamedTuple):
 
     @property
     def identity(self) -> Identity:
+        """The session's identity."""
         return Identity(self.agent_id, self.session_id, self.session_key)
 
     @property
     def stem(self) -> str:
+        """The common part of the file names of one capture."""
         return naming.build_stem(self.captured_at, self.identity.token)
 
     @property
     def path(self) -> str:
+        """The path of the file."""
         return naming.artifact_path(self.stem, self.kind)
 
 
 class Manifest(NamedTuple):
-    """The one mutable file of a session: it names every capture and compaction, oldest first, by stem. `resanitized`
-    holds a record of each artifact that was replaced under new redaction rules; `imported_from` the tokens that a
-    session had before it came here in a bundle, oldest first."""
+    """The one mutable file of a session: it names every capture and compaction by stem, oldest first.
+
+    `resanitized` holds a record of each artifact that was replaced under new redaction rules. `imported_from` holds
+    the tokens of the session before a bundle brought it here, oldest first.
+    """
 
     kind: str
     agent_id: str
@@ -119,27 +135,30 @@ class Manifest(NamedTuple):
     aliases: list[str]
     tags: list[str]
     body: str
-    imported_from: list[str] = []  # noqa: RUF012  (nobody changes a document's lists)
+    imported_from: list[str] = []  # noqa: RUF012  (lists of documents are never changed)
 
     @property
     def identity(self) -> Identity:
+        """The session's identity."""
         return Identity(self.agent_id, self.session_id, self.session_key)
 
     @property
     def stem(self) -> str:
+        """The common part of the file names of one capture."""
         return naming.build_stem(self.captured_at, self.identity.token)
 
     @property
     def path(self) -> str:
+        """The path of the file."""
         return naming.artifact_path(self.stem, naming.MANIFEST)
 
     def replacements(self) -> list[Replacement]:
-        """The records of `resanitized`, oldest first. Raises FormatError for one that is none."""
+        """Return the records of `resanitized`, oldest first. Raises FormatError for a malformed one."""
         return [Replacement.from_text(text) for text in self.resanitized]
 
 
 class Claim(NamedTuple):
-    """Which stem the session's manifest has; created once, before the session's first artifact. (format: Identity)"""
+    """The stem of a session's manifest. It is created once, before the first artifact. (format: Identity)"""
 
     kind: str
     agent_id: str
@@ -149,12 +168,15 @@ class Claim(NamedTuple):
 
     @property
     def path(self) -> str:
+        """The path of the file."""
         return naming.claim_path(self.session_token)
 
 
 class Tombstone(NamedTuple):
-    """A removed session: no writer may bring it back, nor under the tokens of `imported_from`, which it had before it
-    came here in a bundle. (spec: deletion/removal)"""
+    """A removed session: no writer may bring it back. (spec: deletion/removal)
+
+    That holds for the tokens of `imported_from` too: the session had them before a bundle brought it here.
+    """
 
     kind: str
     agent_id: str
@@ -163,11 +185,12 @@ class Tombstone(NamedTuple):
     reason: str
     removed_paths: list[str]
     removed_turns: list[str]
-    imported_from: list[str] = []  # noqa: RUF012  (nobody changes a document's lists)
+    imported_from: list[str] = []  # noqa: RUF012  (lists of documents are never changed)
     body: str = ""
 
     @property
     def path(self) -> str:
+        """The path of the file."""
         return naming.tombstone_path(self.session_token)
 
 
@@ -185,86 +208,80 @@ _CLASS_OF = {
 
 
 def build_claim(identity: Identity, stem: str) -> Claim:
+    """Return the claim of a stem by a session."""
     body = wikilink(naming.artifact_path(stem, naming.MANIFEST), "manifest") + "\n"
     return Claim(kind="claim", agent_id=identity.agent_id, session_token=identity.token, stem=stem, body=body)
 
 
+def to_post(document: Document) -> Post:
+    """Return a document as a post, with an empty body if that is streamed. Raises FormatError if it is malformed."""
+    cls = type(document)
+    meta = {key: getattr(document, key) for key in frontmatter_keys(cls)}
+    meta |= {key: value for key in _optional_keys(cls) if (value := getattr(document, key))}
+    _check_meta(cls, meta)
+    _check_links(document)
+    return frontmatter.build_post(meta, document.body if isinstance(document.body, str) else "")
+
+
+def from_post(post: Post, path: str, body: Body | None = None) -> Document:
+    """Return the document that a post at `path` holds, or FormatError. `body` takes the place of the post's.
+
+    The checks: known kind, every key present with its type, canonical times, the body hash, and an identity that
+    recomputes to the token in the file's name and in every linked path.
+    """
+    meta: dict[str, Any] = post.metadata
+    cls = _CLASS_OF.get(str(meta.get("kind")))
+    if cls is None:
+        raise FormatError(f"unknown kind {meta.get('kind')!r}")
+    _check_meta(cls, meta)
+    values = {key: meta[key] for key in (*frontmatter_keys(cls), *_optional_keys(cls)) if key in meta}
+    document: Document = cls(**values, body=post.content if body is None else body)
+    if document.path != path:
+        raise FormatError(f"its own identity and time belong to {document.path}")
+    if isinstance(document, Artifact | Manifest) and hash_body(document.body) != document.content_sha256:
+        raise FormatError("the body does not match 'content_sha256'")
+    _check_links(document)
+    return document
+
+
 def serialize_document(document: Document) -> bytes:
-    """The file of a document. Raises FormatError when the document breaks its contract."""
-    return encode_utf8(frontmatter.dump(_validate_meta(document), str(document.body)))
+    """Return the file of a document. Raises FormatError if the document breaks its contract."""
+    post = to_post(document)
+    post.content = str(document.body)
+    return encode_utf8(frontmatter.dump(post))
 
 
 def serialize_or_stream(document: Document) -> bytes | Iterable[bytes]:
-    """`serialized`; of a document whose body isn't held, the same in pieces, which can be gone through again."""
+    """Return the file of a document; for a streamed body as a repeatable iterable of chunks."""
     if isinstance(document.body, StreamedText):
-        return _DocumentStream(frontmatter.dump(_validate_meta(document), ""), document.body)
+        return EncodedStream(frontmatter.dump(to_post(document)), document.body)
     return serialize_document(document)
 
 
-class _DocumentStream(Iterable[bytes]):
-    """A file that is too long to be held, in pieces that are worth a call each."""
-
-    def __init__(self, head: str, body: StreamedText) -> None:
-        self._head, self._body = head, body
-
-    def __iter__(self) -> Iterator[bytes]:
-        waiting, size = [self._head], 0
-        for piece in self._body.chunks():
-            waiting.append(piece)
-            size += len(piece)
-            if size >= _CHUNK_SIZE:
-                yield encode_utf8("".join(waiting))
-                waiting, size = [], 0
-        yield encode_utf8("".join(waiting))
-
-
-def _validate_meta(document: Document) -> dict[str, Any]:
-    meta = {key: getattr(document, key) for key in frontmatter_keys(document.__class__)}
-    meta |= {key: value for key in _optional_keys(type(document)) if (value := getattr(document, key))}
-    _check_meta(type(document), meta)
-    _check_links(document)
-    return meta
-
-
 def parse_document(data: bytes, path: str) -> Document:
-    """The document that a file holds. Raises FormatError, naming `path`, where it breaks the contract.
-
-    The checks: known kind, every key present with its type, canonical times, the body hash, and an identity that
-    recomputes to the token in the file's name and in every path that the document links to.
-    """
+    """Return the document that a file holds. Raises FormatError, naming `path`, as `from_post` does."""
     with _add_path_to_errors(path):
-        return _build_document(*frontmatter.load(data.decode("utf-8")), path)
+        return from_post(frontmatter.load(data.decode("utf-8")), path)
 
 
 def parse_streamed_document(read_chunks: Callable[[], Iterator[bytes]], path: str) -> Document:
-    """`parsed`, of a file that is told in pieces again by each call: an artifact's body isn't held."""
+    """Return the document of a file that each call of `read_chunks` reads anew, an artifact with a streamed body."""
     with _add_path_to_errors(path):
         head = read_head(read_chunks()).rpartition(b"\n")[0]
-        meta, rest = frontmatter.load(f"{head.decode('utf-8')}\n")
-        if _CLASS_OF.get(str(meta.get("kind"))) is Artifact:
-            start = len(head) + 1 - len(rest.encode())
-            return _build_document(meta, StreamedText(lambda: _iter_lines(read_chunks(), start)), path)
+        post = frontmatter.load(f"{head.decode('utf-8')}\n")
+        if _CLASS_OF.get(str(post.get("kind"))) is Artifact:
+            start = len(head) + 1 - len(post.content.encode())
+            return from_post(post, path, StreamedText(lambda: decode_lines(read_chunks(), start)))
     return parse_document(b"".join(read_chunks()), path)
 
 
 def read_head(chunks: Iterator[bytes]) -> bytes:
-    """The beginning of a file that is told in pieces of a megabyte: it holds the frontmatter, if there is any."""
+    """Return the beginning of a file from its chunks of a megabyte, long enough to hold any frontmatter."""
     return b"".join(islice(chunks, _HEAD_CHUNKS))
-
-
-def _iter_lines(chunks: Iterable[bytes], start: int) -> Iterator[str]:
-    """What stands behind the first bytes, in pieces of whole lines."""
-    waiting = b""
-    for piece in chunks:
-        known, start = waiting + piece[start:], max(0, start - len(piece))
-        lines, newline, waiting = known.rpartition(b"\n")
-        yield (lines + newline).decode("utf-8")
-    yield waiting.decode("utf-8")
 
 
 @contextmanager
 def _add_path_to_errors(path: str) -> Iterator[None]:
-    """Errors of format that say which file has them."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -273,44 +290,32 @@ def _add_path_to_errors(path: str) -> Iterator[None]:
         raise FormatError(f"{path}: {error.message}", hint=error.hint) from error
 
 
-def _build_document(meta: dict[str, Any], body: Body, path: str) -> Document:
-    cls = _CLASS_OF.get(str(meta.get("kind")))
-    if cls is None:
-        raise FormatError(f"unknown kind {meta.get('kind')!r}")
-    _check_meta(cls, meta)
-    kept = {key: meta[key] for key in (*frontmatter_keys(cls), *_optional_keys(cls)) if key in meta}
-    document: Document = cls(**kept, body=body)
-    _check_path(document, path)
-    _check_links(document)
-    return document
-
-
 def parse_document_as(cls: type[AnyDocument], data: bytes, path: str) -> AnyDocument:
-    """`parsed`, for a place that holds one kind of document only."""
+    """Return the document that a file holds. Raises FormatError if it is of another class."""
     return expect_kind(cls, parse_document(data, path), path)
 
 
 def expect_kind(cls: type[AnyDocument], document: Document, path: str) -> AnyDocument:
-    """The document that lies at a path, where it is of a kind. Raises FormatError where it isn't."""
+    """Return the document at a path if it is of a class. Raises FormatError otherwise."""
     if not isinstance(document, cls):
         raise FormatError(f"{path}: holds a {document.kind}, not a {cls.__name__.lower()}")
     return document
 
 
 def find_unknown_keys(data: bytes) -> list[str]:
-    """Keys of a file's frontmatter that its kind does not have: somebody added them by hand."""
-    meta, _ = frontmatter.load(data.decode("utf-8", errors="replace"))
+    """Return the frontmatter keys of a file that its kind does not have: somebody added them by hand."""
+    meta = frontmatter.load(data.decode("utf-8", errors="replace")).metadata
     cls = _CLASS_OF.get(str(meta.get("kind")))
     return sorted(set(meta) - set(frontmatter_keys(cls)) - set(_optional_keys(cls))) if cls else []
 
 
 def frontmatter_keys(cls: type) -> tuple[str, ...]:
-    """The frontmatter keys that each document of a kind has, in the order in which they are written."""
+    """Return the required frontmatter keys of a class of documents, in the order of the file."""
     return tuple(_TYPES[cls])
 
 
 def _optional_keys(cls: type) -> tuple[str, ...]:
-    """The keys that a document has only where they hold something, written behind the others."""
+    """Return the keys that come after the required ones, and only if they hold something."""
     return tuple(key for key in _OPTIONAL if key in cls.__annotations__)
 
 
@@ -338,8 +343,8 @@ def _check_meta(cls: type[Document], meta: dict[str, Any]) -> None:
             raise FormatError(f"{key!r} holds something else than text")
         if key in _TIMES and value is not None and to_utc_or_none(value) != value:
             raise FormatError(f"{key!r} is not a canonical UTC time: {value!r}")
-    came_from = meta.get("imported_from", [])
-    if not (isinstance(came_from, list) and all(map(_is_token, came_from))):
+    former_tokens = meta.get("imported_from", [])
+    if not (isinstance(former_tokens, list) and all(isinstance(t, str) and TOKEN.fullmatch(t) for t in former_tokens)):
         raise FormatError("'imported_from' is not a list of session tokens")
     if "watermark" in _TYPES[cls] and [type(item) for item in meta["watermark"]] not in _WATERMARKS:
         raise FormatError("'watermark' is not [count, last turn id, sanitizer version]")
@@ -353,19 +358,9 @@ def _check_meta(cls: type[Document], meta: dict[str, Any]) -> None:
         raise FormatError(error.message) from error
 
 
-def _is_token(value: Any) -> bool:
-    return isinstance(value, str) and TOKEN.fullmatch(value) is not None
-
-
-def _check_path(document: Document, path: str) -> None:
-    if document.path != path:
-        raise FormatError(f"its own identity and time belong to {document.path}")
-    if isinstance(document, Artifact | Manifest) and hash_body(document.body) != document.content_sha256:
-        raise FormatError("the body does not match 'content_sha256'")
-
-
 def _check_links(document: Document) -> None:
-    """What a document links to is its own session's: a path or anchor of another form could break out of its link."""
+    """Raise FormatError for a link out of the document's own session."""
+    # A path or an anchor of another form could break out of its rendered link.
     for path, token, kind in _iter_links(document):
         name = naming.parse_path(path)
         if name is None or (name.token, name.kind) != (token, kind):
@@ -379,7 +374,7 @@ def _check_links(document: Document) -> None:
 
 
 def _iter_links(document: Document) -> Iterator[tuple[str, str, str]]:
-    """(path, token, kind) of every artifact and manifest that a document links to."""
+    """Yield (path, token, kind) of every linked artifact and manifest."""
     if isinstance(document, Artifact):
         yield document.manifest_path, document.identity.token, naming.MANIFEST
     elif isinstance(document, Claim):
@@ -397,5 +392,5 @@ def _iter_links(document: Document) -> Iterator[tuple[str, str, str]]:
 
 
 def with_body(document: Artifact, body: Body) -> Artifact:
-    """The artifact with another body and the hash that belongs to it."""
+    """Return the artifact with another body and its hash."""
     return document._replace(body=body, content_sha256=hash_body(body))

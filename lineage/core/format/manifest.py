@@ -1,10 +1,9 @@
-"""How a manifest comes to be and what may change in it: pure functions from one revision to the next.
+"""Revisions of a manifest: pure functions from one to the next. (spec: mutable session manifest)
 
-Only new links enter a manifest; its stem, identity and first times stay. (spec: mutable session manifest)
+A revision adds links. The stem, the identity and the first times of a manifest stay.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from lineage.core.base import naming, times
 from lineage.core.base.links import escape_markdown, to_one_line, wikilink
@@ -12,17 +11,14 @@ from lineage.core.format.body import HASH_SCOPE, hash_body
 from lineage.core.format.documents import Artifact, Manifest
 from lineage.core.format.resanitization import Replacement
 
-if TYPE_CHECKING:
-    from lineage.core.sanitizer import Sanitizer
-
 
 def link_artifacts(
     manifest: Manifest | None, stem: str, artifacts: Sequence[Artifact], write_id: str, now: str
 ) -> Manifest | None:
-    """The manifest that names `artifacts` too; None where it names them already (nothing to write).
+    """Return the manifest with links to `artifacts`, or None if it has them already.
 
-    `stem` is the session's claimed stem: the manifest of a session that has none yet is made there.
-    `artifacts` are one capture (transcript and summary) or one compaction.
+    `artifacts` are one capture (transcript and summary) or one compaction. Without a manifest, the session's first one
+    is made for its claimed `stem`.
     """
     first = artifacts[0]
     if manifest is None:
@@ -34,52 +30,54 @@ def link_artifacts(
 
 
 def start_imported(manifest: Manifest, former_tokens: Sequence[str], write_id: str, now: str) -> Manifest:
-    """The first revision of the manifest of a session that came in a bundle and got a fresh id; `came_from` are the
-    tokens that it had before, oldest first. What was replaced under older ids is no replacement here."""
+    """Return the first revision of a manifest from a bundle, after the session got a fresh id.
+
+    `former_tokens` are its earlier tokens, oldest first.
+    """
+    # The records of replaced artifacts name paths under the former tokens.
     changed = manifest._replace(resanitized=[], imported_from=list(former_tokens))
     return _bump_revision(changed, 0, render_manifest_body(changed), write_id, now)
 
 
 def retire(manifest: Manifest, successor: str, write_id: str, now: str) -> Manifest:
-    """A manifest whose captures another one of the session took over: it names nothing but its successor's stem."""
+    """Return a second manifest of a session without its captures, as a link to the one at stem `successor`."""
     body = wikilink(naming.artifact_path(successor, naming.MANIFEST), "manifest") + "\n"
     emptied = manifest._replace(
-        summary_path=None,
-        transcript_path=None,
-        compaction_path=None,
-        memory_md_refs=[],
-        captures=[],
-        compactions=[],
+        summary_path=None, transcript_path=None, compaction_path=None, memory_md_refs=[], captures=[], compactions=[]
     )
     return _bump_revision(emptied, manifest.revision, body, write_id, now)
 
 
 def record_replacements(
-    manifest: Manifest, records: Sequence[Replacement], sanitizer: "Sanitizer", write_id: str, now: str
+    manifest: Manifest, records: Sequence[Replacement], clean: Callable[[str], str], write_id: str, now: str
 ) -> Manifest:
-    """The manifest that records the replacement of artifacts under new redaction rules, its own values under them too.
-
-    A record that was never fulfilled, for the file is still what it was before, gives way to the new one.
-    """
+    """Return the manifest with records of replaced artifacts, its own texts redacted by `clean`."""
+    # A crash can leave a record of a replacement that never happened: its file still has the old content.
     replaced = {(record.path, record.old) for record in records}
     kept = [record for record in manifest.replacements() if (record.path, record.old) not in replaced]
-    title = to_one_line(sanitizer.sanitize(manifest.title))
+    title = to_one_line(clean(manifest.title))
     changed = manifest._replace(
         resanitized=[record.as_text() for record in (*kept, *records)],
-        project=to_one_line(sanitizer.sanitize(manifest.project)) if manifest.project else None,
+        project=to_one_line(clean(manifest.project)) if manifest.project else None,
         title=title,
         aliases=manifest.aliases if title == manifest.title else [naming.build_alias(title, naming.MANIFEST)],
     )
     return _bump_revision(changed, manifest.revision, render_manifest_body(changed), write_id, now)
 
 
+def list_artifact_paths(manifest: Manifest) -> list[str]:
+    """Return the path of every artifact that a manifest names, sorted."""
+    newest = (manifest.summary_path, manifest.transcript_path, manifest.compaction_path)
+    captures = [
+        naming.artifact_path(stem, kind) for stem in manifest.captures for kind in (naming.TRANSCRIPT, naming.SUMMARY)
+    ]
+    compactions = [naming.artifact_path(stem, naming.COMPACTION) for stem in manifest.compactions]
+    return sorted({*captures, *compactions, *(path for path in newest if path)})
+
+
 def _bump_revision(changed: Manifest, revision: int, body: str, write_id: str, now: str) -> Manifest:
     return changed._replace(
-        body=body,
-        content_sha256=hash_body(body),
-        revision=revision + 1,
-        write_id=write_id,
-        updated_at=now,
+        body=body, content_sha256=hash_body(body), revision=revision + 1, write_id=write_id, updated_at=now
     )
 
 
@@ -121,15 +119,15 @@ def _add_capture(manifest: Manifest, artifacts: Sequence[Artifact]) -> Manifest:
     transcript = next(a for a in artifacts if a.kind == naming.TRANSCRIPT)
     if transcript.stem in manifest.captures:
         return manifest
+    # A sync can bring an older capture after a newer one, so that the new one needn't be the newest.
     captures = sorted({*manifest.captures, transcript.stem})
     newest = captures[-1]
     is_newest = newest == transcript.stem
-    reference = memory_md_anchor(transcript)
     return manifest._replace(
         captures=captures,
         transcript_path=naming.artifact_path(newest, naming.TRANSCRIPT),
         summary_path=naming.artifact_path(newest, naming.SUMMARY),
-        memory_md_refs=sorted({*manifest.memory_md_refs, reference}),
+        memory_md_refs=sorted({*manifest.memory_md_refs, memory_md_anchor(transcript)}),
         started_at=transcript.started_at if captures[0] == transcript.stem else manifest.started_at,
         ended_at=transcript.ended_at if is_newest else manifest.ended_at,
         project=manifest.project or transcript.project,
@@ -139,50 +137,39 @@ def _add_capture(manifest: Manifest, artifacts: Sequence[Artifact]) -> Manifest:
 
 
 def _add_compaction(manifest: Manifest, artifact: Artifact) -> Manifest:
-    """Only the compaction's own links: a compaction never changes a session's times. (format: Times)"""
+    # A compaction never changes a session's times. (format: Times)
     if artifact.stem in manifest.compactions:
         return manifest
     compactions = sorted({*manifest.compactions, artifact.stem})
-    return manifest._replace(
-        compactions=compactions,
-        compaction_path=naming.artifact_path(compactions[-1], naming.COMPACTION),
-    )
+    newest = naming.artifact_path(compactions[-1], naming.COMPACTION)
+    return manifest._replace(compactions=compactions, compaction_path=newest)
 
 
 def memory_md_anchor(artifact: Artifact) -> str:
-    """The anchor of a capture's row: `MEMORY.md#2026-03-28`. (format: MEMORY.md)"""
+    """Return the anchor of a capture's row: `MEMORY.md#2026-03-28`. (format: MEMORY.md)"""
     membership = artifact.ended_at or artifact.captured_at
     return f"{naming.memory_md_path(artifact.agent_id)}#{times.to_date(membership)}"
 
 
 def render_manifest_body(manifest: Manifest) -> str:
-    """The body that belongs to what a manifest names."""
-    lines = [" ".join(_render_links(manifest)), f"# {escape_markdown(manifest.title)}"]
-    if manifest.captures:
-        lines.append("## Captures\n\n" + "\n".join(_render_capture(stem) for stem in manifest.captures))
-    if manifest.compactions:
-        lines.append("## Compactions\n\n" + "\n".join(_render_compaction(stem) for stem in manifest.compactions))
-    return "\n\n".join(lines) + "\n"
-
-
-def _render_links(manifest: Manifest) -> list[str]:
+    """Return the body of a manifest: links to its newest artifacts, then every capture and compaction."""
     newest = (
-        (manifest.summary_path, "summary"),
-        (manifest.transcript_path, "transcript"),
-        (manifest.compaction_path, "compaction"),
+        (manifest.summary_path, naming.SUMMARY),
+        (manifest.transcript_path, naming.TRANSCRIPT),
+        (manifest.compaction_path, naming.COMPACTION),
     )
-    return [wikilink(path, label) for path, label in newest if path] + [
-        wikilink(ref, "ledger") for ref in manifest.memory_md_refs
-    ]
+    links = [wikilink(path, label) for path, label in newest if path]
+    links += [wikilink(anchor, "ledger") for anchor in manifest.memory_md_refs]
+    parts = [" ".join(links), f"# {escape_markdown(manifest.title)}"]
+    if manifest.captures:
+        lines = [_render_line(stem, naming.SUMMARY, naming.TRANSCRIPT) for stem in manifest.captures]
+        parts.append("## Captures\n\n" + "\n".join(lines))
+    if manifest.compactions:
+        lines = [_render_line(stem, naming.COMPACTION) for stem in manifest.compactions]
+        parts.append("## Compactions\n\n" + "\n".join(lines))
+    return "\n\n".join(parts) + "\n"
 
 
-def _render_capture(stem: str) -> str:
-    summary = wikilink(naming.artifact_path(stem, naming.SUMMARY), "summary")
-    transcript = wikilink(naming.artifact_path(stem, naming.TRANSCRIPT), "transcript")
-    return f"- {naming.parse_captured_at(stem)} · {summary} · {transcript}"
-
-
-def _render_compaction(stem: str) -> str:
-    return (
-        f"- {naming.parse_captured_at(stem)} · {wikilink(naming.artifact_path(stem, naming.COMPACTION), 'compaction')}"
-    )
+def _render_line(stem: str, *kinds: str) -> str:
+    links = [wikilink(naming.artifact_path(stem, kind), kind) for kind in kinds]
+    return f"- {' · '.join((naming.parse_captured_at(stem), *links))}"

@@ -25,6 +25,7 @@ from lineage.core.base.times import to_utc_or_none
 from lineage.core.capture.window import WINDOW_DAYS, Window, compute_membership
 from lineage.core.format.documents import Artifact, Manifest, parse_document_as
 from lineage.core.format.job import ARCHIVAL, Job
+from lineage.core.format.manifest import list_artifact_paths
 from lineage.core.transfer.archive_paths import is_archivable, month_of
 from lineage.core.transfer.bundle import LIMITS, SESSIONS, Bundle, BundledSession
 from lineage.documents.archives import format_stamp
@@ -32,7 +33,6 @@ from lineage.errors import FormatError, InvalidInput
 from lineage.pipeline.capture import session as sessions
 from lineage.store import read_or_none
 from lineage.workspace.archive_notes import publish_archive_notes
-from lineage.workspace.load import list_artifact_paths
 from lineage.workspace.workspace import Workspace
 
 MAX_BUNDLE_BYTES = 8 << 20

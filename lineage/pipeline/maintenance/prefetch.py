@@ -10,10 +10,11 @@ from functools import partial
 from typing import NamedTuple
 
 from lineage.core.format.documents import Manifest
+from lineage.core.format.manifest import list_artifact_paths
 from lineage.errors import FormatError
 from lineage.index import ArtifactRow
 from lineage.store import Store
-from lineage.workspace.load import list_artifact_paths, load_row_from
+from lineage.workspace.load import load_row_from
 
 _CHUNK = 50  # files that a process reads at a time
 _BATCHES_AHEAD = 2  # batches

@@ -17,6 +17,7 @@ from lineage.core.base.book_paths import BookRef
 from lineage.core.books.book import redact_book
 from lineage.core.format.documents import Artifact, Manifest, parse_document_as, serialize_document
 from lineage.core.format.job import RESANITIZE, Job
+from lineage.core.format.manifest import list_artifact_paths
 from lineage.core.format.resanitization import Replacement
 from lineage.core.sanitizer import Sanitizer
 from lineage.core.sanitizer.artifacts import resanitize_artifact
@@ -25,7 +26,7 @@ from lineage.index import ArtifactRow
 from lineage.pipeline.capture import session as sessions
 from lineage.store import read_or_none
 from lineage.workspace.book_index import index_books
-from lineage.workspace.load import list_artifact_paths, load_row
+from lineage.workspace.load import load_row
 from lineage.workspace.publish import publish_all
 from lineage.workspace.vectors import prune_vectors, scrub_vectors
 from lineage.workspace.workspace import Workspace
@@ -97,7 +98,7 @@ def _resanitize_session(ws: Workspace, token: str, done: ResanitizeResult, *, is
     ws.documents.spool.put(job)
     records = [change.record for change in changes]
     ws.documents.manifests.record_replacements(
-        session.manifest.stem, records, ws.build_sanitizer(), ws.new_id(), ws.now
+        session.manifest.stem, records, ws.build_sanitizer().sanitize, ws.new_id(), ws.now
     )
     for change in changes:
         ws.documents.artifacts.replace(change.artifact, change.version)

@@ -15,6 +15,7 @@ from lineage.core.capture.ledger import Ledger, build_entries, build_head, build
 from lineage.core.capture.window import Window
 from lineage.core.format.body import Body
 from lineage.core.format.documents import Artifact, Claim, Manifest, find_unknown_keys
+from lineage.core.format.manifest import list_artifact_paths
 from lineage.core.format.resanitization import Replacement, is_recorded_change
 from lineage.core.format.transcript import extract_links
 from lineage.core.sanitizer import Sanitizer
@@ -25,7 +26,6 @@ from lineage.pipeline.maintenance import archive_checks
 from lineage.pipeline.maintenance.watch import is_sync_leftover
 from lineage.store import read_or_none
 from lineage.workspace.book_index import group_by_book, read_books
-from lineage.workspace.load import list_artifact_paths
 from lineage.workspace.publish import list_published_agents, render_agent_memory
 from lineage.workspace.workspace import Workspace
 

@@ -10,6 +10,7 @@ from itertools import count
 
 from lineage.core.base.times import to_date
 from lineage.core.format.documents import Artifact, Manifest, parse_document_as
+from lineage.core.format.manifest import list_artifact_paths
 from lineage.core.format.resanitization import Replacement, is_recorded_change
 from lineage.documents.bundle_zip import SUFFIX, read_description
 from lineage.errors import FormatError, ImmutableError
@@ -28,7 +29,6 @@ from lineage.pipeline.transfer.pair import (
     write_if_unchanged,
 )
 from lineage.store import Blob, ConflictError, commit, read_or_none
-from lineage.workspace.load import list_artifact_paths
 
 _MAX_ATTEMPTS = 10
 _MAX_BASE_BYTES = 1 << 20

@@ -25,6 +25,7 @@ from lineage.core.format.documents import (
     serialize_document,
     with_body,
 )
+from lineage.core.format.manifest import list_artifact_paths
 from lineage.core.format.resanitization import Replacement
 from lineage.core.format.sentence import MAX_WORDS, count_words
 from lineage.core.sanitizer import Sanitizer
@@ -32,7 +33,6 @@ from lineage.core.sanitizer.artifacts import resanitize_artifact
 from lineage.core.transfer.bundle import SESSIONS, BundledSession
 from lineage.documents.bundle_zip import UnpackedBundle
 from lineage.errors import FormatError, InvalidInput
-from lineage.workspace.load import list_artifact_paths
 
 _SIBLING = re.compile(r"\[\[(memory/[^|\]#]+)")
 _MAX_SENTENCE_CHARS = 2000
@@ -197,7 +197,7 @@ def sanitize_manifest(sanitized_delivery: SanitizedDelivery, sanitizer: Sanitize
     """The delivery's manifest for a session that keeps its ids: as it came where it says what its files say by now."""
     manifest = sanitized_delivery.delivery.manifest
     wanted = manifest._replace(private=sanitized_delivery.delivery.private)
-    clean = manifests.record_replacements(wanted, sanitized_delivery.replaced, sanitizer, write_id, now)
+    clean = manifests.record_replacements(wanted, sanitized_delivery.replaced, sanitizer.sanitize, write_id, now)
     same = clean._replace(revision=manifest.revision, write_id=manifest.write_id, updated_at=manifest.updated_at)
     return manifest if same == manifest else clean
 

@@ -9,12 +9,12 @@ from lineage.core.base.privacy import session_scope
 from lineage.core.books.book import parse_book
 from lineage.core.books.entry import Entry
 from lineage.core.format.documents import Manifest, parse_document
+from lineage.core.format.manifest import list_artifact_paths
 from lineage.core.transfer.bundle import SESSIONS, Bundle, BundledSession, find_book_refs
 from lineage.documents.bundle_zip import build_members, pack
 from lineage.errors import FormatError, InvalidInput, NotFoundError
 from lineage.pipeline.capture import session as sessions
 from lineage.store import read_or_none
-from lineage.workspace.load import list_artifact_paths
 from lineage.workspace.lookup import resolve_session
 from lineage.workspace.workspace import Workspace
 

@@ -214,7 +214,7 @@ def _render_visible(path: str, data: bytes) -> str:
         told = document._replace(imported_from=[]) if isinstance(document, Manifest) else document
         return f"{told!r}\n{document.body}"
     book = parse_book(data, ref.scope, ref.kind)
-    meta = frontmatter.load(book.head.removeprefix("\ufeff"))[0] if book.head else {}
+    meta = frontmatter.load(book.head.removeprefix("\ufeff")).metadata if book.head else {}
     return f"{meta!r}\n{book.entries!r}\n{data.decode('utf-8', 'replace')}"
 
 

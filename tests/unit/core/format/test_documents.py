@@ -52,9 +52,9 @@ TIMES = {"captured_at", "started_at", "ended_at", "updated_at", "memory_sentence
 
 def altered(document: Document, *gone: str, **values: Any) -> bytes:
     """The document's file, without some keys or with other values: what a person or a sync could make of it."""
-    meta, body = frontmatter.load(serialize_document(document).decode())
-    kept = {key: value for key, value in {**meta, **values}.items() if key not in gone}
-    return frontmatter.dump(kept, body).encode()
+    post = frontmatter.load(serialize_document(document).decode())
+    kept = {key: value for key, value in {**post.metadata, **values}.items() if key not in gone}
+    return frontmatter.dump(frontmatter.build_post(kept, post.content)).encode()
 
 
 def refused(document: Document, data: bytes, *named: str) -> None:

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.format.body import replace_surrogates
-from lineage.core.format.frontmatter import dump, load, strict_yaml
+from lineage.core.format.frontmatter import FrontmatterHandler, build_post, strict_yaml
+from lineage.core.format.frontmatter import dump as dump_post
+from lineage.core.format.frontmatter import load as load_post
 from lineage.core.format.frontmatter.block import split_block
-from lineage.core.format.frontmatter.handler import FrontmatterHandler
 from lineage.errors import FormatError
 from tests.support.parametrize import each
 from tests.support.strategies import INVISIBLE, draw_texts
@@ -19,6 +20,15 @@ from tests.support.strategies import INVISIBLE, draw_texts
 NUMBERS = st.integers(1 - 10**18, 10**18 - 1)
 PLAIN = st.none() | st.booleans() | NUMBERS | draw_texts()
 METAS = st.dictionaries(st.from_regex(r"[a-z_][a-z0-9_]{0,12}", fullmatch=True), PLAIN | st.lists(PLAIN), max_size=8)
+
+
+def dump(meta: dict[str, Any], body: str) -> str:
+    return dump_post(build_post(meta, body))
+
+
+def load(text: str) -> tuple[dict[str, Any], str]:
+    post = load_post(text)
+    return post.metadata, post.content
 
 
 def as_utf8(value: Any) -> Any:
@@ -70,6 +80,11 @@ def test_python_frontmatter_reads_our_files_with_our_handler(meta: dict[str, Any
 def test_python_frontmatter_writes_what_we_read(meta: dict[str, Any]) -> None:
     text = python_frontmatter.dumps(python_frontmatter.Post("the body", handler=FrontmatterHandler(), **as_utf8(meta)))
     assert same(load(text + "\n")[0], as_utf8(meta))
+
+
+def test_a_property_may_have_the_name_of_an_argument_of_a_post() -> None:
+    meta = {"content": "x", "handler": "y"}
+    assert load(dump(meta, "body")) == (meta, "body")
 
 
 def test_windows_line_ends_are_read() -> None:
