@@ -13,7 +13,7 @@ from lineage.app.machine_config import STATE_FOLDER, load_machine_settings
 from lineage.app.models import build_embedding, build_model
 from lineage.config import SETTINGS_FILE, Settings, parse_settings
 from lineage.documents import Documents
-from lineage.errors import DatabaseDamaged, IndexUnavailable, WorkspaceError
+from lineage.errors import DatabaseDamaged, IndexUnavailable, LineageError, WorkspaceError
 from lineage.store import Store, read_or_none
 from lineage.workspace.removed_sessions import drop_removed_sessions, finish_scrub
 from lineage.workspace.workspace import Workspace
@@ -37,15 +37,22 @@ def run_in_workspace(
 
     `create` makes a missing workspace. `needs_index` fills a missing index. With `writes`, unfinished jobs in the
     spool run first. If the index turns out to be damaged, it is reset and the use case runs a second time: every use
-    case must be repeatable. Raises WorkspaceError for a missing workspace.
+    case must be repeatable. It also runs again if the workspace's first archive appeared meanwhile. Raises WorkspaceError for a missing workspace.
     """
     ws = open_workspace(root, create=create)
     try:
         try:
-            return _run(ws, use_case, writes=writes, needs_index=needs_index)
+            result = _run(ws, use_case, writes=writes, needs_index=needs_index)
         except DatabaseDamaged:
             ws.index.reset()
-            return _run(ws, use_case, writes=writes, needs_index=needs_index)
+        except LineageError:
+            if not ws.documents.notice_archive():
+                raise
+        else:
+            # what another process archived in the meantime looks lost to a use case that began without an archive
+            if not ws.documents.notice_archive():
+                return result
+        return _run(ws, use_case, writes=writes, needs_index=needs_index)
     finally:
         ws.close()
 

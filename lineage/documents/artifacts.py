@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from lineage.core.format.documents import Artifact, expect_kind, serialize_document, serialize_or_stream
-from lineage.documents.archived_store import load_stored_document
+from lineage.documents.load import load_stored_document
 from lineage.store import MissingError, Store, commit, has_content, read_or_none
 
 

@@ -110,6 +110,10 @@ class Store(Protocol):
         """What `list` shows below a prefix, the stamp by the key, in no order."""
         ...
 
+    def is_empty(self, prefix: str) -> bool:
+        """Return whether `list` shows nothing below a prefix, at the cost of one key at most."""
+        ...
+
     def delete(self, key: str) -> None:
         """Removes a key; nothing happens where there is none. Durable on return."""
         ...

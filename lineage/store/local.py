@@ -109,6 +109,12 @@ class LocalStore:
             self._folder(prefix.split("/")[:-1])
             return _scan(self.root, prefix)
 
+    def is_empty(self, prefix: str) -> bool:
+        validate_prefix(prefix)
+        with _translate_os_errors(prefix):
+            self._folder(prefix.split("/")[:-1])
+            return not _has_files(self.root, prefix)
+
     def delete(self, key: str) -> None:
         path = self._path(key)
         # under the swap's lock: a swap that has just compared would bring the key back
@@ -291,6 +297,20 @@ def _scan(root: Path, prefix: str) -> dict[str, str]:
             elif entry.is_dir(follow_symlinks=False):
                 found |= _scan(root, f"{prefix}{name}/")
     return found
+
+
+def _has_files(root: Path, prefix: str) -> bool:
+    """Whether `_scan` would find a file; ends at the first."""
+    left_out = TEMP_PREFIX if prefix else (TEMP_PREFIX, ".")
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError), _scan_folder(root / prefix) as entries:
+        for entry in entries:
+            if entry.name.startswith(left_out):
+                continue
+            if entry.is_file(follow_symlinks=False):
+                return True
+            if entry.is_dir(follow_symlinks=False) and _has_files(root, f"{prefix}{entry.name}/"):
+                return True
+    return False
 
 
 @contextmanager

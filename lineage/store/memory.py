@@ -67,6 +67,9 @@ class MemoryStore:
     def stat_all(self, prefix: str) -> dict[str, str]:
         return dict(self.list(prefix))
 
+    def is_empty(self, prefix: str) -> bool:
+        return next(self.list(prefix), None) is None
+
     def delete(self, key: str) -> None:
         with self._lock:
             self._blobs.pop(validate_key(key), None)

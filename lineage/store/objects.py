@@ -97,7 +97,7 @@ class BucketStore:
 
     def exists(self) -> bool:
         """Whether anything lies in the bucket at this place. Raises WorkspaceError where that cannot be told."""
-        return bool(self._list_metas("", is_enough=lambda meta: is_listed(meta["path"], "")))
+        return not self.is_empty("")
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         """Joins what comes in pieces: no write in parts can be made under a condition."""
@@ -133,6 +133,10 @@ class BucketStore:
 
     def stat_all(self, prefix: str) -> dict[str, str]:
         return dict(self.list(prefix))
+
+    def is_empty(self, prefix: str) -> bool:
+        validate_prefix(prefix)
+        return not self._list_metas(prefix, is_enough=lambda meta: is_listed(meta["path"], prefix))
 
     def delete(self, key: str) -> None:
         _check_key(key)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from lineage import index
 from lineage.core.format.documents import Artifact, Manifest, serialize_document, serialize_or_stream
-from lineage.documents.archived_store import load_stored_document
+from lineage.documents.load import load_stored_document
 from lineage.errors import FormatError
 from lineage.store import MissingError, Store, compute_sha256, iter_chunks, read_or_none
 from lineage.workspace.workspace import Workspace

@@ -187,6 +187,7 @@ def test_stamps_are_those_of_the_listing(store: Store, prefix: str) -> None:
     for key in ("memory/b.md", "memory/a.md", "memory/claims/x.md", "MEMORY.md", ".lineage/x.md"):
         store.create(key, key.encode())
     assert store.stat_all(prefix) == {entry.key: entry.stamp for entry in store.list(prefix)}
+    assert store.is_empty(prefix) == (not keys(store, prefix))
 
 
 def test_a_listing_begins_behind_the_key_it_is_given(store: Store) -> None:

@@ -19,8 +19,8 @@ from lineage.core.base import naming
 from lineage.core.base.identity import Identity
 from lineage.core.transfer.archive_paths import ARCHIVE, month_of, parse_revision
 from lineage.core.transfer.bundle import SESSIONS, Bundle, BundledSession
-from lineage.documents.archived_store import ArchivedStore
-from lineage.documents.archives import Archives
+from lineage.documents.archive.archived_store import ArchivedStore
+from lineage.documents.archive.archives import Archives
 from lineage.store import ConflictError, ExistsError, MemoryStore, read_or_none
 from tests.support.faults import Crash, CrashingProxy, CrashPoint
 

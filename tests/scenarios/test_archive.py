@@ -3,7 +3,7 @@
 Each makes a test here fail when it is taken out: the window and `is_archivable` in `_moment` and `_candidates`, each
 reason in `_found`, `delete_if_archived`'s comparison, `_is_sound` and the tombstone in `_settle`, `restamp`,
 `publish_archive_notes` in
-`publish_all` and in `finish_archive`, the order of `plain` and `archives` in canon/archived_store.py, its `create`,
+`publish_all` and in `finish_archive`, the order of `plain` and `archives` in archived_store.py, its `create`,
 `replace` and `delete`, the stamp of an archived artifact, `is_archive_bundle` in canon/bundles.py, and each line of
 `faults`.
 """

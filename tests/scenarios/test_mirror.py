@@ -109,7 +109,7 @@ def test_what_came_back_of_a_removed_session_goes_again(here_and_there: MirrorWo
     data = one.local.documents.store.read(path).data
     remove(one.shared, "s-1", reason="asked")
     one.mirror()
-    one.local.documents.archives.store.create(path, data)  # a backup is restored
+    one.local.documents.base.create(path, data)  # a backup is restored
     assert one.mirror().removed
     assert said(one, path) == (None, None)
     in_step(one)
@@ -120,7 +120,7 @@ def test_the_first_meeting_of_two_full_sides_brings_no_removed_entry_back(here_a
     outcome = end_session(one.shared, "s-1")
     learned(one.shared, "What s-1 taught.", outcome.transcript_path or "")
     for key, data in read_documents(one.shared).items():
-        one.local.documents.archives.store.create(key, data)
+        one.local.documents.base.create(key, data)
     remove(one.shared, "s-1", reason="asked")
     one.mirror()
     in_step(one)
@@ -145,7 +145,7 @@ def test_a_book_s_file_that_is_deleted_is_emptied_of_what_it_had(here_and_there:
     one.write("Plans.md", "mine\n")
     remember(one.shared, Memo(text="Prefers tabs.", kind="preference"))
     one.mirror()
-    one.local.documents.archives.store.delete("books/global/preference.md")
+    one.local.documents.base.delete("books/global/preference.md")
     remember(one.shared, Memo(text="Prefers spaces.", kind="preference"))
     one.mirror()
     in_step(one)
@@ -199,8 +199,8 @@ def test_history_goes_by_removal_alone_and_is_put_back(here_and_there: MirrorWor
     one = here_and_there.open_laptop("one")
     outcome = end_session(one.shared, "s-1")
     one.mirror()
-    one.local.documents.archives.store.delete(outcome.summary_path or "")
-    one.shared.documents.archives.store.delete(outcome.manifest_path or "")
+    one.local.documents.base.delete(outcome.summary_path or "")
+    one.shared.documents.base.delete(outcome.manifest_path or "")
     assert one.mirror().counts.restored == 2
     in_step(one)
 
@@ -269,7 +269,7 @@ def test_what_each_side_renders_or_packs_itself_stays_its_own(here_and_there: Mi
     assert list(one.remote.list("archive/"))
     one.shared.documents.store.create("books/global/note 2.md", b"a sync client's")
     one.mirror()
-    in_folder = [entry.key for entry in one.local.documents.archives.store.list("")]
+    in_folder = [entry.key for entry in one.local.documents.base.list("")]
     assert [key for key in in_folder if key.startswith("archive/")] == []
     assert "books/global/note 2.md" not in in_folder
     assert sum(key.endswith("transcript.md") for key in in_folder) == 1
@@ -297,7 +297,7 @@ def test_whoever_dies_between_the_sides_merges_nothing_with_itself(here_and_ther
         one.mirror()
         for side, word in ((one.local, "mine"), (one.shared, "theirs")):
             text = side.documents.store.read(path).data.decode().replace("It was so.", f"It is {word}.")
-            update(side.documents.archives.store, path, lambda _, text=text: text.encode())  # type: ignore[misc]
+            update(side.documents.base, path, lambda _, text=text: text.encode())  # type: ignore[misc]
         with suppress(Crash):
             one.mirror_with_crash(fuse)
         one.mirror()

@@ -78,6 +78,9 @@ class MirroredStore:
     def stat_all(self, prefix: str) -> dict[str, str]:
         return self._bucket.stat_all(prefix)
 
+    def is_empty(self, prefix: str) -> bool:
+        return self._bucket.is_empty(prefix)
+
     def delete(self, key: str) -> None:
         with self._shadow.lock:
             self._bucket.delete(key)

@@ -36,7 +36,7 @@ class Laptop:
         """A round that dies when the fuse burns, wherever that is: in a store, an index or the journal."""
         houses = []
         for ws in (self.local, self.shared):
-            store, private = ws.documents.archives.store, ws.documents.spool.store
+            store, private = ws.documents.base, ws.documents.spool.store
             houses.append(with_crash_point(ws, store, private, fuse))
         journal: Any = CrashingProxy(self.journal, fuse, _WRITING, "journal")
         with run_as_other_process():
@@ -44,7 +44,7 @@ class Laptop:
 
     def write(self, key: str, text: str) -> None:
         """What a person saves in an editor."""
-        store = self.local.documents.archives.store
+        store = self.local.documents.base
         store.delete(key)
         store.create(key, text.encode())
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from lineage.documents.archived_store import ArchivedStore
-from lineage.documents.archives import Archives
+from lineage.documents.archive.archived_store import ArchivedStore
+from lineage.documents.archive.archives import Archives
 from lineage.store import LocalStore, MemoryStore, Store
 from lineage.store import acquire_lease as lease_function
 from tests.support.engines import create_bucket

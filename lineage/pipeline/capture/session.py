@@ -1,7 +1,7 @@
 """One session as it stands in the workspace: what both flows look at before they decide."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from lineage.core.base import naming
@@ -64,12 +64,16 @@ class Session(NamedTuple):
         return self.stem is not None and self.manifest is None and not self.jobs
 
 
-def session_lock(ws: Workspace, token: str, *, wait: bool = True) -> AbstractContextManager[None]:
-    """The session's mutex, shared by about a thousand others. (format: a stem moves on under the session's lock)
+@contextmanager
+def session_lock(ws: Workspace, token: str, *, wait: bool = True) -> Iterator[None]:
+    """Hold the session's lock, shared by about a thousand others. (format: a stem moves on under the session's lock)
 
-    Raises BusyError where somebody holds it and `wait` is False.
+    Raises BusyError if somebody holds it and `wait` is False.
     """
-    return ws.documents.store.lock(f"session-{token[:2]}", wait=wait)
+    with ws.documents.store.lock(f"session-{token[:2]}", wait=wait):
+        # an artifact that another process archived before must not be written again beside its bundle
+        ws.documents.notice_archive()
+        yield
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from lineage.core.format.job import ARCHIVAL, Job
 from lineage.core.format.manifest import list_artifact_paths
 from lineage.core.transfer.archive_paths import is_archivable, month_of
 from lineage.core.transfer.bundle import LIMITS, SESSIONS, Bundle, BundledSession
-from lineage.documents.archives import format_stamp
+from lineage.documents.archive.archives import format_stamp
 from lineage.errors import FormatError, InvalidInput
 from lineage.pipeline.capture import session as sessions
 from lineage.store import read_or_none
@@ -113,7 +113,7 @@ def _list_candidates(ws: Workspace, moment: str, done: ArchiveResult) -> Iterato
     """The plain files of artifacts from before a moment, oldest first, but for sessions with something unfinished."""
     removed = ws.documents.tombstones.list_tokens()
     waiting = {job.token for job in ws.documents.spool.list_pending()}
-    for entry in ws.documents.archives.store.list(naming.MEMORY):
+    for entry in ws.documents.base.list(naming.MEMORY):
         name = naming.parse_path(entry.key)
         if name is None or not is_archivable(entry.key) or name.captured_at >= moment or name.token in removed:
             continue
@@ -149,7 +149,7 @@ def _archive_month(ws: Workspace, month: str, paths: list[str], moment: str, don
 
 def _load_candidate(ws: Workspace, path: str, moment: str, done: ArchiveResult) -> _Candidate | None:
     """The artifact in a plain file with its manifest, None where it stays: counted by why."""
-    blob = read_or_none(ws.documents.archives.store, path)
+    blob = read_or_none(ws.documents.base, path)
     if blob is None:
         return None
     try:
@@ -211,7 +211,7 @@ def _build_bundled(manifest: Manifest) -> BundledSession:
 def _list_unsettled(ws: Workspace, month: str) -> list[str]:
     """The archived artifacts of a month that have a plain file still, or whose session was removed."""
     removed = ws.documents.tombstones.list_tokens()
-    plain = {entry.key for entry in ws.documents.archives.store.list(naming.MEMORY)}
+    plain = {entry.key for entry in ws.documents.base.list(naming.MEMORY)}
     return [
         path for path in ws.documents.archives.list_members(month) if path in plain or _extract_token(path) in removed
     ]
@@ -228,7 +228,7 @@ def _delete_originals(ws: Workspace, token: str, paths: list[str]) -> None:
 def _is_sound(ws: Workspace, path: str) -> bool:
     """Whether a plain file holds an artifact that may stand for the archived one."""
     with contextlib.suppress(FormatError):
-        blob = read_or_none(ws.documents.archives.store, path)
+        blob = read_or_none(ws.documents.base, path)
         return blob is not None and parse_document_as(Artifact, blob.data, path).path == path
     return False
 

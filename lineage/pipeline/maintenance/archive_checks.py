@@ -6,7 +6,7 @@ from typing import NamedTuple
 from lineage.core.base import naming
 from lineage.core.base.times import shift_time, to_date
 from lineage.core.transfer.archive_paths import ARCHIVE, find_month, month_path, note_to_artifact_path, parse_revision
-from lineage.documents.archives import Catalog
+from lineage.documents.archive.archives import Catalog
 from lineage.documents.bundle_zip import OWN_LIMITS, read_description
 from lineage.errors import FormatError
 from lineage.projection.archive_md import parse_contents_hash
@@ -46,7 +46,7 @@ def check_archive(ws: Workspace) -> Iterator[ArchiveFault]:
 
 
 def _check_superseded(ws: Workspace, path: str, removed: frozenset[str]) -> ArchiveFault:
-    blob = read_or_none(ws.documents.archives.store, path)
+    blob = read_or_none(ws.documents.base, path)
     bundle = read_description(blob.data, OWN_LIMITS) if blob else None
     for session in bundle.sessions if bundle else ():
         if session.session_token in removed:
@@ -59,24 +59,24 @@ def _build_returned_fault(path: str, token: str) -> ArchiveFault:
 
 
 def _check_catalog(ws: Workspace, catalog: Catalog) -> Iterator[ArchiveFault]:
-    blob = read_or_none(ws.documents.archives.store, catalog.part.path)
+    blob = read_or_none(ws.documents.base, catalog.revision.path)
     if blob and read_description(blob.data, OWN_LIMITS) not in (None, catalog.bundle):
         yield ArchiveFault(
-            True, catalog.part.catalog_path, "is not what its bundle holds", f"delete it, then {_RECOVER}"
+            True, catalog.revision.catalog_path, "is not what its bundle holds", f"delete it, then {_RECOVER}"
         )
 
 
 def _check_strays(ws: Workspace) -> Iterator[ArchiveFault]:
-    parts = {found for entry in ws.documents.archives.store.list(ARCHIVE) if (found := parse_revision(entry.key))}
-    for entry in ws.documents.archives.store.list(ARCHIVE):
+    parts = {found for entry in ws.documents.base.list(ARCHIVE) if (found := parse_revision(entry.key))}
+    for entry in ws.documents.base.list(ARCHIVE):
         part = parse_revision(entry.key)
         if part and (part[0], True) not in parts:
             yield ArchiveFault(False, entry.key, "lists a bundle that is not there", _RECOVER)
         elif not part and _is_stray(entry.key):
             yield ArchiveFault(False, entry.key, "not a name of ours: a sync's leftover?", _MOVE_AWAY)
     for catalog in ws.documents.archives.iter_catalogs():
-        if (catalog.part, False) not in parts:
-            yield ArchiveFault(False, catalog.part.path, "its catalog is missing", _RECOVER)
+        if (catalog.revision, False) not in parts:
+            yield ArchiveFault(False, catalog.revision.path, "its catalog is missing", _RECOVER)
 
 
 def _is_stray(key: str) -> bool:
@@ -88,7 +88,7 @@ def _check_duplicates(ws: Workspace) -> Iterator[ArchiveFault]:
     """An artifact that is archived has no plain file."""
     archives = ws.documents.archives
     for path in archives.list_members():
-        plain = read_or_none(archives.store, path)
+        plain = read_or_none(ws.documents.base, path)
         try:
             kept = archives.read(path) if plain else None
         except FormatError:

@@ -19,7 +19,7 @@ from lineage.core.format.manifest import list_artifact_paths
 from lineage.core.format.resanitization import Replacement, is_recorded_change
 from lineage.core.format.transcript import extract_links
 from lineage.core.sanitizer import Sanitizer
-from lineage.documents.archived_store import load_stored_document
+from lineage.documents.load import load_stored_document
 from lineage.errors import FormatError
 from lineage.index import BookRows, EntryRow, build_book_rows, parse_owner_token
 from lineage.pipeline.maintenance import archive_checks
