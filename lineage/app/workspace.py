@@ -37,7 +37,8 @@ def run_in_workspace(
 
     `create` makes a missing workspace. `needs_index` fills a missing index. With `writes`, unfinished jobs in the
     spool run first. If the index turns out to be damaged, it is reset and the use case runs a second time: every use
-    case must be repeatable. It also runs again if the workspace's first archive appeared meanwhile. Raises WorkspaceError for a missing workspace.
+    case must be repeatable. It also runs again if the workspace's first archive appeared meanwhile. Raises
+    WorkspaceError for a missing workspace.
     """
     ws = open_workspace(root, create=create)
     try:
