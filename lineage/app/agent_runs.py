@@ -6,6 +6,7 @@ processes); at most four run at once for a workspace, each for a bounded time.
 
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -87,8 +88,6 @@ def resume(plan: ResumePlan) -> int:
     if os.name != "nt":
         os.chdir(folder)
         os.execv(words[0], words)
-    import subprocess
-
     return subprocess.run(words, cwd=folder, check=False).returncode
 
 

@@ -3,30 +3,27 @@
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lineage.app.machine_config import STATE_FOLDER
 from lineage.app.workspace import run_in_workspace
+from lineage.core.transfer.bundle import LIMITS
+from lineage.documents.bundle_zip import SUFFIX, unpack
 from lineage.errors import InvalidInput, WorkspaceError
-
-if TYPE_CHECKING:
-    from lineage.pipeline.transfer.export_bundle import BundleExport
-    from lineage.pipeline.transfer.import_bundle import BundleImport
-    from lineage.workspace.workspace import Workspace
+from lineage.pipeline.maintenance.finish_pending import finish_pending
+from lineage.pipeline.transfer.export_bundle import BundleExport, export_global, export_session
+from lineage.pipeline.transfer.import_bundle import BundleImport, finish_imports, import_bundle, list_unfinished
+from lineage.store import ExistsError, LocalStore, update
+from lineage.workspace.workspace import Workspace
 
 _LINK = "name a place that is no symbolic link"
 
 
-def export_bundle(
-    root: Path, session: str | None, output: Path, *, include_private: bool, force: bool
-) -> "BundleExport":
+def export_bundle(root: Path, session: str | None, output: Path, *, include_private: bool, force: bool) -> BundleExport:
     """Writes the bundle of a session, or of the global books where none is named, to a file that is there whole or not
     at all. Raises InvalidInput where the file is there and `force` isn't set, and for a place that is a link."""
-    from lineage.pipeline.transfer.export_bundle import export_global, export_session
-
     path = _resolve_output(output, root)
 
-    def exported(ws: "Workspace") -> "BundleExport":
+    def exported(ws: Workspace) -> BundleExport:
         if session is None:
             return export_global(ws)
         return export_session(ws, session, include_private=include_private)
@@ -36,15 +33,11 @@ def export_bundle(
     return made
 
 
-def import_bundle_file(root: Path, file: Path, *, restore: bool, trust: bool, dry_run: bool) -> "BundleImport":
+def import_bundle_file(root: Path, file: Path, *, restore: bool, trust: bool, dry_run: bool) -> BundleImport:
     """Imports the bundle in a file; an import of it that was cut off is finished instead."""
-    from lineage.documents.bundle_zip import unpack
-    from lineage.pipeline.maintenance.finish_pending import finish_pending
-    from lineage.pipeline.transfer.import_bundle import finish_imports, import_bundle, list_unfinished
-
     data = _read_bundle_file(file)
 
-    def imported(ws: "Workspace") -> "BundleImport":
+    def imported(ws: Workspace) -> BundleImport:
         if dry_run:
             return import_bundle(ws, data, restore=restore, trust=trust, dry_run=True)
         jobs = list_unfinished(ws, unpack(data).digest)
@@ -56,8 +49,6 @@ def import_bundle_file(root: Path, file: Path, *, restore: bool, trust: bool, dr
 
 
 def _resolve_output(output: Path, root: Path) -> Path:
-    from lineage.documents.bundle_zip import SUFFIX
-
     path = Path(os.path.abspath(output))  # noqa: PTH100  (resolving would follow the links that are refused here)
     if path.is_symlink() or path.parent.is_symlink():
         raise InvalidInput(f"{output} is a symbolic link, or lies in one", hint=_LINK)
@@ -69,8 +60,6 @@ def _resolve_output(output: Path, root: Path) -> Path:
 
 
 def _write_bundle_file(path: Path, data: bytes, root: Path, *, force: bool) -> None:
-    from lineage.store import ExistsError, LocalStore, update
-
     # for its owner alone: what leaves the workspace is no longer kept by the workspace's own modes
     store = LocalStore(path.parent, locks=root / STATE_FOLDER / "locks", private=True)
     if force:
@@ -84,8 +73,6 @@ def _write_bundle_file(path: Path, data: bytes, root: Path, *, force: bool) -> N
 
 def _read_bundle_file(file: Path) -> bytes:
     """The bytes of a regular file, as many as a bundle may have. Raises WorkspaceError and InvalidInput."""
-    from lineage.core.transfer.bundle import LIMITS
-
     try:
         with file.open("rb") as opened:
             if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):

@@ -34,7 +34,7 @@ def describe_index() -> str | None:
     address = read_index_address()
     if not address:
         return None
-    from lineage.database.postgres import strip_credentials
+    from lineage.database.postgres import strip_credentials  # needs psycopg, an optional extra
 
     return strip_credentials(address)
 

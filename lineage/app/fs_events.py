@@ -5,7 +5,6 @@ import queue
 import stat
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from watchdog.events import (
     DirCreatedEvent,
@@ -19,12 +18,10 @@ from watchdog.events import (
     FileSystemEventHandler,
 )
 from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver, ObservedWatch
 
 from lineage.errors import WorkspaceError
 from lineage.pipeline.maintenance.watch import BOOKS, FOLDERS, is_hint
-
-if TYPE_CHECKING:
-    from watchdog.observers.api import BaseObserver, ObservedWatch
 
 _CHANGES: list[type[FileSystemEvent]] = [
     FileCreatedEvent, FileModifiedEvent, FileMovedEvent, FileDeletedEvent,
@@ -85,7 +82,7 @@ class FileEvents(AbstractContextManager["FileEvents"], FileSystemEventHandler):
                 hint="they are found on the timer; on Linux a higher `fs.inotify.max_user_watches` helps",
             ) from error
 
-    def _update_watch(self, observer: "BaseObserver", folder: str) -> None:
+    def _update_watch(self, observer: BaseObserver, folder: str) -> None:
         """Flat, but for books: what lies deeper elsewhere is not ours."""
         is_stale = folder in self._stale
         self._stale.discard(folder)

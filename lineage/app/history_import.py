@@ -4,17 +4,15 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lineage.app.machine_config import detect_machine
 from lineage.app.workspace import open_workspace, run_in_workspace
 from lineage.core.base.identity import validate_agent_id
 from lineage.errors import InvalidInput, TranscriptError
 from lineage.harness import ADAPTERS, load_adapter
+from lineage.pipeline.ingest import history_import
+from lineage.pipeline.ingest.history_import import HistoryImport
 from lineage.pipeline.ingest.import_sources import ImportRequest, StageProgress, is_there
-
-if TYPE_CHECKING:
-    from lineage.pipeline.ingest.history_import import HistoryImport
 
 ALL = "all"
 _MAX_JOBS = 4
@@ -47,10 +45,8 @@ def build_import_request(harness: str, paths: Sequence[str], *, agent_id: str, j
     )
 
 
-def import_history(root: Path, request: ImportRequest, progress: StageProgress) -> "tuple[HistoryImport, ...]":
+def import_history(root: Path, request: ImportRequest, progress: StageProgress) -> tuple[HistoryImport, ...]:
     """Imports into the workspace, which is made where there is none. Raises what the use case raises."""
-    from lineage.pipeline.ingest import history_import
-
     opened = partial(open_workspace, root, use_model=False)  # thousands of sessions, and the same files each time
     return run_in_workspace(
         root, lambda ws: history_import.import_history(ws, opened, request, progress), create=True, writes=True

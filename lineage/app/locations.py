@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lineage.app.machine_config import STATE_FOLDER, load_machine_settings
+from lineage.config import SETTINGS_FILE, Settings, parse_settings
 from lineage.core.base.address import SCHEMES, address_to_folder, folder_to_address, is_address, normalize_address
 from lineage.documents import Documents
 from lineage.errors import ExtraMissing, InvalidInput, WorkspaceError
-from lineage.store import LocalStore
+from lineage.store import LocalStore, Store, read_or_none
 from lineage.store.platform import expand_home
 
 if TYPE_CHECKING:  # needs obstore, an optional extra
@@ -86,6 +87,12 @@ def open_named_store(name: str) -> "LocalStore | BucketStore":
 def open_private_store(root: Path) -> LocalStore:
     """Return the store of the workspace's files on this machine only: spool, hook queue, checkpoints, context cache."""
     return LocalStore(root / STATE_FOLDER, locks=root / STATE_FOLDER / "locks", private=True)
+
+
+def load_settings(store: Store) -> Settings:
+    """Return the settings in a workspace's lineage.toml, the defaults without one. Raises InvalidInput."""
+    blob = read_or_none(store, SETTINGS_FILE)
+    return parse_settings(blob.data.decode("utf-8", errors="replace")) if blob else Settings()
 
 
 def open_documents(root: Path) -> Documents:

@@ -1,8 +1,8 @@
 """`lineage migrate-store`: a workspace moves from one place to another. See pipeline/mirroring/moving.py."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lineage.app.init_workspace import check_bucket
 from lineage.app.locations import format_location, open_documents, open_store, resolve_workspace_root
@@ -13,9 +13,6 @@ from lineage.pipeline.maintenance.verify import VerifyFinding, verify
 from lineage.pipeline.transfer.move_store import MoveResult, Progress, finish_move, move_store
 from lineage.workspace.workspace import Workspace
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigrationReceipt:
@@ -24,7 +21,7 @@ class MigrationReceipt:
     source: str
     target: str
     moved: MoveResult
-    findings: "Sequence[VerifyFinding]"
+    findings: Sequence[VerifyFinding]
 
 
 def migrate_store(source: str, target: str, progress: Progress | None = None) -> MigrationReceipt:

@@ -62,7 +62,7 @@ def run_subprocess(
         feeder.join(_DRAIN_SECONDS)
 
 
-def _start_process(argv: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+def _start_process(argv: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     pipe = subprocess.PIPE
     try:
         return subprocess.Popen(
@@ -106,7 +106,7 @@ def _wait_until_drained(pumps: Sequence[Thread]) -> bool:
     return not any(pump.is_alive() for pump in pumps)
 
 
-def _terminate(process: "subprocess.Popen[bytes]") -> None:
+def _terminate(process: subprocess.Popen[bytes]) -> None:
     """Ends the program and all of its group: asked first, then not asked."""
     _send_signal(process, hard=False)
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -115,7 +115,7 @@ def _terminate(process: "subprocess.Popen[bytes]") -> None:
     process.wait()
 
 
-def _send_signal(process: "subprocess.Popen[bytes]", *, hard: bool) -> None:
+def _send_signal(process: subprocess.Popen[bytes], *, hard: bool) -> None:
     if sys.platform == "win32":
         force = ["/F"] if hard else []
         subprocess.run(["taskkill", "/T", *force, "/PID", str(process.pid)], capture_output=True, check=False)

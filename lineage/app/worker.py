@@ -17,6 +17,7 @@ from lineage.documents import HookQueue
 from lineage.pipeline.capture.result import CAPTURED
 from lineage.pipeline.ingest.sweep import IDLE_MINUTES, SweepResult, sweep
 from lineage.pipeline.ingest.worker import DrainResult, drain
+from lineage.pipeline.search.embeddings import embed_pending
 from lineage.store import BusyError, LocalStore
 from lineage.workspace.workspace import Workspace
 
@@ -102,8 +103,6 @@ def _run_round(ws: Workspace, deadline: float, private: LocalStore) -> DrainResu
 
 def _embed(ws: Workspace, deadline: float, private: LocalStore, done: DrainResult) -> None:
     """Embeds some of what has no vector, until a signal waits or a bound is reached: captures can't wait, this can."""
-    from lineage.pipeline.search.embeddings import embed_pending
-
     if ws.embedding is None:
         return
     until = min(deadline, time.monotonic() + ws.embedding.max_seconds)

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lineage.app import clock
 from lineage.app.databases import open_databases
-from lineage.app.locations import format_location, open_private_store, open_store
+from lineage.app.locations import format_location, load_settings, open_private_store, open_store
 from lineage.app.machine_config import STATE_FOLDER, load_machine_settings
 from lineage.app.models import build_embedding, build_model
-from lineage.config import SETTINGS_FILE, Settings, parse_settings
+from lineage.config import Settings
 from lineage.documents import Documents
 from lineage.errors import DatabaseDamaged, IndexUnavailable, LineageError, WorkspaceError
-from lineage.store import Store, read_or_none
+from lineage.store import Store
 from lineage.workspace.removed_sessions import drop_removed_sessions, finish_scrub
 from lineage.workspace.workspace import Workspace
 
-if TYPE_CHECKING:  # compiling the redaction rules' module costs 40 ms: reading commands don't import it
-    from lineage.app.redaction import RedactionRules
+if TYPE_CHECKING:  # the rules cost 40 ms to import: a command that only reads does without
     from lineage.core.sanitizer import Ruleset
 
 Result = TypeVar("Result")
@@ -91,7 +90,7 @@ def open_workspace(root: Path, *, create: bool = False, use_model: bool = True) 
         raise WorkspaceError(
             f"no workspace at {name}", hint=f"run `lineage init {name}`, or name another with `--workspace`"
         )
-    settings = _load_settings(store)
+    settings = load_settings(store)
     machine = load_machine_settings(os.environ)
     private, moment = open_private_store(root), clock.now()
     index, telemetry = open_databases(root, private)
@@ -111,20 +110,6 @@ def open_workspace(root: Path, *, create: bool = False, use_model: bool = True) 
         embedding=embedding,
         scratch=root / STATE_FOLDER,
     )
-
-
-def load_workspace_rules(root: Path) -> "RedactionRules":
-    """Return the redaction rules of the workspace, the built-in ones for a missing workspace."""
-    from lineage.app.redaction import RedactionRules, load_rules
-    from lineage.core.sanitizer import BUILTIN
-
-    store = open_store(root)
-    return load_rules(store, _load_settings(store)) if store.exists() else RedactionRules(BUILTIN)
-
-
-def _load_settings(store: Store) -> Settings:
-    blob = read_or_none(store, SETTINGS_FILE)
-    return parse_settings(blob.data.decode("utf-8", errors="replace")) if blob else Settings()
 
 
 def _load_custom_rules(store: Store, settings: Settings) -> "Ruleset | None":

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from lineage.app.fs_events import FileEvents
 from lineage.app.locations import format_location
 from lineage.app.machine_config import detect_machine
 from lineage.app.workspace import open_workspace, run_in_workspace
@@ -20,9 +20,6 @@ from lineage.pipeline.maintenance.reindex import ReindexReport, reindex
 from lineage.pipeline.maintenance.watch import Watch, iter_occasions
 from lineage.store import BusyError, LocalStore
 from lineage.workspace.workspace import Workspace
-
-if TYPE_CHECKING:
-    from lineage.app.fs_events import FileEvents
 
 _MAX_JOBS = 4
 
@@ -50,7 +47,7 @@ PERIODIC_TASKS: Sequence[PeriodicTask] = (_drain_hooks, _sweep_sessions)
 class Watcher:
     """The one watcher of a workspace; `end` may be called from a signal handler."""
 
-    def __init__(self, root: Path, hints: "FileEvents") -> None:
+    def __init__(self, root: Path, hints: FileEvents) -> None:
         self._root, self._hints = root, hints
 
     def run(
@@ -80,8 +77,6 @@ def open_watcher(root: Path) -> Iterator[Watcher]:
 
     Raises BusyError where somebody watches it, WorkspaceError where there is none, InvalidInput for its settings.
     """
-    from lineage.app.fs_events import FileEvents
-
     open_workspace(root).close()
     with ExitStack() as held:
         try:

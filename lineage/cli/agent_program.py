@@ -2,16 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from lineage.app.agent_runs import AgentRunResult, RunOptions
 from lineage.cli.output import print_json, strip_controls
 from lineage.core.base.terminal import EscapeFilter
 from lineage.errors import LineageError
-
-if TYPE_CHECKING:
-    from lineage.app.agent_runs import AgentRunResult, RunOptions
 
 _MAX_CHARACTERS = 1 << 20
 
@@ -40,9 +37,7 @@ class ProgramOutput:
         self._as_json = as_json
         self._text = ""
 
-    def build_options(self, seconds: float) -> "RunOptions":
-        from lineage.app.agent_runs import RunOptions
-
+    def build_options(self, seconds: float) -> RunOptions:
         out = (
             (self._append, EscapeFilter())
             if self._as_json
@@ -50,7 +45,7 @@ class ProgramOutput:
         )
         return RunOptions(seconds, out, (_print_error_output, EscapeFilter(colour=sys.stderr.isatty())))
 
-    def report(self, answered: "AgentRunResult") -> int:
+    def report(self, answered: AgentRunResult) -> int:
         """Says what was captured. Exit 0, or 1 where the program failed; raises LineageError for that without JSON."""
         if self._as_json:
             captures = [outcome.as_json() for outcome in answered.captures]

@@ -2,16 +2,14 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.core.base.plural import pluralize
-
-if TYPE_CHECKING:
-    from lineage.pipeline.maintenance.archive import ArchiveResult
+from lineage.pipeline.maintenance.archive import ArchiveResult, archive
 
 
 @click.command("archive")
@@ -30,9 +28,6 @@ def command(root: Path, before: str, dry_run: bool, as_json: bool) -> int:
       lineage archive --before 2026-01-01 --dry-run
       lineage archive --before 2026-01-01
     """
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.maintenance.archive import archive
-
     done = run_in_workspace(root, lambda ws: archive(ws, before, dry_run=dry_run), writes=not dry_run)
     if as_json:
         print_json(asdict(done))
@@ -41,7 +36,7 @@ def command(root: Path, before: str, dry_run: bool, as_json: bool) -> int:
     return 0
 
 
-def _print_result(done: "ArchiveResult") -> None:
+def _print_result(done: ArchiveResult) -> None:
     would = "would be archived" if done.dry_run else "archived"
     for month, count in sorted(done.months.items()):
         print_text(f"{would}: {pluralize(count, 'file')} of {month}")

@@ -3,17 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from lineage.app import bundle_files
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from lineage.pipeline.transfer.import_bundle import BundleImport, ImportedSession
+from lineage.pipeline.transfer.import_bundle import BundleImport, ImportedSession
+from lineage.store.platform import expand_home
 
 
 @click.group("bundle")
@@ -52,9 +51,6 @@ def export(
     Example:
       lineage bundle export 2489c83d -o ~/again.zip --force
     """
-    from lineage.app import bundle_files
-    from lineage.store.platform import expand_home
-
     if is_global == (session is not None):
         raise InvalidInput("name a session, or give --global", hint="lineage bundle export SESSION -o FILE")
     made = bundle_files.export_bundle(root, session, expand_home(output), include_private=include_private, force=force)
@@ -85,9 +81,6 @@ def import_(root: Path, file: Path, restore: bool, trust: bool, dry_run: bool, a
     Example:
       lineage bundle import ~/session.zip --restore
     """
-    from lineage.app import bundle_files
-    from lineage.store.platform import expand_home
-
     done = bundle_files.import_bundle_file(root, expand_home(file), restore=restore, trust=trust, dry_run=dry_run)
     if as_json:
         print_json(asdict(done))
@@ -96,7 +89,7 @@ def import_(root: Path, file: Path, restore: bool, trust: bool, dry_run: bool, a
     return 0
 
 
-def _print_result(done: "BundleImport") -> None:
+def _print_result(done: BundleImport) -> None:
     for session in done.sessions:
         _print_session(session, dry_run=done.dry_run)
     for path, count in done.entries.items():
@@ -109,7 +102,7 @@ def _print_result(done: "BundleImport") -> None:
         print_text(f"made harmless: {pluralize(done.defused, 'file')} in which something would have run")
 
 
-def _print_session(session: "ImportedSession", *, dry_run: bool) -> None:
+def _print_session(session: ImportedSession, *, dry_run: bool) -> None:
     status = f"would be {session.status}" if dry_run else session.status
     print_text(f"{status}: session {session.session_id} of {session.agent_id}{' (private)' if session.private else ''}")
     if session.imported_from:

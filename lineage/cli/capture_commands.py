@@ -8,7 +8,13 @@ from typing import Any, TypeVar
 
 import click
 
+from lineage.app.spool_request import spool_request
+from lineage.app.workspace import run_in_workspace
+from lineage.cli.capture_output import report
+from lineage.core.capture.request import parse_request
 from lineage.errors import InvalidInput
+from lineage.pipeline.maintenance.finish_pending import run_capture as run_flow
+from lineage.store import StoreUnavailable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -49,12 +55,6 @@ def run_capture(flow: str, root: Path, options: Mapping[str, Any], *, from_stdin
     Return 1 where the session was refused, else 0. Raise InvalidInput where stdin holds no JSON object, StoreAway while
     the workspace's store is: what was asked waits in the spool then.
     """
-    from lineage.app.workspace import run_in_workspace
-    from lineage.cli.capture_output import report
-    from lineage.core.capture.request import parse_request
-    from lineage.pipeline.maintenance.finish_pending import run_capture as run_flow
-    from lineage.store import StoreUnavailable
-
     given = {name: value for name, value in options.items() if value is not None}
     payload = {**(_stdin_object() if from_stdin else {}), **given}
     try:
@@ -62,8 +62,6 @@ def run_capture(flow: str, root: Path, options: Mapping[str, Any], *, from_stdin
             root, lambda ws: run_flow(ws, parse_request(flow, payload, agent_id=None, now=ws.now)), create=True
         )
     except StoreUnavailable as error:
-        from lineage.app.spool_request import spool_request
-
         spool_request(root, flow, payload)
         raise StoreUnavailable(f"{error.message}; the session waits in the spool", hint=_WHILE_AWAY) from error
     return report(outcome, as_json=as_json)

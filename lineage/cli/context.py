@@ -1,17 +1,17 @@
 """`lineage context`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text, print_warning, strip_controls
-
-if TYPE_CHECKING:
-    from lineage.pipeline.memory.context import ContextRequest
-    from lineage.projection import ContextBlock, SectionUsage
-    from lineage.workspace.workspace import Workspace
+from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.projection import ContextBlock, SectionUsage
+from lineage.workspace.book_reader import BookReader
+from lineage.workspace.workspace import Workspace
 
 
 @click.command("context")
@@ -33,9 +33,6 @@ def command(root: Path, explain: bool, as_json: bool, **given: Any) -> int:
       lineage context --project demo --query "the reader" --budget 1500
       lineage context --explain
     """
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.memory.context import ContextRequest
-
     asked = ContextRequest(**given)
     block, unread = run_in_workspace(root, lambda ws: _told(ws, asked))
     if as_json:
@@ -52,29 +49,26 @@ def command(root: Path, explain: bool, as_json: bool, **given: Any) -> int:
     return 0
 
 
-def _told(ws: "Workspace", asked: "ContextRequest") -> "tuple[ContextBlock, list[str]]":
+def _told(ws: Workspace, asked: ContextRequest) -> tuple[ContextBlock, list[str]]:
     """The block, and the books that could not be read."""
-    from lineage.pipeline.memory.context import build_context
-    from lineage.workspace.book_reader import BookReader
-
     knowledge = BookReader(ws)
     return build_context(ws, asked, knowledge), knowledge.unreadable_paths
 
 
-def _as_json(block: "ContextBlock", unread: list[str]) -> dict[str, Any]:
+def _as_json(block: ContextBlock, unread: list[str]) -> dict[str, Any]:
     sections = [spent._asdict() for spent in block.sections]
     told = {"text": block.text, "tokens": block.tokens, "budget": block.budget, "sections": sections}
     return {**told, "unread": unread}
 
 
-def _explain(block: "ContextBlock") -> None:
+def _explain(block: ContextBlock) -> None:
     print_text(f"{'section':14}{'tokens':>7}{'at most':>9}  shown")
     for spent in block.sections:
         print_text(f"{spent.name:14}{spent.tokens:7}{spent.cap:9}  {_shown(spent)}")
     print_text(f"{'in all':14}{block.tokens:7}{block.budget:9}")
 
 
-def _shown(spent: "SectionUsage") -> str:
+def _shown(spent: SectionUsage) -> str:
     if spent.dropped:
         return f"0 of {spent.of}: dropped, there is no room for it"
     return f"{spent.shown} of {spent.of}" + (": cut" if spent.cut else "") if spent.of else "-"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from lineage.app.doctor import examine
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.core.base.plural import pluralize
@@ -24,8 +25,6 @@ def command(root: Path, as_json: bool) -> int:
       lineage doctor
       lineage doctor --json
     """
-    from lineage.app.doctor import examine
-
     found = examine(root)
     if as_json:
         print_json(asdict(found))

@@ -3,6 +3,7 @@
 import click
 
 from lineage.cli import options
+from lineage.cli.hook_entry import run
 
 
 @click.command("hook", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
@@ -19,6 +20,4 @@ def command(root: object, harness: tuple[str, ...], agent: str) -> int:
     Example:
       lineage hook claude-code --agent default
     """
-    from lineage.cli.hook_entry import run
-
     return run([*harness, "--workspace", str(root), "--agent", agent])

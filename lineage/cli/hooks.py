@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from lineage.app import hooks
+from lineage.app.hooks import HookOutcome
+from lineage.app.locations import format_location
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text, strip_controls
 from lineage.errors import LineageError
-
-if TYPE_CHECKING:
-    from lineage.app.hooks import HookOutcome
-    from lineage.installing import HookStatus
+from lineage.installing import HookStatus
 
 _agent_option = click.option(
     "--agent", metavar="NAME", default="default", show_default=True, help="The agent that the sessions belong to."
@@ -55,9 +55,6 @@ def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_
     Example:
       lineage hooks install claude-code codex --agent reviewer
     """
-    from lineage.app import hooks
-    from lineage.app.locations import format_location
-
     outcomes = hooks.install(root, agent, harnesses, dry_run=dry_run)
     head = {"workspace": format_location(root), "agent": agent}
     return _print_report(outcomes, head, "installed", dry_run=dry_run, as_json=as_json)
@@ -75,8 +72,6 @@ def uninstall(root: Path, harnesses: Sequence[str], dry_run: bool, as_json: bool
     Example:
       lineage hooks uninstall gemini
     """
-    from lineage.app import hooks
-
     outcomes = hooks.uninstall(root, "default", harnesses, dry_run=dry_run)
     return _print_report(outcomes, {}, "uninstalled", dry_run=dry_run, as_json=as_json)
 
@@ -94,8 +89,6 @@ def status(root: Path, harnesses: Sequence[str], as_json: bool) -> int:
     Example:
       lineage hooks status --json
     """
-    from lineage.app import hooks
-
     found = hooks.read_statuses(root, "default", harnesses)
     if as_json:
         print_json({"harnesses": [asdict(one) for one in found]})
@@ -108,7 +101,7 @@ def status(root: Path, harnesses: Sequence[str], as_json: bool) -> int:
     return 0
 
 
-def _print_status(one: "HookStatus") -> None:
+def _print_status(one: HookStatus) -> None:
     absent = "" if one.present else " (not on this machine)"
     print_text(f"{one.harness:12} {one.state}{absent}")
     if one.files:
@@ -119,7 +112,7 @@ def _print_status(one: "HookStatus") -> None:
 
 
 def _print_report(
-    outcomes: "Sequence[HookOutcome]", head: dict[str, Any], done: str, *, dry_run: bool, as_json: bool
+    outcomes: Sequence[HookOutcome], head: dict[str, Any], done: str, *, dry_run: bool, as_json: bool
 ) -> int:
     """Prints the outcomes; the exit code is that of the first error."""
     if as_json:
@@ -132,7 +125,7 @@ def _print_report(
     return next((one.error.exit_code for one in outcomes if one.error), 0)
 
 
-def _print_outcome(one: "HookOutcome", done: str, *, dry_run: bool) -> None:
+def _print_outcome(one: HookOutcome, done: str, *, dry_run: bool) -> None:
     if one.error:
         _print_error(one.harness, one.error)
     for change in one.changes:
@@ -145,7 +138,7 @@ def _print_error(harness: str, error: LineageError) -> None:
     click.echo(f"lineage: {harness}: {strip_controls(error.message)}\n  {strip_controls(error.hint)}", err=True)
 
 
-def _as_json(one: "HookOutcome", *, dry_run: bool) -> dict[str, Any]:
+def _as_json(one: HookOutcome, *, dry_run: bool) -> dict[str, Any]:
     changes = [{"path": str(change.path)} | ({"diff": change.diff} if dry_run else {}) for change in one.changes]
     error = {"message": one.error.message, "hint": one.error.hint} if one.error else None
     return {"harness": one.harness, "changes": changes, "error": error, "then": one.next_step}

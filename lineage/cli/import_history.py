@@ -5,16 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from lineage.app import history_import
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
-
-if TYPE_CHECKING:
-    from lineage.pipeline.ingest.history_import import HistoryImport
-    from lineage.pipeline.ingest.import_sources import ImportRequest, StageProgress
+from lineage.pipeline.ingest.history_import import HistoryImport
+from lineage.pipeline.ingest.import_sources import ImportRequest, StageProgress, count_sources
 
 _NO_HISTORY = "no harness keeps a history on this machine: name one, and where its files are"
 
@@ -43,8 +42,6 @@ def command(
       lineage import claude-code
       lineage import claude-code ~/.claude/projects/demo --jobs 1
     """
-    from lineage.app import history_import
-
     asked = history_import.build_import_request(harness, paths, agent_id=agent_id, jobs=jobs)
     if dry_run:
         _count(asked, as_json=as_json)
@@ -59,7 +56,7 @@ def command(
 
 
 @contextmanager
-def _progress_bar() -> "Iterator[StageProgress]":
+def _progress_bar() -> Iterator[StageProgress]:
     """A bar for each stage on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda stage, done, total: None
@@ -80,14 +77,12 @@ def _progress_bar() -> "Iterator[StageProgress]":
         yield progress
 
 
-def _as_json(found: "HistoryImport") -> dict[str, Any]:
+def _as_json(found: HistoryImport) -> dict[str, Any]:
     return {**asdict(found), "problems": [{"path": path, "problem": what} for path, what in found.problems]}
 
 
-def _count(asked: "ImportRequest", *, as_json: bool) -> None:
+def _count(asked: ImportRequest, *, as_json: bool) -> None:
     """Print how much there is to import."""
-    from lineage.pipeline.ingest.import_sources import count_sources
-
     counted = count_sources(asked)
     if as_json:
         print_json({"dry_run": True, "harnesses": list(map(asdict, counted))})
@@ -97,7 +92,7 @@ def _count(asked: "ImportRequest", *, as_json: bool) -> None:
     print_text("nothing was written" if counted else _NO_HISTORY)
 
 
-def _print_result(imported: "Sequence[HistoryImport]") -> None:
+def _print_result(imported: Sequence[HistoryImport]) -> None:
     for found in imported:
         print_text(
             f"{found.harness:12} {found.sources} sources: {found.captured} sessions captured,"
@@ -115,7 +110,7 @@ def _print_result(imported: "Sequence[HistoryImport]") -> None:
         print_text(_NO_HISTORY)
 
 
-def _print_problems(found: "HistoryImport") -> None:
+def _print_problems(found: HistoryImport) -> None:
     for path, what in found.problems:
         print_text(f"    not read: {what}" if path in what else f"    not read: {path}: {what}")
 

@@ -4,17 +4,15 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from lineage.app.init_workspace import InitResult, init_workspace
+from lineage.app.locations import format_location, resolve_workspace_root
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text, strip_controls
 from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from lineage.app.init_workspace import InitResult
 
 _GUIDE = "handbook/Obsidian.md"
 _MAX_NAMED = 8
@@ -38,9 +36,6 @@ def command(root: Path, directory: str | None, folder: str | None, yes: bool, sk
     Example:
       lineage init ~/memory
     """
-    from lineage.app.init_workspace import init_workspace
-    from lineage.app.locations import format_location, resolve_workspace_root
-
     if yes and skip:
         raise InvalidInput("--yes and --skip exclude each other", hint="give one of them")
     target = resolve_workspace_root(directory) if directory else root
@@ -65,9 +60,7 @@ def _build_conflict_answer(*, yes: bool, asks: bool) -> Callable[[str], bool]:
     return answered
 
 
-def _print_result(result: "InitResult") -> None:
-    from lineage.app.locations import format_location
-
+def _print_result(result: InitResult) -> None:
     print_text(f"workspace {format_location(result.workspace)}")
     for path in result.made:
         print_text(f"  made {path}")

@@ -4,9 +4,15 @@ from pathlib import Path
 
 import click
 
+from lineage.app.extras import require_extra
+from lineage.app.machine_config import detect_caller
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
+from lineage.core.base.identity import validate_agent_id
 from lineage.errors import InvalidInput
+from lineage.mcp.call import DEFAULT_CALLER, ServerConfig
+from lineage.mcp.parameters import build_schema
+from lineage.mcp.tools import TOOLS
 
 
 @click.command("mcp")
@@ -27,14 +33,9 @@ def command(root: Path, agent: str, project: str | None, only_tools: bool, as_js
     """
     if only_tools:
         return _print_tools(as_json=as_json)
-    from lineage.app.extras import require_extra
-    from lineage.app.machine_config import detect_caller
-    from lineage.core.base.identity import validate_agent_id
-
     require_extra("mcp", "mcp")
     if validate_agent_id(agent) == "all":
         raise InvalidInput("one server serves one agent", hint="name it: lineage mcp --agent ID")
-    from lineage.mcp.call import DEFAULT_CALLER, ServerConfig
     from lineage.mcp.server import serve
 
     serve(ServerConfig(root=root, agent_id=agent, project=project, caller=detect_caller() or DEFAULT_CALLER))
@@ -42,9 +43,6 @@ def command(root: Path, agent: str, project: str | None, only_tools: bool, as_js
 
 
 def _print_tools(*, as_json: bool) -> int:
-    from lineage.mcp.parameters import build_schema
-    from lineage.mcp.tools import TOOLS
-
     if as_json:
         listed = [
             {"name": tool.name, "description": tool.description, "input": build_schema(tool.parameters)}

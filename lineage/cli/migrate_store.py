@@ -2,17 +2,14 @@
 
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 
+from lineage.app.store_migration import MigrationReceipt, migrate_store
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported
-
-if TYPE_CHECKING:
-    from lineage.app.store_migration import MigrationReceipt
 
 
 @click.command("migrate-store")
@@ -37,10 +34,8 @@ def command(source: str, target: str, as_json: bool) -> int:
     return FindingsReported.exit_code if receipt.findings else 0
 
 
-def _migrate_with_progress(source: str, target: str) -> "MigrationReceipt":
+def _migrate_with_progress(source: str, target: str) -> MigrationReceipt:
     """Moves with a bar on a terminal."""
-    from lineage.app.store_migration import migrate_store
-
     if not sys.stderr.isatty():
         return migrate_store(source, target)
     from rich.console import Console
@@ -51,7 +46,7 @@ def _migrate_with_progress(source: str, target: str) -> "MigrationReceipt":
         return migrate_store(source, target, lambda done, total: bar.update(task, completed=done, total=total))
 
 
-def _print_result(receipt: "MigrationReceipt") -> None:
+def _print_result(receipt: MigrationReceipt) -> None:
     done = receipt.moved
     print_text(f"{pluralize(done.files, 'file')} of {receipt.source} are in {receipt.target}, each as it was")
     print_text(f"  {done.written} written and read back, {done.there} there already, {done.bytes} bytes")

@@ -5,17 +5,17 @@ import os
 import signal
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from lineage.app import clock, folder_mirror
+from lineage.app.locations import format_location
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text, strip_controls
 from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported, LineageError
-
-if TYPE_CHECKING:
-    from lineage.pipeline.transfer.mirror import MirrorResult
+from lineage.pipeline.transfer.mirror import MirrorResult
 
 
 @click.command("mirror")
@@ -38,9 +38,6 @@ def command(root: Path, folder: str, every: float, once: bool, yes: bool, as_jso
       lineage mirror ~/vault --once
     """
     os.environ["LINEAGE_SUPPRESS"] = "1"  # whatever it starts rings no doorbell
-    from lineage.app import folder_mirror
-    from lineage.app.locations import format_location
-
     with folder_mirror.open_mirror(root, folder) as mirror:
         if once:
             return _print_once(mirror(yes), as_json=as_json)
@@ -55,7 +52,7 @@ def command(root: Path, folder: str, every: float, once: bool, yes: bool, as_jso
     return 0
 
 
-def _print_once(done: "MirrorResult", *, as_json: bool) -> int:
+def _print_once(done: MirrorResult, *, as_json: bool) -> int:
     if as_json:
         print_json(_as_json(done))
     else:
@@ -64,28 +61,24 @@ def _print_once(done: "MirrorResult", *, as_json: bool) -> int:
     return FindingsReported.exit_code if done.findings else 0
 
 
-def _print_line(done: "MirrorResult") -> None:
-    from lineage.app import clock
-
+def _print_line(done: MirrorResult) -> None:
     if _format_line(done):
         print_text(f"{clock.now()} {_format_line(done)}")
         _print_details(done)
 
 
-def _print_json_line(done: "MirrorResult") -> None:
-    from lineage.app import clock
-
+def _print_json_line(done: MirrorResult) -> None:
     if _format_line(done):
         print_text(json.dumps({"at": clock.now(), **_as_json(done)}, ensure_ascii=True))
 
 
-def _as_json(done: "MirrorResult") -> dict[str, Any]:
+def _as_json(done: MirrorResult) -> dict[str, Any]:
     findings = [{"path": path, "what": what} for path, what in done.findings]
     lists = {"removed": done.removed, "conflicts": done.conflicts, "deferred": done.deferred, "findings": findings}
     return {**asdict(done.counts), **lists}
 
 
-def _format_line(done: "MirrorResult") -> str:
+def _format_line(done: MirrorResult) -> str:
     said = [f"{number} {name}" for name, number in asdict(done.counts).items() if number]
     if done.removed:
         said.append(f"{pluralize(len(done.removed), 'session')} removed")
@@ -98,7 +91,7 @@ def _format_line(done: "MirrorResult") -> str:
     return ", ".join(said)
 
 
-def _print_details(done: "MirrorResult") -> None:
+def _print_details(done: MirrorResult) -> None:
     for name in done.conflicts:
         print_text(f"  kept beside the other version: {name}")
     for path, what in done.findings:

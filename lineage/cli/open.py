@@ -1,16 +1,19 @@
 """`lineage open`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from lineage.app.machine_config import detect_caller
+from lineage.app.open_target import FileLocation, find_opener, is_in_vault, locate_file
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
+from lineage.cli.editor import build_command, find_editor, run_program
 from lineage.cli.output import print_json, print_text, strip_controls
+from lineage.cli.turn_range import parse_turn_range
 from lineage.errors import InvalidInput, WorkspaceError
-
-if TYPE_CHECKING:
-    from lineage.app.open_target import FileLocation
+from lineage.pipeline.memory.books import refuse_agents
+from lineage.pipeline.search.references import find_file_target
 
 _OBSIDIAN, _EDITOR = "obsidian", "editor"
 
@@ -39,13 +42,6 @@ def command(
       lineage open 2489c83d --print
       lineage open 2489c83d --turns 2 --editor --print
     """
-    from lineage.app.machine_config import detect_caller
-    from lineage.app.open_target import is_in_vault, locate_file
-    from lineage.app.workspace import run_in_workspace
-    from lineage.cli.turn_range import parse_turn_range
-    from lineage.pipeline.memory.books import refuse_agents
-    from lineage.pipeline.search.references import find_file_target
-
     turn = parse_turn_range(turns)[0] if turns is not None else None
     if not prints:
         refuse_agents(detect_caller(), "open the user's programs")
@@ -67,14 +63,11 @@ def command(
     return 0
 
 
-def _find_uri(file: "FileLocation", where: str) -> str | None:
+def _find_uri(file: FileLocation, where: str) -> str | None:
     return file.uri if where == _OBSIDIAN else None
 
 
-def _open_file(file: "FileLocation", where: str) -> None:
-    from lineage.app.open_target import find_opener
-    from lineage.cli.editor import build_command, find_editor, run_program
-
+def _open_file(file: FileLocation, where: str) -> None:
     if where == _EDITOR:
         words = find_editor("open the workspace as a vault of Obsidian; `--print` prints the path")
         run_program(

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import click
 
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
+from lineage.pipeline.maintenance.recover import recover
 
 
 @click.command("recover")
@@ -18,9 +20,6 @@ def command(root: Path, as_json: bool) -> int:
     Example:
       lineage recover
     """
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.maintenance.recover import recover
-
     done = run_in_workspace(root, recover)
     if as_json:
         print_json({key: value for key, value in vars(done).items() if key != "report"})

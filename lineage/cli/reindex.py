@@ -2,23 +2,25 @@
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.core.base.plural import pluralize
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lineage.pipeline.maintenance.reindex import ReindexReport
-    from lineage.pipeline.search.embeddings import EmbedResult
-    from lineage.workspace.workspace import Workspace
+from lineage.pipeline.ingest.worker_pool import open_worker_pool
+from lineage.pipeline.maintenance.finish_pending import finish_pending
+from lineage.pipeline.maintenance.partial_reindex import reindex_recent
+from lineage.pipeline.maintenance.reindex import ReindexReport, reindex
+from lineage.pipeline.search.embeddings import EmbedResult, embed_pending
+from lineage.pipeline.search.search import require_semantic
+from lineage.workspace.workspace import Workspace
 
 _MAX_JOBS = 4
 
@@ -53,8 +55,6 @@ def command(
       lineage reindex --jobs 2
       lineage reindex --recent
     """
-    from lineage.app.workspace import run_in_workspace
-
     if embeds:
         _check_embedding(root)
     report = run_in_workspace(
@@ -71,16 +71,11 @@ def command(
 
 def _check_embedding(root: Path) -> None:
     """Raises InvalidInput where no model is configured, ExtraMissing where what it needs is not installed."""
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.search.search import require_semantic
-
     run_in_workspace(root, require_semantic, needs_index=False)
 
 
-def _embed_with_progress(ws: "Workspace") -> "EmbedResult":
+def _embed_with_progress(ws: Workspace) -> EmbedResult:
     """Embeds with a bar on a terminal, and without a bound: somebody waits for it."""
-    from lineage.pipeline.search.embeddings import embed_pending
-
     if not sys.stderr.isatty():
         return embed_pending(ws)
     from rich.console import Console
@@ -91,7 +86,7 @@ def _embed_with_progress(ws: "Workspace") -> "EmbedResult":
         return embed_pending(ws, progress=lambda done, total: bar.update(task, completed=done, total=total))
 
 
-def _print_embedded(made: "EmbedResult | None") -> None:
+def _print_embedded(made: EmbedResult | None) -> None:
     if made is None:
         return
     dropped = f", {pluralize(made.dropped, 'vector')} dropped" if made.dropped else ""
@@ -100,11 +95,8 @@ def _print_embedded(made: "EmbedResult | None") -> None:
         print_text(f"ended early: {made.failed}; {pluralize(made.left, 'file')} left, run it again")
 
 
-def _reindex_with_progress(ws: "Workspace", *, yes: bool, jobs: int | None, recent: bool) -> "ReindexReport":
+def _reindex_with_progress(ws: Workspace, *, yes: bool, jobs: int | None, recent: bool) -> ReindexReport:
     """Reindexes with a bar on a terminal; what the spool says is unfinished is finished on rows that are complete."""
-    from lineage.pipeline.maintenance.finish_pending import finish_pending
-    from lineage.pipeline.maintenance.partial_reindex import reindex_recent
-
     processes = jobs or min(os.cpu_count() or 1, _MAX_JOBS)
     by = partial(_reindex_in_processes, ws, yes, processes)
     if recent:
@@ -123,16 +115,13 @@ def _reindex_with_progress(ws: "Workspace", *, yes: bool, jobs: int | None, rece
 
 
 def _reindex_in_processes(
-    ws: "Workspace", yes: bool, processes: int, progress: "Callable[[int, int], None] | None"
-) -> "ReindexReport":
-    from lineage.pipeline.ingest.worker_pool import open_worker_pool
-    from lineage.pipeline.maintenance.reindex import reindex
-
+    ws: Workspace, yes: bool, processes: int, progress: Callable[[int, int], None] | None
+) -> ReindexReport:
     with open_worker_pool(processes) as pool:
         return reindex(ws, confirmed=yes, progress=progress, executor=pool.pool)
 
 
-def _as_json(report: "ReindexReport") -> dict[str, Any]:
+def _as_json(report: ReindexReport) -> dict[str, Any]:
     counts = ("added", "changed", "touched", "dropped", "unchanged", "books", "claims_rebuilt")
     return {
         **{name: getattr(report, name) for name in counts},
@@ -147,7 +136,7 @@ def _as_json(report: "ReindexReport") -> dict[str, Any]:
     }
 
 
-def _print_result(report: "ReindexReport") -> None:
+def _print_result(report: ReindexReport) -> None:
     print_text(
         f"{report.added} added, {report.changed} changed, {report.dropped} dropped, {report.unchanged} unchanged,"
         f" {report.touched} touched but the same"

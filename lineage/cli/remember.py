@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from lineage.app.machine_config import detect_caller
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text, strip_controls
 from lineage.cli.stdin import read_text_argument
 from lineage.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from lineage.pipeline.memory.remember import RememberResult
+from lineage.pipeline.memory.remember import Memo, RememberResult, remember
 
 
 @click.command("remember")
@@ -54,10 +54,6 @@ def command(
       lineage remember --project lineage --kind task "Write the release notes"
       lineage remember --curated "Ask before a dependency is added."
     """
-    from lineage.app.machine_config import detect_caller
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.memory.remember import Memo, remember
-
     memo = Memo(text=read_text_argument(text), kind=_choose_kind(kind, curated=curated, daily=daily), **given)
     return print_outcome(
         run_in_workspace(root, lambda ws: remember(ws, memo, detect_caller()), writes=True), as_json=as_json
@@ -72,7 +68,7 @@ def _choose_kind(kind: str | None, *, curated: bool, daily: bool) -> str:
     return named[0] if named else "note"
 
 
-def print_outcome(outcome: "RememberResult", *, as_json: bool) -> int:
+def print_outcome(outcome: RememberResult, *, as_json: bool) -> int:
     """Prints what became of a text; the exit code: 1 where it was not taken."""
     is_taken = outcome.status in ("remembered", "pending", "known")
     if as_json:
@@ -87,7 +83,7 @@ def print_outcome(outcome: "RememberResult", *, as_json: bool) -> int:
     return 0 if is_taken else 1
 
 
-def _print_result(outcome: "RememberResult") -> None:
+def _print_result(outcome: RememberResult) -> None:
     where = f"{outcome.kind} of {outcome.scope} ({outcome.path})"
     if outcome.status == "pending":
         print_text(f"waits: {outcome.id}, {where}: called from inside {outcome.harness}")

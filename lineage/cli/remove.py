@@ -3,16 +3,14 @@
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from lineage.pipeline.maintenance.remove import RemovalReceipt
+from lineage.pipeline.maintenance.remove import RemovalReceipt, remove
 
 
 @click.command("remove")
@@ -34,9 +32,6 @@ def command(root: Path, session: str, reason: str, dry_run: bool, again: bool, y
       lineage remove 2489c83d --dry-run
       lineage remove 2489c83d --reason "a customer asked for it" --yes
     """
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.maintenance.remove import remove
-
     if not (dry_run or yes):
         _confirm(session)
     receipt = run_in_workspace(
@@ -57,7 +52,7 @@ def _confirm(session: str) -> None:
     click.confirm(f"Remove session {session} for good?", abort=True)
 
 
-def _print_receipt(receipt: "RemovalReceipt") -> None:
+def _print_receipt(receipt: RemovalReceipt) -> None:
     would = "would be removed" if receipt.dry_run else "removed"
     print_text(
         f"session {receipt.session_id or receipt.session_token} of {receipt.agent_id}: {receipt.turns} turns {would}"

@@ -1,16 +1,16 @@
 """`lineage render`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
-
-if TYPE_CHECKING:
-    from lineage.workspace.publish import PublishResult
-    from lineage.workspace.workspace import Workspace
+from lineage.core.base.naming import memory_md_path
+from lineage.pipeline.maintenance.reindex import sync_rows
+from lineage.workspace.publish import PublishResult, publish_all
+from lineage.workspace.workspace import Workspace
 
 
 @click.command("render")
@@ -23,9 +23,6 @@ def command(root: Path, as_json: bool) -> int:
     Example:
       lineage render
     """
-    from lineage.app.workspace import run_in_workspace
-    from lineage.core.base.naming import memory_md_path
-
     published = run_in_workspace(root, _render_all, writes=True)
     if as_json:
         rows = [
@@ -48,9 +45,6 @@ def command(root: Path, as_json: bool) -> int:
     return 0
 
 
-def _render_all(ws: "Workspace") -> "list[PublishResult]":
-    from lineage.pipeline.maintenance.reindex import sync_rows
-    from lineage.workspace.publish import publish_all
-
+def _render_all(ws: Workspace) -> list[PublishResult]:
     sync_rows(ws)
     return publish_all(ws)

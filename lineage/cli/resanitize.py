@@ -2,16 +2,14 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.core.base.plural import pluralize
-
-if TYPE_CHECKING:
-    from lineage.pipeline.maintenance.resanitize import ResanitizeResult
+from lineage.pipeline.maintenance.resanitize import ResanitizeResult, resanitize
 
 
 @click.command("resanitize")
@@ -30,9 +28,6 @@ def command(root: Path, dry_run: bool, as_json: bool) -> int:
       lineage resanitize --dry-run
       lineage resanitize
     """
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.maintenance.resanitize import resanitize
-
     done = run_in_workspace(root, lambda ws: resanitize(ws, dry_run=dry_run), writes=not dry_run)
     if as_json:
         print_json({**asdict(done), "replaced": [record._asdict() for record in done.replaced]})
@@ -41,7 +36,7 @@ def command(root: Path, dry_run: bool, as_json: bool) -> int:
     return 0
 
 
-def _print_result(done: "ResanitizeResult") -> None:
+def _print_result(done: ResanitizeResult) -> None:
     would = "would be replaced" if done.dry_run else "replaced"
     for record in done.replaced:
         print_text(f"{would}: {record.path} ({record.old_version} → {record.new_version})")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from lineage.app import agent_runs
 from lineage.cli import agent_program, options
 from lineage.cli.output import print_json, print_text
 
@@ -24,8 +25,6 @@ def command(root: Path, session: str, project: Path | None, runs: bool, as_json:
     Example:
       lineage resume 2489c83d
     """
-    from lineage.app import agent_runs
-
     found = agent_runs.plan_resume(root, session, project)
     if runs:
         return agent_runs.resume(found)

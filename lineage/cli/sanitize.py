@@ -8,9 +8,11 @@ from typing import BinaryIO
 
 import click
 
+from lineage.app.redaction import load_workspace_rules
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.core.base.plural import pluralize
+from lineage.core.sanitizer import Sanitizer
 
 _CHUNK = 1 << 20
 
@@ -31,9 +33,6 @@ def command(root: Path, file: BinaryIO, report: bool, as_json: bool) -> int:
       lineage sanitize FILE
       lineage sanitize --report FILE
     """
-    from lineage.app.workspace import load_workspace_rules
-    from lineage.core.sanitizer import Sanitizer
-
     sanitizer = Sanitizer(load_workspace_rules(root).ruleset)
     if not (report or as_json):
         for part in sanitizer.sanitize_stream(_read_chunks(file)):

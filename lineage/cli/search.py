@@ -2,15 +2,17 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text, strip_controls
-
-if TYPE_CHECKING:
-    from lineage.index import EntryRow, Hit
+from lineage.core.search.query import parse_query
+from lineage.index import SNIPPET_MARKS, EntryRow, Hit
+from lineage.pipeline.search.search import search
 
 
 @click.command("search")
@@ -50,9 +52,6 @@ def command(
       lineage search "why did the parser drop the last line"
       lineage search since:30d is:decision parser
     """
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.search.search import search
-
     text = " ".join(query)
     agent_id = None if agent == "all" or _names_agent(context, text) else agent
     found = run_in_workspace(root, lambda ws: search(ws, text, agent_id, limit, by_passage=passages, mode=mode))
@@ -75,16 +74,12 @@ def command(
 
 def _names_agent(context: click.Context, text: str) -> bool:
     """Whether the query says which agent's it is, and the command doesn't."""
-    from click.core import ParameterSource
-
-    from lineage.core.search.query import parse_query
-
     return (
         context.get_parameter_source("agent") is ParameterSource.DEFAULT and parse_query(text).filters.agent is not None
     )
 
 
-def _format_hit(hit: "Hit") -> list[str]:
+def _format_hit(hit: Hit) -> list[str]:
     entry = hit.entry
     if entry is None:
         turns = f"  turns {hit.turns[0]}-{hit.turns[1]}" if hit.turns else ""
@@ -96,7 +91,7 @@ def _format_hit(hit: "Hit") -> list[str]:
     return ["  ".join([entry.at or "by hand", entry.trust, entry.scope, entry.kind, entry.id, *marks])]
 
 
-def _hit_as_json(hit: "Hit") -> dict[str, Any]:
+def _hit_as_json(hit: Hit) -> dict[str, Any]:
     entry = hit.entry
     return {
         "session_id": hit.session_id,
@@ -114,7 +109,7 @@ def _hit_as_json(hit: "Hit") -> dict[str, Any]:
     }
 
 
-def _entry_as_json(entry: "EntryRow") -> dict[str, Any]:
+def _entry_as_json(entry: EntryRow) -> dict[str, Any]:
     return {
         "id": entry.id,
         "scope": entry.scope,
@@ -131,8 +126,6 @@ def _entry_as_json(entry: "EntryRow") -> dict[str, Any]:
 
 def _highlight(snippet: str, *, colour: bool) -> str:
     """The snippet with what matched in bold on a terminal, and without any mark elsewhere."""
-    from lineage.index import SNIPPET_MARKS
-
     opening, closing = SNIPPET_MARKS
     parts = snippet.split(opening)
     text = strip_controls(parts[0])

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from lineage.app import agent_runs
 from lineage.cli import agent_program, options
 
 
@@ -24,7 +25,5 @@ def command(root: Path, session: str, text: str, project: Path | None, seconds: 
     Example:
       lineage send 2489c83d "Is the reader mended?" --project ~/demo
     """
-    from lineage.app import agent_runs
-
     answer = agent_program.ProgramOutput(as_json=as_json)
     return answer.report(agent_runs.send(root, session, text, project=project, options=answer.build_options(seconds)))

@@ -8,6 +8,11 @@ from pathlib import Path
 
 import click
 
+from lineage.app import listener
+from lineage.app.extras import require_extra
+from lineage.app.locations import format_location
+from lineage.app.machine_config import detect_caller, load_machine_settings
+from lineage.app.workspace import open_workspace, run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 
@@ -29,12 +34,6 @@ def command(root: Path, host: str, port: int, names: Sequence[str], check: bool,
     Example:
       lineage serve --port 0 --check
     """
-    from lineage.app import listener
-    from lineage.app.extras import require_extra
-    from lineage.app.locations import format_location
-    from lineage.app.machine_config import detect_caller, load_machine_settings
-    from lineage.app.workspace import open_workspace, run_in_workspace
-
     require_extra("web", "starlette", "uvicorn", "jinja2")
     from lineage.web.application import serve
     from lineage.web.service import Service

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
+from lineage.index import SessionRow
 
-if TYPE_CHECKING:
-    from lineage.index import SessionRow
+if TYPE_CHECKING:  # brings zoneinfo and with it sysconfig: only `--lane` pays for them
     from lineage.pipeline.conversations.lanes import LaneState
 
 
@@ -30,43 +31,40 @@ def command(root: Path, agent: str, project: str | None, lane: str | None, limit
       lineage sessions --project demo --limit 5
       lineage sessions --lane home:telegram:dm:123
     """
-    from lineage.app.workspace import run_in_workspace
-
     agent_id = None if agent == "all" else agent
     if lane is not None:
         from lineage.pipeline.conversations.lanes import load_lane
 
-        named = lane
-        shown = run_in_workspace(root, lambda ws: load_lane(ws, named, agent_id, project=project, limit=limit))
-        return _print_lane(shown, as_json=as_json)
-    found = run_in_workspace(root, lambda ws: ws.index.list_sessions(agent_id, project=project, limit=limit))
+        state = run_in_workspace(root, lambda ws: load_lane(ws, lane, agent_id, project=project, limit=limit))
+        return _print_lane(state, as_json=as_json)
+    rows = run_in_workspace(root, lambda ws: ws.index.list_sessions(agent_id, project=project, limit=limit))
     if as_json:
-        print_json({"sessions": [asdict(row) for row in found]})
+        print_json({"sessions": [asdict(row) for row in rows]})
         return 0
-    _print_rows(found)
-    if not found:
+    _print_rows(rows)
+    if not rows:
         print_text("no sessions yet; `lineage session-end --help` says how they come in")
     return 0
 
 
-def _print_lane(shown: "LaneState", *, as_json: bool) -> int:
+def _print_lane(state: "LaneState", *, as_json: bool) -> int:
     if as_json:
-        print_json(asdict(shown))
+        print_json(asdict(state))
         return 0
-    _print_rows(shown.sessions)
-    if shown.current is None:
-        print_text(f"no sessions in the lane {shown.lane} yet")
-    elif shown.stale:
+    _print_rows(state.sessions)
+    if state.current is None:
+        print_text(f"no sessions in the lane {state.lane} yet")
+    elif state.stale:
         print_text(
-            f"session {shown.current} is over since {shown.over_at} ({shown.why}): the next message begins another"
+            f"session {state.current} is over since {state.over_at} ({state.why}): the next message begins another"
         )
     else:
-        until = f" until {shown.over_at} ({shown.why})" if shown.over_at else ""
-        print_text(f"session {shown.current} goes on{until}, last message {shown.last_message}")
+        until = f" until {state.over_at} ({state.why})" if state.over_at else ""
+        print_text(f"session {state.current} goes on{until}, last message {state.last_message}")
     return 0
 
 
-def _print_rows(rows: "Iterable[SessionRow]") -> None:
+def _print_rows(rows: Iterable[SessionRow]) -> None:
     for row in rows:
         captures = "" if row.captures == 1 else f" · {row.captures} captures"
         print_text(f"{row.membership_ts}  {row.session_id}  {row.harness}  {row.project or '-'}{captures}")

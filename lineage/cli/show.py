@@ -2,18 +2,19 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
+from lineage.cli.book.entry_output import print_entry
 from lineage.cli.output import print_json, print_text
-
-if TYPE_CHECKING:
-    from lineage.core.format.turns import Turn
-    from lineage.pipeline.memory.books import EntryLocation
-    from lineage.workspace.lookup import SessionText
-    from lineage.workspace.workspace import Workspace
+from lineage.cli.turn_range import parse_turn_range
+from lineage.core.format.turns import Turn
+from lineage.pipeline.memory.books import EntryLocation
+from lineage.pipeline.search.references import resolve_reference
+from lineage.workspace.lookup import SessionText, show_file, show_turns
+from lineage.workspace.workspace import Workspace
 
 
 @click.command("show")
@@ -36,9 +37,6 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
     Example:
       lineage show 2489c83d --turns 12-18
     """
-    from lineage.app.workspace import run_in_workspace
-    from lineage.workspace.lookup import SessionText
-
     shown = run_in_workspace(root, lambda ws: _load_target(ws, session, kind, turns))
     if not isinstance(shown, SessionText):
         return _print_entry(shown, as_json=as_json)
@@ -50,12 +48,7 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
     return 0
 
 
-def _load_target(ws: "Workspace", reference: str, kind: str, turns: str | None) -> "SessionText | EntryLocation":
-    from lineage.cli.turn_range import parse_turn_range
-    from lineage.pipeline.memory.books import EntryLocation
-    from lineage.pipeline.search.references import resolve_reference
-    from lineage.workspace.lookup import show_file, show_turns
-
+def _load_target(ws: Workspace, reference: str, kind: str, turns: str | None) -> SessionText | EntryLocation:
     asked = parse_turn_range(turns) if turns is not None else None
     meant = resolve_reference(ws, reference)
     if isinstance(meant, EntryLocation):
@@ -63,9 +56,7 @@ def _load_target(ws: "Workspace", reference: str, kind: str, turns: str | None) 
     return show_turns(ws, meant.session_token, *asked) if asked else show_file(ws, meant.session_token, kind)
 
 
-def _print_entry(place: "EntryLocation", *, as_json: bool) -> int:
-    from lineage.cli.book.entry_output import print_entry
-
+def _print_entry(place: EntryLocation, *, as_json: bool) -> int:
     if as_json:
         print_json({"entry": place.as_json()})
     else:
@@ -73,5 +64,5 @@ def _print_entry(place: "EntryLocation", *, as_json: bool) -> int:
     return 0
 
 
-def _turn_as_json(turn: "Turn") -> dict[str, object]:
+def _turn_as_json(turn: Turn) -> dict[str, object]:
     return {key: getattr(turn, key) for key in ("number", "id", "role", "at", "name", "input", "error", "text")}

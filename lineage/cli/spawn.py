@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from lineage.app import agent_runs
 from lineage.cli import agent_program, options
 
 
@@ -27,8 +28,6 @@ def command(
     Example:
       lineage spawn claude-code "Which tests are slow?" --project ~/demo
     """
-    from lineage.app import agent_runs
-
     answer = agent_program.ProgramOutput(as_json=as_json)
     spawned = agent_runs.spawn(
         root, harness, text, agent=agent, project=project or Path.cwd(), options=answer.build_options(seconds)

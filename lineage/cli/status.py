@@ -1,16 +1,22 @@
 """`lineage status`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from lineage.app.databases import describe_index
+from lineage.app.locations import format_location, open_documents
+from lineage.app.redaction import load_workspace_rules
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.core.base.plural import pluralize
-
-if TYPE_CHECKING:
-    from lineage.errors import LineageError
+from lineage.errors import IndexUnavailable, LineageError
+from lineage.pipeline.capture.model_quota import read_usage
+from lineage.pipeline.search.embeddings import describe_coverage
+from lineage.store import StoreUnavailable
+from lineage.workspace.lookup import read_local_status, read_status
 
 
 @click.command("status")
@@ -23,15 +29,6 @@ def command(root: Path, as_json: bool) -> int:
     Example:
       lineage status --json
     """
-    from lineage.app.databases import describe_index
-    from lineage.app.locations import format_location
-    from lineage.app.workspace import load_workspace_rules, run_in_workspace
-    from lineage.errors import IndexUnavailable
-    from lineage.pipeline.capture.model_quota import read_usage
-    from lineage.pipeline.search.embeddings import describe_coverage
-    from lineage.store import StoreUnavailable
-    from lineage.workspace.lookup import read_status
-
     try:
         found = run_in_workspace(
             root, lambda ws: {**read_status(ws), "model": read_usage(ws), "embedding": describe_coverage(ws)}
@@ -51,12 +48,8 @@ def command(root: Path, as_json: bool) -> int:
     return 0
 
 
-def _report_unavailable(root: Path, error: "LineageError", *, as_json: bool) -> int:
+def _report_unavailable(root: Path, error: LineageError, *, as_json: bool) -> int:
     """What this machine knows by itself, while the workspace's store or the index's server does not answer."""
-    from lineage.app.databases import describe_index
-    from lineage.app.locations import format_location, open_documents
-    from lineage.workspace.lookup import read_local_status
-
     state = {
         "workspace": format_location(root),
         "index": describe_index(),

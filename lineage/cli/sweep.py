@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from lineage.app.worker import drain_and_sweep
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.core.base.plural import pluralize
@@ -25,8 +26,6 @@ def command(root: Path, idle_minutes: int, as_json: bool) -> int:
       lineage sweep
       lineage sweep --idle 0
     """
-    from lineage.app.worker import drain_and_sweep
-
     done = drain_and_sweep(root, idle_minutes=idle_minutes)
     if as_json:
         print_json(asdict(done))

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import click
 
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.errors import FindingsReported
+from lineage.pipeline.maintenance.verify import verify
 
 
 @click.command("verify")
@@ -22,9 +24,6 @@ def command(root: Path, as_json: bool) -> int:
     Example:
       lineage verify --json
     """
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.maintenance.verify import verify
-
     findings = run_in_workspace(root, verify)
     if as_json:
         print_json({"findings": [asdict(finding) for finding in findings]})

@@ -6,17 +6,17 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from lineage.app import clock, workspace_watcher
+from lineage.app.locations import format_location
+from lineage.app.workspace_watcher import Watcher
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text, strip_controls
 from lineage.errors import LineageError
-
-if TYPE_CHECKING:
-    from lineage.app.workspace_watcher import Watcher
-    from lineage.pipeline.maintenance.reindex import ReindexReport
+from lineage.pipeline.maintenance.reindex import ReindexReport
 
 
 @click.command("watch")
@@ -42,9 +42,6 @@ def command(root: Path, every: float, once: bool, as_json: bool) -> int:
       lineage watch --once
     """
     os.environ["LINEAGE_SUPPRESS"] = "1"  # whatever it starts rings no doorbell
-    from lineage.app import workspace_watcher
-    from lineage.app.locations import format_location
-
     if once:
         report = workspace_watcher.run_once(root)
         if as_json:
@@ -62,7 +59,7 @@ def command(root: Path, every: float, once: bool, as_json: bool) -> int:
 
 
 @contextmanager
-def _stop_on_sigterm(watcher: "Watcher") -> Iterator[None]:
+def _stop_on_sigterm(watcher: Watcher) -> Iterator[None]:
     """SIGTERM ends the watch after the round that runs."""
     before = signal.signal(signal.SIGTERM, lambda *_: watcher.stop())
     try:
@@ -71,19 +68,15 @@ def _stop_on_sigterm(watcher: "Watcher") -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _print_line(report: "ReindexReport") -> None:
-    from lineage.app import clock
-
+def _print_line(report: ReindexReport) -> None:
     print_text(f"{clock.now()} {_format_line(report)}")
 
 
-def _print_json_line(report: "ReindexReport") -> None:
-    from lineage.app import clock
-
+def _print_json_line(report: ReindexReport) -> None:
     print_text(json.dumps({"at": clock.now(), **_as_json(report)}, ensure_ascii=True))
 
 
-def _as_json(report: "ReindexReport") -> dict[str, Any]:
+def _as_json(report: ReindexReport) -> dict[str, Any]:
     return {
         **{
             name: getattr(report, name)
@@ -107,7 +100,7 @@ _LABELS = {
 }
 
 
-def _format_line(report: "ReindexReport") -> str:
+def _format_line(report: ReindexReport) -> str:
     counts = _as_json(report)
     return ", ".join(f"{counts[name]} {word}" for name, word in _LABELS.items() if counts[name]) or "nothing changed"
 

@@ -3,15 +3,14 @@
 import os
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from lineage.app.worker import run_worker
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
-
-if TYPE_CHECKING:
-    from lineage.pipeline.ingest.worker import DrainResult
+from lineage.pipeline.ingest.worker import DrainResult
 
 
 @click.command("work")
@@ -25,8 +24,6 @@ def command(root: Path, as_json: bool) -> int:
       lineage work
     """
     os.environ["LINEAGE_SUPPRESS"] = "1"  # whatever it starts rings no doorbell
-    from lineage.app.worker import run_worker
-
     rounds = run_worker(root)
     if as_json:
         print_json({"rounds": [_as_json(done) for done in rounds]})
@@ -35,13 +32,13 @@ def command(root: Path, as_json: bool) -> int:
     return 0
 
 
-def _as_json(done: "DrainResult") -> dict[str, Any]:
+def _as_json(done: DrainResult) -> dict[str, Any]:
     """Its fields; `dataclasses.asdict` makes pairs of what a Counter counts."""
     values = {name: getattr(done, name) for name in done.__dataclass_fields__}
     return {name: dict(value) if isinstance(value, Counter) else value for name, value in values.items()}
 
 
-def _print_rounds(rounds: "list[DrainResult]") -> None:
+def _print_rounds(rounds: list[DrainResult]) -> None:
     outcomes = sum((done.outcomes for done in rounds), Counter[str]())
     ignored = sum((done.ignored for done in rounds), Counter[str]())
     if not rounds:

@@ -5,8 +5,12 @@ from pathlib import Path
 
 import click
 
+from lineage.app.machine_config import detect_caller
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
+from lineage.cli.remember import print_outcome
 from lineage.cli.stdin import read_text_argument
+from lineage.pipeline.memory.remember import Memo, remember
 
 
 @click.command("add")
@@ -26,11 +30,6 @@ def command(
     Example:
       lineage book add project/lineage lesson "The index is rebuilt, never mended."
     """
-    from lineage.app.machine_config import detect_caller
-    from lineage.app.workspace import run_in_workspace
-    from lineage.cli.remember import print_outcome
-    from lineage.pipeline.memory.remember import Memo, remember
-
     memo = Memo(text=read_text_argument([text]), scope=scope, kind=kind, tags=tuple(tags), supersedes=tuple(supersedes))
     return print_outcome(
         run_in_workspace(root, lambda ws: remember(ws, memo, detect_caller()), writes=True), as_json=as_json

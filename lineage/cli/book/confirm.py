@@ -3,16 +3,16 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from lineage.app.machine_config import detect_caller
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from lineage.pipeline.memory.confirm import Evidence
+from lineage.pipeline.memory.books import refuse_agents
+from lineage.pipeline.memory.confirm import Evidence, confirm_entries, load_evidence
 
 
 @click.command("confirm")
@@ -29,11 +29,6 @@ def command(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> i
     Example:
       lineage book confirm 77ab 0c3e
     """
-    from lineage.app.machine_config import detect_caller
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.memory.books import refuse_agents
-    from lineage.pipeline.memory.confirm import confirm_entries, load_evidence
-
     refuse_agents(detect_caller(), "confirm what waits for the user")
     shown = run_in_workspace(root, lambda ws: load_evidence(ws, entry_ids))
     if not yes and (as_json or not sys.stdin.isatty()):
@@ -49,12 +44,12 @@ def command(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> i
     return 0
 
 
-def _ask(one: "Evidence", *, yes: bool) -> bool:
+def _ask(one: Evidence, *, yes: bool) -> bool:
     _print_evidence(one)
     return yes or click.confirm(f"Put {one.location.entry.id} in force?")
 
 
-def _print_evidence(one: "Evidence") -> None:
+def _print_evidence(one: Evidence) -> None:
     entry, ref = one.location.entry, one.location.ref
     print_text(f"{entry.id}  {ref.kind} of {ref.scope}, {entry.at[:10]}")
     _print_indented("says", entry.body)

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import click
 
+from lineage.app.machine_config import detect_caller
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.book.entry_output import print_change
+from lineage.pipeline.memory.books import demote_entry
 
 
 @click.command("demote")
@@ -22,9 +25,5 @@ def command(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
     Example:
       lineage book demote 718d project/lineage
     """
-    from lineage.app.machine_config import detect_caller
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.memory.books import demote_entry
-
     place = run_in_workspace(root, lambda ws: demote_entry(ws, entry_id, scope, detect_caller()), writes=True)
     return print_change(place, "moved", as_json=as_json)

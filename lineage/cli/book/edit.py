@@ -1,18 +1,18 @@
 """`lineage book edit`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from lineage.app.locations import is_bucket
+from lineage.app.machine_config import detect_caller
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.book.entry_output import print_change
 from lineage.cli.editor import build_command, find_editor, run_program
 from lineage.cli.stdin import read_text_argument
 from lineage.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from lineage.pipeline.memory.books import EntryLocation
+from lineage.pipeline.memory.books import EntryLocation, edit_entry, find_entry, publish_books, refuse_agents
 
 
 @click.command("edit")
@@ -30,10 +30,6 @@ def command(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
       lineage book edit 718d "Prefers tabs in Makefiles, spaces elsewhere."
       lineage book edit 718d
     """
-    from lineage.app.machine_config import detect_caller
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.memory.books import edit_entry
-
     if text is None:
         place = _edit_in_editor(root, entry_id)
     else:
@@ -42,13 +38,8 @@ def command(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
     return print_change(place, "edited", as_json=as_json)
 
 
-def _edit_in_editor(root: Path, entry_id: str) -> "EntryLocation":
+def _edit_in_editor(root: Path, entry_id: str) -> EntryLocation:
     """Lets the user edit the file, then brings index and MEMORY.md up to it."""
-    from lineage.app.locations import is_bucket
-    from lineage.app.machine_config import detect_caller
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.memory.books import find_entry, publish_books, refuse_agents
-
     refuse_agents(detect_caller(), "open the user's editor")
     if is_bucket(root):
         raise InvalidInput("an editor opens files, and this book lies in a bucket", hint="lineage book edit ID TEXT")

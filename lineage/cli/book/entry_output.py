@@ -1,14 +1,10 @@
 """How entries are printed, for people and as JSON."""
 
-from typing import TYPE_CHECKING
-
 from lineage.cli.output import print_json, print_text
-
-if TYPE_CHECKING:
-    from lineage.pipeline.memory.books import EntryLocation
+from lineage.pipeline.memory.books import EntryLocation
 
 
-def print_entry(place: "EntryLocation") -> None:
+def print_entry(place: EntryLocation) -> None:
     """Its head line, then what it says, indented."""
     entry = place.entry
     tags = "".join(f" #{tag}" for tag in entry.tags)
@@ -17,7 +13,7 @@ def print_entry(place: "EntryLocation") -> None:
         print_text(f"    {line}".rstrip())
 
 
-def print_change(place: "EntryLocation", action: str, *, as_json: bool) -> int:
+def print_change(place: EntryLocation, action: str, *, as_json: bool) -> int:
     """Prints what became of an entry; the exit code."""
     if as_json:
         print_json({"entry": place.as_json()})

@@ -4,9 +4,12 @@ from pathlib import Path
 
 import click
 
+from lineage.app.machine_config import detect_caller
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.book.entry_output import print_change
 from lineage.cli.output import print_text
+from lineage.pipeline.memory.books import forget_entry
 
 
 @click.command("forget")
@@ -20,10 +23,6 @@ def command(root: Path, entry_id: str, as_json: bool) -> int:
     Example:
       lineage book forget 718d
     """
-    from lineage.app.machine_config import detect_caller
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.memory.books import forget_entry
-
     place = run_in_workspace(root, lambda ws: forget_entry(ws, entry_id, detect_caller()), writes=True)
     print_change(place, "forgotten", as_json=as_json)
     if not as_json:

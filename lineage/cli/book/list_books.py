@@ -1,16 +1,15 @@
 """`lineage book list`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.book.entry_output import print_entry
 from lineage.cli.output import print_json, print_text
-
-if TYPE_CHECKING:
-    from lineage.pipeline.memory.books import BookOverview
+from lineage.pipeline.memory.books import BookOverview, list_books
 
 
 @click.command("list")
@@ -26,9 +25,6 @@ def command(root: Path, scope: str | None, pending: bool, as_json: bool) -> int:
       lineage book list --scope global
       lineage book list --pending
     """
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.memory.books import list_books
-
     books = run_in_workspace(root, lambda ws: list_books(ws, scope), needs_index=False)
     shown = [book for book in books if book.waiting or not pending]
     if as_json:
@@ -45,7 +41,7 @@ def command(root: Path, scope: str | None, pending: bool, as_json: bool) -> int:
     return 0
 
 
-def _print_book(book: "BookOverview", *, pending: bool) -> None:
+def _print_book(book: BookOverview, *, pending: bool) -> None:
     counts = {"waiting": len(book.waiting), "archived": book.archived, "forgotten": book.forgotten}
     more = "".join(f", {count} {what}" for what, count in counts.items() if count)
     noun = "entry" if book.entries == 1 else "entries"
@@ -56,7 +52,7 @@ def _print_book(book: "BookOverview", *, pending: bool) -> None:
         print_entry(place)
 
 
-def _as_json(book: "BookOverview", *, pending: bool) -> dict[str, Any]:
+def _as_json(book: BookOverview, *, pending: bool) -> dict[str, Any]:
     return {
         "scope": book.ref.scope,
         "kind": book.ref.kind,

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from lineage.app.machine_config import detect_caller
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
-
-if TYPE_CHECKING:
-    from lineage.pipeline.memory.migrate_notes import MigratedFile
+from lineage.pipeline.memory.migrate_notes import STATES, MigratedFile, MigrationRequest, migrate_notes
+from lineage.store.platform import expand_home
 
 
 @click.command("migrate")
@@ -32,11 +32,6 @@ def command(root: Path, paths: Sequence[str], agent_id: str | None, dry_run: boo
       lineage book migrate ~/.claude --dry-run
       lineage book migrate ~/demo/.memory --agent ann
     """
-    from lineage.app.machine_config import detect_caller
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.memory.migrate_notes import MigrationRequest, migrate_notes
-    from lineage.store.platform import expand_home
-
     named = tuple(expand_home(path).absolute() for path in paths)
     asked = MigrationRequest(paths=named, root=root, agent_id=agent_id, is_dry_run=dry_run)
     found = run_in_workspace(root, lambda ws: migrate_notes(ws, asked, detect_caller()), writes=not dry_run)
@@ -47,9 +42,7 @@ def command(root: Path, paths: Sequence[str], agent_id: str | None, dry_run: boo
     return 0 if all(source.is_complete for source in found) else 1
 
 
-def _print_result(found: "Sequence[MigratedFile]", *, dry_run: bool) -> None:
-    from lineage.pipeline.memory.migrate_notes import STATES
-
+def _print_result(found: Sequence[MigratedFile], *, dry_run: bool) -> None:
     for source in found:
         counts = ", ".join(f"{source.counts[state]} {state}" for state in STATES if source.counts[state])
         left = source.skipped or source.problem
@@ -63,7 +56,7 @@ def _print_result(found: "Sequence[MigratedFile]", *, dry_run: bool) -> None:
         print_text("nothing was written")
 
 
-def _print_skipped_lines(source: "MigratedFile") -> None:
+def _print_skipped_lines(source: MigratedFile) -> None:
     """What isn't simply in a book now, by line."""
     for one in source.entries:
         if one.state not in ("kept", "known"):

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import click
 
+from lineage.app.machine_config import detect_caller
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.book.entry_output import print_change
+from lineage.pipeline.memory.books import pin_entry
 
 
 @click.command("pin")
@@ -21,10 +24,6 @@ def command(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
       lineage book pin 718d
       lineage book pin 718d --undo
     """
-    from lineage.app.machine_config import detect_caller
-    from lineage.app.workspace import run_in_workspace
-    from lineage.pipeline.memory.books import pin_entry
-
     place = run_in_workspace(
         root, lambda ws: pin_entry(ws, entry_id, pinned=not undo, caller=detect_caller()), writes=True
     )

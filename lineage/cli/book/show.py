@@ -4,10 +4,13 @@ from pathlib import Path
 
 import click
 
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.book.entry_output import print_entry
 from lineage.cli.output import print_json, print_text
+from lineage.core.base.book_paths import PENDING, BookRef
 from lineage.errors import InvalidInput
+from lineage.pipeline.memory.books import read_contents
 
 
 @click.command("show")
@@ -28,10 +31,6 @@ def command(root: Path, scope: str, kind: str, pending: bool, archive: str | Non
       lineage book show global preference
       lineage book show global curated --json
     """
-    from lineage.app.workspace import run_in_workspace
-    from lineage.core.base.book_paths import PENDING, BookRef
-    from lineage.pipeline.memory.books import read_contents
-
     if pending and archive:
         raise InvalidInput("what waits isn't archived", hint="give `--pending` or `--archive YEAR`")
     ref = BookRef(scope, kind, archive or (PENDING if pending else ""))

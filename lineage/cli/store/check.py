@@ -2,10 +2,12 @@
 
 import click
 
+from lineage.app.locations import open_named_store
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported
+from lineage.store.conformance import check_conformance
 
 
 @click.command("check")
@@ -21,9 +23,6 @@ def command(where: str, processes: int, as_json: bool) -> int:
     Example:
       lineage store check ~/memory
     """
-    from lineage.app.locations import open_named_store
-    from lineage.store.conformance import check_conformance
-
     promises = []
     for promise in check_conformance(open_named_store(where), processes):
         promises.append(promise)
