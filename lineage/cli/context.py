@@ -9,7 +9,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text, print_warning, strip_controls
 from lineage.pipeline.memory.context import ContextRequest, build_context
-from lineage.projection import ContextBlock, SectionUsage
+from lineage.projection.context_block import ContextBlock, SectionUsage
 from lineage.workspace.book_reader import BookReader
 from lineage.workspace.workspace import Workspace
 

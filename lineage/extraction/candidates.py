@@ -1,14 +1,14 @@
-"""What a conversation may be remembered for, found by cues: preferences, decisions, lessons, tasks, facts, context.
+"""Candidates for memory, found by cues: preferences, decisions, lessons, tasks, facts and context.
 
-The heuristic reads what user and agent say. Tool results are data, not speech: nothing is taken from them, and what
-repeats them is marked with the tool's name. (format: Books; lessons: 18)
+The heuristic reads the messages of user and agent. Tool results are data, not speech: they yield no candidates, and a
+candidate that repeats one carries the tool's name. (format: Books; lessons: 18)
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import NamedTuple
 
 from lineage.core.base.links import to_one_line
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
@@ -21,25 +21,27 @@ from lineage.extraction.tool_overlap import find_repeated_tools
 
 HEURISTIC = "heuristic"
 MODEL = "model"
-"""Who finds candidates in a session: rules, or a language model."""
+"""The finder of a candidate: rules, or a language model."""
 
 KINDS = (PREFERENCE, DECISION, LESSON, TASK, FACT, CONTEXT)
-"""In order of precedence: a sentence with cues of several kinds is of the first."""
+"""In order of precedence: a sentence with cues of several kinds gets the first."""
 MAX_PER_KIND = 16
 MAX_CANDIDATES = 48
 MIN_WIDTH = 14
-"""In Latin characters; one of a script without spaces counts two."""
+"""In Latin characters. A character of a script without spaces counts two."""
 MAX_SENTENCE_LENGTH = 300
+# An agent's "I prefer" and "I am working on" are about its own turn, not about the user.
 _USER_ONLY_KINDS = frozenset({PREFERENCE, CONTEXT})
+_QUESTION = re.compile(cues.QUESTION)
 
 
-class Candidate(NamedTuple):
-    """Something that may be worth an entry.
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A statement that may be worth an entry.
 
-    `text` is one line. `role` is who said it first (user, assistant or tool) and `compute_turn_id` where; `quote` is
-    the
-    sentence as it stands in that turn. `tool` names the tool whose result it repeats or came out of. `confidence` is 1
-    to 3: one, one more for the user's words, one more where the sentence says itself what it is ("Decision: …").
+    `text` is one line, `quote` the sentence as it stands in its turn. `role` is the first speaker: user, assistant or
+    tool. `tool` names the tool whose result the text repeats. `confidence` is 1 to 3: one, one more for the user's
+    words, one more for a label in the sentence itself ("Decision: …").
     """
 
     kind: str
@@ -52,48 +54,51 @@ class Candidate(NamedTuple):
 
 
 def extract_candidates(turns: Sequence[Turn]) -> list[Candidate]:
-    """`told_apart` without other statements."""
+    """Return the candidates of these turns, see `extract_with_tool_overlap`."""
     return extract_with_tool_overlap(turns, ())[0]
 
 
 def extract_with_tool_overlap(
     turns: Sequence[Turn], statements: Sequence[tuple[int, str, bool]]
 ) -> tuple[list[Candidate], list[str]]:
-    """The candidates of these turns in the order of the conversation: each text once, the user's own where both said
-    it; at most `MAX_PER_KIND` of a kind and `MAX_CANDIDATES` together, the most confident and then the earliest.
+    """Return the candidates of these turns, and for each other statement the tool that it repeats.
 
-    With them the tools that other statements repeat, see `echoed`: the results of tools are read once for all."""
-    found: dict[str, tuple[int, Candidate]] = {}
+    Candidates come in the order of the conversation, each text once. If user and agent both said it, the user's
+    sentence is taken. There are at most `MAX_PER_KIND` of a kind and `MAX_CANDIDATES` together: the most confident
+    first, then the earliest. `statements` are those of `find_repeated_tools`.
+    """
+    by_text: dict[str, tuple[int, Candidate]] = {}
     for position, turn in enumerate(turns):
         for candidate in _find_candidates(turn):
             key = normalize_text(candidate.text)
-            known = found.get(key)
-            if known and known[1].role == ASSISTANT and candidate.role == USER:
-                del found[key]
-            found.setdefault(key, (position, candidate))
-    kept = _limit_candidates(list(found.values()))
-    tools = find_repeated_tools([*((position, c.quote, c.role == USER) for position, c in kept), *statements], turns)
-    found_tools, other_tools = tools[: len(kept)], tools[len(kept) :]
-    candidates = [candidate._replace(tool=tool) for (_, candidate), tool in zip(kept, found_tools, strict=True)]
-    return candidates, other_tools
+            earlier = by_text.get(key)
+            if earlier and earlier[1].role == ASSISTANT and candidate.role == USER:
+                del by_text[key]
+            by_text.setdefault(key, (position, candidate))
+    limited = _limit_candidates(list(by_text.values()))
+    # One call for all statements: tool results are long, and reading them twice would double the cost.
+    own_statements = [(position, candidate.quote, candidate.role == USER) for position, candidate in limited]
+    tools = find_repeated_tools([*own_statements, *statements], turns)
+    own_tools, other_tools = tools[: len(limited)], tools[len(limited) :]
+    return [replace(candidate, tool=tool) for (_, candidate), tool in zip(limited, own_tools, strict=True)], other_tools
 
 
 def attribute_quote(kind: str, text: str, quote: str, turns: Sequence[Turn]) -> Candidate | None:
-    """A statement of somebody who has read the turns, a language model for instance, as a candidate; None where nobody
-    said the quote, or it is too short to tell.
+    """Return a language model's statement as a candidate, None for a quote that is too short or in no turn.
 
-    The first turn that holds the quote says who said it; the model isn't asked. A text that isn't the quote counts as
-    repeating a tool where half of it stands in a result. (lessons: 18)
+    The first turn that holds the quote decides the role, never the model. A text that differs from the quote repeats a
+    tool if half of it stands in a result. (lessons: 18)
     """
     wanted, line = normalize_text(quote), to_one_line(text)
     if measure_width(wanted) < MIN_WIDTH:
         return None
     for turn in turns:
         if turn.role in (USER, ASSISTANT, TOOL) and not turn.thinking and wanted in normalize_text(turn.text):
-            typed = turn.role == USER and normalize_text(line) in wanted
-            tool = (
-                turn.name or TOOL if turn.role == TOOL else find_repeated_tools([(len(turns), line, typed)], turns)[0]
-            )
+            if turn.role == TOOL:
+                tool = turn.name or TOOL
+            else:
+                typed = turn.role == USER and normalize_text(line) in wanted
+                tool = find_repeated_tools([(len(turns), line, typed)], turns)[0]
             return Candidate(kind, line, turn.role, turn.id, tool, 1 + (turn.role == USER), to_one_line(quote))
     return None
 
@@ -102,69 +107,66 @@ def _find_candidates(turn: Turn) -> Iterator[Candidate]:
     if turn.role not in (USER, ASSISTANT) or turn.thinking:
         return
     for sentence in split_sentences(turn.text, MAX_SENTENCE_LENGTH):
-        kind, labelled = _classify(sentence, turn.role)
+        kind, is_labelled = _classify(sentence, turn.role)
         text = to_one_line(sentence.text) if kind else ""
         if measure_width(text) >= MIN_WIDTH:
-            confidence = 1 + (turn.role == USER) + labelled
+            confidence = 1 + (turn.role == USER) + is_labelled
             yield Candidate(kind, text, turn.role, turn.id, "", confidence, sentence.text)
 
 
 def _classify(sentence: Sentence, role: str) -> tuple[str, bool]:
-    """What the sentence is taken for, "" for nothing, and whether it says so itself."""
-    bare, dense = sentence.folded, is_unspaced(sentence.folded)
-    leads_in = bare.endswith(":")
-    if leads_in or not (sentence.is_open_task or ":" in bare or _every_cue().matches(bare, dense)):
+    """Return the kind of a sentence, "" for none, and whether a label in it names the kind."""
+    folded, unspaced = sentence.folded, is_unspaced(sentence.folded)
+    if folded.endswith(":"):  # it leads into a list: the items are the statements
+        return "", False
+    # Most sentences end here: one search for all cues is cheaper than one for each kind.
+    if not (sentence.is_open_task or ":" in folded or _compile_all_cues().matches(folded, unspaced)):
         return "", False
     kinds = [kind for kind in KINDS if role == USER or kind not in _USER_ONLY_KINDS]
-    labels = (kind for kind in kinds if ":" in bare and _compile_label(kind).match(bare))
-    labelled = next(labels, TASK if sentence.is_open_task else "")
-    kind = labelled or next((kind for kind in kinds if _compile_cues(kind).matches(bare, dense)), "")
-    return (kind, bool(labelled)) if kind and not _is_tentative(bare, role) else ("", False)
-
-
-def _is_tentative(bare: str, role: str) -> bool:
-    """Whether the sentence asks, or only thinks of something."""
-    dense = is_unspaced(bare)
-    if _QUESTION.search(bare) or _compile_hypothetical().matches(bare, dense):
-        return True
-    return role == ASSISTANT and _compile_hedging().matches(bare, dense)
+    labels = (kind for kind in kinds if ":" in folded and _compile_label(kind).match(folded))
+    label = next(labels, TASK if sentence.is_open_task else "")
+    kind = label or next((kind for kind in kinds if _compile_cues(kind).matches(folded, unspaced)), "")
+    if not kind or _QUESTION.search(folded) or _compile_hypothetical().matches(folded, unspaced):
+        return "", False
+    if role == ASSISTANT and _compile_hedging().matches(folded, unspaced):
+        return "", False
+    return kind, bool(label)
 
 
 def _limit_candidates(candidates: Sequence[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
     ranked = sorted(range(len(candidates)), key=lambda index: (-candidates[index][1].confidence, index))
     kinds: Counter[str] = Counter()
-    kept: list[int] = []
+    selected: list[int] = []
     for index in ranked:
         kind = candidates[index][1].kind
-        if kinds[kind] < MAX_PER_KIND and len(kept) < MAX_CANDIDATES:
+        if kinds[kind] < MAX_PER_KIND and len(selected) < MAX_CANDIDATES:
             kinds[kind] += 1
-            kept.append(index)
-    return [candidates[index] for index in sorted(kept)]
+            selected.append(index)
+    return [candidates[index] for index in sorted(selected)]
 
 
 @cache
 def _compile_cues(kind: str) -> PhraseMatcher:
-    return compile_phrases(({language: kinds[kind] for language, kinds in cues.CUES.items()},))
+    return compile_phrases({language: kinds[kind] for language, kinds in cues.CUES.items()})
 
 
 @cache
-def _every_cue() -> PhraseMatcher:
-    return compile_phrases({language: kinds[kind] for language, kinds in cues.CUES.items()} for kind in KINDS)
+def _compile_all_cues() -> PhraseMatcher:
+    return compile_phrases(
+        {language: [cue for kind in KINDS for cue in kinds[kind]] for language, kinds in cues.CUES.items()}
+    )
 
 
 @cache
 def _compile_hypothetical() -> PhraseMatcher:
-    return compile_phrases((cues.HYPOTHETICAL,))
+    return compile_phrases(cues.HYPOTHETICAL)
 
 
 @cache
 def _compile_hedging() -> PhraseMatcher:
-    return compile_phrases((cues.HEDGING,))
+    return compile_phrases(cues.HEDGING)
 
 
 @cache
 def _compile_label(kind: str) -> re.Pattern[str]:
     return re.compile(rf"(?:{'|'.join(map(re.escape, cues.LABELS[kind]))}) ?:")
-
-
-_QUESTION = re.compile(cues.QUESTION)

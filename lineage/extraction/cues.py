@@ -1,6 +1,6 @@
-"""Cues by which a sentence is taken for a preference, a decision and so on: language → kind → patterns, as data.
+"""Tables of cues that mark a sentence as a preference, a decision and so on: language → kind → patterns.
 
-Patterns are in folded form (lower case, no accents, straight quotes: `folding.folded`) and linear: alternations of
+Patterns are in folded form (lower case, no accents, straight quotes: `normalize.fold_text`) and linear: alternations of
 phrases, with bounded gaps at most. In languages that put spaces between words they match whole words only.
 """
 
@@ -218,35 +218,19 @@ LABELS: dict[str, tuple[str, ...]] = {
     PREFERENCE: ("preference", "preferencia", "praferenz", "vorliebe"),
     DECISION: ("decision", "decided", "decisao", "entscheidung", "決定", "决定"),
     LESSON: (
-        "lesson",
-        "lesson learned",
-        "gotcha",
-        "licao",
-        "leccion",
-        "lektion",
-        "erkenntnis",
-        "lecon",
-        "教訓",
-        "教训",
+        "lesson", "lesson learned", "gotcha", "licao", "leccion", "lektion", "erkenntnis", "lecon", "教訓", "教训",
     ),
     TASK: ("todo", "to do", "to-do", "fixme", "tarefa", "aufgabe", "tarea", "tache", "a faire", "タスク", "待办"),
     FACT: ("fact", "fato", "facto", "fakt", "hecho", "fait", "事実", "事实"),
     CONTEXT: ("context", "contexto", "kontext", "contexte", "背景"),
-}
-"""A sentence that opens with one of these and a colon says itself what it is."""
+}  # fmt: skip
+"""A sentence that opens with one of these and a colon names its kind itself."""
 
 HYPOTHETICAL: dict[str, tuple[str, ...]] = {
     "en": (
         r"^(?:and |but |so |or |well, |even )*(?:if|suppose|supposing|imagine|assuming|what if|unless|whether)",
-        r"if (?:we|i|you|they|it) (?:used|were|had|chose|decided|went|would)",
-        r"would have",
-        r"should we",
-        r"shall we",
-        r"we could",
-        r"maybe",
-        r"perhaps",
-        r"might",
-        r"hypothetically",
+        r"if (?:we|i|you|they|it) (?:used|were|had|chose|decided|went|would)", r"would have", r"should we",
+        r"shall we", r"we could", r"maybe", r"perhaps", r"might", r"hypothetically",
     ),
     "pt": (r"^(?:e |mas )?(?:se|caso|suponha\w*|imagine)", r"talvez", r"se (?:a gente|nos|eu) \w+(?:sse|ssemos)"),
     "de": (r"^(?:und |aber )?(?:wenn|falls|angenommen)", r"wurden? wir", r"vielleicht", r"konnten wir", r"eventuell"),
@@ -254,23 +238,14 @@ HYPOTHETICAL: dict[str, tuple[str, ...]] = {
     "fr": (r"^(?:et |mais )?(?:si|s'il|supposons|imaginons)(?! (?:te|vous) plait)", r"peut-etre", r"on pourrait"),
     "ja": (r"もし", r"仮に", r"かもしれ", r"としたら", r"たぶん"),
     "zh": (r"如果", r"假如", r"假设", r"要是", r"也许", r"可能会?", r"或许"),
-}
-"""What is only thought of; nobody has said that it is so."""
+}  # fmt: skip
+"""Marks of a mere thought: the sentence states no fact."""
 
 HEDGING: dict[str, tuple[str, ...]] = {
     "en": (
         r"i (?:think|believe|guess|suspect|wonder|assume|should|could|need to|have to|want to)",
-        r"let me",
-        r"hmm+",
-        r"i'(?:ll|m going to) (?!use)\w+",
-        r"i'd",
-        r"probably",
-        r"it (?:seems|looks)",
-        r"seems like",
-        r"looks like",
-        r"let'?s (?:see|check|look|try|first|start|think)",
-        r"wait",
-        r"we should",
+        r"let me", r"hmm+", r"i'(?:ll|m going to) (?!use)\w+", r"i'd", r"probably", r"it (?:seems|looks)",
+        r"seems like", r"looks like", r"let'?s (?:see|check|look|try|first|start|think)", r"wait", r"we should",
     ),
     "pt": (r"(?:eu )?acho que", r"(?:eu )?creio que", r"deixe-me", r"deixa eu", r"parece que", r"provavelmente"),
     "de": (r"ich (?:denke|glaube|vermute)", r"lass mich", r"wahrscheinlich", r"vermutlich", r"es scheint"),
@@ -278,8 +253,8 @@ HEDGING: dict[str, tuple[str, ...]] = {
     "fr": (r"je (?:pense|crois|suppose)", r"laisse-moi", r"laissez-moi", r"il semble", r"probablement"),
     "ja": (r"と思います", r"と思う", r"でしょう", r"みましょう", r"ようです"),
     "zh": (r"我(?:认为|觉得|想)", r"让我", r"看起来", r"大概", r"应该是"),
-}
-"""An agent that thinks aloud."""
+}  # fmt: skip
+"""Marks of an agent that thinks aloud."""
 
 QUESTION = r"(?:\?\W*|[吗嗎呢][。.]?|か(?:な|ね)?[。.]?)$|¿|ですか|ますか|要不要|是不是"
-"""A sentence that asks, in any of the languages."""
+"""A question, in any of the languages."""

@@ -1,5 +1,4 @@
-"""From sanitized turns to a `Digest`: a pure function of what the transcript artifact itself holds, so that a summary
-can be made again from its transcript after a crash."""
+"""Digests of sanitized turns: pure functions, so that after a crash a summary follows from its transcript alone."""
 
 import re
 from collections import Counter, deque
@@ -7,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import partial
 
 from lineage.core.base.links import to_one_line
+from lineage.core.base.sequences import Replayable
 from lineage.core.format.digest import Digest
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.extraction.candidates import Candidate, extract_candidates, extract_with_tool_overlap
@@ -27,61 +27,61 @@ _RUNS = frozenset(
 )  # fmt: skip
 _MULTI_FILE_TOOL = "apply_patch"  # the one tool that names several files in its input
 
-_NAME = re.compile(  # most words are none: one look tells where one begins, and no part of it is gone through twice
+_NAME = re.compile(  # possessive, so that the many words that are no names fail without backtracking
     r"#\d{1,6}\b|\b(?:[A-Z][A-Z0-9]{1,9}+-\d{1,6}\b|\w[^\W_]*+_\w+\b|[a-z]++[A-Z]\w+|[A-Z][a-z]++[A-Z]\w+"
     r"|(?!e\.g\b|i\.e\b)[\w-]{1,64}+\.[a-z]{1,4}\b)"
 )
-_HINT = re.compile(  # what every name has: begins with a set of characters, as the engine likes best
+_HINT = re.compile(  # in every name; begins with a set of characters, the fastest start for the engine
     r"[#_.A-Z-](?:(?<=[#_])|(?<=\.)[a-z]|(?<=-)\d|(?<=[a-z][A-Z]))"
 )
 _FENCE = re.compile(r"^(?:```|~~~).*?^(?:```|~~~)", re.MULTILINE | re.DOTALL)
 
 _MAX_PER_KIND = 8
-_RECENT_TURNS = 4  # turns in which something that is said to be open still is
+_RECENT_TURNS = 4  # a task named earlier is likely done by the end
 _MAX_REPLY_LENGTH = 300
 _MAX_NAMES = 64
 
 
 def build_digest(turns: Sequence[Turn]) -> Digest:
-    """`gathered` without its candidates."""
+    """Return the digest of these turns, see `build_digest_and_candidates`."""
     return build_digest_and_candidates(turns)[0]
 
 
 def build_digest_and_candidates(turns: Sequence[Turn]) -> tuple[Digest, list[Candidate]]:
-    """What happened in these turns. Decisions, lessons, tasks and last words that merely repeat a tool are not in it:
-    summaries are read by later sessions. (reliability: poisoned memory)
+    """Return the digest of these turns, and the candidates of `extract_candidates`, so that nobody extracts them twice.
 
-    The candidates are those of `extract`: who learns from the same turns need not look for them again."""
-    seen = _TurnCounter()
+    The digest leaves out decisions, lessons, tasks and a last reply that merely repeat a tool, because later sessions
+    read summaries. (reliability: poisoned memory)
+    """
+    counter = _TurnCounter()
     for position, turn in enumerate(turns):
-        seen.add(position, turn)
-    found, echoes = extract_with_tool_overlap(turns, [(position, reply, False) for position, reply in seen.last_reply])
-    repeated = {candidate.text for candidate in found if candidate.tool}
-    happened = Digest(
+        counter.add(position, turn)
+    last_reply = [(position, reply, False) for position, reply in counter.last_reply]
+    candidates, repeated_tools = extract_with_tool_overlap(turns, last_reply)
+    repeated = {candidate.text for candidate in candidates if candidate.tool}
+    digest = Digest(
         turns=len(turns),
         requests=_collect_requests(turns),
-        replies=seen.replies,
-        last_reply=_truncate_reply(seen.last_reply[0][1]) if echoes == [""] else "",
-        edited_files=tuple(seen.inputs[_EDITS]),
-        read_files=tuple(seen.inputs[_READS]),
-        commands=tuple(seen.inputs[_RUNS]),
-        tools=tuple(sorted(seen.tool_counts.items(), key=lambda item: (-item[1], item[0]))),
-        errors=seen.errors,
-        decisions=_select_kind(found, DECISION, repeated),
-        lessons=_select_kind(found, LESSON, repeated),
-        open_items=_select_kind(extract_candidates(tuple(seen.recent_turns)), TASK, repeated),
-        names=tuple(seen.names)[:_MAX_NAMES],
+        replies=counter.replies,
+        last_reply=_truncate_reply(counter.last_reply[0][1]) if repeated_tools == [""] else "",
+        edited_files=tuple(counter.inputs[_EDITS]),
+        read_files=tuple(counter.inputs[_READS]),
+        commands=tuple(counter.inputs[_RUNS]),
+        tools=tuple(sorted(counter.tool_counts.items(), key=lambda item: (-item[1], item[0]))),
+        errors=counter.errors,
+        decisions=_select_kind(candidates, DECISION, repeated),
+        lessons=_select_kind(candidates, LESSON, repeated),
+        open_items=_select_kind(extract_candidates(tuple(counter.recent_turns)), TASK, repeated),
+        names=tuple(counter.names)[:_MAX_NAMES],
         ending=_classify_ending(turns),
     )
-    return happened, found
+    return digest, candidates
 
 
 def _collect_requests(turns: Sequence[Turn]) -> Sequence[str]:
-    """What the user said; told again each time where the turns aren't held either."""
+    """Return the user's messages, read anew on each pass if the turns are on disk too."""
     if isinstance(turns, tuple | list):
         return tuple(_iter_requests(turns))
-    from lineage.core.base.sequences import Replayable  # noqa: PLC0415  (few sessions are that long)
-
     return Replayable(partial(_iter_requests, turns))
 
 
@@ -90,7 +90,7 @@ def _iter_requests(turns: Iterable[Turn]) -> Iterator[str]:
 
 
 class _TurnCounter:
-    """What is counted and gathered on one way through the turns: they need not all be held."""
+    """Counts of one pass through the turns, which need not fit into memory."""
 
     def __init__(self) -> None:
         self.replies = self.errors = 0
@@ -101,6 +101,7 @@ class _TurnCounter:
         self.names: dict[str, None] = {}
 
     def add(self, position: int, turn: Turn) -> None:
+        """Count one turn."""
         self.errors += turn.error
         if turn.role == ASSISTANT and turn.name:
             self.tool_counts[turn.name] += 1
@@ -110,30 +111,28 @@ class _TurnCounter:
             self._add_message(position, turn)
 
     def _add_call(self, turn: Turn) -> None:
-        """What a call was about; an extension puts its name before the tool's (`developer__shell`)."""
+        # An extension puts its name before the tool's: `developer__shell`.
         name = turn.name.lower().rpartition("__")[2]
-        for names, known in self.inputs.items():
+        for names, inputs in self.inputs.items():
             if name in names:
-                known.update(dict.fromkeys(turn.input.split(", ") if name == _MULTI_FILE_TOOL else [turn.input]))
+                inputs.update(dict.fromkeys(turn.input.split(", ") if name == _MULTI_FILE_TOOL else [turn.input]))
 
     def _add_message(self, position: int, turn: Turn) -> None:
-        """Of what is said, the identifiers that people and the agent named: issues, files, components."""
         self.recent_turns.append(turn)
         if turn.role == ASSISTANT and turn.text:
             self.replies += 1
             self.last_reply = [(position, turn.text)]
+        # Names are issues, files and components in prose.
         if len(self.names) < _MAX_NAMES and _HINT.search(turn.text):
             self.names |= dict.fromkeys(_NAME.findall(turn.text[:20_000]))
 
 
 def _select_kind(candidates: Iterable[Candidate], kind: str, excluded_texts: Set[str]) -> tuple[str, ...]:
-    """What candidates of a kind say."""
-    said = (candidate.text for candidate in candidates if candidate.kind == kind)
-    return tuple(text for text in said if text not in excluded_texts)[:_MAX_PER_KIND]
+    texts = (candidate.text for candidate in candidates if candidate.kind == kind)
+    return tuple(text for text in texts if text not in excluded_texts)[:_MAX_PER_KIND]
 
 
 def _truncate_reply(text: str) -> str:
-    """The beginning of a reply on one line, code left out."""
     line = to_one_line(_FENCE.sub("", text)) or to_one_line(text)
     return line if len(line) <= _MAX_REPLY_LENGTH else line[: _MAX_REPLY_LENGTH - 1] + "…"
 

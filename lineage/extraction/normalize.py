@@ -1,4 +1,4 @@
-"""Forms of a text that comparisons use: folded for cues, normalized for identity, in tokens for echoes."""
+"""Forms of a text for comparison: folded for cues, normalized for identity, tokens for overlap with tools."""
 
 import re
 import unicodedata
@@ -9,30 +9,32 @@ _MARKS = re.compile(r"[\u0300-\u036f]+")
 _WIDE = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _UNSPACED = re.compile(f"[{_WIDE}]")
 _TOKEN = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
-_PLAIN = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("…", "..."))
+_STRAIGHT = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("…", "..."))
 _BLANKS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 _ENDS = " .!。！\"'“”«»"
 
 
 def fold_text(text: str) -> str:
-    """Text as cues see it: compatibility forms, case and Latin accents taken away, quotation marks straight.
+    """Return the text for cues: without compatibility forms, case and Latin accents, with straight quotation marks.
 
     >>> fold_text("Não USE Ｇｉｔ’s Straße が")
     "nao use git's strasse が"
     """
     if text.isascii():
         return text.lower()
-    for sign, straight in _PLAIN:
+    for sign, straight in _STRAIGHT:
         text = text.replace(sign, straight)
-    if text.isascii():
+    if text.isascii():  # most texts are ASCII but for quotation marks: spare them the slow forms
         return text.lower()
     plain = unicodedata.normalize("NFKC", text).casefold()
+    # NFC afterwards: Japanese and Korean letters come apart in NFD and have to match whole.
     return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", plain)))
 
 
 def normalize_text(text: str) -> str:
-    """What makes two texts the same entry: all their words in their order, signs and digits; case, white space and the
-    stop at the end don't count.
+    """Return the form in which two texts are the same entry.
+
+    Words, their order, signs and digits count. Case, white space and a full stop at the end don't.
 
     >>> (normalize_text(" User prefers  C++. ") == normalize_text("user prefers C++"),
     ... normalize_text("C++") == normalize_text("C#"))
@@ -42,20 +44,20 @@ def normalize_text(text: str) -> str:
 
 
 def tokenize(text: str) -> list[str]:
-    """The words of a text, folded; in scripts without spaces each character is one."""
+    """Return the folded words of a text. In scripts without spaces each character is a word."""
     return tokenize_folded(fold_text(text))
 
 
 def tokenize_folded(folded: str) -> list[str]:
-    """`tokens`, of a text that is folded already."""
+    """Return the words of a folded text."""
     return folded.translate(_BLANKS).split() if folded.isascii() else _TOKEN.findall(folded)
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether some of the text is in a script that writes no spaces between words."""
+    """Return whether some of the text is in a script without spaces between words."""
     return not text.isascii() and _UNSPACED.search(text) is not None
 
 
 def measure_width(text: str) -> int:
-    """Length in Latin characters: one of a dense script says as much as two."""
+    """Return the length in Latin characters. A character of a script without spaces counts two."""
     return len(text) if text.isascii() else len(text) + len(_UNSPACED.findall(text))

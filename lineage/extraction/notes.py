@@ -1,10 +1,10 @@
-"""Flat notes that agents keep, taken apart into entries without losing a line. (format: Books; lessons: 26, 27)
+"""Parser of flat notes that agents keep, without losing a line (format: Books; lessons: 26, 27).
 
-A section is what stands below a heading of the first or second level, and so is what stands above the first one. It
-is one entry, heading and all, of the kind that its heading names. Two things are entries of their own: tasks that are
-open, and, where a heading that says nothing but a kind stands over nothing but a list, the items of the list.
+The text below a heading of the first or second level is a section, and so is the text above the first one. A section is
+one entry with its heading, of the kind that the heading names. Open tasks are entries of their own. So are the items of
+a list, if the list is all of its section and the heading says nothing but a kind.
 
-Notes of the five-layer format hold entries of their own, which begin with an id that is a time in milliseconds:
+Notes of the five-layer format mark their own entries with an id, a time in milliseconds:
 
     <!-- id:1773679871839 -->
     ## 2026-03-16T16:51 Â· #react #auto-extract
@@ -36,13 +36,16 @@ _DATED_HEADING = re.compile(r"##[ \t]+(\d{4}-\d\d-\d\d)(?:T[\d:.]+Z?)?[ \t]*(?:Â
 _TAG = re.compile(r"#([^\s#]+)")
 _RULE = re.compile(r"-{3,}[ \t]*")
 _MAX_CLOCK_DIFFERENCE = timedelta(days=2)
-"""The date of an entry is that of the clock of its machine, the id is UTC."""
+"""A dated heading has the local date of its machine, the id is UTC."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteBlock:
-    """A paragraph, an item of a list with what belongs to it, or a heading: `raw` lines, with the empty ones below,
-    the first being `line` of the file. `box` is that of a task, "" without one."""
+    """A paragraph, a list item with its continuation, or a heading.
+
+    `raw` holds its lines and the empty ones below, `line` is the number of the first in the file. `box` is the mark in
+    a task's box, "" without a box.
+    """
 
     line: int
     raw: str
@@ -51,17 +54,18 @@ class NoteBlock:
 
     @property
     def is_open(self) -> bool:
+        """Whether it is a task with an empty box."""
         return self.box == " "
 
     @property
     def content(self) -> str:
-        """What an item says, without its bullet and box."""
+        """The text, an item's without its bullet and box."""
         return _ITEM.sub("", self.raw, count=1).strip("\n") if self.is_item else self.raw.strip("\n")
 
 
 @dataclass(frozen=True, slots=True)
 class NoteEntry:
-    """What becomes an entry of a kind: blocks that follow each other. `at` is its time, None where none is noted."""
+    """Consecutive blocks that become one entry of a kind. `at` is its canonical time, None if the note has none."""
 
     kind: str
     blocks: tuple[NoteBlock, ...]
@@ -71,35 +75,36 @@ class NoteEntry:
 
     @property
     def line(self) -> int:
+        """The line of the file at its beginning."""
         return self.blocks[0].line
 
     @property
     def text(self) -> str:
+        """The entry's text."""
         return join_blocks(self.blocks, is_content=self.is_content)
 
 
 def join_blocks(blocks: Sequence[NoteBlock], *, is_content: bool = False) -> str:
-    """The text of blocks as it stands in the file, or what a single item says."""
+    """Return the text of blocks, as it stands in the file or without bullets and boxes."""
     return "\n".join(block.content if is_content else block.raw for block in blocks).strip("\n")
 
 
 def parse_notes(text: str, kind: str | None, fallback: str) -> list[NoteEntry]:
-    """The entries-to-be of a note, oldest time first, then in the order of the file; together they hold every line that
-    says something. `kind` is that of the whole file, `fallback` that of sections whose headings name none.
+    r"""Return the entries of a note, by time, then in the order of the file. Together they hold every non-blank line.
 
-    >>> [(piece.kind, piece.text) for piece in parse_notes("Hi.\\n# Tasks\\n- [ ] Ship\\n# X\\nY", None, "lesson")]
-    [('note', 'Hi.'), ('task', 'Ship'), ('lesson', '# X\\nY')]
+    `kind` applies to the whole file, `fallback` to sections without a kind in their heading.
+
+    >>> [(entry.kind, entry.text) for entry in parse_notes("Hi.\n# Tasks\n- [ ] Ship\n# X\nY", None, "lesson")]
+    [('note', 'Hi.'), ('task', 'Ship'), ('lesson', '# X\nY')]
     """
-    found: list[NoteEntry] = []
-    for part in _split_by_marker(text.split("\n")):
-        found += _SectionParser(part, kind, fallback).parse()
-    return sorted(found, key=lambda piece: piece.at or "")
+    parts = _split_by_marker(text.split("\n"))
+    entries = [entry for part in parts for entry in _SectionParser(part, kind, fallback).parse()]
+    return sorted(entries, key=lambda entry: entry.at or "")
 
 
 @dataclass(frozen=True, slots=True)
 class _TimedPart:
-    """A stretch of the file, from line `first` on: an entry of the five-layer format, or what stands before the first
-    of them, which has no time."""
+    """A stretch of the file from line `first` on: a five-layer entry, or the text before the first, without time."""
 
     first: int
     lines: Sequence[str]
@@ -108,47 +113,42 @@ class _TimedPart:
 
 
 def _split_by_marker(lines: Sequence[str]) -> Iterator[_TimedPart]:
-    marks = [number for number, line in enumerate(lines) if _ID_MARKER.fullmatch(line)]
-    yield _TimedPart(1, lines[: marks[0]] if marks else lines)
-    for start, end in pairwise([*marks, len(lines)]):
-        yield _parse_timed_part(start, lines[start:end])
+    markers = [(number, match) for number, line in enumerate(lines) if (match := _ID_MARKER.fullmatch(line))]
+    yield _TimedPart(1, lines[: markers[0][0]] if markers else lines)
+    for (start, match), (end, _) in pairwise([*markers, (len(lines), None)]):
+        if match:
+            yield _parse_timed_part(start, int(match[1]) / 1000, lines[start:end])
 
 
-def _parse_timed_part(start: int, lines: Sequence[str]) -> _TimedPart:
-    """An entry without its marker, its head and the rule that sets it apart from the next one. A head that isn't of
-    this entry's time is text, and so is what there is of an entry that says nothing else."""
-    mark = _ID_MARKER.fullmatch(lines[0])
-    assert mark is not None
-    moment, body = int(mark[1]) / 1000, ["", *lines[1:]]
-    last = _last_nonblank(body)
-    if last is not None and _RULE.fullmatch(body[last]):
-        body[last] = ""
-    first = next((number for number, line in enumerate(body) if line.strip()), None)
-    if first is None:
+def _parse_timed_part(start: int, moment: float, lines: Sequence[str]) -> _TimedPart:
+    """Blank the marker, the dated heading and the closing rule of an entry.
+
+    A heading of another date is text, and so is a heading without text below it.
+    """
+    body = ["", *lines[1:]]
+    filled = [number for number, line in enumerate(body) if line.strip()]
+    if filled and _RULE.fullmatch(body[filled[-1]]):
+        body[filled.pop()] = ""
+    if not filled:
         return _TimedPart(start + 1, lines, from_epoch(moment))
-    head = _DATED_HEADING.fullmatch(body[first])
-    is_alone = _last_nonblank(body) == first
+    heading = _DATED_HEADING.fullmatch(body[filled[0]])
     tags: tuple[str, ...] = ()
-    if head and not is_alone and _is_same_date(head[1], moment):
-        tags, body[first] = tuple(_TAG.findall(head["tags"] or "")), ""
+    if heading and len(filled) > 1 and _is_same_date(heading[1], moment):
+        tags, body[filled[0]] = tuple(_TAG.findall(heading["tags"] or "")), ""
     return _TimedPart(start + 1, body, from_epoch(moment), tags)
-
-
-def _last_nonblank(lines: Sequence[str]) -> int | None:
-    return next((number for number in reversed(range(len(lines))) if lines[number].strip()), None)
 
 
 def _is_same_date(date: str, moment: float) -> bool:
     try:
-        noted = datetime.fromisoformat(date).replace(tzinfo=UTC)
+        heading_date = datetime.fromisoformat(date).replace(tzinfo=UTC)
     except ValueError:
         return False
-    return abs(datetime.fromtimestamp(moment, UTC) - noted) < _MAX_CLOCK_DIFFERENCE
+    return abs(datetime.fromtimestamp(moment, UTC) - heading_date) < _MAX_CLOCK_DIFFERENCE
 
 
 @dataclass(slots=True)
 class _SectionParser:
-    """Takes the sections of a part one by one; `_headings` are those that have nothing below them yet."""
+    """The sections of a part, parsed one by one. `_headings` collects headings without text until text follows."""
 
     part: _TimedPart
     kind: str | None
@@ -156,17 +156,18 @@ class _SectionParser:
     _headings: tuple[NoteBlock, ...] = ()
 
     def parse(self) -> list[NoteEntry]:
-        found = [
-            piece for section in _split_sections(_split_blocks(self.part)) for piece in self._parse_section(section)
-        ]
-        return found + self._section_entries(self.kind or NOTE, self._headings)
+        """Return the entries of the part."""
+        sections = _split_sections(_split_blocks(self.part))
+        entries = [entry for section in sections for entry in self._parse_section(section)]
+        return entries + self._section_entries(self.kind or NOTE, self._headings)
 
     def _parse_section(self, blocks: Sequence[NoteBlock]) -> Iterator[NoteEntry]:
         match = _HEADING.fullmatch(blocks[0].raw.rstrip("\n")) if blocks else None
         heading, body = (blocks[:1], blocks[1:]) if match else ((), blocks)
-        kind, says_it_all = self._classify_section(match["title"] if match else None)
-        tags = (match["title"],) if match and says_it_all else ()
-        if says_it_all and body and kind in _LIST_KINDS and all(map(_is_open_item, body)):
+        kind, is_exact = self._classify_section(match["title"] if match else None)
+        tags = (match["title"],) if match and is_exact else ()
+        is_list = bool(body) and all(block.is_item and block.box in ("", " ") for block in body)
+        if is_exact and is_list and kind in _LIST_KINDS:
             yield from (self._item_entry(TASK if block.is_open else kind, block, tags) for block in body)
             return
         tasks = [block for block in body if kind in _TASK_BEARING_KINDS and block.is_open]
@@ -178,7 +179,7 @@ class _SectionParser:
             self._headings = ()
 
     def _classify_section(self, title: str | None) -> tuple[str, bool]:
-        """The kind of a section, and whether its heading, if it has one, says nothing else."""
+        """Return the kind of a section, and whether its heading, if any, says nothing else."""
         if self.kind:
             return self.kind, title is None
         if title is None:
@@ -189,17 +190,13 @@ class _SectionParser:
         return NoteEntry(kind, (block,), self.part.at, (*self.part.tags, *tags), is_content=True)
 
     def _section_entries(self, kind: str, blocks: Sequence[NoteBlock]) -> list[NoteEntry]:
-        """What isn't an open task is no task: one that is done is a note of what was done."""
+        # Open tasks were taken out before. A done one is a note of the work, not a task.
         kind = NOTE if kind == TASK else kind
         return [NoteEntry(kind, group, self.part.at, self.part.tags) for group in _group_by_size(blocks)]
 
 
-def _is_open_item(block: NoteBlock) -> bool:
-    return block.is_item and block.box in ("", " ")
-
-
 def _group_by_size(blocks: Sequence[NoteBlock]) -> Iterator[tuple[NoteBlock, ...]]:
-    """Blocks in groups as long as a note may be; one that is longer stands alone."""
+    """Yield groups of blocks that fit into a note. A block that is too long stands alone."""
     group: list[NoteBlock] = []
     size = 0
     for block in blocks:
@@ -213,7 +210,7 @@ def _group_by_size(blocks: Sequence[NoteBlock]) -> Iterator[tuple[NoteBlock, ...
 
 
 def _split_sections(blocks: Sequence[NoteBlock]) -> Iterator[Sequence[NoteBlock]]:
-    """Blocks by section: each begins with its heading, except for what stands above the first one."""
+    """Yield the blocks of each section, its heading first."""
     starts = [number for number, block in enumerate(blocks) if _HEADING.fullmatch(block.raw.rstrip("\n"))]
     for start, end in pairwise([0, *starts, len(blocks)]):
         if start < end:
@@ -221,33 +218,32 @@ def _split_sections(blocks: Sequence[NoteBlock]) -> Iterator[Sequence[NoteBlock]
 
 
 def _split_blocks(part: _TimedPart) -> list[NoteBlock]:
-    """The blocks of a part, which together are its lines. Nothing begins within a fence."""
-    bounds = [*_block_starts(part.lines), len(part.lines)]
-    return [_parse_block(part.first + start, "\n".join(part.lines[start:end])) for start, end in pairwise(bounds)]
-
-
-def _parse_block(line: int, raw: str) -> NoteBlock:
-    match = _ITEM.match(raw)
-    return NoteBlock(line, raw, match is not None, (match["box"] or "") if match else "")
+    """Return the blocks of a part, which together are its lines."""
+    blocks = []
+    for start, end in pairwise([*_block_starts(part.lines), len(part.lines)]):
+        raw = "\n".join(part.lines[start:end])
+        item = _ITEM.match(raw)
+        blocks.append(NoteBlock(part.first + start, raw, item is not None, (item["box"] or "") if item else ""))
+    return blocks
 
 
 def _block_starts(lines: Sequence[str]) -> Iterator[int]:
-    fence, before = "", ""
-    is_begun = False
+    """Yield the number of each line that begins a block. None begins within a fence."""
+    fence, previous_line = "", ""
+    is_first = True
     for number, line in enumerate(lines):
         match = _FENCE.fullmatch(line)
-        if not fence and line.strip() and (not is_begun or _is_block_start(line, before)):
-            is_begun = True
+        if not fence and line.strip() and (is_first or _is_block_start(line, previous_line)):
+            is_first = False
             yield number
         if match and not fence:
             fence = match[1]
         elif match and match[1].startswith(fence) and not match[2].strip():
             fence = ""
-        before = line
+        previous_line = line
 
 
 def _is_block_start(line: str, previous_line: str) -> bool:
-    """Whether a block begins with this line."""
     if any(pattern.match(line) for pattern in (_HEADING, _SUBHEADING, _ITEM)) or _HEADING.fullmatch(previous_line):
         return True
     return not previous_line.strip() and not line.startswith((" ", "\t"))

@@ -1,36 +1,39 @@
-"""Tables of phrases in several languages, compiled with the first text: it takes some milliseconds, so who uses them
-keeps the result."""
+"""Tables of phrases in several languages, compiled into matchers.
+
+Compiling takes milliseconds: callers compile with the first text and keep the matcher.
+"""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from lineage.extraction.cues import UNSPACED
 
+_NOTHING = "(?!)"
 
-class PhraseMatcher(NamedTuple):
-    """Patterns of all languages as two: those of whole words, and those of scripts without spaces."""
+
+@dataclass(frozen=True, slots=True)
+class PhraseMatcher:
+    """Two patterns for all languages: one of whole words, one for scripts without spaces."""
 
     words: re.Pattern[str]
     unspaced: re.Pattern[str]
 
     def matches(self, folded: str, is_unspaced: bool) -> bool:
-        """Whether one of them is in the folded text; `dense` says that it has characters of such a script."""
+        """Return whether the folded text holds a phrase. `is_unspaced` allows phrases of scripts without spaces."""
         return bool(self.words.search(folded) or (is_unspaced and self.unspaced.search(folded)))
 
     def mask(self, folded: str) -> str:
-        """The folded text with each of them blotted out."""
+        """Return the folded text with each phrase blotted out."""
         return self.unspaced.sub("·", self.words.sub("·", folded))
 
 
-def compile_phrases(tables: Iterable[Mapping[str, Sequence[str]]]) -> PhraseMatcher:
-    """Made of tables of language → patterns."""
-    spaced: dict[str, None] = {}
-    dense: dict[str, None] = {}
-    for table in tables:
-        for language, patterns in table.items():
-            (dense if language in UNSPACED else spaced).update(dict.fromkeys(patterns))
-    nothing = "(?!)"
+def compile_phrases(patterns: Mapping[str, Sequence[str]]) -> PhraseMatcher:
+    """Return the matcher of a table, language → patterns."""
+    words: dict[str, None] = {}
+    unspaced: dict[str, None] = {}
+    for language, phrases in patterns.items():
+        (unspaced if language in UNSPACED else words).update(dict.fromkeys(phrases))
     return PhraseMatcher(
-        re.compile(rf"(?<!\w)(?:{'|'.join(spaced) or nothing})(?!\w)"), re.compile("|".join(dense) or nothing)
+        re.compile(rf"(?<!\w)(?:{'|'.join(words) or _NOTHING})(?!\w)"), re.compile("|".join(unspaced) or _NOTHING)
     )

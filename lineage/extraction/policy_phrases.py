@@ -1,8 +1,7 @@
-"""What no memory may say, whoever says it, as data: talk about the assistant itself, and standing permissions.
+"""Tables of phrases that no memory may hold: talk about the assistant itself, and standing permissions.
 
-Patterns are in folded form and match whole words, except in `cues.DENSE`. Word filters alone hold nothing
-(reliability: poisoned memory): scope and confirmation are what protects; these keep the worst out of the pending book.
-(lessons: 17, 19)
+Patterns are in folded form and match whole words, except in `cues.UNSPACED`. Scope and confirmation protect, not these
+filters: they keep the worst out of the pending book. (reliability: poisoned memory; lessons: 17, 19)
 """
 
 _PERMIT_EN = r"(?:approv(?:e|es|al|als|ing)|confirm(?:s|ing|ation|ations)?|permissions?|consent|authori[sz]ations?)"
@@ -51,7 +50,7 @@ SELF_REFERENCE: dict[str, tuple[str, ...]] = {
         r"(?:claude|chatgpt|codex|gemini|智能体)(?:不|必须|应该|可以|总是|永远|绝不)",
     ),
 }  # fmt: skip
-"""A fact about the assistant itself makes the behaviour that it describes."""
+"""Statements about the assistant itself: such a fact brings about the behaviour that it describes."""
 
 PERMISSION: dict[str, tuple[str, ...]] = {
     "en": (
@@ -126,5 +125,4 @@ SAFEGUARD: dict[str, tuple[str, ...]] = {
     "ja": (r"(?:なし|せず)(?:に|で|は)?[^。]{0,20}(?:ない|禁止)",),
     "zh": (r"(?:不要|不得|禁止|不能)[^。]{0,12}(?:跳过|省略)",),
 }
-"""Turns of phrase that ask for more care, not for less; they are taken out before permissions are looked for, what
-they are about stays."""
+"""Phrases that ask for more care, not for less: they are masked before permissions are looked for."""

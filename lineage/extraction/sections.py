@@ -1,4 +1,4 @@
-"""What a section of an agent's notes holds, told by its heading: English and Portuguese. (format: Books)"""
+"""Kinds of the sections of an agent's notes, by their English and Portuguese headings (format: Books)."""
 
 from difflib import get_close_matches
 
@@ -27,7 +27,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "handoff": ("handoff", "handoffs", "last session", "session summary", "ultima sessao", "resumo da sessao"),
 }  # fmt: skip
-"""Names of sections by the kind of entry that stands below them, without accents."""
+"""Headings without accents, by the kind of the entries below them."""
 
 _KINDS = {name: kind for kind, names in SECTIONS.items() for name in names}
 _LONGEST_FIRST = sorted(_KINDS, key=lambda name: (-len(name), name))
@@ -35,7 +35,7 @@ _MIN_SIMILARITY = 0.85
 
 
 def find_section_kind(title: str) -> tuple[str, bool] | None:
-    """The kind of what stands below a heading, and whether the heading says nothing else; None for one that names none.
+    """Return the kind of a section by its heading, and whether the heading says nothing else; None for no kind.
 
     A name within a longer heading counts, and so does a misspelt one.
 
@@ -48,6 +48,6 @@ def find_section_kind(title: str) -> tuple[str, bool] | None:
     text = " ".join(tokenize(title))
     if text in _KINDS:
         return _KINDS[text], True
-    within = (name for name in _LONGEST_FIRST if f" {name} " in f" {text} ")
-    name = next(within, None) or next(iter(get_close_matches(text[:80], _KINDS, n=1, cutoff=_MIN_SIMILARITY)), None)
-    return (_KINDS[name], False) if name else None
+    names = [name for name in _LONGEST_FIRST if f" {name} " in f" {text} "]
+    names = names or get_close_matches(text[:80], _KINDS, n=1, cutoff=_MIN_SIMILARITY)
+    return (_KINDS[names[0]], False) if names else None

@@ -1,4 +1,4 @@
-"""The sentences that somebody says in a turn: no code, fences, tables, headings, quotes, diffs or logs.
+"""Sentences of a turn's prose: without code, tables, headings, quotes, diffs and logs.
 
 Every pattern is linear in the length of the line: no nested repetition, and each start is tried once.
 """
@@ -28,12 +28,12 @@ _NO_PROSE = re.compile(
     re.VERBOSE,
 )
 _ITEM = re.compile(r"\s*(?:(?:[-*+•‣–]|\d{1,9}[.)])\s+)?(?:\[([ xX])\]\s+)?")
-_QUOTED = re.compile(  # each begins with a character: the engine goes straight from one of them to the next
+_QUOTED = re.compile(  # each branch begins with a character: the engine jumps from one to the next
     r"""`[^`]*` | "[^"]*" | “[^“”]*” | „[^„“”]*[“”] | «[^«»]*» | »[^«»]*« | 「[^「」]*」 | 『[^『』]*』 | ‘[^‘’]*’(?!\w)
       | '(?<!\w')[^']*'(?!\w)""",
     re.VERBOSE,
 )
-_STOP = re.compile(  # begins with a set of characters: the engine goes straight from one of them to the next
+_STOP = re.compile(  # begins with a set of characters, for the same reason
     r"[.!?…。！？](?:(?<=[.!?…])(?<![.!?…]{2})[.!?…]*+[\"'”’»)\]*_]*+(?:\s++|$)|(?<=[。！？])[。！？]*+[」』”）]*+\s*+)"
 )
 _ABBREVIATION = re.compile(
@@ -43,10 +43,10 @@ _EMPHASIS = re.compile(r"\*+|__+|~~")
 _MASK = "\ue000"
 
 
-class Sentence(NamedTuple):
-    """A sentence `said`, a part of its turn's text, and `bare`: folded, with what it quotes blotted out.
+class Sentence(NamedTuple):  # a tuple: thousands are made in the hot loop of every capture
+    """A sentence of a turn, and its `folded` form with quotations blotted out.
 
-    `unchecked` is a list item with an empty box.
+    `is_open_task` marks a list item with an empty box.
     """
 
     text: str
@@ -55,11 +55,12 @@ class Sentence(NamedTuple):
 
 
 def split_sentences(text: str, max_length: int) -> Iterator[Sentence]:
-    """The sentences of a turn, in order; those over `longest` characters are no sentences."""
+    """Yield the sentences of a turn, in order, without those over `max_length` characters."""
     for line in _prose_lines(text):
         item = _ITEM.match(line)
         start = item.end() if item else 0
         box = item[1] if item else None
+        # Quotations keep their length: the spans found in the masked line are those of the line itself.
         masked = _QUOTED.sub(lambda quote: _MASK * len(quote[0]), line)
         for begin, end in _find_spans(masked, start):
             if 0 < end - begin <= max_length:
@@ -71,13 +72,13 @@ def split_sentences(text: str, max_length: int) -> Iterator[Sentence]:
 
 
 def fold_without_emphasis(text: str) -> str:
-    """The text folded, without the signs of emphasis."""
-    bare = fold_text(text)
-    return _EMPHASIS.sub("", bare) if "*" in bare or "_" in bare or "~" in bare else bare
+    """Return the folded text without signs of emphasis."""
+    folded = fold_text(text)
+    return _EMPHASIS.sub("", folded) if "*" in folded or "_" in folded or "~" in folded else folded
 
 
 def _find_spans(line: str, start: int) -> Iterator[tuple[int, int]]:
-    """Where the sentences of a line begin and end; an abbreviation ends none."""
+    """Yield begin and end of each sentence of a line. An abbreviation ends none."""
     for stop in _STOP.finditer(line, start):
         tail = line[max(start, stop.start() - 8) : stop.start() + 1].lower()
         if stop[0][0] == "." and _ABBREVIATION.search(tail) and stop.end() < len(line):
@@ -88,7 +89,6 @@ def _find_spans(line: str, start: int) -> Iterator[tuple[int, int]]:
 
 
 def _prose_lines(text: str) -> Iterator[str]:
-    """The lines that somebody wrote as prose or as items of a list."""
     lines = text.splitlines()
     blocks = _BlockTracker()
     for number, line in enumerate(lines):
@@ -112,7 +112,7 @@ def _is_prose(line: str) -> bool:
 
 
 class _BlockTracker:
-    """Which block of several lines a line stands in: a fence, a tag's content or a diff."""
+    """The block of several lines around a line: a fence, a tag's content or a diff."""
 
     def __init__(self) -> None:
         self.fence = ""
@@ -120,7 +120,7 @@ class _BlockTracker:
         self.diff = False
 
     def is_inside(self, line: str) -> bool:
-        """Whether the line, the next of its text, is inside a block or one of its ends."""
+        """Return whether the next line of the text is inside a block, or opens or closes one."""
         stripped = line.strip()
         if self.fence:
             if stripped.startswith(self.fence) and not stripped.strip(self.fence[0]):
@@ -131,14 +131,11 @@ class _BlockTracker:
                 self.tag = ""
             return True
         self.diff = bool(_DIFF.match(line)) or (self.diff and bool(_IN_DIFF.match(line)))
-        return self.diff or self._opens(stripped)
-
-    def _opens(self, stripped: str) -> bool:
-        fence = _FENCE.match(stripped)
+        if self.diff:
+            return True
+        fence, tag = _FENCE.match(stripped), _TAG.fullmatch(stripped)
         if fence:
             self.fence = fence[1]
-            return True
-        tag = _TAG.fullmatch(stripped)
-        if tag and not stripped.endswith("/>"):
+        elif tag and not stripped.endswith("/>"):
             self.tag = tag[1]
-        return bool(tag)
+        return bool(fence or tag)

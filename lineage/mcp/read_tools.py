@@ -12,7 +12,7 @@ from lineage.mcp.call import ToolCall
 from lineage.mcp.response import MAX_BYTES, ResponseItem, render_response
 from lineage.pipeline.memory import context as contexts
 from lineage.pipeline.search.search import search
-from lineage.projection import ContextBlock
+from lineage.projection.context_block import ContextBlock
 from lineage.workspace import lookup
 from lineage.workspace.book_reader import BookEntry
 from lineage.workspace.book_reader import list_open_tasks as open_tasks

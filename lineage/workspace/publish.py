@@ -15,7 +15,8 @@ from lineage.core.capture.ledger import Ledger, ProjectTally
 from lineage.core.capture.window import Window
 from lineage.errors import FormatError
 from lineage.index import ArtifactRow, QueuedCapture
-from lineage.projection import MemoryDocument, MemoryHead, MemoryItem, list_active_projects, render_memory_md
+from lineage.projection.memory_item import MemoryItem
+from lineage.projection.memory_md import MemoryDocument, MemoryHead, list_active_projects, render_memory_md
 from lineage.store import LeaseLost, LeaseUnneeded, LeaseWaiter, acquire_lease, map_concurrently, read_or_none
 from lineage.workspace.book_reader import BookEntry, BookReader, list_open_tasks, rank_entries
 from lineage.workspace.load import load_row

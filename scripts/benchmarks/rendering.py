@@ -12,7 +12,7 @@ from benchmarks.rows import ledger_rows
 from lineage.core.capture.ledger import Ledger
 from lineage.core.capture.window import Window
 from lineage.index import Index
-from lineage.projection import render_memory_md
+from lineage.projection.memory_md import render_memory_md
 from lineage.workspace.publish import publish_all, render_agent_memory
 from lineage.workspace.workspace import Workspace
 

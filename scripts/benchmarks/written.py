@@ -15,7 +15,7 @@ from lineage.core.format import manifest as revisions
 from lineage.core.format.documents import Document, build_claim, serialize_document
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn, assign_ids
 from lineage.core.sanitizer import BUILTIN, Sanitizer
-from lineage.extraction import build_digest
+from lineage.extraction.digests import build_digest
 from lineage.pipeline.capture.artifacts import build_summary, build_transcript, compose_sentence
 from lineage.pipeline.capture.source import SessionSource
 

@@ -21,7 +21,8 @@ from lineage.core.base.naming import parse_path
 from lineage.core.format import documents, transcript
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn, assign_ids
 from lineage.documents import load
-from lineage.extraction import candidates, extract_candidates, tool_overlap
+from lineage.extraction import candidates, tool_overlap
+from lineage.extraction.candidates import extract_candidates
 from tests.support.work_counts import WorkCounts, count_work, list_imported_modules
 from tests.support.workspace import end_session, make_turns, open_test_workspace
 

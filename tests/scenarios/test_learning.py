@@ -17,7 +17,8 @@ from lineage.config import KnowledgeSettings, Settings
 from lineage.core.base.book_paths import PENDING
 from lineage.core.format.documents import Artifact, Tombstone
 from lineage.core.format.turns import USER
-from lineage.extraction import Candidate, build_digest
+from lineage.extraction.candidates import Candidate
+from lineage.extraction.digests import build_digest
 from lineage.extraction.model.port import MemoryProposals
 from lineage.pipeline.capture import session_end
 from lineage.pipeline.maintenance.recover import recover

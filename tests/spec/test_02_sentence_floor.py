@@ -10,7 +10,7 @@ import pytest
 from lineage.core.base import naming
 from lineage.core.format.documents import Artifact
 from lineage.core.format.sentence import SentenceContext, extract_anchors, find_faults
-from lineage.extraction import build_digest
+from lineage.extraction.digests import build_digest
 from lineage.pipeline.capture.result import CaptureResult
 from lineage.pipeline.capture.source import read_source
 from lineage.workspace.workspace import Workspace

@@ -17,7 +17,7 @@ from lineage.core.format.documents import Artifact
 from lineage.core.sanitizer import BUILTIN, Ruleset
 from lineage.core.search.passages import MAX_PASSAGES
 from lineage.documents import Documents
-from lineage.extraction import build_digest
+from lineage.extraction.digests import build_digest
 from lineage.index import Hit
 from lineage.pipeline.capture.artifacts import build_summary, build_transcript
 from lineage.pipeline.capture.compaction import capture_compaction

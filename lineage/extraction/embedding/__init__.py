@@ -1,1 +1,1 @@
-"""Embedding: texts as vectors whose angles say how alike their meanings are. Optional, and never a judge of truth."""
+"""Embedding models behind one port: texts as vectors with small angles between similar meanings. Optional."""

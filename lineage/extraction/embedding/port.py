@@ -1,4 +1,4 @@
-"""The port to embedding models."""
+"""The port to embedding models, and the model that a workspace is opened with."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ Vector = Sequence[float]
 
 
 class EmbeddingError(Exception):
-    """There are no vectors. `reason` is one of few, in a word or two: `lineage status` counts by it."""
+    """A call without vectors. `reason` is one of a few short words: `lineage status` counts by it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -16,22 +16,26 @@ class EmbeddingError(Exception):
 
 
 class Embedder(Protocol):
-    """Anything that turns texts into vectors."""
+    """An embedding model."""
 
     @property
     def model(self) -> str:
-        """What tells its vectors from another model's: of two different ones none are compared. Raises NoVectors where
-        there is no model."""
+        """The identity of its vectors: those of different models are never compared.
+
+        Raises EmbeddingError without a model.
+        """
         ...
 
     @property
     def host(self) -> str:
-        """Where texts are sent, a host's name; "" where they stay in this process."""
+        """The host that receives the texts, "" if they stay in this process."""
         ...
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """A vector for each text, in order, all of one length. Comes back within its bounds of time. Raises NoVectors,
-        and nothing else for what goes wrong."""
+        """Return a vector for each text, in order and all of one length, within the bound of time.
+
+        Raises EmbeddingError for every failure, nothing else.
+        """
         ...
 
 

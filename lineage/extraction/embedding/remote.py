@@ -1,6 +1,6 @@
-"""The provider `openai`: any endpoint that takes `POST …/embeddings` as OpenAI's does.
+"""The provider `openai`: any endpoint with OpenAI's `POST …/embeddings`.
 
-The key goes to the configured host alone: no redirect is followed. An answer is a stranger's, and checked.
+The key goes to the configured host alone: no redirect is followed. Answers are untrusted and checked.
 """
 
 import http.client
@@ -27,7 +27,7 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class RemoteEmbedder:
-    """A model behind an address, `url` without `/embeddings`. The key stands in no message."""
+    """A model behind an address, `url` without `/embeddings`. No message contains the key."""
 
     url: str
     name: str
@@ -36,13 +36,16 @@ class RemoteEmbedder:
 
     @property
     def model(self) -> str:
+        """The provider and the model's name."""
         return f"openai:{self.name}"
 
     @property
     def host(self) -> str:
+        """The host of the address."""
         return urlsplit(self.url).hostname or ""
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Return the vectors of texts, see `Embedder.embed`."""
         request = urllib.request.Request(
             f"{self.url.rstrip('/')}/embeddings",
             data=json.dumps({"model": self.name, "input": list(texts)}).encode(),
@@ -54,9 +57,11 @@ class RemoteEmbedder:
         return _parse_vectors(self._request(request, _HEAD_BYTES + len(texts) * _MAX_BYTES_PER_TEXT), len(texts))
 
     def _request(self, request: urllib.request.Request, max_bytes: int) -> bytes:
-        """The body of an answer. What the endpoint says of an error is not repeated: it may quote what it was sent."""
+        """Return the body of an answer. The text of an error is not repeated: it may quote the request."""
         try:
-            with _build_opener(self.host).open(request, timeout=self.seconds) as answer:
+            no_proxy = [urllib.request.ProxyHandler({})] if is_loopback(self.host) else []
+            opener = urllib.request.build_opener(_NoRedirect, *no_proxy)
+            with opener.open(request, timeout=self.seconds) as answer:
                 return _read_body(answer, max_bytes, time.monotonic() + self.seconds)
         except urllib.error.HTTPError as error:
             with error:
@@ -69,10 +74,11 @@ class RemoteEmbedder:
 
 
 def _read_body(answer: http.client.HTTPResponse, max_bytes: int, deadline: float) -> bytes:
-    """The body, of at most so many bytes, by a time: each piece alone would be waited for again."""
+    """Return the body. Raises EmbeddingError over `max_bytes` and after the deadline."""
     data = bytearray()
-    while piece := answer.read1(_CHUNK):
-        data += piece
+    # The socket's time-out starts anew with each chunk; the deadline bounds the sum.
+    while chunk := answer.read1(_CHUNK):
+        data += chunk
         if len(data) > max_bytes:
             raise EmbeddingError(UNREADABLE)
         if time.monotonic() > deadline:
@@ -81,27 +87,19 @@ def _read_body(answer: http.client.HTTPResponse, max_bytes: int, deadline: float
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """An answer that points elsewhere is an error."""
+    """A handler that turns redirects into errors."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
     ) -> None:
-        return None
-
-
-def _build_opener(host: str) -> urllib.request.OpenerDirector:
-    """What is meant for this machine goes by no proxy."""
-    direct = [urllib.request.ProxyHandler({})] if is_loopback(host) else []
-    return urllib.request.build_opener(_NoRedirect, *direct)
+        """Follow no redirect."""
 
 
 def _parse_vectors(data: bytes, count: int) -> list[Vector]:
     try:
         items = json.loads(data)["data"]
-        found: dict[int, Vector] = {
-            item["index"]: [float(component) for component in item["embedding"]] for item in items
-        }
-        vectors = [found[number] for number in range(count)]
+        by_index: dict[int, Vector] = {item["index"]: list(map(float, item["embedding"])) for item in items}
+        vectors = [by_index[index] for index in range(count)]
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
         raise EmbeddingError(UNREADABLE) from None
     if len(items) != count or len(set(map(len, vectors))) != 1:

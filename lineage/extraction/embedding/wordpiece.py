@@ -1,4 +1,4 @@
-"""WordPiece: a text as the numbers of BERT's vocabulary, without case and accents."""
+"""WordPiece: the tokenizer of BERT's vocabularies, without case and accents."""
 
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -11,33 +11,27 @@ _HAN = (
 
 
 def encode(text: str, vocabulary: Mapping[str, int], max_tokens: int) -> list[int]:
-    """The numbers of a text between those of its beginning and its end, at most `most` in all; what doesn't fit is
-    left out."""
-    found = [vocabulary[_CLS]]
+    """Return the token numbers of a text between CLS and SEP, at most `max_tokens` in all."""
+    tokens = [vocabulary[_CLS]]
     for word in _split_words(text):
-        found += _encode_word(word, vocabulary)
-        if len(found) >= max_tokens:
+        tokens += _encode_word(word, vocabulary)
+        if len(tokens) >= max_tokens:
             break
-    return [*found[: max_tokens - 1], vocabulary[_SEP]]
+    return [*tokens[: max_tokens - 1], vocabulary[_SEP]]
 
 
 def _split_words(text: str) -> Iterator[str]:
-    """The words of a text, each sign and each Han character by itself.
+    """Yield the words of a text, each sign and each Han character by itself.
 
     >>> list(_split_words("Köln's app.py 修正"))
     ['koln', "'", 's', 'app', '.', 'py', '修', '正']
     """
-    spaced = "".join(
-        f" {char} " if _is_han(char) else " " if char.isspace() else char for char in _printable_chars(text)
-    )
+    # Control characters and undecodable ones go, as in the models' own training.
+    printable = (c for c in text if c in "\t\n\r" or (unicodedata.category(c)[0] != "C" and c != "\ufffd"))
+    spaced = "".join(f" {char} " if _is_han(char) else " " if char.isspace() else char for char in printable)
     for word in spaced.split():
         plain = (c for c in unicodedata.normalize("NFD", word.lower()) if unicodedata.category(c) != "Mn")
         yield from "".join(f" {char} " if _is_sign(char) else char for char in plain).split()
-
-
-def _printable_chars(text: str) -> Iterator[str]:
-    """Without control characters and what no decoder could read."""
-    return (char for char in text if char in "\t\n\r" or (unicodedata.category(char)[0] != "C" and char != "\ufffd"))
 
 
 def _is_han(char: str) -> bool:
@@ -49,17 +43,17 @@ def _is_sign(char: str) -> bool:
 
 
 def _encode_word(word: str, vocabulary: Mapping[str, int]) -> list[int]:
-    """The longest pieces that the vocabulary has, one after the other; the unknown word's where there are none."""
+    """Split a word into the longest pieces of the vocabulary, or return the unknown word's number."""
     unknown = [vocabulary[_UNKNOWN]]
     if len(word) > _MAX_WORD_LENGTH:
         return unknown
-    found: list[int] = []
+    tokens: list[int] = []
     start = 0
     while start < len(word):
-        mark = "##" if start else ""
-        end = next((end for end in range(len(word), start, -1) if mark + word[start:end] in vocabulary), None)
+        prefix = "##" if start else ""
+        end = next((end for end in range(len(word), start, -1) if prefix + word[start:end] in vocabulary), None)
         if end is None:
             return unknown
-        found.append(vocabulary[mark + word[start:end]])
+        tokens.append(vocabulary[prefix + word[start:end]])
         start = end
-    return found
+    return tokens

@@ -1,7 +1,7 @@
-"""The provider `command`: any program that reads a prompt on stdin and prints an answer. (lessons: 14, 39)
+"""The provider `command`: any program that reads a prompt on stdin and prints an answer (lessons: 14, 39).
 
-It runs in an empty folder of its own, without a terminal and without a shell, in a process group that is gone when this
-returns. Its environment is the caller's to choose.
+It runs in an empty folder, without terminal and shell. Its process group is gone when the call returns. The caller
+chooses its environment.
 """
 
 import os
@@ -20,6 +20,11 @@ from typing import IO, ClassVar
 from lineage.core.base.identity import MODEL_FOLDER
 from lineage.extraction.model.port import ModelAnswer, ModelError
 
+try:
+    import resource
+except ImportError:  # Windows has no resource limits
+    resource = None  # type: ignore[assignment]
+
 NOT_FOUND = "not found"
 CANNOT_RUN = "cannot be run"
 TIMED_OUT = "timed out"
@@ -31,7 +36,7 @@ _GRACE_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class CommandProvider:
-    """A program and its arguments. It has `seconds` to answer and may print `max_bytes`; both end it."""
+    """A program and its arguments, stopped after `seconds` or `max_bytes` of output."""
 
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
@@ -41,20 +46,23 @@ class CommandProvider:
 
     @property
     def name(self) -> str:
+        """The program's name."""
         return Path(self.arguments[0]).name
 
     def answer(self, prompt: str) -> ModelAnswer:
+        """Ask the program, see `ModelProvider.answer`."""
         return ModelAnswer(self.run(prompt))
 
     def run(self, prompt: str) -> str:
-        """What the program prints. Raises NoAnswer where it prints nothing or too much, fails, or does not end."""
+        """Return the program's output. Raises ModelError for none, too much, a failure and a time-out."""
         with (
-            TemporaryFile() as given,
+            TemporaryFile() as stdin,
             TemporaryDirectory(prefix=MODEL_FOLDER, ignore_cleanup_errors=True) as folder,
         ):
-            given.write(prompt.encode("utf-8", "replace"))
-            given.seek(0)
-            process = self._start(given, folder)
+            # A file, not a pipe: a program that never reads its stdin can't block the writer.
+            stdin.write(prompt.encode("utf-8", "replace"))
+            stdin.seek(0)
+            process = self._start(stdin, folder)
             try:
                 data = self._read(process)
             finally:
@@ -98,31 +106,32 @@ class CommandProvider:
 
 
 def _read_output(process: subprocess.Popen[bytes], max_bytes: int, seconds: float) -> bytes:
-    """What a process prints until it closes its stdout, at most `most` bytes. A pipe cannot be waited for with a time
-    limit on every system, a thread can."""
+    """Return the output of a process until it closes its stdout, at most `max_bytes` bytes."""
     stream = process.stdout
-    found: list[bytes] = []
-    reader = threading.Thread(target=lambda: found.append(stream.read(max_bytes) if stream else b""), daemon=True)
+    output: list[bytes] = []
+    # Not every system can wait for a pipe with a time limit; for a thread every one can.
+    reader = threading.Thread(target=lambda: output.append(stream.read(max_bytes) if stream else b""), daemon=True)
     reader.start()
     reader.join(seconds)
-    in_time = not reader.is_alive()
-    if not in_time:
+    is_late = reader.is_alive()
+    if is_late:
         _terminate(process)
         reader.join(_GRACE_SECONDS)
     if stream and not reader.is_alive():
         stream.close()
-    if not in_time:
+    if is_late:
         raise ModelError(TIMED_OUT)
-    return found[0]
+    return output[0]
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process and whatever it started; nothing happens where all of it has ended."""
+    """Kill a process and its children. Does nothing if all have ended."""
     if os.name == "nt":
         if process.poll() is None:
-            ending = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
-            subprocess.run(ending, capture_output=True, check=False)
+            taskkill = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
+            subprocess.run(taskkill, capture_output=True, check=False)
     else:
+        # The group outlives its leader: children that still run are reached after the program's end, too.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     process.kill()
@@ -131,19 +140,16 @@ def _terminate(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def _without_memory_limit() -> Iterator[None]:
-    """What is started here is not held to this process's limit: a worker bounds its own memory, and programs that
-    reserve much address space would not even begin within it."""
-    try:
-        import resource  # noqa: PLC0415  (not on every system)
-    except ImportError:
+    """Lift this process's memory limit while a child starts.
+
+    A worker bounds its own memory. Programs that reserve much address space would not start within that bound.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS) if resource else (0, 0)
+    if resource is None or soft == hard:
         yield
         return
-    own, most = resource.getrlimit(resource.RLIMIT_AS)
-    if own == most:
-        yield
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_AS, (own, most))
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

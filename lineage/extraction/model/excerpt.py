@@ -1,32 +1,34 @@
-"""The turns of a session as a prompt shows them: bounded, the beginning and the end of what happened. (lessons: 40)"""
+"""Excerpts of a session for prompts: bounded, with its beginning and its end (lessons: 40)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from lineage.core.capture.budget import count_fitting
 from lineage.core.format.turns import Turn
 
 _SEPARATOR = "\n\n"
 _NOTE_ROOM = 48
-_SHARE = 8
-"""No turn takes more than this part of the room: a single paste does not push the rest out."""
+_MAX_TURN_SHARE = 8  # an eighth of the room for one turn: a single paste must not push the rest out
 
 
 def render_excerpt(turns: Iterable[Turn], room: int) -> str:
-    """What was said and done, in at most `room` characters: whole turns from the beginning and, with twice the room,
-    from the end; a note says how many were left out between. Thinking is not in it."""
-    shown = [_render_turn(turn, room // _SHARE) for turn in turns if not turn.thinking]
-    if sum(map(_cost, shown)) <= room:
-        return _SEPARATOR.join(shown)
+    """Return the turns without thinking, in at most `room` characters.
+
+    If they don't fit, whole turns from the beginning take a third and turns from the end the rest, with a note of the
+    number of turns left out between them.
+    """
+    texts = [_render_turn(turn, room // _MAX_TURN_SHARE) for turn in turns if not turn.thinking]
+    if sum(map(_cost, texts)) <= room:
+        return _SEPARATOR.join(texts)
     room -= _NOTE_ROOM
-    head = count_fitting(map(_cost, shown), room // 3)
-    rest = shown[head:]
-    tail = count_fitting(map(_cost, reversed(rest)), room - sum(map(_cost, shown[:head])))
+    head = count_fitting(map(_cost, texts), room // 3)
+    rest = texts[head:]
+    tail = count_fitting(map(_cost, reversed(rest)), room - sum(map(_cost, texts[:head])))
     note = f"[… {len(rest) - tail} turns left out …]"
-    return _SEPARATOR.join([*shown[:head], note, *rest[len(rest) - tail :]])
+    return _SEPARATOR.join([*texts[:head], note, *rest[len(rest) - tail :]])
 
 
 def join_names(names: Iterable[str], max_count: int = 20, max_length: int = 60) -> str:
-    """Names in one line, each once, the first `most` that are not too long.
+    """Return names on one line, each once, the first `max_count` within `max_length`.
 
     >>> join_names(["demo", "reader.py", "demo"])
     'demo, reader.py'
@@ -35,22 +37,19 @@ def join_names(names: Iterable[str], max_count: int = 20, max_length: int = 60) 
 
 
 def truncate_middle(text: str, limit: int) -> str:
-    """The text in at most `limit` characters, cut in the middle with a note."""
+    """Return the text in at most `limit` characters, cut in the middle with a note."""
     if len(text) <= limit:
         return text
     room = max(0, limit - _NOTE_ROOM)
-    head, tail = _split_room(room)
+    head = room * 2 // 3
+    tail = room - head
     return f"{text[:head]}\n… {len(text) - room} characters left out …\n{text[len(text) - tail :]}"[:limit]
-
-
-def _split_room(room: int) -> Sequence[int]:
-    return room * 2 // 3, room - room * 2 // 3
 
 
 def _render_turn(turn: Turn, max_length: int) -> str:
     head = " · ".join(part for part in (str(turn.number), turn.role, turn.name) if part)
-    said = "\n".join(part for part in (turn.input, turn.text) if part)
-    return truncate_middle(f"[{head}]\n{said}", max_length)
+    text = "\n".join(part for part in (turn.input, turn.text) if part)
+    return truncate_middle(f"[{head}]\n{text}", max_length)
 
 
 def _cost(text: str) -> int:

@@ -1,7 +1,7 @@
-"""The provider `llm`: a model of the `llm` library, which knows those of many vendors and of this machine.
+"""The provider `llm`: the models of the `llm` library, of many vendors and of this machine.
 
-It runs in a process of its own, as `command` does: its imports are heavy, a plug-in may hang, and nothing can end a
-call that runs in this process.
+It runs in a child process, as `command` does: its imports are heavy, and a plug-in that hangs can only be ended from
+outside.
 """
 
 import json
@@ -23,7 +23,7 @@ _CHILD = Path(__file__).with_name("library_child.py")
 
 @dataclass(frozen=True, slots=True)
 class LibraryProvider:
-    """A model by its name or alias in `llm models`; `command` runs the child that asks it."""
+    """A model by its name or alias in `llm models`, and the `command` of the child process."""
 
     name: str
     command: CommandProvider
@@ -31,10 +31,12 @@ class LibraryProvider:
 
     @staticmethod
     def for_model(name: str, environment: Mapping[str, str], seconds: float, max_bytes: int) -> "LibraryProvider":
+        """Return the provider for a model, with the bounds of `CommandProvider`."""
         arguments = (sys.executable, "-P", str(_CHILD), name)
         return LibraryProvider(name, CommandProvider(arguments, environment, seconds, max_bytes))
 
     def answer(self, prompt: str) -> ModelAnswer:
+        """Ask the model, see `ModelProvider.answer`."""
         if find_spec("llm") is None:
             raise ModelError(NOT_INSTALLED)
         answer = _parse_output(self.command.run(prompt))

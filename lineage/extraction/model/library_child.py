@@ -1,6 +1,6 @@
-"""The child of `library`: asks the model that it is started with, prints one JSON object. It stands alone.
+"""The child process of `library`: asks a model and prints one JSON object. It imports nothing of lineage.
 
-`{"text": …, "tokens": …}`, `tokens` null where the model does not count them, or `{"error": …}` in a word or two.
+The object is `{"text": …, "tokens": …}`, with `tokens` null if the model doesn't count them, or `{"error": …}`.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ import llm
 
 
 def ask_model(name: str, prompt: str) -> dict[str, object]:
-    """The model's answer to a prompt, as it is printed."""
+    """Return the JSON object for the model's answer to a prompt."""
     try:
         response = llm.get_model(name).prompt(prompt)
         text, usage = response.text(), response.usage()
@@ -26,10 +26,10 @@ def ask_model(name: str, prompt: str) -> dict[str, object]:
 
 
 def main() -> None:
-    """What plug-ins print goes to stderr: stdout is for the answer."""
-    given = sys.stdin.buffer.read().decode("utf-8", "replace")
-    with contextlib.redirect_stdout(sys.stderr):
-        answer = ask_model(sys.argv[1], given)
+    """Answer the prompt on stdin with the model of the first argument."""
+    prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
+    with contextlib.redirect_stdout(sys.stderr):  # plug-ins print, but stdout is for the answer
+        answer = ask_model(sys.argv[1], prompt)
     sys.stdout.buffer.write(json.dumps(answer).encode())
 
 

@@ -1,7 +1,7 @@
-"""What is taken from a model's answer: nothing that does not pass, and nothing but plain text.
+"""Checks of a model's answer: only plain text passes.
 
-An answer is a stranger's text, whoever gave it: it is sanitized again, its markup, links and code are taken out, what
-grants a permission is not taken. What a reading leaves out it says. (reliability: poisoned memory)
+An answer is untrusted: it is sanitized again, markup, links and code are removed, permissions are refused. The result
+says in a complaint what was refused. (reliability: poisoned memory)
 """
 
 import re
@@ -14,7 +14,7 @@ from lineage.extraction.model.port import ParsedAnswer
 from lineage.extraction.model.prompts import ANSWER_FORM, SENTENCE, SUMMARY
 
 Clean = Callable[[str], str]
-"""The sanitizer's `text`."""
+"""The sanitizer's `sanitize`."""
 
 MAX_NARRATIVE_LENGTH = 4_000
 EMPTY = "empty"
@@ -31,16 +31,16 @@ _WIDE_STOPS = str.maketrans("。！？", ".!?")
 
 @dataclass(frozen=True, slots=True)
 class ModelSummary:
-    """What a model says of a session: each part "" where it said nothing that is usable."""
+    """The sentence and summary of a session by a model, each "" if unusable."""
 
     sentence: str = ""
     narrative: str = ""
 
 
 def parse_summary(answer: str, anchors: Collection[str], clean: Clean) -> ParsedAnswer[ModelSummary]:
-    """The sentence and the summary out of an answer; the last where it gives several.
+    """Return the sentence and the summary in an answer, the last ones if it gives several.
 
-    The sentence passes `memory_sentence_v1` as it stands, or is not taken: nothing is added to it.
+    The sentence passes `memory_sentence_v1` as it stands, or is refused: nothing is added to it.
     """
     text = clean_answer(answer, clean)
     if ANSWER_FORM in text:
@@ -54,12 +54,12 @@ def parse_summary(answer: str, anchors: Collection[str], clean: Clean) -> Parsed
 
 
 def clean_answer(answer: str, clean: Clean) -> str:
-    """An answer, sanitized, without the thoughts that some models put first."""
+    """Return an answer sanitized, without the thinking that some models put first."""
     return _THINKING.sub("", clean(answer)).strip()
 
 
 def _split_labels(text: str) -> dict[str, str]:
-    """What stands behind each label; without any label the first line is the sentence."""
+    """Return the text behind each label. Without labels the first line is the sentence."""
     labels = list(_LABEL.finditer(text))
     if not labels:
         return {SENTENCE: text.partition("\n")[0]}
@@ -68,7 +68,7 @@ def _split_labels(text: str) -> dict[str, str]:
 
 
 def _parse_sentence(text: str, anchors: Collection[str], clean: Clean) -> tuple[str, str]:
-    """The sentence, "" where it is not taken, and why not."""
+    """Return the sentence, "" for none, and the complaint about it."""
     line = clean(_strip_markup(text.strip().partition("\n\n")[0])).strip("'‘’ ")
     line = line[:-1] + line[-1:].translate(_WIDE_STOPS)
     if not line:
@@ -79,11 +79,13 @@ def _parse_sentence(text: str, anchors: Collection[str], clean: Clean) -> tuple[
 
 
 def _parse_narrative(text: str, clean: Clean) -> str:
-    """Paragraphs and plain lists; lines that grant a permission are not in it."""
+    """Return paragraphs and plain lists, without lines that grant a permission."""
     lines = [_clean_line(line) for line in _CODE.sub("", text).strip().split("\n")]
-    kept = "\n".join(line for line in lines if not is_permission(line))
-    kept = clean(re.sub(r"\n{3,}", "\n\n", kept)).strip()
-    return kept if len(kept) <= MAX_NARRATIVE_LENGTH else kept[:MAX_NARRATIVE_LENGTH].rpartition(" ")[0] + " …"
+    narrative = "\n".join(line for line in lines if not is_permission(line))
+    narrative = clean(re.sub(r"\n{3,}", "\n\n", narrative)).strip()
+    if len(narrative) <= MAX_NARRATIVE_LENGTH:
+        return narrative
+    return narrative[:MAX_NARRATIVE_LENGTH].rpartition(" ")[0] + " …"
 
 
 def _clean_line(line: str) -> str:
@@ -93,7 +95,7 @@ def _clean_line(line: str) -> str:
 
 
 def _strip_markup(text: str) -> str:
-    """Text without markup, links and code; taking some out may bring others to light."""
+    """Remove markup, links and code until nothing changes: removing some may uncover others."""
     before, plain = text, strip_markup(text)
     while plain != before:
         before, plain = plain, strip_markup(plain)

@@ -1,22 +1,24 @@
-"""The port to language models: what a provider does, and what a use case asks for."""
+"""The port to language models, for providers below and use cases above."""
 
 from collections.abc import Callable, Mapping
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
 from lineage.extraction.candidates import Candidate
 
 Value = TypeVar("Value")
 
 
-class ModelAnswer(NamedTuple):
-    """What a provider gave back. `tokens` are those of prompt and answer as it counted them, None where it does not."""
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    """A provider's answer. `tokens` is its own count for prompt and answer, None without one."""
 
     text: str
     tokens: int | None = None
 
 
 class ModelError(Exception):
-    """There is no answer. `reason` is one of few, in a word or two: `lineage status` counts by it."""
+    """A call without answer. `reason` is one of a few short words: `lineage status` counts by it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -28,44 +30,46 @@ class ModelProvider(Protocol):
 
     @property
     def kind(self) -> str:
-        """How the machine's configuration calls it: `command` or `llm`."""
+        """The name in the machine's configuration: `command` or `llm`."""
         ...
 
     @property
     def name(self) -> str:
-        """The program's or the model's name: what people know it by."""
+        """The name of the program or model, as people know it."""
         ...
 
     def answer(self, prompt: str) -> ModelAnswer:
-        """Comes back within its bounds of time and size. Raises NoAnswer, and nothing else for what goes wrong."""
+        """Answer a prompt within the bounds of time and size. Raises ModelError for every failure, nothing else."""
         ...
 
 
-class ParsedAnswer(NamedTuple, Generic[Value]):
-    """What somebody made of an answer: `value` is None where nothing of it is usable, `complaint` says what is not, in
-    a few fixed words."""
+@dataclass(frozen=True, slots=True)
+class ParsedAnswer(Generic[Value]):
+    """A parsed answer: `value`, None if nothing is usable, and a `complaint` of a few fixed words about the rest."""
 
     value: Value | None
     complaint: str = ""
 
 
-class MemoryProposals(NamedTuple):
-    """What a model would remember: candidates for `admit` (via MODEL), and how many of its lines were dropped, by
-    reason."""
+@dataclass(frozen=True, slots=True)
+class MemoryProposals:
+    """A model's proposals: candidates for `admit` (via MODEL), and the number of dropped lines by reason."""
 
     candidates: tuple[Candidate, ...] = ()
-    dropped: Mapping[str, int] = {}
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
 
 class Model(Protocol):
-    """What use cases work with: a provider whose calls are counted and held to a limit."""
+    """A provider for use cases, with counted and limited calls."""
 
     @property
     def max_chars(self) -> int:
-        """How long a prompt may be, in characters."""
+        """The maximum length of a prompt in characters."""
         ...
 
     def ask(self, task: str, prompt: str, read: Callable[[str], ParsedAnswer[Value]]) -> Value | None:
-        """What `read` makes of the answer; None where there is no answer, or none that is usable. Never raises for what
-        a provider does. `task` is what it is for, in a word."""
+        """Return the value that `read` parses from the answer, None without a usable answer.
+
+        Never raises for a provider's failure. `task` names the purpose in a word.
+        """
         ...

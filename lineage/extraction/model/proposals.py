@@ -1,4 +1,4 @@
-"""What a model proposes to remember. The quote decides who said it, and the quote has to be there. (lessons: 18)"""
+"""A model's proposals for memory. Each rests on a quote, and the quote has to be in a turn (lessons: 18)."""
 
 import json
 import re
@@ -22,7 +22,7 @@ UNKNOWN_QUOTE = "nobody said the quote"
 DUPLICATE = "repeated"
 TOO_MANY = "too many"
 REASONS = (UNPARSABLE, UNKNOWN_KIND, UNKNOWN_QUOTE, DUPLICATE, TOO_MANY)
-"""Why a line of an answer is dropped."""
+"""The reasons for dropping a line of an answer."""
 
 _FENCE = re.compile(r"^\s*`{3,}\w*\s*$", re.MULTILINE)
 _COLUMNS = ("kind", "quote", "text")
@@ -31,48 +31,50 @@ ProposalRow = tuple[str, str, str]
 
 
 def request_proposals(turns: Sequence[Turn], model: Model, clean: Clean) -> MemoryProposals:
-    """What the model would remember of these turns, in its order. Empty where there is no answer. `clean` is the
-    sanitizer's `text`: an answer is sanitized again."""
+    """Return the model's proposals for these turns, in its order; none without an answer."""
     prompt = prompts.build_proposals_prompt(turns, model.max_chars)
     return model.ask(TASK, prompt, partial(parse_proposals, turns=turns, clean=clean)) or MemoryProposals()
 
 
 def parse_proposals(answer: str, turns: Sequence[Turn], clean: Clean) -> ParsedAnswer[MemoryProposals]:
-    """The proposals of an answer: lines `kind | quote | text`, or JSON. An unknown kind is dropped, never turned into
-    another."""
-    found: dict[tuple[str, str], Candidate] = {}
+    """Return the proposals in an answer: lines `kind | quote | text`, or JSON.
+
+    An unknown kind is dropped, never turned into another.
+    """
+    candidates: dict[tuple[str, str], Candidate] = {}
     dropped: Counter[str] = Counter()
     for number, row in enumerate(_parse_rows(clean_answer(answer, clean))):
         result = _parse_row(row, turns) if number < prompts.MAX_PROPOSALS else TOO_MANY
         if isinstance(result, str):
             dropped[result] += 1
-        elif (result.kind, normalize_text(result.text)) in found:
+        elif (result.kind, normalize_text(result.text)) in candidates:
             dropped[DUPLICATE] += 1
         else:
-            found[result.kind, normalize_text(result.text)] = result
-    complaint = "nothing usable" if dropped and not found else ""
-    return ParsedAnswer(MemoryProposals(tuple(found.values()), dropped), complaint)
+            candidates[result.kind, normalize_text(result.text)] = result
+    complaint = "nothing usable" if dropped and not candidates else ""
+    return ParsedAnswer(MemoryProposals(tuple(candidates.values()), dropped), complaint)
 
 
 def _parse_row(row: ProposalRow | None, turns: Sequence[Turn]) -> Candidate | str:
-    """A row as a candidate, or why it is none. What was said stays as it is, the model's own words lose markup."""
+    """Return a row's candidate, or the reason to drop the row."""
     if row is None:
         return UNPARSABLE
     kind, quote, text = row
     if kind not in KINDS:
         return UNKNOWN_KIND
+    # The session's words stay as they are; the model's own lose their markup.
     is_verbatim = normalize_text(text) in normalize_text(quote)
     return attribute_quote(kind, text if is_verbatim else strip_markup(text), quote, turns) or UNKNOWN_QUOTE
 
 
 def _parse_rows(text: str) -> Iterator[ProposalRow | None]:
-    """The rows of an answer in either form; None for a line that is none."""
+    """Yield the rows of an answer in either form, None for an unreadable one."""
     text = _FENCE.sub("", text).strip()
     if text.strip(" .").upper() in ("", prompts.NOTHING):
         return
-    whole = _parse_json(text)
-    if isinstance(whole, list):
-        yield from map(_row_from_object, whole)
+    rows = _parse_json(text)
+    if isinstance(rows, list):
+        yield from map(_row_from_object, rows)
         return
     for line in filter(str.strip, text.split("\n")):
         yield _row_from_object(_parse_json(line)) if line.lstrip().startswith("{") else _row_from_line(line)

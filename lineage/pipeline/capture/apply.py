@@ -12,7 +12,7 @@ from lineage.core.format import transcript
 from lineage.core.format.body import body_chunks
 from lineage.core.format.documents import Artifact, Manifest
 from lineage.core.sanitizer import count_redactions
-from lineage.extraction import Candidate
+from lineage.extraction.candidates import Candidate
 from lineage.extraction.model.port import MemoryProposals
 from lineage.index import ArtifactRow, QueuedCapture, TurnTexts
 from lineage.pipeline.memory.learn import LearnResult, learn_from_capture

@@ -8,7 +8,7 @@ from lineage.core.capture.request import COMPACTION, Request
 from lineage.core.format.documents import Artifact
 from lineage.core.format.job import Job
 from lineage.core.format.turns import Watermark
-from lineage.extraction import build_digest
+from lineage.extraction.digests import build_digest
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture import source as sources
 from lineage.pipeline.capture.apply import apply_plan

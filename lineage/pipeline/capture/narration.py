@@ -17,7 +17,7 @@ from lineage.core.format.documents import OK
 from lineage.core.format.job import Job
 from lineage.core.format.turns import Turn
 from lineage.core.sanitizer import Sanitizer
-from lineage.extraction import build_digest
+from lineage.extraction.digests import build_digest
 from lineage.extraction.model.port import MemoryProposals, Model
 from lineage.pipeline.capture.artifacts import build_setting
 from lineage.pipeline.capture.source import SessionSource

@@ -12,7 +12,7 @@ from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest
 from lineage.core.format.job import Job
 from lineage.core.format.turns import Watermark
-from lineage.extraction import build_digest
+from lineage.extraction.digests import build_digest
 from lineage.pipeline.capture.apply import apply_plan
 from lineage.pipeline.capture.artifacts import build_summary
 from lineage.pipeline.capture.source import SessionSource

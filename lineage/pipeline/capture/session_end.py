@@ -13,7 +13,7 @@ from lineage.core.format.documents import Artifact
 from lineage.core.format.job import Job
 from lineage.core.format.transcript import turn_texts
 from lineage.core.format.turns import Turn, find_first_new
-from lineage.extraction import build_digest_and_candidates
+from lineage.extraction.digests import build_digest_and_candidates
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture import source as sources
 from lineage.pipeline.capture.apply import CaptureHints, apply_plan

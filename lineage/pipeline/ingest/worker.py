@@ -15,7 +15,7 @@ from lineage.core.base.times import shift_time
 from lineage.core.capture.request import COMPACTION, SESSION_END, parse_request
 from lineage.documents import HookEvent
 from lineage.errors import DatabaseDamaged, EngineMissing, IndexUnavailable, InvalidInput, LineageError, TranscriptError
-from lineage.extraction import build_digest
+from lineage.extraction.digests import build_digest
 from lineage.harness import ADAPTERS, hook_payload, load_adapter, validate_harness
 from lineage.harness.hook_payload import HookPayload
 from lineage.harness.projects import resolve_project

@@ -17,7 +17,8 @@ from lineage.core.books.book import Book, BookPart
 from lineage.core.books.entry import DERIVED, HAND
 from lineage.core.format.documents import Artifact
 from lineage.harness.projects import resolve_project
-from lineage.projection import ContextBlock, ContextItems, MemoryItem, build_context_block
+from lineage.projection.context_block import ContextBlock, ContextItems, build_context_block
+from lineage.projection.memory_item import MemoryItem
 from lineage.workspace.book_reader import BookEntry, BookReader, list_open_tasks, rank_entries
 from lineage.workspace.load import load_readable_document
 from lineage.workspace.project_folders import build_project_key, resolve_project_folder

@@ -11,6 +11,7 @@ import json
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import NamedTuple
 
@@ -61,7 +62,7 @@ def write_entries(
     books: dict[tuple[str, str], list[_Draft]] = {}
     for result in allowed:
         entry = _build_entry(result, sanitizer.sanitize, at, origin, tuple(tags), tuple(supersedes))
-        books.setdefault((result.scope, result.kind), []).append((result._replace(text=entry.body), entry))
+        books.setdefault((result.scope, result.kind), []).append((replace(result, text=entry.body), entry))
     written: list[tuple[BookRef, Entry]] = []
     for (scope, kind), made in books.items():
         entries, lost = _write_book(ws, scope, kind, made)

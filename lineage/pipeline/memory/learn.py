@@ -14,7 +14,7 @@ from lineage.core.capture.capture import DATA_TAG
 from lineage.core.capture.ledger import is_visible
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
-from lineage.extraction import HEURISTIC, MODEL, Candidate, extract_candidates
+from lineage.extraction.candidates import HEURISTIC, MODEL, Candidate, extract_candidates
 from lineage.extraction.model.port import MemoryProposals
 from lineage.workspace.workspace import Workspace
 

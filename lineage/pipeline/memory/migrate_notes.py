@@ -276,7 +276,7 @@ class _DraftBuilder:
         result = admit(candidate, CandidateContext(), HARNESS, self.scope)
         if isinstance(result, Rejection):
             return None
-        return _Draft(piece.line, result._replace(kind=piece.kind), piece.at or self.at, (*self.tags, *piece.tags))
+        return _Draft(piece.line, replace(result, kind=piece.kind), piece.at or self.at, (*self.tags, *piece.tags))
 
     def _build_draft(self, key: _NoteKey, blocks: Sequence[NoteBlock], reason: str) -> _Draft:
         (kind, at, tags), text = key, join_blocks(blocks)

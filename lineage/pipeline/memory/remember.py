@@ -200,7 +200,7 @@ def _admit(
     result = admit(candidate, context, via, scope)
     if isinstance(result, Rejection):
         return result
-    return result._replace(kind=kind)
+    return replace(result, kind=kind)
 
 
 def _write(ws: Workspace, memo: Memo, admission: Admission, origin: str | None) -> RememberResult:

@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.format.turns import ASSISTANT, ROLES, SYSTEM, TOOL, USER, Turn
-from lineage.extraction import Candidate, attribute_quote, cues, extract_candidates, policy_phrases
-from lineage.extraction.candidates import KINDS, MAX_CANDIDATES, MAX_PER_KIND, MAX_SENTENCE_LENGTH
+from lineage.extraction import cues, policy_phrases
+from lineage.extraction.candidates import (
+    KINDS,
+    MAX_CANDIDATES,
+    MAX_PER_KIND,
+    MAX_SENTENCE_LENGTH,
+    Candidate,
+    attribute_quote,
+    extract_candidates,
+)
 from lineage.extraction.normalize import fold_text, normalize_text
 from lineage.extraction.sentences import fold_without_emphasis
 from tests.support.parametrize import each

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lineage.core.format.transcript import ClipLimits, clip_turn, parse_turns, render_turns
 from lineage.core.format.turns import ASSISTANT, ROLES, SYSTEM, TOOL, USER, Turn, assign_ids
-from lineage.extraction import build_digest
+from lineage.extraction.digests import build_digest
 from tests.support.strategies import draw_named_tuples, draw_well_formed
 
 TURNS = st.lists(

@@ -18,7 +18,7 @@ from lineage.core.base.times import shift_time
 from lineage.core.capture.window import Window
 from lineage.index import ArtifactRow, SqliteIndex
 from lineage.index.ledger import load_tallies, read_heads
-from lineage.projection import render_memory_md
+from lineage.projection.memory_md import render_memory_md
 from tests.contracts.test_index import row
 
 pytestmark = pytest.mark.slow

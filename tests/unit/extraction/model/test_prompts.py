@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lineage.core.format.turns import Turn
 from lineage.extraction.model import prompts
 from lineage.extraction.model.excerpt import join_names, render_excerpt, truncate_middle
-from lineage.extraction.model.prompt_fence import build_tag
+from lineage.extraction.model.prompts import build_tag
 from tests.support.strategies import draw_named_tuples, draw_texts
 
 TURNS = st.lists(

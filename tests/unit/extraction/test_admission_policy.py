@@ -1,13 +1,13 @@
 """Admission: which candidate may enter which book, and what no memory may say."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
-from lineage.extraction import Candidate, attribute_quote, extract_candidates
 from lineage.extraction.admission_policy import (
     ALLOWED_KINDS,
     GLOBAL,
@@ -28,6 +28,7 @@ from lineage.extraction.admission_policy import (
     is_self_referential,
     select_new,
 )
+from lineage.extraction.candidates import Candidate, attribute_quote, extract_candidates
 from lineage.extraction.normalize import normalize_text
 from tests.support.parametrize import each
 from tests.support.strategies import draw_named_tuples, draw_well_formed
@@ -125,7 +126,7 @@ POISON = [
 
 
 def candidate(text: str = PLAIN, kind: str = "decision", role: str = USER, **values: str) -> Candidate:
-    return Candidate(kind, text, role, "t-0123456789", quote=text)._replace(**values)
+    return replace(Candidate(kind, text, role, "t-0123456789", quote=text), **values)
 
 
 def admitted(
@@ -165,7 +166,7 @@ def test_durability_routes(kind: str, role: str, scope: str, pending: bool, via:
 
 
 def test_without_a_project_the_agent_keeps_its_lessons_and_the_session_its_facts() -> None:
-    alone = HERE._replace(project=None)
+    alone = replace(HERE, project=None)
     assert admitted(candidate(kind="lesson"), alone).scope == "agent/ada"
     assert admitted(candidate(kind="fact"), alone).scope == "session/abcdefgh"
 
@@ -196,7 +197,7 @@ def test_a_kind_that_is_not_allowed_is_dropped_not_coerced(kind: str) -> None:
 
 def test_findings_need_data() -> None:
     assert reason(candidate(kind="finding")) == "no data attached"
-    assert admitted(candidate(kind="finding"), HERE._replace(has_data=True)).scope == "session/abcdefgh"
+    assert admitted(candidate(kind="finding"), replace(HERE, has_data=True)).scope == "session/abcdefgh"
 
 
 def test_length_and_shape_have_bounds() -> None:
@@ -256,7 +257,7 @@ def test_lesson_18_what_a_tool_said_stays_in_its_session(kind: str, role: str, t
 
 
 def test_a_private_session_keeps_everything_to_itself() -> None:
-    private = HERE._replace(private=True)
+    private = replace(HERE, private=True)
     for kind in ("preference", "decision", "fact", "lesson", "task", "context", "note"):
         found = admitted(candidate(kind=kind), private, TERMINAL)
         assert (found.scope, found.pending) == ("session/abcdefgh", False)

@@ -7,6 +7,7 @@ id, the quote, `superseded` in `_new`, the look into archives in `_due`, the bou
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,9 @@ def ws(tmp_path: Path) -> Iterator[Workspace]:
 
 def said(text: str = TEXT, scope: str = "project/demo", **values: Any) -> Admission:
     """What the assistant said in the turn; `compute_turn_id`, `quote` and so on go into its origin."""
-    own = {key: values.pop(key) for key in tuple(values) if key in Provenance._fields}
-    origin = Provenance(HEURISTIC, TOKEN, TURN, "assistant", "", text)._replace(**own)
-    return Admission("decision", text, scope, scope == "global", origin)._replace(**values)
+    own = {key: values.pop(key) for key in tuple(values) if key in Provenance.__dataclass_fields__}
+    origin = replace(Provenance(HEURISTIC, TOKEN, TURN, "assistant", "", text), **own)
+    return replace(Admission("decision", text, scope, scope == "global", origin), **values)
 
 
 def typed(text: str, **values: Any) -> Admission:
@@ -94,7 +95,7 @@ def test_the_same_words_are_known_wherever_they_stand(ws: Workspace) -> None:
     assert kept(ws, said(TEXT.replace("keep", "drop"), turn_id="t-aaaaaaaaaa")).dropped == {}
     waiting = said(TEXT, "global", role="user")
     assert kept(ws, waiting).dropped == {}
-    assert kept(ws, waiting._replace(pending=False)).dropped == {"known": 1}
+    assert kept(ws, replace(waiting, pending=False)).dropped == {"known": 1}
 
 
 def test_what_a_hand_wrote_is_known(ws: Workspace) -> None:
@@ -178,7 +179,7 @@ def test_a_book_over_its_cap_rolls_over_and_its_archive_is_still_known(ws: Works
     kept(ws, *many)
     assert len(bodies(ws, scope)) == 20
     assert len(bodies(ws, scope, shelf="2026")) == 11
-    again = [one._replace(provenance=one.provenance._replace(turn_id="t-ffffffffff")) for one in many]
+    again = [replace(one, provenance=replace(one.provenance, turn_id="t-ffffffffff")) for one in many]
     assert kept(ws, *many, *again).dropped == {"known": 62}
     archived = next(entry for entry in ws.documents.books.get(scope, "decision", "2026").entries)
     ws.documents.books.forget(scope, "decision", archived.id)
