@@ -10,9 +10,9 @@ from lineage.app.locations import format_location, is_bucket, resolve_workspace_
 from lineage.app.machine_config import STATE_FOLDER
 from lineage.app.workspace import open_workspace
 from lineage.errors import InvalidInput, LineageError
-from lineage.pipeline.transfer.mirror import MirrorResult, run_mirror
-from lineage.pipeline.transfer.mirror_journal import MirrorJournal
-from lineage.pipeline.transfer.pair import MirrorPair
+from lineage.pipeline.transfer.mirror.journal import MirrorJournal
+from lineage.pipeline.transfer.mirror.pair import MirrorPair
+from lineage.pipeline.transfer.mirror.run import MirrorResult, run_mirror
 from lineage.store import BusyError, LocalStore
 
 _NAME_LENGTH = 16

@@ -15,7 +15,7 @@ from lineage.cli import options
 from lineage.cli.output import print_json, print_text, strip_controls
 from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported, LineageError
-from lineage.pipeline.transfer.mirror import MirrorResult
+from lineage.pipeline.transfer.mirror.run import MirrorResult
 
 
 @click.command("mirror")

@@ -181,8 +181,8 @@ def _check_infos(infos: Sequence[zipfile.ZipInfo]) -> None:
             raise FormatError(f"{info.filename[:120]!r} is no plain file", hint=_HINT)
         if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
             raise FormatError(f"{info.filename[:120]!r} is packed in a way that we never use", hint=_HINT)
-    # Members that share bytes let a small archive hold much, and hide one file in another. The end of the last one needs
-    # no look: the library reads no further than the file goes.
+    # Members that share bytes let a small archive hold much, and hide one file in another. The end of the last one
+    # needs no look: the library reads no further than the file goes.
     spans = sorted(
         (info.header_offset, info.header_offset + _LOCAL_HEADER_BYTES + len(info.filename) + info.compress_size)
         for info in infos

@@ -21,7 +21,7 @@ from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.resanitize import resanitize
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.memory.remember import Memo, remember
-from lineage.pipeline.transfer.apply_steps import MirrorCounts
+from lineage.pipeline.transfer.mirror.apply import MirrorCounts
 from lineage.store import read_or_none, update
 from lineage.workspace.workspace import Workspace
 from tests.support.books import write_entry

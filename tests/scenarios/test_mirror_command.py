@@ -17,7 +17,7 @@ import pytest
 from lineage.app import folder_mirror
 from lineage.cli.main import run
 from lineage.errors import LineageError
-from lineage.pipeline.transfer.mirror import MirrorResult
+from lineage.pipeline.transfer.mirror.run import MirrorResult
 from lineage.store import LocalStore, StoreUnavailable
 from tests.scenarios.test_bucket import configure
 from tests.support import engines

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from lineage import store as engines
-from lineage.pipeline.transfer.mirror import MirrorResult, run_mirror
-from lineage.pipeline.transfer.mirror_journal import MirrorJournal
-from lineage.pipeline.transfer.pair import MirrorPair
+from lineage.pipeline.transfer.mirror.journal import MirrorJournal
+from lineage.pipeline.transfer.mirror.pair import MirrorPair
+from lineage.pipeline.transfer.mirror.run import MirrorResult, run_mirror
 from lineage.store import Store
 from lineage.store.memory import MemoryStore
 from lineage.workspace.workspace import Workspace

@@ -10,11 +10,11 @@ from lineage.errors import FormatError, WorkspaceError
 from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.reindex import SuddenLoss, reindex
-from lineage.pipeline.transfer.apply_steps import MirrorApplier, MirrorCounts
-from lineage.pipeline.transfer.mirror_journal import MirrorJournal
-from lineage.pipeline.transfer.mirror_plan import MirrorStep, Stamps, count_lost, is_mirrored, plan_mirror
-from lineage.pipeline.transfer.pair import CLAIMS, HERE, THERE, MirrorPair
-from lineage.pipeline.transfer.propagate_removals import parse_removed_tokens, propagate_removals
+from lineage.pipeline.transfer.mirror.apply import MirrorApplier, MirrorCounts
+from lineage.pipeline.transfer.mirror.journal import MirrorJournal
+from lineage.pipeline.transfer.mirror.pair import CLAIMS, HERE, THERE, MirrorPair
+from lineage.pipeline.transfer.mirror.plan import MirrorStep, Stamps, count_lost, is_mirrored, plan_mirror
+from lineage.pipeline.transfer.mirror.removals import parse_removed_tokens, propagate_removals
 from lineage.store import ConflictError, StoreUnavailable
 from lineage.workspace.stale_index import tolerate_outage
 from lineage.workspace.workspace import Workspace

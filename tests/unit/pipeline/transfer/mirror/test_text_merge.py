@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.pipeline.transfer.text_merge import merge_texts
+from lineage.pipeline.transfer.mirror.text_merge import merge_texts
 
 lines = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n"]), max_size=8)
 

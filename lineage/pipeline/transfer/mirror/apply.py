@@ -15,10 +15,9 @@ from lineage.core.format.resanitization import Replacement, is_recorded_change
 from lineage.documents.bundle_zip import SUFFIX, read_description
 from lineage.errors import FormatError, ImmutableError
 from lineage.pipeline.transfer.file_kinds import FileKind, classify_file
-from lineage.pipeline.transfer.file_merge import MergedFile, conflict_name, merge_versions, validate_file
-from lineage.pipeline.transfer.mirror_journal import MirrorJournal, SyncedContent
-from lineage.pipeline.transfer.mirror_plan import MirrorAction, MirrorStep, SyncedStamps
-from lineage.pipeline.transfer.pair import (
+from lineage.pipeline.transfer.mirror.file_merge import MergedFile, conflict_name, merge_versions, validate_file
+from lineage.pipeline.transfer.mirror.journal import MirrorJournal, SyncedContent
+from lineage.pipeline.transfer.mirror.pair import (
     CLAIMS,
     GATE,
     HERE,
@@ -28,6 +27,7 @@ from lineage.pipeline.transfer.pair import (
     hash_bytes,
     write_if_unchanged,
 )
+from lineage.pipeline.transfer.mirror.plan import MirrorAction, MirrorStep, SyncedStamps
 from lineage.store import Blob, ConflictError, commit, read_or_none
 
 _MAX_ATTEMPTS = 10

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lineage.database.sqlite import connect, translate_errors, vacuum
-from lineage.pipeline.transfer.mirror_plan import SyncedStamps, find_owner_tokens
+from lineage.pipeline.transfer.mirror.plan import SyncedStamps, find_owner_tokens
 
 _TABLES = """
 create table if not exists synced (key text primary key, here text, there text, sha256 text, base blob) without rowid;

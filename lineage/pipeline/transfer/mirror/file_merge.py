@@ -20,8 +20,8 @@ from lineage.core.format.documents import (
 )
 from lineage.errors import FormatError
 from lineage.pipeline.transfer.file_kinds import FileKind, classify_file
-from lineage.pipeline.transfer.manifest_merge import merge_manifests
-from lineage.pipeline.transfer.text_merge import merge_texts
+from lineage.pipeline.transfer.mirror.manifest_merge import merge_manifests
+from lineage.pipeline.transfer.mirror.text_merge import merge_texts
 
 
 class MergedFile(NamedTuple):

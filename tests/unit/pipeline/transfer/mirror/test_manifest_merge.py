@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from lineage.core.base import naming
 from lineage.core.format.documents import Manifest, parse_document_as, serialize_document
 from lineage.core.format.manifest import link_artifacts
-from lineage.pipeline.transfer.manifest_merge import merge_manifests
+from lineage.pipeline.transfer.mirror.manifest_merge import merge_manifests
 from tests.support.artifacts import make_artifact, make_stem
 
 MINUTES = [f"2026-11-20T10:0{minute}:00.000Z" for minute in range(5)]

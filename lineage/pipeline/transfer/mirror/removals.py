@@ -12,7 +12,7 @@ from lineage.pipeline.capture.session import session_lock
 from lineage.pipeline.maintenance.reindex import ensure_indexed
 from lineage.pipeline.maintenance.remove import finish_removal
 from lineage.pipeline.memory.session_entries import find_session_entries
-from lineage.pipeline.transfer.mirror_plan import find_owner_tokens
+from lineage.pipeline.transfer.mirror.plan import find_owner_tokens
 from lineage.store import ExistsError, read_or_none
 from lineage.workspace.workspace import Workspace
 
