@@ -31,8 +31,9 @@ from lineage.core.format.documents import (
 from lineage.core.format.frontmatter import FrontmatterHandler
 from lineage.core.format.transcript import parse_turns
 from lineage.core.format.turns import Turn
-from lineage.documents.archive.archived_store import ArchivedStore, load_stored_document
+from lineage.documents.archive.archived_store import ArchivedStore
 from lineage.documents.archive.archives import Archives
+from lineage.documents.load import load_stored_document
 from lineage.errors import FormatError, LineageError, NotFoundError
 from lineage.store import LocalStore
 
