@@ -124,7 +124,7 @@ class AgentAccess:
         """Whether a search result is shown. Search asks the gate of private sessions itself."""
         if hit.entry is not None:
             is_said = hit.entry.origin_token not in self.book_reader.removed_tokens
-            return is_said and hit.entry.shelf != PENDING and self.may_read_scope(hit.entry.scope)
+            return is_said and self.may_read_scope(hit.entry.scope)
         return hit.agent_id == self.agent_id and self._may_show_token(hit.session_token or "")
 
     def find_project_scope(self, project: str | None) -> str | None:

@@ -104,6 +104,14 @@ def test_books_are_its_own_and_nobody_s(ws: Workspace) -> None:
     assert [reach.check_writable_scope(scope) for scope in (None, *seen)] == [None, *seen]
 
 
+def test_search_finds_no_entry_that_waits(ws: Workspace) -> None:
+    """Entries that wait have no rows: whoever is asked to show a hit need not look for them."""
+    remember(ws, Memo(text="The narwhal swims.", kind="preference"), CALLER)
+    remember(ws, Memo(text="The narwhal sleeps.", kind="preference"))
+    hits = search_sessions(ws, "narwhal", "ann", 5)
+    assert [hit.entry.text for hit in hits if hit.entry] == ["The narwhal sleeps."]
+
+
 def test_an_entry_goes_by_its_id_within_reach(ws: Workspace) -> None:
     own, others = (
         AgentAccess(ws, agent).read_book(BookRef(f"agent/{agent}", "lesson"))[0].entry.id for agent in ("ann", "bob")
