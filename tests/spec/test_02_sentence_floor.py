@@ -98,7 +98,7 @@ def test_what_is_stored_where_no_sentence_passes_is_a_fallback_that_does(
     with open_memory_workspace(tmp_path) as ws:
         request = build_end_request(ws, **payload)
         transcript, summary = stored(ws, end_session(ws, **payload))
-        source = read_source(request, ws.rules, ws.settings)
+        source = read_source(ws, request)
         known = extract_anchors(SentenceContext("generic", "s-1", source.project), build_digest(source.turns))
         assert find_faults(transcript.memory_sentence, known) == []
         assert transcript.memory_sentence_quality == "fallback"

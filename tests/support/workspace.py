@@ -109,7 +109,7 @@ def write_capture(
 ) -> tuple[Artifact, Artifact]:
     """A session's files, and nothing but the files: claim, transcript, summary and manifest, written straight away."""
     asked = build_end_request(ws, session, captured_at=captured_at, **payload)
-    source = read_source(asked, ws.rules, ws.settings)
+    source = read_source(ws, asked)
     stem = ws.documents.claims.claim(asked.identity, naming.build_stem(asked.captured_at, asked.token))
     transcript = build_transcript(asked, source, source.turns, stem, (sentence, "ok"), ws.rules.version)
     artifacts = (transcript, build_summary(transcript, build_digest(source.turns), source.summary))

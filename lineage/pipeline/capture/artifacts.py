@@ -1,4 +1,4 @@
-"""Building the documents of a capture or a compaction: pure, from sanitized turns."""
+"""The documents of a capture or a compaction: pure functions of sanitized turns."""
 
 from collections.abc import Sequence
 
@@ -19,13 +19,13 @@ from lineage.pipeline.capture.source import SessionSource
 def compose_sentence(
     request: Request, source: SessionSource, digest: Digest, ending: str, sanitizer: Sanitizer
 ) -> tuple[str, str]:
-    """The one sentence of a capture, put together from what happened, and its quality. (spec: memory_sentence_v1)"""
-    text = sanitizer.sanitize(sentence.build_fallback(digest, build_setting(request, source), ending))
-    return text, FALLBACK
+    """Return a capture's sentence, composed from its digest, and its quality. (spec: memory_sentence_v1)"""
+    text = sentence.build_fallback(digest, build_sentence_context(request, source), ending)
+    return sanitizer.sanitize(text), FALLBACK
 
 
-def build_setting(request: Request, source: SessionSource) -> sentence.SentenceContext:
-    """Whose session it is: what its sentence may be anchored by."""
+def build_sentence_context(request: Request, source: SessionSource) -> sentence.SentenceContext:
+    """Return the anchors of a session's sentence that are not in its turns."""
     return sentence.SentenceContext(request.harness, request.identity.session_id, source.project)
 
 
@@ -37,15 +37,16 @@ def build_transcript(
     sentence_and_quality: tuple[str, str],
     sanitizer: str,
 ) -> Artifact:
-    """The transcript of a capture: `turns` are those that no earlier capture holds. `stem` names the claimed one,
-    `sanitizer` is the version that the turns went through."""
+    """Return the transcript of a capture.
+
+    `turns` are those that no earlier capture holds, `stem` is the claimed one, `sanitizer` the version that was used.
+    """
     captured_at = request.captured_at
-    own = naming.build_stem(captured_at, request.token)
-    siblings = _render_links(
-        (naming.artifact_path(own, naming.SUMMARY), "summary"),
+    own_stem = naming.build_stem(captured_at, request.token)
+    links = _render_links(
+        (naming.artifact_path(own_stem, naming.SUMMARY), "summary"),
         (naming.artifact_path(stem, naming.MANIFEST), "manifest"),
     )
-    mark = Watermark(turns[-1].number, turns[-1].id, sanitizer)
     is_first = turns[0].number == 1
     return _build_artifact(
         naming.TRANSCRIPT,
@@ -53,22 +54,22 @@ def build_transcript(
         source,
         stem,
         sentence_and_quality,
-        mark,
+        Watermark(turns[-1].number, turns[-1].id, sanitizer),
         started_at=request.started_at or (source.started_at if is_first else turns[0].at),
-        body=transcript.build_body(siblings, turns),
+        body=transcript.build_body(links, turns),
     )
 
 
 def build_summary(transcript_artifact: Artifact, digest: Digest, narrative: str | None) -> Artifact:
-    """The summary of a capture, from its transcript alone and the narrative that came with the signal, if any.
+    """Return the summary of a capture, from its transcript and the signal's narrative alone.
 
     After a crash the same summary is made again from the transcript's file.
     """
-    siblings = _render_links(
+    links = _render_links(
         (naming.artifact_path(transcript_artifact.stem, naming.TRANSCRIPT), "transcript"),
         (transcript_artifact.manifest_path, "manifest"),
     )
-    body = summaries.render_summary(siblings, transcript_artifact.title, digest, narrative)
+    body = summaries.render_summary(links, transcript_artifact.title, digest, narrative)
     summary = transcript_artifact._replace(
         kind=naming.SUMMARY,
         aliases=[naming.build_alias(transcript_artifact.title, naming.SUMMARY)],
@@ -78,22 +79,23 @@ def build_summary(transcript_artifact: Artifact, digest: Digest, narrative: str 
 
 
 def build_compaction(
-    request: Request, source: SessionSource, mark: Watermark, stem: str, sentence_and_quality: tuple[str, str]
+    request: Request, source: SessionSource, watermark: Watermark, stem: str, sentence_and_quality: tuple[str, str]
 ) -> Artifact:
-    """The artifact of one compaction, as of the turns up to `mark`."""
+    """Return the artifact of one compaction of the turns up to `watermark`."""
     return _build_artifact(
         naming.COMPACTION,
         request,
         source,
         stem,
         sentence_and_quality,
-        mark,
+        watermark,
         started_at=request.started_at or source.started_at,
         body=render_compaction_body(source.summary or "", source.title, naming.artifact_path(stem, naming.MANIFEST)),
     )
 
 
 def render_compaction_body(text: str, title: str, manifest_path: str) -> str:
+    """Return the body of a compaction with this summary."""
     return summaries.render_compaction(_render_links((manifest_path, "manifest")), title, text)
 
 
@@ -103,7 +105,7 @@ def _build_artifact(
     source: SessionSource,
     stem: str,
     sentence_and_quality: tuple[str, str],
-    mark: Watermark,
+    watermark: Watermark,
     *,
     started_at: str | None,
     body: Body,
@@ -123,7 +125,7 @@ def _build_artifact(
         source_node_id=None,
         content_sha256=hash_body(body),
         hash_scope=HASH_SCOPE,
-        sanitizer_version=mark.sanitizer,
+        sanitizer_version=watermark.sanitizer,
         memory_sentence=sentence_and_quality[0],
         memory_sentence_version=SENTENCE_VERSION,
         memory_sentence_quality=sentence_and_quality[1],
@@ -137,7 +139,7 @@ def _build_artifact(
         title=source.title,
         aliases=[naming.build_alias(source.title, kind)],
         tags=_build_tags(kind, *[DATA_TAG] * source.has_data),
-        watermark=mark.as_list(),
+        watermark=watermark.as_list(),
         body=body,
     )
 

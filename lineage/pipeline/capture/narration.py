@@ -1,13 +1,13 @@
-"""What a language model tells of a capture or a compaction: its sentence, its summary's narrative. (format: Sentence)
+"""The language model's part in a capture: its sentence, its narrative, its memories. (format: Sentence)
 
-It is asked before the session's mutex is taken, for it may think for a minute, and what it says counts only where the
-turns are the same ones under the mutex. It is not asked about what was signalled before: a job in the spool has its
-sentence, and recovery asks nobody. Nor is it shown private sessions, temp and test ones.
+The model is asked before the session's lock is taken, for it may think for a minute; its answer counts only if the
+turns are the same under the lock. Nobody asks twice: a spooled job has its sentence, and recovery asks no model.
+Private, temp and test sessions are never shown to a model.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
 
 from lineage.core.base.identity import is_test_session
 from lineage.core.capture.request import Request
@@ -18,13 +18,12 @@ from lineage.core.format.job import Job
 from lineage.core.format.turns import Turn
 from lineage.core.sanitizer import Sanitizer
 from lineage.extraction.digests import build_digest
+from lineage.extraction.model import parse_answer, prompts
 from lineage.extraction.model.port import MemoryProposals, Model
-from lineage.pipeline.capture.artifacts import build_setting
+from lineage.extraction.model.proposals import request_proposals
+from lineage.pipeline.capture.artifacts import build_sentence_context
 from lineage.pipeline.capture.source import SessionSource
 from lineage.workspace.workspace import Workspace
-
-if TYPE_CHECKING:
-    from lineage.extraction.model.parse_answer import ModelSummary
 
 CAPTURE = "capture"
 COMPACTION = "compaction"
@@ -34,109 +33,91 @@ _GENERATED_NOTE = (
 )
 
 
-class Narration(NamedTuple):
-    """What was said of the turns with these ids before anything of them was written: the sentence with its quality and
-    the narrative, None where there is none. `at` is when a model wrote the sentence; `proposals` are what it would
-    remember."""
+@dataclass(frozen=True, slots=True)
+class Narration:
+    """A model's or a job's account of some turns.
 
-    turns: tuple[str, ...] = ()
+    `turn_ids` are the turns that it is about. `generated_at` is when a model wrote the sentence, in canonical UTC.
+    """
+
+    turn_ids: tuple[str, ...] = ()
     sentence_and_quality: tuple[str, str] | None = None
     narrative: str | None = None
     generated_at: str | None = None
-    proposals: MemoryProposals = MemoryProposals()
+    proposals: MemoryProposals = field(default_factory=MemoryProposals)
 
     def for_turns(self, turns: Sequence[Turn]) -> "Narration":
-        """This, where it is about these very turns."""
-        return self if len(self.turns) == len(turns) and self.turns == _list_ids(turns) else NO_NARRATION
+        """Return this if it is about these very turns, else `NO_NARRATION`."""
+        return self if len(self.turn_ids) == len(turns) and self.turn_ids == _list_ids(turns) else NO_NARRATION
 
 
 NO_NARRATION = Narration()
 
 
 def narration_from_job(job: Job, sanitizer: Sanitizer) -> Narration:
-    """What an unfinished flow's job holds: nobody is asked a second time."""
-    sentenced = (job.sentence, job.quality) if job.sentence else None
-    return Narration((), sentenced, sanitizer.sanitize_optional(job.payload.get("summary")))
+    """Return the sentence and summary in the job of an unfinished flow."""
+    sentence_and_quality = (job.sentence, job.quality) if job.sentence else None
+    return Narration((), sentence_and_quality, sanitizer.sanitize_optional(job.payload.get("summary")))
 
 
 def narrate(ws: Workspace, request: Request, source: SessionSource, turns: Sequence[Turn]) -> Narration:
-    """What a model says of a session's new turns, and what of them it would remember."""
-    model, uses = select_model(ws, request, source), ws.settings.language_model
+    """Ask the model for the sentence, narrative and memories of a session's new turns, as far as the settings say."""
+    model, uses = _select_model(ws, request, source), ws.settings.language_model
     if model is None or not turns:
         return NO_NARRATION
-    told = _narrate_turns(ws, model, request, source, turns)
-    return told._replace(proposals=_propose(ws, model, turns)) if uses.memory else told
-
-
-def _propose(ws: Workspace, model: Model, turns: Sequence[Turn]) -> MemoryProposals:
-    from lineage.extraction.model.proposals import request_proposals  # noqa: PLC0415  (only who has a model pays for it)
-
-    learns = ws.settings.knowledge.extract
-    return request_proposals(turns, model, ws.build_sanitizer().sanitize) if learns else MemoryProposals()
-
-
-def _narrate_turns(
-    ws: Workspace, model: Model, request: Request, source: SessionSource, turns: Sequence[Turn]
-) -> Narration:
-    """The sentence and the narrative, which is not asked for where the harness gave a summary."""
-    from lineage.extraction.model import prompts  # noqa: PLC0415  (only who has a model pays for it)
-
-    uses = ws.settings.language_model
-    narrated = uses.summaries and not source.summary
-    if not (uses.sentences or narrated):
-        return Narration(_list_ids(turns))
-    subject = _Subject(request, source, build_digest(turns))
-    prompt = prompts.build_summary_prompt(
-        turns, subject.list_names(), model.max_chars, sentence=uses.sentences, narrative=narrated
-    )
-    account = subject.request_account(ws, model, CAPTURE, prompt)
-    sentenced = (account.sentence, OK) if uses.sentences and account.sentence else None
-    narrative = f"{_GENERATED_NOTE}\n\n{account.narrative}" if narrated and account.narrative else None
-    return Narration(_list_ids(turns), sentenced, narrative, ws.now if sentenced else None)
+    narration = Narration(_list_ids(turns))
+    wants_narrative = uses.summaries and not source.summary  # the harness's own summary is better
+    if uses.sentences or wants_narrative:
+        digest = build_digest(turns)
+        prompt = prompts.build_summary_prompt(
+            turns,
+            _list_names(request, source, digest),
+            model.max_chars,
+            sentence=uses.sentences,
+            narrative=wants_narrative,
+        )
+        summary = _request_summary(ws, model, CAPTURE, prompt, request, source, digest)
+        if uses.sentences and summary.sentence:
+            narration = replace(narration, sentence_and_quality=(summary.sentence, OK), generated_at=ws.now)
+        if wants_narrative and summary.narrative:
+            narration = replace(narration, narrative=f"{_GENERATED_NOTE}\n\n{summary.narrative}")
+    if uses.memory and ws.settings.knowledge.extract:
+        narration = replace(narration, proposals=request_proposals(turns, model, ws.build_sanitizer().sanitize))
+    return narration
 
 
 def narrate_compaction(ws: Workspace, request: Request, source: SessionSource, turns: Sequence[Turn]) -> Narration:
-    """What a model says of a compaction, from the summary that came with it; the anchors are those of the turns that
-    were compacted."""
-    from lineage.extraction.model import prompts  # noqa: PLC0415  (only who has a model pays for it)
-
-    model = select_model(ws, request, source)
+    """Ask the model for a compaction's sentence, from its summary and the anchors of the compacted turns."""
+    model = _select_model(ws, request, source)
     if model is None or not source.summary or not ws.settings.language_model.sentences:
         return NO_NARRATION
-    subject = _Subject(request, source, build_digest(turns))
-    prompt = prompts.build_compaction_prompt(source.summary, subject.list_names(), model.max_chars)
-    account = subject.request_account(ws, model, COMPACTION, prompt)
-    return Narration(_list_ids(turns), (account.sentence, OK), None, ws.now) if account.sentence else NO_NARRATION
+    digest = build_digest(turns)
+    prompt = prompts.build_compaction_prompt(source.summary, _list_names(request, source, digest), model.max_chars)
+    summary = _request_summary(ws, model, COMPACTION, prompt, request, source, digest)
+    return Narration(_list_ids(turns), (summary.sentence, OK), None, ws.now) if summary.sentence else NO_NARRATION
 
 
-def select_model(ws: Workspace, request: Request, source: SessionSource) -> Model | None:
-    """The model that may be shown a session; None for private, temp and test ones, and where there is none."""
+def _select_model(ws: Workspace, request: Request, source: SessionSource) -> Model | None:
+    """Return the model that may see a session; None for private, temp and test sessions."""
     is_barred = request.private or is_test_session(request.identity, source.project)
     return None if is_barred else ws.model
 
 
-class _Subject(NamedTuple):
-    """What an account is about."""
+def _request_summary(
+    ws: Workspace, model: Model, task: str, prompt: str, request: Request, source: SessionSource, digest: Digest
+) -> parse_answer.ModelSummary:
+    anchors = sentence.extract_anchors(build_sentence_context(request, source), digest)
+    read = partial(parse_answer.parse_summary, anchors=anchors, clean=ws.build_sanitizer().sanitize)
+    return model.ask(task, prompt, read) or parse_answer.ModelSummary()
 
-    request: Request
-    source: SessionSource
-    digest: Digest
 
-    def list_names(self) -> list[str]:
-        """The anchors of its sentence that are worth naming, the best first."""
-        setting, anchors = build_setting(self.request, self.source), self._list_anchors()
-        project = [sentence.base_name(setting.project)] if setting.project else []
-        files = map(sentence.base_name, (*self.digest.edited_files, *self.digest.read_files))
-        return [name for name in (*project, *files, *self.digest.names, setting.harness) if name in anchors]
-
-    def request_account(self, ws: Workspace, model: Model, task: str, prompt: str) -> "ModelSummary":
-        from lineage.extraction.model import parse_answer  # noqa: PLC0415  (only who has a model pays for it)
-
-        read = partial(parse_answer.parse_summary, anchors=self._list_anchors(), clean=ws.build_sanitizer().sanitize)
-        return model.ask(task, prompt, read) or parse_answer.ModelSummary()
-
-    def _list_anchors(self) -> frozenset[str]:
-        return sentence.extract_anchors(build_setting(self.request, self.source), self.digest)
+def _list_names(request: Request, source: SessionSource, digest: Digest) -> list[str]:
+    """Return the anchors that the sentence may name, best first."""
+    context = build_sentence_context(request, source)
+    anchors = sentence.extract_anchors(context, digest)
+    project = [sentence.base_name(context.project)] if context.project else []
+    files = map(sentence.base_name, (*digest.edited_files, *digest.read_files))
+    return [name for name in (*project, *files, *digest.names, context.harness) if name in anchors]
 
 
 def _list_ids(turns: Sequence[Turn]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The result of a capture or a compaction."""
+"""The result of the two flows, session end and compaction."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -41,3 +41,13 @@ class CaptureResult:
         """Return the result as a JSON object, its maps sorted by key."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         return {name: dict(sorted(v.items())) if isinstance(v, Mapping) else v for name, v in values.items()}
+
+
+def refuse_removed(session_token: str) -> CaptureResult:
+    """Return the result for a removed session: nothing of it may be written again."""
+    return CaptureResult(status=REFUSED, session_token=session_token, reason=REMOVED)
+
+
+def join_notes(*notes: str | None) -> str | None:
+    """Return the notes as one reason, None without any."""
+    return "; ".join(filter(None, notes)) or None

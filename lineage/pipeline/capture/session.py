@@ -1,8 +1,8 @@
-"""One session as it stands in the workspace: what both flows look at before they decide."""
+"""One session as it stands in the workspace, its lock, and the repair of an interrupted capture."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import NamedTuple
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 
 from lineage.core.base import naming
 from lineage.core.base.times import shift_time
@@ -21,8 +21,9 @@ from lineage.workspace.stale_index import tolerate_outage
 from lineage.workspace.workspace import Workspace
 
 
-class Session(NamedTuple):
-    """`stem` is the claimed one, None for a session that nobody has written yet."""
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session's files and jobs. `stem` is the claimed one, None before the first write."""
 
     token: str
     stem: str | None
@@ -31,73 +32,76 @@ class Session(NamedTuple):
 
     @property
     def captures(self) -> list[str]:
+        """Return the stems of the captures, oldest first."""
         return self.manifest.captures if self.manifest else []
 
     @property
     def compactions(self) -> list[str]:
+        """Return the stems of the compactions, oldest first."""
         return self.manifest.compactions if self.manifest else []
 
     @property
     def pending_ends(self) -> list[Job]:
-        """Ends that were signalled and aren't written yet. A job whose capture is there waits for the index alone."""
+        """Return the jobs of signaled ends without a capture. A job whose capture exists waits for the index only."""
         ends = (job for job in self.jobs if job.flow == SESSION_END)
         return [job for job in ends if naming.build_stem(job.captured_at, self.token) not in self.captures]
 
-    def is_private(self, request: Request) -> bool:
-        """Whether the session is private: as its first capture was, whatever is asked for later; before there is one,
-        as any signal of it says. (format: Captures)"""
+    @property
+    def is_claimed_only(self) -> bool:
+        """Return whether only a claim exists: the first writer crashed and the spool was lost."""
+        return self.stem is not None and self.manifest is None and not self.jobs
+
+    def is_private(self, request: Request | None = None) -> bool:
+        """Return whether the session is private. (format: Captures)
+
+        Its first capture decides for good; before that, any signal that says so.
+        """
         if self.manifest:
             return self.manifest.private
-        return request.private or any(job.payload.get("private") is True for job in self.jobs)
+        asked = request is not None and request.private
+        return asked or any(job.payload.get("private") is True for job in self.jobs)
 
     def explain_privacy(self, request: Request) -> str | None:
-        """What to tell somebody who asks for another privacy than the session has; None where nobody does."""
+        """Return a note if the request asks for another privacy than the session has."""
         asked = request.payload.get("private")
         if self.manifest is None or asked in (None, self.manifest.private):
             return None
         return f"it stays {'private' if asked is False else 'as it is, not private'}: the first capture decided"
 
-    @property
-    def is_claimed_only(self) -> bool:
-        """Whether the session was claimed, and neither a manifest nor a job tells by whom: its first writer crashed and
-        the spool was lost."""
-        return self.stem is not None and self.manifest is None and not self.jobs
 
+def session_lock(ws: Workspace, token: str, *, wait: bool = True) -> AbstractContextManager[None]:
+    """Return the session's lock, shared by about a thousand others. (format: a stem moves on under the session's lock)
 
-@contextmanager
-def session_lock(ws: Workspace, token: str, *, wait: bool = True) -> Iterator[None]:
-    """Hold the session's lock, shared by about a thousand others. (format: a stem moves on under the session's lock)
-
-    Raises BusyError if somebody holds it and `wait` is False.
+    Raise BusyError if it is taken and `wait` is False.
     """
-    with ws.documents.store.lock(f"session-{token[:2]}", wait=wait):
-        # an artifact that another process archived before must not be written again beside its bundle
-        ws.documents.notice_archive()
-        yield
+    return ws.documents.store.lock(f"session-{token[:2]}", wait=wait)
 
 
 @contextmanager
 def locked_session(
     ws: Workspace, token: str, source: SessionSource | None = None
 ) -> Iterator[tuple[Session, Sequence[Artifact]]]:
-    """A session under its mutex, what a crash left of it being finished, and which artifacts needed that. `source` is
-    its end as it is signalled now, if it is. Raises RemovedError where it was removed."""
+    """Lock a session, finish its interrupted captures, and yield it with the artifacts that needed that.
+
+    `source` is the session's end if it is signaled now. Raise RemovedError if the session was removed.
+    """
     with session_lock(ws, token):
-        ws.documents.tombstones.raise_if_removed(token)
+        ws.documents.tombstones.raise_if_removed(token)  # asked again: it may have been removed while a model thought
         session = load_session(ws, token)
         finished = finish_interrupted(ws, session, source)
         yield (load_session(ws, token) if finished else session), finished
 
 
 def load_session(ws: Workspace, token: str) -> Session:
+    """Return the session as its claim, manifest and jobs describe it."""
     stem = ws.documents.claims.get_stem(token) or _find_unclaimed_stem(ws, token)
     manifest = ws.documents.manifests.get(stem) if stem else None
     return Session(token, stem, manifest, tuple(ws.documents.spool.list_pending(token)))
 
 
 def _find_unclaimed_stem(ws: Workspace, token: str) -> str | None:
-    """The stem of a session whose claim was lost: its oldest manifest's. The index says where to look, no more; while
-    it is away, every name is looked at."""
+    """Return the stem of a session whose claim was lost: its oldest manifest's."""
+    # The index is a hint only: each manifest is read before it counts. During an outage every name is a candidate.
     with tolerate_outage(ws) as outage:
         paths = [path for path, kind in ws.index.list_session_files(token) if kind == naming.MANIFEST]
     if outage.reason:
@@ -107,14 +111,19 @@ def _find_unclaimed_stem(ws: Workspace, token: str) -> str | None:
 
 
 def finish_interrupted(ws: Workspace, session: Session, source: SessionSource | None = None) -> list[Artifact]:
-    """Finishes what a crash left behind: captures and compactions whose first artifact was written and whose job is
-    still spooled, or that no manifest names. From the files and the spool alone, with the sentence that they hold;
-    `source` is the session's end as it is signalled now, if it is.
+    """Finish captures and compactions that a crash cut off, and return their first artifacts.
 
-    Gives back the artifacts, transcript or compaction, that needed it.
+    A capture is interrupted if its first artifact exists and its job is still spooled, or no manifest names it. It is
+    finished from the files and the spool alone, with the sentence that they hold.
     """
+    # Every spooled job may be unfinished, and the claimed stem if the manifest lacks it.
+    candidates = [(job.flow, naming.build_stem(job.captured_at, session.token)) for job in session.jobs]
+    if session.stem and session.stem not in session.captures:
+        candidates.append((SESSION_END, session.stem))
+    if session.stem and session.stem not in session.compactions:
+        candidates.append((COMPACTION, session.stem))
     finished = []
-    for flow, stem in _list_unfinished(session):
+    for flow, stem in dict.fromkeys(candidates):
         kind = naming.COMPACTION if flow == COMPACTION else naming.TRANSCRIPT
         artifact = ws.documents.artifacts.get(naming.artifact_path(stem, kind))
         if artifact and session.stem and apply_plan(ws, rebuild_intent(ws, artifact, session, source)).steps:
@@ -122,37 +131,28 @@ def finish_interrupted(ws: Workspace, session: Session, source: SessionSource | 
     return finished
 
 
-def _list_unfinished(session: Session) -> list[tuple[str, str]]:
-    """(flow, stem) of what may be unfinished: every spooled job, and the claimed stem where the manifest lacks it."""
-    found = [(job.flow, naming.build_stem(job.captured_at, session.token)) for job in session.jobs]
-    if session.stem and session.stem not in session.captures:
-        found.append((SESSION_END, session.stem))
-    if session.stem and session.stem not in session.compactions:
-        found.append((COMPACTION, session.stem))
-    return list(dict.fromkeys(found))
-
-
 def rebuild_intent(ws: Workspace, artifact: Artifact, session: Session, source: SessionSource | None = None) -> Intent:
-    """The intent that an artifact on disk belongs to: its compaction, or its capture with the summary made again."""
+    """Return the intent of an existing compaction, or of an existing transcript with its summary made again."""
     stem = session.stem or artifact.stem
-    if artifact.kind == naming.COMPACTION:
-        return Intent(rebuild_job(artifact, COMPACTION), stem, (artifact,))
-    made = rebuild_job(artifact, SESSION_END)
-    job = next((known for known in session.jobs if known.name == made.name), None)
-    narrative = (
-        ws.build_sanitizer().sanitize_optional(job.payload.get("summary")) if job else _find_narrative(artifact, source)
+    flow = COMPACTION if artifact.kind == naming.COMPACTION else SESSION_END
+    rebuilt = Job(
+        flow=flow,
+        token=artifact.identity.token,
+        captured_at=artifact.captured_at,
+        sentence=artifact.memory_sentence,
+        quality=artifact.memory_sentence_quality,
+        payload={},
     )
-    return Intent(
-        job or made,
-        stem,
-        (artifact, build_summary(artifact, build_digest(transcript.parse_turns(artifact.body)), narrative)),
-    )
-
-
-def _find_narrative(artifact: Artifact, source: SessionSource | None) -> str | None:
-    """The summary that comes with a signal, where it is the end of this very capture that is signalled again."""
-    is_same = source is not None and source.turns and source.turns[-1].id == artifact.watermark[1]
-    return source.summary if source and is_same else None
+    if flow == COMPACTION:
+        return Intent(rebuilt, stem, (artifact,))
+    job = next((job for job in session.jobs if job.name == rebuilt.name), None)
+    narrative = None
+    if job:
+        narrative = ws.build_sanitizer().sanitize_optional(job.payload.get("summary"))
+    elif source and source.turns and source.turns[-1].id == artifact.watermark[1]:
+        narrative = source.summary  # the end of this very capture is signaled again
+    digest = build_digest(transcript.parse_turns(artifact.body))
+    return Intent(job or rebuilt, stem, (artifact, build_summary(artifact, digest, narrative)))
 
 
 def build_intent(
@@ -162,24 +162,24 @@ def build_intent(
     sentence_and_quality: tuple[str, str],
     build: Callable[[Request, str], tuple[Artifact, ...]],
 ) -> Intent:
-    """The intent to write what `build` makes of the request and the claimed stem, at the first millisecond from the
-    request's time whose paths are free, or hold this very content already. (format: Times)
+    """Return the intent to write the artifacts that `build` makes of a request and the claimed stem. (format: Times)
 
-    The session's privacy is that of its creation, whatever the request says.
+    Its time is the first millisecond from the request's whose paths are free, or hold this very content already. Its
+    privacy is the session's.
     """
     request = request._replace(private=session.is_private(request))
     while True:
         stem = session.stem or naming.build_stem(request.captured_at, request.token)
         artifacts = build(request, stem)
-        held = map_concurrently(ws.documents.store, ws.documents.artifacts.has_content, artifacts)
-        if False not in held:
-            is_first = session.stem is None and not any(held)
+        contents = map_concurrently(ws.documents.store, ws.documents.artifacts.has_content, artifacts)
+        if False not in contents:  # None: the path is free
+            is_first = session.stem is None and not any(contents)
             return Intent(build_job(request, sentence_and_quality), stem, artifacts, is_first)
         request = request._replace(captured_at=shift_time(request.captured_at, milliseconds=1))
 
 
 def build_job(request: Request, sentence_and_quality: tuple[str, str]) -> Job:
-    """The job of a flow that is about to write: the payload as it came, the signal's time, the sentence."""
+    """Return the job of a flow that is about to write: the payload as it came, the signal's time, the sentence."""
     return Job(
         flow=request.flow,
         token=request.token,
@@ -190,31 +190,19 @@ def build_job(request: Request, sentence_and_quality: tuple[str, str]) -> Job:
     )
 
 
-def rebuild_job(artifact: Artifact, flow: str) -> Job:
-    """A job that stands for an artifact whose own one is gone."""
-    return Job(
-        flow=flow,
-        token=artifact.identity.token,
-        captured_at=artifact.captured_at,
-        sentence=artifact.memory_sentence,
-        quality=artifact.memory_sentence_quality,
-        payload={},
-    )
-
-
 def find_watermark(ws: Workspace, session: Session) -> Watermark | None:
-    """How far the session's newest capture reaches whose transcript is there, None where there is none."""
+    """Return how far the newest capture with a transcript reaches, None without one."""
     paths = (naming.artifact_path(stem, naming.TRANSCRIPT) for stem in reversed(session.captures))
     newest = next(filter(None, map(ws.documents.artifacts.get, paths)), None)
     return Watermark.from_list(newest.watermark) if newest else None
 
 
 def list_captured_turn_ids(ws: Workspace, session: Session) -> list[str]:
-    """The ids of the session's turns as its captures tell them: a capture replaces all from its first turn on."""
+    """Return the ids of the captured turns in order: a capture replaces all turns from its first one on."""
     ids: list[str] = []
     for stem in session.captures:
         artifact = ws.documents.artifacts.get(naming.artifact_path(stem, naming.TRANSCRIPT))
         turns = [(turn.number, turn.id) for turn in transcript.iter_turns(artifact.body)] if artifact else []
         if turns:
-            ids[turns[0][0] - 1 :] = [known for _, known in turns]
+            ids[turns[0][0] - 1 :] = [turn_id for _, turn_id in turns]
     return ids

@@ -268,8 +268,7 @@ def _has_all_turns(ws: Workspace, end_request: Request, capture: Capture) -> boo
     session = sessions.load_session(ws, end_request.token)
     if len(session.captures) < 2:
         return False
-    removed = ws.documents.tombstones.read_removed_turns()
-    source = sources.read_source(end_request, ws.rules, ws.settings, removed, capture, ws.scratch)
+    source = sources.read_source(ws, end_request, capture)
     paths = (naming.artifact_path(stem, naming.TRANSCRIPT) for stem in session.captures)
     artifacts = filter(None, map(ws.documents.artifacts.get, paths))
     held = {turn for artifact in artifacts for turn in transcript.extract_turn_ids(artifact.body)}
