@@ -1,5 +1,6 @@
 """`lineage context`."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def _told(ws: Workspace, asked: ContextRequest) -> tuple[ContextBlock, list[str]
 
 
 def _as_json(block: ContextBlock, unread: list[str]) -> dict[str, Any]:
-    sections = [spent._asdict() for spent in block.sections]
+    sections = [asdict(section) for section in block.sections]
     told = {"text": block.text, "tokens": block.tokens, "budget": block.budget, "sections": sections}
     return {**told, "unread": unread}
 

@@ -1,6 +1,6 @@
-"""The notes of an archive: what the links to archived artifacts lead to, and a list for each month.
+"""The notes of an archive: one for each archived artifact, as the target of links, and a list for each month.
 
-Pure functions of the artifacts: the bundles are the truth, and each of these can be made again.
+They are pure functions of the artifacts and can be rendered again: the bundles are the truth.
 """
 
 import hashlib
@@ -23,8 +23,10 @@ _TAGS = ["lineage", "lineage/archive"]
 
 
 def render_artifact_note(artifact: Artifact, data: bytes) -> bytes:
-    """The note of an archived artifact: a summary or compaction as it is, a transcript's turns without their text, so
-    that a link to a turn leads to its place. `data` is the artifact's file."""
+    """Return the note of an archived artifact. `data` is the artifact's file.
+
+    A summary or compaction stays as it is. A transcript keeps its turns without text, so that links to turns work.
+    """
     if artifact.kind != naming.TRANSCRIPT:
         return data
     siblings = transcript.extract_links(artifact.body)
@@ -44,7 +46,7 @@ def render_artifact_note(artifact: Artifact, data: bytes) -> bytes:
 
 
 def render_month_note(month: str, heads: Iterable[ArtifactHead], contents: str) -> bytes:
-    """The list of a month's archived captures and compactions, oldest first; `contents` says what it was made of."""
+    """Return the list of a month's archived captures and compactions, oldest first. `contents` is their hash."""
     entries = list(group_heads(sorted(heads, key=lambda head: head.stem)))
     sessions = len({entry.stem.rpartition("--")[2] for entry in entries})
     meta: dict[str, object] = {"kind": KIND, "month": month, "contents": contents, "tags": _TAGS}
@@ -70,13 +72,13 @@ def _render_row(entry: LedgerEntry) -> str:
 
 
 def hash_contents(hashes: Mapping[str, str]) -> str:
-    """What a month's notes are made of, by path and hash: equal where the notes are."""
+    """Return one hash of a month's artifacts, given the hash of each path."""
     text = "\n".join([_VERSION, *(f"{digest} {path}" for path, digest in sorted(hashes.items()))])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def parse_contents_hash(data: bytes) -> str | None:
-    """What a month's note says that it was made of; None where the file is no such note."""
+    """Return the hash of contents in a month's note, None for any other file."""
     try:
         meta = frontmatter.load(data.decode("utf-8")).metadata
     except (FormatError, UnicodeDecodeError):

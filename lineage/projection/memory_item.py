@@ -1,11 +1,15 @@
-"""What MEMORY.md and the context of a new session show of books."""
+"""The item of memory that MEMORY.md and the context of a session show."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 
-class MemoryItem(NamedTuple):
-    """Something that is shown. `text` is anybody's; `trust` is a computed tag, `about` says what the text is, `link`
-    is a path of the workspace. Where not all items fit, those of the lowest `rank` are kept."""
+@dataclass(frozen=True, slots=True)
+class MemoryItem:
+    """An item to show.
+
+    `text` is untrusted, `trust` a computed tag, `label` a description of the text, `link` a path in the workspace. If
+    not all items fit, those of the lowest `rank` are kept.
+    """
 
     text: str
     trust: str = ""

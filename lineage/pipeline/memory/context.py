@@ -5,6 +5,7 @@
 
 import re
 from collections.abc import Iterable, Sequence, Set
+from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -227,7 +228,7 @@ def load_curated_items(reader: BookReader) -> list[MemoryItem]:
         return []
     ranks = {place: rank for rank, place in enumerate(_order_newest_first(found))}
     return [
-        MemoryItem(one, rank=ranks[place]) if isinstance(one, str) else _build_item(one)._replace(rank=ranks[place])
+        MemoryItem(one, rank=ranks[place]) if isinstance(one, str) else replace(_build_item(one), rank=ranks[place])
         for place, one in enumerate(found)
     ]
 

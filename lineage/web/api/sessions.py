@@ -72,7 +72,7 @@ def _get_context(ws: Workspace, call: WebCall) -> Any:
     )
     knowledge = BookReader(ws, call.agent)
     block = build_context(ws, asked, knowledge)
-    sections = [spent._asdict() for spent in block.sections]
+    sections = [asdict(section) for section in block.sections]
     told = {"text": block.text, "tokens": block.tokens, "budget": block.budget, "sections": sections}
     return {**told, "unread": knowledge.unreadable_paths}
 

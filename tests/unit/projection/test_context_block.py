@@ -26,7 +26,7 @@ from lineage.projection.memory_item import MemoryItem
 from tests.support.parametrize import each
 from tests.support.strategies import INVISIBLE, draw_named_tuples, draw_texts
 
-NAMES = ContextItems._fields
+NAMES = tuple(ContextItems.__dataclass_fields__)
 HEADINGS = [f"## {rule.heading}" for rule in SECTION_RULES]
 TRUST = ("[user-stated]", "[derived]")
 FORGED = (
