@@ -1,7 +1,7 @@
-"""One hierarchy of errors. Each class carries an exit code, each error a hint: what to type next.
+"""The hierarchy of errors. Each class carries an exit code, each error a hint: the next command to type.
 
-Errors of the world (a full disk, a foreign transcript) are `LineageError`; errors of the programmer are not
-and end as exit code 3 with a report.
+Expected failures (a full disk, a foreign transcript) are `LineageError`. Programming errors are not: they end with exit
+code 3 and a report.
 """
 
 from collections.abc import Sequence
@@ -20,20 +20,20 @@ class LineageError(Exception):
 
 
 class InvalidInput(LineageError):
-    """A value at the door is missing, malformed or not allowed: ids, times, options, payloads, settings."""
+    """An input value is missing, malformed or not allowed: an id, time, option, payload or setting."""
 
     exit_code = 2
     default_hint = "run the command with `--help` to see what it takes"
 
 
 class WorkspaceError(LineageError):
-    """The workspace is missing, not writable, full, or not ours to use."""
+    """The workspace is missing, not writable, full, or owned by another user."""
 
     default_hint = "run `lineage init DIR`, or name another folder with `--workspace`"
 
 
 class TranscriptError(LineageError):
-    """A transcript cannot be read, or is not one of the harness that was named."""
+    """A transcript cannot be read, or is not one of the named harness."""
 
     default_hint = "check the path and `--harness`; `lineage session-end --help` lists the harnesses"
 
@@ -45,19 +45,19 @@ class FormatError(LineageError):
 
 
 class ImmutableError(LineageError):
-    """A committed artifact was about to be written again with other content. (spec: immutable after commit)"""
+    """A write would change a committed artifact (spec: immutable after commit)."""
 
     default_hint = "run `lineage verify`; a committed artifact is never rewritten"
 
 
 class RemovedError(LineageError):
-    """The session was removed: its tombstone refuses every writer. (spec: deletion/removal)"""
+    """The session was removed: its tombstone refuses every writer (spec: deletion/removal)."""
 
     default_hint = "a removed session does not come back; `lineage verify` lists tombstones"
 
 
 class NotFoundError(LineageError):
-    """No session, or more than one, answers to the reference given."""
+    """A reference matches no session, or more than one."""
 
     default_hint = "run `lineage sessions` to see what is there"
 
@@ -69,7 +69,7 @@ class DatabaseDamaged(LineageError):
 
 
 class IndexUnavailable(LineageError):
-    """The server that holds the index cannot be used: files are written, their rows wait for it."""
+    """The index's server cannot be used. Files are written; their rows wait for it."""
 
     default_hint = "start the server, or mend the address in ~/.config/lineage/config.toml; the next run catches up"
 

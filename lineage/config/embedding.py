@@ -1,9 +1,11 @@
-"""`[embedding]` of the machine's settings: who turns passages into vectors, and within which bounds."""
+"""`[embedding]` of the machine's settings: the provider of vectors for passages, and its limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
+from urllib.parse import urlsplit
 
+from lineage.config.checks import check_provider, check_value, unknown_setting
 from lineage.errors import InvalidInput
 
 NONE = "none"
@@ -25,9 +27,9 @@ class EmbeddingSettings:
     """The embedding model of this machine.
 
     `local`: `model` is a folder with a BERT model, "" for the installed package that carries one. `openai`: any
-    endpoint that speaks OpenAI's protocol; `url` up to and with `/v1`, `model` as it is called there, the key from the
-    environment variable `key_variable`, else `key`. `batch` is how many passages one call brings; the last two bound
-    what a worker does at a time.
+    endpoint with OpenAI's protocol. `url` ends with `/v1`, `model` is the endpoint's name for it, and the key comes
+    from the environment variable `key_variable`, else from `key`. `batch` is the number of passages of one call; the
+    last two limit one run of a worker.
     """
 
     provider: str = NONE
@@ -42,60 +44,36 @@ class EmbeddingSettings:
 
     @property
     def is_remote(self) -> bool:
+        """Tell whether passages leave this process for an endpoint."""
         return self.provider == OPENAI
 
 
 def parse_embedding_settings(file: str, table: Mapping[str, Any]) -> EmbeddingSettings:
-    """The settings that a table of `file` holds. Raises InvalidInput for what is unknown, mistyped, missing or out of
-    range; no message repeats a key."""
-    known = [one.name for one in fields(EmbeddingSettings)]
-    for key, value in table.items():
-        if key not in known:
-            from difflib import get_close_matches  # noqa: PLC0415
+    """Return the settings that a table of `file` holds.
 
-            near = get_close_matches(key, known, 1)
-            hint = f"did you mean 'embedding.{near[0]}'?" if near else f"known: {', '.join(known)}"
-            raise InvalidInput(f"{file}: unknown setting 'embedding.{key}'", hint=hint)
-        _check_value(file, key, value)
+    Raises InvalidInput for an unknown, mistyped or missing setting and for one out of range. No message repeats a key.
+    """
+    names = [setting.name for setting in fields(EmbeddingSettings)]
+    for key, value in table.items():
+        if key not in names:
+            raise unknown_setting(file, key, names, "embedding.")
+        check_value(file, f"embedding.{key}", value, _RANGES.get(key))
+    check_provider(file, "embedding", table, PROVIDERS)
     settings = EmbeddingSettings(**table)
-    _check_provider(file, settings, is_named="provider" in table or not table)
-    if settings.provider == OPENAI:
+    if settings.is_remote:
         _check_endpoint(file, settings)
     return settings
 
 
-def _check_value(file: str, key: str, value: Any) -> None:
-    expected: type = int if key in _RANGES else str
-    if type(value).__name__ != expected.__name__:
-        raise InvalidInput(f"{file}: embedding.{key} is {type(value).__name__}, not {expected.__name__}")
-    least, most = _RANGES.get(key, (0, 0))
-    if key in _RANGES and not least <= int(value) <= most:
-        raise InvalidInput(f"{file}: embedding.{key} is {value}, not {least} to {most}")
-
-
-def _check_provider(file: str, settings: EmbeddingSettings, *, is_named: bool) -> None:
-    if not is_named:
-        raise InvalidInput(f"{file}: embedding.provider is missing", hint=f"one of {', '.join(PROVIDERS)}")
-    if settings.provider not in PROVIDERS:
-        from difflib import get_close_matches  # noqa: PLC0415
-
-        near = get_close_matches(settings.provider, PROVIDERS, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(PROVIDERS)}"
-        raise InvalidInput(f"{file}: embedding.provider is {settings.provider!r}", hint=hint)
-
-
 def _check_endpoint(file: str, settings: EmbeddingSettings) -> None:
-    """A key travels encrypted, or not beyond this machine."""
     for name in ("url", "model"):
         if not getattr(settings, name):
             raise InvalidInput(
                 f"{file}: embedding.{name} is missing", hint='for example url = "http://localhost:11434/v1"'
             )
-    from urllib.parse import urlsplit  # noqa: PLC0415
-
     try:
         url = urlsplit(settings.url)
-        host, _ = url.hostname, url.port
+        host, _ = url.hostname, url.port  # both are parsed when they are read: either may raise
     except ValueError:
         host = None
     if not host or url.scheme not in ("http", "https") or url.username or url.query or url.fragment:
@@ -105,5 +83,5 @@ def _check_endpoint(file: str, settings: EmbeddingSettings) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether what is sent to a host stays on this machine."""
+    """Tell whether data sent to a host stays on this machine."""
     return host in _LOOPBACK

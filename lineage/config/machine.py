@@ -1,13 +1,15 @@
-"""This machine's own settings: `~/.config/lineage/config.toml`. Programs to run, models and credentials stand here and
-nowhere else: a workspace is synced and edited by hand. (format: Workspace)
+"""Settings of this machine alone: `~/.config/lineage/config.toml`.
 
-This module takes text and gives values; who finds and reads the file is the composition root.
+Programs to run, models and credentials stand here and nowhere else: a workspace is synced and edited by hand.
+(format: Workspace)
 """
 
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from lineage.config.checks import check_provider, check_type, check_value, parse_toml, unknown_setting
 from lineage.config.embedding import EmbeddingSettings, parse_embedding_settings
 from lineage.errors import InvalidInput
 
@@ -19,11 +21,11 @@ PROVIDERS = (NONE, COMMAND, LIBRARY)
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """The language model of this machine, and its bounds: seconds for an answer, characters of a prompt, bytes of an
-    answer, calls and tokens of a UTC day.
+    """The language model of this machine, and its limits.
 
-    `command` is the program of the provider `command` with its arguments; `name` is the model of the provider `llm`, as
-    `llm models` calls it.
+    `command` is the program of the provider `command` with its arguments. `name` is the model of the provider `llm`, as
+    `llm models` lists it. Limits: seconds for an answer, characters of a prompt, bytes of an answer, calls and tokens
+    of a UTC day.
     """
 
     provider: str = NONE
@@ -38,16 +40,19 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """`token`: what clients of `lineage serve` have to know, "" for none."""
+    """The web page of this machine. `token` is the access key of `lineage serve`, "" for none."""
 
     token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class MachineSettings:
-    """`workspace`: where the memory is, unless a command or the environment says so; "" for the default place.
-    `index`: the PostgreSQL database that holds rows and runtime state, "" for files beside the workspace.
-    `bucket`: how buckets are reached, endpoint, region and credentials by the names that obstore gives them."""
+    """All settings of this machine.
+
+    `workspace` is the memory's location unless a command or the environment names another, "" for the default place.
+    `index` is the PostgreSQL database of rows and runtime state, "" for files beside the workspace. `bucket` holds the
+    endpoint, region and credentials of buckets, under obstore's names.
+    """
 
     model: ModelSettings = ModelSettings()
     web: WebSettings = WebSettings()
@@ -57,13 +62,8 @@ class MachineSettings:
     bucket: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-_MODEL = "model"
-_WEB = "web"
-_EMBEDDING = "embedding"
-_BUCKET = "bucket"
-_WORKSPACE = "workspace"
-_INDEX = "index"
-_TABLES = (_MODEL, _WEB, _EMBEDDING, _BUCKET)
+_TABLES = ("model", "web", "embedding", "bucket")
+_TEXTS = ("workspace", "index")
 _RANGES = {
     "timeout_seconds": (1, 600),
     "max_prompt_chars": (4_000, 1_000_000),
@@ -74,53 +74,52 @@ _RANGES = {
 
 
 def parse_machine_settings(text: str, file: str) -> MachineSettings:
-    """The settings that the text of `file` holds. Raises InvalidInput for what is unknown, mistyped, missing or out of
-    range; it names the file and, of an unknown key, the nearest known one."""
-    import tomllib  # noqa: PLC0415  (few machines have the file, and every command asks for it)
+    """Return the settings that the text of `file` holds.
 
-    try:
-        tables = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{file} is not valid TOML: {error}", hint=f"mend {file}") from error
+    Raises InvalidInput for an unknown, mistyped or missing setting and for one out of range. The error names the file
+    and, for an unknown key, the nearest known one.
+    """
+    tables = parse_toml(text, file, f"mend {file}")
     for name, values in tables.items():
-        if name in (_WORKSPACE, _INDEX) and isinstance(values, str):
-            continue
-        if name not in _TABLES or not isinstance(values, dict):
-            raise _unknown_setting(file, name, [*_TABLES, _WORKSPACE, _INDEX])
+        if not (name in _TABLES and isinstance(values, dict)) and not (name in _TEXTS and isinstance(values, str)):
+            raise unknown_setting(file, name, (*_TABLES, *_TEXTS))
     return MachineSettings(
-        _parse_model(file, tables.get(_MODEL, {})),
-        _parse_web(file, tables.get(_WEB, {})),
-        parse_embedding_settings(file, tables.get(_EMBEDDING, {})),
-        tables.get(_WORKSPACE, ""),
-        tables.get(_INDEX, ""),
-        _parse_bucket(file, tables.get(_BUCKET, {})),
+        _parse_model(file, tables.get("model", {})),
+        _parse_web(file, tables.get("web", {})),
+        parse_embedding_settings(file, tables.get("embedding", {})),
+        tables.get("workspace", ""),
+        tables.get("index", ""),
+        _parse_bucket(file, tables.get("bucket", {})),
     )
 
 
 def _parse_bucket(file: str, table: Mapping[str, Any]) -> Mapping[str, str]:
     for key, value in table.items():
         if not isinstance(value, str | bool | int):
-            raise InvalidInput(f"{file}: {_BUCKET}.{key} is {type(value).__name__}, not str")
+            raise InvalidInput(f"{file}: bucket.{key} is {type(value).__name__}, not str")
     return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in table.items()}
 
 
 def _parse_web(file: str, table: Mapping[str, Any]) -> WebSettings:
     for key, value in table.items():
         if key != "token":
-            raise _unknown_setting(file, f"{_WEB}.{key}", [f"{_WEB}.token"])
-        if not isinstance(value, str):
-            raise InvalidInput(f"{file}: {_WEB}.token is {type(value).__name__}, not str")
+            raise unknown_setting(file, f"web.{key}", ["web.token"])
+        check_type(file, "web.token", value, str)
     return WebSettings(**table)
 
 
 def _parse_model(file: str, table: Mapping[str, Any]) -> ModelSettings:
-    known = [field.name for field in fields(ModelSettings)]
+    names = [f"model.{setting.name}" for setting in fields(ModelSettings)]
     for key in table:
-        if key not in known:
-            raise _unknown_setting(file, f"{_MODEL}.{key}", [f"{_MODEL}.{name}" for name in known])
-    values = {key: _parse_model_value(file, key, value) for key, value in table.items()}
-    if values and "provider" not in values:
-        raise InvalidInput(f"{file}: model.provider is missing", hint=f"one of {', '.join(PROVIDERS)}")
+        if f"model.{key}" not in names:
+            raise unknown_setting(file, f"model.{key}", names)
+    values = dict(table)
+    for key, value in table.items():
+        if key == "command":
+            values[key] = _parse_command(file, value)
+        else:
+            check_value(file, f"model.{key}", value, _RANGES.get(key))
+    check_provider(file, "model", table, PROVIDERS)
     settings = ModelSettings(**values)
     if settings.provider == COMMAND and not settings.command:
         raise InvalidInput(f"{file}: model.command is missing", hint='for example command = ["ollama", "run", "MODEL"]')
@@ -129,28 +128,8 @@ def _parse_model(file: str, table: Mapping[str, Any]) -> ModelSettings:
     return settings
 
 
-def _parse_model_value(file: str, key: str, value: Any) -> Any:
-    if key == "command":
-        return _parse_command(file, value)
-    expected = int if key in _RANGES else str
-    if type(value).__name__ != expected.__name__:
-        raise InvalidInput(f"{file}: model.{key} is {type(value).__name__}, not {expected.__name__}")
-    least, most = _RANGES.get(key, (value, value))
-    if not least <= value <= most:
-        raise InvalidInput(f"{file}: model.{key} is {value}, not {least} to {most}")
-    if key == "provider" and value not in PROVIDERS:
-        from difflib import get_close_matches  # noqa: PLC0415
-
-        near = get_close_matches(value, PROVIDERS, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(PROVIDERS)}"
-        raise InvalidInput(f"{file}: model.provider is {value!r}", hint=hint)
-    return value
-
-
 def _parse_command(file: str, value: Any) -> tuple[str, ...]:
-    """A program with its arguments: a list as it stands, a text split as a shell would, though no shell runs it."""
-    import shlex  # noqa: PLC0415
-
+    """Return a program with its arguments. A text is split as in a shell, but no shell runs it."""
     try:
         parts = shlex.split(value) if isinstance(value, str) else value
     except ValueError as error:
@@ -160,14 +139,3 @@ def _parse_command(file: str, value: Any) -> tuple[str, ...]:
     if parts and not parts[0].strip():
         raise InvalidInput(f"{file}: model.command names no program", hint='command = ["PROGRAM", "ARGUMENT"]')
     return tuple(parts)
-
-
-def _unknown_setting(file: str, key: str, known_names: Iterable[str]) -> InvalidInput:
-    from difflib import get_close_matches  # noqa: PLC0415
-
-    names = list(known_names)
-    near = get_close_matches(key, names, 1)
-    return InvalidInput(
-        f"{file}: unknown setting {key!r}",
-        hint=f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}",
-    )

@@ -1,0 +1,182 @@
+"""The workspace's settings: `lineage.toml`. An unknown key is an error that names the nearest known one."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from lineage.config.checks import check_type, parse_toml, unknown_setting
+from lineage.errors import InvalidInput
+
+PersonalDataMode = Literal["mask", "drop"]
+
+SETTINGS_FILE = "lineage.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSettings:
+    """MEMORY.md: its size in bytes of UTF-8, and `row_style`, `full` (the spec's row) or `compact`."""
+
+    max_bytes: int = 262144
+    row_style: str = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptSettings:
+    """What transcripts keep: the agent's thinking, and so many characters of a tool's result."""
+
+    thinking: bool = False
+    max_result_chars: int = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class SanitizerSettings:
+    """The user's own redaction rules, and personal data.
+
+    `rules_path` is a file in gitleaks' format, relative to the workspace, "" for none. The others say for e-mail
+    addresses, user names in home directories and IP addresses: `off`, `mask` or `drop`.
+    """
+
+    rules_path: str = ""
+    emails: str = "off"
+    user_names: str = "off"
+    ip_addresses: str = "off"
+
+    @property
+    def personal_data_modes(self) -> dict[str, PersonalDataMode]:
+        """Return the mode of each active rule for personal data, by rule id."""
+        modes = {"email": self.emails, "user-name": self.user_names, "ip-address": self.ip_addresses}
+        return {name: "drop" if mode == "drop" else "mask" for name, mode in modes.items() if mode != "off"}
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeSettings:
+    """`extract` turns on the extraction of book entries from captured sessions."""
+
+    extract: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """Sessions of conversations with people, and of agents that lineage starts.
+
+    `dm_scope` names the scope that separates conversations. Sessions end at `daily_reset`, HH:MM in `reset_time_zone`
+    ("" for never), and after `idle_minutes` without a message (0 for never). `spawn_depth` limits how deep agents may
+    start others.
+    """
+
+    dm_scope: str = "main"
+    daily_reset: str = "04:00"
+    reset_time_zone: str = "UTC"
+    idle_minutes: int = 0
+    spawn_depth: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModelSettings:
+    """The uses of this machine's language model, if its own configuration names one."""
+
+    sentences: bool = True
+    summaries: bool = True
+    memory: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """`budget` is the size in tokens of the block at a session's start, its frame included."""
+
+    budget: int = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings of a workspace.
+
+    `identity_links` joins a person's ids on several channels: canonical id → ids with their channel in front.
+    """
+
+    ledger: LedgerSettings = LedgerSettings()
+    transcript: TranscriptSettings = TranscriptSettings()
+    sanitizer: SanitizerSettings = SanitizerSettings()
+    context: ContextSettings = ContextSettings()
+    knowledge: KnowledgeSettings = KnowledgeSettings()
+    sessions: SessionSettings = SessionSettings()
+    language_model: LanguageModelSettings = LanguageModelSettings()
+    identity_links: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+_SECTIONS: Mapping[str, Any] = {
+    "ledger": LedgerSettings,
+    "transcript": TranscriptSettings,
+    "sanitizer": SanitizerSettings,
+    "context": ContextSettings,
+    "knowledge": KnowledgeSettings,
+    "sessions": SessionSettings,
+    "language_model": LanguageModelSettings,
+}
+_LIST_TABLE = "identity_links"
+_PERSONAL = ("off", "mask", "drop")
+_CHOICES = {
+    "ledger.row_style": ("full", "compact"),
+    "sanitizer.emails": _PERSONAL,
+    "sanitizer.user_names": _PERSONAL,
+    "sanitizer.ip_addresses": _PERSONAL,
+    "sessions.dm_scope": ("main", "per-peer", "per-channel-peer", "per-account-channel-peer"),
+}
+_FORMATS = {
+    "sessions.daily_reset": (r"(?:(?:[01]\d|2[0-3]):[0-5]\d)?", 'a time of day like "04:00", or ""'),
+    "sessions.reset_time_zone": (r"\w[\w+-]*(?:/\w[\w+-]*)*", 'a time zone like "Europe/Berlin"'),
+}
+_MINIMUMS = {
+    "ledger.max_bytes": 4096,
+    "transcript.max_result_chars": 0,
+    "context.budget": 0,
+    "sessions.idle_minutes": 0,
+    "sessions.spawn_depth": 0,
+}
+
+# A workspace is shared and synced: it must not decide which programs run here, or where data goes.
+_MACHINE_ONLY = ("workspace", "index", "command", "url", "credentials", "model", "endpoint")
+
+
+def parse_settings(text: str) -> Settings:
+    """Return the settings that a `lineage.toml` holds.
+
+    Raises InvalidInput for an unknown or mistyped setting and for one out of range.
+    """
+    tables = parse_toml(text, SETTINGS_FILE, f"mend {SETTINGS_FILE}, then run the command again")
+    for name, values in tables.items():
+        _check_table(name, values)
+    return Settings(
+        **{name: values if name == _LIST_TABLE else _SECTIONS[name](**values) for name, values in tables.items()}
+    )
+
+
+def _check_table(name: str, values: Any) -> None:
+    if name in _MACHINE_ONLY:
+        raise InvalidInput(
+            f"{SETTINGS_FILE}: {name!r} is not read from a workspace",
+            hint="locations, credentials and programs stand in ~/.config/lineage/config.toml only",
+        )
+    if name not in (*_SECTIONS, _LIST_TABLE) or not isinstance(values, dict):
+        raise unknown_setting(SETTINGS_FILE, name, (*_SECTIONS, _LIST_TABLE))
+    if name == _LIST_TABLE:
+        for key, value in values.items():
+            if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+                raise InvalidInput(f"{SETTINGS_FILE}: {name}.{key} is not a list of texts")
+        return
+    defaults = {f"{name}.{setting.name}": setting.default for setting in fields(_SECTIONS[name])}
+    for key, value in values.items():
+        if f"{name}.{key}" not in defaults:
+            raise unknown_setting(SETTINGS_FILE, f"{name}.{key}", defaults)
+        _check_value(f"{name}.{key}", value, defaults[f"{name}.{key}"])
+
+
+def _check_value(key: str, value: Any, default: object) -> None:
+    check_type(SETTINGS_FILE, key, value, type(default))
+    if key in _CHOICES and value not in _CHOICES[key]:
+        raise InvalidInput(f"{SETTINGS_FILE}: {key} is {value!r}, not one of {', '.join(_CHOICES[key])}")
+    if key in _FORMATS and not re.fullmatch(_FORMATS[key][0], value):
+        raise InvalidInput(f"{SETTINGS_FILE}: {key} is {value!r}, not {_FORMATS[key][1]}")
+    if key in _MINIMUMS and value < _MINIMUMS[key]:
+        raise InvalidInput(f"{SETTINGS_FILE}: {key} is {value}, less than {_MINIMUMS[key]}")
