@@ -1,9 +1,10 @@
-"""What looks like a secret and is none: documentation keys, other tools' markers, hashes, ids, images."""
+"""Text that looks like a secret and is none: documentation keys, other tools' markers, hashes, ids, images."""
 
 import re
 
 from lineage.core.sanitizer.rule import Rule
 
+# Keys that Amazon and Stripe print in their documentation, and the example of jwt.io.
 _DOCUMENTATION_KEYS = (
     "AKIA" + "IOSFODNN7EXAMPLE",
     "AKIA" + "I44QH8DHBEXAMPLE",
@@ -17,8 +18,6 @@ _DOCUMENTATION_KEYS = (
     "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIi"
     + "wiaWF0IjoxNTE2MjM5MDIyfQ." + "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
 )  # fmt: skip
-"""Keys that vendors print in their documentation: Amazon's, Stripe's, and the example of jwt.io."""
-
 _DOCUMENTATION_KEY = re.compile(
     rf"\A.{{0,64}}(?:{'|'.join(map(re.escape, _DOCUMENTATION_KEYS))}).{{0,64}}\Z", re.DOTALL
 )
@@ -40,18 +39,17 @@ _IMAGE_DATA_URL = re.compile(rb"data:(?:image|font|audio|video)/[A-Za-z0-9.+-]{1
 _IMAGE_PREFIXES = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "AAABAA", "PHN2Zy", "d09GM", "T1RUTw", "JVBERi")
 _LOOKBEHIND_BYTES = 64
 
+# All of this module that can change a result. It is hashed into the version of a ruleset.
 ALLOWLIST = (*_DOCUMENTATION_KEYS, _MASKED.pattern, _REPEATED_CHARACTER.pattern, _UUID.pattern,
-_DIGEST.pattern.decode(),
-           _TAGGED_DIGEST.pattern, _DIGEST_LABEL.pattern.decode(), _IMAGE_DATA_URL.pattern.decode(),
-           *_IMAGE_PREFIXES)  # fmt: skip
-"""All that is allowed, as far as it can change a result: part of the version of the rules."""
+             _DIGEST.pattern.decode(), _TAGGED_DIGEST.pattern, _DIGEST_LABEL.pattern.decode(),
+             _IMAGE_DATA_URL.pattern.decode(), *_IMAGE_PREFIXES)  # fmt: skip
 
 
 def is_allowed(rule: Rule, secret: str) -> bool:
-    """Whether what the rule found is known to be none, wherever it stands.
+    """Tell whether a match is known to be no secret, wherever it stands.
 
-    What carries a vendor's mark is a secret unless it is in documentation or masked. Guesses are not trusted with
-    hashes, ids and images either.
+    A match with a vendor's mark is a secret unless it is masked or a documentation key. Guesses must not be hashes,
+    ids or images either.
     """
     if _DOCUMENTATION_KEY.search(secret) or _MASKED.fullmatch(secret) or _REPEATED_CHARACTER.match(secret):
         return True
@@ -61,7 +59,7 @@ def is_allowed(rule: Rule, secret: str) -> bool:
 
 
 def is_allowed_in_context(data: bytes, start: int, end: int) -> bool:
-    """Whether what a guess found at this place of the data is a hash or an image by what stands before it."""
+    """Tell whether the text before a guess's match marks it as a hash or an image."""
     before = max(0, start - _LOOKBEHIND_BYTES)
     if _DIGEST.fullmatch(data, start, end) and _DIGEST_LABEL.search(data, before, start):
         return True

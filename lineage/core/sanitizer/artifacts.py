@@ -1,16 +1,16 @@
-"""Committed artifacts under other redaction rules than those they were written under. (spec: sanitization contract)"""
+"""Sanitizing committed artifacts again, under other rules. (spec: sanitization contract)."""
 
 from lineage.core.base import naming
 from lineage.core.base.links import to_one_line
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, with_body
-from lineage.core.sanitizer import Sanitizer
+from lineage.core.sanitizer.sanitizer import Sanitizer
 
 
 def resanitize_artifact(artifact: Artifact, sanitizer: Sanitizer) -> Artifact | None:
-    """The artifact under other rules; None where they find nothing in it.
+    """Return the artifact without the secrets that these rules find, None if they find nothing.
 
-    Turn ids and the watermark stay: they say what was captured, and under which rules ids were made.
+    Turn ids and the watermark stay: they identify what was captured and do not depend on the rules.
     """
     title = _sanitize_line(artifact.title, sanitizer)
     clean = artifact._replace(

@@ -1,4 +1,4 @@
-"""Encoded spans: what the rules could not see in a text as it stands, as further layers of it.
+"""Decoders: escapes, string concatenation, wrapped lines, base64 and hex of a text as further layers of it.
 
 Every decoder is linear: its patterns have no two ways to match one text, or are RE2's.
 """
@@ -14,7 +14,8 @@ _MAX_ESCAPE_DEPTH = 3
 _MAX_DECODE_DEPTH = 2
 _TOKEN = "A-Za-z0-9_+/=.-"
 TOKEN_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=.-"
-_LONG_TOKEN_CHARS, _SHORT_TOKEN_CHARS = 16, 4
+_LONG_TOKEN_CHARS = 16
+_SHORT_TOKEN_CHARS = 4
 
 _ESCAPE = re.compile(
     r"%(?:(?P<percent>[0-7][0-9A-Fa-f](?:%[0-7][0-9A-Fa-f])*)|(?P<percents>[89A-Fa-f][0-9A-Fa-f](?:%[89A-Fa-f][0-9A-Fa-f])*))"
@@ -33,7 +34,7 @@ _STRIDES = {"percent": ("%", 3), "u": (r"\u00", 6), "x": (r"\x", 4)}
 _BYTES = {"percents": "%", "xs": r"\x"}
 _NUMBERS = {"code": 16, "braced": 16, "wide": 16, "octal": 8, "decimal": 10, "hex": 16}
 
-_JOIN_MARK = re.compile("[\n\"'`]")  # without any of these nothing is to be put together
+_JOIN_MARK = re.compile("[\n\"'`]")  # a text without any of these has nothing to join
 _GAP = r"[ \t]{0,40}(?:\\?\n[ \t]{0,40})?"
 _CONCATENATION = re.compile(
     rf"[\"'`](?<=[{_TOKEN}][\"'`]){_GAP}"
@@ -46,18 +47,16 @@ _NEXT_LINE = re.compile(
 _MIXED_CASE = re.compile(
     r"[A-Za-z_+/=.-]*[0-9][0-9_+/=.-]*[A-Za-z]|[0-9A-Z_+/=.-]*[a-z][a-z0-9_+/=.-]*[A-Z]|[A-Za-z]+[0-9]"
 )
-
-_ASSIGNMENT_LINE = re.compile(
-    r"[+-]?[A-Za-z_][A-Za-z0-9_.-]{0,60}(?:[ \t]{0,8}:|[ \t]{1,8}=|=[^=\s])"
-)  # a line of its own
+_ASSIGNMENT_LINE = re.compile(r"[+-]?[A-Za-z_][A-Za-z0-9_.-]{0,60}(?:[ \t]{0,8}:|[ \t]{1,8}=|=[^=\s])")
 
 _LETTERS = "[A-Za-z0-9+/_-]"
 _ASCII = rf"(?:[ACDI-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589]{_LETTERS}){{5,}}"
-_BASE64 = rf"{_LETTERS}*?{_ASCII}{_LETTERS}*={{0,2}}"  # a run in which, somewhere, 15 bytes on end are ASCII
+# Base64 with 15 successive bytes of ASCII somewhere: else every long word would be decoded.
+_BASE64 = rf"{_LETTERS}*?{_ASCII}{_LETTERS}*={{0,2}}"
 _BYTE = "(?:[2-7][0-9A-Fa-f]|0[09AaDd])"
 _HEX = rf"(?:0[xX])?{_BYTE}(?:(?:[ :,-]|, )?(?:0[xX])?{_BYTE}){{11,}}"
-_PLAIN = re.compile(r"[ !#$(-Z\]-_a-~]*")  # nothing in it is to be left out, folded, put together or unescaped
-_ENCODED = f"{_ASCII}|{_HEX}"  # found where one of the two before is
+_PLAIN = re.compile(r"[ !#$(-Z\]-_a-~]*")  # nothing to leave out, fold, join or unescape
+_ENCODED = f"{_ASCII}|{_HEX}"  # a cheap test: matches wherever _BASE64 or _HEX does
 _NOT_HEX = re.compile(r"0[xX]|[^0-9A-Fa-f]")
 _ASCII_STRETCH = re.compile(rb"[\t\n\r -~]{8,}")
 _STANDARD_ALPHABET = bytes.maketrans(b"-_", b"+/")
@@ -66,7 +65,7 @@ _SAMPLE = 64
 
 
 def iter_decoded_layers(lowest: Layer, depth: int = _MAX_DECODE_DEPTH) -> Iterator[Layer]:
-    """All the ways to read a text: as it is seen, with escapes decoded, put together, decoded from base64 and hex."""
+    """Yield all readings of a text: as seen, unescaped, joined, decoded from base64 and hex."""
     layer: Layer | None = build_visible_layer(lowest)
     for _ in range(_MAX_ESCAPE_DEPTH + 1):
         if layer is None:
@@ -80,7 +79,7 @@ def iter_decoded_layers(lowest: Layer, depth: int = _MAX_DECODE_DEPTH) -> Iterat
 
 
 def is_plain(text: str) -> bool:
-    """Whether there is but one way to read the text, and no marker in it."""
+    """Tell whether the text has only one reading and no marker."""
     return bool(_PLAIN.fullmatch(text)) and (len(text) < _MIN_ENCODED_CHARS or not _has_encoded_span(text.encode()))
 
 
@@ -89,16 +88,16 @@ def _has_encoded_span(data: bytes) -> bool:
 
 
 def _iter_joined_layers(layer: Layer) -> Iterator[Layer]:
-    for whole in (layer, concatenate_literals(layer)):
-        if whole is not None:
-            yield whole
-            unbroken = unwrap_lines(whole)
-            if unbroken is not None:
-                yield unbroken
+    for joined in (layer, concatenate_literals(layer)):
+        if joined is not None:
+            yield joined
+            unwrapped = unwrap_lines(joined)
+            if unwrapped is not None:
+                yield unwrapped
 
 
 def unescape(layer: Layer) -> Layer | None:
-    r"""Escapes decoded once: %41, \u0041, \x41, \101, \n and their like, &#65; and the commonest named entities.
+    r"""Decode escapes once: %41, \u0041, \x41, \101, \n and their like, &#65; and the commonest named entities.
 
     >>> unescape(Layer(r"%41\u0042\x43\"&#68;")).text
     'ABC"D'
@@ -110,7 +109,7 @@ def unescape(layer: Layer) -> Layer | None:
 
 
 def _decode_escape(match: re.Match[str]) -> tuple[str, int]:
-    """What an escape, or a run of the same kind, stands for, and how many characters stand for one."""
+    """Return the text of an escape, or of a run of the same kind, and its stride (see `Layer`)."""
     kind = str(match.lastgroup)
     if kind == "slashes":
         return match[kind][::2], 2
@@ -129,7 +128,7 @@ def _decode_code_point(code: int) -> str:
 
 
 def concatenate_literals(layer: Layer) -> Layer | None:
-    """String literals put together: `"a" + "b"`, `'a' . 'b'`, `"a" "b"`, `x = "a"; x += "b"`, over line ends too.
+    """Join string literals: `"a" + "b"`, `'a' . 'b'`, `"a" "b"`, `x = "a"; x += "b"`, over line ends too.
 
     >>> concatenate_literals(Layer('key = "ab" + "cd"')).text
     'key = "abcd"'
@@ -138,9 +137,9 @@ def concatenate_literals(layer: Layer) -> Layer | None:
 
 
 def unwrap_lines(layer: Layer) -> Layer | None:
-    """Tokens put together that a line end breaks: in mail, in a quotation, in a listing with line numbers.
+    r"""Join tokens that a line end breaks: in mail, in a quotation, in a listing with line numbers.
 
-    >>> unwrap_lines(Layer("the key ghp_AbCd1234\\n  EfGh5678 and more")).text
+    >>> unwrap_lines(Layer("the key ghp_AbCd1234\n  EfGh5678 and more")).text
     'the key ghp_AbCd1234EfGh5678 and more'
     """
     return rewrite_lines(layer, _find_broken_tokens(layer.text), is_joined=True) if "\n" in layer.text else None
@@ -150,20 +149,15 @@ def _find_broken_tokens(text: str) -> Iterator[LayerEdit]:
     for match in _NEXT_LINE.finditer(text):
         start, end = match.span()
         left = text[max(0, start - _SAMPLE) : start]
-        kept = _strip_continuation(left)
-        if is_token_continued(kept, text[end : end + _SAMPLE]):
-            yield start - len(left) + len(kept), end, "", 0
-
-
-def _strip_continuation(line: str) -> str:
-    r"""The line without the white space that it ends with, and without the mark before it that says it goes on: `=`,
-    `\`."""
-    line = line.rstrip(" \t")
-    return line[:-1] if line.endswith(("=", "\\")) else line
+        token = left.rstrip(" \t")
+        if token.endswith(("=", "\\")):  # marks of a soft line break, in mail and in code
+            token = token[:-1]
+        if is_token_continued(token, text[end : end + _SAMPLE]):
+            yield start - len(left) + len(token), end, "", 0
 
 
 def is_token_continued(left: str, right: str) -> bool:
-    """Whether what `left` ends with and what `right` begins with look like the two parts of one random token."""
+    """Tell whether the end of `left` and the start of `right` look like two parts of one random token."""
     tail = left[len(left.rstrip(TOKEN_CHARACTERS)) :]
     if not (is_random(tail) or "_" in tail or "-" in tail):
         return False
@@ -176,32 +170,33 @@ def is_token_continued(left: str, right: str) -> bool:
 
 
 def leading_token(text: str) -> str:
-    """The part of a token that the text begins with."""
+    """Return the token characters at the start of the text."""
     return text[: len(text) - len(text.lstrip(TOKEN_CHARACTERS))]
 
 
 def is_random(token: str) -> bool:
-    """Whether this looks like a part of a token rather than like a word."""
+    """Tell whether this looks like a part of a token rather than a word."""
     return len(token) >= _LONG_TOKEN_CHARS or (
         len(token) >= _SHORT_TOKEN_CHARS and (token.isupper() or _MIXED_CASE.match(token) is not None)
     )
 
 
 def _decode_spans(layer: Layer) -> Layer | None:
-    """What the spans in base64 and in hex stand for, where that is text; each span one piece."""
+    """Return a layer of the decoded base64 and hex spans, each one piece; None if there are none."""
     data = layer.text.encode("ascii", "replace")
     if not _has_encoded_span(data):
         return None
-    building = LayerBuilder(layer)
+    builder = LayerBuilder(layer)
     for start, end, decoded in [*_find_base64_spans(data), *_find_hex_spans(data)]:
-        building.replace(_decode_text(decoded), start, end)
-        building.insert(SEPARATOR)
-    return building.build()
+        builder.replace(_decode_text(decoded), start, end)
+        builder.insert(SEPARATOR)
+    return builder.build()
 
 
 def _find_base64_spans(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     for match in compile_pattern(_BASE64).finditer(data):
         run = match[0].rstrip(b"=").translate(_STANDARD_ALPHABET)
+        # The run may begin with other letters, as in a path: decode from each offset that gives ASCII.
         for shift in sorted({stretch.start() % 4 for stretch in compile_pattern(_ASCII).finditer(match[0])}):
             part = run[shift : len(run) - ((len(run) - shift) % 4 == 1)]
             yield *match.span(), b64decode(part + b"=" * (-len(part) % 4))
@@ -213,15 +208,15 @@ def _find_hex_spans(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _decode_text(data: bytes) -> str:
-    r"""The bytes as text: UTF-16 shows by its zero bytes, and of what is no text at all the stretches of ASCII count.
+    r"""Return the bytes as text, or their stretches of ASCII if they are binary.
 
     >>> _decode_text("key".encode("utf-16-le"))
     'key'
     """
-    if data.count(0) * 4 > len(data):
+    if data.count(0) * 4 > len(data):  # UTF-16
         data = data.replace(b"\0", b"")
     try:
         text = data.decode()
     except UnicodeDecodeError:
         text = " \n".join(stretch.decode() for stretch in _ASCII_STRETCH.findall(data))
-    return text.replace("\x1e", " ")
+    return text.replace("\x1e", " ")  # a separator may only come from us

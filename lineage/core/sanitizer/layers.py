@@ -1,7 +1,7 @@
-"""Layers of reading: the text as rules see it, and the way from each place in it back to the text itself.
+"""Layers of a text: decoded readings for the rules, each with a map of its places back to the text itself.
 
 A layer is a text made of another one: invisible characters left out, fullwidth letters folded, escapes decoded. It
-knows, for each of its pieces, what the piece was made of.
+records the origin of each of its pieces.
 """
 
 import re
@@ -9,9 +9,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+# Between parts of a layer that are apart in the one below. A match ends here: unrelated text follows.
 SEPARATOR = "\n\x1e\n"
-"""Between parts of a layer that were apart in the one below. A finding ends here: what follows is something else."""
 
+# A piece without a place for each of its characters: any of them stands for the whole piece below.
 _OPAQUE = 0
 _PREVIEW_CHARS = 64
 
@@ -34,11 +35,11 @@ _FOLDED = re.compile(
 
 
 class Layer:
-    """A text and what its pieces were made of in the layer below; the lowest layer has no pieces.
+    """A text and the origin of its pieces in the layer below; the lowest layer has no pieces.
 
-    Piece i begins at `starts[i]` and was made of what is at `begins[i]`: `strides[i]` characters for each of its own,
-    or, where the stride is 0, the whole up to `ends[i]` for any of them. A layer with `seams` was put together of what
-    stood apart: between its pieces something was left out that is no part of a token.
+    Piece i begins at `starts[i]` and was made of the text below at `begins[i]`: `strides[i]` characters for each of its
+    own, or, with stride 0, the whole up to `ends[i]` for any of them. The pieces of a joined layer stood apart in the
+    layer below: the text between them was no part of a token.
     """
 
     __slots__ = ("begins", "below", "ends", "is_joined", "starts", "strides", "text")
@@ -54,27 +55,22 @@ class Layer:
 
     @property
     def has_joined_layer(self) -> bool:
-        """Whether this layer, or one below it, has seams."""
+        """Tell whether this layer or one below it is joined."""
         return self.is_joined or (self.below is not None and self.below.has_joined_layer)
 
     def map_to_original(self, start: int, end: int) -> tuple[int, int]:
-        """Where the non-empty span is in the lowest layer: the least that covers all it was made of."""
+        """Return the place of a non-empty span in the lowest layer: the smallest range that covers its origin."""
         if self.starts:
             start, end = self._map_start(start), self._map_end(end)
         return (start, end) if self.below is None else self.below.map_to_original(start, end)
 
     def iter_joins(self, start: int, end: int) -> Iterator[str]:
-        """What stands behind each seam in the span, or in what it was made of."""
-        for layer, first, last in self._walk_down(start, end):
-            if layer.is_joined:
-                for joint in layer.starts[bisect_right(layer.starts, first) : bisect_left(layer.starts, last)]:
-                    yield layer.text[joint : min(last, joint + _PREVIEW_CHARS)]
-
-    def _walk_down(self, start: int, end: int) -> Iterator[tuple["Layer", int, int]]:
-        """The span in this layer and in those below it."""
+        """Yield the text behind each join in the span, in this layer and in those below."""
         layer: Layer | None = self
         while layer is not None:
-            yield layer, start, end
+            if layer.is_joined:
+                for join in layer.starts[bisect_right(layer.starts, start) : bisect_left(layer.starts, end)]:
+                    yield layer.text[join : min(end, join + _PREVIEW_CHARS)]
             if layer.starts:
                 start, end = layer._map_start(start), layer._map_end(end)
             layer = layer.below
@@ -91,7 +87,7 @@ class Layer:
 
 
 class LayerBuilder:
-    """A layer in the making: pieces of the layer below, in order, as they are or as something else."""
+    """Builds a layer of pieces of the layer below, in order, as they are or replaced."""
 
     def __init__(self, below: Layer, *, is_joined: bool = False) -> None:
         self._below = below.text
@@ -100,12 +96,12 @@ class LayerBuilder:
         self._length = 0
 
     def copy(self, start: int, end: int) -> None:
-        """This part of the layer below as it is."""
+        """Take over this part of the layer below as it is."""
         if start < end:
             self.replace(self._below[start:end], start, end, 1)
 
     def replace(self, text: str, start: int, end: int, stride: int = _OPAQUE) -> None:
-        """What was made of this part of the layer below."""
+        """Add the text that replaces this part of the layer below."""
         if text:
             layer = self._layer
             layer.starts.append(self._length)
@@ -116,52 +112,52 @@ class LayerBuilder:
             self._length += len(text)
 
     def insert(self, text: str) -> None:
-        """Something that nothing below stands for."""
+        """Add text without an origin below."""
         self._parts.append(text)
         self._length += len(text)
 
     def build(self) -> Layer:
+        """Return the layer of all pieces."""
         self._layer.text = "".join(self._parts)
         return self._layer
 
 
+# Start and end of a part of a layer, its replacement, and its stride (see `Layer`).
 LayerEdit = tuple[int, int, str, int]
-"""Start and end of a part of a layer, what it stands for, and how many of its characters stand for one, 0 where none
-can be told from the others."""
 
 
-def rewrite(layer: Layer, changes: Iterable[LayerEdit]) -> Layer | None:
-    """The layer above, with all changes, which come in order; None where there are none."""
-    building, position, changed = LayerBuilder(layer), 0, False
-    for start, end, text, stride in changes:
-        building.copy(position, start)
-        building.replace(text, start, end, stride)
+def rewrite(layer: Layer, edits: Iterable[LayerEdit]) -> Layer | None:
+    """Return the layer with all edits, which come in order; None if there are none."""
+    builder, position, changed = LayerBuilder(layer), 0, False
+    for start, end, text, stride in edits:
+        builder.copy(position, start)
+        builder.replace(text, start, end, stride)
         position, changed = end, True
     if not changed:
         return None
-    building.copy(position, len(layer.text))
-    return building.build()
+    builder.copy(position, len(layer.text))
+    return builder.build()
 
 
-def rewrite_lines(layer: Layer, changes: Iterable[LayerEdit], *, is_joined: bool = False) -> Layer | None:
-    """The same of the lines alone in which something changes; lines that were apart have a separator between them."""
-    whole, building, position, line_end = layer.text, LayerBuilder(layer, is_joined=is_joined), 0, 0
-    for start, end, text, stride in changes:
+def rewrite_lines(layer: Layer, edits: Iterable[LayerEdit], *, is_joined: bool = False) -> Layer | None:
+    """Return a layer of the edited lines alone, with a separator between lines that were apart; None without edits."""
+    full_text, builder, position, line_end = layer.text, LayerBuilder(layer, is_joined=is_joined), 0, 0
+    for start, end, text, stride in edits:
         if start >= line_end:
-            line = whole.rfind("\n", line_end, start) + 1 or line_end
-            building.copy(position, line_end)
-            if 0 < line_end < line:
-                building.insert(SEPARATOR)
-            position = line
-        building.copy(position, start)
-        building.replace(text, start, end, stride)
+            line_start = full_text.rfind("\n", line_end, start) + 1 or line_end
+            builder.copy(position, line_end)
+            if 0 < line_end < line_start:
+                builder.insert(SEPARATOR)
+            position = line_start
+        builder.copy(position, start)
+        builder.replace(text, start, end, stride)
         position = end
         if end > line_end:
-            line_end = whole.find("\n", end) + 1 or len(whole)
+            line_end = full_text.find("\n", end) + 1 or len(full_text)
     if not line_end:
         return None
-    building.copy(position, line_end)
-    return building.build()
+    builder.copy(position, line_end)
+    return builder.build()
 
 
 def _normalize_match(match: re.Match[str]) -> str:
@@ -170,19 +166,22 @@ def _normalize_match(match: re.Match[str]) -> str:
 
 
 def normalize_text(text: str) -> str:
-    """LF line ends, U+FFFD for lone surrogates, no terminal sequences, no control characters but tab and newline."""
+    """Return text with LF line ends, without terminal sequences and control characters other than tab and newline.
+
+    Lone surrogates become U+FFFD: they have no UTF-8.
+    """
     return _NORMALIZED_AWAY.sub(_normalize_match, text) if _NEEDS_NORMALIZING.search(text) else text
 
 
 def build_normalized_layer(text: str) -> Layer:
-    """The normalized text as a layer above the text."""
+    """Return the normalized text as a layer above the text."""
     lowest = Layer(text)
-    changes = ((*match.span(), _normalize_match(match), _OPAQUE) for match in _NORMALIZED_AWAY.finditer(text))
-    return (rewrite(lowest, changes) if _NEEDS_NORMALIZING.search(text) else None) or lowest
+    edits = ((*match.span(), _normalize_match(match), _OPAQUE) for match in _NORMALIZED_AWAY.finditer(text))
+    return (rewrite(lowest, edits) if _NEEDS_NORMALIZING.search(text) else None) or lowest
 
 
 def build_visible_layer(layer: Layer) -> Layer:
-    """The detection view: nothing invisible, no terminal sequences, fullwidth and mathematical letters as ASCII.
+    r"""Return the detection view: nothing invisible, fullwidth and mathematical letters as ASCII.
 
     >>> build_visible_layer(Layer("ｋｅｙ\u200b=\xad1")).text
     'key=1'
@@ -196,7 +195,7 @@ def build_visible_layer(layer: Layer) -> Layer:
 
 @cache
 def _build_fold_table() -> dict[int, str]:
-    """The fixed table of what is read as ASCII: one character for one, the same for every interpreter."""
+    """Return the characters that are read as ASCII, one for one. The table is fixed: unicodedata's grow by version."""
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     both = letters + letters.lower()
     folds = {0xFF01 + i: chr(0x21 + i) for i in range(94)}

@@ -1,4 +1,4 @@
-"""The engine that runs the rules: RE2, whose time is linear in the text whatever the pattern. There is no other."""
+"""The engine that runs the rules: RE2, linear in the text for every pattern. There is no other engine."""
 
 from functools import cache
 from typing import Any
@@ -9,7 +9,7 @@ _MAX_MEMORY_BYTES = 64 << 20
 
 
 def load_re2() -> Any:
-    """The module `re2`. Raises EngineMissing where google-re2 is not installed."""
+    """Return the module `re2`. Raises EngineMissing if google-re2 is not installed."""
     try:
         import re2  # noqa: PLC0415  (fail closed: its absence is an error of capture, not of import)
     except ImportError as error:
@@ -21,12 +21,13 @@ def load_re2() -> Any:
 
 @cache
 def compile_pattern(pattern: str) -> Any:
-    """The pattern, over UTF-8 bytes. Raises `re2.error` where RE2 does not take it."""
+    """Compile a pattern over UTF-8 bytes. Raises `re2.error` if RE2 refuses it."""
     return load_re2().compile(pattern.encode(), build_options())
 
 
 def build_options() -> Any:
-    chosen = load_re2().Options()
-    chosen.max_mem = _MAX_MEMORY_BYTES
-    chosen.log_errors = False
-    return chosen
+    """Return the options of every pattern and set of patterns."""
+    options = load_re2().Options()
+    options.max_mem = _MAX_MEMORY_BYTES
+    options.log_errors = False  # a bad pattern raises: RE2 would also print it
+    return options

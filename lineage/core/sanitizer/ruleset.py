@@ -1,4 +1,4 @@
-"""Sets of rules: which are used, what is tried on a text, and the version that all of it has."""
+"""Sets of rules: their matches in one text, and their version."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -18,16 +18,19 @@ DROP: Literal["drop"] = "drop"
 _MAX_LINE_BYTES = 1000
 _MAX_KEYWORD_BYTES = 100
 _BLOCK_BYTES = 1 << 14
-_SIMPLE_SEARCHES, _SIMPLE_SEARCH_BYTES = (
-    8,
-    1 << 12,
-)  # in so many texts of so many bytes keywords are looked for one by one
 _DIGIT = re.compile(rb"[0-9]")
-_ENGINE_VERSION = "engine 1"  # goes up with every change of the code that changes what is redacted
+
+# A process that sanitizes few short texts is faster without the set of all keywords, which takes long to build.
+_SIMPLE_SEARCHES = 8
+_SIMPLE_SEARCH_BYTES = 1 << 12
+
+# Raise it with every change of the code that changes what is redacted: workspaces then sanitize their files again.
+_ENGINE_VERSION = "engine 1"
 
 
+# A tuple: texts make thousands of spans, and the hot loops unpack them.
 class Span(NamedTuple):
-    """A secret in a text and which rule says so; `first` to `last` is what had to be read to know it."""
+    """A secret in a text and the rule that found it; `first` to `last` is the context that the rule read."""
 
     start: int
     end: int
@@ -35,14 +38,20 @@ class Span(NamedTuple):
     first: int
     last: int
 
+    def shift(self, offset: int) -> "Span":
+        """Return the span of the same secret in a text with `offset` more characters before it."""
+        return Span(self.start + offset, self.end + offset, self.rule, self.first + offset, self.last + offset)
 
+
+# Whether a rule's match is a secret, as far as its context doesn't matter. Keys: the rule's id(), the match.
 Verdicts = dict[tuple[int, bytes], bool]
-"""By the identity of a rule and what it found: whether that is a secret, as far as can be told wherever it stands."""
 
 
 class Ruleset:
-    """Rules in the order in which they win, compiled when they are first needed. Of personal data what a rule in
-    `dropped` finds is left out of the text, what another finds is masked."""
+    """Rules in the order in which they win, compiled on first use.
+
+    Matches of a rule whose id is in `dropped` are left out of the text, those of the others are masked.
+    """
 
     def __init__(self, rules: tuple[Rule, ...], dropped: frozenset[str] = frozenset()) -> None:
         self.rules = rules
@@ -51,55 +60,61 @@ class Ruleset:
 
     @cached_property
     def version(self) -> str:
-        """The contract and the digest of everything that can change a result."""
+        """Return the contract's name and the digest of all that can change a result."""
         return f"{CONTRACT}+{compute_rules_digest(self.rules, _ENGINE_VERSION, *ALLOWLIST, *sorted(self.dropped))}"
 
     def find_matches(self, text: str, verdicts: Verdicts | None = None) -> list[Span]:
-        """What the rules say is secret in the text as it stands; they may overlap. Of two rules that say the same the
-        first counts, or the one that does not guess. `judged` is for those who ask about several readings of a text:
-        what is judged in one of them is not judged again in the next."""
+        """Return the secrets in the text as it stands; they may overlap.
+
+        Of two rules with the same span the first wins, or the one that does not guess. Pass the same `verdicts` for all
+        readings of one text: then no match is judged twice.
+        """
         data = text.encode("utf-8", "replace")
-        tries = self._find_candidate_ranges(data)
-        if tries and not _DIGIT.search(data):
-            tries = [part for part in tries if not self.rules[part[0]].guess]
-        found: dict[tuple[int, int], Span] = {}
+        candidates = self._find_candidate_ranges(data)
+        if candidates and not _DIGIT.search(data):
+            # Every guess needs a digit: prose without one is done here.
+            candidates = [candidate for candidate in candidates if not self.rules[candidate[0]].guess]
+        spans: dict[tuple[int, int], Span] = {}
         verdicts = {} if verdicts is None else verdicts
-        for number, first, last in tries:
-            _add_matches(self.rules[number], data, first, last, found, verdicts)
-        hits = list(found.values())
-        return hits if len(data) == len(text) else _to_character_offsets(hits, data)
+        for number, first, last in candidates:
+            _add_matches(self.rules[number], data, first, last, spans, verdicts)
+        matches = list(spans.values())
+        return matches if len(data) == len(text) else _to_character_offsets(matches, data)
 
     def _find_candidate_ranges(self, data: bytes) -> list[tuple[int, int, int]]:
-        """Which rules are tried on what part of the data: a short text is one part, in a long one it is the blocks in
-        which a keyword of the rule is, with one on either side."""
+        """Return the rules to try, by number, each with a range of the data.
+
+        A short text is one range. In a long one a range is the blocks with a keyword of the rule and their neighbours.
+        """
         lowered = data.lower()
         if len(data) <= 3 * _BLOCK_BYTES:
             return [(number, 0, len(data)) for number in self._find_candidate_rules(lowered)]
-        parts: dict[int, list[tuple[int, int]]] = {}
+        ranges: dict[int, list[tuple[int, int]]] = {}
         for start in range(0, len(data), _BLOCK_BYTES):
             for number in self._find_candidate_rules(lowered[start : start + _BLOCK_BYTES + _MAX_KEYWORD_BYTES]):
                 first, last = max(0, start - _BLOCK_BYTES), min(len(data), start + 2 * _BLOCK_BYTES)
-                known = parts.setdefault(number, [])
-                if known and first <= known[-1][1]:
-                    first = known.pop()[0]
-                known.append((first, last))
-        return [(number, first, last) for number in sorted(parts) for first, last in parts[number]]
+                of_rule = ranges.setdefault(number, [])
+                if of_rule and first <= of_rule[-1][1]:
+                    first = of_rule.pop()[0]
+                of_rule.append((first, last))
+        return [(number, first, last) for number in sorted(ranges) for first, last in ranges[number]]
 
     def _find_candidate_rules(self, lowered: bytes) -> list[int]:
-        """The rules of which a keyword is in the text, by number. Where the search gives up, all rules are tried."""
+        """Return the numbers of the rules with a keyword in the text."""
         self._search_count += 1
-        if (
-            self._search_count <= _SIMPLE_SEARCHES and len(lowered) <= _SIMPLE_SEARCH_BYTES
-        ):  # to make the search for all of them takes longer
-            return sorted({number for word, of in self._rules_by_keyword.items() if word in lowered for number in of})
-        found = self._keyword_set.Match(lowered)
-        if not found or 0 not in found:
-            return list(range(len(self.rules)))
-        return sorted({number for position in found for number in self._rule_groups[position]})
+        if self._search_count <= _SIMPLE_SEARCHES and len(lowered) <= _SIMPLE_SEARCH_BYTES:
+            groups = [numbers for word, numbers in self._rules_by_keyword.items() if word in lowered]
+        else:
+            positions = self._keyword_set.Match(lowered)
+            if not positions or 0 not in positions:
+                # The empty keyword is in every text: without it RE2 ran out of memory. Try every rule.
+                return list(range(len(self.rules)))
+            groups = [self._rule_groups[position] for position in positions]
+        return sorted({number for numbers in groups for number in numbers})
 
     @cached_property
     def _rules_by_keyword(self) -> dict[bytes, list[int]]:
-        """By keyword the numbers of its rules; the empty one, which every text holds, has those without keywords."""
+        """The numbers of the rules by keyword; the empty keyword has the rules without any."""
         words: dict[bytes, list[int]] = {b"": []}
         for number, rule in enumerate(self.rules):
             for word in rule.keywords or ("",):
@@ -124,21 +139,21 @@ def build_ruleset(
     personal: Mapping[str, Literal["mask", "drop"]] | None = None,
     excluded_ids: Collection[str] = (),
 ) -> Ruleset:
-    """The project's own rules and `extra` ones, less those whose id is in `without`. Of the rules for personal data
-    those that `personal` names are used: "mask" puts the rule's marker, the same for everyone, "drop" leaves it out.
+    """Return the built-in rules and the extra ones, without the excluded ids.
 
-    Raises InvalidInput for a personal rule that there is not.
+    `personal` turns on rules for personal data: "mask" writes the rule's marker, the same for everyone, "drop" leaves
+    the match out. Raises InvalidInput if one of these rules does not exist.
     """
     personal = personal or {}
-    known = [rule for rule in (*RULES, *extra_rules) if rule.id not in excluded_ids]
-    there = {rule.id for rule in known if rule.personal}
-    if unknown := sorted(set(personal) - there):
+    rules = [rule for rule in (*RULES, *extra_rules) if rule.id not in excluded_ids]
+    personal_ids = {rule.id for rule in rules if rule.personal}
+    if unknown := sorted(set(personal) - personal_ids):
         raise InvalidInput(
             f"there is no rule for personal data called {', '.join(unknown)}",
-            hint=f"choose of {', '.join(sorted(there))}",
+            hint=f"choose of {', '.join(sorted(personal_ids))}",
         )
     return Ruleset(
-        tuple(rule for rule in known if not rule.personal or rule.id in personal),
+        tuple(rule for rule in rules if not rule.personal or rule.id in personal),
         frozenset(name for name, mode in personal.items() if mode == DROP),
     )
 
@@ -149,24 +164,26 @@ BUILTIN = build_ruleset()
 def _find_group(rule: Rule, match: Any) -> int:
     if rule.group != FIRST_GROUP:
         return rule.group
-    return next((number for number, held in enumerate(match.groups(), 1) if held), 0)
+    return next((number for number, value in enumerate(match.groups(), 1) if value), 0)
 
 
 def _add_matches(
     rule: Rule, data: bytes, first: int, last: int, spans: dict[tuple[int, int], Span], verdicts: Verdicts
 ) -> None:
-    """Adds what the rule finds in a part of the data and is not known better already."""
+    """Add the rule's matches in a range of the data, unless a better rule has the same span."""
     for match in compile_pattern(rule.pattern).finditer(data, first, last):
-        begin, until = match.span()
-        if until == last < len(data):  # it goes on behind the part
-            _add_matches(rule, data, begin, min(len(data), last + max(_BLOCK_BYTES, last - begin)), spans, verdicts)
+        match_start, match_end = match.span()
+        if match_end == last < len(data):
+            # The match may continue behind the range: search on from here in a range of twice the size.
+            last = min(len(data), last + max(_BLOCK_BYTES, last - match_start))
+            _add_matches(rule, data, match_start, last, spans, verdicts)
             return
-        start, end = match.span(_find_group(rule, match)) if rule.group else (begin, until)
+        start, end = match.span(_find_group(rule, match)) if rule.group else (match_start, match_end)
         if data[end - 1 : end] == b"." and (end == len(data) or data[end : end + 1].isspace()):
             end -= 1  # a full stop
         known = spans.get((start, end))
         if start < end and (not known or (known.rule.guess and not rule.guess)):
-            span = Span(start, end, rule, begin, until)
+            span = Span(start, end, rule, match_start, match_end)
             if _is_secret(data, span, verdicts):
                 spans[start, end] = span
 
@@ -178,14 +195,15 @@ def _is_secret(data: bytes, span: Span, verdicts: Verdicts) -> bool:
         verdicts[key] = _is_candidate(rule, secret)
     if not verdicts[key] or (rule.guess and is_allowed_in_context(data, span.start, span.end)):
         return False
-    for allowance in rule.allow:
-        if allowance.over != "secret" and _applies(allowance, secret, _slice_target(allowance, data, span)):
-            return False
-    return True
+    return not any(
+        _applies(allowance, secret, _slice_target(allowance, data, span))
+        for allowance in rule.allow
+        if allowance.over != "secret"
+    )
 
 
 def _is_candidate(rule: Rule, secret: bytes) -> bool:
-    """Whether what the rule found is a secret, as far as that can be told wherever it stands."""
+    """Tell whether a match is a secret as far as its context doesn't matter."""
     text = secret.decode("utf-8", "replace")
     return (
         rule.accepts(text)
@@ -195,11 +213,10 @@ def _is_candidate(rule: Rule, secret: bytes) -> bool:
 
 
 def _applies(allowance: Allowance, secret: bytes, target: bytes) -> bool:
-    words, patterns = allowance.words, allowance.patterns
-    worded = bool(words) and any(word.encode() in secret.lower() for word in words)
-    if worded != allowance.every:
-        return worded
-    return bool(patterns) and _compile_alternatives(patterns).search(target) is not None
+    has_word = any(word.encode() in secret.lower() for word in allowance.words)
+    if has_word != allowance.every:
+        return has_word  # decided: one of the two is enough, or both are needed and one is missing
+    return bool(allowance.patterns) and _compile_alternatives(allowance.patterns).search(target) is not None
 
 
 @cache
@@ -208,21 +225,20 @@ def _compile_alternatives(patterns: tuple[str, ...]) -> Any:
 
 
 def _slice_target(allowance: Allowance, data: bytes, span: Span) -> bytes:
-    """The whole match, or its line, of which no more than so many characters before and behind it are read."""
+    """Return the whole match, or its line up to a limit on both sides."""
     if allowance.over == "match":
         return data[span.first : span.last]
-    end = data.find(b"\n", span.last, span.last + _MAX_LINE_BYTES)
-    start = data.rfind(b"\n", max(0, span.first - _MAX_LINE_BYTES), span.first) + 1 or max(
-        0, span.first - _MAX_LINE_BYTES
-    )
-    return data[start : end if end >= 0 else span.last + _MAX_LINE_BYTES]
+    first, last = max(0, span.first - _MAX_LINE_BYTES), span.last + _MAX_LINE_BYTES
+    start = data.rfind(b"\n", first, span.first) + 1 or first
+    end = data.find(b"\n", span.last, last)
+    return data[start : end if end >= 0 else last]
 
 
 def _to_character_offsets(spans: list[Span], data: bytes) -> list[Span]:
-    """Hits with places in characters instead of bytes, in one pass over the data."""
+    """Return spans in characters instead of bytes, in one pass over the data."""
     counts: dict[int, int] = {}
     position = count = 0
-    for place in sorted({place for hit in spans for place in (hit.start, hit.end, hit.first, hit.last)}):
-        count += len(data[position:place].decode("utf-8", "replace"))
-        position, counts[place] = place, count
-    return [Span(counts[h.start], counts[h.end], h.rule, counts[h.first], counts[h.last]) for h in spans]
+    for offset in sorted({offset for span in spans for offset in (span.start, span.end, span.first, span.last)}):
+        count += len(data[position:offset].decode("utf-8", "replace"))
+        position, counts[offset] = offset, count
+    return [Span(counts[s.start], counts[s.end], s.rule, counts[s.first], counts[s.last]) for s in spans]

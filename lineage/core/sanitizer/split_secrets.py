@@ -7,18 +7,20 @@ from lineage.core.sanitizer.detection import find_spans
 from lineage.core.sanitizer.encodings import TOKEN_CHARACTERS, is_random, leading_token
 from lineage.core.sanitizer.ruleset import Ruleset, Span
 
+# Characters on each side of a boundary between two texts that are searched together.
 WINDOW_CHARS = 200
-"""Characters on each side of a seam that are read together."""
 
+# A batch closes once it has so many characters.
 BATCH_CHARS = 1 << 20
-"""Characters of text that are looked through together at least, where there are as many."""
 
 _MAX_KEY_CHARS = 1 << 15
 
 
 def iter_batches(texts: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
-    """Consecutive normalized texts, as many as it pays to look through together, apart from all others; and whether the
-    last one is the first of the next batch too, for something may begin or end in it."""
+    """Yield consecutive normalized texts in batches that can be searched apart from each other.
+
+    The flag tells that the batch's last text is the first of the next batch too: a secret may begin or end in it.
+    """
     batch: list[str] = []
     size = 0
     for text in texts:
@@ -35,34 +37,34 @@ def iter_batches(texts: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
 
 
 def _is_separable(batch: Sequence[str]) -> bool:
-    """Whether what is read together around the last text's beginning is apart from what is around its end."""
+    """Tell whether the windows at the start and at the end of the last text are apart."""
     if len(batch[-1]) <= 2 * WINDOW_CHARS:
         return False
-    looked_at, number = "", len(batch)
-    while number and len(looked_at) < len(batch[-1]) + _MAX_KEY_CHARS:
+    searched, number = "", len(batch)
+    while number and len(searched) < len(batch[-1]) + _MAX_KEY_CHARS:
         number -= 1
-        looked_at = batch[number] + looked_at
-    return "-----BEGIN " not in looked_at
+        searched = batch[number] + searched
+    return "-----BEGIN " not in searched  # an open private key reaches far beyond a window
 
 
 def find_split_spans(texts: Sequence[str], rules: Ruleset) -> list[list[Span]]:
-    """For each of the normalized texts, the parts of secrets that lie in it and in a neighbour."""
+    """Return for each of the normalized texts its parts of secrets that lie in several texts."""
     starts = list(accumulate(map(len, texts), initial=0))
-    found: list[list[Span]] = [[] for _ in texts]
+    spans_by_text: list[list[Span]] = [[] for _ in texts]
     for first, last in _find_runs(texts):
-        whole, offset = "".join(texts[first : last + 1]), starts[first]
-        seams = [starts[number] - offset for number in range(first + 1, last + 1)]
-        for span in _find_crossing_spans(whole, seams, rules):
+        offset = starts[first]
+        boundaries = [starts[number] - offset for number in range(first + 1, last + 1)]
+        for span in _find_crossing_spans("".join(texts[first : last + 1]), boundaries, rules):
             for number in range(first, last + 1):
-                start, end = starts[number] - offset, starts[number + 1] - offset
-                part = max(span.start, start) - start, min(span.end, end) - start
-                if part[0] < part[1]:
-                    found[number].append(Span(*part, span.rule, *part))
-    return found
+                text_start = starts[number] - offset
+                start, end = max(span.start - text_start, 0), min(span.end - text_start, len(texts[number]))
+                if start < end:
+                    spans_by_text[number].append(Span(start, end, span.rule, start, end))
+    return spans_by_text
 
 
 def _find_runs(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The first and last of texts that may go on in one another without a gap."""
+    """Yield the first and last number of texts that may continue each other without a gap."""
     first = 0
     for number in range(1, len(texts) + 1):
         if number == len(texts) or not _continues(texts[number - 1], texts[number]):
@@ -78,41 +80,42 @@ def _continues(left: str, right: str) -> bool:
 
 
 def _find_unclosed_key(text: str) -> int:
-    """Where a private key begins that doesn't end; -1 where there is none."""
+    """Return the start of a private key without an end, -1 if there is none."""
     begin = text.rfind("-----BEGIN ")
     return begin if begin >= 0 and "PRIVATE KEY" in text[begin : begin + 80] and "-----END" not in text[begin:] else -1
 
 
 def _find_crossing_spans(text: str, boundaries: list[int], rules: Ruleset) -> Iterator[Span]:
-    reached = 0
+    position = 0
     for start, end in _find_windows(text, boundaries):
-        for span in find_spans(text[start:end], rules):
-            there = Span(span.start + start, span.end + start, span.rule, span.first + start, span.last + start)
-            inside = [seam for seam in boundaries if there.start < seam < there.end]
-            if there.start >= reached and inside and _is_split_secret(text, there, inside, rules):
-                reached = there.end
-                yield there
+        for found in find_spans(text[start:end], rules):
+            span = found.shift(start)
+            inside = [boundary for boundary in boundaries if span.start < boundary < span.end]
+            if span.start >= position and inside and _is_split_secret(text, span, inside, rules):
+                position = span.end
+                yield span
 
 
 def _find_windows(text: str, boundaries: list[int]) -> Iterator[tuple[int, int]]:
-    """What is read together around the seams; windows that overlap are one."""
-    open_since, last = -1, 0
-    for seam, following in pairwise([*boundaries, len(text) + 2 * WINDOW_CHARS + 1]):
-        start = max(0, seam - WINDOW_CHARS)
-        begin = _find_unclosed_key(text[max(0, seam - _MAX_KEY_CHARS) : seam])
-        end = min(len(text), seam + WINDOW_CHARS)
-        if begin >= 0:
-            start = min(start, max(0, seam - _MAX_KEY_CHARS) + begin)
-            end = min(len(text), seam + _MAX_KEY_CHARS)
-        open_since = start if open_since < 0 else min(open_since, start)
-        last = max(last, end)
-        if following - WINDOW_CHARS > last:
-            yield open_since, last
-            open_since = -1
+    """Yield the ranges around the boundaries that are searched together; ranges that overlap are one."""
+    window_start, window_end = -1, 0
+    for boundary, following in pairwise([*boundaries, len(text) + 2 * WINDOW_CHARS + 1]):
+        start = max(0, boundary - WINDOW_CHARS)
+        end = min(len(text), boundary + WINDOW_CHARS)
+        before = max(0, boundary - _MAX_KEY_CHARS)
+        key_start = _find_unclosed_key(text[before:boundary])
+        if key_start >= 0:
+            start = min(start, before + key_start)
+            end = min(len(text), boundary + _MAX_KEY_CHARS)
+        window_start = start if window_start < 0 else min(window_start, start)
+        window_end = max(window_end, end)
+        if following - WINDOW_CHARS > window_end:
+            yield window_start, window_end
+            window_start = -1
 
 
 def _is_split_secret(text: str, span: Span, boundaries: list[int], rules: Ruleset) -> bool:
-    """Whether the finding is a secret in parts, and not a whole one with the next text's first word behind it."""
+    """Tell a secret in parts from a whole one with the next text's first word behind it."""
     left = text[span.start : boundaries[0]]
     alone = find_spans(left, rules)
     if not alone or alone[-1].end < len(left) or _find_unclosed_key(left) >= 0:

@@ -15,7 +15,7 @@ from lineage.core.sanitizer import BUILTIN, MARKER, RULES, Rule, Ruleset, Saniti
 from lineage.core.sanitizer.re2_patterns import compile_pattern
 from lineage.core.sanitizer.rule import FIRST_GROUP
 from tests.support.parametrize import Test, each
-from tests.unit.core.sanitizer_rules.ordinary import ORDINARY
+from tests.unit.core.sanitizer.ordinary import ORDINARY
 
 SURROUNDINGS = {
     "prose with a comma": "we use {}, and that works",

@@ -12,7 +12,7 @@ import pytest
 
 from lineage.core.sanitizer import Allowance, Rule, Ruleset, Sanitizer
 from tests.support.parametrize import each
-from tests.unit.core.sanitizer_engine.material import OWN, SECRETS, TOKEN
+from tests.unit.core.sanitizer.material import OWN, SECRETS, TOKEN
 
 SHA1, SHA256, SHA512 = (hashlib.new(name, b"x").hexdigest() for name in ("sha1", "sha256", "sha512"))
 SRI = "sha512-" + b64encode(hashlib.sha512(b"x").digest()).decode()

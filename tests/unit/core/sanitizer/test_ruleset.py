@@ -27,7 +27,7 @@ from lineage.core.sanitizer import (
 from lineage.errors import EngineMissing, InvalidInput
 from tests.support.parametrize import each
 from tests.support.strategies import draw_texts
-from tests.unit.core.sanitizer_engine.material import OWN, PROBE, TOKEN
+from tests.unit.core.sanitizer.material import OWN, PROBE, TOKEN
 
 HOME = Rule(
     id="probe-user", pattern=r"/(?:home|Users)/([a-z]{2,20})\b", keywords=("/home/", "/users/"), group=1, personal=True
@@ -158,5 +158,5 @@ def test_where_the_search_for_keywords_gives_up_all_rules_are_tried() -> None:
             return None
 
     rules = Ruleset(OWN.rules)
-    vars(rules)["_keywords"] = GaveUp()
+    vars(rules)["_keyword_set"] = GaveUp()
     assert Sanitizer(rules).sanitize(f"{'- ' * 5000}{TOKEN}").endswith("- [REDACTED:probe-token]")

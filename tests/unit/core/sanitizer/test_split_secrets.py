@@ -1,6 +1,6 @@
 """Consecutive texts: a secret that one begins and the next one ends is redacted in both.
 
-Fails without the windows around the seams, without what is known of a text that two batches share (`begun`), without
+Fails without the windows around the seams, without the spans of a text that two batches share (`open_spans`), without
 the open block of a private key, and when a whole secret takes the next text's first word with it.
 """
 
@@ -14,7 +14,7 @@ from lineage.core.sanitizer import MARKER, Sanitizer, split_secrets
 from lineage.core.sanitizer.split_secrets import WINDOW_CHARS
 from tests.support.parametrize import each
 from tests.support.strategies import draw_texts
-from tests.unit.core.sanitizer_engine.material import NOISE, OWN, TOKEN
+from tests.unit.core.sanitizer.material import NOISE, OWN, TOKEN
 
 ANY = st.lists(draw_texts(*NOISE, TOKEN, TOKEN[:12], TOKEN[12:], OWN.rules[1].example[:60]), max_size=6)
 

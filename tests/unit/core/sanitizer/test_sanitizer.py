@@ -1,4 +1,4 @@
-"""The sanitizer as a pipeline stage: what it promises to those that call it. Its engine: `sanitizer_engine`."""
+"""The sanitizer as a pipeline stage: its promises to callers."""
 
 import pytest
 from hypothesis import given

@@ -12,12 +12,21 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lineage.core.sanitizer import MARKER, RULES, Rule, Ruleset, Sanitizer, count_redactions, normalize_text
+from lineage.core.sanitizer import (
+    MARKER,
+    RULES,
+    RedactionFinding,
+    Rule,
+    Ruleset,
+    Sanitizer,
+    count_redactions,
+    normalize_text,
+)
 from lineage.core.sanitizer.encodings import is_plain, iter_decoded_layers
 from lineage.core.sanitizer.layers import Layer
 from tests.support.parametrize import each
 from tests.support.strategies import draw_texts
-from tests.unit.core.sanitizer_engine.material import EXAMPLES, NOISE, OWN, TOKEN, disguised
+from tests.unit.core.sanitizer.material import EXAMPLES, NOISE, OWN, TOKEN, disguised
 
 ANY = draw_texts(*EXAMPLES, *NOISE) | draw_texts(*NOISE).flatmap(
     lambda before: disguised().flatmap(lambda hidden: draw_texts(*NOISE).map(lambda after: before + hidden + after))
@@ -90,7 +99,7 @@ def test_lines_and_columns_count_from_one(text: str) -> None:
 
 def test_a_finding_says_where_and_never_what() -> None:
     (finding,) = Sanitizer(OWN).find_secrets(f"one\r\ntwo\x1b[31m é {TOKEN[:9]}\u200b{TOKEN[9:]}.")
-    assert finding == ("probe-token", 16, 16 + len(TOKEN) + 1, 2, 7)
+    assert finding == RedactionFinding("probe-token", 16, 16 + len(TOKEN) + 1, 2, 7)
     assert TOKEN[:9] not in repr(finding)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from lineage.core.sanitizer import RULES
 from scripts.benchmarks.disguises import DISGUISES
-from tests.unit.core.sanitizer_engine.material import TOKEN
+from tests.unit.core.sanitizer.material import TOKEN
 
 _MEGABYTE = 1_000_000
 _LIMIT = 60

@@ -1,6 +1,7 @@
 """A credential is found in every disguise, and nothing but it is replaced.
 
-Fails when a decoder is taken out of `encodings.readings`, or the folding or the invisible characters out of `view`.
+Fails when a decoder is taken out of `encodings.iter_decoded_layers`, or the folding or the invisible characters out of
+`layers`.
 """
 
 import json
@@ -13,7 +14,7 @@ import pytest
 from lineage.core.sanitizer import MARKER, Sanitizer
 from scripts.benchmarks.disguises import DISGUISES, SURROUNDED
 from tests.support.parametrize import each
-from tests.unit.core.sanitizer_engine.material import NAMED, OWN, SECRETS, TOKEN
+from tests.unit.core.sanitizer.material import NAMED, OWN, SECRETS, TOKEN
 
 
 @each("disguise", DISGUISES.values(), ids=DISGUISES)

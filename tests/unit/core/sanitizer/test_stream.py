@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lineage.core.sanitizer import Sanitizer, normalize_text
 from scripts.benchmarks.disguises import DISGUISES
 from tests.support.parametrize import each
-from tests.unit.core.sanitizer_engine.material import OWN, TOKEN
+from tests.unit.core.sanitizer.material import OWN, TOKEN
 
 BLOCK, OVERLAP = 6000, 3000
 

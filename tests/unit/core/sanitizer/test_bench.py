@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.core.sanitizer_engine.material import SECRETS
+from tests.unit.core.sanitizer.material import SECRETS
 
 _SCRIPTS = Path(__file__).parents[4] / "scripts"
 
