@@ -1,6 +1,6 @@
-"""Adapters: a harness's transcript → `Capture`. One module per harness, an explicit registry, no scanning.
+"""Adapters that turn a harness's transcript into a `Capture`. One module per harness, in an explicit registry.
 
-A module is imported when its harness is first asked for.
+The module of an adapter is imported at its first use.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from lineage.core.base.lazy import export_lazily
 from lineage.errors import InvalidInput
 
+# `adapter` imports the capture types; callers that only check a harness's name need none of them.
 if TYPE_CHECKING:
     from lineage.harness.adapter import Adapter, SessionLocation
 else:
@@ -22,7 +23,7 @@ HARNESS_NAMES = (
 
 
 class _AdapterRegistry(Mapping[str, "Adapter"]):
-    """The adapters by name; the module of `claude-code` is `claude_code`."""
+    """The adapters by name. The module of `claude-code` is `claude_code`."""
 
     def __getitem__(self, harness: str) -> "Adapter":
         if harness not in HARNESS_NAMES:
@@ -40,14 +41,14 @@ ADAPTERS: Mapping[str, "Adapter"] = _AdapterRegistry()
 
 
 def validate_harness(harness: str) -> str:
-    """The name itself. Raises InvalidInput for a harness that nobody knows."""
+    """Return the name unchanged. Raise InvalidInput for an unknown harness."""
     if harness not in HARNESS_NAMES:
         raise InvalidInput(f"unknown harness {harness[:60]!r}", hint=f"one of: {', '.join(HARNESS_NAMES)}")
     return harness
 
 
 def load_adapter(harness: str) -> "Adapter":
-    """The adapter of `harness`. Raises InvalidInput for a harness that nobody knows."""
+    """Return the adapter of `harness`. Raise InvalidInput for an unknown harness."""
     return ADAPTERS[validate_harness(harness)]
 
 

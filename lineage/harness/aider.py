@@ -1,8 +1,8 @@
-"""aider's chat history: one markdown file, many sessions. (harnesses.md, section 13)
+"""The adapter of aider: one markdown file of chat history with many sessions. (harnesses.md, section 13).
 
 A session begins at its heading. `#### ` lines are the user's, `> ` lines aider's own, the rest is the agent's answer.
-The times are local, of a zone that isn't said: none is given. What ends the file may still be growing: a block counts
-once something follows it.
+Times are local, of an unknown zone, so turns have none. The end of the file may still be growing: a block counts once
+another line follows it.
 """
 
 import hashlib
@@ -15,9 +15,8 @@ from pathlib import Path
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.errors import TranscriptError
-from lineage.harness.adapter import SessionLocation
-from lineage.harness.collector import BOOKKEEPING, NOTES, UNKNOWN, Collector
-from lineage.harness.history_files import list_files
+from lineage.harness.adapter import SessionLocation, choose_session, list_files
+from lineage.harness.collector import BOOKKEEPING, NOTES, UNFINISHED, UNKNOWN, Collector
 from lineage.harness.jsonl import read_bytes
 from lineage.harness.text import strip_injections
 
@@ -34,13 +33,11 @@ _BOOKKEEPING = re.compile(
 )
 _HINT = f"name an aider history, `{_NAME}`; `lineage import aider PATH` finds its sessions"
 
-UNFINISHED = "unfinished"
-
 
 def read(path: Path, session: str | None = None) -> Capture:
-    """One session of a history; `session` is the id that `found` gives, and may be left out where there is only one.
+    """Return one session of a history. `session` is its id from `discover`, optional for a history of one session.
 
-    Raises TranscriptError for files that are unreadable or foreign, and histories that lack the session.
+    Raise TranscriptError for files that are unreadable or foreign, and histories that lack the session.
     """
     data = read_bytes(path)
     sections = {section.session: section for section in _sections(path, data)}
@@ -48,23 +45,20 @@ def read(path: Path, session: str | None = None) -> Capture:
         raise TranscriptError(f"no aider session in {path}", hint=_HINT)
     if not sections and session is None:
         return Capture(turns=())
-    name = session or (next(iter(sections)) if len(sections) == 1 else "")
-    if name not in sections:
-        what = f"session {session}" if session else f"one session but {len(sections)}"
-        raise TranscriptError(f"the history {path} does not hold {what}", hint=_HINT)
+    name = choose_session(sections, session, f"the history {path}", _HINT)
     reader = _Reader()
     reader.read_section(sections[name])
     return reader.build_capture(session_id=name, project=str(path.resolve().parent), models=tuple(reader.models))
 
 
 def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """The file that `AIDER_CHAT_HISTORY_FILE` names: aider keeps each history in its project."""
+    """Return the file that `AIDER_CHAT_HISTORY_FILE` names: aider keeps each history in its project."""
     named = environment.get("AIDER_CHAT_HISTORY_FILE")
     return [Path(named)] if named else []
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:
-    """The sessions of every `.aider.chat.history.md`, in the file's order; one without a heading is named."""
+    """Yield the sessions of every `.aider.chat.history.md`, in file order. One without a heading is listed as such."""
     for item in list_files(root, (_NAME,)):
         try:
             names = [section.session for section in _sections(item.path, read_bytes(item.path))]
@@ -75,7 +69,7 @@ def discover(root: Path) -> Iterator[SessionLocation]:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """What follows a session's heading; the last one of a file may still grow."""
+    """The text after a session's heading. The last section of a file may still grow."""
 
     session: str
     text: bytes
@@ -84,15 +78,14 @@ class _Section:
 
 
 def _sections(path: Path, data: bytes) -> Iterator[_Section]:
-    """aider has no ids: one is made from the file's path, the heading and, where two sessions began in one second,
-    which of them it is."""
+    """Yield the sections. aider has no ids: path, heading and place among headings of the same second make one."""
     headings = list(_HEADING.finditer(data))
     starts = [heading.start() for heading in headings] + [len(data)]
-    times: Counter[str] = Counter()
+    time_counts: Counter[str] = Counter()
     for heading, end in zip(headings, starts[1:], strict=True):
         time = heading[1].decode()
-        times[time] += 1
-        identity = f"{path.resolve()}\n{time}\n{times[time]}".encode("utf-8", "surrogateescape")
+        time_counts[time] += 1
+        identity = f"{path.resolve()}\n{time}\n{time_counts[time]}".encode("utf-8", "surrogateescape")
         stamp = time.replace(" ", "-").replace(":", "-")
         session = f"aider-{stamp}-{hashlib.sha256(identity).hexdigest()[:10]}"
         has_preamble = heading is headings[0] and bool(data[: starts[0]].strip(_SPACE))
@@ -101,7 +94,7 @@ def _sections(path: Path, data: bytes) -> Iterator[_Section]:
 
 @dataclass(slots=True)
 class _Reader(Collector):
-    """Collects blocks: prompts, answers, and each of aider's own lines."""
+    """A collector of blocks: prompts, answers, and each of aider's own lines."""
 
     models: dict[str, None] = field(default_factory=dict)
     role: str = ""
@@ -136,13 +129,14 @@ class _Reader(Collector):
             self._end_block()
 
     def _role_of(self, line: str) -> str:
-        """Whose line it is. aider ends its lines and the user's with a hard break, which tells them from headings and
-        quotations in an answer; a history that lost its breaks has lost the first one."""
-        marked = line.startswith((_PROMPT + " ", _STATUS + " ")) or line.rstrip() in (_PROMPT, _STATUS)
-        if not marked:
+        """Return the role of a line."""
+        is_marked = line.startswith((_PROMPT + " ", _STATUS + " ")) or line.rstrip() in (_PROMPT, _STATUS)
+        if not is_marked:
             return ASSISTANT
+        # A hard break tells such lines from headings and quotations in an answer.
         has_break = line.endswith(_HARD_BREAK)
         if self.has_breaks is None:
+            # A history that lost its hard breaks, to an editor or a formatter, has lost the first one.
             self.has_breaks = has_break
         if line.startswith(_PROMPT):
             return ASSISTANT if self.has_breaks and (self.fence or not has_break) else USER
@@ -164,18 +158,18 @@ class _Reader(Collector):
         text = "\n".join(self.lines)
         text = strip_injections(text) if self.role == USER else text.strip("\n").rstrip()
         if text.strip():
-            self.turns.append(Turn(self.role, text))
+            self.buffer.append(Turn(self.role, text))
         elif self.lines:
             self.skip(NOTES)
         self.role, self.lines, self.fence = "", [], ""
 
     def _add_status(self, text: str) -> None:
-        """One of aider's own lines: what it did, said or asked; what it is set to is bookkeeping."""
+        """Add one of aider's own lines. Its settings are bookkeeping."""
         if model := _MODEL.match(text):
             self.models[model[1].rstrip(",")] = None
         if not text or _BOOKKEEPING.match(text):
             self.skip(BOOKKEEPING)
         elif edit := _EDIT.fullmatch(text):
-            self.turns.append(Turn(TOOL, text, name="edit", input=edit[1]))
+            self.buffer.append(Turn(TOOL, text, name="edit", input=edit[1]))
         else:
-            self.turns.append(Turn(TOOL, text, name="aider"))
+            self.buffer.append(Turn(TOOL, text, name="aider"))

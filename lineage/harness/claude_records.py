@@ -1,9 +1,11 @@
-"""Records of Claude Code's transcripts: their kinds, what a person typed, whose they are. (harnesses.md 1.7, 1.9)"""
+"""Records of Claude Code's transcripts: kinds, human prompts, session ids. (harnesses.md 1.7, 1.9)."""
 
 from pathlib import Path
 from typing import Any
 
 from lineage.harness.claude_files import AGENT_PREFIX
+from lineage.harness.collector import BOOKKEEPING, UNKNOWN
+from lineage.harness.json_values import as_mapping, as_string, measure_base64
 from lineage.harness.text import format_omission
 
 CHAINED_KINDS = frozenset({"user", "assistant", "attachment", "system", "progress"})
@@ -17,11 +19,6 @@ BOOKKEEPING_KINDS = frozenset(
 TITLE_KEYS = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 SYNTHETIC_MODEL = "<synthetic>"
 
-UNKNOWN = "unknown"
-BOOKKEEPING = "bookkeeping"
-NOTES = "harness notes"
-SUB_AGENT = "sub-agent"
-REPLAYED = "replayed"
 API_ERROR = "API errors"
 HOOK = "hooks"
 MISSING_RESULT = "tool results not found"
@@ -40,10 +37,10 @@ _WRAPPERS = (
 
 
 class ClaudeSessionIds:
-    """Whose session a file holds: learned from its records one by one, told at the end.
+    """The ids of a file's session, learned record by record.
 
-    A file is a sub-agent's where its name or its first chained record says so. A file of copied records names more than
-    one session: its own is the one that the file is called after, else the one that was named last.
+    A sub-agent's file is known by its name or by its first chained record. A file of copied records names several
+    sessions: its own is the one in the file's name, else the last one.
     """
 
     def __init__(self, path: Path) -> None:
@@ -55,7 +52,7 @@ class ClaudeSessionIds:
         self._fork_id = ""
 
     def detect_sub_agent(self, record: dict[str, Any]) -> bool:
-        """Whether the file is a sub-agent's, of which this is the next chained record."""
+        """Return whether the file is a sub-agent's; `record` is its next chained record."""
         if self._is_sub_agent is None:
             self._is_sub_agent = bool(record.get("isSidechain"))
         if self._is_sub_agent:
@@ -63,17 +60,18 @@ class ClaudeSessionIds:
         return self._is_sub_agent
 
     def update(self, record: dict[str, Any]) -> None:
+        """Note the ids in a record."""
         session = as_string(record.get("sessionId"))
         if session:
+            # Moved to the end: the session of the last record counts.
             self._seen_ids.pop(session, None)
             self._seen_ids[session] = None
         self._root_id = self._root_id or as_string(record.get("session_id"))
-        fork = record.get("forkedFrom")
-        self._fork_id = (as_string(fork.get("sessionId")) if isinstance(fork, dict) else "") or self._fork_id
+        self._fork_id = as_string(as_mapping(record.get("forkedFrom")).get("sessionId")) or self._fork_id
 
     @property
     def session_id(self) -> str | None:
-        """The main session's id, a sub-agent's as `agent-…`; None where no record names it."""
+        """The main session's id, a sub-agent's as `agent-…`; None if no record names it."""
         return (f"{AGENT_PREFIX}{self._agent_id}" if self._agent_id else None) if self._is_sub_agent else self._main_id
 
     @property
@@ -83,8 +81,11 @@ class ClaudeSessionIds:
 
     @property
     def forked_from(self) -> str | None:
-        """The session that the records were copied from: named in `forkedFrom`, by records that kept their old id, or
-        as the root of the lineage, which for a fork's fork is not its parent."""
+        """The session that the records were copied from.
+
+        It is in `forkedFrom`, in records that kept their old id, or the root of the lineage. For a fork's fork the root
+        is not its parent.
+        """
         others = [name for name in (self._fork_id, *self._seen_ids, self._root_id) if name and name != self._main_id]
         return others[0] if others and self._main_id and not self._is_sub_agent else None
 
@@ -94,7 +95,7 @@ class ClaudeSessionIds:
 
 
 def classify_record(record: dict[str, Any]) -> str:
-    """The record's type, "" where it has none or not the shape that Claude Code gives it."""
+    """Return the record's type, "" if it has none or not Claude Code's shape."""
     kind = as_string(record.get("type"))
     message = record.get("message")
     if kind in ("user", "assistant") and not (isinstance(message, dict) and "content" in message):
@@ -103,30 +104,24 @@ def classify_record(record: dict[str, Any]) -> str:
 
 
 def find_skip_reason(kind: str, record: dict[str, Any]) -> str:
-    """Why a chained record that is no turn was left out."""
+    """Return the reason why a chained record has no turn."""
     return _SYSTEM_REASONS.get(as_string(record.get("subtype")), UNKNOWN) if kind == "system" else BOOKKEEPING
 
 
 def is_prompt(record: dict[str, Any], text: str) -> bool:
-    """Whether a person typed it. (harnesses.md 1.7, human prompt rule)"""
-    origin = record.get("origin")
-    kind = origin.get("kind") if isinstance(origin, dict) else None
+    """Return whether a person typed the text. (harnesses.md 1.7, human prompt rule)."""
+    kind = as_mapping(record.get("origin")).get("kind")
     return not record.get("isMeta") and kind in (None, "human") and not text.lstrip().startswith(_WRAPPERS)
 
 
 def extract_block_text(block: Any) -> str | None:
-    """A content block as text, an image's or document's as a note of its size; None for blocks of other kinds."""
+    """Return a content block as text, a note for an image or document, None for blocks of other kinds."""
     if isinstance(block, str):
         return block
     if not isinstance(block, dict):
         return None
-    if isinstance(block.get("source"), dict):
-        size = len(as_string(block["source"].get("data")).rstrip("=")) * 3 // 4
-        return format_omission(
-            f"{as_string(block.get('type'))} {as_string(block['source'].get('media_type'))}".strip(), size
-        )
+    source = block.get("source")
+    if isinstance(source, dict):
+        label = f"{as_string(block.get('type'))} {as_string(source.get('media_type'))}".strip()
+        return format_omission(label, measure_base64(source.get("data")))
     return block["text"] if isinstance(block.get("text"), str) else None
-
-
-def as_string(value: Any) -> str:
-    return value if isinstance(value, str) else ""

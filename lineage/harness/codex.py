@@ -1,11 +1,10 @@
-"""Codex's rollouts. (harnesses.md, section 2)
+"""The adapter of Codex: its rollouts. (harnesses.md, section 2).
 
-Two kinds of record tell the same: an item is what the model saw, an event what the user saw. Prompts come from the
-events, for half of the items that bear the user's role are scaffolding; everything else comes from the items.
+Two kinds of record repeat each other: an item is what the model saw, an event what the user saw. Prompts come from the
+events, because half of the items in the user's role are scaffolding; everything else comes from the items.
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,75 +35,55 @@ from lineage.harness.codex_records import (
     parse_summary,
     strip_header,
 )
-from lineage.harness.codex_thread import CodexThread
-from lineage.harness.codex_turns import CodexTurns
+from lineage.harness.codex_turns import CodexThread, CodexTurns
+from lineage.harness.collector import BOOKKEEPING, NOTES, UNKNOWN, Collector
 from lineage.harness.json_values import as_mapping, as_string
-from lineage.harness.jsonl import DAMAGED, TurnBuffer, read_turns
+from lineage.harness.streamed_turns import read_turns
 from lineage.harness.text import strip_injections
 
 __all__ = ["discover", "list_roots", "read"]
 
-UNKNOWN = "unknown"
-BOOKKEEPING = "bookkeeping"
-NOTES = "harness notes"
 REPEATED = "repeated"
 INHERITED = "inherited"
 UNCONFIRMED = "unconfirmed"
 
 
 def read(path: Path, session: str | None = None) -> Capture:
-    """The session that a rollout holds, titled as Codex's list of names has it.
+    """Return the session of a rollout. Without a title of its own it takes the one in Codex's list of names.
 
-    Raises TranscriptError for unreadable, compressed and foreign files.
+    Raise TranscriptError for unreadable, compressed and foreign files.
     """
     if path.suffix == COMPRESSED:
         raise TranscriptError(
             f"the transcript {path} is compressed", hint="unpack it with `zstd -d`, then name the .jsonl file"
         )
     reader, turns = read_turns(path, _Reader)
-    if not reader.recognized_count and reader.skipped.keys() & {UNKNOWN, DAMAGED}:
-        raise TranscriptError(f"no Codex record in {path}", hint="is it another harness's? name it with `--harness`")
-    capture = reader.build_capture(turns)
-    return capture if capture.title else capture._replace(title=find_title(path, capture.session_id))
+    reader.refuse_foreign(path, "Codex record")
+    reader.skipped += Counter({UNCONFIRMED: reader.turns.pending_count})
+    thread = reader.thread
+    return reader.build_capture(
+        turns,
+        session_id=thread.session_id,
+        parent_session=thread.parent_session,
+        forked_from=thread.forked_from,
+        project=thread.project,
+        title=thread.title or find_title(path, thread.session_id),
+        models=tuple(thread.models),
+        branches=tuple(thread.branches),
+    )
 
 
-class _Reader:
-    """Collects what the records say, in file order."""
+class _Reader(Collector):
+    """A collector of records in file order."""
 
     def __init__(self, max_chars: float) -> None:
-        self.skipped: Counter[str] = Counter()
-        self.recognized_count = 0
+        super().__init__(max_chars)
         self.thread = CodexThread()
-        self.turns = CodexTurns(self.thread, max_chars)
-        self.compactions: list[CompactionRecord] = []
-        self.started_at: str | None = None
-        self.ended_at: str | None = None
+        self.turns = CodexTurns(self.thread, self.buffer)
         self.at: str | None = None
         self.calls: dict[str, str] = {}
         self.failures: set[str] = set()
         self.has_prompt = False
-
-    @property
-    def buffer(self) -> TurnBuffer:
-        return self.turns.buffer
-
-    def build_capture(self, turns: Sequence[Turn]) -> Capture:
-        thread = self.thread
-        skipped = self.skipped + Counter({UNCONFIRMED: self.turns.pending_count})
-        return Capture(
-            turns=turns,
-            started_at=self.started_at,
-            ended_at=self.ended_at,
-            session_id=thread.session_id,
-            parent_session=thread.parent_session,
-            forked_from=thread.forked_from,
-            project=thread.project,
-            title=thread.title,
-            models=tuple(thread.models),
-            branches=tuple(thread.branches),
-            compactions=tuple(self.compactions),
-            skipped=dict(sorted(skipped.items())),
-        )
 
     def add(self, record: dict[str, Any]) -> None:
         self.at = to_utc_or_none(record.get("timestamp"))
@@ -114,26 +93,26 @@ class _Reader:
         else:
             is_ours = self._add_bare(record)
         if not is_ours:
-            self._skip(UNKNOWN)
+            self.skip(UNKNOWN)
             return
         self.recognized_count += 1
-        if self.at:
-            self.started_at, self.ended_at = self.started_at or self.at, self.at
+        self.note_time(self.at)
 
     def _add_wrapped(self, record: dict[str, Any], kind: str, payload: dict[str, Any]) -> bool:
-        """A record by its kind; whether it is one of Codex's."""
+        """Add a record by its kind. Return whether it is one of Codex's."""
         ordinal = record.get("ordinal")
         match kind:
+            # A sub-agent's file begins with a copy of its parent's history.
             case _ if isinstance(ordinal, int) and ordinal < self.thread.first_ordinal:
-                self._skip(INHERITED)
+                self.skip(INHERITED)
             case "session_meta":
-                self.thread.update_meta(payload, has_turns=bool(self.turns.buffer))
-                self._skip(BOOKKEEPING)
+                self.thread.update_meta(payload, has_turns=bool(self.buffer))
+                self.skip(BOOKKEEPING)
             case "turn_context":
                 self.thread.update_context(payload)
-                self._skip(BOOKKEEPING)
+                self.skip(BOOKKEEPING)
             case "response_item" if as_mapping(record.get("metadata")).get("compaction_output") is True:
-                self._skip(REPEATED)  # the summary, which `compacted` holds
+                self.skip(REPEATED)  # the summary, which `compacted` holds
             case "response_item":
                 self._add_item(payload)
             case "event_msg":
@@ -141,25 +120,26 @@ class _Reader:
             case "compacted":
                 self._add_compaction(payload)
             case _ if kind in BOOKKEEPING_KINDS:
-                self._skip(BOOKKEEPING)
+                self.skip(BOOKKEEPING)
             case _:
                 return False
         return True
 
     def _add_bare(self, record: dict[str, Any]) -> bool:
-        """A record of 2025, without the wrapper, from a time without events; whether it is one of Codex's."""
+        """Add a record without the wrapper, as Codex wrote them in 2025. Return whether it is one of Codex's."""
+        # Those versions wrote no events, so items in the user's role are all there is.
         if is_bare_item(record):
             self._add_item(record, bare=True)
         elif is_bare_header(record):
-            self.thread.update_meta(record, has_turns=bool(self.turns.buffer))
-            self._skip(BOOKKEEPING)
+            self.thread.update_meta(record, has_turns=bool(self.buffer))
+            self.skip(BOOKKEEPING)
         elif record.get("record_type") == "state":
-            self._skip(BOOKKEEPING)
+            self.skip(BOOKKEEPING)
         else:
             return False
         return True
 
-    # What the model saw
+    # Items: what the model saw
 
     def _add_item(self, item: dict[str, Any], *, bare: bool = False) -> None:
         kind = as_string(item.get("type"))
@@ -176,39 +156,38 @@ class _Reader:
             case _ if kind in RESULT_KINDS:
                 self._add_result(as_string(item.get("call_id")), item.get("output"))
             case _:
-                self._skip(BOOKKEEPING if kind in BOOKKEEPING_ITEMS else UNKNOWN)
+                self.skip(BOOKKEEPING if kind in BOOKKEEPING_ITEMS else UNKNOWN)
 
     def _add_message(self, item: dict[str, Any], *, bare: bool) -> None:
         text = self._text(item.get("content"))
         match item.get("role"):
             case "assistant" if self.turns.consume_duplicate(False, as_string(item.get("id")), text):
-                self._skip(REPEATED)
+                self.skip(REPEATED)
             case "assistant":
                 self._add_assistant_text(text, item)
             case "user" if extract_prompt(text) and self.has_prompt:
-                self._skip(REPEATED)
+                self.skip(REPEATED)
             case "user" if extract_prompt(text) and not bare:
                 self.turns.add_pending(Turn(USER, extract_prompt(text), self.at), as_string(item.get("id")))
             case "user":
                 self._add_nonempty(Turn(USER, extract_prompt(text)), item, NOTES)
             case role:
-                self._skip(NOTES if as_string(role) else UNKNOWN)
+                self.skip(NOTES if as_string(role) else UNKNOWN)
 
     def _add_assistant_text(self, text: str, item: dict[str, Any], *, thinking: bool = False) -> None:
         self._add_nonempty(Turn(ASSISTANT, text.strip("\n"), thinking=thinking), item, BOOKKEEPING)
 
     def _add_nonempty(self, turn: Turn, item: dict[str, Any], reason: str) -> None:
-        """Adds a turn if it has a text; `reason` is why it has none."""
+        """Add a turn with a text. Count one without text under `reason`."""
         if turn.text.strip():
             self._append(turn, as_string(item.get("id")))
         else:
-            self._skip(reason)
+            self.skip(reason)
 
     def _add_call(self, kind: str, item: dict[str, Any]) -> None:
         name, argument = parse_call(kind, item)
-        self._append_call(
-            as_string(item.get("call_id")) or as_string(item.get("id")), name, argument, format_generated_image(item)
-        )
+        call_id = as_string(item.get("call_id")) or as_string(item.get("id"))
+        self._append_call(call_id, name, argument, format_generated_image(item))
 
     def _append_call(self, call_id: str, name: str, argument: str, text: str = "") -> None:
         if call_id:
@@ -216,26 +195,26 @@ class _Reader:
         self._append(Turn(ASSISTANT, text, name=name, input=argument), call_id)
 
     def _add_result(self, call_id: str, output: Any) -> None:
-        content, marked = parse_result(output)
-        text, exited = strip_header(self._text(content))
-        error = marked or exited or call_id in self.failures
+        content, is_marked = parse_result(output)
+        text, has_exit_code = strip_header(self._text(content))
+        error = is_marked or has_exit_code or call_id in self.failures
         name = self.calls.get(call_id, "tool")
         self._append(Turn(TOOL, strip_injections(text), name=name, error=error), call_id and f"{call_id}/output")
 
     def _add_compaction(self, payload: dict[str, Any]) -> None:
-        """A compaction; of remote ones the summary is encrypted. `replacement_history` repeats old messages."""
+        """Add a compaction. A remote one has an encrypted summary; `replacement_history` repeats old messages."""
         self.turns.flush_pending()
         summary = parse_summary(payload.get("message"))
-        self.compactions.append(CompactionRecord(summary, len(self.turns.buffer), self.at))
+        self.compactions.append(CompactionRecord(summary, len(self.buffer), self.at))
         self._add_nonempty(Turn(SYSTEM, summary or "", name="compaction"), {}, BOOKKEEPING)
 
-    # What the user saw
+    # Events: what the user saw
 
     def _add_event(self, event: dict[str, Any]) -> None:
         kind = as_string(event.get("type"))
         match kind:
             case "user_message" if event.get("kind") not in (None, "plain"):
-                self._skip(NOTES)
+                self.skip(NOTES)
             case "user_message":
                 self._add_prompt([as_string(event.get("message")), *list_images(event)], event)
             case "item_completed":
@@ -245,15 +224,15 @@ class _Reader:
                 self._append(Turn(SYSTEM, f"[rolled back by {count} prompt{'s' * (count != 1)}]", name="rollback"))
             case "task_started" | "turn_started":
                 self.thread.update_context(event)
-                self._skip(BOOKKEEPING)
+                self.skip(BOOKKEEPING)
             case "thread_name_updated":
                 self.thread.update_title(event)
-                self._skip(BOOKKEEPING)
+                self.skip(BOOKKEEPING)
             case _ if kind in DUPLICATE_EVENTS:
                 self._note_failure(as_string(event.get("call_id")), event)
-                self._skip(REPEATED)
+                self.skip(REPEATED)
             case _:
-                self._skip(BOOKKEEPING if kind in BOOKKEEPING_EVENTS else UNKNOWN)
+                self.skip(BOOKKEEPING if kind in BOOKKEEPING_EVENTS else UNKNOWN)
 
     def _add_prompt(self, content: Any, item: dict[str, Any]) -> None:
         self.has_prompt = True
@@ -261,7 +240,7 @@ class _Reader:
         self._add_nonempty(Turn(USER, extract_prompt(self._text(content))), item, NOTES)
 
     def _add_completed_item(self, item: dict[str, Any]) -> None:
-        """A part of a turn that is complete: what paginated files have in place of the older events."""
+        """Add a complete part of a turn. Paginated files have these in place of the older events."""
         kind = as_string(item.get("type"))
         match kind:
             case "UserMessage":
@@ -269,7 +248,7 @@ class _Reader:
             case "AgentMessage":
                 text = self._text(item.get("content"))
                 if self.turns.consume_duplicate(True, as_string(item.get("id")), text):
-                    self._skip(REPEATED)
+                    self.skip(REPEATED)
                 else:
                     self._add_assistant_text(text, item)
             case "Plan" if self.thread.is_paginated:  # cut out of the message beside it
@@ -277,40 +256,29 @@ class _Reader:
             case _ if kind in NATIVE_CALLS:
                 self._add_native(kind, item)
             case "HookPrompt":
-                self._skip(NOTES)
+                self.skip(NOTES)
             case _:
-                self._skip(REPEATED if kind in DUPLICATE_PARTS else UNKNOWN)
+                self.skip(REPEATED if kind in DUPLICATE_PARTS else UNKNOWN)
 
     def _add_native(self, kind: str, item: dict[str, Any]) -> None:
-        """The end of a tool's work: of one that the model called, or of one that ran inside such a call."""
+        """Add the end of a tool's work: a tool that the model called, or one that ran inside such a call."""
         call_id = as_string(item.get("id"))
         self._note_failure(call_id, item)
         if item.get("source") == "user_shell":
-            self._skip(NOTES)
+            self.skip(NOTES)
         elif call_id in self.calls:
-            self._skip(REPEATED)
+            self.skip(REPEATED)
         else:
             name, argument, output = parse_native_call(kind, item)
             self._append_call(call_id, name, argument)
             self._add_result(call_id, output)
 
-    def _note_failure(self, call_id: str, ending: dict[str, Any]) -> None:
-        if is_failure(ending):
+    def _note_failure(self, call_id: str, record: dict[str, Any]) -> None:
+        if is_failure(record):
             self.failures.add(call_id)
-
-    # Shared
 
     def _append(self, turn: Turn, record_id: str = "") -> None:
         self.turns.append(turn._replace(at=self.at), record_id)
 
-    def _skip(self, reason: str) -> None:
-        self.skipped[reason] += 1
-
     def _text(self, content: Any) -> str:
-        parts = []
-        for text in extract_texts(content):
-            if text is None:
-                self._skip(UNKNOWN)
-            else:
-                parts.append(text)
-        return "\n".join(parts)
+        return self.join_texts(extract_texts(content))

@@ -1,12 +1,11 @@
-"""What single values of Codex's records say: content, prompts, calls and results. (harnesses.md 2.5, 2.6)"""
+"""Values in Codex's records: content, prompts, calls and results. (harnesses.md 2.5, 2.6)."""
 
-import json
 import re
 import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from lineage.harness.json_values import as_list, as_mapping, as_string, format_media_note
+from lineage.harness.json_values import as_list, as_mapping, as_string, decode_json, format_media_note
 from lineage.harness.text import render_tool_input, strip_injections
 
 CALL_KINDS = {
@@ -74,7 +73,7 @@ _MAX_URL_CHARS = 300
 
 
 def is_bare_item(record: dict[str, Any]) -> bool:
-    """Whether a record without wrapper is an item as Codex wrote them in 2025; other harnesses use the word too."""
+    """Return whether a record without wrapper is an item of Codex in 2025. Other harnesses use the same types."""
     match as_string(record.get("type")):
         case "message":
             return isinstance(record.get("content"), list) and bool(as_string(record.get("role")))
@@ -85,14 +84,14 @@ def is_bare_item(record: dict[str, Any]) -> bool:
 
 
 def is_bare_header(record: dict[str, Any]) -> bool:
-    """Whether a record is the first of such a file."""
+    """Return whether a record is the header of a file without wrappers."""
     return "type" not in record and bool(as_string(record.get("id"))) and bool(record.keys() & {"instructions", "git"})
 
 
 def extract_texts(content: Any) -> Iterator[str | None]:
-    """The text of each block of a content, a note for an image; None for a block of an unknown kind.
+    """Yield the text of each block of a content: a note for an image, None for an unknown kind.
 
-    What is encrypted says nothing.
+    Encrypted blocks have no text.
     """
     for block in content if isinstance(content, list) else [content]:
         kind = as_string(as_mapping(block).get("type"))
@@ -107,10 +106,10 @@ def extract_texts(content: Any) -> Iterator[str | None]:
 
 
 def _image(block: dict[str, Any]) -> str:
-    where = block.get("image_url")
-    source = as_string(where) or as_string(as_mapping(where).get("url")) or as_string(block.get("path"))
+    url = block.get("image_url")
+    source = as_string(url) or as_string(as_mapping(url).get("url")) or as_string(block.get("path"))
     if as_string(block.get("data")):
-        return format_media_note(as_string(block.get("mimeType")), block["data"])
+        return format_media_note(block.get("mimeType"), block["data"])
     if source.startswith("data:"):
         kind, _, data = source[len("data:") :].partition(",")
         return format_media_note(kind.partition(";")[0], data)
@@ -118,18 +117,18 @@ def _image(block: dict[str, Any]) -> str:
 
 
 def list_images(event: dict[str, Any]) -> list[dict[str, Any]]:
-    """The images of a `user_message` as blocks of a content: data or addresses, and paths."""
+    """Return the images of a `user_message` as blocks of a content: data, addresses or paths."""
     sources = as_list(event.get("images")) + as_list(event.get("local_images"))
     return [{"type": "image", "image_url": source} for source in sources]
 
 
 def format_generated_image(item: dict[str, Any]) -> str:
-    """The note for an image that the model made, "" where a call made none."""
+    """Return the note for an image made by the model, "" for a call without one."""
     return format_media_note("image/png", item["result"]) if as_string(item.get("result")) else ""
 
 
 def extract_prompt(text: str) -> str:
-    """What a person typed: without an editor's preface; "" where the harness wrote all of it."""
+    """Return the text that a person typed, without an editor's preface; "" for a text of the harness."""
     text = strip_injections(text)
     if text.lstrip().startswith(_PREFACES):
         request = _REQUEST.search(text)
@@ -138,7 +137,7 @@ def extract_prompt(text: str) -> str:
 
 
 def parse_summary(message: Any) -> str | None:
-    """A compaction's summary without its fixed first line; None where it is encrypted, so that `message` is empty."""
+    """Return a compaction's summary without its fixed first line, None for an encrypted one (an empty `message`)."""
     text = as_string(message).strip()
     if text.startswith(_SUMMARY_PREAMBLE):
         text = text.partition("\n")[2].strip()
@@ -146,7 +145,7 @@ def parse_summary(message: Any) -> str | None:
 
 
 def parse_call(kind: str, item: dict[str, Any]) -> tuple[str, str]:
-    """The name of a called tool and the argument that says what it was about; of a patch, the files it touches."""
+    """Return the name of a called tool and its main argument; for a patch, the names of its files."""
     default, key = CALL_KINDS[kind]
     name = ".".join(filter(None, (as_string(item.get("namespace")), as_string(item.get("name"))))) or default
     argument = render_argument(item.get(key))
@@ -156,21 +155,12 @@ def parse_call(kind: str, item: dict[str, Any]) -> tuple[str, str]:
 
 
 def render_argument(value: Any) -> str:
-    """A tool's argument as text. Functions get theirs as JSON text, shells their command as a list of words."""
-    decoded = _decode_json(value)
+    """Return a tool's argument as text. Functions have JSON text, shells a list of words."""
+    decoded = decode_json(value) if isinstance(value, str) else value
     if isinstance(decoded, dict):
-        return render_tool_input(
-            {key: _join_command(part) if key in _COMMANDS else part for key, part in decoded.items()}
-        )
+        parts = {key: _join_command(part) if key in _COMMANDS else part for key, part in decoded.items()}
+        return render_tool_input(parts)
     return render_tool_input(_join_command(value))
-
-
-def _decode_json(value: Any) -> Any:
-    """What a text spells in JSON, else the value itself."""
-    try:
-        return json.loads(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError):
-        return value
 
 
 def _join_command(words: Any) -> Any:
@@ -180,23 +170,23 @@ def _join_command(words: Any) -> Any:
 
 
 def parse_result(output: Any) -> tuple[Any, bool]:
-    """A result's content, and whether it says that it failed.
+    """Return a result's content, and whether it reports a failure.
 
-    It is plain text, an object with content and success, the JSON text of an object with output and metadata, or the
-    JSON text of a tool server's blocks.
+    A result is plain text, an object with content and success, the JSON text of an object with output and metadata, or
+    the JSON text of a tool server's blocks.
     """
-    text, exited = strip_header(output) if isinstance(output, str) else (output, False)
-    value = _decode_json(text)
+    text, has_failed = strip_header(output) if isinstance(output, str) else (output, False)
+    value = decode_json(text) if isinstance(text, str) else text
     if isinstance(value, list) and value and all("type" in as_mapping(block) for block in value):
-        return value, exited
+        return value, has_failed
     keys = [key for key in ("output", "content", "body") if key in as_mapping(value)]
     if not keys:
-        return text, exited
-    return value[keys[0]], exited or is_failure(value) or is_failure(as_mapping(value.get("metadata")))
+        return text, has_failed
+    return value[keys[0]], has_failed or is_failure(value) or is_failure(as_mapping(value.get("metadata")))
 
 
 def strip_header(text: str) -> tuple[str, bool]:
-    """A command's output without the lines that Codex puts above it, and whether they tell of an exit code but 0."""
+    """Return a command's output without Codex's header, and whether the header names an exit code other than 0."""
     header = _HEADER.match(text)
     if not header:
         return text, False
@@ -205,7 +195,7 @@ def strip_header(text: str) -> tuple[str, bool]:
 
 
 def is_failure(record: dict[str, Any]) -> bool:
-    """Whether the end of a tool's work, as an event or an item tells it, was a failure."""
+    """Return whether a record of the end of a tool's work, an event or an item, reports a failure."""
     code, result = record.get("exit_code"), as_mapping(record.get("result"))
     return (
         (isinstance(code, int) and code != 0)
@@ -217,7 +207,7 @@ def is_failure(record: dict[str, Any]) -> bool:
 
 
 def parse_native_call(kind: str, item: dict[str, Any]) -> tuple[str, str, Any]:
-    """Name, argument and output of a tool that ran inside another one, as its completed item tells them."""
+    """Return name, argument and output of a tool that ran inside another one, from its completed item."""
     match kind:
         case "CommandExecution":
             return "exec_command", render_argument(item.get("command")), item.get("aggregated_output")

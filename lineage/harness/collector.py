@@ -1,52 +1,82 @@
-"""What a reader gathers on its way through a transcript, in the file's order: timestamps are not a safe order."""
+"""What a reader collects on its way through a transcript, in file order: timestamps are not a safe order."""
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from lineage.core.base.times import to_utc_or_none
 from lineage.core.capture.capture import Capture, CompactionRecord
 from lineage.core.format.turns import SYSTEM, Turn
-from lineage.harness.json_values import as_string
-from lineage.harness.jsonl import DAMAGED
+from lineage.errors import TranscriptError
+from lineage.harness.adapter import FOREIGN_HINT
+from lineage.harness.json_values import JsonObject, as_string
+from lineage.harness.jsonl import DAMAGED, read_records
+from lineage.harness.streamed_turns import TurnBuffer
 
 UNKNOWN = "unknown"
 BOOKKEEPING = "bookkeeping"
 NOTES = "harness notes"
 SUB_AGENT = "sub-agent"
 REPLAYED = "replayed"
+UNFINISHED = "unfinished"
+REWOUND = "rewound"  # turns that were taken back: they stay
 
 
 @dataclass(slots=True)
 class Collector:
-    """Turns, compactions and times so far. `known` counts the records that only this harness writes; every record
-    that gives no turn is counted in `skipped`, by reason."""
+    """Turns, compactions and times of a session so far; each harness has a subclass.
 
+    `skipped` counts the records without a turn, by reason. `recognized_count` counts the records that only this harness
+    writes. Beyond `max_chars` characters the buffer drops the turns. (see `streamed_turns`)
+    """
+
+    max_chars: float = math.inf
     skipped: Counter[str] = field(default_factory=Counter)
     recognized_count: int = 0
-    turns: list[Turn] = field(default_factory=list)
+    buffer: TurnBuffer = field(init=False)
     compactions: list[CompactionRecord] = field(default_factory=list)
-    times: list[str] = field(default_factory=list)
+    started_at: str | None = None
+    ended_at: str | None = None
     seen_ids: set[str] = field(default_factory=set)
 
-    @property
-    def is_foreign(self) -> bool:
-        """Whether the file holds something, and nothing of this harness."""
-        return not self.recognized_count and bool(self.skipped.keys() & {UNKNOWN, DAMAGED})
+    def __post_init__(self) -> None:
+        self.buffer = TurnBuffer(self.max_chars)
+
+    def add(self, record: JsonObject) -> None:
+        """Take the next record. Readers of JSON lines implement it."""
+        raise NotImplementedError
+
+    def read_lines(self, path: Path, noun: str, hint: str = FOREIGN_HINT) -> None:
+        """Add every record of a file. Raise TranscriptError for unreadable and foreign files."""
+        for record in read_records(path, self.skipped):
+            self.add(record)
+        self.refuse_foreign(path, noun, hint)
+
+    def refuse_foreign(self, path: Path, noun: str, hint: str = FOREIGN_HINT) -> None:
+        """Raise TranscriptError if a file holds records, but none of this harness. `noun` names one in the error."""
+        if not self.recognized_count and self.skipped.keys() & {UNKNOWN, DAMAGED}:
+            raise TranscriptError(f"no {noun} in {path}", hint=hint)
 
     def skip(self, reason: str) -> None:
+        """Count a record without a turn."""
         self.skipped[reason] += 1
 
-    def record_time(self, time: Any) -> str | None:
-        """The canonical form of a record's time, remembered; None where it is none."""
-        at = to_utc_or_none(time)
+    def note_time(self, at: str | None) -> None:
+        """Note the canonical time of a record."""
         if at:
-            self.times.append(at)
+            self.started_at, self.ended_at = self.started_at or at, at
+
+    def record_time(self, time: Any) -> str | None:
+        """Note the time of a record and return its canonical form, None if it has none."""
+        at = to_utc_or_none(time)
+        self.note_time(at)
         return at
 
     def check_replay(self, record_id: str | None) -> bool:
-        """Whether a record of that id was met before; then it is counted."""
+        """Return whether an earlier record has the same id, and count it then."""
         if record_id and record_id in self.seen_ids:
             self.skip(REPLAYED)
             return True
@@ -54,28 +84,40 @@ class Collector:
             self.seen_ids.add(record_id)
         return False
 
+    def join_texts(self, texts: Iterable[str | None]) -> str:
+        """Join the texts of blocks line by line. Count each None, a block of an unknown kind."""
+        parts = []
+        for text in texts:
+            if text is None:
+                self.skip(UNKNOWN)
+            else:
+                parts.append(text)
+        return "\n".join(parts)
+
     def append(self, turns: Iterable[Turn], at: str | None, record_id: str | None) -> None:
-        """The turns of one record: the first has its id, each later one the id and its place."""
-        for index, turn in enumerate(turns):
+        """Add the turns of one record. The first takes its id; a later one adds its place to the id."""
+        # The turns may come from a generator that notes a compaction, which counts the turns before it.
+        for index, turn in enumerate(list(turns)):
             source = f"{record_id}#{index}" if record_id and index else record_id
-            self.turns.append(turn._replace(at=at, source_id=source))
+            self.buffer.append(turn._replace(at=at, source_id=source))
 
     def add_compaction(self, summary: Any, at: str | None, trigger: str | None = None) -> Iterator[Turn]:
-        """A compaction, and the turn that shows its summary where the harness kept one."""
+        """Note a compaction. Yield the turn of its summary if the harness kept one."""
         text = as_string(summary).strip("\n")
-        self.compactions.append(CompactionRecord(text if text.strip() else None, len(self.turns), at, trigger))
+        self.compactions.append(CompactionRecord(text if text.strip() else None, len(self.buffer), at, trigger))
         if text.strip():
             yield Turn(SYSTEM, text, name="compaction")
         else:
             self.skip(BOOKKEEPING)
 
-    def build_capture(self, **details: Any) -> Capture:
-        """What was gathered. Of a fork that copies its parent's records, the first time is the parent's."""
+    def build_capture(self, turns: Sequence[Turn] | None = None, **details: Any) -> Capture:
+        """Return the collected session; `turns` if they were streamed, else those of the buffer.
+
+        A fork that copies its parent's records starts at the parent's first time.
+        """
         return Capture(
-            turns=tuple(self.turns),
-            started_at=self.times[0] if self.times else None,
-            ended_at=self.times[-1] if self.times else None,
+            turns=tuple(self.buffer.pop_turns()) if turns is None else turns,
             compactions=tuple(self.compactions),
             skipped=dict(sorted(self.skipped.items())),
-            **details,
+            **{"started_at": self.started_at, "ended_at": self.ended_at, **details},
         )

@@ -1,7 +1,7 @@
-"""GitHub Copilot CLI's event logs: `session-state/<id>/events.jsonl`. (harnesses.md, section 6)
+"""The adapter of GitHub Copilot CLI: event logs `session-state/<id>/events.jsonl`. (harnesses.md, section 6).
 
-An event gives a turn for each thing that it says, so that growing prefixes of a file only ever add turns: the result
-of a tool is an event of its own, long after the message that asked for it.
+An event gives a turn for each thing it reports, so a longer prefix of a file only ever adds turns: the result of a tool
+is an event of its own, long after the message with the call.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,16 +11,12 @@ from typing import Any
 
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
-from lineage.errors import TranscriptError
-from lineage.harness.adapter import SessionLocation
+from lineage.harness.adapter import SessionLocation, list_files
 from lineage.harness.collector import BOOKKEEPING, NOTES, REPLAYED, SUB_AGENT, UNKNOWN, Collector
-from lineage.harness.history_files import list_files
 from lineage.harness.json_values import as_list, as_mapping, as_string, format_media_note
-from lineage.harness.jsonl import read_records
 from lineage.harness.text import format_omission, render_tool_input, strip_injections
 
 _LOG = "events.jsonl"
-_STATE = "session-state"
 _FAMILIES = frozenset(
     {
         "abort", "assistant", "auto_mode_switch", "capabilities", "command", "commands", "elicitation",
@@ -34,33 +30,32 @@ _SKILL = "<skill-context"
 
 
 def read(path: Path, session: str | None = None) -> Capture:
-    """The session that an event log holds. Raises TranscriptError for unreadable and foreign files."""
+    """Return the session of an event log. Raise TranscriptError for unreadable and foreign files."""
     reader = _Reader()
-    for record in read_records(path, reader.skipped):
-        reader.add(record)
-    if reader.is_foreign:
-        raise TranscriptError(
-            f"no Copilot CLI event in {path}", hint="is it another harness's? name it with `--harness`"
-        )
-    return reader.finish()
+    reader.read_lines(path, "Copilot CLI event")
+    return reader.build_capture(
+        session_id=as_string(reader.start.get("sessionId")) or None,
+        parent_session=as_string(reader.start.get("detachedFromSpawningParentSessionId")) or None,
+        project=reader.project or None,
+        title=reader.title or None,
+        models=tuple(reader.answering_models or reader.selected_models),
+        branches=tuple(reader.branches),
+    )
 
 
 def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """`session-state/` of the configuration folder."""
-    return [Path(environment.get("COPILOT_HOME") or home / ".copilot", _STATE)]
+    """Return `session-state/` of the configuration folder."""
+    return [Path(environment.get("COPILOT_HOME") or home / ".copilot", "session-state")]
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:
-    """Every session's log; older versions kept it flat, `<id>.jsonl`. What a session's folder holds beside it, files of
-    its user's among them, is passed over."""
-    for item in list_files(root, (".jsonl",)):
-        if item.path == root or item.path.name == _LOG or item.path.parent.name == _STATE:
-            yield item
+    """Yield every session's log. A session's folder also holds other files, some of them the user's."""
+    return (item for item in list_files(root, (".jsonl",)) if item.path == root or item.path.name == _LOG)
 
 
 @dataclass(slots=True)
 class _Call:
-    """A tool call: its name, and the input that its result shows because no turn of the agent's did."""
+    """A tool call: its name, and the input for its result if no turn of the agent shows it."""
 
     name: str
     input: str = ""
@@ -77,29 +72,19 @@ class _Reader(Collector):
     calls: dict[str, _Call] = field(default_factory=dict)
     thoughts: set[str] = field(default_factory=set)
 
-    def finish(self) -> Capture:
-        return self.build_capture(
-            session_id=as_string(self.start.get("sessionId")) or None,
-            parent_session=as_string(self.start.get("detachedFromSpawningParentSessionId")) or None,
-            project=self.project or None,
-            title=self.title or None,
-            models=tuple(self.answering_models or self.selected_models),
-            branches=tuple(self.branches),
-        )
-
-    def add(self, event: dict[str, Any]) -> None:
-        kind, data = as_string(event.get("type")), event.get("data")
+    def add(self, record: dict[str, Any]) -> None:
+        kind, data = as_string(record.get("type")), record.get("data")
         if kind.partition(".")[0] not in _FAMILIES or not isinstance(data, dict):
             self.skip(UNKNOWN)
             return
         self.recognized_count += 1
-        if as_string(event.get("agentId")) or as_string(data.get("parentToolCallId")):
+        if as_string(record.get("agentId")) or as_string(data.get("parentToolCallId")):
             self.skip(SUB_AGENT)
             return
-        record = as_string(event.get("id")) or None
-        if not self.check_replay(record):
-            at = self.record_time(event.get("timestamp"))
-            self.append(list(self._turns_of(kind, data, at)), at, record)
+        record_id = as_string(record.get("id")) or None
+        if not self.check_replay(record_id):
+            at = self.record_time(record.get("timestamp"))
+            self.append(self._turns_of(kind, data, at), at, record_id)
 
     def _turns_of(self, kind: str, data: dict[str, Any], at: str | None) -> Iterator[Turn]:
         match kind:
@@ -110,7 +95,10 @@ class _Reader(Collector):
             case "assistant.reasoning":
                 yield from self._thought(data.get("content"))
             case "tool.execution_start":
-                yield from self._call_start(data)
+                if as_string(data.get("toolCallId")) in self.calls:
+                    self.skip(BOOKKEEPING)  # a message showed the call
+                else:
+                    yield self._call(data.get("toolCallId"), data.get("toolName"), data.get("arguments"))
             case "tool.execution_complete":
                 yield self._result(data)
             case "session.compaction_complete" if data.get("success") is not False:
@@ -122,13 +110,13 @@ class _Reader(Collector):
                 self.skip(BOOKKEEPING)
 
     def _prompt(self, data: dict[str, Any]) -> Iterator[Turn]:
-        """What a person typed: `content`, not the form that the model got. Skills, other agents and autopilot write
-        such messages too; their source tells."""
+        """Yield a prompt as a person typed it: `content`, not the form for the model."""
         notes = [note for attachment in as_list(data.get("attachments")) if (note := _blob(attachment))]
         text = strip_injections(as_string(data.get("content")))
-        typed = as_string(data.get("source")) in _PROMPT_SOURCES and data.get("isAutopilotContinuation") is not True
+        # Skills, other agents and autopilot write such messages too; the source tells them apart.
+        is_typed = as_string(data.get("source")) in _PROMPT_SOURCES and data.get("isAutopilotContinuation") is not True
         shown = "\n".join([text] * bool(text) + notes)
-        if shown and typed and not text.startswith(_SKILL):
+        if shown and is_typed and not text.startswith(_SKILL):
             yield Turn(USER, shown)
         else:
             self.skip(NOTES)
@@ -149,7 +137,8 @@ class _Reader(Collector):
                 self.skip(UNKNOWN)
 
     def _thought(self, content: Any) -> Iterator[Turn]:
-        """Reasoning; some versions log it as an event of its own and again with the message."""
+        """Yield reasoning."""
+        # Some versions log it as an event of its own and again with the message.
         text = as_string(content).strip("\n")
         if not text.strip():
             self.skip(BOOKKEEPING)
@@ -159,21 +148,14 @@ class _Reader(Collector):
             self.thoughts.add(text)
             yield Turn(ASSISTANT, text, thinking=True)
 
-    def _call(self, call: Any, name: Any, arguments: Any) -> Turn:
-        known = _Call(as_string(name) or "tool")
-        self._register_call(call, known)
-        return Turn(ASSISTANT, "", name=known.name, input=render_tool_input(arguments))
+    def _call(self, call_id: Any, name: Any, arguments: Any) -> Turn:
+        call = _Call(as_string(name) or "tool")
+        self._register_call(call_id, call)
+        return Turn(ASSISTANT, "", name=call.name, input=render_tool_input(arguments))
 
     def _register_call(self, call_id: Any, call: _Call) -> None:
         if as_string(call_id):
             self.calls[call_id] = call
-
-    def _call_start(self, data: dict[str, Any]) -> Iterator[Turn]:
-        """The start of a call shows it where no message did."""
-        if as_string(data.get("toolCallId")) in self.calls:
-            self.skip(BOOKKEEPING)
-        else:
-            yield self._call(data.get("toolCallId"), data.get("toolName"), data.get("arguments"))
 
     def _result(self, data: dict[str, Any]) -> Turn:
         self._note_model(data)
@@ -217,7 +199,7 @@ class _Reader(Collector):
 
 
 def _blob(value: Any) -> str | None:
-    """The note for an attachment or a result that is data; None for those that refer to a file."""
+    """Return the note for an attachment or a result with data, None for a reference to a file."""
     blob = as_mapping(value)
     kind, data, size = as_string(blob.get("mimeType")), as_string(blob.get("data")), blob.get("byteLength")
     if not kind or blob.get("type") == "file":

@@ -1,7 +1,7 @@
-"""Cursor's agent transcripts, of the editor and of its command line. (harnesses.md 5.3)
+"""The adapter of Cursor: agent transcripts of the editor and of its command line. (harnesses.md 5.3).
 
-The file is rewritten as a whole when a session is resumed, and has neither ids nor results of tools; times stand in
-prompts alone. So turns have no id of their own: session, place and text say which one it is. (format: Captures)
+Cursor rewrites the whole file at a resume, without ids or tool results, and with times in prompts only. So a turn has
+no id of its own: session, place and text identify it. (format: Captures)
 """
 
 import re
@@ -12,12 +12,9 @@ from typing import Any
 
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, USER, Turn
-from lineage.errors import TranscriptError
-from lineage.harness.adapter import SessionLocation
+from lineage.harness.adapter import FOREIGN_HINT, SessionLocation, list_files
 from lineage.harness.collector import BOOKKEEPING, NOTES, UNKNOWN, Collector
-from lineage.harness.history_files import list_files
-from lineage.harness.json_values import as_mapping, as_string, format_media_note
-from lineage.harness.jsonl import read_records
+from lineage.harness.json_values import as_blocks, as_mapping, as_string, format_media_note
 from lineage.harness.text import render_tool_input, strip_injections
 
 _TRANSCRIPTS = "agent-transcripts"
@@ -41,32 +38,31 @@ _PATH_KEYS = ("working_directory", "path", "file_path", "target_directory", "tar
 
 
 def read(path: Path, session: str | None = None) -> Capture:
-    """The session, or sub-agent's, that a transcript holds. Raises TranscriptError for unreadable and foreign files."""
-    where = _PathParts.parse(path)
-    reader = _Reader(folder=where.project)
-    for record in read_records(path, reader.skipped):
-        reader.add(record)
-    if reader.is_foreign:
-        raise TranscriptError(
-            f"no Cursor record in {path}", hint="is it another harness's? name it with `--harness`; .txt is `generic`"
-        )
-    return reader.build_capture(session_id=where.session, parent_session=where.parent, project=reader.workspace or None)
+    """Return the session of a transcript, or a sub-agent's. Raise TranscriptError for unreadable and foreign files."""
+    location = _PathParts.parse(path)
+    reader = _Reader(folder=location.project)
+    reader.read_lines(path, "Cursor record", f"{FOREIGN_HINT}; .txt is `generic`")
+    return reader.build_capture(
+        session_id=location.session, parent_session=location.parent, project=reader.workspace or None
+    )
 
 
 def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """`projects/` of Cursor's folder."""
+    """Return `projects/` of Cursor's folder."""
     return [home / ".cursor/projects"]
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:
-    """Every main transcript and every sub-agent's."""
+    """Yield every main transcript and every sub-agent's."""
     return list_files(root, (".jsonl",))
 
 
 @dataclass(frozen=True, slots=True)
 class _PathParts:
-    """What a path says: `<project>/agent-transcripts/<session>/<session>.jsonl`, with `subagents/` beside the file;
-    older versions kept it flat, `agent-transcripts/<session>.jsonl`."""
+    """The parts of a path: `<project>/agent-transcripts/<session>/<session>.jsonl`, with `subagents/` beside the file.
+
+    Older versions kept it flat, `agent-transcripts/<session>.jsonl`.
+    """
 
     project: str = ""
     session: str | None = None
@@ -102,25 +98,25 @@ class _Reader(Collector):
             self.skip(UNKNOWN)
         else:
             self.recognized_count += 1
-            blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+            blocks = [as_mapping(block) for block in as_blocks(content)]
             if role == "user":
                 self._prompt(blocks)
             else:
-                self.append([turn for block in blocks for turn in self._block(as_mapping(block))], None, None)
+                self.append((turn for block in blocks for turn in self._block(block)), None, None)
 
-    def _prompt(self, blocks: list[Any]) -> None:
-        words, stamp = [], ""
-        for block in map(as_mapping, blocks):
+    def _prompt(self, blocks: list[dict[str, Any]]) -> None:
+        texts, stamp = [], ""
+        for block in blocks:
             match block.get("type"):
                 case "text" if isinstance(block.get("text"), str):
-                    text, found_stamp = _parse_prompt(block["text"])
-                    stamp = stamp or found_stamp
-                    words.append(strip_injections(text))
+                    text, block_stamp = _parse_prompt(block["text"])
+                    stamp = stamp or block_stamp
+                    texts.append(strip_injections(text))
                 case "image":
-                    words.append(_image(block))
+                    texts.append(_image(block))
                 case _:
                     self.skip(UNKNOWN)
-        text = "\n".join(part for part in words if part)
+        text = "\n".join(filter(None, texts))
         if text:
             self.append([Turn(USER, text)], self.record_time(_parse_stamp(stamp)), None)
         else:
@@ -143,21 +139,21 @@ class _Reader(Collector):
 
 
 def _parse_prompt(text: str) -> tuple[str, str]:
-    """What the person typed, and the time in the prompt. Cursor escapes nothing: from the first opening tag to the last
-    closing one. A notice that a task has ended is followed by a query of Cursor's own: nobody typed it."""
+    """Return the text that a person typed, and the time in the prompt."""
     rest, attached = _strip_attached(text)
     stamp = attached.get("timestamp", "")
     if "system_notification" in attached:
-        return "", stamp
+        return "", stamp  # the query after such a notice is Cursor's own
+    # Cursor escapes nothing, so the query reaches from the first opening tag to the last closing one.
     begin, end = rest.find(_QUERY[0]), rest.rfind(_QUERY[1])
     if not 0 <= begin < end:
         return rest, stamp
-    inner, within = _strip_attached(rest[begin + len(_QUERY[0]) : end])
-    return inner, stamp or within.get("timestamp", "")
+    query, attached = _strip_attached(rest[begin + len(_QUERY[0]) : end])
+    return query, stamp or attached.get("timestamp", "")
 
 
 def _strip_attached(text: str) -> tuple[str, dict[str, str]]:
-    """Text without the blocks that Cursor puts before it, and those blocks by tag."""
+    """Return the text without the blocks that Cursor puts before it, and those blocks by tag."""
     attached: dict[str, str] = {}
     position = 0
     while match := _ATTACHED_BLOCK.match(text, position):
@@ -170,7 +166,7 @@ def _strip_attached(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _parse_stamp(stamp: str) -> str | None:
-    """`Friday, Oct 2, 2026, 9:00 AM (UTC-7)` in ISO form; None where it has another form."""
+    """Return `Friday, Oct 2, 2026, 9:00 AM (UTC-7)` in ISO form, None for any other form."""
     match = _STAMP.fullmatch(stamp)
     if not match or match[1] not in _MONTHS:
         return None
@@ -180,8 +176,8 @@ def _parse_stamp(stamp: str) -> str | None:
 
 
 def _find_workspace(folder: str, arguments: dict[str, Any]) -> str:
-    """The working directory, "" where a call doesn't tell. The transcript's folder is named after it, but not
-    reversibly: a path in a call's input that begins with a directory of that name is below it."""
+    """Return the working directory from a path in a call's input, "" if none fits the transcript's folder."""
+    # The name of the transcript's folder is not reversible, but it tells which beginning of a path to take.
     words = _ALPHANUMERIC.findall(folder)
     directory = re.compile(r"[/\\]?" + r"[^A-Za-z0-9]+".join(words) + r"[^A-Za-z0-9/\\]*(?=[/\\]|$)")
     for key in _PATH_KEYS:
@@ -193,4 +189,4 @@ def _find_workspace(folder: str, arguments: dict[str, Any]) -> str:
 
 def _image(block: dict[str, Any]) -> str:
     source = as_mapping(block.get("source"))
-    return format_media_note(as_string(source.get("media_type")), as_string(source.get("data")))
+    return format_media_note(source.get("media_type"), source.get("data"))

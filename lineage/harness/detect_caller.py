@@ -1,16 +1,16 @@
-"""Who runs this process: the variables that harnesses set for the commands which their agents run.
+"""Detecting the harness around this process by the environment variables that harnesses set for their agents' commands.
 
-They come from the vendors' documentation. A command that is called where one of them is set speaks for an agent, and
-what it says waits for the user where it would be global. (format: Books; harnesses.md 0.5)
+The variables come from the vendors' documentation. A command under one of them speaks for an agent, so global entries
+that it makes wait for the user. (format: Books; harnesses.md 0.5)
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 
-class HarnessVariables(NamedTuple):
-    """The variables that a harness sets; `session` names the one that holds the session's id, "" for none."""
+@dataclass(frozen=True, slots=True)
+class HarnessVariables:
+    """The variables that a harness sets. `session_variable` holds the session's id, "" for none."""
 
     harness: str
     variables: tuple[str, ...]
@@ -33,24 +33,24 @@ HARNESS_VARIABLES = (
     HarnessVariables("goose", ("GOOSE_TERMINAL",)),
     HarnessVariables("another agent", ("AI_AGENT", "AGENT")),
 )
-"""In order of precedence: harnesses nest, and some set the variables that belong to no one."""
+"""In order of precedence: harnesses nest, and some set the generic variables too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The harness that a command is called from, and the ids of all sessions that the environment names."""
+    """The harness around a command, and the ids of all sessions in the environment."""
 
     harness: str
     sessions: tuple[str, ...] = ()
 
 
 def detect_caller(environment: Mapping[str, str]) -> Caller | None:
-    """The harness whose agent runs this process; None for a person at a terminal, as far as one can tell.
+    """Return the harness whose agent runs this process, None for a person at a terminal, as far as one can tell.
 
     >>> detect_caller({"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "5f0c2f7e", "AI_AGENT": "claude-code"})
     Caller(harness='claude-code', sessions=('5f0c2f7e',))
     >>> detect_caller({"CLAUDECODE": "", "CODEX_HOME": "/home/ann/.codex"})
     """
-    found = [mark for mark in HARNESS_VARIABLES if any(environment.get(variable) for variable in mark.variables)]
-    sessions = (environment.get(mark.session_variable, "") for mark in found)
-    return Caller(found[0].harness, tuple(filter(None, sessions))) if found else None
+    active = [item for item in HARNESS_VARIABLES if any(map(environment.get, item.variables))]
+    sessions = (environment.get(item.session_variable, "") for item in active)
+    return Caller(active[0].harness, tuple(filter(None, sessions))) if active else None

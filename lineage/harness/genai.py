@@ -1,6 +1,6 @@
-"""What Gemini CLI and Qwen Code share: messages as parts of the Gemini API. (harnesses.md 3.5 and 10)
+"""Messages of the Gemini API, as Gemini CLI and Qwen Code store them. (harnesses.md 3.5 and 10).
 
-A part is text, a call, a result, or data in base64; signatures are never looked at.
+A part is text, a call, a result, or data in base64; signatures are ignored.
 """
 
 import json
@@ -11,11 +11,9 @@ from itertools import pairwise
 from typing import Any
 
 from lineage.core.format.turns import ASSISTANT, TOOL, Turn
-from lineage.harness.collector import UNKNOWN
-from lineage.harness.json_values import as_mapping, as_string, format_media_note
+from lineage.harness.collector import REWOUND, UNKNOWN
+from lineage.harness.json_values import as_mapping, as_string, format_media_note, measure_base64
 from lineage.harness.text import format_omission, render_tool_input, strip_injections
-
-REWOUND = "rewound"  # turns that were taken back: they stay
 
 _WRAPPERS = ("session_context", "hook_context", "qwen:user-prompt-submit-context")
 _SNAPSHOT = re.compile(r"^[ \t]*<state_snapshot>", re.MULTILINE)
@@ -24,26 +22,26 @@ _BLOB = re.compile(r'(?<=")[A-Za-z0-9+/=_-]{256,}(?=")')
 
 
 def get_object(value: Any, name: str) -> dict[str, Any]:
-    """An object's member of that name where it is an object too, else an empty one."""
+    """Return an object's member as an object, an empty one if it is none."""
     return as_mapping(as_mapping(value).get(name))
 
 
 def as_parts(content: Any) -> list[Any]:
-    """A message's content as a list: it may be a string or a single part."""
+    """Return a message's content as a list: it may be a string or a single part."""
     if isinstance(content, list):
         return content
     return [] if content is None else [content]
 
 
 def is_thought(part: Any) -> bool:
-    """Whether a part's text is what the model thought, and no answer."""
+    """Return whether a part's text is a thought of the model."""
     return isinstance(part, dict) and part.get("thought") is True
 
 
 def extract_text(parts: Iterable[Any], skipped: Counter[str]) -> str:
-    """The text of some parts; data leaves a note of its size, what harness and hooks wrapped around it goes.
+    """Return the text of some parts, with notes for data and without the wrappers of harness and hooks.
 
-    Parts that are no text are counted.
+    Parts of other kinds are counted.
     """
     texts = []
     for part in parts:
@@ -56,37 +54,50 @@ def extract_text(parts: Iterable[Any], skipped: Counter[str]) -> str:
 
 
 def list_media_notes(parts: Iterable[Any]) -> list[str]:
-    """The notes that stand for the data among some parts."""
+    """Return the notes for the data among some parts."""
     return [_text(part) or "" for part in parts if get_object(part, "inlineData")]
 
 
 def build_call_turn(name: Any, arguments: Any) -> Turn:
-    """A call of a tool with the argument that says what it was about."""
+    """Return the turn of a tool call with its main argument."""
     return Turn(ASSISTANT, "", name=as_string(name) or "tool", input=_omit_blobs(render_tool_input(arguments)))
 
 
 def split_responses(parts: list[Any]) -> Iterator[tuple[dict[str, Any], list[Any]]]:
-    """The responses among some parts, each with itself and the parts that follow it; one without a name or id where
-    there is none."""
-    starts = [place for place, part in enumerate(parts) if get_object(part, "functionResponse")]
+    """Yield each response among some parts with itself and the parts up to the next one.
+
+    Parts without any response come with an empty one.
+    """
+    starts = [index for index, part in enumerate(parts) if get_object(part, "functionResponse")]
     for start, end in pairwise([0, *starts[1:], len(parts)]):
         answers = (get_object(part, "functionResponse") for part in parts[start:end])
         yield next(filter(None, answers), {}), parts[start:end]
 
 
 def build_result_turn(name: str, parts: list[Any], skipped: Counter[str], *, error: bool) -> Turn:
-    """A tool's result: the text of its response and of what lies beside it."""
+    """Return the turn of a tool's result: the text of its response and of the parts beside it."""
     answers = [answer for part in parts if (answer := get_object(part, "functionResponse"))]
     texts = [_response_text(answer, skipped) for answer in answers]
     texts.append(extract_text((part for part in parts if not get_object(part, "functionResponse")), skipped))
-    error = error or any(_failed(get_object(answer, "response")) for answer in answers)
+    error = error or any(_is_failure(get_object(answer, "response")) for answer in answers)
     return Turn(TOOL, "\n".join(text for text in texts if text), name=name or "tool", error=error)
 
 
 def find_snapshot(text: str) -> str | None:
-    """The summary in a compression's `<state_snapshot>`, None where the text holds none."""
+    """Return the summary in a compression's `<state_snapshot>`, None for a text without one."""
     opening = _SNAPSHOT.search(text)
     return text[opening.end() :].partition(_SNAPSHOT_END)[0].strip() if opening else None
+
+
+def rewind(visible_counts: dict[str, int], skipped: Counter[str], record_id: Any, *, include: bool) -> None:
+    """Drop the records from `record_id` on, or all if it is unknown. Count their turns as rewound.
+
+    `visible_counts` has the number of turns of each record in the model's sight, in order.
+    """
+    ids = list(visible_counts)
+    start = ids.index(record_id) + (not include) if record_id in ids else 0
+    if count := sum(visible_counts.pop(name) for name in ids[start:]):
+        skipped[REWOUND] += count
 
 
 def _text(part: Any) -> str | None:
@@ -94,12 +105,12 @@ def _text(part: Any) -> str | None:
         return part
     data = get_object(part, "inlineData")
     if data:
-        return format_media_note(as_string(data.get("mimeType")), as_string(data.get("data")))
+        return format_media_note(data.get("mimeType"), data.get("data"))
     return part["text"] if isinstance(part, dict) and isinstance(part.get("text"), str) else None
 
 
 def _strip_wrappers(text: str) -> str:
-    """Text without a block of the harness's or a hook's at either end of it."""
+    """Return the text without a block of the harness or a hook at either end."""
     for name in _WRAPPERS:
         opening, closing = f"<{name}>", f"</{name}>"
         if text.lstrip().startswith(opening) and closing in text:
@@ -116,7 +127,7 @@ def _response_text(answer: dict[str, Any], skipped: Counter[str]) -> str:
 
 
 def _render_response(body: Any) -> str:
-    """A response's output, else its error, else all of it as compact JSON."""
+    """Return a response's output, else its error, else all of it as compact JSON."""
     for value in (body, *(as_mapping(body).get(key) for key in ("output", "error"))):
         if isinstance(value, str) and value:
             return value
@@ -126,9 +137,9 @@ def _render_response(body: Any) -> str:
         return "[too deeply nested]"
 
 
-def _failed(body: dict[str, Any]) -> bool:
+def _is_failure(body: dict[str, Any]) -> bool:
     return bool(body.get("error")) and not body.get("output")
 
 
 def _omit_blobs(text: str) -> str:
-    return _BLOB.sub(lambda found: format_omission("data", len(found[0].rstrip("=")) * 3 // 4), text)
+    return _BLOB.sub(lambda match: format_omission("data", measure_base64(match[0])), text)

@@ -1,13 +1,11 @@
-"""The generic transcript: a list of turns `{"role", "text", "at"?, "name"?, "input"?, "id"?}`, or plain text.
+"""The adapter of generic transcripts: turns `{"role", "text", "at"?, "name"?, "input"?, "id"?}`, or plain text.
 
-What a payload gives inline has this form whatever the harness. (format: Commands)
+Inline transcripts in a payload have this form for every harness. (format: Commands)
 """
 
 import json
-import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +13,10 @@ from lineage.core.base.times import to_utc
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ROLES, USER, Turn
 from lineage.errors import InvalidInput, TranscriptError
-from lineage.harness.adapter import SessionLocation
-from lineage.harness.history_files import list_files
-from lineage.harness.jsonl import TurnBuffer, read_bytes, read_turns
+from lineage.harness.adapter import SessionLocation, list_files
+from lineage.harness.collector import Collector
+from lineage.harness.jsonl import read_bytes
+from lineage.harness.streamed_turns import read_turns
 from lineage.harness.text import render_tool_input, strip_injections
 
 _HINT = 'a turn is {"role": "user" | "assistant" | "tool" | "system", "text": "…", "at": "2026-03-28T22:34:06Z"}'
@@ -27,15 +26,16 @@ _ROLE_OF = {"human": USER, "ai": "assistant", "agent": "assistant"}
 
 
 def read(path: Path, session: str | None = None) -> Capture:
-    """A `.json` list, `.jsonl` objects, or any other file as plain text.
+    """Return the session of a `.json` list, `.jsonl` objects, or any other file as plain text.
 
-    Raises TranscriptError for unreadable and foreign files, InvalidInput for turns that break the form.
+    Raise TranscriptError for unreadable and foreign files, InvalidInput for turns that break the form.
     """
     suffix = path.suffix.lower()
     if suffix == ".jsonl":
         reader, turns = read_turns(path, _Reader)
         if not reader.has_roles and (reader.item_count or reader.skipped):
             raise TranscriptError(f"no turn in {path}", hint=_HINT)
+        reader.raise_first_error()
         return reader.build_capture(turns)
     text = _read_text(path)
     if suffix != ".json" or not text:
@@ -47,12 +47,12 @@ def read(path: Path, session: str | None = None) -> Capture:
 
 
 def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Nowhere: generic transcripts lie where somebody put them."""
+    """Return no place: generic transcripts may lie anywhere."""
     return []
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:
-    """Every `.json`, `.jsonl`, `.md` and `.txt` file."""
+    """Yield every `.json`, `.jsonl`, `.md` and `.txt` file."""
     return list_files(root, _SUFFIXES)
 
 
@@ -67,56 +67,44 @@ def _read_text(path: Path) -> str:
 
 
 def parse_inline(value: Any) -> Capture:
-    """A list of turns or one string. Raises InvalidInput for anything else."""
+    """Return the capture of a list of turns or one string. Raise InvalidInput for anything else."""
     if isinstance(value, str):
         return Capture(turns=tuple(_parse_plain_text(value)))
     if isinstance(value, list):
-        reader = _Reader(math.inf)
+        reader = _Reader()
         for item in value:
             reader.add(item)
-        return reader.build_capture(tuple(reader.buffer.pop_turns()))
+        reader.raise_first_error()
+        return reader.build_capture()
     raise InvalidInput(f"a transcript is a list of turns or a string, not {type(value).__name__}", hint=_HINT)
 
 
-class _Reader:
-    """Collects turns, one item after the other. `wrong` is what is wrong with the first one that is no turn: a file
-    without any role is another harness's, and no turn of its own is."""
+class _Reader(Collector):
+    """A collector of turns. A file without any role is another harness's, whatever its first error."""
 
-    def __init__(self, max_chars: float) -> None:
-        self.skipped: Counter[str] = Counter()
-        self.buffer = TurnBuffer(max_chars)
-        self.item_count = 0
-        self.has_roles = False
-        self.first_error: InvalidInput | None = None
-        self.started_at: str | None = None
-        self.ended_at: str | None = None
+    item_count = 0
+    has_roles = False
+    first_error: InvalidInput | None = None
 
-    def add(self, item: Any) -> None:
-        self.has_roles = self.has_roles or (isinstance(item, dict) and "role" in item)
+    def add(self, record: Any) -> None:
+        self.has_roles = self.has_roles or (isinstance(record, dict) and "role" in record)
         try:
-            turn = _parse_turn(item, self.item_count)
+            turn = _parse_turn(record, self.item_count)
         except InvalidInput as error:
             self.first_error = self.first_error or error
             return
         finally:
             self.item_count += 1
-        if turn.at:
-            self.started_at, self.ended_at = self.started_at or turn.at, turn.at
+        self.note_time(turn.at)
         if turn.text or turn.name:
             self.buffer.append(turn)
         else:
-            self.skipped["without text"] += 1
+            self.skip("without text")
 
-    def build_capture(self, turns: Sequence[Turn]) -> Capture:
-        """What was collected. Raises InvalidInput where an item is no turn."""
+    def raise_first_error(self) -> None:
+        """Raise the InvalidInput of the first item that is no turn."""
         if self.first_error:
             raise self.first_error
-        return Capture(
-            turns=turns,
-            started_at=self.started_at,
-            ended_at=self.ended_at,
-            skipped=dict(sorted(self.skipped.items())),
-        )
 
 
 def _parse_turn(item: Any, index: int) -> Turn:
@@ -127,7 +115,7 @@ def _parse_turn(item: Any, index: int) -> Turn:
             raise InvalidInput(f"turn {index}: '{key}' is not a string", hint=_HINT)
     if not isinstance(item.get("id"), str | int | None):
         raise InvalidInput(f"turn {index}: 'id' is neither a string nor a number", hint=_HINT)
-    record = item.get("id")
+    record_id = item.get("id")
     return Turn(
         role=item["role"],
         text=strip_injections(item.get("text") or ""),
@@ -135,7 +123,7 @@ def _parse_turn(item: Any, index: int) -> Turn:
         name=item.get("name") or "",
         input=render_tool_input(item.get("input")),
         error=item.get("error") is True,
-        source_id=str(record) if record not in (None, "") else None,
+        source_id=str(record_id) if record_id not in (None, "") else None,
     )
 
 
@@ -147,15 +135,15 @@ def _parse_time(value: str | None, index: int) -> str | None:
 
 
 def _parse_plain_text(text: str) -> Iterable[Turn]:
-    """Plain text as turns: by speaker where its lines begin with one (`User:`), else as one turn of the user's."""
+    """Return plain text as turns: by speaker if its lines begin with one (`User:`), else as one turn of the user."""
     text = strip_injections(text)
     marks = list(_SPEAKER.finditer(text))
     if not marks or marks[0].start() > 0:
         return [Turn(USER, text)] if text else []
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    spoken = ((_role(mark[1]), text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True))
-    return [Turn(role, words) for role, words in spoken if words]
-
-
-def _role(speaker: str) -> str:
-    return _ROLE_OF.get(speaker.lower(), speaker.lower())
+    turns = []
+    for mark, end in zip(marks, ends, strict=True):
+        speaker, words = mark[1].lower(), text[mark.end() : end].strip()
+        if words:
+            turns.append(Turn(_ROLE_OF.get(speaker, speaker), words))
+    return turns

@@ -1,26 +1,31 @@
-"""Goose's sessions: its SQLite database, an export, and the older JSONL file of one session. (harnesses.md, section 9)
+"""The adapter of Goose: its SQLite database, and an export of one session. (harnesses.md, section 9).
 
-A turn is one content of a message. Messages are only ever appended; a compaction appends its summary and, after it, a
-copy of the last prompt, and takes the older messages from the agent's sight, not from ours.
+A turn is one content of a message. Messages are only ever appended: a compaction appends its summary, then a copy of
+the last prompt, and hides the older messages from the agent.
 """
 
-import json
 import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.errors import TranscriptError
-from lineage.harness.adapter import SessionLocation
+from lineage.harness.adapter import SessionLocation, choose_session, list_files
 from lineage.harness.collector import BOOKKEEPING, NOTES, REPLAYED, UNKNOWN, Collector
-from lineage.harness.history_files import list_files
-from lineage.harness.json_values import as_list, as_mapping, as_string, format_media_note, parse_epoch
-from lineage.harness.jsonl import DAMAGED, read_bytes, read_records
+from lineage.harness.json_values import (
+    JsonObject,
+    as_list,
+    as_mapping,
+    as_string,
+    decode_json,
+    format_media_note,
+    parse_epoch,
+)
+from lineage.harness.jsonl import DAMAGED, read_text
 from lineage.harness.sqlite import Row, fetch_rows, list_tables, read_database
 from lineage.harness.text import render_tool_input, strip_injections
 
@@ -32,46 +37,55 @@ _HEAD_BYTES = 4096
 _HEADER = re.compile(rb'\s*\{[^\[]*?"working_dir"\s*:')
 _HINT = "name `sessions.db`, or what `goose session export --format json` wrote"
 
-JsonObject = dict[str, Any]
-
 
 def read(path: Path, session: str | None = None) -> Capture:
-    """A session of a database, or the one that a JSON or JSONL file holds.
+    """Return a session of a database, or the one of an export in JSON.
 
-    Raises TranscriptError for files that are unreadable, damaged or foreign, and databases that lack the session.
+    Raise TranscriptError for files that are unreadable, damaged or foreign, and databases that lack the session.
     """
-    reader = _Reader()
     if path.suffix.lower() == ".db":
         header, messages = read_database(path, lambda connection: _read_session(connection, path, session))
-        reader.begin(header)
-        reader.add_messages(messages)
-        return reader.finish()
-    for record in _records(path, reader):
-        reader.add(record)
-    reader.add_messages(reader.pending)
-    if reader.is_foreign:
-        raise TranscriptError(f"no Goose session in {path}", hint=_HINT)
-    return reader.finish(path.stem if path.suffix.lower() == ".jsonl" else None)
+    else:
+        text = read_text(path)
+        if not text:
+            return Capture(turns=())
+        header = as_mapping(decode_json(text))
+        if not isinstance(header.get("working_dir"), str):
+            raise TranscriptError(f"no Goose session in {path}", hint=_HINT)
+        messages = [as_mapping(message) or None for message in as_list(header.get("conversation"))]
+    reader = _Reader()
+    reader.add_messages(messages)
+    model = as_string(as_mapping(header.get("model_config")).get("model_name"))
+    return reader.build_capture(
+        session_id=as_string(header.get("id")) or None,
+        parent_session=as_string(header.get("parent_session_id")) or None,
+        project=as_string(header.get("working_dir")) or None,
+        title=as_string(header.get("name")) or as_string(header.get("description")) or None,
+        models=(model,) if model else (),
+    )
 
 
 def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """`sessions/` of the data folder."""
+    """Return `sessions/` of the data folder."""
     if environment.get("GOOSE_PATH_ROOT"):
         return [Path(environment["GOOSE_PATH_ROOT"], "data/sessions")]
     return [Path(environment.get("XDG_DATA_HOME") or home / ".local/share", "goose/sessions")]
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:
-    """The sessions of `sessions.db`, then the files of sessions that it doesn't hold. Sub-agents' and hidden sessions
-    are passed over; a database that cannot be read is named, so that the reader says why."""
-    known: set[str] = set()
+    """Yield the sessions of `sessions.db`, then the exports of other sessions.
+
+    Sessions of sub-agents and hidden ones are skipped. An unreadable database is listed, so that reading it reports the
+    error.
+    """
+    known_ids: set[str] = set()
     for item in list_files(root, (_DATABASE,)):
         if item.path.suffix.lower() != ".db":
             yield item
             return
-        yield from _discover_in_database(item.path, known)
+        yield from _discover_in_database(item.path, known_ids)
     if root.is_dir():
-        yield from (item for item in list_files(root, (".json", ".jsonl")) if _is_session_file(item.path, known))
+        yield from (item for item in list_files(root, (".json",)) if _is_export(item.path, known_ids))
 
 
 def _discover_in_database(path: Path, known_ids: set[str]) -> Iterator[SessionLocation]:
@@ -81,14 +95,12 @@ def _discover_in_database(path: Path, known_ids: set[str]) -> Iterator[SessionLo
         yield SessionLocation(path)
         return
     known_ids.update(sessions)
-    yield from (SessionLocation(path, name) for name in sorted(sessions) if not _is_skipped(sessions[name]))
+    for name, row in sorted(sessions.items()):
+        if not row.get("parent_session_id") and as_string(row.get("session_type")) not in _SKIPPED_TYPES:
+            yield SessionLocation(path, name)
 
 
-def _is_skipped(header: JsonObject) -> bool:
-    return bool(header.get("parent_session_id")) or as_string(header.get("session_type")) in _SKIPPED_TYPES
-
-
-def _is_session_file(path: Path, known_ids: set[str]) -> bool:
+def _is_export(path: Path, known_ids: set[str]) -> bool:
     try:
         with path.open("rb") as file:
             return path.stem not in known_ids and _HEADER.match(file.read(_HEAD_BYTES)) is not None
@@ -97,30 +109,23 @@ def _is_session_file(path: Path, known_ids: set[str]) -> bool:
 
 
 def _list_sessions(connection: sqlite3.Connection) -> dict[str, Row]:
-    """The sessions by id."""
-    listed = fetch_rows(connection, "SELECT * FROM sessions") if list_tables(connection) >= _TABLES else []
-    return {as_string(row.get("id")): row for row in listed if as_string(row.get("id"))}
+    rows = fetch_rows(connection, "SELECT * FROM sessions") if list_tables(connection) >= _TABLES else []
+    return {as_string(row.get("id")): row for row in rows if as_string(row.get("id"))}
 
 
 def _read_session(
     connection: sqlite3.Connection, path: Path, session: str | None
 ) -> tuple[JsonObject, list[JsonObject | None]]:
-    """A session's row and its messages, as an export has them; None for one that cannot be read."""
+    """Return a session's row and its messages in the form of an export. An unreadable message is None."""
     sessions = _list_sessions(connection)
-    name = session or (next(iter(sessions)) if len(sessions) == 1 else "")
-    if name not in sessions:
-        what = f"session {session}" if session else f"one session but {len(sessions)}"
-        raise TranscriptError(f"the database {path} does not hold {what}", hint="name one of its sessions by its id")
+    name = choose_session(sessions, session, f"the database {path}", "name one of its sessions by its id")
+    header = {**sessions[name], "model_config": decode_json(sessions[name].get("model_config_json"))}
     query = "SELECT * FROM messages WHERE session_id = ? ORDER BY id"
-    return _header(sessions[name]), [_message(row) for row in fetch_rows(connection, query, name)]
-
-
-def _header(row: Row) -> JsonObject:
-    return {**row, "model_config": _decode_json(row.get("model_config_json"))}
+    return header, [_message(row) for row in fetch_rows(connection, query, name)]
 
 
 def _message(row: Row) -> JsonObject | None:
-    content = _decode_json(row.get("content_json"))
+    content = decode_json(row.get("content_json"))
     if not isinstance(content, list):
         return None
     return {
@@ -128,58 +133,16 @@ def _message(row: Row) -> JsonObject | None:
         "role": row.get("role"),
         "created": row.get("created_timestamp"),
         "content": content,
-        "metadata": _decode_json(row.get("metadata_json")),
+        "metadata": decode_json(row.get("metadata_json")),
     }
-
-
-def _decode_json(text: Any) -> Any:
-    try:
-        return json.loads(text)
-    except (TypeError, ValueError, RecursionError):
-        return None
-
-
-def _records(path: Path, reader: Collector) -> Iterator[JsonObject]:
-    """The one object of a file that is spread over lines, else its lines."""
-    whole = _decode_json(read_bytes(path).decode("utf-8", errors="replace").strip(" \t\r\n\x00\ufeff"))
-    if isinstance(whole, dict):
-        yield whole
-    else:
-        yield from read_records(path, reader.skipped)
 
 
 @dataclass(slots=True)
 class _Reader(Collector):
-    header: JsonObject = field(default_factory=dict)
-    pending: list[JsonObject | None] = field(default_factory=list)
     calls: dict[str, str] = field(default_factory=dict)
     content_counts: Counter[str] = field(default_factory=Counter)
     prompt: str = ""
     hidden_message: JsonObject = field(default_factory=dict)
-
-    def finish(self, name: str | None = None) -> Capture:
-        """What was read; `name` is the id of a session that its file is named after."""
-        header = self.header
-        model = as_string(as_mapping(header.get("model_config")).get("model_name"))
-        return self.build_capture(
-            session_id=as_string(header.get("id")) or name,
-            parent_session=as_string(header.get("parent_session_id")) or None,
-            project=as_string(header.get("working_dir")) or None,
-            title=as_string(header.get("name")) or as_string(header.get("description")) or None,
-            models=(model,) if model else (),
-        )
-
-    def begin(self, header: JsonObject) -> None:
-        self.recognized_count += 1
-        self.header = self.header or header
-
-    def add(self, record: JsonObject) -> None:
-        """An export, the header line of a file of lines, or a message."""
-        if isinstance(record.get("working_dir"), str):
-            self.begin(record)
-            self.pending += [as_mapping(message) or None for message in as_list(record.get("conversation"))]
-        else:
-            self.pending.append(record)
 
     def add_messages(self, messages: list[JsonObject | None]) -> None:
         for index, message in enumerate(messages):
@@ -187,29 +150,28 @@ class _Reader(Collector):
             if message is None:
                 self.skip(DAMAGED)
             elif message.get("role") in (USER, ASSISTANT) and isinstance(message.get("content"), list):
-                self.recognized_count += 1
                 self._add_message(message, following)
             else:
                 self.skip(UNKNOWN)
 
     def _add_message(self, message: JsonObject, following: JsonObject | None) -> None:
         at = parse_epoch(message.get("created"))
-        self.times += [at] if at else []
+        self.note_time(at)
         last_hidden, self.hidden_message = self.hidden_message, message if _is_hidden(message) else {}
         if self.hidden_message and (message["role"] == ASSISTANT or not _prompt(message)):
             self.skip(NOTES)
         elif self.hidden_message and _is_summary(message, following):
-            self.append(list(self.add_compaction(_prompt(message), at)), at, self._source(message))
+            self.append(self.add_compaction(_prompt(message), at), at, self._source(message))
         elif last_hidden and _prompt(message) == self.prompt and _is_simultaneous(last_hidden, message):
             self.skip(REPLAYED)
         else:
             self.prompt = _prompt(message) if message["role"] == USER else self.prompt
             for content in message["content"]:
-                self.append(list(self._turns_of(message["role"], as_mapping(content))), at, self._source(message))
+                self.append(self._turns_of(message["role"], as_mapping(content)), at, self._source(message))
 
     def _source(self, message: JsonObject) -> str | None:
-        """The id of a message's next content: the message's own for the first. An answer that was streamed lies in
-        several messages of one id."""
+        """Return the id of a message's next content: the first takes the message's own."""
+        # A streamed answer lies in several messages of one id, so the count goes on across messages.
         record = as_string(message.get("id"))
         self.content_counts[record] += 1
         if not record or self.content_counts[record] == 1:
@@ -258,10 +220,8 @@ class _Reader(Collector):
         value = result.get("value")
         blocks = value if isinstance(value, list) else as_list(as_mapping(value).get("content"))
         error = as_mapping(value).get("isError") is True
-        return Turn(TOOL, strip_injections(self._text(blocks)), name=name, error=error)
-
-    def _text(self, contents: list[Any]) -> str:
-        return "\n".join(text for content in contents if (text := _content_text(as_mapping(content))))
+        text = "\n".join(filter(None, map(_content_text, map(as_mapping, blocks))))
+        return Turn(TOOL, strip_injections(text), name=name, error=error)
 
 
 def _is_hidden(message: JsonObject) -> bool:
@@ -269,7 +229,7 @@ def _is_hidden(message: JsonObject) -> bool:
 
 
 def _prompt(message: JsonObject) -> str:
-    """A message's texts."""
+    """Return the texts of a message."""
     texts = (
         as_mapping(content).get("text") for content in message["content"] if as_mapping(content).get("type") == "text"
     )
@@ -277,14 +237,14 @@ def _prompt(message: JsonObject) -> str:
 
 
 def _is_simultaneous(earlier: JsonObject, later: JsonObject) -> bool:
-    """Whether nobody could have typed the later message: `created` is in seconds."""
+    """Return whether two messages are too close to be typed one after the other: `created` is in seconds."""
     before, after = earlier.get("created"), later.get("created")
     return isinstance(before, int | float) and isinstance(after, int | float) and abs(after - before) <= 1
 
 
 def _is_summary(message: JsonObject, following: JsonObject | None) -> bool:
-    """Whether a prompt that people don't see is a compaction's summary. One that the agent doesn't see either is an
-    older summary if the agent's instruction to go on follows it, else the last prompt, which was copied."""
+    """Return whether a prompt hidden from people is a compaction's summary."""
+    # Hidden from the agent too, it is an older summary if the instruction to go on follows, else the copied prompt.
     if as_mapping(message.get("metadata")).get("agentVisible") is not False:
         return True
     return following is not None and following.get("role") == ASSISTANT and _is_hidden(following)
@@ -298,8 +258,7 @@ def _content_text(content: JsonObject) -> str:
             return _image(content)
         case "resource":
             resource = as_mapping(content.get("resource"))
-            kind = as_string(resource.get("mimeType"))
-            return as_string(resource.get("text")) or format_media_note(kind, as_string(resource.get("blob")))
+            return as_string(resource.get("text")) or format_media_note(resource.get("mimeType"), resource.get("blob"))
         case "resource_link":
             return f"[{as_string(content.get('uri'))}]"
         case _:
@@ -307,4 +266,4 @@ def _content_text(content: JsonObject) -> str:
 
 
 def _image(content: JsonObject) -> str:
-    return format_media_note(as_string(content.get("mimeType")), as_string(content.get("data")))
+    return format_media_note(content.get("mimeType"), content.get("data"))

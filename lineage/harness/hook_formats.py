@@ -1,7 +1,6 @@
-"""The hooks of every harness as data: what they call their events, and where their payloads keep what we ask for.
+"""The hooks of every harness as data: the names of their events, and the places of fields in their payloads.
 
-Read by `lineage.harness.hook_payload`. Names are the harness's own, spelling included. (harnesses.md: the tables of
-events)
+Names are the harness's own, spelling included. `hook_payload` reads them. (harnesses.md: the tables of events)
 """
 
 from collections.abc import Mapping
@@ -43,12 +42,13 @@ _PLUGIN_FIELDS: FieldNames = {
 
 @dataclass(frozen=True, slots=True)
 class HookFormat:
-    """A harness's hooks. `ignored` says why an event is nothing to us; other events that are not named are OTHER.
+    """A harness's hooks. Events without an entry in `events` or `ignored_events` are OTHER.
 
-    `fields` lists where each field of a signal may stand: a dot leads into an object, `.0` to the first of a list.
-    `event` is where the event's name stands; where it stands nowhere, the first field of `marks` that is there tells.
-    `goes_on` are the reasons of a session end after which the session may well continue. `sub_agent_field` is the
-    field that only a sub-agent's hooks have: their session id is the parent's.
+    events              the harness's names of events, with ours ignored_events      events of no use, with the reason
+    fields              the places of each field of a payload: a dot leads into an object, `.0` to the first of a list
+    event_fields        the places of the event's name event_markers       without such a name, the first of these
+    fields in the payload determines the event continuing_reasons  reasons of a session end after which the session may
+    go on sub_agent_field     a field of sub-agents' hooks only: their session id is the parent's
     """
 
     events: dict[str, str] = field(default_factory=dict)
@@ -173,4 +173,4 @@ HOOK_FORMATS: Mapping[str, HookFormat] = {
     ),
 }
 SHARED_HOOK_HARNESSES = frozenset({"claude-code", "codex", "gemini", "qwen", "cursor", "copilot"})
-"""Harnesses that run command hooks, some of them each other's: what they send is looked at for who really called."""
+"""Harnesses with command hooks. Some run each other's, so a payload's content is checked for its real sender."""

@@ -1,15 +1,14 @@
-"""Where agents keep notes of their own, and whose they are: told by names of files and folders alone.
+"""Agents' own notes: files known by name and folder alone.
 
     .memory/_project.md · .memory/ann.md · .memory/ann/decisions.md      the five-layer memory
     CLAUDE.md · CLAUDE.local.md · .claude/CLAUDE.md                      instructions of a project
-    ~/.claude/projects/<folder>/memory/*.md                              what Claude Code keeps of a project
-    MEMORY.md · memory/2026-03-28.md                                     OpenClaw: for good, and of a day
+    ~/.claude/projects/<folder>/memory/*.md                              Claude Code's memory of a project
+    MEMORY.md · memory/2026-03-28.md                                     OpenClaw: lasting, and of a day
     AGENT_MEMORY.md                                                      a curated memory
 
-Any other file is taken for notes of an agent.
+Any other file counts as an agent's notes.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from lineage.core.base.book_paths import CURATED
 from lineage.errors import InvalidInput
+from lineage.harness.json_values import as_mapping, as_string, decode_json
 
 FIVE_LAYER = ".memory"
 _MEMORY = "memory"
@@ -36,8 +36,11 @@ _MAX_LINE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class NoteMetadata:
-    """What a file's place says: the agent whose notes it holds, the folder of the project that they are about, the kind
-    of all of it, each None where it doesn't, and the kind of sections whose headings name none."""
+    """The meaning of a file's place. A field without information is None.
+
+    agent     the agent whose notes it holds project   the folder of the project kind      the kind of every section
+    fallback  the kind of sections whose headings name none
+    """
 
     agent: str | None = None
     project: str | None = None
@@ -46,35 +49,28 @@ class NoteMetadata:
 
 
 def find_note_files(path: Path) -> list[Path]:
-    """The notes at a path: the file itself, whatever it is called, or those of a folder in the places above; the
-    markdown files that lie in it where there are none. Sorted; links are not followed.
+    """Return the notes at a path, sorted: a file itself, or the files of a folder. Links are not followed.
 
-    Raises InvalidInput where there is nothing.
+    In a folder these are the files in the places above, else its markdown files. Raise InvalidInput for a missing path.
     """
     if path.is_file():
         return [path]
     if not path.is_dir():
         raise InvalidInput(f"no file or folder at {path}", hint="give a file of notes, or the folder that holds them")
-    found = set(_find_matches(path, _FOLDER_PATTERNS.get(path.name, _NOTE_PATTERNS))) or set(
-        _find_matches(path, ("*.md",))
-    )
-    return sorted(found)
+    files = set(_find_matches(path, _FOLDER_PATTERNS.get(path.name, _NOTE_PATTERNS)))
+    return sorted(files or set(_find_matches(path, ("*.md",))))
 
 
 def infer_note_metadata(path: Path) -> NoteMetadata:
-    """What the place of a file, an absolute path, says of it."""
+    """Return the meaning of a file's place. `path` is absolute."""
     folder, name = path.parent, path.name
     if name == "AGENT_MEMORY.md":
         return NoteMetadata(kind=CURATED)
     if name in ("CLAUDE.md", "CLAUDE.local.md"):
         return NoteMetadata(project=str(folder.parent if folder.name == ".claude" else folder), fallback="note")
     if folder.name == FIVE_LAYER:
-        is_shared = name.startswith("_")
-        return (
-            NoteMetadata(project=str(folder.parent), kind="project")
-            if is_shared
-            else NoteMetadata(name.partition(".")[0])
-        )
+        project = NoteMetadata(project=str(folder.parent), kind="project")
+        return project if name.startswith("_") else NoteMetadata(name.partition(".")[0])
     if path.stem in _CATEGORIES:
         return NoteMetadata(folder.name if folder.parent.name == FIVE_LAYER else None, kind=_CATEGORIES[path.stem])
     if folder.name == _MEMORY:
@@ -91,7 +87,7 @@ def _infer_from_memory(path: Path) -> NoteMetadata:
 
 
 def _working_directory(folder: Path) -> str | None:
-    """The project of the transcripts in a folder: its name can't be turned back into a path. (harnesses.md 1.6)"""
+    """Return the project of the transcripts in a folder: its name is not reversible. (harnesses.md 1.6)."""
     for path in sorted(folder.glob("*.jsonl")):
         if path.is_file() and not path.is_symlink() and (cwd := _read_cwd(path)):
             return cwd
@@ -102,27 +98,19 @@ def _read_cwd(path: Path) -> str | None:
     try:
         with path.open("rb") as file:
             lines = islice(iter(lambda: file.readline(_MAX_LINE_BYTES), b""), _MAX_LINES)
-            return next(filter(None, map(_parse_cwd, lines)), None)
+            folders = (as_string(as_mapping(decode_json(line)).get("cwd")) for line in lines)
+            return next(filter(None, folders), None)
     except OSError:
         return None
 
 
-def _parse_cwd(line: bytes) -> str | None:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    cwd = record.get("cwd") if isinstance(record, dict) else None
-    return cwd if isinstance(cwd, str) else None
-
-
 def _find_matches(folder: Path, patterns: Iterable[str]) -> Iterator[Path]:
-    """The regular files that match, in no hidden folder but those which a pattern names."""
+    """Yield the regular files that match, in hidden folders only if the pattern names them."""
     for pattern in patterns:
         hidden = pattern.count("/.") + pattern.startswith(".")
         for path in folder.glob(pattern):
             parts = path.relative_to(folder).parts
             is_hidden = sum(part.startswith(".") for part in parts) > hidden
-            is_linked = any(one.is_symlink() for one in (path, path.parent))
+            is_linked = path.is_symlink() or path.parent.is_symlink()
             if path.is_file() and not is_hidden and not is_linked:
                 yield path

@@ -1,10 +1,8 @@
-"""OpenCode's sessions: its SQLite database in both schemas, an export, and the tree of JSON files before it.
-(harnesses.md, section 4)
+"""The adapter of OpenCode: its SQLite database in both schemas, an export, and the older tree of JSON files.
 
-Where a session lies in a database in both schemas, the newer one is read: the older is frozen there.
+For a session in both schemas of a database it reads the newer one: the older is frozen there. (harnesses.md, section 4)
 """
 
-import json
 import re
 import sqlite3
 from collections import Counter
@@ -15,10 +13,9 @@ from typing import Any
 from lineage.core.capture.capture import Capture
 from lineage.errors import TranscriptError
 from lineage.harness import opencode_parts
-from lineage.harness.adapter import SessionLocation
-from lineage.harness.history_files import list_files
-from lineage.harness.json_values import as_list, as_mapping, as_string
-from lineage.harness.jsonl import DAMAGED, read_bytes
+from lineage.harness.adapter import SessionLocation, choose_session, list_files
+from lineage.harness.json_values import JsonObject, as_list, as_mapping, as_string, decode_json
+from lineage.harness.jsonl import DAMAGED, read_bytes, read_text
 from lineage.harness.sqlite import Row, fetch_rows, list_tables, read_database
 
 _V1 = frozenset({"session", "message", "part"})
@@ -26,16 +23,13 @@ _V2 = frozenset({"session_v2", "session_message"})
 _EXPORT_KEYS = frozenset({"info", "messages"})
 _EXPORT = re.compile(rb'\s*\{\s*"info"\s*:')
 _HEAD_BYTES = 256
-_SPACE = " \t\r\n\x00\ufeff"
 _HINT = "name a database `opencode.db`, or what `opencode export SESSION > FILE.json` wrote"
-
-JsonObject = dict[str, Any]
 
 
 def read(path: Path, session: str | None = None) -> Capture:
-    """A session of a database, or the one that a `.json` file holds: an export, or a session of the old tree.
+    """Return a session of a database, or the one of a `.json` file: an export, or a session of the old tree.
 
-    Raises TranscriptError for files that are unreadable, damaged or foreign, and databases that lack the session.
+    Raise TranscriptError for files that are unreadable, damaged or foreign, and databases that lack the session.
     """
     skipped: Counter[str] = Counter()
     if path.suffix.lower() != ".json":
@@ -53,7 +47,7 @@ def read(path: Path, session: str | None = None) -> Capture:
 
 
 def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """The data folder, and the database that `OPENCODE_DB` names, if it isn't found in there."""
+    """Return the data folder, and the database that `OPENCODE_DB` names if it lies elsewhere."""
     data = Path(environment.get("XDG_DATA_HOME") or home / ".local/share", "opencode")
     named = environment.get("OPENCODE_DB", "")
     if named in ("", ":memory:") or _is_database(data / named, data):
@@ -62,19 +56,21 @@ def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:
-    """The sessions of the databases, then those of the old tree that no database holds, and exports. Sub-agents'
-    sessions are passed over; a database that cannot be read is named, so that the reader says why."""
+    """Yield the sessions of the databases, then the other ones of the old tree, and exports.
+
+    Sessions of sub-agents are skipped. An unreadable database is listed, so that reading it reports the error.
+    """
     if root.is_file() and root.suffix.lower() == ".json":
         yield SessionLocation(root)
         return
-    known: set[str] = set()
+    known_ids: set[str] = set()
     for item in list_files(root, (".db",)):
         if item.path == root or _is_database(item.path, item.path.parent):
-            for one in _discover_in_database(item.path):
-                known.add(one.session or "")
-                yield one
+            for location in _discover_in_database(item.path):
+                known_ids.add(location.session or "")
+                yield location
     if root.is_dir():
-        yield from (item for item in list_files(root, (".json",)) if _is_session_file(item.path, known))
+        yield from (item for item in list_files(root, (".json",)) if _is_session_file(item.path, known_ids))
 
 
 # Databases
@@ -94,37 +90,33 @@ def _discover_in_database(path: Path) -> Iterator[SessionLocation]:
 
 
 def _list_sessions(connection: sqlite3.Connection) -> dict[str, JsonObject]:
-    """The sessions by id."""
-    held = list_tables(connection)
-    old = fetch_rows(connection, "SELECT * FROM session") if held >= _V1 else []
-    new = fetch_rows(connection, "SELECT * FROM session_v2") if held >= _V2 else []
+    tables = list_tables(connection)
+    old = fetch_rows(connection, "SELECT * FROM session") if tables >= _V1 else []
+    new = fetch_rows(connection, "SELECT * FROM session_v2") if tables >= _V2 else []
     return {as_string(row.get("id")): _info(row) for row in (*old, *new) if as_string(row.get("id"))}
 
 
 def _info(row: Row) -> JsonObject:
-    """A session's row in the form of an export's `info`."""
+    """Return a session's row in the form of an export's `info`."""
     return {
         "id": row["id"],
         "parentID": row.get("parent_id"),
         "forkedFrom": row.get("fork_session_id"),
         "directory": row.get("directory"),
         "title": row.get("title"),
-        "revert": _decode_json(row.get("revert")),
+        "revert": decode_json(row.get("revert")),
     }
 
 
 def _read_session(
     connection: sqlite3.Connection, path: Path, session: str | None, skipped: Counter[str]
 ) -> tuple[JsonObject, list[JsonObject]]:
-    skipped.clear()  # it is read again where the database changed meanwhile
+    skipped.clear()  # a change of the database makes `read_database` call this again
     sessions = _list_sessions(connection)
-    name = session or (next(iter(sessions)) if len(sessions) == 1 else "")
-    if name not in sessions:
-        what = f"session {session}" if session else f"one session but {len(sessions)}"
-        raise TranscriptError(f"the database {path} does not hold {what}", hint="name one of its sessions by its id")
-    held = list_tables(connection)
-    messages = _read_v2_messages(connection, name, skipped) if held >= _V2 else []
-    if not messages and held >= _V1:
+    name = choose_session(sessions, session, f"the database {path}", "name one of its sessions by its id")
+    tables = list_tables(connection)
+    messages = _read_v2_messages(connection, name, skipped) if tables >= _V2 else []
+    if not messages and tables >= _V1:
         messages = _read_v1_messages(connection, name, skipped)
     return sessions[name], messages
 
@@ -157,29 +149,22 @@ def _with_time(data: JsonObject, row: Row) -> JsonObject:
 
 
 def _decode_row(row: Row, skipped: Counter[str]) -> JsonObject | None:
-    data = _decode_json(row["data"])
+    data = decode_json(row["data"])
     if not isinstance(data, dict):
         skipped[DAMAGED] += 1
         return None
     return data
 
 
-def _decode_json(text: Any) -> Any:
-    try:
-        return json.loads(text)
-    except (TypeError, ValueError, RecursionError):
-        return None
-
-
 # Files
 
 
 def _read_document(path: Path) -> JsonObject | None:
-    """A file's JSON object; None where the file holds nothing."""
-    text = read_bytes(path).decode("utf-8", errors="replace").strip(_SPACE)
+    """Return a file's JSON object, None for an empty file."""
+    text = read_text(path)
     if not text:
         return None
-    document = _decode_json(text)
+    document = decode_json(text)
     if not isinstance(document, dict):
         raise TranscriptError(f"no JSON object: {path}", hint=_HINT)
     return document
@@ -196,12 +181,12 @@ def _objects(values: Any, skipped: Counter[str]) -> list[JsonObject]:
 
 
 def _is_in_tree(path: Path) -> bool:
-    """`storage/session/<project>/<session>.json`"""
+    """Return whether a path is `storage/session/<project>/<session>.json`."""
     return path.absolute().parts[-4:-2] == ("storage", "session")
 
 
 def _read_tree(path: Path, skipped: Counter[str]) -> Iterator[JsonObject]:
-    """The messages, each with its parts, in the order of the database: by time, then id."""
+    """Yield the messages, each with its parts, in the order of the database: by time, then id."""
     storage = path.absolute().parents[2]
     infos = _read_files(storage / "message" / path.stem, skipped)
     infos.sort(key=lambda info: (_creation_time(info), info["id"]))
@@ -210,10 +195,10 @@ def _read_tree(path: Path, skipped: Counter[str]) -> Iterator[JsonObject]:
 
 
 def _read_files(folder: Path, skipped: Counter[str]) -> list[JsonObject]:
-    """The objects of a folder's files, by name; the name is the id."""
+    """Return the objects of a folder's files in the order of their names, which are the ids."""
     objects = []
     for item in list_files(folder, (".json",)) if folder.is_dir() else ():
-        value = _decode_json(read_bytes(item.path))
+        value = decode_json(read_bytes(item.path))
         if isinstance(value, dict):
             objects.append({**value, "id": item.path.stem})
         else:
@@ -227,7 +212,7 @@ def _creation_time(info: JsonObject) -> float:
 
 
 def _is_session_file(path: Path, known_ids: set[str]) -> bool:
-    """An export, or a main session of the old tree that isn't among those that are known."""
+    """Return whether a file is an export, or a main session of the old tree outside of `known_ids`."""
     try:
         if not _is_in_tree(path):
             with path.open("rb") as file:

@@ -1,7 +1,7 @@
-"""What OpenCode's messages say, whichever form they were stored in. (harnesses.md 4.2)
+"""The messages of OpenCode, in all forms of storage. (harnesses.md 4.2).
 
-A turn is one part of a message, a tool's result is one more. Messages are written over while the agent works, so the
-reading ends where work is under way: what is there may change, what was read stays.
+A turn is one part of a message; a tool's result is one more. OpenCode overwrites messages while the agent works, so
+reading ends at unfinished work: it may still change, and turns never do.
 """
 
 import re
@@ -12,14 +12,11 @@ from typing import Any
 
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
-from lineage.harness.collector import BOOKKEEPING, NOTES, UNKNOWN, Collector
-from lineage.harness.json_values import as_list, as_mapping, as_string, format_media_note, parse_epoch
+from lineage.harness.collector import BOOKKEEPING, NOTES, UNFINISHED, UNKNOWN, Collector
+from lineage.harness.json_values import JsonObject, as_list, as_mapping, as_string, format_media_note, parse_epoch
 from lineage.harness.text import render_tool_input, strip_injections
 
-JsonObject = dict[str, Any]
-
 REVERTED = "reverted"
-UNFINISHED = "unfinished"
 
 _PLAIN_PARTS = frozenset({"step-start", "step-finish", "snapshot", "patch", "agent", "subtask", "retry"})
 _PLAIN_ROWS = frozenset({"agent-switched", "model-switched", "location-switched", "idle"})
@@ -31,14 +28,14 @@ _DATA_URL = re.compile(r"data:([^;,]*)[^,]*,")
 
 
 def build_capture(info: JsonObject, messages: Sequence[JsonObject], skipped: Counter[str]) -> Capture:
-    """The session. A message is `{"info", "parts"}` (version 1) or `{"id", "type", "time", …}` (version 2)."""
-    reader = _Reader(skipped)
-    kept = _drop_reverted(messages, as_mapping(info.get("revert")), skipped)
-    working = _working_index(kept)
-    for index, message in enumerate(kept[: working + 1]):
-        reader.add(message, is_working=index == working)
-    if len(kept) > working + 1:
-        skipped[UNFINISHED] += len(kept) - working - 1
+    """Return the session. A message is `{"info", "parts"}` (version 1) or `{"id", "type", "time", …}` (version 2)."""
+    reader = _Reader(skipped=skipped)
+    messages = _drop_reverted(messages, as_mapping(info.get("revert")), skipped)
+    working = _working_index(messages)
+    for index, message in enumerate(messages[: working + 1]):
+        reader.add_message(message, is_working=index == working)
+    if len(messages) > working + 1:
+        skipped[UNFINISHED] += len(messages) - working - 1
     title = as_string(info.get("title"))
     return reader.build_capture(
         session_id=as_string(info.get("id")) or None,
@@ -51,23 +48,23 @@ def build_capture(info: JsonObject, messages: Sequence[JsonObject], skipped: Cou
 
 
 def _drop_reverted(messages: Sequence[JsonObject], revert: JsonObject, skipped: Counter[str]) -> list[JsonObject]:
-    """The messages before the point that the user went back to, which is a message or a part of one."""
+    """Return the messages before the one that the user went back to, and its parts before a reverted part."""
     ids = [_body(message).get("id") for message in messages]
     if not revert.get("messageID") or revert["messageID"] not in ids:
         return list(messages)
-    at = ids.index(revert["messageID"])
-    kept = list(messages[:at])
-    parts = as_list(messages[at].get("parts"))
+    index = ids.index(revert["messageID"])
+    remaining = list(messages[:index])
+    parts = as_list(messages[index].get("parts"))
     part_ids = [as_mapping(part).get("id") for part in parts]
     if revert.get("partID") in part_ids:
-        kept.append({**messages[at], "parts": parts[: part_ids.index(revert["partID"])]})
-    skipped[REVERTED] += len(messages) - at
-    return kept
+        remaining.append({**messages[index], "parts": parts[: part_ids.index(revert["partID"])]})
+    skipped[REVERTED] += len(messages) - index
+    return remaining
 
 
 def _working_index(messages: Sequence[JsonObject]) -> int:
-    """The position of the message that is still being written, else of the last one. Only the last piece of work can
-    be: one that broke off is followed by another."""
+    """Return the position of the message in progress, else of the last one."""
+    # Only the last piece of work can be in progress: one that broke off is followed by another.
     for index in range(len(messages) - 1, -1, -1):
         if _kind(messages[index]) in _WORK_KINDS:
             return len(messages) - 1 if _is_finished(messages[index]) else index
@@ -95,11 +92,14 @@ class _Reader(Collector):
     models: dict[str, None] = field(default_factory=dict)
     trigger: str | None = None
 
-    def add(self, message: JsonObject, *, is_working: bool) -> None:
-        """Reads a message; of the last one, if it is unfinished, what stands before the work that is under way."""
+    def add_message(self, message: JsonObject, *, is_working: bool) -> None:
+        """Add a message; of an unfinished last one (`is_working`) only the parts before the unfinished one."""
         body, kind = _body(message), _kind(message)
         is_working = is_working and kind in _WORK_KINDS and not _is_finished(message)
-        at = self._note_time(body)
+        time = as_mapping(body.get("time"))
+        at = parse_epoch(time.get("created"))
+        self.note_time(at)
+        self.note_time(parse_epoch(time.get("completed")))
         if "info" in message:
             self._add_parts(kind, body, as_list(message.get("parts")), at, is_working)
         elif kind == "assistant":
@@ -110,34 +110,25 @@ class _Reader(Collector):
         else:
             self._add_row(kind, message, at)
 
-    def _note_time(self, body: JsonObject) -> str | None:
-        time = as_mapping(body.get("time"))
-        at = parse_epoch(time.get("created"))
-        self.times += [known for known in (at, parse_epoch(time.get("completed"))) if known]
-        return at
-
     def _add_parts(self, kind: str, body: JsonObject, parts: list[Any], at: str | None, is_working: bool) -> None:
         if kind not in (USER, ASSISTANT):
             self.skip(UNKNOWN)
             return
         if kind == ASSISTANT:
-            self._note_model(body)
-        summary = kind == ASSISTANT and body.get("summary") is True
+            model = as_string(body.get("modelID")) or as_string(as_mapping(body.get("model")).get("id"))
+            self.models.update({model: None} if model else {})
+        is_summary = kind == ASSISTANT and body.get("summary") is True
         for index, part in enumerate(parts):
             if is_working and _is_in_progress(as_mapping(part), last=index == len(parts) - 1):
                 self.skipped[UNFINISHED] += len(parts) - index
                 return
             if not isinstance(part, dict):
                 self.skip(UNKNOWN)
-            elif summary:
+            elif is_summary:
                 self._add_summary(part, at)
             else:
-                self.turns += self._turns_of(kind, part, at)
-
-    def _note_model(self, body: JsonObject) -> None:
-        model = as_string(body.get("modelID")) or as_string(as_mapping(body.get("model")).get("id"))
-        if model:
-            self.models[model] = None
+                for turn in self._turns_of(kind, part, at):
+                    self.buffer.append(turn)
 
     def _turns_of(self, role: str, part: JsonObject, at: str | None) -> Iterator[Turn]:
         kind, source_id = as_string(part.get("type")), as_string(part.get("id")) or None
@@ -157,7 +148,7 @@ class _Reader(Collector):
             self.skip(BOOKKEEPING if kind in _PLAIN_PARTS else UNKNOWN)
 
     def _extract_text(self, role: str, part: JsonObject) -> str:
-        """A text part's text; "" and counted where it is blank or the harness's own."""
+        """Return a text part's text; "" for a blank one or the harness's own, which is counted."""
         text = as_string(part.get("text"))
         if part.get("synthetic") or part.get("ignored"):
             self.skip(NOTES)
@@ -169,7 +160,7 @@ class _Reader(Collector):
         return text
 
     def _tool(self, part: JsonObject, at: str | None, source_id: str | None) -> Iterator[Turn]:
-        """The call and, where it has ended, its result: one part holds both."""
+        """Yield a call and, once it has ended, its result: one part holds both."""
         state = as_mapping(part.get("state"))
         time = {**as_mapping(part.get("time")), **as_mapping(state.get("time"))}
         name = as_string(part.get("tool")) or as_string(part.get("name")) or "tool"
@@ -197,23 +188,22 @@ class _Reader(Collector):
 
     def _add_summary(self, part: JsonObject, at: str | None) -> None:
         if part.get("type") == "text":
-            self.append(
-                list(self.add_compaction(part.get("text"), at, self.trigger)), at, as_string(part.get("id")) or None
-            )
+            summary = self.add_compaction(part.get("text"), at, self.trigger)
+            self.append(summary, at, as_string(part.get("id")) or None)
             self.trigger = None
         else:
             self.skip(BOOKKEEPING)
 
     def _add_row(self, kind: str, row: JsonObject, at: str | None) -> None:
-        """A message of version 2 that isn't the agent's."""
+        """Add a message of version 2 from anyone but the agent."""
         source_id = as_string(row.get("id")) or None
         if kind == "user":
             self._add_prompt(row, at, source_id)
         elif kind == "shell":
-            self.turns.append(_command_turn(row, at, source_id))
+            self.buffer.append(_command_turn(row, at, source_id))
         elif kind == "compaction" and row.get("status") in (None, "completed"):
             summary = self.add_compaction(row.get("summary"), at, as_string(row.get("reason")) or None)
-            self.append(list(summary), at, source_id)
+            self.append(summary, at, source_id)
         elif kind in _NOTE_ROWS or kind == "compaction":
             self.skip(NOTES)
         else:
@@ -223,13 +213,14 @@ class _Reader(Collector):
         notes = [_format_file_note(as_mapping(item)) for item in as_list(row.get("files"))]
         text = "\n".join(part for part in (strip_injections(as_string(row.get("text"))), *notes) if part)
         if text:
-            self.turns.append(Turn(USER, text, at, source_id=source_id))
+            self.buffer.append(Turn(USER, text, at, source_id=source_id))
         else:
             self.skip(NOTES)
 
 
 def _with_part_id(message: JsonObject, index: int, part: Any) -> Any:
-    """A part of a version 2 message: its own id is unique within the message at best."""
+    """Return a part of a version 2 message under an id made of the message's id and the part's place."""
+    # The part's own id is unique within the message at best.
     row = as_string(message.get("id"))
     return {**part, "id": f"{row}#{index}" if row else ""} if isinstance(part, dict) else part
 
@@ -241,14 +232,14 @@ def _is_in_progress(part: JsonObject, *, last: bool) -> bool:
 
 
 def _command_turn(row: JsonObject, at: str | None, source_id: str | None) -> Turn:
-    """A command that the user ran in the session."""
+    """Return the turn of a command that the user ran in the session."""
     command = as_string(row.get("command")) or as_string(as_mapping(row.get("shell")).get("command"))
     output = as_string(row.get("output")) or as_string(as_mapping(row.get("output")).get("output"))
     return Turn(TOOL, strip_injections(output), at, name="shell", input=command, source_id=source_id)
 
 
 def _format_file_note(file: JsonObject) -> str:
-    """What stands for an attached file: never what is in it."""
+    """Return the note for an attached file, never its content."""
     url = as_string(file.get("url")) or as_string(file.get("uri")) or as_string(file.get("data"))
     kind = as_string(file.get("mime")) or as_string(file.get("mimeType")) or as_string(file.get("mediaType"))
     encoded = _DATA_URL.match(url)

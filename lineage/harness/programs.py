@@ -1,6 +1,6 @@
-"""How each harness's own program is called: to resume a session, to send it a message, to begin one. (vendors' manuals)
+"""The command lines of each harness's own program: resume a session, send it a message, start one. (vendors' manuals).
 
-What `send` and `spawn` start asks nobody anything: the harness's own settings say what its agent may do.
+The programs behind `send` and `spawn` ask no questions: the harness's own settings limit its agent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,10 +17,10 @@ ArgumentTemplate = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A harness's program and what follows it; None where it has no such thing. The message is on stdin where no word
-    holds TEXT, so that nobody sees it in a list of processes. With `names`, `spawn` says which session to begin.
+    """A harness's program and the arguments of each action, None for an action that it lacks.
 
-    `history`: the transcript's name, where the harness keeps it in the session's folder.
+    Without TEXT in the arguments the message is on stdin, so that no list of processes shows it. `history_file` is the
+    name of the transcript if the harness keeps it in the session's folder.
     """
 
     name: str
@@ -31,13 +31,13 @@ class Program:
 
     @property
     def accepts_session_id(self) -> bool:
-        """Whether the session that `spawn` begins gets the id that it is told."""
+        """Whether `spawn` takes the id of the new session."""
         return any(SESSION in word for word in self.spawn or ())
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramCall:
-    """A command line, and what its program reads on stdin."""
+    """A command line, and the text for its stdin."""
 
     argv: ArgumentTemplate
     stdin: str = ""
@@ -92,29 +92,31 @@ PROGRAMS: Mapping[str, Program] = {
         history_file=".aider.chat.history.md",
     ),
 }
-"""aider has no ids of sessions: it goes on with its folder's history. OpenClaw begins and shows sessions by lane."""
+"""aider has no session ids: it continues its folder's history. OpenClaw starts and shows sessions by lane."""
 
 
 def get_program(harness: str) -> Program:
-    """The program of a harness. Raises InvalidInput for one that nobody knows or that has none."""
+    """Return the program of a harness. Raise InvalidInput for an unknown harness or one without a program."""
     if validate_harness(harness) not in PROGRAMS:
         raise InvalidInput(f"{harness} is no program that could be called", hint=f"one of: {', '.join(PROGRAMS)}")
     return PROGRAMS[harness]
 
 
 def build_resume_call(harness: str, session: str) -> ProgramCall:
-    """The call that resumes a session for a person at a terminal. Raises InvalidInput where there is none."""
+    """Return the call that resumes a session for a person at a terminal. Raise InvalidInput if there is none."""
     return _build_call(harness, get_program(harness).resume, "resume a session by its id", session=session)
 
 
 def build_send_call(harness: str, session: str, text: str) -> ProgramCall:
-    """The call that sends a session a message and ends with its answer. Raises InvalidInput where there is none."""
+    """Return the call that sends a session a message and ends with its answer. Raise InvalidInput if there is none."""
     return _build_call(harness, get_program(harness).send, "take a message", session=session, text=text)
 
 
 def build_spawn_call(harness: str, session: str, text: str) -> ProgramCall:
-    """The call that begins a session with a message and ends with its answer. `session` is the id that it gets, where
-    the program takes one. Raises InvalidInput where there is none."""
+    """Return the call that starts a session with a message and ends with its answer.
+
+    The session gets the id `session` if the program accepts one. Raise InvalidInput if there is no such call.
+    """
     return _build_call(harness, get_program(harness).spawn, "begin a session", session=session, text=text)
 
 
@@ -128,7 +130,7 @@ def _build_call(
         raise InvalidInput(f"{session[:60]!r} would be read as an option", hint="no harness gives such an id")
     if "\x00" in text + session:
         raise InvalidInput("a message holds a NUL", hint="take it out: no program can be given it")
-    filled = tuple(
-        word.replace(SESSION, session) if SESSION in word else word.replace(TEXT, text) for word in arguments
-    )
-    return ProgramCall((get_program(harness).name, *filled), "" if any(TEXT in word for word in arguments) else text)
+    # One replacement a word: a message may hold the placeholder of the session.
+    filled = (word.replace(SESSION, session) if SESSION in word else word.replace(TEXT, text) for word in arguments)
+    has_text = any(TEXT in word for word in arguments)
+    return ProgramCall((get_program(harness).name, *filled), "" if has_text else text)

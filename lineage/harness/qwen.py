@@ -1,6 +1,6 @@
-"""Qwen Code's transcripts: Claude Code's envelope around the Gemini API's messages. (harnesses.md, section 10)
+"""The adapter of Qwen Code: Claude Code's envelope around messages of the Gemini API. (harnesses.md, section 10).
 
-A turn is a part of a chained record; one record is written once, so its uuid and the part's place are the turn's id.
+A turn is a part of a chained record. A record is written once, so its uuid and the part's place are the turn's id.
 """
 
 from collections import Counter
@@ -12,14 +12,11 @@ from typing import Any
 
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, USER, Turn
-from lineage.errors import TranscriptError
 from lineage.harness import genai
-from lineage.harness.adapter import SessionLocation
+from lineage.harness.adapter import SessionLocation, list_files
 from lineage.harness.collector import BOOKKEEPING, NOTES, SUB_AGENT, UNKNOWN, Collector
-from lineage.harness.genai import REWOUND, as_parts, extract_text, get_object
-from lineage.harness.history_files import list_files
+from lineage.harness.genai import as_parts, extract_text, get_object
 from lineage.harness.json_values import as_mapping, as_string
-from lineage.harness.jsonl import read_records
 
 _MESSAGES = frozenset({"user", "assistant", "tool_result"})
 _PROMPT_SUBTYPES = frozenset({"", "mid_turn_user_message", "realtime_message"})
@@ -31,25 +28,29 @@ _SUB_AGENTS = "subagents"
 
 
 def read(path: Path, session: str | None = None) -> Capture:
-    """The session that a transcript file holds. Raises TranscriptError for unreadable and foreign files."""
+    """Return the session of a transcript file. Raise TranscriptError for unreadable and foreign files."""
     reader = _Reader()
-    for record in read_records(path, reader.skipped):
-        reader.add(record)
-    if reader.is_foreign:
-        raise TranscriptError(
-            f"no Qwen Code record in {path}", hint="is it another harness's? name it with `--harness`"
-        )
-    return reader.finish()
+    reader.read_lines(path, "Qwen Code record")
+    values = reader.first_values
+    return reader.build_capture(
+        session_id=values.get("agentId" if reader.is_sub_agent else "sessionId"),
+        parent_session=values.get("sessionId" if reader.is_sub_agent else "parentSessionId"),
+        forked_from=values.get("forkedFrom"),
+        project=values.get("cwd"),
+        title=reader.title,
+        models=tuple(reader.models),
+        branches=tuple(reader.branches),
+    )
 
 
 def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """`projects/` of the folder for what a run leaves, which is the configuration folder unless it is moved."""
-    moved = environment.get("QWEN_RUNTIME_DIR") or environment.get("QWEN_HOME")
-    return [Path(moved or home / ".qwen", "projects")]
+    """Return `projects/` of the runtime folder, by default the configuration folder."""
+    runtime = environment.get("QWEN_RUNTIME_DIR") or environment.get("QWEN_HOME")
+    return [Path(runtime or home / ".qwen", "projects")]
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:
-    """Every main transcript; sub-agents' files lie in folders of their own and are passed over."""
+    """Yield every main transcript. Sub-agents' files lie in folders of their own and are skipped."""
     return (item for item in list_files(root, (".jsonl",)) if _SUB_AGENTS not in item.path.relative_to(root).parts)
 
 
@@ -63,26 +64,14 @@ class _Reader(Collector):
     calls: dict[str, str] = field(default_factory=dict)
     visible_counts: dict[str, int] = field(default_factory=dict)
 
-    def finish(self) -> Capture:
-        return self.build_capture(
-            session_id=self.first_values.get("agentId" if self.is_sub_agent else "sessionId"),
-            parent_session=self.first_values.get("sessionId" if self.is_sub_agent else "parentSessionId"),
-            forked_from=self.first_values.get("forkedFrom"),
-            project=self.first_values.get("cwd"),
-            title=self.title,
-            models=tuple(self.models),
-            branches=tuple(self.branches),
-        )
-
     def add(self, record: dict[str, Any]) -> None:
-        """A file whose first record is a sub-agent's is that sub-agent's; in others such records are passed over."""
         kind = _kind(record)
         if not kind:
             self.skip(UNKNOWN)
             return
-        self.recognized_count += (
-            kind in _MESSAGES or "systemPayload" in record
-        )  # others write records of the type "system" too
+        # Other harnesses write records of the type "system" too.
+        self.recognized_count += kind in _MESSAGES or "systemPayload" in record
+        # A file is a sub-agent's if its first record is; in other files such records are skipped.
         if self.is_sub_agent is None:
             self.is_sub_agent = bool(record.get("isSidechain"))
         uuid = as_string(record.get("uuid")) or None
@@ -110,14 +99,17 @@ class _Reader(Collector):
             case "tool_result":
                 yield from self._results(record, content)
             case "system" if record.get("subtype") == "chat_compression":
-                yield from self._compaction(get_object(record, "systemPayload"), at)
+                payload = get_object(record, "systemPayload")
+                trigger = _TRIGGERS.get(as_string(get_object(payload, "info").get("triggerReason")))
+                yield from self.add_compaction(_summary(as_parts(payload.get("compressedHistory"))), at, trigger)
             case "system":
                 self._note(record, get_object(record, "systemPayload"))
                 self.skip(BOOKKEEPING)
 
     def _user(self, record: dict[str, Any], content: list[Any]) -> Iterator[Turn]:
-        """What was typed; the record says so where a hook, a file or the harness added to it."""
+        """Yield a prompt as it was typed."""
         payload = get_object(record, "systemPayload")
+        # `displayText` is the typed text if a hook, a file or the harness added to it.
         typed = as_string(payload.get("displayText"))
         if typed.strip() and (isinstance(payload.get("hookContext"), str) or record.get("subtype")):
             content = [typed, *genai.list_media_notes(content)]
@@ -141,14 +133,9 @@ class _Reader(Collector):
 
     def _results(self, record: dict[str, Any], content: list[Any]) -> Iterator[Turn]:
         error = get_object(record, "toolCallResult").get("status") == "error"
-        for answer, given in genai.split_responses(content):
+        for answer, parts in genai.split_responses(content):
             name = self.calls.get(as_string(answer.get("id"))) or as_string(answer.get("name"))
-            yield genai.build_result_turn(name, given, self.skipped, error=error)
-
-    def _compaction(self, payload: dict[str, Any], at: str | None) -> Iterator[Turn]:
-        """A compression keeps the history that replaces the older one; a summary, where there is one, opens it."""
-        trigger = _TRIGGERS.get(as_string(get_object(payload, "info").get("triggerReason")))
-        yield from self.add_compaction(_summary(as_parts(payload.get("compressedHistory"))), at, trigger)
+            yield genai.build_result_turn(name, parts, self.skipped, error=error)
 
     def _note(self, record: dict[str, Any], payload: dict[str, Any]) -> None:
         match record.get("subtype"):
@@ -157,14 +144,8 @@ class _Reader(Collector):
             case "parent_session":
                 self._note_first(payload, "parentSessionId")
             case "rewind":
-                self._rewind(record.get("parentUuid"))
-
-    def _rewind(self, parent: Any) -> None:
-        """The chain goes on after an earlier record; what came in between stays, as it was said."""
-        ids = list(self.visible_counts)
-        dropped = ids[ids.index(parent) + 1 if as_string(parent) in self.visible_counts else 0 :]
-        if rewound := sum(self.visible_counts.pop(each) for each in dropped):
-            self.skipped[REWOUND] += rewound
+                # The chain goes on after an earlier record; the turns in between stay.
+                genai.rewind(self.visible_counts, self.skipped, record.get("parentUuid"), include=False)
 
     def _note_envelope(self, record: dict[str, Any]) -> None:
         for name in ("sessionId", "agentId", "cwd"):
@@ -179,14 +160,15 @@ class _Reader(Collector):
 
 
 def _summary(history: list[Any]) -> str | None:
-    """What the user's side says right before the model's acknowledgement, without the request to go on."""
+    """Return the summary at the start of a compressed history, None if it has none."""
+    # It is the user's text before the model's acknowledgement, with a request to go on at its end.
     texts = [extract_text(as_parts(as_mapping(message).get("parts")), Counter()) for message in history]
     text = next((text for text, answer in pairwise(texts) if answer.startswith(_ACKNOWLEDGEMENT)), "")
     return genai.find_snapshot(text) or text.partition(_TRAILER)[0].strip() or None
 
 
 def _kind(record: dict[str, Any]) -> str:
-    """The record's type, "" where it has none or not the shape that Qwen Code gives it."""
+    """Return the record's type, "" if it has none or not Qwen Code's shape."""
     kind = as_string(record.get("type"))
     if kind in _MESSAGES and not isinstance(get_object(record, "message").get("parts"), list):
         return ""
@@ -194,8 +176,6 @@ def _kind(record: dict[str, Any]) -> str:
 
 
 def _is_prompt(record: dict[str, Any]) -> bool:
-    """Whether a person typed it: notifications, timers and goals speak in the user's name too."""
-    return (
-        as_string(record.get("subtype")) in _PROMPT_SUBTYPES
-        and as_string(record.get("provenance")) in _HUMAN_PROVENANCES
-    )
+    """Return whether a person typed a text: notifications, timers and goals use the user's role too."""
+    subtype, provenance = as_string(record.get("subtype")), as_string(record.get("provenance"))
+    return subtype in _PROMPT_SUBTYPES and provenance in _HUMAN_PROVENANCES

@@ -1,7 +1,7 @@
-"""Reading a harness's SQLite database beside the harness: never written, never checkpointed, no file left behind.
+"""Reading a harness's SQLite database in use: without writing, checkpointing, or leaving a file behind.
 
-Such a database is never opened with `open()` while others use it: closing it would drop the locks that SQLite holds
-for this process. (harnesses.md 4.2)
+Never open such a database with `open()` while others use it: closing it would drop the locks that SQLite holds for this
+process. (harnesses.md 4.2)
 """
 
 import os
@@ -26,9 +26,9 @@ _HINT = "check the path; where the database is damaged, name an export of the se
 
 
 def read_database(path: Path, read: DatabaseReader[Result]) -> Result:
-    """What `read` makes of one state of a database, whoever writes to it meanwhile; it may be called more than once.
+    """Return the result of `read` for one consistent state of a database, even during writes. `read` may run twice.
 
-    Raises TranscriptError where the file cannot be read, is damaged, or is no database.
+    Raise TranscriptError if the file cannot be read, is damaged, or is no database.
     """
     try:
         _refuse_unreadable(path)
@@ -41,14 +41,14 @@ def read_database(path: Path, read: DatabaseReader[Result]) -> Result:
 
 
 def fetch_rows(connection: sqlite3.Connection, query: str, *values: Any) -> list[Row]:
-    """The rows of a query, by column."""
+    """Return the rows of a query as dictionaries by column."""
     cursor = connection.execute(query, values)
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, row, strict=True)) for row in cursor]
 
 
 def list_tables(connection: sqlite3.Connection) -> set[str]:
-    """The names of a database's tables."""
+    """Return the names of a database's tables."""
     return {row["name"] for row in fetch_rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
@@ -64,8 +64,8 @@ def _has_sibling(path: Path, suffix: str) -> bool:
 
 
 def _read_in_place(path: Path, read: DatabaseReader[Result]) -> Result:
-    """Without a log beside it nobody writes to it, and a plain read-only connection would leave a log there: SQLite is
-    told that the file is immutable, and what was read counts only if it was. With a log, SQLite's locks see to it."""
+    # Without a log nobody writes, and a plain read-only connection would leave a log behind. So tell SQLite that the
+    # file is immutable, and accept the result only if that was true. With a log, SQLite's locks protect the reader.
     for _ in range(_TRIES):
         before = _file_state(path)
         if _has_log(path):
@@ -82,8 +82,8 @@ def _read_in_place(path: Path, read: DatabaseReader[Result]) -> Result:
 
 
 def _file_state(path: Path) -> tuple[object, ...]:
-    now = path.stat()
-    return now.st_ino, now.st_size, now.st_mtime_ns, _has_log(path)
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns, _has_log(path)
 
 
 def _has_log(path: Path) -> bool:
@@ -91,7 +91,7 @@ def _has_log(path: Path) -> bool:
 
 
 def _read_copy(path: Path, read: DatabaseReader[Result]) -> Result:
-    """A log without its index is a backup's or a crash's: SQLite would create the index there, so it gets a copy."""
+    # A log without its index comes from a backup or a crash. SQLite would create the index there, so read a copy.
     with tempfile.TemporaryDirectory(prefix="lineage-") as folder:
         copy = Path(folder, "copy.db")
         shutil.copyfile(path, copy)

@@ -1,20 +1,75 @@
-"""Turns that do not fit into memory: read again whenever they are asked for.
+"""The turns of a session of any length: held while they are few, else read again from the file at each pass.
 
-So a session of any length is a sequence of turns, and nothing of it is written anywhere before it is sanitized.
+So nothing of a long session is written anywhere before it is sanitized.
 """
 
-from collections.abc import Callable, Iterator
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 from lineage.core.base.sequences import LazySequence
 from lineage.core.format.turns import Turn
 from lineage.errors import TranscriptError
-from lineage.harness.jsonl import RecordReader, read_records
+from lineage.harness.jsonl import read_records
+
+MAX_BUFFERED_CHARS = 1 << 23
+"""The largest session, in characters of its turns, that is held in memory."""
+
+
+class TurnBuffer:
+    """The turns of a reader so far. Beyond `max_chars` characters they are counted and dropped."""
+
+    def __init__(self, max_chars: float) -> None:
+        self._max_chars = max_chars
+        self._turns: list[Turn] = []
+        self._count = self._chars = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def append(self, turn: Turn) -> None:
+        """Add a turn."""
+        self._count += 1
+        self._chars += len(turn.text) + len(turn.input)
+        self._turns.append(turn)
+        if self._chars > self._max_chars:
+            self._turns.clear()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no turn was dropped."""
+        return len(self._turns) == self._count
+
+    def pop_turns(self) -> list[Turn]:
+        """Return the held turns and forget them."""
+        turns, self._turns = self._turns, []
+        return turns
+
+
+class RecordReader(Protocol):
+    """Collects a session record by record."""
+
+    skipped: Counter[str]
+
+    @property
+    def buffer(self) -> TurnBuffer:
+        """The turns so far."""
+        ...
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Take the next record."""
+        ...
+
+
+AnyReader = TypeVar("AnyReader", bound=RecordReader)
 
 
 class StreamedTurns(LazySequence[Turn]):
-    """The first turns of a file: a longer one only ever adds turns to them."""
+    """The first `count` turns of a file, read again at each pass. A longer file only ever adds turns to them."""
 
     def __init__(self, path: Path, make_reader: Callable[[], RecordReader], count: int) -> None:
         self._path, self._make_reader, self._count = path, make_reader, count
@@ -23,6 +78,7 @@ class StreamedTurns(LazySequence[Turn]):
         return self._count
 
     def iter_range(self, start: int, stop: int) -> Iterator[Turn]:
+        """Yield the turns of a range. Raise TranscriptError if the file holds fewer turns than before."""
         number = 0
         for number, turn in enumerate(islice(self._read_turns(), stop), 1):
             if number > start:
@@ -35,3 +91,16 @@ class StreamedTurns(LazySequence[Turn]):
         for record in read_records(self._path, reader.skipped):
             reader.add(record)
             yield from reader.buffer.pop_turns()
+
+
+def read_turns(path: Path, make_reader: Callable[[float], AnyReader]) -> tuple[AnyReader, Sequence[Turn]]:
+    """Read a file of JSON lines. Return the reader, and the turns as a tuple or, for a long session, streamed.
+
+    `make_reader` takes the number of characters to hold. Raise TranscriptError if the file cannot be read.
+    """
+    reader = make_reader(MAX_BUFFERED_CHARS)
+    for record in read_records(path, reader.skipped):
+        reader.add(record)
+    if reader.buffer.is_complete:
+        return reader, tuple(reader.buffer.pop_turns())
+    return reader, StreamedTurns(path, partial(make_reader, math.inf), len(reader.buffer))

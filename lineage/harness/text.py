@@ -1,4 +1,4 @@
-"""What adapters share: notes for what is left out of a transcript, tool input as one line, our own block."""
+"""Text in transcripts: injected blocks, notes for omitted data, tool input as one line."""
 
 import json
 import re
@@ -30,7 +30,7 @@ _INPUT_KEYS = (
 
 
 def strip_injections(text: str) -> str:
-    """A text without what the harness or lineage itself put into it: it would come back as memory of memory.
+    """Return a text without the blocks that the harness or lineage injected: they would come back as memory of memory.
 
     Blank lines around it go as well; the first line keeps its indentation.
     """
@@ -41,23 +41,21 @@ def strip_injections(text: str) -> str:
 
 
 def _strip_blocks(text: str, opening: str, closing: str) -> str:
-    """Text without its closed blocks, in one pass: a regular expression takes quadratic time for unclosed ones.
-
-    The gap after a block goes where the block began a line.
-    """
-    kept, position, begins_line = [], 0, True
+    """Return the text without its closed blocks. The gap after a block at the start of a line goes too."""
+    # One pass with `find`: a regular expression takes quadratic time for unclosed blocks.
+    parts, position, begins_line = [], 0, True
     while (start := text.find(opening, position)) >= 0 and (end := text.find(closing, start)) >= 0:
         if start > position:
             begins_line = text[start - 1] == "\n"
-        kept.append(text[position:start])
+        parts.append(text[position:start])
         position = end + len(closing)
         gap = _GAP.match(text, position) if begins_line else None
         position = gap.end() if gap else position
-    return "".join(kept) + text[position:]
+    return "".join(parts) + text[position:]
 
 
 def format_omission(what: str, size: int) -> str:
-    """The note that stands for an image or an opaque blob.
+    """Return the note that replaces an image or an opaque blob.
 
     >>> format_omission("image image/png", 4096)
     '[image image/png, 4,096 bytes left out]'
@@ -66,7 +64,7 @@ def format_omission(what: str, size: int) -> str:
 
 
 def render_tool_input(arguments: Any) -> str:
-    """A tool call's arguments as text: the argument that says what it was about, else all as compact JSON."""
+    """Return a tool call's arguments as text: the main argument if it has one, else all as compact JSON."""
     if isinstance(arguments, str):
         return arguments
     if isinstance(arguments, dict):

@@ -58,7 +58,6 @@ CASES = [
     Case("copilot", DATA / "copilot/session-state/ee99248c-46ed-55c0-a61a-8a778fbf68fe/events.jsonl"),
     Case("gemini", DATA / "gemini/tmp/demo/chats/session-2026-10-04T09-00-071ea8f7.jsonl"),
     Case("generic", DATA / "generic/session.jsonl"),
-    Case("goose", DATA / "goose/20261002_2.jsonl"),
     Case("openclaw", DATA / "openclaw/agents/main/sessions/3c1e9f60-2b7d-5a48-b6a0-9e5d4c3b2a19.jsonl"),
     Case(
         "pi",
@@ -70,6 +69,7 @@ CASES = [
 FILES = [
     Case("aider", DATA / "aider/.aider.chat.history.md"),
     Case("cursor", next(DATA.glob("cursor/projects/home-ada-demo/agent-transcripts/*/*613ea.jsonl"))),
+    Case("goose", DATA / "goose/export.json"),
     Case("opencode", DATA / "opencode/opencode-v1.db"),
     Case("opencode", DATA / "opencode/opencode-v2.db"),
     Case("opencode", DATA / "opencode/export-v1.json"),

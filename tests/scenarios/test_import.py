@@ -54,7 +54,7 @@ COUNTS = {
     "cursor": {"sources": 3, "captured": 2, "copies": 1},
     "gemini": {"sources": 4, "captured": 3, "copies": 1, "compactions": 2},
     "generic": {"sources": 1, "captured": 1},
-    "goose": {"sources": 2, "captured": 2, "compactions": 2},
+    "goose": {"sources": 1, "captured": 1, "compactions": 1},
     "openclaw": {"sources": 2, "captured": 2, "compactions": 1},
     "opencode": {"sources": 3, "captured": 2, "copies": 1, "compactions": 2},
     "pi": {"sources": 4, "captured": 4, "compactions": 3},

@@ -288,7 +288,7 @@ def test_a_transcript_that_moved_is_found(tmp_path: Path, home: Path) -> None:
     ("harness", "sample", "place", "session"),
     [
         ("opencode", "opencode/opencode-v1.db", ".local/share/opencode/opencode.db", "ses_main01"),
-        ("goose", "goose/20261002_2.jsonl", ".local/share/goose/sessions/20261002_2.jsonl", "20261002_2"),
+        ("goose", "goose/export.json", ".local/share/goose/sessions/20261002_1.json", "20261002_1"),
         ("gemini", "gemini/tmp", ".gemini/tmp", "071ea8f7"),
         ("copilot", "copilot/session-state", ".copilot/session-state", "ee99248c-46ed-55c0-a61a-8a778fbf68fe"),
     ],

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lineage.core.format.turns import ASSISTANT, TOOL, USER
-from lineage.harness.claude_code import discover, find_moved, list_roots, read
+from lineage.harness.claude_code import discover, list_roots, read
 
 DATA = Path(__file__).parents[2] / "data/claude-code"
 PROJECT = DATA / "projects/-home-ada-demo"
@@ -164,56 +164,6 @@ def test_a_file_that_is_named_itself_is_taken(name: str, tmp_path: Path) -> None
 def test_the_configuration_folder_may_lie_elsewhere(tmp_path: Path) -> None:
     assert list_roots(tmp_path, {}) == [tmp_path / ".claude/projects"]
     assert list_roots(tmp_path, {"CLAUDE_CONFIG_DIR": str(tmp_path / "c")}) == [tmp_path / "c/projects"]
-
-
-# Transcripts that moved
-
-
-@pytest.mark.parametrize(
-    "name", ["s-1.jsonl", "s-1/subagents/agent-a1.jsonl", "s-1/subagents/workflows/r/agent-a2.jsonl"]
-)
-def test_a_transcript_that_moved_with_its_session_is_found_again(name: str, tmp_path: Path) -> None:
-    projects = tmp_path / ".claude/projects"
-    written(projects / "-other/s-2.jsonl", record())
-    now = written(projects / "-worktree" / name, record())
-    assert find_moved(projects / "-demo" / name, tmp_path, {}) == now
-    assert find_moved(Path("/elsewhere") / name, tmp_path, {}) == now
-
-
-def test_a_transcript_that_is_gone_is_not_found(tmp_path: Path) -> None:
-    assert find_moved(tmp_path / ".claude/projects/-demo/s-1.jsonl", tmp_path, {}) is None
-    written(tmp_path / ".claude/projects/-demo/s-2.jsonl", record())
-    assert find_moved(tmp_path / ".claude/projects/-demo/s-1.jsonl", tmp_path, {}) is None
-
-
-def test_of_two_the_longer_is_taken(tmp_path: Path) -> None:
-    projects = tmp_path / ".claude/projects"
-    written(projects / "-a/s-1.jsonl", record())
-    longer = written(projects / "-b/s-1.jsonl", record(), record())
-    written(projects / "-c/s-1.jsonl", record())
-    assert find_moved(projects / "-gone/s-1.jsonl", tmp_path, {}) == longer
-
-
-@pytest.mark.parametrize("name", ["..", "/", "", "a\0b.jsonl", "s-1/subagents/../../../../secret.jsonl"])
-def test_a_path_that_is_no_transcripts_is_not_found(name: str, tmp_path: Path) -> None:
-    written(tmp_path / ".claude/projects/-a/s-1/subagents/agent-a1.jsonl", record())
-    written(tmp_path / ".claude/secret.jsonl", record())
-    assert find_moved(Path("/x", name), tmp_path, {}) is None
-
-
-def test_a_way_out_of_the_history_is_not_taken(tmp_path: Path) -> None:
-    written(tmp_path / ".claude/projects/-a/s-1/subagents/agent-a1.jsonl", record())
-    written(tmp_path / ".claude/agent-x.jsonl", record())
-    assert find_moved(Path("/x/s-1/subagents/../../../../agent-x.jsonl"), tmp_path, {}) is None
-
-
-def test_links_are_not_followed_to_a_moved_transcript(tmp_path: Path) -> None:
-    projects = tmp_path / ".claude/projects"
-    secret = written(tmp_path / "outside/s-1.jsonl", record())
-    (projects / "-a").mkdir(parents=True)
-    (projects / "-a/s-1.jsonl").symlink_to(secret)
-    (projects / "-b").symlink_to(secret.parent)
-    assert find_moved(projects / "-gone/s-1.jsonl", tmp_path, {}) is None
 
 
 # Spilled tool results

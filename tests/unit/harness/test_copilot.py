@@ -372,8 +372,7 @@ def test_logs_are_found_and_what_lies_beside_them_passed_over(tmp_path: Path) ->
         path = tmp_path / "session-state" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(MAIN.read_bytes())
-    logs = [tmp_path / "session-state" / names[index] for index in (0, 4)]
-    assert sorted(item.path for item in discover(tmp_path)) == logs
+    assert [item.path for item in discover(tmp_path)] == [tmp_path / "session-state" / names[0]]
     assert list(discover(tmp_path)) == list(discover(tmp_path))
 
 

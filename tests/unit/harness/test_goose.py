@@ -1,4 +1,4 @@
-"""Goose's sessions: a database, an export, lines; tools, thinking and compactions. (harnesses.md, section 9)"""
+"""Goose's sessions: a database and an export; tools, thinking and compactions. (harnesses.md, section 9)"""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ from tests.support.goose import (
 )
 
 DATA = Path(__file__).parents[2] / "data/goose"
-EXPORT, LINES = DATA / "export.json", DATA / "20261002_2.jsonl"
+EXPORT = DATA / "export.json"
 Reading = Callable[..., Capture]
 
 
@@ -79,18 +79,10 @@ def test_the_sample_export_reads_as_it_went() -> None:
     assert capture.parent_session is None
 
 
-@pytest.mark.parametrize(
-    ("path", "turns", "skipped"), [(EXPORT, 5, {}), (LINES, 8, {"harness notes": 1})], ids=["export", "lines"]
-)
-def test_what_each_sample_holds(path: Path, turns: int, skipped: Record) -> None:
-    capture = read(path)
-    assert (len(capture.turns), capture.skipped) == (turns, skipped)
+def test_nothing_of_the_sample_export_is_skipped() -> None:
+    capture = read(EXPORT)
+    assert (len(capture.turns), capture.skipped) == (5, {})
     assert PNG[:20] not in repr(capture)
-
-
-def test_lines_are_named_after_their_file() -> None:
-    capture = read(LINES)
-    assert (capture.session_id, capture.title, capture.project) == ("20261002_2", "Fix reader", "/home/ada/demo")
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -406,13 +398,13 @@ def test_found_lists_main_sessions_then_files_that_no_database_holds(tmp_path: P
         make_export(id="20261002_6", session_type="scheduled"),
     ]
     path = write_database(tmp_path / "sessions.db", *sessions)
-    shutil.copy(LINES, tmp_path / "20261002_2.jsonl")
-    shutil.copy(LINES, tmp_path / "20251002_1.jsonl")
+    shutil.copy(EXPORT, tmp_path / "20261002_2.json")
+    shutil.copy(EXPORT, tmp_path / "20251002_1.json")
     shutil.copy(EXPORT, tmp_path / "an export.json")
     (tmp_path / "config.json").write_text('{"provider": "anthropic"}')
     assert list(discover(tmp_path)) == [
         *(SessionLocation(path, f"20261002_{number}") for number in (1, 2, 6)),
-        SessionLocation(tmp_path / "20251002_1.jsonl"),
+        SessionLocation(tmp_path / "20251002_1.json"),
         SessionLocation(tmp_path / "an export.json"),
     ]
     assert list(discover(EXPORT)) == [SessionLocation(EXPORT)]
