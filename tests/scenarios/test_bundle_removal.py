@@ -34,17 +34,17 @@ def test_a_bundle_of_the_session_that_lies_in_the_workspace_goes_with_it(ws: Any
     write_session_with_books(ws)
     write_session_with_books(ws, "s-2")
     for name, session in (("one", "s-1"), ("two", "s-2")):
-        ws.canon.store.create(f"attic/{name}.zip", export_bundle(ws, session))
+        ws.documents.store.create(f"attic/{name}.zip", export_bundle(ws, session))
     receipt = remove(ws, "s-1", reason="asked for")
     assert "attic/one.zip" in receipt.removed_paths
-    assert [entry.key for entry in ws.canon.store.list("attic/")] == ["attic/two.zip"]
+    assert [entry.key for entry in ws.documents.store.list("attic/")] == ["attic/two.zip"]
 
 
 def test_a_copy_that_is_removed_takes_no_turn_from_its_original(ws: Any) -> None:
     write_session_with_books(ws)
     (copy,) = import_bundle(ws, export_bundle(ws)).sessions
     remove(ws, copy.session_id, reason="one too many")
-    assert ws.canon.tombstones.removed_turns() == frozenset()
+    assert ws.documents.tombstones.removed_turns() == frozenset()
     more = [*TURNS, *make_turns("And now?", "Nothing.", start="2026-11-20T20:00")]
     asked = {"harness": "generic", "session_id": "s-1", "project": "/home/ada/demo", "transcript": more}
     outcome = run_capture(ws, parse_request(SESSION_END, asked, agent_id=None, now="2026-11-21T15:00:00.000Z"))
@@ -53,7 +53,7 @@ def test_a_copy_that_is_removed_takes_no_turn_from_its_original(ws: Any) -> None
     assert [turn.number for turn in transcript.parse_turns(captured.body)] == [5, 6]
     assert verify(ws) == []
     remove(ws, "s-1", reason="asked for")
-    assert len(ws.canon.tombstones.removed_turns()) == 6
+    assert len(ws.documents.tombstones.removed_turns()) == 6
 
 
 def test_an_original_that_lives_is_restored_though_its_copy_was_removed(ws: Any) -> None:
@@ -61,6 +61,6 @@ def test_an_original_that_lives_is_restored_though_its_copy_was_removed(ws: Any)
     data = export_bundle(ws)
     (copy,) = import_bundle(ws, data).sessions
     remove(ws, copy.session_id, reason="one too many")
-    lost = next(e.key for e in ws.canon.store.list(naming.MEMORY) if token in e.key and e.key.endswith("summary.md"))
-    ws.canon.store.delete(lost)
+    lost = next(e.key for e in ws.documents.store.list(naming.MEMORY) if token in e.key and e.key.endswith("summary.md"))
+    ws.documents.store.delete(lost)
     assert import_bundle(ws, data, restore=True).sessions[0].files == [lost]

@@ -13,10 +13,11 @@ from lineage.core.base.book_paths import GLOBAL, PENDING
 from lineage.core.books.book import make_entry_part, new_book
 from lineage.core.books.entry import DERIVED, USER_STATED, Entry, new_entry
 from lineage.documents.bundle_zip import unpack
+from lineage.pipeline.maintenance.import_journal import finish_import
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.memory.confirm import confirm_entries, load_evidence
 from lineage.pipeline.transfer.export_bundle import export_global
-from lineage.pipeline.transfer.import_bundle import finish_import, import_bundle
+from lineage.pipeline.transfer.import_bundle import import_bundle
 from lineage.workspace.book_index import index_books
 from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace

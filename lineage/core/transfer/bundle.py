@@ -15,6 +15,7 @@ from lineage.core.base.book_paths import GLOBAL, BookRef, parse_book_path
 from lineage.core.base.identity import TOKEN, Identity, validate_agent_id, validate_id
 from lineage.core.base.privacy import session_scope
 from lineage.core.base.times import to_utc_or_none
+from lineage.core.format.documents import Manifest
 from lineage.errors import FormatError, InvalidInput
 
 VERSION = 1
@@ -60,6 +61,12 @@ class BundledSession(NamedTuple):
     session_key: str | None
     session_token: str
     imported_from: tuple[str, ...] = ()
+
+    @staticmethod
+    def from_manifest(manifest: Manifest) -> "BundledSession":
+        """Return a session's part of the description."""
+        identity, tokens = manifest.identity, tuple(manifest.imported_from)
+        return BundledSession(identity.agent_id, identity.session_id, identity.session_key, identity.token, tokens)
 
     @property
     def identity(self) -> Identity:

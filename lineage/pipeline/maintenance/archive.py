@@ -190,7 +190,7 @@ def _group_into_packs(candidates: Iterable[_Candidate]) -> Iterator[list[_Candid
 
 
 def _build_bundle(candidates: list[_Candidate]) -> Bundle:
-    held = {one.artifact.identity.token: _build_bundled(one.manifest) for one in candidates}
+    held = {one.artifact.identity.token: BundledSession.from_manifest(one.manifest) for one in candidates}
     return Bundle(
         holds=SESSIONS,
         exported_at=max(one.artifact.captured_at for one in candidates),
@@ -200,12 +200,6 @@ def _build_bundle(candidates: list[_Candidate]) -> Bundle:
         sessions=tuple(held[token] for token in sorted(held)),
         members=(),
     )
-
-
-def _build_bundled(manifest: Manifest) -> BundledSession:
-    identity = manifest.identity
-    came_from = tuple(manifest.imported_from)
-    return BundledSession(identity.agent_id, identity.session_id, identity.session_key, identity.token, came_from)
 
 
 def _list_unsettled(ws: Workspace, month: str) -> list[str]:

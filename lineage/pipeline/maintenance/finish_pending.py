@@ -77,7 +77,7 @@ def _finish_job(ws: Workspace, job: Job, done: FinishPendingResult) -> None:
         done.removals.append(job.token)
         return
     if job.flow == IMPORT:
-        from lineage.pipeline.transfer.import_bundle import finish_import  # noqa: PLC0415
+        from lineage.pipeline.maintenance.import_journal import finish_import  # noqa: PLC0415
 
         done.finished += finish_import(ws, job)
         return

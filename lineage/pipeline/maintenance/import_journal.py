@@ -1,32 +1,43 @@
-"""The journal of a session's import: from the spool's job into the workspace, or back out of it.
+"""The journal of a bundle's import: from the spool's job into the workspace, or back out of it.
 
-The job holds all that is to be written. So a run that died anywhere is finished by `recover` or the next command, and
-one whose writing failed is undone: of either, no half is left.
+The job holds everything to write. `recover` or the next command finishes an import that died; an import that failed to
+write is undone. Neither leaves a half.
+
+    spool → claim → artifacts → manifest → books → their rows → MEMORY.md and rows → spool cleared
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
 
 from lineage.core.base import naming
+from lineage.core.base.book_paths import GLOBAL, BookRef
 from lineage.core.base.identity import Identity
-from lineage.core.format.documents import Artifact, Manifest, parse_document_as, serialize_document
-from lineage.core.format.documents import build_claim as claim_of
+from lineage.core.books import book_edits
+from lineage.core.books.book import Book, can_supersede, new_book, parse_book, serialize_book
+from lineage.core.books.entry import Entry
+from lineage.core.format.body import normalize_body
+from lineage.core.format.documents import Artifact, Manifest, build_claim, parse_document_as, serialize_document
 from lineage.core.format.job import IMPORT, Job
 from lineage.core.transfer.bundle import find_book_refs
 from lineage.errors import FormatError
-from lineage.index import ArtifactRow
 from lineage.store import ConflictError, ExistsError, commit, read_or_none
 from lineage.workspace.book_index import index_books
 from lineage.workspace.load import load_row
-from lineage.workspace.publish import Publication
+from lineage.workspace.publish import Publication, publish_or_mark_stale
 from lineage.workspace.workspace import Workspace
+
+_IMPORT_AGAIN = "import the bundle again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionImport:
-    """A session as it is to be written: `files` are all of its paths, `made` those that were free before, its claim
-    among them. `came_from` are the tokens that it had elsewhere."""
+    """A session to write: its `files` by path, and the tokens it had elsewhere, `came_from`.
+
+    `created` are the paths that were free before the import, the claim's among them.
+    """
 
     identity: Identity
     stem: str
@@ -36,7 +47,7 @@ class SessionImport:
     created: tuple[str, ...]
 
     def build_job(self, now: str, digest: str) -> Job:
-        """The job that carries it; `digest` is the SHA-256 of the bundle's file."""
+        """Return the spool job of the import. `digest` is the SHA-256 of the bundle's file."""
         payload = {
             "bundle": digest,
             "agent_id": self.identity.agent_id,
@@ -45,128 +56,210 @@ class SessionImport:
             "stem": self.stem,
             "private": self.private,
             "came_from": list(self.came_from),
-            "files": {path: data.decode("utf-8", "surrogateescape") for path, data in self.files.items()},
+            "files": _decode_files(self.files),
             "made": list(self.created),
         }
         return Job(flow=IMPORT, token=self.identity.token, captured_at=now, sentence="", quality="", payload=payload)
 
     @staticmethod
     def from_job(job: Job) -> "SessionImport":
-        """What a job carries. Raises FormatError where it is damaged."""
+        """Return the import that a job carries. Raises FormatError for a damaged job."""
         try:
-            said = job.payload
+            payload = job.payload
             return SessionImport(
-                identity=Identity(said["agent_id"], said["session_id"], said["session_key"]),
-                stem=said["stem"],
-                private=said["private"],
-                came_from=tuple(said["came_from"]),
-                files={path: text.encode("utf-8", "surrogateescape") for path, text in said["files"].items()},
-                created=tuple(said["made"]),
+                identity=Identity(payload["agent_id"], payload["session_id"], payload["session_key"]),
+                stem=payload["stem"],
+                private=payload["private"],
+                came_from=tuple(payload["came_from"]),
+                files=_encode_files(payload["files"]),
+                created=tuple(payload["made"]),
             )
         except (KeyError, TypeError, AttributeError, UnicodeError) as error:
-            raise FormatError(f"{job.name}: not the job of an import", hint="import the bundle again") from error
+            raise FormatError(f"{job.name}: not the job of an import", hint=_IMPORT_AGAIN) from error
 
     @property
-    def documents(self) -> dict[str, bytes]:
-        """The artifacts in order, the manifest behind them."""
-        found = {path: data for path, data in self.files.items() if path.startswith(naming.MEMORY)}
-        return dict(sorted(found.items(), key=lambda item: (item[0].endswith(f"--{naming.MANIFEST}.md"), item[0])))
+    def artifacts(self) -> list[str]:
+        """The paths of the artifacts, in order."""
+        return sorted(path for path in self.files if path.startswith(naming.MEMORY) and path != self.manifest)
 
     @property
-    def books(self) -> dict[str, bytes]:
-        return {path: data for path, data in sorted(self.files.items()) if not path.startswith(naming.MEMORY)}
+    def manifest(self) -> str:
+        """The path of the manifest."""
+        return naming.artifact_path(self.stem, naming.MANIFEST)
+
+    @property
+    def books(self) -> list[str]:
+        """The paths of the session's own books, in order."""
+        return sorted(path for path in self.files if not path.startswith(naming.MEMORY))
+
+
+@dataclass(slots=True)
+class MergeResult:
+    """How many entries reached each book, by its path; how many were dropped, by reason; and the redactions."""
+
+    entries: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+    redactions: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class BookState:
+    """The ids and texts of a book, its shelves taken together."""
+
+    forgotten: frozenset[str]
+    ids: set[str]
+    texts: set[str]
+
+
+def finish_import(ws: Workspace, job: Job) -> list[str]:
+    """Finish one import from its job alone. Return the paths of its files. The caller holds the lock of the token."""
+    if job.token == GLOBAL:
+        return sorted(finish_merge(ws, job).entries)
+    finish_session_import(ws, job)
+    return [path for path in SessionImport.from_job(job).created if read_or_none(ws.documents.store, path)]
 
 
 def list_removed_tokens(ws: Workspace) -> frozenset[str]:
-    """Every token of a session that was removed here, those too that it had before it came here in a bundle, unless
-    the session that it was a copy of lives here still."""
-    tombstones, copied = ws.documents.tombstones, set[str]()
+    """Return every token of the sessions removed here, earlier tokens of imported ones included.
+
+    The token of an original that lives here still is left out.
+    """
+    tombstones, originals = ws.documents.tombstones, set[str]()
     tokens = tombstones.list_tokens()
     for token in tokens:
-        with contextlib.suppress(FormatError):  # a damaged tombstone still buries its own
+        with contextlib.suppress(FormatError):  # a damaged tombstone still counts for its own token
             tombstone = tombstones.get(token)
-            copied.update(tombstone.imported_from if tombstone else ())
-    return tokens | {token for token in copied if not ws.documents.claims.has(token)}
+            originals.update(tombstone.imported_from if tombstone else ())
+    return tokens | {token for token in originals if not ws.documents.claims.has(token)}
 
 
 def finish_session_import(ws: Workspace, job: Job) -> None:
-    """Writes what the job holds and isn't there yet, and clears it. A session that was removed meanwhile, under this
-    token or one that it had, is taken out again. The caller holds the session's mutex.
+    """Write the job's files that are missing, and clear the job. The caller holds the session's lock.
 
-    Raises ConflictError and ImmutableError where somebody else wrote the session in the meantime.
+    A session removed meanwhile, under this token or an earlier one, is taken out again. Raises ConflictError and
+    ImmutableError if somebody else wrote the session in the meantime.
     """
-    bundling = SessionImport.from_job(job)
-    if not list_removed_tokens(ws).isdisjoint((job.token, *bundling.came_from)):
+    session = SessionImport.from_job(job)
+    if not list_removed_tokens(ws).isdisjoint((job.token, *session.came_from)):
         undo_session_import(ws, job)
         return
-    if ws.documents.claims.claim(bundling.identity, bundling.stem) != bundling.stem:
+    if ws.documents.claims.claim(session.identity, session.stem) != session.stem:
         raise ConflictError("the session was claimed by another writer in the meantime")
-    artifacts = [path for path in bundling.documents if not _is_manifest(path)]
-    for path in artifacts:
-        commit(ws.documents.store, path, bundling.files[path])
-    _write_manifest(ws, bundling)
-    for path, data in bundling.books.items():
-        with contextlib.suppress(ExistsError):  # whoever wrote a book meanwhile has edited it
-            ws.documents.store.create(path, data)
-    index_books(ws, find_book_refs(bundling.books))
-    _publish(ws, bundling, list(bundling.documents))
+    for path in session.artifacts:
+        commit(ws.documents.store, path, session.files[path])
+    _write_manifest(ws, session)
+    for path in session.books:
+        with contextlib.suppress(ExistsError):  # a book that exists by now was edited by its writer
+            ws.documents.store.create(path, session.files[path])
+    index_books(ws, find_book_refs(session.books))
+    _publish(ws, session, [*session.artifacts, session.manifest])
     ws.documents.spool.clear(job)
 
 
 def undo_session_import(ws: Workspace, job: Job) -> None:
-    """Takes out what an import wrote, and clears its job. What lay there before, or was changed since, stays."""
-    bundling = SessionImport.from_job(job)
-    gone = [path for path in (*bundling.books, *reversed(bundling.documents)) if path in bundling.created]
-    for path in gone:
-        blob = read_or_none(ws.documents.store, path)
-        if blob and blob.data == bundling.files[path]:
-            ws.documents.store.delete(path)
-    _release_claim(ws, bundling)
-    ws.index.delete_paths(path for path in gone if path.startswith(naming.MEMORY))
-    index_books(ws, find_book_refs(bundling.books))
-    _publish(ws, bundling, [])
+    """Delete the files of an import and clear its job. Earlier files and changed ones stay."""
+    session = SessionImport.from_job(job)
+    # the manifest before its artifacts: it names only artifacts that exist
+    written = [*session.books, session.manifest, *reversed(session.artifacts)]
+    created = [path for path in written if path in session.created]
+    claim = build_claim(session.identity, session.stem)
+    for path in created:
+        _delete_if_unchanged(ws, path, session.files[path])
+    if claim.path in session.created:
+        _delete_if_unchanged(ws, claim.path, serialize_document(claim))
+    ws.index.delete_paths(path for path in created if path.startswith(naming.MEMORY))
+    index_books(ws, find_book_refs(session.books))
+    _publish(ws, session, [])
     ws.documents.spool.clear(job)
 
 
-def _release_claim(ws: Workspace, session_import: SessionImport) -> None:
-    """Gives the session's claim back, unless it is somebody else's by now."""
-    claim = claim_of(session_import.identity, session_import.stem)
-    blob = read_or_none(ws.documents.store, claim.path)
-    if claim.path in session_import.created and blob and blob.data == serialize_document(claim):
-        ws.documents.store.delete(claim.path)
+def _delete_if_unchanged(ws: Workspace, path: str, data: bytes) -> None:
+    blob = read_or_none(ws.documents.store, path)
+    if blob and blob.data == data:
+        ws.documents.store.delete(path)
 
 
-def _write_manifest(ws: Workspace, session_import: SessionImport) -> None:
-    """The manifest as it came; one that somebody wrote meanwhile takes up the captures that it lacks."""
-    (path,) = (path for path in session_import.documents if _is_manifest(path))
+def _write_manifest(ws: Workspace, session: SessionImport) -> None:
+    """Write the manifest, or link the missing captures into the one that somebody wrote meanwhile."""
+    data = session.files[session.manifest]
     with contextlib.suppress(ExistsError):
-        ws.documents.store.create(path, session_import.files[path])
+        ws.documents.store.create(session.manifest, data)
         return
-    manifest = parse_document_as(Manifest, session_import.files[path], path)
-    for named in _list_artifacts(manifest):
-        artifact = parse_document_as(Artifact, session_import.files[named], named)
-        ws.documents.manifests.link(session_import.stem, (artifact,), ws.new_id(), ws.now)
+    manifest = parse_document_as(Manifest, data, session.manifest)
+    captures = (naming.artifact_path(stem, naming.TRANSCRIPT) for stem in manifest.captures)
+    compactions = (naming.artifact_path(stem, naming.COMPACTION) for stem in manifest.compactions)
+    for path in (*captures, *compactions):
+        artifact = parse_document_as(Artifact, session.files[path], path)
+        ws.documents.manifests.link(session.stem, (artifact,), ws.new_id(), ws.now)
 
 
-def _list_artifacts(manifest: Manifest) -> Iterator[str]:
-    """The transcript of every capture, and every compaction."""
-    yield from (naming.artifact_path(stem, naming.TRANSCRIPT) for stem in manifest.captures)
-    yield from (naming.artifact_path(stem, naming.COMPACTION) for stem in manifest.compactions)
-
-
-def _publish(ws: Workspace, session_import: SessionImport, paths: list[str]) -> None:
-    """MEMORY.md and the rows of the paths, which nobody else sees before it shows them."""
-    with (
-        Publication(ws, session_import.identity.agent_id) as publication,
-        ws.index.upsert_in_transaction(_load_rows(ws, paths)),
-    ):
+def _publish(ws: Workspace, session: SessionImport, paths: Sequence[str]) -> None:
+    """Write MEMORY.md, then commit the rows of the paths: no reader sees the rows before MEMORY.md shows them."""
+    rows = [loaded[0] for path in paths if (loaded := load_row(ws, path))]
+    with Publication(ws, session.identity.agent_id) as publication, ws.index.upsert_in_transaction(rows):
         publication.publish()
 
 
-def _load_rows(ws: Workspace, paths: list[str]) -> list[ArtifactRow]:
-    return [found[0] for path in paths if (found := load_row(ws, path))]
+def build_merge_job(now: str, digest: str, additions: Mapping[BookRef, Sequence[Entry]]) -> Job:
+    """Return the spool job that adds entries to global books. `digest` is the SHA-256 of the bundle's file."""
+    books = {
+        ref.path: serialize_book(reduce(_add_entry, entries, new_book(ref.scope, ref.kind)))
+        for ref, entries in additions.items()
+    }
+    payload = {"bundle": digest, "books": _decode_files(books)}
+    return Job(flow=IMPORT, token=GLOBAL, captured_at=now, sentence="", quality="", payload=payload)
 
 
-def _is_manifest(path: str) -> bool:
-    name = naming.parse_path(path)
-    return name is not None and name.kind == naming.MANIFEST
+def finish_merge(ws: Workspace, job: Job) -> MergeResult:
+    """Add a job's entries that are missing, book by book, and clear the job. The caller holds the token's lock."""
+    result, refs = MergeResult(), []
+    for ref, entries in _parse_merge_job(job):
+        existing = load_book_state(ws, ref.scope, ref.kind).ids
+        missing = [entry for entry in entries if entry.id not in existing]
+        result.entries[ref.path] += len(missing)
+
+        def add_missing(book: Book, missing: Iterable[Entry] = missing) -> Book:
+            return reduce(_add_entry, missing, book)
+
+        ws.documents.books.update(ref.scope, ref.kind, add_missing, ref.shelf)
+        if not ref.shelf:
+            ws.documents.books.roll_over(ref.scope, ref.kind)
+        refs.append(ref)
+    index_books(ws, refs)
+    publish_or_mark_stale(ws)
+    ws.documents.spool.clear(job)
+    return result
+
+
+def load_book_state(ws: Workspace, scope: str, kind: str) -> BookState:
+    """Return the ids and texts on all shelves of a book."""
+    books = [ws.documents.books.read(ref) for ref in ws.documents.books.list_shelves(scope, kind)]
+    return BookState(
+        forgotten=frozenset[str]().union(*(book.forgotten_ids for book in books)),
+        ids={identifier for book in books for identifier in book.all_ids},
+        texts={normalize_body(entry.body) for book in books for entry in (*book.entries, *book.handwritten_entries)},
+    )
+
+
+def _add_entry(book: Book, entry: Entry) -> Book:
+    """Add an entry to a book. It supersedes only entries of no higher trust."""
+    trusts = {old.id: old.trust for old in book.entries}
+    supersedes = tuple(old for old in entry.supersedes if can_supersede(entry.trust, trusts.get(old, entry.trust)))
+    return book_edits.add(book, entry._replace(supersedes=supersedes))
+
+
+def _parse_merge_job(job: Job) -> Iterator[tuple[BookRef, tuple[Entry, ...]]]:
+    try:
+        books = _encode_files(job.payload["books"])
+    except (KeyError, AttributeError, UnicodeError) as error:
+        raise FormatError(f"{job.name}: not the job of an import", hint=_IMPORT_AGAIN) from error
+    for ref in find_book_refs(books):
+        yield ref, parse_book(books[ref.path], ref.scope, ref.kind).entries
+
+
+def _decode_files(files: Mapping[str, bytes]) -> dict[str, str]:
+    return {path: data.decode("utf-8", "surrogateescape") for path, data in files.items()}
+
+
+def _encode_files(files: Mapping[str, str]) -> dict[str, bytes]:
+    return {path: text.encode("utf-8", "surrogateescape") for path, text in files.items()}

@@ -66,16 +66,10 @@ def _build_export(
         lineage_version=__version__,
         sanitizer_version=ws.rules.version,
         private=private,
-        sessions=(_build_bundled(session),) if session else (),
+        sessions=(BundledSession.from_manifest(session),) if session else (),
         members=build_members(files),
     )
     return BundleExport(bundle, pack(bundle, files))
-
-
-def _build_bundled(manifest: Manifest) -> BundledSession:
-    identity = manifest.identity
-    came_from = tuple(manifest.imported_from)
-    return BundledSession(identity.agent_id, identity.session_id, identity.session_key, identity.token, came_from)
 
 
 def _read_session_files(ws: Workspace, manifest: Manifest) -> dict[str, bytes]:

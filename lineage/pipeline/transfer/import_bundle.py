@@ -1,15 +1,13 @@
-"""Import of bundles: judged as a whole, then written by a journal that is finished or undone.
+"""The import of bundles: checked as a whole, then written by a journal that is finished or undone.
 
-A session gets fresh ids, and every reference to it is renamed; with `restore` it keeps its own. All that is to be
-written is made, and read back, before the first byte of it lies in the workspace: it stands in a spool job, from which
-any later command goes on where this one died.
-
-    spool → claim → artifacts → manifest → books → their rows → MEMORY.md and rows → spool cleared
+A session gets fresh ids and all references to it are renamed; with `restore` it keeps its ids. Every file is built and
+read back before the first byte reaches the workspace. The job in the spool holds them all, and any later command
+finishes an import that died. (maintenance/import_journal.py)
 """
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lineage.core.base.book_paths import GLOBAL, BookRef, parse_book_path
@@ -18,14 +16,22 @@ from lineage.core.base.privacy import session_scope
 from lineage.core.books.book import parse_book
 from lineage.core.format import frontmatter
 from lineage.core.format import manifest as manifests
-from lineage.core.format.documents import Artifact, Manifest, parse_document, parse_document_as, serialize_document
-from lineage.core.format.documents import build_claim as claim_of
+from lineage.core.format.documents import (
+    Artifact,
+    Manifest,
+    build_claim,
+    parse_document,
+    parse_document_as,
+    serialize_document,
+)
 from lineage.core.format.job import IMPORT, Job
 from lineage.documents.bundle_zip import unpack
 from lineage.errors import DatabaseDamaged, FormatError, ImmutableError, LineageError, RemovedError
-from lineage.pipeline.capture import session as sessions
+from lineage.pipeline.capture.session import session_lock
 from lineage.pipeline.maintenance.import_journal import (
+    MergeResult,
     SessionImport,
+    finish_merge,
     finish_session_import,
     list_removed_tokens,
     undo_session_import,
@@ -37,7 +43,7 @@ from lineage.pipeline.transfer.delivery import (
     sanitize_delivery,
     sanitize_manifest,
 )
-from lineage.pipeline.transfer.merge_books import MergeResult, finish_merge, merge_global
+from lineage.pipeline.transfer.merge_books import merge_global
 from lineage.pipeline.transfer.reidentify import Reidentification, contains_ids, map_entry_ids, replace_ids_in_file
 from lineage.store import read_or_none
 from lineage.workspace.workspace import Workspace
@@ -51,8 +57,7 @@ _FRESH = "import it without `--restore`: it gets a fresh id and leaves what is h
 
 @dataclass(frozen=True, slots=True)
 class ImportedSession:
-    """What became of a session of the bundle. `imported_from` are the tokens that it had; `files` what was written, or
-    would be."""
+    """The result for one session. `imported_from` are its earlier tokens, `files` the paths written."""
 
     status: str
     session_token: str
@@ -65,8 +70,11 @@ class ImportedSession:
 
 @dataclass(slots=True)
 class BundleImport:
-    """What an import did, or would do. `entries` counts the global entries by where they went, `dropped` those that did
-    not, by reason; `redactions` what this workspace's rules found, `defused` the files in which something would run."""
+    """The result of an import.
+
+    `entries` counts global entries by the path of their book, `dropped` refused ones by reason. `redactions` counts
+    the finds of this workspace's rules, `defused` the files with neutralized markdown.
+    """
 
     holds: str
     dry_run: bool
@@ -78,166 +86,142 @@ class BundleImport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
-    """A session as it is to be written."""
+class _SessionPlan:
+    """A session to write, with its status in the result."""
 
-    session_import: SessionImport
-    delivery: SanitizedDelivery
+    session: SessionImport
     status: str
 
 
 def import_bundle(
     ws: Workspace, data: bytes, *, restore: bool = False, trust: bool = False, dry_run: bool = False
 ) -> BundleImport:
-    """Imports what the bytes of a bundle hold. `trust` says that it is the user's own: its global entries need not wait
-    to be confirmed.
+    """Import the bundle in the bytes of its file.
 
-    Raises, having written nothing: FormatError for a bundle that is not as lineage writes it; RemovedError for a
-    session that was removed here; ImmutableError where `restore` finds the session with other content. Where writing
-    fails, what was written goes again.
+    `trust` declares it the user's own: its global entries need no confirmation. Raises, with nothing written:
+    FormatError for a bundle that lineage would not write; RemovedError for a session removed here; ImmutableError if
+    `restore` meets other content of the session. A failed write is undone.
     """
-    whole = unpack(data)
-    if whole.bundle.holds == GLOBAL:
-        return _report_merge(merge_global(ws, whole, trust=trust, dry_run=dry_run), dry_run=dry_run)
-    sanitizers = [(delivery, ws.build_sanitizer()) for delivery in parse_deliveries(whole)]
-    found = [sanitize_delivery(delivery, sanitizer) for delivery, sanitizer in sanitizers]
-    for one in found:
-        refuse_removed(ws, one.delivery)
-    plans = _plan_with_own_ids(ws, found) if restore else _plan_with_fresh_ids(ws, found)
-    if not dry_run:
-        for plan in plans:
-            _apply(ws, plan, whole.digest)
-    redactions = sum((one.redactions for one in found), Counter[str]())
+    unpacked = unpack(data)
+    if unpacked.bundle.holds == GLOBAL:
+        return _report_merge(merge_global(ws, unpacked, trust=trust, dry_run=dry_run), dry_run=dry_run)
+    deliveries = [sanitize_delivery(delivery, ws.build_sanitizer()) for delivery in parse_deliveries(unpacked)]
+    for sanitized in deliveries:
+        refuse_removed(ws, sanitized.delivery)
+    plans = [_plan_restored(ws, sanitized) for sanitized in deliveries] if restore else _plan_fresh(ws, deliveries)
+    for plan in plans:
+        if not dry_run and plan.status != UNCHANGED:
+            _import_session(ws, plan.session.build_job(ws.now, unpacked.digest))
+    redactions = sum((sanitized.redactions for sanitized in deliveries), Counter[str]())
     return BundleImport(
-        holds=whole.bundle.holds,
+        holds=unpacked.bundle.holds,
         dry_run=dry_run,
-        sessions=[_report_session(plan.session_import, plan.status) for plan in plans],
+        sessions=[_report_session(plan.session, plan.status) for plan in plans],
         redactions=dict(sorted(redactions.items())),
-        defused=sum(one.defused for one in found),
+        defused=sum(sanitized.defused for sanitized in deliveries),
     )
 
 
-def finish_import(ws: Workspace, job: Job) -> list[str]:
-    """One import that was cut off, from its job alone; the files that it made. The caller holds the mutex of the job's
-    token."""
-    if job.token == GLOBAL:
-        return sorted(finish_merge(ws, job).entries)
-    finish_session_import(ws, job)
-    return [path for path in SessionImport.from_job(job).created if read_or_none(ws.documents.store, path)]
-
-
 def list_unfinished(ws: Workspace, digest: str) -> list[Job]:
-    """Jobs of earlier imports of the same file that were cut off: importing it again means finishing them."""
+    """Return the jobs that an earlier import of the same file left: importing it again means finishing them."""
     jobs = ws.documents.spool.list_pending()
     return [job for job in jobs if job.flow == IMPORT and job.payload.get("bundle") == digest]
 
 
 def finish_imports(ws: Workspace, jobs: Sequence[Job]) -> BundleImport:
-    """Finishes imports that were cut off, and says what they did."""
-    done = BundleImport(holds="sessions", dry_run=False)
+    """Finish interrupted imports and return their result."""
+    result = BundleImport(holds="sessions", dry_run=False)
     for job in jobs:
-        with sessions.session_lock(ws, job.token):
+        with session_lock(ws, job.token):
             if job.token == GLOBAL:
                 return _report_merge(finish_merge(ws, job), dry_run=False)
             finish_session_import(ws, job)
-        done.sessions.append(_report_session(SessionImport.from_job(job), IMPORTED))
-    return done
+        result.sessions.append(_report_session(SessionImport.from_job(job), IMPORTED))
+    return result
 
 
 def refuse_removed(ws: Workspace, delivery: Delivery) -> None:
-    """Raises RemovedError where the session, one that it was a copy of, or one of its turns was removed here."""
+    """Raise RemovedError if the session, an original of it, or one of its turns was removed here."""
     removed = list_removed_tokens(ws)
     for token in delivery.came_from:
         if token in removed:
             raise RemovedError(f"session {token} was removed here; a bundle does not bring it back")
-    gone = delivery.turns & ws.documents.tombstones.read_removed_turns()
-    if gone:
-        raise RemovedError(f"{len(gone)} turns of session {delivery.session.session_token} were removed here")
+    turns = delivery.turns & ws.documents.tombstones.read_removed_turns()
+    if turns:
+        raise RemovedError(f"{len(turns)} turns of session {delivery.session.session_token} were removed here")
 
 
-def _plan_with_fresh_ids(ws: Workspace, found: Sequence[SanitizedDelivery]) -> list[_Plan]:
-    moving = [one.delivery.manifest.identity for one in found]
-    fresh = [_build_identity(ws, one.delivery.manifest) for one in found]
-    pairs = list(zip(moving, fresh, strict=True))
-    tokens = {old.token: new.token for old, new in pairs}
-    ids = {old.session_id: new.session_id for old, new in pairs}
-    moves = [Reidentification(old, new, tokens, ids) for old, new in pairs]
-    return [_plan_moved(ws, one, move) for one, move in zip(found, moves, strict=True)]
+def _plan_fresh(ws: Workspace, deliveries: Sequence[SanitizedDelivery]) -> list[_SessionPlan]:
+    """Plan the sessions under fresh identities. References between sessions of one bundle follow."""
+    old = [sanitized.delivery.manifest.identity for sanitized in deliveries]
+    new = [_build_identity(ws, sanitized.delivery.manifest) for sanitized in deliveries]
+    pairs = list(zip(old, new, strict=True))
+    tokens = {before.token: after.token for before, after in pairs}
+    ids = {before.session_id: after.session_id for before, after in pairs}
+    changes = [Reidentification(before, after, tokens, ids) for before, after in pairs]
+    return [_plan_reidentified(ws, *pair) for pair in zip(deliveries, changes, strict=True)]
 
 
 def _build_identity(ws: Workspace, manifest: Manifest) -> Identity:
-    """An identity that nobody has or had here; that of a trial session is one of a trial session again."""
+    """Return an unused identity, never removed here. A trial session's is that of a trial session again."""
     prefix = "test-" if is_test_session(manifest.identity, manifest.project) and manifest.project is None else ""
     while True:
         identity = Identity(manifest.agent_id, f"{prefix}{ws.new_id()}")
-        canon = ws.documents
-        if not (canon.claims.has(identity.token) or canon.tombstones.has(identity.token)):
+        if not (ws.documents.claims.has(identity.token) or ws.documents.tombstones.has(identity.token)):
             return identity
 
 
-def _plan_moved(ws: Workspace, sanitized_delivery: SanitizedDelivery, move: Reidentification) -> _Plan:
-    """The session under its fresh identity, read back: nothing but `imported_from` names the old one."""
-    delivery, sanitizer = sanitized_delivery.delivery, ws.build_sanitizer()
-    manifest = move.reidentify_document(sanitize_manifest(sanitized_delivery, sanitizer, ws.new_id(), ws.now))
+def _plan_reidentified(ws: Workspace, sanitized: SanitizedDelivery, change: Reidentification) -> _SessionPlan:
+    """Plan a session under its fresh identity. Only `imported_from` names the old one."""
+    delivery = sanitized.delivery
+    manifest = sanitize_manifest(sanitized, ws.build_sanitizer(), ws.new_id(), ws.now)
+    manifest = change.reidentify_document(manifest)
     manifest = manifests.start_imported(manifest, delivery.came_from, ws.new_id(), ws.now)
-    artifacts = [move.reidentify_document(artifact) for artifact in delivery.artifacts]
-    scope = session_scope(move.old.token)
-    ids = map_entry_ids(
-        {ref.path: parse_book(data, scope, ref.kind) for ref, data in delivery.books.items()}, move.tokens
-    )
-    names = {**move.tokens, **ids}
-    files = _serialize_documents([*artifacts, manifest])
+    documents: list[Artifact | Manifest] = [*map(change.reidentify_document, delivery.artifacts), manifest]
+    scope = session_scope(change.old.token)
+    books = {ref.path: parse_book(data, scope, ref.kind) for ref, data in delivery.books.items()}
+    entry_ids = map_entry_ids(books, change.tokens)
+    files = {document.path: serialize_document(document) for document in documents}
     for ref, data in delivery.books.items():
-        moved = BookRef(session_scope(move.new.token), ref.kind, ref.shelf)
-        files[moved.path] = replace_ids_in_file(data, names)
-    _check_moved(files, {*move.tokens, *ids})
-    return _Plan(_build_session_import(ws, manifest, files), sanitized_delivery, IMPORTED)
-
-
-def _serialize_documents(documents: Sequence[Artifact | Manifest]) -> dict[str, bytes]:
-    return {document.path: serialize_document(document) for document in documents}
-
-
-def _check_moved(files: Mapping[str, bytes], old: set[str]) -> None:
-    """Reads back what is to be written. Raises FormatError where a reference escaped its renaming: written in escapes,
-    say, where only its reader sees it."""
+        target = BookRef(session_scope(change.new.token), ref.kind, ref.shelf)
+        files[target.path] = replace_ids_in_file(data, {**change.tokens, **entry_ids})
     for path, data in files.items():
-        if contains_ids(_render_visible(path, data), old):
+        # read back: a reference in escapes shows only to the reader of the file, not to the substitution
+        if contains_ids(_render_visible(path, data), {*change.tokens, *entry_ids}):
             raise FormatError(f"{path}: a reference to the old session is hidden in it", hint="nothing was written")
+    return _SessionPlan(_build_session_import(ws, manifest, files), IMPORTED)
 
 
 def _render_visible(path: str, data: bytes) -> str:
-    """All that a reader of the file sees, but for where it came from."""
+    """Return everything that a reader of the file sees, except `imported_from`."""
     ref = parse_book_path(path)
     if ref is None:
         document = parse_document(data, path)
-        told = document._replace(imported_from=[]) if isinstance(document, Manifest) else document
-        return f"{told!r}\n{document.body}"
+        visible = document._replace(imported_from=[]) if isinstance(document, Manifest) else document
+        return f"{visible!r}\n{document.body}"
     book = parse_book(data, ref.scope, ref.kind)
     meta = frontmatter.load(book.head.removeprefix("\ufeff")).metadata if book.head else {}
     return f"{meta!r}\n{book.entries!r}\n{data.decode('utf-8', 'replace')}"
 
 
-def _plan_with_own_ids(ws: Workspace, found: Sequence[SanitizedDelivery]) -> list[_Plan]:
-    return [_plan_unmoved(ws, one) for one in found]
-
-
-def _plan_unmoved(ws: Workspace, sanitized_delivery: SanitizedDelivery) -> _Plan:
-    """The session as it was; what lies here of it already has to be the same."""
-    delivery = sanitized_delivery.delivery
-    manifest = sanitize_manifest(sanitized_delivery, ws.build_sanitizer(), ws.new_id(), ws.now)
-    files = _serialize_documents([*delivery.artifacts, manifest])
+def _plan_restored(ws: Workspace, sanitized: SanitizedDelivery) -> _SessionPlan:
+    """Plan a session under its own identity. Existing files of it must have the same content."""
+    delivery = sanitized.delivery
+    manifest = sanitize_manifest(sanitized, ws.build_sanitizer(), ws.new_id(), ws.now)
+    documents: list[Artifact | Manifest] = [*delivery.artifacts, manifest]
+    files = {document.path: serialize_document(document) for document in documents}
     files |= {ref.path: data for ref, data in delivery.books.items()}
-    token = manifest.identity.token
-    with sessions.session_lock(ws, token):
+    with session_lock(ws, manifest.identity.token):
         _check_same(ws, manifest, files)
-        bundling = _build_session_import(ws, manifest, files)
-    return _Plan(bundling, sanitized_delivery, RESTORED if bundling.created else UNCHANGED)
+        session = _build_session_import(ws, manifest, files)
+    return _SessionPlan(session, RESTORED if session.created else UNCHANGED)
 
 
 def _check_same(ws: Workspace, manifest: Manifest, files: dict[str, bytes]) -> None:
-    """Raises ImmutableError where the session is here with other content. A manifest that says the same as the one
-    in `files`, but for when and by whom it was written, is taken for it."""
+    """Raise ImmutableError if the workspace has other content of the session.
+
+    An existing manifest that differs in its revision only takes the place of the one in `files`.
+    """
     for path in sorted(files):
         blob = read_or_none(ws.documents.store, path)
         if blob and path == manifest.path and _is_equivalent(blob.data, manifest):
@@ -254,56 +238,47 @@ def _is_equivalent(data: bytes, manifest: Manifest) -> bool:
 
 
 def _build_session_import(ws: Workspace, manifest: Manifest, files: Mapping[str, bytes]) -> SessionImport:
-    claim = claim_of(manifest.identity, manifest.stem)
-    wanted = [*sorted(files), claim.path]
+    paths = [*sorted(files), build_claim(manifest.identity, manifest.stem).path]
     return SessionImport(
         identity=manifest.identity,
         stem=manifest.stem,
         private=manifest.private,
         came_from=tuple(manifest.imported_from),
         files=dict(files),
-        created=tuple(path for path in wanted if read_or_none(ws.documents.store, path) is None),
+        created=tuple(path for path in paths if read_or_none(ws.documents.store, path) is None),
     )
 
 
-def _apply(ws: Workspace, plan: _Plan, digest: str) -> None:
-    if plan.status == UNCHANGED:
-        return
-    job = plan.session_import.build_job(ws.now, digest)
-    with sessions.session_lock(ws, job.token):
+def _import_session(ws: Workspace, job: Job) -> None:
+    with session_lock(ws, job.token):
         ws.documents.spool.put(job)
-        _finish_or_undo(ws, job, finish_session_import)
+        try:
+            finish_session_import(ws, job)
+        except DatabaseDamaged:  # the caller resets the index and runs again, with the job in the spool
+            raise
+        except LineageError:
+            with contextlib.suppress(LineageError):  # what cannot be undone now is finished from the job later
+                undo_session_import(ws, job)
+            raise
 
 
-def _finish_or_undo(ws: Workspace, job: Job, finish: Callable[[Workspace, Job], None]) -> None:
-    """A damaged index is the caller's to begin anew; the job goes on then."""
-    try:
-        finish(ws, job)
-    except DatabaseDamaged:
-        raise
-    except LineageError:
-        with contextlib.suppress(LineageError):  # what cannot be undone now is finished from the job later
-            undo_session_import(ws, job)
-        raise
-
-
-def _report_session(session_import: SessionImport, status: str) -> ImportedSession:
+def _report_session(session: SessionImport, status: str) -> ImportedSession:
     return ImportedSession(
         status=status,
-        session_token=session_import.identity.token,
-        session_id=session_import.identity.session_id,
-        agent_id=session_import.identity.agent_id,
-        private=session_import.private,
-        imported_from=list(session_import.came_from),
-        files=list(session_import.created),
+        session_token=session.identity.token,
+        session_id=session.identity.session_id,
+        agent_id=session.identity.agent_id,
+        private=session.private,
+        imported_from=list(session.came_from),
+        files=list(session.created),
     )
 
 
-def _report_merge(merge_result: MergeResult, *, dry_run: bool) -> BundleImport:
+def _report_merge(merge: MergeResult, *, dry_run: bool) -> BundleImport:
     return BundleImport(
         holds=GLOBAL,
         dry_run=dry_run,
-        entries=dict(sorted(merge_result.entries.items())),
-        dropped=dict(sorted(merge_result.dropped.items())),
-        redactions=dict(sorted(merge_result.redactions.items())),
+        entries=dict(sorted(merge.entries.items())),
+        dropped=dict(sorted(merge.dropped.items())),
+        redactions=dict(sorted(merge.redactions.items())),
     )
