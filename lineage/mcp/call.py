@@ -1,4 +1,4 @@
-"""What a server is started for, and one call to it."""
+"""The configuration of a server, and one call to it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ DEFAULT_CALLER = Caller("an MCP client")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerConfig:
-    """The workspace, the one agent that is served, the project that is meant where none is named, and who called."""
+    """The workspace, the one agent served, the default project, and the calling harness."""
 
     root: Path
     agent_id: str
@@ -27,13 +27,13 @@ class ServerConfig:
     caller: Caller = DEFAULT_CALLER
 
     def run(self, use_case: Callable[[AgentAccess], Result], *, writes: bool = False) -> Result:
-        """Runs a use case on the workspace as it is now: opened for this call, with an index that heals."""
+        """Run a use case on the workspace, opened for this call, its index repaired first if needed."""
         return run_in_workspace(self.root, lambda ws: use_case(AgentAccess(ws, self.agent_id)), writes=writes)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call of a tool: its checked arguments and what it may reach."""
+    """One call of a tool: its checked arguments and the agent's access."""
 
     config: ServerConfig
     access: AgentAccess
@@ -44,15 +44,16 @@ class ToolCall:
 
     @property
     def ws(self) -> Workspace:
+        """The opened workspace."""
         return self.access.ws
 
     @property
     def project(self) -> str | None:
-        """The project that is named, else the one that the server was started for."""
+        """The project named in the call, else the server's default."""
         named: str | None = self.arguments["project"]
         return named or self.config.project
 
     @property
     def caller(self) -> Caller:
-        """Who writes: an agent, in the session that it names if it names one."""
+        """The writing agent, bound to the session that the call names, if any."""
         return self.access.bind_caller(self.config.caller, self.arguments["session_id"])

@@ -1,4 +1,4 @@
-"""What a tool takes: its JSON schema and the check of what was given, out of one table, so that they can't differ."""
+"""The parameters of a tool: JSON schema and check come from one table, so they cannot differ."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Arguments = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolParameter:
-    """One parameter. Of a number `least` and `most` bound the value, of a text `most` its characters."""
+    """One parameter. `minimum` and `maximum` bound a number; `maximum` bounds the characters of a text."""
 
     name: str
     description: str
@@ -29,16 +29,16 @@ class ToolParameter:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """As JSON Schema."""
-        said = {"type": self.kind, "description": self.description}
+        """The parameter as JSON Schema."""
+        schema = {"type": self.kind, "description": self.description}
         if self.kind == NUMBER:
-            return said | {"minimum": self.minimum, "maximum": self.maximum} | self._default
+            return schema | {"minimum": self.minimum, "maximum": self.maximum} | self._default
         if self.kind == TEXTS:
-            return said | {"items": {"type": TEXT, "maxLength": self.maximum}, "maxItems": _MAX_TEXTS}
-        return said | ({"enum": list(self.choices)} if self.choices else {"maxLength": self.maximum}) | self._default
+            return schema | {"items": {"type": TEXT, "maxLength": self.maximum}, "maxItems": _MAX_TEXTS}
+        return schema | ({"enum": list(self.choices)} if self.choices else {"maxLength": self.maximum}) | self._default
 
     def parse(self, value: Any) -> Any:
-        """What was given, checked; the default where nothing was. Raises InvalidInput."""
+        """Return the checked value, or the default for None. Raises InvalidInput."""
         if value is None:
             return self._parse_missing()
         if self.kind == NUMBER:
@@ -77,7 +77,7 @@ class ToolParameter:
 
 
 def build_schema(parameters: Sequence[ToolParameter]) -> dict[str, Any]:
-    """The schema of a tool's input."""
+    """Return the JSON schema of a tool's input."""
     return {
         "type": "object",
         "properties": {parameter.name: parameter.schema for parameter in parameters},
@@ -87,7 +87,7 @@ def build_schema(parameters: Sequence[ToolParameter]) -> dict[str, Any]:
 
 
 def parse_arguments(parameters: Sequence[ToolParameter], values: Mapping[str, Any]) -> Arguments:
-    """What was given, checked. Raises InvalidInput for what is missing, wrong, or no parameter."""
+    """Return the checked arguments by name. Raises InvalidInput for missing, wrong and unknown ones."""
     names = [parameter.name for parameter in parameters]
     unknown = sorted(set(values) - set(names))
     if unknown:

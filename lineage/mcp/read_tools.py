@@ -1,4 +1,4 @@
-"""Tools that look things up. Each gives the text of its answer, framed."""
+"""Tools that look things up. Each returns the framed text of its answer."""
 
 import re
 
@@ -25,16 +25,16 @@ _RANGE = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7}))?")
 
 
 def search_memory(call: ToolCall) -> str:
-    """The best matches of this agent's sessions and of the books that it sees."""
-    found = search(call.ws, call["query"], call.access.agent_id, call["limit"])
-    pieces = [_format_hit(hit) for hit in found.hits if call.access.may_show_hit(hit)]
-    notes = "".join(f" Note: {note}." for note in found.notes)
+    """Return the best matches among this agent's sessions and readable books."""
+    results = search(call.ws, call["query"], call.access.agent_id, call["limit"])
+    pieces = [_format_hit(hit) for hit in results.hits if call.access.may_show_hit(hit)]
+    notes = "".join(f" Note: {note}." for note in results.notes)
     head = f"Results, best first: {len(pieces)}. Read on with `show`, by token and turns.{notes}"
-    return render_response(head, pieces, "Ask more narrowly, or for fewer.", empty="nothing found; try other words")
+    return render_response(head, pieces, "Ask more narrowly, or for fewer.", empty="nothing results; try other words")
 
 
 def list_sessions(call: ToolCall) -> str:
-    """The agent's newest sessions."""
+    """Return the agent's newest sessions."""
     rows = call.access.list_sessions(call["limit"], call["project"])
     head = f"Sessions, newest first, by token: {len(rows)}. Read one with `show`."
     return render_response(
@@ -43,7 +43,7 @@ def list_sessions(call: ToolCall) -> str:
 
 
 def show_session(call: ToolCall) -> str:
-    """A session's summary, or turns of its transcript."""
+    """Return a session's summary, or turns of its transcript."""
     token = call.access.find_session(call["session"]).session_token
     if call["turns"] is None:
         shown = lookup.show_file(call.ws, token, call["kind"])
@@ -60,7 +60,7 @@ def show_session(call: ToolCall) -> str:
 
 
 def build_context(call: ToolCall) -> str:
-    """What a new session is told: the block as hooks inject it, in its own frame."""
+    """Return the context block of a new session, as hooks inject it, in its own frame."""
     asked = contexts.ContextRequest(
         agent_id=call.access.agent_id,
         project=call.project,
@@ -77,23 +77,23 @@ def build_context(call: ToolCall) -> str:
 
 
 def read_books(call: ToolCall) -> str:
-    """The books in reach, or the entries of one."""
+    """Return the list of readable books, or the entries of one."""
     return _list_entries(call) if call["action"] == "show" else _list_books(call)
 
 
 def list_tasks(call: ToolCall) -> str:
-    """The open tasks of the agent, its project and the workspace."""
+    """Return the open tasks of the agent, its project and the workspace."""
     folder = call.access.find_project_scope(call.project)
     scopes = ["global", f"agent/{call.access.agent_id}", *([folder] if folder else [])]
-    found = open_tasks(call.access.book_reader, scopes)
-    pieces = [ResponseItem(_format_lead(known), f"{text} ({known.ref.scope})") for known, text in found]
+    results = open_tasks(call.access.book_reader, scopes)
+    pieces = [ResponseItem(_format_lead(known), f"{text} ({known.ref.scope})") for known, text in results]
     return render_response(
         f"Open tasks: {len(pieces)}", pieces, "Read the book `task` of a scope.", empty="no open tasks"
     )
 
 
 def render_entries(entries: list[BookEntry]) -> list[ResponseItem]:
-    """Entries as they are shown: trust, id and day, then what they say."""
+    """Return one item an entry: trust, id and day, then its text."""
     return [ResponseItem(_format_lead(known), _format_body(known)) for known in entries]
 
 
@@ -119,7 +119,7 @@ def _session_heading(shown: SessionText) -> str:
 
 
 def _format_turn(turn: object) -> str:
-    """Who spoke, then what: of a tool its name and what it was given."""
+    """Return speaker, tool name and time on one line, then the tool's input, then the text."""
     values = {name: str(getattr(turn, name) or "") for name in ("role", "name", "at", "input", "text")}
     head = " ".join(filter(None, (values["role"], values["name"], values["at"])))
     return "\n".join(filter(None, (head, values["input"], values["text"])))
@@ -152,8 +152,10 @@ def _list_entries(call: ToolCall) -> str:
     if not (call["scope"] and call["kind"]):
         raise InvalidInput("to show a book takes scope and kind", hint="action `list` names the books")
     ref = BookRef(call["scope"], call["kind"], str(call["archive"] or ""))
-    found = call.access.read_book(ref)
-    return render_response(f"Entries in {ref.path}: {len(found)}", render_entries(found), f"The rest is in {ref.path}.")
+    results = call.access.read_book(ref)
+    return render_response(
+        f"Entries in {ref.path}: {len(results)}", render_entries(results), f"The rest is in {ref.path}."
+    )
 
 
 def _format_lead(known: BookEntry) -> str:

@@ -1,7 +1,7 @@
-"""What can be read by its path: MEMORY.md, AGENT_MEMORY.md, books, and files of sessions.
+"""Resources by path: MEMORY.md, AGENT_MEMORY.md, books, and files of sessions.
 
-A URI is `lineage:///` and a path of the workspace, as links and answers have it. Only these kinds of paths lead
-anywhere, and only within the agent's reach; no other file is opened, whatever its name.
+A URI is `lineage:///` and a path of the workspace, as links and answers show it. Only these kinds of paths resolve, and
+only within the agent's access; no other file is opened.
 """
 
 from collections.abc import Iterator
@@ -27,18 +27,19 @@ _MAX_SESSIONS = 25
 
 
 class ListedResource(NamedTuple):
-    """A resource as it is listed: nothing of what anybody said is in it."""
+    """A resource in the listing. It holds no text of a session."""
 
     path: str
     title: str
 
     @property
     def uri(self) -> str:
+        """The address of the resource."""
         return SCHEME + quote(self.path)
 
 
 def list_resources(reach: AgentAccess) -> list[ListedResource]:
-    """The memory of the agent, its books in use, and the summaries of its newest sessions."""
+    """List the agent's MEMORY.md, its books in use, and the summaries of its newest sessions."""
     books = [ref.path for ref in reach.list_books() if not ref.shelf and ref.path != CURATED_PATH]
     return [
         ListedResource(naming.memory_md_path(reach.agent_id), "The ledger of the last 30 days"),
@@ -49,7 +50,7 @@ def list_resources(reach: AgentAccess) -> list[ListedResource]:
 
 
 def read_resource(reach: AgentAccess, uri: str) -> str:
-    """The text of a resource, framed. Raises NotFoundError for what isn't there or out of reach."""
+    """Return the framed text of a resource. Raises NotFoundError for a missing or unreadable one."""
     path = unquote(uri.removeprefix(SCHEME)) if uri.startswith(SCHEME) else ""
     pieces = _load_items(reach, path)
     if pieces is None:

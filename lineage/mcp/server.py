@@ -1,7 +1,7 @@
-"""The server itself: the SDK's, over stdin and stdout. Nothing but the protocol goes to stdout.
+"""The server on the SDK, over stdin and stdout. Only the protocol is written to stdout.
 
-Calls run in threads, a few at a time, so that a long one keeps nobody waiting. What goes wrong is an answer of its own:
-an agent can read it and do better.
+Calls run in threads, a few at a time, so a long one blocks no other. Errors are answers: an agent can read them and do
+better.
 """
 
 import logging
@@ -36,8 +36,10 @@ _PageParams = types.PaginatedRequestParams | None
 
 
 def serve(config: ServerConfig) -> None:
-    """Serves one client until it closes stdin, or is gone. An interrupt ends the process at once: whoever waits for a
-    line of stdin can't be told."""
+    """Serve one client until it closes stdin or dies.
+
+    An interrupt ends the process at once: a thread blocked on stdin cannot be told.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _silence_sdk_log()
     try:
@@ -54,7 +56,7 @@ async def _serve(config: ServerConfig) -> None:
 
 
 def build_server(config: ServerConfig) -> Server[Any]:
-    """The server of one agent."""
+    """Return the server of one agent."""
     answers = _Handlers(config)
     return Server(
         "lineage",
@@ -70,16 +72,18 @@ def build_server(config: ServerConfig) -> Server[Any]:
 
 
 class _Handlers:
-    """What is answered to each kind of request."""
+    """The handlers of each kind of request."""
 
     def __init__(self, config: ServerConfig) -> None:
         self._config = config
         self._threads = anyio.CapacityLimiter(_MAX_CONCURRENT_CALLS)
 
     async def list_tools(self, _: _Context, __: _PageParams) -> types.ListToolsResult:
+        """Return the tools."""
         return types.ListToolsResult(tools=[_describe_tool(tool) for tool in TOOLS])
 
     async def call_tool(self, _: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        """Run a tool and return its text; errors become answers."""
         tool = TOOLS_BY_NAME.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"no such tool; there are {', '.join(TOOLS_BY_NAME)}")
@@ -91,10 +95,12 @@ class _Handlers:
             return _text_result(_log_unexpected(error), is_error=True)
 
     async def list_resources(self, _: _Context, __: _PageParams) -> types.ListResourcesResult:
+        """Return the resources of this agent."""
         found = await self._run_resource(resources.list_resources)
         return types.ListResourcesResult(resources=[_describe_resource(listed) for listed in found])
 
     async def list_templates(self, _: _Context, __: _PageParams) -> types.ListResourceTemplatesResult:
+        """Return the one template of resource addresses."""
         template = types.ResourceTemplate(
             name="path",
             uri_template=resources.TEMPLATE,
@@ -104,12 +110,16 @@ class _Handlers:
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(self, _: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        """Return the framed text of one resource."""
         text = await self._run_resource(lambda reach: resources.read_resource(reach, params.uri))
         contents = types.TextResourceContents(uri=params.uri, mime_type=resources.MIME, text=text)
         return types.ReadResourceResult(contents=[contents])
 
     async def _run_resource(self, use_case: Callable[[AgentAccess], Result]) -> Result:
-        """What a use case gives. Raises MCPError for what goes wrong: a resource has no answer for errors."""
+        """Run a use case in a thread. Raises MCPError for every failure.
+
+        The protocol has no error answer for resources.
+        """
         try:
             return await self._run_in_thread(partial(self._config.run, use_case))
         except LineageError as error:
@@ -123,7 +133,7 @@ class _Handlers:
 
 
 def _describe_tool(tool: Tool) -> types.Tool:
-    """What is remembered takes nothing's place unseen, and is once there however often it is said."""
+    """Return a tool as the SDK describes it. Writing tools are idempotent and destroy nothing."""
     changes = bool(tool.writing_actions)
     return types.Tool(
         name=tool.name,
@@ -149,13 +159,13 @@ def _text_result(text: str, *, is_error: bool = False) -> types.CallToolResult:
 
 
 def _log_unexpected(error: Exception) -> str:
-    """The name of what went wrong; where, on stderr. Values are left out: nobody may have sanitized them."""
+    """Return the error's class name; print its traceback to stderr without values, for those may be unsanitized."""
     print(f"lineage: unexpected: {type(error).__name__}", *traceback.format_tb(error.__traceback__), file=sys.stderr)
     return f"unexpected: {type(error).__name__}\nthe user finds where in the log of this server"
 
 
 def _silence_sdk_log() -> None:
-    """The SDK logs what it can't read, word for word."""
+    """Silence the SDK's log: it quotes unreadable input word for word."""
     log = logging.getLogger("mcp")
     log.addHandler(logging.NullHandler())
     log.propagate = False

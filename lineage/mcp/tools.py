@@ -24,9 +24,9 @@ _LIMIT = ToolParameter(name="limit", description="How many at most.", kind=NUMBE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One tool. `answer` gives the text of the answer; `writing` are the actions that change something, `*` for all.
+    """One tool. `handler` returns the answer; `writing_actions` are the actions that write, `*` for all.
 
-    What is changed by the same call twice is changed once, and nothing that is there is lost by any.
+    Calling a writing tool twice with the same arguments writes once and destroys nothing.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Tool:
     writing_actions: frozenset[str] = frozenset()
 
     def run(self, config: ServerConfig, values: Mapping[str, Any]) -> str:
-        """The answer. Raises LineageError, InvalidInput for arguments that it doesn't take."""
+        """Return the answer. Raises LineageError, InvalidInput for wrong arguments."""
         arguments = parse_arguments(self.parameters, values)
         return config.run(
             lambda reach: self.handler(ToolCall(config, reach, arguments)), writes=self._is_write(arguments)

@@ -1,4 +1,4 @@
-"""Tools that write. What an agent says through them is an agent's: derived, and what would be global waits."""
+"""Tools that write. Their entries count as the agent's: trust is derived, and global ones wait for the user."""
 
 from lineage.core.books.entry import TASK
 from lineage.errors import InvalidInput
@@ -11,7 +11,7 @@ from lineage.pipeline.memory.remember import FORGOTTEN, KNOWN, PENDING_STATUS, R
 
 
 def remember(call: ToolCall) -> str:
-    """Writes one entry."""
+    """Write one entry."""
     memo = Memo(
         text=call["text"],
         kind=call["kind"],
@@ -25,7 +25,7 @@ def remember(call: ToolCall) -> str:
 
 
 def handle_tasks(call: ToolCall) -> str:
-    """Lists, adds or ticks tasks."""
+    """List, add or tick tasks."""
     if call["action"] == "add":
         return _add_task(call)
     return _complete_task(call) if call["action"] == "done" else list_tasks(call)
@@ -49,7 +49,7 @@ def _complete_task(call: ToolCall) -> str:
 
 
 def _render_outcome(call: ToolCall, outcome: RememberResult) -> str:
-    """What became of a text. Raises InvalidInput where nothing was written."""
+    """Return the outcome of a write as an answer. Raises InvalidInput if nothing was written."""
     if outcome.status not in (REMEMBERED, PENDING_STATUS, KNOWN):
         hint = "the user has it forgotten" if outcome.status == FORGOTTEN else outcome.hint
         raise InvalidInput(f"not remembered: {outcome.reason or outcome.status}; nothing was written", hint=hint)

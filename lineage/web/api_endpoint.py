@@ -1,4 +1,4 @@
-"""From a route of the API to an endpoint: read, check, run in a thread, answer. Errors become answers here."""
+"""Endpoints of the API: parse, check, run in a thread, answer. Errors become answers here."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -36,39 +36,41 @@ _STATUS_CODES: tuple[tuple[type[LineageError], int], ...] = (
 
 
 class ForgedRequest(LineageError):
-    """A change came without what only our own pages know."""
+    """A change came without a CSRF value of our own pages."""
 
     default_hint = "send `X-CSRF-Token`, the `csrf` of /api/status, or `Authorization: Bearer TOKEN`"
 
 
 class AsciiJsonResponse(JSONResponse):
-    """JSON in ASCII: whatever a text holds, the bytes are those of the value."""
+    """JSON in ASCII, so that lone surrogates survive."""
 
     def render(self, content: Any) -> bytes:
+        """Return the value as ASCII JSON."""
         return json.dumps(content, allow_nan=False).encode("ascii")
 
 
 class UseCaseThreads:
-    """A bounded number of threads for use cases: the event loop reads and writes sockets, nothing else."""
+    """A bounded number of threads for use cases: the event loop only reads and writes sockets."""
 
     def __init__(self) -> None:
         self._limiter: anyio.CapacityLimiter | None = None
 
     async def run(self, work: Callable[[], Result]) -> Result:
+        """Run the work in a thread and return its result."""
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(_MAX_CONCURRENT)
         return await anyio.to_thread.run_sync(work, limiter=self._limiter)
 
 
 def find_status(error: LineageError) -> int:
-    """The status that an error is answered with."""
+    """Return the HTTP status of an error."""
     if isinstance(error, ForgedRequest):
         return 403
     return next(status for kind, status in _STATUS_CODES if isinstance(error, kind))
 
 
 def check_csrf(service: Service, request: Request, csrf: str) -> None:
-    """Raises Forged where a change brings neither what our pages know nor the token itself."""
+    """Raise ForgedRequest if a change brings neither a CSRF value of our pages nor the access key."""
     if has_bearer_key(service, request.headers) or service.is_valid_csrf(
         request_input.read_cookie(request.headers, COOKIE), csrf
     ):
@@ -77,7 +79,7 @@ def check_csrf(service: Service, request: Request, csrf: str) -> None:
 
 
 def build_endpoint(route: Route, service: Service, threads: UseCaseThreads) -> Endpoint:
-    """The endpoint of one route of the API."""
+    """Return the endpoint of one route of the API."""
 
     async def answer(request: Request) -> Response:
         try:
@@ -107,5 +109,5 @@ def _run_route(route: Route, call: WebCall, ws: Workspace) -> Reply:
 
 
 def render_error(error: LineageError) -> Response:
-    """An error as the API tells it."""
+    """Return an error as the API formats it."""
     return AsciiJsonResponse({"error": {"message": error.message, "hint": error.hint}}, find_status(error))

@@ -1,4 +1,4 @@
-"""The application: the two tables put behind the door, and the loop that serves it."""
+"""The application: both tables behind the guard, and the loop that serves it."""
 
 import socket
 import sys
@@ -27,19 +27,19 @@ _MAX_CONNECTIONS = 64
 
 
 class UnexpectedError(LineageError):
-    """Something that nobody expected."""
+    """A failure that no code expects."""
 
     default_hint = "what is known of it stands where the server runs"
 
 
 class MethodNotAllowed(LineageError):
-    """An address doesn't take that method."""
+    """The address exists and does not take that method."""
 
     default_hint = "/api/openapi.json says what it takes"
 
 
 def build_application(service: Service) -> ASGIApp:
-    """The whole surface for one workspace."""
+    """Return the ASGI application of one workspace."""
     service = replace(service, openapi_document=openapi.build_document(ROUTES, PREFIX))
     threads = api_endpoint.UseCaseThreads()
     api = [
@@ -57,12 +57,12 @@ def build_application(service: Service) -> ASGIApp:
 
 
 def serve(service: Service, listener: socket.socket) -> None:
-    """Serves until it is interrupted."""
+    """Serve until interrupted."""
     uvicorn.Server(build_config(service)).run(sockets=[listener])
 
 
 def build_config(service: Service) -> uvicorn.Config:
-    """How it is served: bounded, and without a log: addresses hold what was searched for."""
+    """Return the server's configuration: bounded, and without an access log, for addresses hold queries."""
     return uvicorn.Config(
         build_application(service),
         log_level="critical",
@@ -105,7 +105,7 @@ def _build_http_error_handler(service: Service) -> api_endpoint.Handler:
 
 
 def _build_unexpected_handler(service: Service) -> api_endpoint.Handler:
-    """Where it happened goes to the terminal, without values: they may hold what nobody has sanitized."""
+    """Return a handler that prints the traceback to the terminal without values, for those may be unsanitized."""
 
     async def answer(request: Request, error: Exception) -> Response:
         frames = "".join(traceback.format_tb(error.__traceback__))

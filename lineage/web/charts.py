@@ -1,6 +1,6 @@
-"""Two pictures, laid out in numbers: what happened on the last 30 days, and how a session's files hang together.
+"""Two charts in numbers: the captures of the last 30 days, and the graph of a session's files.
 
-A template draws them as SVG. Coordinates are in the picture's own units.
+A template draws them as SVG. Coordinates are in the chart's own units.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _ANCESTOR_TIES = ("forked from", "started by")
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A day: its column, its height, and what it says."""
+    """One day: its column, its height and its tooltip."""
 
     x: int
     y: int
@@ -29,7 +29,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """The bars of a month, and what they say in words."""
+    """The bars of a month, and the same in words."""
 
     width: int
     height: int
@@ -42,7 +42,7 @@ class Activity:
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A box: `kind` is manifest, capture, compaction, relative or more; `href` where it leads, "" for nowhere."""
+    """A box: `kind` is manifest, capture, compaction, relative or more; `href` is its link, "" for none."""
 
     kind: str
     x: int
@@ -66,7 +66,8 @@ class Graph:
 
 
 def clip(text: str, max_length: int) -> str:
-    """
+    """Return the text, shortened with an ellipsis if it is too long.
+
     >>> clip("a long sentence", 9)
     'a long …'
     """
@@ -74,17 +75,17 @@ def clip(text: str, max_length: int) -> str:
 
 
 def build_activity(days: Sequence[tuple[str, int]]) -> Activity:
-    """Thirty bars, the tallest for the busiest day."""
-    most = max((count for _, count in days), default=0)
+    """Return a bar a day, the tallest for the busiest day."""
+    max_count = max((count for _, count in days), default=0)
     total = sum(count for _, count in days)
-    bars = tuple(_build_bar(place, date, count, most) for place, (date, count) in enumerate(days))
-    busiest = max(days, key=lambda one: one[1], default=("", 0))
-    said = f"{pluralize(total, 'capture')} in the last 30 days"
-    if most:
-        said += f", most on {format_day(busiest[0])}: {most}"
+    bars = tuple(_build_bar(place, date, count, max_count) for place, (date, count) in enumerate(days))
+    busiest = max(days, key=lambda item: item[1], default=("", 0))
+    description = f"{pluralize(total, 'capture')} in the last 30 days"
+    if max_count:
+        description += f", most on {format_day(busiest[0])}: {max_count}"
     width = _BAR_STEP * len(days) - (_BAR_STEP - _BAR_WIDTH)
     return Activity(
-        width, _MAX_BAR_HEIGHT, _BAR_WIDTH, bars, said, days[0][0] if days else "", days[-1][0] if days else ""
+        width, _MAX_BAR_HEIGHT, _BAR_WIDTH, bars, description, days[0][0] if days else "", days[-1][0] if days else ""
     )
 
 
@@ -96,20 +97,19 @@ def _build_bar(index: int, date: str, count: int, max_count: int) -> Bar:
 
 
 def build_lineage_graph(view: SessionView) -> Graph:
-    """From left to right: what the session came from, its manifest, its captures and compactions by time, and what came
-    from it."""
-    before = [_build_relative_node(one) for one in view.relatives if one.tie in _ANCESTOR_TIES]
-    after = [_build_relative_node(one) for one in view.relatives if one.tie not in _ANCESTOR_TIES]
+    """Return, from left to right: the session's origins, its manifest, its parts by time, its descendants."""
+    before = [_build_relative_node(relative) for relative in view.relatives if relative.tie in _ANCESTOR_TIES]
+    after = [_build_relative_node(relative) for relative in view.relatives if relative.tie not in _ANCESTOR_TIES]
     own = _build_part_nodes(view)
     columns = [before, [_build_manifest_node(view)], own, after]
-    shown = [column for column in columns if column]
-    tallest = max(len(column) for column in shown)
-    placed = [_place_column(column, number, tallest) for number, column in enumerate(shown)]
+    visible = [column for column in columns if column]
+    tallest = max(len(column) for column in visible)
+    placed = [_place_column(column, number, tallest) for number, column in enumerate(visible)]
     middle = 1 if before else 0
-    lines = [_connect(one, placed[middle][0]) for one in (placed[0] if before else [])]
-    lines += [_connect(placed[middle][0], one) for column in placed[middle + 1 : middle + 2] for one in column]
-    lines += [_connect(placed[-2][-1], one) for one in (placed[-1] if after else [])]
-    width = _COLUMN_WIDTH * (len(shown) - 1) + _NODE_WIDTH + 2 * _MARGIN
+    lines = [_connect(node, placed[middle][0]) for node in (placed[0] if before else [])]
+    lines += [_connect(placed[middle][0], node) for column in placed[middle + 1 : middle + 2] for node in column]
+    lines += [_connect(placed[-2][-1], node) for node in (placed[-1] if after else [])]
+    width = _COLUMN_WIDTH * (len(visible) - 1) + _NODE_WIDTH + 2 * _MARGIN
     nodes = tuple(node for column in placed for node in column)
     return Graph(
         width, _ROW_HEIGHT * tallest + _MARGIN, (_NODE_WIDTH, _NODE_HEIGHT), nodes, tuple(lines), _describe(view)
@@ -117,11 +117,11 @@ def build_lineage_graph(view: SessionView) -> Graph:
 
 
 def _build_part_nodes(view: SessionView) -> list[GraphNode]:
-    """The captures and compactions, oldest first; of many the newest."""
+    """Return captures and compactions, oldest first; if there are many, the newest and a count."""
     made = [_build_capture_node(part, view) for part in view.captures] + [
         _build_compaction_node(part, view) for part in view.compactions
     ]
-    ordered = [node for _, node in sorted(made, key=lambda one: one[0])]
+    ordered = [node for _, node in sorted(made, key=lambda item: item[0])]
     if len(ordered) <= _MAX_PARTS:
         return ordered
     hidden = len(ordered) - _MAX_PARTS + 1
@@ -178,5 +178,5 @@ def _format_time(time: str) -> str:
 
 def _describe(view: SessionView) -> str:
     parts = [pluralize(len(view.captures), "capture"), pluralize(len(view.compactions), "compaction")]
-    ties = [f"{one.tie} {one.session_id}" for one in view.relatives]
+    ties = [f"{relative.tie} {relative.session_id}" for relative in view.relatives]
     return f"A manifest with {' and '.join(parts)}" + (f"; {', '.join(ties)}" if ties else "")

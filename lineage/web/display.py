@@ -1,4 +1,4 @@
-"""How what the files say is put before a person: days, times, links, and the few marks of a summary's markdown."""
+"""Formatting for people: days, times, links, and the few marks of a summary's markdown."""
 
 import re
 from collections.abc import Iterator
@@ -15,14 +15,15 @@ _ITEM = re.compile(r"[-*] +(.+)")
 
 
 class SummaryBlock(NamedTuple):
-    """A piece of a text: `kind` is `heading`, `list` or `text`; of a heading the one line, else its lines."""
+    """A piece of a text: `kind` is `heading` (one line), `list` or `text`."""
 
     kind: str
     lines: tuple[str, ...]
 
 
 def format_clock(time: str | None) -> str:
-    """
+    """Return hours and minutes of a canonical time.
+
     >>> format_clock("2026-03-28T22:34:06.792Z")
     '22:34'
     """
@@ -30,7 +31,7 @@ def format_clock(time: str | None) -> str:
 
 
 def format_day(time: str) -> str:
-    """A canonical time's day, or a date, as it is said.
+    """Return the day of a canonical time or a date, written out.
 
     >>> format_day("2026-03-28T22:34:06.792Z")
     'Saturday, 28 March 2026'
@@ -40,15 +41,16 @@ def format_day(time: str) -> str:
 
 
 def shorten_project(project: str | None) -> str:
-    """
-    >>> shorten_project("/home/ada/code/reader"), shorten_project("C:\\\\code\\\\reader"), shorten_project(None)
+    r"""Return the last part of a project's path, "" for none.
+
+    >>> shorten_project("/home/ada/code/reader"), shorten_project("C:\\code\\reader"), shorten_project(None)
     ('reader', 'reader', '')
     """
     return (project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def find_source(entry: Entry) -> str | None:
-    """Where an entry came from, as an address here; None where its link names no file of a session."""
+    """Return the address of the turn that an entry came from; None if its link names no file of a session."""
     match = _LINK.fullmatch(entry.origin or "")
     name = naming.parse_path(match[1]) if match else None
     if match is None or name is None:
@@ -57,14 +59,14 @@ def find_source(entry: Entry) -> str | None:
 
 
 def parse_blocks(body: str) -> list[SummaryBlock]:
-    """A summary's body, without its line of links and its title: headings, lists and paragraphs, in order."""
-    found: list[SummaryBlock] = []
+    """Return headings, lists and paragraphs of a summary's body, without its line of links and its title."""
+    blocks: list[SummaryBlock] = []
     for kind, line in _classify_lines(body.partition("\n")[2]):
-        if found and kind != "heading" and found[-1].kind == kind:
-            found[-1] = SummaryBlock(kind, (*found[-1].lines, line))
+        if blocks and kind != "heading" and blocks[-1].kind == kind:
+            blocks[-1] = SummaryBlock(kind, (*blocks[-1].lines, line))
         else:
-            found.append(SummaryBlock(kind, (line,)))
-    return [block for block in found if block.kind != "gap"]
+            blocks.append(SummaryBlock(kind, (line,)))
+    return [block for block in blocks if block.kind != "gap"]
 
 
 def _classify_lines(text: str) -> Iterator[tuple[str, str]]:

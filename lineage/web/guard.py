@@ -1,9 +1,9 @@
-"""Who may ask, and how every answer is sent: the one door that all requests come through.
+"""Access control, and the headers of every answer: every request passes here.
 
-- A Host header has to name this server: a foreign name that was rebound to this address asks for somebody else.
-- Where there is a token, whoever asks has it, or the cookie that it was changed for. It is never part of an address.
+- A Host header must name this server: a foreign name rebound to this address asks for another site.
+- If there is an access key, a client sends it, or the cookie it was exchanged for. It never stands in an address.
 - A change comes from a page of ours: its Origin is this server's, and no other site made the browser send it.
-- Answers are never stored, framed or taken for what they are not; a page runs and loads what this server serves, alone.
+- Answers are never stored, framed or sniffed; a page runs and loads only files of this server.
 """
 
 from collections.abc import Mapping
@@ -50,12 +50,13 @@ _MAX_URL_BYTES = 8192
 
 
 class Guard:
-    """The application behind its door."""
+    """The application behind access control."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._service = app, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it before the application sees it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
@@ -87,7 +88,7 @@ class Guard:
 
 
 def is_same_origin(headers: Mapping[str, str], host: str) -> bool:
-    """Whether nothing says that a request came from another site. Programs say nothing; every browser does."""
+    """Return whether a request shows no sign of another site. Programs send no such headers; every browser does."""
     origin = headers.get("origin")
     return headers.get("sec-fetch-site", "") in _SAME_SITES and (
         origin is None or (urlsplit(origin).scheme in ("http", "https") and urlsplit(origin).netloc == host)
@@ -95,7 +96,7 @@ def is_same_origin(headers: Mapping[str, str], host: str) -> bool:
 
 
 def has_bearer_key(service: Service, headers: Mapping[str, str]) -> bool:
-    """Whether the request brings the token itself: no browser sends that unasked."""
+    """Return whether the request brings the access key itself: no browser sends that unasked."""
     kind, _, given = headers.get("authorization", "").partition(" ")
     return kind.lower() == "bearer" and service.is_access_key(given.strip())
 

@@ -1,4 +1,4 @@
-"""What the API's answers look like: each shape's schema, and how a value of the pipeline becomes one."""
+"""The shapes of the API's answers: each schema, and the conversion of a pipeline value to it."""
 
 from dataclasses import asdict
 from typing import Any
@@ -115,10 +115,12 @@ FINDING: Schema = record({"level": one_of("MUST", "SHOULD"), "path": TEXT, "what
 
 
 def dump_session(row: SessionRow) -> dict[str, Any]:
+    """Return a session's row as JSON."""
     return asdict(row)
 
 
 def dump_view(view: SessionView) -> dict[str, Any]:
+    """Return a session with its lineage as JSON."""
     return {
         "session": dump_session(view.session),
         "revision": view.revision,
@@ -151,22 +153,25 @@ def _dump_relative(relative: RelatedSession) -> dict[str, Any]:
 
 
 def dump_turn(turn: Turn) -> dict[str, Any]:
+    """Return a turn as JSON."""
     return {name: getattr(turn, name) for name in TURN["properties"]}
 
 
 def dump_book(book: BookOverview) -> dict[str, Any]:
+    """Return a book's overview as JSON."""
     counts = {"entries": book.entries, "waiting": len(book.waiting), "archived": book.archived}
     named = {"scope": book.ref.scope, "kind": book.ref.kind, "path": book.ref.path}
     return {**named, **counts, "forgotten": book.forgotten, "problems": list(book.problems)}
 
 
 def dump_evidence(evidence: Evidence, seen: str) -> dict[str, Any]:
-    """`seen` is what a confirmation brings along: it stands for all of this."""
-    said = {"quote": evidence.quote, "link": evidence.link, "role": evidence.role, "said_at": evidence.turn_at}
-    return {"entry": evidence.location.as_json(), **said, "replaces": list(evidence.replaces), "seen": seen}
+    """Return the evidence of a pending entry as JSON. A confirmation sends `seen` back: it stands for all of this."""
+    source = {"quote": evidence.quote, "link": evidence.link, "role": evidence.role, "said_at": evidence.turn_at}
+    return {"entry": evidence.location.as_json(), **source, "replaces": list(evidence.replaces), "seen": seen}
 
 
 def dump_hit(hit: Hit) -> dict[str, Any]:
+    """Return a search result as JSON."""
     parts = split_snippet(hit.snippet)
     return {
         "session_id": hit.session_id,
@@ -201,9 +206,9 @@ def _dump_entry_hit(row: EntryRow) -> dict[str, Any]:
 
 
 def split_snippet(snippet: str) -> list[tuple[str, bool]]:
-    """A snippet cut at the words that matched: (text, whether it matched), in one line.
+    r"""Return the snippet on one line, cut at its matches: (text, is_match).
 
-    >>> split_snippet("the \\x02last\\x03 line")
+    >>> split_snippet("the \x02last\x03 line")
     [('the ', False), ('last', True), (' line', False)]
     """
     opening, closing = SNIPPET_MARKS
@@ -216,4 +221,5 @@ def split_snippet(snippet: str) -> list[tuple[str, bool]]:
 
 
 def dump_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Return a checkpoint as JSON."""
     return checkpoint.as_json()

@@ -26,7 +26,7 @@ _CSRF = {
 
 
 def build_document(routes: Iterable[Route], prefix: str) -> dict[str, Any]:
-    """What each route takes and gives; the same bytes for the same table."""
+    """Return the document of the routes; the same bytes for the same table."""
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
@@ -48,11 +48,11 @@ def build_document(routes: Iterable[Route], prefix: str) -> dict[str, Any]:
 
 
 def _operation(route: Route) -> dict[str, Any]:
-    shown = [_parameter(parameter, route.path) for parameter in route.parameters] + [_CSRF] * route.is_change
+    parameters = [_parameter(parameter, route.path) for parameter in route.parameters] + [_CSRF] * route.is_change
     return {
         "operationId": route.name,
         "summary": route.about,
-        **({"parameters": shown} if shown else {}),
+        **({"parameters": parameters} if parameters else {}),
         **({"requestBody": {"required": True, "content": _json(route.body)}} if route.body else {}),
         "responses": _responses(route),
     }
@@ -61,7 +61,7 @@ def _operation(route: Route) -> dict[str, Any]:
 def _responses(route: Route) -> dict[str, Any]:
     answers = route.statuses if min(route.statuses, default=300) < 300 else {200: "Done.", **route.statuses}
     return {
-        **{str(status): {"description": said, "content": _json(route.response)} for status, said in answers.items()},
+        **{str(status): {"description": text, "content": _json(route.response)} for status, text in answers.items()},
         "default": _FAILURE,
     }
 

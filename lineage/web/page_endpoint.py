@@ -1,4 +1,4 @@
-"""From a page to an endpoint, and the way in where there is a token."""
+"""Endpoints of pages, and the login if there is an access key."""
 
 import asyncio
 from collections.abc import Mapping
@@ -23,19 +23,19 @@ _WRONG_KEY_DELAY_SECONDS = 1.0
 
 
 def build_endpoint(page: Page, service: Service, threads: UseCaseThreads) -> Endpoint:
-    """The endpoint of one page."""
+    """Return the endpoint of one page."""
 
     async def answer(request: Request) -> Response:
         try:
             call = await _parse_call(page, service, request)
             work = partial(service.run_use_case, lambda ws: page.run(ws, call), writes=page.is_change, needs_index=True)
-            found = await threads.run(work)
+            result = await threads.run(work)
         except LineageError as error:
             return render_error(service, error)
-        if isinstance(found, Redirect):
-            return RedirectResponse(found.to, 303)
-        values = {**_base_values(service, call.csrf, page.path), **found.values}
-        return HTMLResponse(await threads.run(partial(render_template, found.template, values)))
+        if isinstance(result, Redirect):
+            return RedirectResponse(result.to, 303)
+        values = {**_base_values(service, call.csrf, page.path), **result.values}
+        return HTMLResponse(await threads.run(partial(render_template, result.template, values)))
 
     return answer
 
@@ -54,13 +54,13 @@ async def _parse_call(page: Page, service: Service, request: Request) -> WebCall
 
 
 def render_error(service: Service, error: LineageError) -> Response:
-    """An error as a page tells it."""
+    """Return an error as a page."""
     values = {**_base_values(service, "", ""), "error": error, "status": find_status(error)}
     return HTMLResponse(render_template("error.html", values), find_status(error))
 
 
 def build_login_endpoint(service: Service) -> Endpoint:
-    """Changes the token for a cookie that no script can read and no other site can make a browser send."""
+    """Return the login: it exchanges the access key for a cookie hidden from scripts and from other sites."""
 
     async def answer(request: Request) -> Response:
         csrf = service.make_csrf(request_input.read_cookie(request.headers, COOKIE))
@@ -87,7 +87,7 @@ def _render_login(service: Service, csrf: str, *, wrong: bool) -> Response:
 
 
 def _base_values(service: Service, csrf: str, path: str) -> Mapping[str, Any]:
-    """What every page has: where it is, and what its forms bring along; one that asks for the token tells nothing."""
+    """Return the values of every page: its path and its CSRF value; a page that asks for the key gets nothing else."""
     return {
         "csrf": csrf,
         "path": path,

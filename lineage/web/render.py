@@ -1,4 +1,4 @@
-"""Templates: every value is escaped on its way into a page, whatever it is and wherever it came from."""
+"""Templates: every value is escaped on its way into a page."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -12,7 +12,7 @@ from lineage.web import display
 
 @cache
 def build_environment() -> Environment:
-    """The templates of this package, with autoescape on for all of them."""
+    """Return the templates of this package, with autoescape on for all of them."""
     made = Environment(
         loader=PackageLoader("lineage.web"),
         autoescape=True,
@@ -28,4 +28,5 @@ def build_environment() -> Environment:
 
 
 def render_template(template: str, values: Mapping[str, Any]) -> str:
+    """Return a page: the template filled with these values."""
     return build_environment().get_template(template).render(values)

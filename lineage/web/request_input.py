@@ -1,4 +1,4 @@
-"""Reading requests: parameters, JSON bodies and forms, each bounded and checked before anybody acts on them."""
+"""Request parsing: parameters, JSON bodies and forms, each bounded and checked before use."""
 
 import asyncio
 import json
@@ -21,28 +21,28 @@ _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
 class BodyTooLarge(InvalidInput):
-    """A body has more bytes than its route takes."""
+    """The body has more bytes than its route takes."""
 
 
 class BodyTimeout(InvalidInput):
-    """A body did not come in time."""
+    """The body did not arrive in time."""
 
 
 class UnsupportedMediaType(InvalidInput):
-    """A body is of another media type than its route takes."""
+    """The body has another media type than its route takes."""
 
 
 def parse_parameters(request: Request, expected: Iterable[RouteParameter]) -> dict[str, Any]:
-    """The values of path and query. Raises InvalidInput for what is unknown, missing, there twice or out of range."""
+    """Return the values of path and query. Raises InvalidInput for unknown, missing, repeated and out-of-range ones."""
     known = {parameter.name: parameter for parameter in expected}
-    given = list(request.query_params.multi_items())
-    for name, _ in given:
+    query = list(request.query_params.multi_items())
+    for name, _ in query:
         if name not in known or name in request.path_params:
             names = ", ".join(known) or "none"
             raise InvalidInput(f"unknown parameter {name[:60]!r}", hint=f"this takes: {names}")
-    if len(dict(given)) < len(given):
+    if len(dict(query)) < len(query):
         raise InvalidInput("a parameter is there twice", hint="give it once")
-    values = {**dict(given), **request.path_params}
+    values = {**dict(query), **request.path_params}
     return {name: _parse_value(parameter, values.get(name)) for name, parameter in known.items()}
 
 
@@ -62,14 +62,14 @@ def _parse_value(parameter: RouteParameter, value: Any) -> Any:
 
 
 def _parse_integer(parameter: RouteParameter, text: str) -> int:
-    least, most = parameter.minimum or 0, parameter.maximum or 1_000_000
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and least <= int(text) <= most):
-        raise InvalidInput(f"{parameter.name} is {text[:40]!r}", hint=f"a whole number from {least} to {most}")
+    minimum, maximum = parameter.minimum or 0, parameter.maximum or 1_000_000
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and minimum <= int(text) <= maximum):
+        raise InvalidInput(f"{parameter.name} is {text[:40]!r}", hint=f"a whole number from {minimum} to {maximum}")
     return int(text)
 
 
 async def read_json(request: Request, route: Route) -> dict[str, Any]:
-    """The object that a request brings. Raises InvalidInput for anything else."""
+    """Return the JSON object of the body. Raises InvalidInput for anything else."""
     _check_media_type(request, _JSON)
     data = await _read_body(request, route.max_bytes)
     try:
@@ -83,7 +83,7 @@ async def read_json(request: Request, route: Route) -> dict[str, Any]:
 
 
 async def read_form(request: Request, max_bytes: int) -> dict[str, str]:
-    """The fields of a form. Raises InvalidInput for anything else, and for a field that is there twice."""
+    """Return the fields of a form. Raises InvalidInput for anything else, and for a repeated field."""
     _check_media_type(request, _FORM)
     data = await _read_body(request, max_bytes)
     try:
@@ -98,7 +98,7 @@ async def read_form(request: Request, max_bytes: int) -> dict[str, str]:
 
 
 def read_cookie(headers: Mapping[str, str], name: str) -> str:
-    """The value of a cookie, "" where there is none; the first of several."""
+    """Return the value of a cookie, "" if absent; the first of several."""
     for pair in headers.get("cookie", "").split(";"):
         key, _, value = pair.strip().partition("=")
         if key == name:

@@ -1,14 +1,12 @@
-"""What a route is: the one table that the application, the OpenAPI document and the tests are made from."""
+"""Routes: the application, the OpenAPI document and the tests are made from this one table."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from lineage.web.schema import Schema
-
-if TYPE_CHECKING:
-    from lineage.web.service import Service
-    from lineage.workspace.workspace import Workspace
+from lineage.web.service import Service
+from lineage.workspace.workspace import Workspace
 
 SMALL_BODY = 1 << 20
 LARGE_BODY = 64 << 20
@@ -17,7 +15,7 @@ GET, POST, PATCH = "GET", "POST", "PATCH"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteParameter:
-    """A value in the path or the query. `default` None means that it may be missing, unless it is `required`."""
+    """A value in the path or the query. A `default` of None makes it optional, unless it is `required`."""
 
     name: str
     about: str
@@ -31,26 +29,26 @@ class RouteParameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebCall:
-    """One request, read and checked: its parameters, its body, and whom it came to."""
+    """One request, parsed and checked: its service, parameters and body."""
 
-    service: "Service"
+    service: Service
     values: Mapping[str, Any]
     body: Mapping[str, Any] = field(default_factory=dict)
     csrf: str = ""
 
     def text(self, name: str) -> str:
-        """A value of the query or the path, "" where it wasn't given."""
+        """Return a value of the query or the path, "" if absent."""
         return str(self.values.get(name) or "")
 
     @property
     def agent(self) -> str | None:
-        """The agent whose sessions are asked for, None for every one's."""
+        """The agent of the requested sessions, None for all agents."""
         named = self.text("agent")
         return None if named == "all" else named
 
 
 class Reply(NamedTuple):
-    """An answer whose status isn't the route's own."""
+    """An answer with a status of its own."""
 
     value: Any
     status: int
@@ -58,10 +56,10 @@ class Reply(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """One operation of the API. `path` names its parameters in braces; `act` runs in a thread with an opened house.
+    """One operation of the API, with an opened workspace.
 
-    What isn't a GET `changes` something, and runs with what others left unfinished being finished first, unless it
-    does that itself (`resumes` False).
+    `path` names its parameters in braces; `run` runs in a thread. Every method but GET changes something. Unfinished
+    work of others is finished first, unless `resumes` is False because the route does so itself.
     """
 
     method: str
@@ -69,7 +67,7 @@ class Route:
     name: str
     about: str
     response: Schema
-    run: Callable[["Workspace", WebCall], Any]
+    run: Callable[[Workspace, WebCall], Any]
     parameters: tuple[RouteParameter, ...] = ()
     body: Schema | None = None
     max_bytes: int = SMALL_BODY
@@ -79,8 +77,10 @@ class Route:
 
     @property
     def is_change(self) -> bool:
+        """Whether the route changes something."""
         return self.method != GET
 
     @property
     def writes(self) -> bool:
+        """Whether unfinished work is finished before the route runs."""
         return self.is_change and self.resumes

@@ -1,4 +1,4 @@
-"""JSON Schema as far as this API needs it: what bodies are checked against, and what the OpenAPI document shows."""
+"""The part of JSON Schema this API needs: bodies are checked against it, the OpenAPI document shows it."""
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
@@ -25,7 +25,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 def record(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:
-    """An object of exactly these keys."""
+    """Return the schema of an object with exactly these keys."""
     return {
         "type": "object",
         "properties": {**required, **(optional or {})},
@@ -35,19 +35,22 @@ def record(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None
 
 
 def list_of(item: Schema) -> Schema:
+    """Return the schema of a list of these items."""
     return {"type": "array", "items": item}
 
 
 def nullable(schema: Schema) -> Schema:
+    """Return the schema of a value or null."""
     return {"anyOf": [schema, {"type": "null"}]}
 
 
 def one_of(*names: str) -> Schema:
+    """Return the schema of one of these texts."""
     return {"type": "string", "enum": list(names)}
 
 
 def find_problem(value: Any, schema: Schema, where: str = "the body") -> str | None:
-    """The first thing that is wrong with a value, None where it is as the schema says.
+    """Return the first problem of a value, None if it matches the schema.
 
     >>> find_problem({"text": 1}, record({"text": TEXT}))
     'text is not a string'
@@ -57,8 +60,8 @@ def find_problem(value: Any, schema: Schema, where: str = "the body") -> str | N
 
 def _find_problems(value: Any, schema: Schema, where: str) -> Iterator[str]:
     if "anyOf" in schema:
-        found = [find_problem(value, one, where) for one in schema["anyOf"]]
-        yield from () if None in found else (found[0] or "",)
+        problems = [find_problem(value, option, where) for option in schema["anyOf"]]
+        yield from () if None in problems else (problems[0] or "",)
     elif "type" in schema and not _is_type(value, schema["type"]):
         yield f"{where} is not {'an' if schema['type'][0] in 'aio' else 'a'} {schema['type']}"
     elif "enum" in schema and value not in schema["enum"]:

@@ -1,4 +1,4 @@
-"""The API under `/api`: one table of routes, of which the OpenAPI document is another view."""
+"""The API under `/api`: one table of routes; the OpenAPI document is another view of it."""
 
 from lineage.web.api import memory, notes, sessions
 

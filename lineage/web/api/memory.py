@@ -48,8 +48,8 @@ def _get_entry(ws: Workspace, call: WebCall) -> Any:
 
 
 def _remember(ws: Workspace, call: WebCall) -> Any:
-    given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in call.body.items()}
-    outcome = remember(ws, Memo(**given), call.service.caller)
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in call.body.items()}
+    outcome = remember(ws, Memo(**values), call.service.caller)
     return Reply(asdict(outcome), 201 if outcome.status in _ACCEPTED else 409)
 
 
@@ -82,26 +82,26 @@ def _confirm(ws: Workspace, call: WebCall) -> EntryLocation:
 
 
 def _get_evidence(ws: Workspace, call: WebCall) -> Any:
-    (one,) = load_evidence(ws, [call.text("id")])
-    return models.dump_evidence(one, hash_evidence(one))
+    (evidence,) = load_evidence(ws, [call.text("id")])
+    return models.dump_evidence(evidence, hash_evidence(evidence))
 
 
-def hash_evidence(one: Evidence) -> str:
-    """What stands for all that a person is shown of an entry that waits: it changes where any of it does."""
-    said = (
-        one.quote,
-        one.link,
-        one.role,
-        one.turn_at,
-        one.replaces,
-        one.location.entry._asdict(),
-        one.location.ref.path,
+def hash_evidence(evidence: Evidence) -> str:
+    """Return a hash of all shown evidence of a pending entry: it changes if any part does."""
+    shown = (
+        evidence.quote,
+        evidence.link,
+        evidence.role,
+        evidence.turn_at,
+        evidence.replaces,
+        evidence.location.entry._asdict(),
+        evidence.location.ref.path,
     )
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
 
 
 def confirm_evidence(ws: Workspace, call: WebCall, entry_id: str, seen: str) -> EntryLocation:
-    """Puts in force what was shown, as it was shown. Raises InvalidInput where it has changed since."""
+    """Put the pending entry in force as shown. Raises InvalidInput if it changed since."""
     shown = load_evidence(ws, [entry_id])
     if not hmac.compare_digest(hash_evidence(shown[0]).encode(), seen.encode()):
         raise InvalidInput(

@@ -1,4 +1,7 @@
-"""Notes that agents kept in files of their own, brought into books. (format: Books; lessons: 26, 27)"""
+"""Notes that agents kept in their own files, imported into books.
+
+(format: Books; lessons: 26, 27)
+"""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ _MAX_PATHS = 100
 
 
 def _migrate(ws: Workspace, call: WebCall) -> Any:
-    """Files are read for who is on this machine, as a transcript is."""
+    """Import notes. Files are read for a local client only, as transcripts are."""
     if not call.service.is_local:
         raise InvalidInput("paths are files of this machine", hint="run `lineage book migrate` there")
     paths = tuple(map(Path, call.body["paths"]))

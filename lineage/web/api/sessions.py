@@ -1,4 +1,4 @@
-"""Sessions: lists, one with its turns and lineage, search, context, what their harness tells of them, and removal."""
+"""Sessions: lists, one with its turns and lineage, search, context, events of harnesses, and removal."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -99,7 +99,7 @@ def _run_compaction(ws: Workspace, call: WebCall) -> Any:
 
 
 def _run_flow(ws: Workspace, call: WebCall, flow: str) -> Any:
-    """A file is read for who is on this machine; anybody else brings the transcript along."""
+    """Run session end or compaction. A file is read for a local client only; others send the transcript."""
     if call.body.get("transcript_path") and not call.service.is_local:
         raise InvalidInput("transcript_path is a file of this machine", hint="give the turns as `transcript`")
     outcome = run_capture(ws, parse_request(flow, call.body, agent_id=None, now=ws.now))

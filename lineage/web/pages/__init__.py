@@ -1,4 +1,4 @@
-"""The page for people: one table of addresses. Everything on it can be read, and done, without JavaScript."""
+"""The page for people: one table of addresses. Everything works without JavaScript."""
 
 from lineage.web.pages import memory, sessions
 

@@ -1,4 +1,4 @@
-"""Pages about memory: the panels, what their buttons do, and what is shown before something is confirmed."""
+"""Pages about memory: the panels, their buttons, and the evidence shown before a confirmation."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -99,7 +99,7 @@ ACTIONS: Mapping[str, tuple[str, Callable[[Workspace, WebCall], str]]] = {
 
 
 def _build_action(name: str) -> Callable[[Workspace, WebCall], Redirect]:
-    """What a button does, and back to the page that it stood on, at the entry that is left."""
+    """Return the action of a button: it redirects to the page of the button, at the remaining entry."""
     said, deed = ACTIONS[name]
 
     def act(ws: Workspace, call: WebCall) -> Redirect:

@@ -1,13 +1,11 @@
-"""What a page is: an address, what it shows or does, and where it leads afterwards."""
+"""Pages: an address, a template or an action, and a redirect after it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lineage.web.routes import GET, RouteParameter, WebCall
-
-if TYPE_CHECKING:
-    from lineage.workspace.workspace import Workspace
+from lineage.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +18,14 @@ class TemplateView:
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """What was asked for is done: the page that shows it is elsewhere."""
+    """The action is done: another page shows the result."""
 
     to: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """One page, or what a form of one does. `fields` are those that the form may have, besides the CSRF token."""
+    """One page, or the action of a form. `fields` are the allowed fields besides the CSRF value."""
 
     path: str
     run: "Callable[[Workspace, WebCall], TemplateView | Redirect]"
@@ -37,4 +35,5 @@ class Page:
 
     @property
     def is_change(self) -> bool:
+        """Whether the page is the action of a form."""
         return self.method != GET

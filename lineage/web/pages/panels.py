@@ -1,4 +1,4 @@
-"""Panels of memory: entries by where they hold, as one can look through them."""
+"""Panels of memory: entries grouped by their scope."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,13 +15,14 @@ _SESSION = "session/"
 
 @dataclass(frozen=True, slots=True)
 class EntryFilter:
-    """What is looked for: words that an entry has, its trust in brackets, its state; "" for any."""
+    """The filter of a page: words of an entry, its trust in brackets, its state; "" for any."""
 
     words: str = ""
     trust: str = ""
     state: str = ""
 
     def matches(self, place: EntryLocation) -> bool:
+        """Return whether an entry passes the filter."""
         said = " ".join((place.entry.body, place.ref.kind, place.ref.scope, *place.entry.tags)).lower()
         return (
             all(word in said for word in self.words.lower().split())
@@ -32,7 +33,7 @@ class EntryFilter:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Some entries under one name; `hidden` counts those that are too many to be shown."""
+    """Entries under one name; `hidden` counts those beyond the limit of a page."""
 
     name: str
     title: str
@@ -42,7 +43,7 @@ class Panel:
 
 
 def build_workspace_panels(ws: Workspace, entry_filter: EntryFilter) -> list[Panel]:
-    """What waits, what holds everywhere, in projects and for agents and people, in sessions, and findings."""
+    """Return the panels: pending, global, projects, agents and people, sessions, findings."""
     books = list_books(ws)
     waiting = [place for book in books for place in book.waiting]
     in_use = _load_entries(ws, books)
@@ -67,7 +68,7 @@ def build_workspace_panels(ws: Workspace, entry_filter: EntryFilter) -> list[Pan
 
 
 def build_session_panels(ws: Workspace, scope: str) -> list[Panel]:
-    """What one session's own books say."""
+    """Return the panels of one session's own books."""
     books = list_books(ws, scope)
     waiting = [place for book in books for place in book.waiting]
     in_use = _load_entries(ws, books)
@@ -80,7 +81,7 @@ def build_session_panels(ws: Workspace, scope: str) -> list[Panel]:
 
 
 def list_scopes(ws: Workspace) -> list[str]:
-    """The scopes that there are books of, and `global`: where an entry can be moved to."""
+    """Return the scopes with books, and `global`: the targets for moving an entry."""
     return sorted({GLOBAL, *(book.ref.scope for book in list_books(ws))})
 
 
@@ -92,7 +93,7 @@ def _load_entries(ws: Workspace, books: Iterable[BookOverview]) -> list[EntryLoc
 def _build_panel(
     name: str, title: str, about: str, places: Sequence[EntryLocation], entry_filter: EntryFilter
 ) -> Panel:
-    """The pinned ones first, then the newest."""
+    """Return a panel: pinned entries first, then the newest."""
     found = [place for place in places if entry_filter.matches(place)]
     newest = sorted(found, key=lambda place: (place.entry.pinned, place.entry.updated or place.entry.at), reverse=True)
     return Panel(name, title, about, tuple(newest[:MAX_ENTRIES]), max(0, len(newest) - MAX_ENTRIES))

@@ -86,7 +86,7 @@ def _read_summary(ws: Workspace, reference: str) -> str:
 
 
 def _page_steps(first: int, total: int) -> dict[str, int]:
-    """The first turns of the pages around; those that there are."""
+    """Return the first turn of the previous and of the next page, if they exist."""
     last = max(total - 1, 0) // PER_PAGE * PER_PAGE + 1
     steps = {"first": 1, "previous": first - PER_PAGE, "next": first + PER_PAGE, "last": last}
     is_there = {"first": first > 1, "previous": first > 1, "next": steps["next"] <= total, "last": first < last}
