@@ -31,11 +31,10 @@ from lineage.core.format.documents import (
 from lineage.core.format.frontmatter import FrontmatterHandler
 from lineage.core.format.transcript import parse_turns
 from lineage.core.format.turns import Turn
-from lineage.documents.archive.archived_store import ArchivedStore
-from lineage.documents.archive.archives import Archives
+from lineage.documents import Documents
 from lineage.documents.load import load_stored_document
 from lineage.errors import FormatError, LineageError, NotFoundError
-from lineage.store import LocalStore
+from lineage.store import LocalStore, Store
 
 __all__ = [
     "Artifact",
@@ -82,6 +81,6 @@ def read_turns(transcript: Artifact) -> Sequence[Turn]:
     return parse_turns(transcript.body)
 
 
-def _open_store(workspace: str | PathLike[str]) -> ArchivedStore:
+def _open_store(workspace: str | PathLike[str]) -> Store:
     folder = LocalStore(Path(workspace))
-    return ArchivedStore(folder, Archives(folder))
+    return Documents(folder, folder).store

@@ -23,9 +23,10 @@ from lineage.app.locations import format_location, is_bucket, open_store
 from lineage.app.machine_config import STATE_FOLDER
 from lineage.app.template import find_template
 from lineage.app.workspace import run_in_workspace
-from lineage.core.base.book_paths import CURATED, CURATED_PATH, GLOBAL, BookRef
+from lineage.core.base.book_paths import CURATED, CURATED_PATH, BookRef
 from lineage.core.base.identity import DEFAULT_AGENT
 from lineage.core.base.naming import memory_md_path
+from lineage.core.base.privacy import GLOBAL
 from lineage.errors import FindingsReported, InvalidInput, WorkspaceError
 from lineage.store import Blob, ExistsError, LocalStore, read_or_none, validate_key
 from lineage.store.conformance import find_sequential_violation

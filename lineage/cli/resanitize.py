@@ -30,7 +30,7 @@ def command(root: Path, dry_run: bool, as_json: bool) -> int:
     """
     done = run_in_workspace(root, lambda ws: resanitize(ws, dry_run=dry_run), writes=not dry_run)
     if as_json:
-        print_json({**asdict(done), "replaced": [record._asdict() for record in done.replaced]})
+        print_json(asdict(done))
     else:
         _print_result(done)
     return 0

@@ -1,6 +1,6 @@
-"""What is canonical, typed, over a store: artifacts, manifests, claims, tombstones, books; and this machine's own.
+"""The typed documents of a workspace over a store: artifacts, manifests, claims, tombstones, books and local files.
 
-A part is imported when it is first asked for: most commands need few of them.
+Each module holds one kind of file. `archive` is a guest behind the store: only workspaces with an archive import it.
 """
 
 from functools import cached_property
@@ -8,35 +8,21 @@ from typing import TYPE_CHECKING
 
 from lineage.core.base.lazy import export_lazily
 from lineage.core.transfer.archive_paths import ARCHIVE
+from lineage.documents.artifacts import Artifacts
+from lineage.documents.books import Books
+from lineage.documents.checkpoints import Checkpoints
+from lineage.documents.claims import Claims
+from lineage.documents.context_cache import ContextCache
+from lineage.documents.hook_queue import HookEvent, HookQueue
+from lineage.documents.manifests import Manifests
+from lineage.documents.spool import Spool
 from lineage.documents.tombstones import Tombstones
 from lineage.store import Store
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a guest, imported on first use
     from lineage.documents.archive.archives import Archives
-    from lineage.documents.artifacts import Artifacts
-    from lineage.documents.books import Books
-    from lineage.documents.checkpoints import Checkpoints
-    from lineage.documents.claims import Claims
-    from lineage.documents.context_cache import ContextCache
-    from lineage.documents.hook_queue import HookEvent, HookQueue
-    from lineage.documents.manifests import Manifests
-    from lineage.documents.spool import Spool
 else:
-    _HOMES = {
-        "archive.archives": ("Archives",),
-        "artifacts": ("Artifacts",),
-        "context_cache": ("ContextCache",),
-        "books": ("Books",),
-        "checkpoints": ("Checkpoints",),
-        "claims": ("Claims",),
-        "manifests": ("Manifests",),
-        "hook_queue": (
-            "HookEvent",
-            "HookQueue",
-        ),
-        "spool": ("Spool",),
-    }
-    __getattr__ = export_lazily(__name__, {name: home for home, names in _HOMES.items() for name in names})
+    __getattr__ = export_lazily(__name__, {"Archives": "archive.archives"})
 
 
 class Documents:
@@ -50,15 +36,21 @@ class Documents:
         self.base = base
         self.store: Store = base
         self.notice_archive()
+        self.manifests = Manifests(base)
+        self.claims = Claims(base)
         self.tombstones = Tombstones(base)
-        self._private = private
+        self.books = Books(base)
+        self.spool = Spool(private)
+        self.hook_queue = HookQueue(private)
+        self.checkpoints = Checkpoints(private)
+        self.context_cache = ContextCache(private)
 
     def notice_archive(self) -> bool:
         """Choose the archived store if an archive is there. Return True if it appeared since the last look.
 
         Another process may archive the first month of this workspace at any time. It deletes a plain file only under
-        the lock of its session, so whoever looks under that lock knows where the session's artifacts lie until the
-        lock is released. Whoever reads without a lock looks afterwards, and reads again.
+        the lock of its session, so a look under that lock tells the place of the session's artifacts until the lock
+        is released. A reader without a lock looks afterwards, and reads again.
         """
         if self.store is not self.base or self.base.is_empty(ARCHIVE):
             return False
@@ -70,58 +62,16 @@ class Documents:
 
     @cached_property
     def archives(self) -> "Archives":
+        """The archive of the workspace, with or without bundles."""
+        # a guest, as above
         from lineage.documents.archive.archives import Archives  # noqa: PLC0415
 
         return Archives(self.base)
 
     @property
-    def artifacts(self) -> "Artifacts":
-        """The artifacts in the store of now, which `notice_archive` may change."""
-        from lineage.documents.artifacts import Artifacts  # noqa: PLC0415
-
+    def artifacts(self) -> Artifacts:
+        """The artifacts in the present store: `notice_archive` may change it."""
         return Artifacts(self.store)
-
-    @cached_property
-    def manifests(self) -> "Manifests":
-        from lineage.documents.manifests import Manifests  # noqa: PLC0415
-
-        return Manifests(self.base)
-
-    @cached_property
-    def claims(self) -> "Claims":
-        from lineage.documents.claims import Claims  # noqa: PLC0415
-
-        return Claims(self.base)
-
-    @cached_property
-    def books(self) -> "Books":
-        from lineage.documents.books import Books  # noqa: PLC0415
-
-        return Books(self.base)
-
-    @cached_property
-    def spool(self) -> "Spool":
-        from lineage.documents.spool import Spool  # noqa: PLC0415
-
-        return Spool(self._private)
-
-    @cached_property
-    def hook_queue(self) -> "HookQueue":
-        from lineage.documents.hook_queue import HookQueue  # noqa: PLC0415
-
-        return HookQueue(self._private)
-
-    @cached_property
-    def checkpoints(self) -> "Checkpoints":
-        from lineage.documents.checkpoints import Checkpoints  # noqa: PLC0415
-
-        return Checkpoints(self._private)
-
-    @cached_property
-    def context_cache(self) -> "ContextCache":
-        from lineage.documents.context_cache import ContextCache  # noqa: PLC0415
-
-        return ContextCache(self._private)
 
 
 __all__ = [
@@ -137,4 +87,4 @@ __all__ = [
     "Manifests",
     "Spool",
     "Tombstones",
-]  # fmt: skip
+]

@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
@@ -35,7 +35,7 @@ from lineage.store import Store, read_or_none
 SUFFIX = ".zip"
 """What the name of a bundle ends in that lies in a workspace, so that a removal finds it there."""
 
-OWN_LIMITS = LIMITS._replace(ratio=2000)
+OWN_LIMITS = replace(LIMITS, ratio=2000)
 """Bundles of the workspace itself: text may shrink by what deflate can do at most."""
 
 T = TypeVar("T")

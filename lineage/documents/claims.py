@@ -1,37 +1,40 @@
-"""Claims: which stem a session's manifest has, found by token without listing anything. (format: Identity)"""
+"""Claims over a store: the stem of a session's manifest, by token and without a listing. (format: Identity)"""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from lineage.core.base import naming
 from lineage.core.base.identity import Identity
-from lineage.core.format.documents import Claim, parse_document_as, serialize_document
-from lineage.core.format.documents import build_claim as claim_of
+from lineage.core.format.documents import Claim, build_claim, parse_document_as, serialize_document
 from lineage.store import ExistsError, Store, read_or_none, update
 
 
-class Claims(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The claims of a workspace."""
+
     store: Store
 
     def get_stem(self, token: str) -> str | None:
-        """The claimed stem of a session, None where nothing is claimed yet."""
+        """Return the claimed stem of a session, or None without a claim. Raises FormatError for a damaged one."""
         path = naming.claim_path(token)
         blob = read_or_none(self.store, path)
         return parse_document_as(Claim, blob.data, path).stem if blob else None
 
     def has(self, token: str) -> bool:
-        """Whether the session is claimed, by a damaged claim too."""
+        """Return whether the session has a claim, damaged or not."""
         return read_or_none(self.store, naming.claim_path(token)) is not None
 
     def claim(self, identity: Identity, stem: str) -> str:
-        """Claims a stem for a session. Returns the stem in force: of many claimants exactly one wins."""
-        claim = claim_of(identity, stem)
+        """Claim a stem for a session. Return the stem in force: of many claimants exactly one wins."""
+        claim = build_claim(identity, stem)
         try:
             self.store.create(claim.path, serialize_document(claim), frozen=True)
         except ExistsError:
+            # Without a stem the winner's claim was deleted since: the session was removed, or a sync undid it.
             return self.get_stem(identity.token) or self.claim(identity, stem)
         return stem
 
     def move(self, identity: Identity, stem: str) -> None:
-        """Claims an older stem: a sync brought a second manifest of the session, and the older one wins."""
-        claim = claim_of(identity, stem)
+        """Claim an older stem: a sync brought a second manifest of the session, and the older one wins."""
+        claim = build_claim(identity, stem)
         update(self.store, claim.path, lambda _: serialize_document(claim))

@@ -1,4 +1,4 @@
-"""The blocks that new sessions begin with, prepared where the doorbell finds them without looking for anything."""
+"""Prepared context blocks for new sessions. A hook computes the key of its block and needs no listing."""
 
 from dataclasses import dataclass
 from zlib import crc32
@@ -9,17 +9,17 @@ from lineage.store import Store, update
 
 @dataclass(frozen=True, slots=True)
 class ContextCache:
-    """Prepared blocks in a private store, one for each agent and folder. A projection: they can be made again."""
+    """Prepared blocks in a private store, one for each agent and folder. They can be rebuilt."""
 
     store: Store
 
     def put(self, agent: str, folder: str, text: str) -> bool:
-        """True where the block changed."""
+        """Write the block of an agent in a folder. Return whether it changed."""
         checksum = crc32(f"{agent}\n{folder}".encode("utf-8", "replace"))
         data = (hook_protocol.context_block_header(agent, folder) + text).encode("utf-8", "replace")
         return update(self.store, hook_protocol.context_block_key(agent, folder, checksum), lambda _: data)
 
     def clear(self) -> None:
-        """Drops all of them: what they quote may be gone."""
+        """Delete all blocks: they may quote removed content."""
         for entry in self.store.list(hook_protocol.CONTEXT_CACHE):
             self.store.delete(entry.key)

@@ -1,6 +1,6 @@
-"""Signals: what the doorbell left of hooks' payloads, until the worker has looked into them. (harnesses.md 0.1)
+"""The queue of hook events: payloads that hooks left for the worker. (harnesses.md 0.1)
 
-They may hold raw text, so they lie in the spool. One that cannot be worked off is kept aside, with the reason.
+They may hold raw text, so they lie in the spool. An event that keeps failing becomes a dead letter, with the reason.
 """
 
 import json
@@ -15,7 +15,7 @@ from lineage.store import Store, read_or_none, update
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """One payload. `at` is when the hook rang, `not_before` when it is tried again, both canonical UTC."""
+    """A queued payload. `at` is the time of the hook, `not_before` that of the next try, both canonical UTC."""
 
     key: str
     harness: str
@@ -29,56 +29,58 @@ class HookEvent:
 
 @dataclass(frozen=True, slots=True)
 class HookQueue:
-    """The payloads in a private store: files 0600 in folders 0700."""
+    """The queue in a private store: files 0600 in folders 0700."""
 
     store: Store
 
     def list_pending(self) -> list[HookEvent]:
-        """All that wait, oldest first. Damaged files are left alone, see `damaged`."""
+        """Return the waiting events, oldest first. Damaged files stay, see `list_damaged`."""
         return self._read_all(hook_protocol.EVENT_QUEUE)[0]
 
     def dead_letters(self) -> list[HookEvent]:
-        """Those that were given up, oldest first."""
+        """Return the dead letters, oldest first."""
         return self._read_all(hook_protocol.DEAD_LETTERS)[0]
 
     def list_damaged(self) -> list[str]:
+        """Return the waiting files that hold no readable event."""
         return self._read_all(hook_protocol.EVENT_QUEUE)[1]
 
     def clear(self, event: HookEvent) -> None:
+        """Delete an event after its work."""
         self.store.delete(event.key)
 
     def retry_later(self, event: HookEvent, *, until: str, reason: str, attempts: int) -> None:
-        """Keeps a payload for later."""
+        """Put an event off until a time. Do nothing if somebody else cleared it."""
         later = replace(event, attempts=attempts, not_before=until, why=reason)
         update(self.store, event.key, lambda data: _serialize(later) if data is not None else None)
 
     def dead_letter(self, event: HookEvent, reason: str) -> None:
-        """Sets a payload aside, with all that it holds."""
+        """Move an event to the dead letters, with its whole payload."""
         name = event.key.removeprefix(hook_protocol.EVENT_QUEUE)
-        aside = replace(event, key=f"{hook_protocol.DEAD_LETTERS}{event.at.replace(':', '-')}--{name}", why=reason)
-        update(self.store, aside.key, lambda _: _serialize(aside))
+        dead = replace(event, key=f"{hook_protocol.DEAD_LETTERS}{event.at.replace(':', '-')}--{name}", why=reason)
+        update(self.store, dead.key, lambda _: _serialize(dead))
         self.store.delete(event.key)
 
     def discard(self, keys: list[str]) -> list[str]:
-        """Deletes payloads; which ones."""
+        """Delete events by key. Return the keys."""
         for key in keys:
             self.store.delete(key)
         return keys
 
     def _read_all(self, prefix: str) -> tuple[list[HookEvent], list[str]]:
-        found, damaged = [], []
+        events, damaged = [], []
         for entry in self.store.list(prefix):
             blob = read_or_none(self.store, entry.key)
             try:
                 if blob:
-                    found.append(_parse(blob.data, entry.key))
+                    events.append(_parse(blob.data, entry.key))
             except FormatError:
                 damaged.append(entry.key)
-        return sorted(found, key=_sort_key), damaged
+        return sorted(events, key=_sort_key), damaged
 
 
 def _sort_key(event: HookEvent) -> tuple[str, bool, str]:
-    """By time; of the same millisecond the end of a turn, whose file is replaced by each that follows, comes first."""
+    # Of the same millisecond the end of a turn comes first: the session goes on after it.
     return event.at, not event.key.startswith(f"{hook_protocol.EVENT_QUEUE}{hook_protocol.TURN_PREFIX}"), event.key
 
 

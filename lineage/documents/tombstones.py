@@ -1,4 +1,4 @@
-"""Tombstones: removed sessions, read by every writer. (spec: deletion/removal)"""
+"""Tombstones over a store: every writer asks them for removed sessions. (spec: deletion/removal)"""
 
 import contextlib
 
@@ -9,30 +9,31 @@ from lineage.store import ExistsError, Store, StoredKey, map_concurrently, read_
 
 
 class Tombstones:
-    """`store` is the workspace. What a tombstone lists is read once."""
+    """The tombstones of a workspace. Each is read for its removed turns once."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self._turns_by_entry: dict[StoredKey, frozenset[str]] = {}
 
     def has(self, token: str) -> bool:
-        """Whether the session was removed. A damaged tombstone counts: what is in doubt stays removed."""
+        """Return whether the session was removed. A damaged tombstone counts: a doubtful session stays removed."""
         return read_or_none(self.store, naming.tombstone_path(token)) is not None
 
     def get(self, token: str) -> Tombstone | None:
+        """Return the tombstone of a session, None if there is none. Raises FormatError if it is damaged."""
         path = naming.tombstone_path(token)
         blob = read_or_none(self.store, path)
         return parse_document_as(Tombstone, blob.data, path) if blob else None
 
     def raise_if_removed(self, token: str) -> None:
-        """Raises RemovedError where the session was removed."""
+        """Raise RemovedError if the session was removed."""
         if self.has(token):
             raise RemovedError(
                 f"session {token} was removed{self._format_removal_time(token)}; it is not captured again"
             )
 
     def put(self, tombstone: Tombstone) -> bool:
-        """Buries a session, durably; False where it is buried already: the first tombstone stays."""
+        """Write a tombstone, durably. Return False if the session has one: the first one stays."""
         try:
             self.store.create(tombstone.path, serialize_document(tombstone), frozen=True)
         except ExistsError:
@@ -40,21 +41,20 @@ class Tombstones:
         return True
 
     def read_removed_turns(self) -> frozenset[str]:
-        """The ids of all removed turns: a fork that was not captured yet must not bring them back."""
-        there = self._list_entries()
-        unread = [entry for entry in there if entry not in self._turns_by_entry]
+        """Return the ids of all removed turns: a fork captured later must not bring them back."""
+        entries = self._list_entries()
+        unread = [entry for entry in entries if entry not in self._turns_by_entry]
         self._turns_by_entry.update(zip(unread, map_concurrently(self.store, self._read_turns, unread), strict=True))
-        return frozenset[str]().union(*(self._turns_by_entry[entry] for entry in there))
+        return frozenset[str]().union(*(self._turns_by_entry[entry] for entry in entries))
 
     def list_tokens(self) -> frozenset[str]:
-        """The tokens of all removed sessions."""
+        """Return the tokens of all removed sessions."""
         return frozenset(map(_token_of, self._list_entries()))
 
     def _list_entries(self) -> list[StoredKey]:
         return [entry for entry in self.store.list(naming.TOMBSTONES) if naming.is_claim_or_tombstone(entry.key)]
 
     def _read_turns(self, entry: StoredKey) -> frozenset[str]:
-        """The ids of the turns that a tombstone lists; none where it is damaged."""
         with contextlib.suppress(FormatError):
             tombstone = self.get(_token_of(entry))
             return frozenset(tombstone.removed_turns if tombstone else ())

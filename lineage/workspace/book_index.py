@@ -6,8 +6,8 @@ Whoever changed a book shelves it; what a hand or a sync client changed is found
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
-from lineage.core.base.book_paths import BOOKS, CURATED, CURATED_PATH, GLOBAL, BookRef, parse_book_path
-from lineage.core.base.privacy import session_scope
+from lineage.core.base.book_paths import BOOKS, CURATED, CURATED_PATH, BookRef, parse_book_path
+from lineage.core.base.privacy import GLOBAL, session_scope
 from lineage.errors import WorkspaceError
 from lineage.index import BookFile, BookFiles
 from lineage.store import read_or_none

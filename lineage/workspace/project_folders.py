@@ -13,7 +13,8 @@ project that has that folder.
 import hashlib
 import re
 
-from lineage.core.base.book_paths import BOOKS, escape_name
+from lineage.core.base.book_paths import BOOKS
+from lineage.core.base.file_names import escape_name
 from lineage.core.base.links import to_one_line
 from lineage.core.format import frontmatter
 from lineage.errors import FormatError, InvalidInput

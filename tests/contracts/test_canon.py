@@ -9,6 +9,7 @@ What each guard rests on:
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -339,7 +340,7 @@ def test_a_job_stays_until_it_is_cleared(store: Store) -> None:
 def test_a_job_that_is_put_again_is_replaced(store: Store) -> None:
     spool = Spool(store)
     spool.put(job())
-    spool.put(job()._replace(sentence="Another."))
+    spool.put(replace(job(), sentence="Another."))
     assert [found.sentence for found in spool.list_pending()] == ["Another."]
 
 
@@ -366,7 +367,7 @@ def test_a_damaged_job_is_named_and_left_alone(store: Store, damage: bytes) -> N
 
 def test_a_job_of_a_newer_version_is_left_for_it(store: Store) -> None:
     spool = Spool(store)
-    spool.put(job()._replace(version=99))
+    spool.put(replace(job(), version=99))
     assert spool.list_pending() == []
     assert len(spool.list_damaged()) == 1
 

@@ -1,6 +1,7 @@
 """Checkpoints over every store: newest first, once, for seven days; whatever lies there in their place is no error."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -63,7 +64,7 @@ def test_a_used_one_keeps_no_text_and_comes_back_only_with_something_new(store: 
     assert [used.messages for used in found.list_for_agent("default")] == [()]
     assert not found.put(one)
     assert found.get("default", NOW) is None
-    assert found.put(one._replace(saved_at=shift_time(NOW, milliseconds=1)))
+    assert found.put(replace(one, saved_at=shift_time(NOW, milliseconds=1)))
     assert found.get("default", NOW) is not None
 
 
@@ -120,8 +121,8 @@ def test_what_is_offered_stays_offered_until_there_is_something_new(store: Store
     found.put(one)
     assert found.mark_offered("default", one.session_token, NOW)
     assert not found.mark_offered("default", one.session_token, shift_time(NOW, days=1))
-    assert found.get("default", NOW) == one._replace(offered_at=NOW)
-    found.put(one._replace(saved_at=shift_time(NOW, milliseconds=1)))
+    assert found.get("default", NOW) == replace(one, offered_at=NOW)
+    found.put(replace(one, saved_at=shift_time(NOW, milliseconds=1)))
     assert [kept.offered_at for kept in found.list_for_agent("default")] == [None]
 
 

@@ -5,6 +5,8 @@ without `check_sizes` or `_check_end` in canon/bundles.py, and when `Move.docume
 core/renaming.py leaves out a field or a kind of id. More of it: tests/scenarios/test_hostile_18_bundle.py.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from lineage.core.base import naming
@@ -74,7 +76,7 @@ def test_sizes_and_counts_have_limits(there: Workspace) -> None:
         {"file_bytes": len(data) - 1}, {"description_bytes": 100}, {"ratio_exempt_bytes": 0, "ratio": 1},
     ):  # fmt: skip
         with pytest.raises(FormatError):
-            unpack(data, LIMITS._replace(**tight))
+            unpack(data, replace(LIMITS, **tight))
     exact = BundleLimits(len(sizes), max(sizes), sum(sizes), len(data))
     assert unpack(data, exact) == whole
 

@@ -11,6 +11,7 @@ import stat
 import struct
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def refused(ws: Workspace, data: bytes, *words: str) -> None:
 
 
 def described_by(honest: bytes, files: Files) -> Bundle:
-    return unpack(honest).bundle._replace(members=build_members(files))
+    return replace(unpack(honest).bundle, members=build_members(files))
 
 
 @pytest.mark.parametrize(
@@ -144,15 +145,15 @@ def test_18_a_bomb_is_not_unpacked(ws: Workspace, honest: bytes) -> None:
     bundle = unpack(honest).bundle
     book = next(member.path for member in bundle.members if member.path.startswith("books/"))
     bomb = bytes(LIMITS.member_bytes)
-    declared = bundle._replace(members=tuple(_grown(member, book, len(bomb)) for member in bundle.members))
+    declared = replace(bundle, members=tuple(_grown(member, book, len(bomb)) for member in bundle.members))
     files = {**unpack(honest).files, book: bomb}
     refused(ws, zip_members(declared, list(files.items())), "proportion")
-    larger = bundle._replace(members=tuple(_grown(member, book, LIMITS.member_bytes + 1) for member in bundle.members))
+    larger = replace(bundle, members=tuple(_grown(member, book, LIMITS.member_bytes + 1) for member in bundle.members))
     refused(ws, zip_members(larger, list(files.items())), "larger")
 
 
 def _grown(member: Member, path: str, size: int) -> Member:
-    return member._replace(bytes=size) if member.path == path else member
+    return replace(member, bytes=size) if member.path == path else member
 
 
 def test_18_a_bomb_that_says_it_is_small_is_read_no_further_than_it_says(ws: Workspace, honest: bytes) -> None:

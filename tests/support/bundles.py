@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from lineage.core.books.book import make_entry_part, new_book
@@ -86,7 +87,7 @@ def rebuild_bundle(data: bytes, alter: Callable[[Files], object] = lambda files:
     found = unpack(data)
     files = dict(found.files)
     alter(files)
-    bundle = found.bundle._replace(**{"members": build_members(files), **description})
+    bundle = replace(found.bundle, **{"members": build_members(files), **description})
     return pack(bundle, files)
 
 

@@ -1,41 +1,41 @@
-"""Addresses of workspaces that lie in a bucket, and the folders of this machine that stand for them.
+"""Addresses of workspaces in a bucket, and the local folders that stand for them.
 
-Everything that takes a workspace takes a folder. For a bucket that is the folder below this machine's state that is
-named after it: there lies its `.lineage/` (spool, locks, index, counters), and nothing else. The name says the address,
-so nothing has to be looked up to get from one to the other. The doorbell imports this: it imports nothing.
+Every function that takes a workspace takes a folder. For a bucket that is a folder below this machine's state, with
+nothing but `.lineage/` in it (spool, locks, index, counters). Its name encodes the address, so that no table maps one
+to the other. The hook path imports this module, so it imports nothing.
 """
 
 SCHEMES = ("s3", "gs", "az")
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
-_SEPARATOR = "%3a%2f%2f"
-_MAX_BYTES = 255
+_ESCAPED_SEPARATOR = "%3a%2f%2f"
+_MAX_BYTES = 255  # of a file name, on every common file system
 
 
 def is_address(text: str) -> bool:
-    """Whether a workspace's name has the form of an address, be it of a kind of store that nobody knows."""
+    """Return whether the name of a workspace has the form of an address, of any scheme."""
     return "://" in text
 
 
 def normalize_address(text: str) -> str | None:
-    """The address without a slash at its end; None where it is not `SCHEME://BUCKET[/PREFIX]` of a known scheme."""
+    """Return the address without a final slash, or None unless it is `SCHEME://BUCKET[/PREFIX]` of a known scheme."""
     scheme, _, rest = text.partition("://")
     parts = rest.removesuffix("/").split("/")
-    if scheme not in SCHEMES or not all(map(_is_part, parts)):
+    if scheme not in SCHEMES or not all(map(_is_valid_part, parts)):
         return None
     return f"{scheme}://{'/'.join(parts)}"
 
 
 def address_to_folder(address: str) -> str | None:
-    """The name of the folder that stands for a normal address, one that every file system tells from the others; None
-    where it would be too long for one."""
+    """Return the name of the folder for a normal address, or None if it is too long for a file name."""
+    # Upper case is escaped too: some file systems ignore it.
     name = "".join(chr(byte) if chr(byte) in _PLAIN else f"%{byte:02x}" for byte in address.encode())
     return name if len(name) <= _MAX_BYTES else None
 
 
 def folder_to_address(name: str) -> str | None:
-    """The address that a folder of this name stands for, None where it is an ordinary one."""
-    if _SEPARATOR not in name:
+    """Return the address that a folder stands for, or None for an ordinary folder."""
+    if _ESCAPED_SEPARATOR not in name:
         return None
     first, *escaped = name.split("%")
     try:
@@ -46,6 +46,5 @@ def folder_to_address(name: str) -> str | None:
     return address if address and address_to_folder(address) == name else None
 
 
-def _is_part(part: str) -> bool:
-    """Whether a bucket or a folder of keys can have this name: none that an address gives a meaning of its own."""
+def _is_valid_part(part: str) -> bool:
     return part not in ("", ".", "..") and part.isprintable() and not any(sign in "?#%\\" for sign in part)

@@ -1,33 +1,30 @@
-"""Where books lie: `books/<scope>/<kind>.md`, with names escaped so that each has one path on every file system.
-
-(format: Books)
-"""
+"""Paths of books: `books/<scope>/<kind>.md`, with escaped names. (format: Books)"""
 
 import re
-import unicodedata
 from typing import NamedTuple
 
+from lineage.core.base.file_names import escape_name, unescape_name
+from lineage.core.base.privacy import GLOBAL
 from lineage.errors import InvalidInput
 
 BOOKS = "books/"
 PENDING = "pending"
-GLOBAL = "global"
 CURATED = "curated"
 CURATED_PATH = "AGENT_MEMORY.md"
 SCOPES = ("project", "agent", "peer", "session")
 KINDS = ("preference", "decision", "fact", "context", "finding", "lesson", "task", "note", "handoff")
 
-_MAX_BYTES = 200
 _YEAR = re.compile(r"\d{4}")
 _DAILY = re.compile(r"daily/\d{4}-\d\d-\d\d")
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
-_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
-_ESCAPED = re.compile(r"~(?:0([0-9a-f]+)~|([a-z])|(_)|(-))")
 _FILE = re.compile(r"(.+?)(?:\.archive-(\d{4}))?\.md")
 
 
+# A named tuple: references are sorted, and serve as keys by the thousand.
 class BookRef(NamedTuple):
-    """Which book: scope and kind, and the shelf it stands on: "" while in use, `pending`, or the year of an archive."""
+    """A reference to a book by scope, kind and shelf.
+
+    The shelf is "" for a book in use, `pending`, or the year of an archive.
+    """
 
     scope: str
     kind: str
@@ -35,7 +32,7 @@ class BookRef(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Relative to the workspace. Raises InvalidInput for a scope, kind or shelf that there can't be."""
+        """The path in the workspace. Raises InvalidInput for an impossible scope, kind or shelf."""
         if (self.scope, self.kind, self.shelf) == (GLOBAL, CURATED, ""):
             return CURATED_PATH
         folder = _scope_folder(self.scope)
@@ -48,7 +45,7 @@ class BookRef(NamedTuple):
 
 
 def parse_book_path(path: str) -> BookRef | None:
-    """The book at a path; None for any other file, as a sync client's copy of a book.
+    """Return the book at a path, or None for any other file, such as the copy of a book by a sync client.
 
     >>> parse_book_path("books/project/~lineage/daily/2026-03-28.md")
     BookRef(scope='project/Lineage', kind='daily/2026-03-28', shelf='')
@@ -83,44 +80,3 @@ def _scope_folder(scope: str) -> str:
             hint="a scope is global, project/NAME, agent/ID, peer/ID or session/TOKEN",
         )
     return f"{sort}/{escape_name(name)}"
-
-
-def escape_name(name: str, *, dots: bool = True) -> str:
-    """A name as one part of a path, escaped where it is none of its own everywhere: file systems ignore case, know
-    devices by name, and compose letters. Without `dots` these are escaped too. Raises InvalidInput for an empty or
-    overlong name.
-
-    >>> [escape_name(name) for name in ("ann", "Ann", "ann.", "con.x", "..", "a/b", "日本")]
-    ['ann', '~ann', 'ann~_', '~-con.x', '~02e~~_', 'a~02f~b', '日本']
-    """
-    composed = unicodedata.is_normalized("NFC", name)
-    last = len(name.rstrip("."))
-    parts = [_escape_character(char, index, last, dots, composed) for index, char in enumerate(name)]
-    escaped = ("~-" if _RESERVED.match(name) else "") + "".join(parts)
-    if not name or len(escaped.encode()) > _MAX_BYTES:
-        raise InvalidInput(f"not a name for a book: {name[:60]!r}", hint="use a name of 1–60 characters")
-    return escaped
-
-
-def _escape_character(char: str, index: int, last: int, dots: bool, composed: bool) -> str:
-    if char == "." and (index == 0 or not dots):
-        return "~02e~"
-    if char == ".":
-        return char if index < last else "~_"
-    if char.isascii() and char.isupper():
-        return "~" + char.lower()
-    if char in _PLAIN or (composed and not char.isascii() and char.isalpha() and char.casefold() == char):
-        return char
-    return f"~0{ord(char):x}~"
-
-
-def unescape_name(part: str) -> str:
-    """The inverse of `escape_name`; of anything else, anything."""
-
-    def plain(match: re.Match[str]) -> str:
-        code, letter, dot, _ = match.groups()
-        if code:
-            return chr(int(code, 16)) if len(code) < 7 and int(code, 16) <= 0x10FFFF else match[0]
-        return letter.upper() if letter else "." if dot else ""
-
-    return _ESCAPED.sub(plain, part)

@@ -1,4 +1,4 @@
-"""Fences: text that Obsidian shows and never runs. (format: Bodies)"""
+"""Fenced and neutralized text: Obsidian shows it and never runs it. (format: Bodies)"""
 
 import re
 
@@ -16,15 +16,16 @@ _EXECUTABLE = re.compile(
 
 
 def fence_text(text: str, info: str = "") -> str:
-    """The text inside a tilde fence longer than any fence in it."""
-    has_run = "~~~" in text or "```" in text  # few texts have one, and looking for it takes longer than this
+    """Return the text inside a tilde fence longer than any fence in it."""
+    # Few texts hold a fence: the two `in` save them the slower search.
+    has_run = "~~~" in text or "```" in text
     longest = max((len(run) for run in _RUN.findall(text)), default=2) if has_run else 2
     fence = "~" * (longest + 1)
     return f"{fence}{info}\n{text}\n{fence}"
 
 
 def parse_fence_opening(line: str) -> tuple[str, str] | None:
-    """The fence that a line opens and its info string, None where it opens none."""
+    """Return the fence that a line opens and its info string, or None for any other line."""
     if not line.startswith("~~~"):
         return None
     info = line.lstrip("~")
@@ -32,15 +33,14 @@ def parse_fence_opening(line: str) -> tuple[str, str] | None:
 
 
 def neutralize_markdown(text: str) -> str:
-    r"""Unfenced text in which nothing runs or embeds: a backslash, an entity or a word stands visibly in the way.
-
-    What stands in the way comes after the text's own first character, so that a backslash before it can't undo it.
+    r"""Return unfenced text without anything that runs or embeds, by visible escapes.
 
     >>> neutralize_markdown("![[secret]] <%* tp %>")
     '!\\[[secret]] &lt;%* tp %>'
     """
 
-    def broken(match: re.Match[str]) -> str:
+    # An escape comes after the first character of its match, so that a backslash before it can't undo it.
+    def escape(match: re.Match[str]) -> str:
         if match["tag"]:
             return "&lt;"
         if match["fence"]:
@@ -49,4 +49,4 @@ def neutralize_markdown(text: str) -> str:
             return "&#96;"
         return "!\\" if match["embed"] else "\\---"
 
-    return _EXECUTABLE.sub(broken, text)
+    return _EXECUTABLE.sub(escape, text)

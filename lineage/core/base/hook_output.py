@@ -1,6 +1,6 @@
-"""SessionStart's answer: the context block in a harness's own output shape, within its limit. (harnesses.md 0.4)
+"""The output of a SessionStart hook: the context block in each harness's own format. (harnesses.md 0.4)
 
-The doorbell imports this: the standard library only, and of that only what reading the payload needs anyway.
+The hook path imports this module, so it imports only `json`, for the hook's payload needs that anyway.
 """
 
 import json
@@ -19,16 +19,18 @@ OUTPUT_FORMATS: dict[str, tuple[str, str, int]] = {
     "cursor": ('{"additional_context":%s}\n', "utf-16-le", 20_000),
     "copilot": ('{"additionalContext":%s}\n', "utf-16-le", 20_000),
 }
-"""By harness: the line of JSON around the text, and the limit of the text as bytes in an encoding. Harnesses without a
-documented limit have Claude Code's; those that are not here take nothing from a hook's stdout."""
+"""By harness: the line of JSON around the text, an encoding, and the limit of the text in bytes of that encoding.
+
+Harnesses without a documented limit have Claude Code's. Any other harness ignores the stdout of a hook."""
 
 MAX_TOKENS = 2_400
-"""What every harness takes whole, as `core.budget` counts: never fewer than a fourth of the characters or bytes."""
+"""The tokens that fit every harness, as `core.capture.budget` counts them: at least a fourth of the bytes."""
 
 
 def format_hook_output(harness: str, text: str) -> str:
-    """What a SessionStart hook prints so that `text` becomes context: one line of ASCII with its end, "" where there is
-    nothing to say or the harness takes nothing. The text stands between markers that `strip_injections` knows.
+    """Return the output that makes `text` context of a new session: a line of ASCII, or "" for nothing.
+
+    The text stands between markers that `strip_injections` takes out of transcripts.
 
     >>> format_hook_output("cursor", "Earlier sessions: none.")
     '{"additional_context":"<lineage-context>\\\\nEarlier sessions: none.\\\\n</lineage-context>"}\\n'
@@ -42,15 +44,14 @@ def format_hook_output(harness: str, text: str) -> str:
 
 
 def _escape_markers(text: str) -> str:
-    """The text without markers of its own, which would end the block early, and without what is no Unicode."""
+    # A marker within the text would end the block early.
     text = text.strip("\n").replace(CONTEXT_OPENING, "<lineage context>").replace(CONTEXT_CLOSING, "</lineage context>")
     return text.encode("utf-8", "replace").decode()
 
 
 def _clip(text: str, encoding: str, limit: int) -> str:
-    """At most `limit` bytes of the text, cut after a whole line where there is one, with a note that it was cut."""
     data = text.encode(encoding)
     if len(data) <= limit:
         return text
-    kept = data[: limit - len(CUT_NOTE.encode(encoding))].decode(encoding, "ignore")
-    return kept[: kept.rfind("\n") if "\n" in kept else len(kept)] + CUT_NOTE
+    text = data[: limit - len(CUT_NOTE.encode(encoding))].decode(encoding, "ignore")
+    return (text.rpartition("\n")[0] if "\n" in text else text) + CUT_NOTE

@@ -1,12 +1,12 @@
-"""What the doorbell and the worker agree on: where a hook's payload is left, and which part of it is kept.
+"""The agreement between a hook and the worker: keys of queued payloads, and the fields in them.
 
-Imports nothing, for the doorbell does. Keys are relative to `.lineage/`.
+Keys are relative to `.lineage/`. The hook path imports this module, so it imports nothing.
 """
 
 EVENT_QUEUE = "spool/signals/"
 DEAD_LETTERS = "spool/dead/"
 TURN_PREFIX = "turn--"
-"""How the name of a turn's end begins: each takes the place of the one before it."""
+"""The beginning of the name of a turn's end: each replaces the one before it."""
 
 CONTEXT_CACHE = "context/"
 HOOK_LOG = "log/hook.log"
@@ -25,14 +25,14 @@ PAYLOAD_FIELDS = frozenset(
         "type", "working_dir", "workspace_roots", "worktree",
     }
 )  # fmt: skip
-"""The fields of a payload that say something of a session; the others, people's names among them, are not kept."""
+"""The fields of a payload that describe a session. All others are dropped, people's names among them."""
 
 EVENT_FIELDS = ("hook_event_name", "event", "type")
 EVENT_BY_FIELD = (
     ("agentId", "subagentStop"), ("stopReason", "agentStop"), ("trigger", "preCompact"), ("reason", "sessionEnd"),
     ("source", "sessionStart"),
 )  # fmt: skip
-"""What payloads that name no event are told by: the first of these fields that is there."""
+"""The event of a payload that names none, by the first of these fields that it has."""
 
 ID_FIELDS = ("session_id", "conversation_id", "sessionId", "sessionID", "thread-id", "session_key", "lane", "agent_id")
 START_EVENTS = frozenset({"SessionStart", "sessionStart", "session-start", "session_start", "session.created"})
@@ -43,15 +43,16 @@ TURN_END_EVENTS = frozenset(
         "session.execution.succeeded", "session.idle", "stop", "turn-end", "turn_end",
     }
 )  # fmt: skip
-"""Events after which nothing is due but a note that the session is there: of each session the last one is kept."""
+"""Events without any work but a note that the session goes on. The queue keeps the last one of each session."""
 
 WORKER_LOCK_FD = 3
-"""Where the worker's process finds the lock that the doorbell took for it: nobody starts another one meanwhile."""
+"""The descriptor of the lock that a hook takes for the worker, so that no other hook starts a second one."""
 
 
 def context_block_key(agent: str, folder: str, checksum: int) -> str:
-    """Where the block for new sessions of an agent in a folder lies; `checksum` is `zlib.crc32` of both, joined by a
-    newline. The block's first line names both again: a sum may be shared, a project's memory is not.
+    """Return the key of the context block for new sessions of an agent in a folder.
+
+    `checksum` is the `zlib.crc32` of both, joined by a newline.
 
     >>> context_block_key("default", "/home/ada/demo", 255)
     'context/000000ff-15.txt'
@@ -60,4 +61,5 @@ def context_block_key(agent: str, folder: str, checksum: int) -> str:
 
 
 def context_block_header(agent: str, folder: str) -> str:
+    """Return the first line of a context block. It tells two folders with the same checksum apart."""
     return f"{agent} {folder}\n"

@@ -1,4 +1,4 @@
-"""The names of packages, whose modules are imported when a name is first asked for. (PEP 562)"""
+"""Lazy exports of a package: a module is imported with the first use of a name from it. (PEP 562)"""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -6,15 +6,15 @@ from typing import Any
 
 
 def export_lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """A package's `__getattr__`: `homes` names the module inside of it that each name comes from.
+    """Return the `__getattr__` of a package; `modules` maps each exported name to its module inside the package.
 
     >>> export_lazily("lineage.core.base", {"to_one_line": "links"})("to_one_line")("a\\nb")
     'a b'
     """
 
-    def found(name: str) -> Any:
+    def load_attribute(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(f"{package}.{modules[name]}"), name)
 
-    return found
+    return load_attribute

@@ -1,4 +1,4 @@
-"""Wikilinks, and the one escaping function for values that reach a rendered line. (architecture: law 4)"""
+"""Wikilinks, and the one escaping function for values in rendered lines. (architecture: law 4)"""
 
 import re
 
@@ -7,21 +7,21 @@ _INVISIBLE = re.compile(
 )
 _SPACE = re.compile(r"[\s\u0085\u2028\u2029]+")
 _SPECIAL = re.compile(r"(?<!\[)\[REDACTED:[\w.-]+\](?![\](\[:])|[\\\[\]|^`<]|#(?=[^\s\d#])|&(?=lt;|amp;|#96;)")
-_RISKY = re.compile(r"[\\\[\]|^`<#&]")  # without one there is nothing special: faster than looking for that itself
+_RISKY = re.compile(r"[\\\[\]|^`<#&]")  # nothing else can be special, and this is quicker to look for
 _ENTITIES = {"<": "&lt;", "`": "&#96;", "&": "&amp;"}
 _ESCAPED = re.compile(r"\\([\\\[\]|^#])|&(lt|amp|#96);")
 
 
 def to_one_line(text: str) -> str:
-    """Text folded to one line: white space runs become one space, control and bidi characters go."""
+    """Return the text as one line: runs of white space become a space, control and bidi characters go."""
     line = text.replace("\n", " ")
-    if line.isprintable():  # then a space is the only white space in it
+    if line.isprintable():  # the only printable white space is the space
         return " ".join(line.split()) if "  " in line else line.strip()
     return _SPACE.sub(" ", _INVISIBLE.sub("", text)).strip()
 
 
 def escape_markdown(value: str) -> str:
-    r"""A value made safe for a rendered markdown line: it cannot open or close a link, tag, cell, code or HTML.
+    r"""Return a value that cannot open or close a link, tag, cell, code or HTML in a rendered line.
 
     >>> escape_markdown("a ]] | [[b]] <script> #tag #12")
     'a \\]\\] \\| \\[\\[b\\]\\] &lt;script> \\#tag #12'
@@ -30,25 +30,25 @@ def escape_markdown(value: str) -> str:
 
 
 def escape_markdown_line(line: str) -> str:
-    """`escaped` for a piece of text that is one line already: its outer spaces stay."""
+    """Escape a text that is one line already, and keep its outer spaces."""
     return _SPECIAL.sub(_escape_special, line) if _RISKY.search(line) else line
 
 
 def _escape_special(match: re.Match[str]) -> str:
-    """What stands for a special character; a redaction's mark stays as it is, to be found by searching for it."""
     text = match[0]
+    # The only long match is the mark of a redaction: it stays as it is, so that a search finds it.
     return text if len(text) > 1 else _ENTITIES.get(text, "\\" + text)
 
 
 def unescape_markdown(line: str) -> str:
-    """The inverse of `escaped` for text that is one line already."""
+    """Undo `escape_markdown` for a text that is one line already."""
     if "\\" not in line and "&" not in line:
         return line
     return _ESCAPED.sub(lambda m: m[1] or {"lt": "<", "amp": "&", "#96": "`"}[m[2]], line)
 
 
 def wikilink(path: str, label: str | None = None) -> str:
-    """An Obsidian link relative to the workspace root. (spec: workspace root)
+    """Return an Obsidian link relative to the workspace root. (spec: workspace root)
 
     >>> wikilink("memory/x--summary.md", "summary")
     '[[memory/x--summary.md|summary]]'

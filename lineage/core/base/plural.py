@@ -2,7 +2,8 @@
 
 
 def pluralize(count: int, noun: str) -> str:
-    """
+    """Return a count with its noun.
+
     >>> pluralize(1, "turn"), pluralize(1200, "turn")
     ('1 turn', '1200 turns')
     """

@@ -1,11 +1,11 @@
-"""The one gate for private sessions: who writes or reads across sessions asks it. (format: Captures; Books)"""
+"""The one gate for private sessions: every reader and writer across sessions asks it. (format: Captures; Books)"""
 
 GLOBAL = "global"
-"""Where everything lies that every session sees: global books, MEMORY.md, context blocks, the default search."""
+"""The scope that every session sees: global books, MEMORY.md, context blocks, the default search."""
 
 
 def session_scope(token: str) -> str:
-    """The scope of a session's own books.
+    """Return the scope of a session's own books.
 
     >>> session_scope("h7k3n4p2m2x6q3r5")
     'session/h7k3n4p2m2x6q3r5'
@@ -14,8 +14,9 @@ def session_scope(token: str) -> str:
 
 
 def is_allowed_in_scope(scope: str, *, private: bool, token: str) -> bool:
-    """Whether something of a session may come into a scope, be it a book, a row or a text that is shown: of a private
-    one nothing leaves the session's own. `token` is the session's, "" outside of one.
+    """Return whether content of a session may enter a scope: a book, a row or a visible text.
+
+    Content of a private session stays in the session's own scope. `token` is the session's, "" outside of one.
 
     >>> is_allowed_in_scope("global", private=True, token="h7k3n4p2m2x6q3r5")
     False

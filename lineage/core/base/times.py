@@ -1,6 +1,6 @@
-"""Times: canonical UTC strings, `2026-03-28T22:34:06.792Z`, everywhere inside the house.
+"""Canonical times: UTC strings such as `2026-03-28T22:34:06.792Z`, everywhere inside lineage.
 
-A canonical time has a fixed width, so text order is time order. Conversion happens at the door, once.
+They have a fixed width, so that text order is time order. Input is converted once, on its way in.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ _HINT = "give an ISO-8601 time with a zone, for example 2026-03-28T22:34:06.792Z
 
 
 def to_utc(value: str) -> str:
-    """The canonical form of an ISO-8601 time in any zone. Raises InvalidInput for naive or unparsable times.
+    """Return the canonical form of an ISO-8601 time in any zone. Raises InvalidInput for naive or unparsable times.
 
     >>> to_utc("2026-03-28T18:34:06.792-04:00")
     '2026-03-28T22:34:06.792Z'
@@ -26,7 +26,7 @@ def to_utc(value: str) -> str:
 
 
 def to_utc_or_none(value: object) -> str | None:
-    """The canonical form of a time found in a transcript, None where it isn't one. Never raises."""
+    """Return the canonical form of a value from a transcript, or None if it is no time. Never raises."""
     if not isinstance(value, str):
         return None
     try:
@@ -36,7 +36,7 @@ def to_utc_or_none(value: object) -> str | None:
 
 
 def format_time(moment: datetime) -> str:
-    """An aware datetime as canonical text, cut to milliseconds. Raises InvalidInput outside years 1–9999."""
+    """Return an aware datetime as a canonical time, cut to milliseconds. Raises InvalidInput outside years 1–9999."""
     try:
         text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
     except OverflowError as error:
@@ -45,12 +45,12 @@ def format_time(moment: datetime) -> str:
 
 
 def from_epoch(seconds: float) -> str:
-    """Seconds since the epoch as canonical text."""
+    """Return seconds since the epoch as a canonical time."""
     return format_time(datetime.fromtimestamp(seconds, UTC))
 
 
 def shift_time(time: str, *, milliseconds: int = 0, days: int = 0) -> str:
-    """A canonical time moved by a duration. Raises InvalidInput outside years 1–9999.
+    """Return a canonical time moved by a duration. Raises InvalidInput outside years 1–9999.
 
     >>> shift_time("2026-03-28T22:34:06.999Z", milliseconds=1)
     '2026-03-28T22:34:07.000Z'
@@ -63,12 +63,12 @@ def shift_time(time: str, *, milliseconds: int = 0, days: int = 0) -> str:
 
 
 def to_file_name(time: str) -> str:
-    """The filesystem-safe form: `:` becomes `-`. (spec: file naming)"""
+    """Return the form of a canonical time for file names: `:` becomes `-`. (spec: file naming)"""
     return time.replace(":", "-")
 
 
 def from_file_name(text: str) -> str:
-    """The inverse of `to_file_name`.
+    """Undo `to_file_name`.
 
     >>> from_file_name("2026-03-28T22-34-06.792Z")
     '2026-03-28T22:34:06.792Z'
@@ -77,5 +77,5 @@ def from_file_name(text: str) -> str:
 
 
 def to_date(time: str) -> str:
-    """The UTC date of a canonical time: `2026-03-28`."""
+    """Return the UTC date of a canonical time: `2026-03-28`."""
     return time[:10]

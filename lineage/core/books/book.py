@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from lineage.core.base.book_paths import CURATED, GLOBAL
+from lineage.core.base.book_paths import CURATED
+from lineage.core.base.privacy import GLOBAL
 from lineage.core.books.entry import (
     DERIVED,
     ENTRY_ID,

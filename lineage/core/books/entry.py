@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from lineage.core.base.fences import neutralize_markdown
 from lineage.core.base.links import escape_markdown, to_one_line
+from lineage.core.base.strict_json import parse_strict_json
 from lineage.core.base.times import to_utc
 from lineage.core.format.body import normalize_body, replace_surrogates
 from lineage.errors import InvalidInput
@@ -189,7 +190,7 @@ def render_tombstone(identifier: str) -> str:
 def parse_entry(value: str) -> Entry | None:
     """The entry, still without text, whose opening comment says `value`; None where it can't be read."""
     try:
-        meta = json.loads(value, object_pairs_hook=_reject_duplicate_keys)
+        meta = parse_strict_json(value)
         if not ENTRY_ID.fullmatch(meta["id"]) or not isinstance(meta["source"], str):
             return None
         return Entry(
@@ -207,12 +208,6 @@ def parse_entry(value: str) -> Entry | None:
         )
     except (InvalidInput, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-
-
-def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key is there twice")
-    return dict(pairs)
 
 
 def _expect_text(value: Any) -> str | None:

@@ -1,12 +1,13 @@
-"""A checkpoint: the last messages of a session that goes on, for the one after it should it be interrupted.
+"""Checkpoints: the last messages of a running session, for its successor if it is interrupted.
 
-Sanitized text of people and agents alone; it lies on this machine only.
+They hold sanitized text of people and agents only, and lie on this machine only.
 """
 
 import json
 from collections import deque
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from lineage.core.base.identity import TOKEN, is_agent_id
 from lineage.core.base.times import shift_time, to_utc_or_none
@@ -19,20 +20,26 @@ MAX_CHARACTERS = 2000
 MAX_AGE_DAYS = 7
 MAX_PER_AGENT = 16
 
+_TEXTS = ("agent_id", "session_id", "session_token", "harness", "saved_at")
 _TIMES = ("saved_at", "offered_at", "used_at")
 
 
-class Message(NamedTuple):
-    """What a person or the agent said. `role` is `user` or `assistant`, `at` a canonical UTC time."""
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message of a person or the agent. `role` is `user` or `assistant`, `at` a canonical UTC time."""
 
     role: str
     text: str
     at: str | None = None
 
 
-class Checkpoint(NamedTuple):
-    """`saved_at` is when the harness last told of the session, `offered_at` since when prepared blocks hold it,
-    `used_at` when a session began with such a block; then the messages are gone. Canonical UTC times."""
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The checkpoint of a session. All times are canonical UTC.
+
+    `saved_at` is the time of the last event of the session, `offered_at` that of the first context block with this
+    checkpoint, `used_at` that of the first session with such a block. A used checkpoint has no messages.
+    """
 
     agent_id: str
     session_id: str
@@ -46,44 +53,46 @@ class Checkpoint(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What a context block calls it, unlike every other checkpoint's: a block that says this holds it."""
+        """The title in context blocks. It is unique, so that a block with this text holds this checkpoint."""
         return f"Session {self.session_token} had not ended at {self.saved_at} ({self.harness})"
 
     def is_valid(self, now: str) -> bool:
-        """Whether it may be recovered: not used, with messages, and at most 7 days old."""
+        """Return whether it may be recovered: unused, with messages, and at most 7 days old."""
         return self.used_at is None and bool(self.messages) and not self.is_expired(now)
 
     def is_expired(self, now: str) -> bool:
-        """Whether it is more than 7 days old."""
+        """Return whether it is more than 7 days old."""
         return self.saved_at < shift_time(now, days=-MAX_AGE_DAYS)
 
     def as_json(self) -> dict[str, Any]:
-        return {**self._asdict(), "messages": [message._asdict() for message in self.messages]}
+        """Return the checkpoint as a JSON object."""
+        return asdict(self)
 
 
 def select_last_messages(turns: Iterable[Turn]) -> list[Turn]:
-    """The last 50 turns in which a person or the agent said something. Thinking and what tools say is no message.
+    """Return the last 50 messages among the turns: texts of people and agents, without thinking.
 
     >>> ([turn.text for turn in select_last_messages([Turn("user", "Go."), Turn("tool", "exit 0"), Turn("assistant",
     ... "")])])
     ['Go.']
     """
-    said = (turn for turn in turns if turn.role in (USER, ASSISTANT) and turn.text.strip() and not turn.thinking)
-    return list(deque(said, MAX_MESSAGES))
+    messages = (turn for turn in turns if turn.role in (USER, ASSISTANT) and turn.text.strip() and not turn.thinking)
+    return list(deque(messages, MAX_MESSAGES))
 
 
 def build_message(turn: Turn, text: str) -> Message:
-    """What a turn says, in its sanitized text, cut to 2,000 characters."""
+    """Return the message of a turn with its sanitized text, cut to 2,000 characters."""
     return Message(turn.role, text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 2] + " …", turn.at)
 
 
 def serialize_checkpoint(checkpoint: Checkpoint) -> bytes:
+    """Return the file of a checkpoint."""
     value = {"version": VERSION, **checkpoint.as_json()}
     return json.dumps(value, indent=1, sort_keys=True).encode() + b"\n"
 
 
 def parse_checkpoint(data: bytes) -> Checkpoint:
-    """The checkpoint that a file holds. Raises FormatError for anything else: torn, forged, or of another version."""
+    """Return the checkpoint in a file. Raises FormatError if it is torn, forged, or of another version."""
     try:
         value: dict[str, Any] = json.loads(data)
         if value.pop("version") != VERSION:
@@ -97,20 +106,30 @@ def parse_checkpoint(data: bytes) -> Checkpoint:
     return checkpoint
 
 
-def _is_well_formed(found: Checkpoint) -> bool:
-    texts = (found.agent_id, found.session_id, found.session_token, found.harness, found.saved_at)
-    times = [getattr(found, name) for name in _TIMES]
+def _is_well_formed(checkpoint: Checkpoint) -> bool:
+    texts = (
+        checkpoint.agent_id,
+        checkpoint.session_id,
+        checkpoint.session_token,
+        checkpoint.harness,
+        checkpoint.saved_at,
+    )
+    times = [getattr(checkpoint, name) for name in _TIMES]
     return (
         all(isinstance(text, str) for text in texts)
-        and isinstance(found.project, str | None)
-        and is_agent_id(found.agent_id)
-        and TOKEN.fullmatch(found.session_token) is not None
-        and all(time is None or (isinstance(time, str) and to_utc_or_none(time) == time) for time in times)
-        and len(found.messages) <= MAX_MESSAGES
-        and all(map(_is_message, found.messages))
+        and isinstance(checkpoint.project, str | None)
+        and is_agent_id(checkpoint.agent_id)
+        and TOKEN.fullmatch(checkpoint.session_token) is not None
+        and all(time is None or to_utc_or_none(time) == time for time in times)
+        and len(checkpoint.messages) <= MAX_MESSAGES
+        and all(map(_is_message, checkpoint.messages))
     )
 
 
-def _is_message(found: Message) -> bool:
-    said = found.role in (USER, ASSISTANT) and isinstance(found.text, str) and len(found.text) <= MAX_CHARACTERS
-    return said and (found.at is None or (isinstance(found.at, str) and to_utc_or_none(found.at) == found.at))
+def _is_message(message: Message) -> bool:
+    return (
+        message.role in (USER, ASSISTANT)
+        and isinstance(message.text, str)
+        and len(message.text) <= MAX_CHARACTERS
+        and (message.at is None or to_utc_or_none(message.at) == message.at)
+    )

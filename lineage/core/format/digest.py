@@ -1,14 +1,15 @@
-"""What happened in a run of turns, condensed: the material of summaries and fallback sentences."""
+"""The digest of a run of turns: the material of summaries and fallback sentences."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 
-class Digest(NamedTuple):
-    """All texts are one-line or paragraph strings out of sanitized turns; tuples are in order of appearance,
-    and so are `requests`, which are told again each time where the turns aren't held.
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """The facts of a run of sanitized turns, in order of appearance.
 
-    `ending` says who had the last word: `reply`, `request`, `call` (a tool call without an answer) or `result`.
+    All texts are lines or paragraphs. `requests` may be read anew on each iteration. `ending` is the kind of the last
+    turn: `reply`, `request`, `call` (a tool call without an answer) or `result`.
     """
 
     turns: int = 0

@@ -1,11 +1,12 @@
-"""A spool job: what a flow needs to be finished by somebody else, after a crash. (format: Sentence; law 1)
+"""Spool jobs: everything that another process needs to finish a flow after a crash. (format: Sentence; law 1)
 
-It carries the payload, the moment of the signal and the sentence, so that a retry adopts both and never makes a second
-sentence. The payload may hold raw text: jobs lie in the spool and nowhere else.
+A job carries the payload, the time of the event and the sentence, so that a retry makes no second sentence. The
+payload may hold raw text, so jobs lie in the spool only.
 """
 
 import json
-from typing import Any, NamedTuple, get_origin
+from dataclasses import asdict, dataclass
+from typing import Any, get_origin, get_type_hints
 
 from lineage.errors import FormatError
 
@@ -17,8 +18,9 @@ ARCHIVAL = "archive"
 """The flows besides the spec's two (see `request`)."""
 
 
-class Job(NamedTuple):
-    """One unfinished flow of one session. `quality` is the sentence's: `ok` or `fallback`."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Job:
+    """An unfinished flow of one session. `quality` is that of the sentence: `ok` or `fallback`."""
 
     flow: str
     token: str
@@ -29,24 +31,26 @@ class Job(NamedTuple):
     version: int = VERSION
 
     def __repr__(self) -> str:
-        """Nothing of what is in the payload: that may be raw text."""
+        # Without the payload: it may be raw text, and this ends up in error reports.
         return f"Job({self.name})"
 
     @property
     def name(self) -> str:
-        """A file name that sorts by time and is found by token."""
+        """The file name: it sorts by time and contains the token."""
         return f"{self.captured_at.replace(':', '-')}--{self.token}--{self.flow}.json"
 
 
 def serialize_job(job: Job) -> bytes:
-    return json.dumps(job._asdict(), indent=1, sort_keys=True).encode() + b"\n"
+    """Return the spool file of a job."""
+    return json.dumps(asdict(job), indent=1, sort_keys=True).encode() + b"\n"
 
 
 def parse_job(data: bytes) -> Job:
-    """The job that a spool file holds. Raises FormatError for anything else, newer versions included."""
+    """Return the job in a spool file. Raises FormatError for anything else, other versions included."""
     try:
         value: dict[str, Any] = json.loads(data)
-        job = _check_types(Job(**value))
+        job = Job(**value)
+        _check_types(job)
     except (ValueError, TypeError, RecursionError) as error:
         raise FormatError("not a spool job", hint="run `lineage status`; the file stays in the spool") from error
     if job.version != VERSION:
@@ -54,10 +58,7 @@ def parse_job(data: bytes) -> Job:
     return job
 
 
-def _check_types(job: Job) -> Job:
-    """The job itself. Raises TypeError where a value is of another type than its field."""
-    for name, value in job._asdict().items():
-        known: Any = Job.__annotations__[name]
-        if type(value) is not (get_origin(known) or known):
+def _check_types(job: Job) -> None:
+    for name, hint in get_type_hints(Job).items():
+        if type(getattr(job, name)) is not (get_origin(hint) or hint):
             raise TypeError(f"{name} is of another type")
-    return job

@@ -1,20 +1,21 @@
-"""The record of an artifact's replacement under new redaction rules: the one lawful change of an immutable file.
+"""Records of replaced artifacts: new redaction rules are the one reason to change an immutable file.
 
-The manifest keeps one for each: which file, what it held before and holds now, under which rules. `verify` accepts
-exactly these. (spec: immutable content artifacts, sanitization contract)
+A manifest keeps a record of each replacement, and `lineage verify` accepts exactly these changes. (spec: immutable
+content artifacts, sanitization contract)
 """
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from lineage.errors import FormatError
 
 _RECORD = re.compile(r"(\S+) ([0-9a-f]{64}) ([0-9a-f]{64}) (\S+) (\S+)")
 
 
-class Replacement(NamedTuple):
-    """`old` and `new` are SHA-256 of the whole file, the versions those of the sanitizer."""
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """The replacement of a file: its SHA-256 before and after, and the sanitizer's versions before and after."""
 
     path: str
     old: str
@@ -23,11 +24,13 @@ class Replacement(NamedTuple):
     new_version: str
 
     def as_text(self) -> str:
+        """Return the record as a line of text."""
         return f"{self.path} {self.old} {self.new} {self.old_version} {self.new_version}"
 
     @staticmethod
     def from_text(text: str) -> "Replacement":
-        """
+        """Parse a record. Raises FormatError for any other text.
+
         >>> Replacement.from_text("not a record")
         Traceback (most recent call last):
         lineage.errors.FormatError: not a record of a replacement: 'not a record'
@@ -39,7 +42,7 @@ class Replacement(NamedTuple):
 
 
 def is_recorded_change(records: Sequence[Replacement], path: str, old: str, new: str) -> bool:
-    """Whether the records lead from one content of a file to another."""
+    """Return whether the records, oldest first, lead from the hash `old` of a file to `new`."""
     for record in records:
         if record.path == path and record.old == old:
             old = record.new

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Bundles of sessions (`bundle`) and the paths of archived artifacts (`archive_paths`)."""

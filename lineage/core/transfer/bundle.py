@@ -1,19 +1,22 @@
-"""What a bundle says of itself: `bundle.json`, the first member of the archive, and what may stand in one.
+"""The description of a bundle, `bundle.json`, the first member of its ZIP file, and the checks of its members.
 
-A bundle holds sessions, each with its artifacts, its manifest and its own books, or the global books. Members have the
-paths that they have in a workspace. Nothing a bundle says is believed before it was checked here.
+A bundle holds sessions, each with its artifacts, its manifest and its own books, or the global books. Members have
+their paths in a workspace. A bundle may come from anybody: this module checks everything it claims.
 """
 
 import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import GLOBAL, BookRef, parse_book_path
+from lineage.core.base.book_paths import BookRef, parse_book_path
+from lineage.core.base.file_names import DEVICE_NAME
 from lineage.core.base.identity import TOKEN, Identity, validate_agent_id, validate_id
-from lineage.core.base.privacy import session_scope
+from lineage.core.base.privacy import GLOBAL, session_scope
+from lineage.core.base.strict_json import parse_strict_json
 from lineage.core.base.times import to_utc_or_none
 from lineage.core.format.documents import Manifest
 from lineage.errors import FormatError, InvalidInput
@@ -24,14 +27,16 @@ SESSIONS = "sessions"
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _DRIVE = re.compile(r"[A-Za-z]:")
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _HINT = "the bundle is damaged, or was not made by `lineage bundle export`; nothing was written"
 
 
-class BundleLimits(NamedTuple):
-    """The most that a bundle may hold, written or read: members, bytes of one, of all of them, of the file and of
-    `bundle.json`; how many times larger than the file its members may be, where they are more than `small` bytes."""
+@dataclass(frozen=True, slots=True)
+class BundleLimits:
+    """The limits of a bundle, written or read: members, bytes of one, of all, of the file and of `bundle.json`.
+
+    `ratio` limits the bytes of all members to that many times the file, if they are more than `ratio_exempt_bytes`.
+    """
 
     members: int = 10_000
     member_bytes: int = 64 << 20
@@ -45,16 +50,18 @@ class BundleLimits(NamedTuple):
 LIMITS = BundleLimits()
 
 
-class Member(NamedTuple):
-    """A file of the bundle: its path, how many bytes it has and their SHA-256."""
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file of the bundle: its path, its size in bytes and their SHA-256 in hex."""
 
     path: str
     bytes: int
     sha256: str
 
 
-class BundledSession(NamedTuple):
-    """A session of the bundle, and the tokens that it had before, oldest first."""
+@dataclass(frozen=True, slots=True)
+class BundledSession:
+    """A session of the bundle. `imported_from` holds its former tokens, oldest first."""
 
     agent_id: str
     session_id: str
@@ -70,12 +77,16 @@ class BundledSession(NamedTuple):
 
     @property
     def identity(self) -> Identity:
+        """The session's identity."""
         return Identity(self.agent_id, self.session_id, self.session_key)
 
 
-class Bundle(NamedTuple):
-    """The description. `holds` is `sessions` or `global`; `exported_at` the newest time in what it holds, so that the
-    same state gives the same file; `members` are sorted by path."""
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """The description of a bundle. `holds` is `sessions` or `global`, `members` are sorted by path.
+
+    `exported_at` is the newest time in the members, so that the same state gives the same file.
+    """
 
     holds: str
     exported_at: str
@@ -87,28 +98,30 @@ class Bundle(NamedTuple):
 
     @property
     def all_tokens(self) -> frozenset[str]:
-        """Every token that one of its sessions has or had."""
+        """The present and former tokens of all sessions."""
         return frozenset(
             token for session in self.sessions for token in (session.session_token, *session.imported_from)
         )
 
     def as_json(self) -> dict[str, Any]:
-        sessions, members = ([one._asdict() for one in found] for found in (self.sessions, self.members))
-        return {**self._asdict(), "sessions": sessions, "members": members}
+        """Return the description as a JSON object."""
+        return asdict(self)
 
 
 def serialize_bundle(bundle: Bundle) -> bytes:
-    """The file `bundle.json`."""
+    """Return the file `bundle.json`."""
     value = {"format_version": VERSION, **bundle.as_json()}
     return json.dumps(value, indent=1, sort_keys=True).encode() + b"\n"
 
 
 def parse_bundle(data: bytes) -> Bundle:
-    """The description that `bundle.json` holds. Raises FormatError for unknown, missing and doubled keys, values of
-    another type, a version of the future, an identity that doesn't recompute to its token, and for members that
-    `check_names` refuses, exceed the limits or belong to none of its sessions."""
+    """Return the description in `bundle.json`.
+
+    Raises FormatError for unknown, missing and duplicate keys, values of another type, another version, an identity
+    that doesn't recompute to its token, and for members with a bad name, beyond the limits or outside its sessions.
+    """
     try:
-        value = json.loads(data.decode("utf-8"), object_pairs_hook=_reject_duplicate_keys)
+        value = parse_strict_json(data.decode("utf-8"))
         if value.get("format_version") != VERSION:
             raise FormatError(f"{DESCRIPTION}: a bundle of another version", hint="upgrade lineage")
         bundle = _parse_bundle(value)
@@ -119,12 +132,6 @@ def parse_bundle(data: bytes) -> Bundle:
     _check_sessions(bundle)
     _check_members(bundle)
     return bundle
-
-
-def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key is there twice")
-    return dict(pairs)
 
 
 def _parse_bundle(value: Mapping[str, Any]) -> Bundle:
@@ -141,8 +148,8 @@ def _parse_bundle(value: Mapping[str, Any]) -> Bundle:
 
 
 def _parse_session(value: Mapping[str, Any]) -> BundledSession:
-    came_from = tuple(_expect_type(token, str) for token in _expect_type(value["imported_from"], list))
-    session = BundledSession(**{**value, "imported_from": came_from})
+    former_tokens = tuple(_expect_type(token, str) for token in _expect_type(value["imported_from"], list))
+    session = BundledSession(**{**value, "imported_from": former_tokens})
     validate_agent_id(_expect_type(session.agent_id, str))
     validate_id("session_id", session.session_id)
     if session.session_key is not None:
@@ -190,10 +197,10 @@ def _is_allowed_member(path: str, tokens: Iterable[str], holds: str) -> bool:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raises FormatError for a name that could leave the workspace or has no place in it, or two that one file system
-    or another takes for the same."""
+    """Raise FormatError for a name that could leave the workspace or has no place in it, and for equal names."""
     seen: set[str] = set()
     for name in names:
+        # Equal to any file system: some ignore case, some normalize characters.
         folded = unicodedata.normalize("NFKC", name).casefold()
         if why := "is there twice" if folded in seen else _find_name_fault(name):
             raise FormatError(f"the name {name[:120]!r} {why}", hint=_HINT)
@@ -206,19 +213,26 @@ def _find_name_fault(name: str) -> str | None:
         return "has a character that no path of ours has"
     if name.startswith("/") or _DRIVE.match(name) or ".." in parts:
         return "leads out of the workspace"
-    if any(not part or part[-1] in ". " or _DEVICE.match(part) for part in parts):
+    if any(not part or part[-1] in ". " or DEVICE_NAME.match(part) for part in parts):
         return "is no name of a file everywhere"
     return None if naming.parse_path(name) or parse_book_path(name) else "has no place in a bundle"
 
 
 def check_sizes(sizes: Sequence[int], limits: BundleLimits = LIMITS) -> None:
-    """Raises FormatError where there are more members, or larger ones, than the limits allow."""
+    """Raise FormatError for more or larger members than the limits allow."""
     if len(sizes) > limits.members:
         raise FormatError(f"{len(sizes)} members are more than the {limits.members} of a bundle", hint=_HINT)
     if max(sizes, default=0) > limits.member_bytes or sum(sizes) > limits.total_bytes:
         raise FormatError("the members are larger than a bundle may be", hint=_HINT)
 
 
+def select_members(bundle: Bundle, members: tuple[Member, ...]) -> Bundle:
+    """Return the description of a bundle with only these members, and only their sessions."""
+    tokens = {name.token for member in members if (name := naming.parse_path(member.path))}
+    sessions = tuple(session for session in bundle.sessions if session.session_token in tokens)
+    return replace(bundle, members=members, sessions=sessions)
+
+
 def find_book_refs(paths: Iterable[str]) -> list[BookRef]:
-    """The books among the paths, sorted."""
+    """Return the books among the paths, sorted."""
     return sorted(ref for path in paths if (ref := parse_book_path(path)))

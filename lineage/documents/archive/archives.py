@@ -8,7 +8,7 @@ wherever a writer dies.
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from lineage.core.transfer.archive_paths import (
@@ -19,9 +19,8 @@ from lineage.core.transfer.archive_paths import (
     latest_revisions,
     month_of,
     parse_revision,
-    select_members,
 )
-from lineage.core.transfer.bundle import Bundle, Member, parse_bundle, serialize_bundle
+from lineage.core.transfer.bundle import Bundle, Member, parse_bundle, select_members, serialize_bundle
 from lineage.documents.bundle_zip import OWN_LIMITS, build_members, pack, salvage
 from lineage.errors import FormatError, WorkspaceError
 from lineage.store import Blob, ConflictError, MissingError, Store, commit, read_or_none, update
@@ -119,7 +118,7 @@ class Archives:
 
     def write_bundle(self, month: str, bundle: Bundle, files: Mapping[str, bytes]) -> ArchiveRevision:
         """Write a bundle of a month, durably, and read it back. `bundle` describes the sessions of its files."""
-        bundle = bundle._replace(members=build_members(files))
+        bundle = replace(bundle, members=build_members(files))
         data = pack(bundle, files)
         revision = ArchiveRevision(month, hashlib.sha256(data).hexdigest()[:_SLOT_CHARS], 1)
         with self._write_lock():

@@ -10,9 +10,9 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import CURATED, GLOBAL, BookRef
+from lineage.core.base.book_paths import CURATED, BookRef
 from lineage.core.base.identity import DEFAULT_AGENT, TOKEN, derive_session_token, validate_agent_id
-from lineage.core.base.privacy import is_allowed_in_scope, session_scope
+from lineage.core.base.privacy import GLOBAL, is_allowed_in_scope, session_scope
 from lineage.core.base.times import shift_time, to_date
 from lineage.core.books.book import Book, BookPart
 from lineage.core.books.entry import DERIVED, HAND

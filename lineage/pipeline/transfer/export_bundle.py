@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lineage import __version__
-from lineage.core.base.book_paths import GLOBAL, BookRef
-from lineage.core.base.privacy import session_scope
+from lineage.core.base.book_paths import BookRef
+from lineage.core.base.privacy import GLOBAL, session_scope
 from lineage.core.books.book import parse_book
 from lineage.core.books.entry import Entry
 from lineage.core.format.documents import Manifest, parse_document

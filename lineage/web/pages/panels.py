@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lineage.core.base.book_paths import GLOBAL, BookRef
+from lineage.core.base.book_paths import BookRef
+from lineage.core.base.privacy import GLOBAL
 from lineage.pipeline.memory.books import BookOverview, EntryLocation, list_books, read_contents
 from lineage.workspace.workspace import Workspace
 

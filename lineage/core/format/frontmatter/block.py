@@ -1,4 +1,4 @@
-"""The frontmatter block as text, in the form lineage writes: the common subset of JSON and YAML, one key a line."""
+"""The frontmatter block as text: the common subset of JSON and YAML, one key a line."""
 
 import json
 import re
@@ -17,7 +17,10 @@ _MAX_INT = 10**18 - 1
 
 
 def split_block(text: str) -> tuple[str, str]:
-    """The block between the first two `---` lines, and everything after the second one's newline."""
+    """Return the block between the first two `---` lines, and everything after the second line.
+
+    Raises FormatError if there is no such block.
+    """
     opening = BOUNDARY.match(text)
     closing = BOUNDARY.search(text, opening.end()) if opening else None
     if opening is None or closing is None:
@@ -26,7 +29,7 @@ def split_block(text: str) -> tuple[str, str]:
 
 
 def dump_block(meta: Mapping[str, object]) -> str:
-    """The block as it is written: one key a line."""
+    """Return the block of these properties. Raises TypeError for a value of another type."""
     return "".join(f"{key}: {_format_value(value)}\n" for key, value in meta.items())
 
 
@@ -50,7 +53,8 @@ def _quote(text: str) -> str:
 
 
 def parse_own_block(block: str) -> dict[str, Any] | None:
-    """The block as this module writes it; None as soon as a line has another form."""
+    """Return the properties of a block in the form of `dump_block`, or None for any other form."""
+    # All lines go through one call of json: a call for each would take twice as long.
     members = []
     for line in block.removesuffix("\n").split("\n"):
         key, _, value = line.partition(": ")
@@ -62,18 +66,16 @@ def parse_own_block(block: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     meta = dict(pairs)
-    # a line that holds a comma and a key more, or a key that is there twice, is for the strict YAML to judge
+    # A line with a second key, or a duplicate key, is left to the strict YAML parser.
     return meta if len(meta) == len(pairs) == len(members) and all(map(_is_plain, meta.values())) else None
 
 
 def _is_plain(value: object) -> bool:
-    if isinstance(value, list):
-        return all(_is_plain_scalar(item) for item in value)
-    return _is_plain_scalar(value)
+    return all(map(_is_plain_scalar, value)) if isinstance(value, list) else _is_plain_scalar(value)
 
 
 def _is_plain_scalar(value: object) -> bool:
-    """Whether the value is one that the strict YAML would read too; an escape may name a lone surrogate."""
     if isinstance(value, str):
+        # An escape may stand for a lone surrogate, and YAML holds none.
         return value.isascii() or replace_surrogates(value) == value
     return value is None or (isinstance(value, int) and abs(value) <= _MAX_INT)

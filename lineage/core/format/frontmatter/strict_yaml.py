@@ -1,6 +1,6 @@
-"""The YAML that a frontmatter may hold when a person wrote it: str, int, true/false, null and lists.
+"""A strict YAML parser for frontmatter by people and other programs. (format: Frontmatter)
 
-No times, no `no` as false, no tags, no anchors, no duplicate keys. (format: Frontmatter)
+It knows str, int, true/false, null and flat lists: no times, no `no` as false, no tags, anchors or duplicate keys.
 """
 
 import re
@@ -15,7 +15,7 @@ MAX_INT_DIGITS = 18
 
 
 def parse(block: str, *, max_depth: int) -> dict[str, Any]:
-    """The mapping that `block` holds. Raises FormatError for anything outside the subset."""
+    """Return the mapping in `block`. Raises FormatError for anything outside the subset."""
     try:
         _reject_unsafe(block, max_depth)
         root = yaml.compose(block, Loader=yaml.CSafeLoader)
@@ -33,12 +33,12 @@ def parse(block: str, *, max_depth: int) -> dict[str, Any]:
         key = str(key_node.value)
         if key in meta:
             raise FormatError(f"the frontmatter has the key {key!r} twice")
-        meta[key] = _value(key, value_node)
+        meta[key] = _parse_value(key, value_node)
     return meta
 
 
 def _reject_unsafe(block: str, max_depth: int) -> None:
-    """Refuses what must not even be composed: anchors (they multiply), tags and deep nesting."""
+    # Before anything is composed: nested anchors multiply to gigabytes, deep nesting overflows the C stack.
     depth = 0
     for event in yaml.parse(block, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
@@ -53,15 +53,15 @@ def _reject_unsafe(block: str, max_depth: int) -> None:
             raise FormatError("the frontmatter is nested too deeply")
 
 
-def _value(key: str, node: yaml.Node) -> Any:
+def _parse_value(key: str, node: yaml.Node) -> Any:
     if isinstance(node, yaml.ScalarNode):
-        return _scalar(node)
+        return _parse_scalar(node)
     if isinstance(node, yaml.SequenceNode) and all(isinstance(item, yaml.ScalarNode) for item in node.value):
-        return [_scalar(item) for item in node.value]
+        return [_parse_scalar(item) for item in node.value]
     raise FormatError(f"the frontmatter's {key!r} is neither a plain value nor a list of them")
 
 
-def _scalar(node: yaml.ScalarNode) -> Any:
+def _parse_scalar(node: yaml.ScalarNode) -> Any:
     text = str(node.value)
     if node.style in ("'", '"', "|", ">"):
         return text

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from lineage.core.base.book_paths import PENDING, BookRef, escape_name, parse_book_path, unescape_name
+from lineage.core.base.book_paths import PENDING, BookRef, parse_book_path
+from lineage.core.base.file_names import escape_name, unescape_name
 from lineage.errors import InvalidInput
 from lineage.store import validate_key
 from tests.support.parametrize import each

@@ -46,5 +46,8 @@ def test_only_time_and_token_make_a_stem() -> None:
 def test_every_agent_but_the_default_one_has_a_folder_of_its_own() -> None:
     assert naming.memory_md_path("default") == "MEMORY.md"
     assert naming.memory_md_path("dev.2") == "agents/dev.2/MEMORY.md"
+    assert [naming.memory_md_path(agent) for agent in ("con.x", "CON", "cOm1.", "ann.")] == [
+        "agents/~-con.x/MEMORY.md", "agents/~c~o~n/MEMORY.md", "agents/c~om1~_/MEMORY.md", "agents/ann~_/MEMORY.md",
+    ]  # fmt: skip
     assert naming.claim_path("t") == "memory/claims/t.md"
     assert naming.tombstone_path("t") == "memory/tombstones/t.md"

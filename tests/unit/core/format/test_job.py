@@ -1,6 +1,7 @@
 """Spool jobs: written and read back, and anything else refused."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ def test_a_job_reads_back_equal_whatever_it_carries(sentence: str, payload: dict
 
 
 def test_what_a_payload_says_is_in_no_message_about_the_job() -> None:
-    assert "hunter" not in repr(JOB._replace(payload={"transcript": "hunter"}))
+    assert "hunter" not in repr(replace(JOB, payload={"transcript": "hunter"}))
 
 
 def test_a_jobs_name_sorts_by_time_and_holds_the_token() -> None:

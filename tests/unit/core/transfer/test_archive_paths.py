@@ -50,7 +50,7 @@ def test_of_each_slot_the_highest_revision_is_in_force_in_whatever_order_they_co
     slots = {(part.month, part.slot) for part in several}
     assert len(kept) == len(slots)
     for part in several:
-        assert any(one[:2] == part[:2] and one.revision >= part.revision for one in kept)
+        assert any((one.month, one.slot) == (part.month, part.slot) and one.revision >= part.revision for one in kept)
 
 
 @pytest.mark.parametrize("kind", [*naming.ARTIFACT_KINDS, naming.MANIFEST])
