@@ -1,1 +1,1 @@
-"""Books: what is learned, remembered, looked after and told to a new session."""
+"""The use case memory: entries are learned, remembered, changed, and given to a new session."""

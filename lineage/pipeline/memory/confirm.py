@@ -1,5 +1,4 @@
-"""What waits is shown to the user with the words it came from, and put in force. (format: Books; reliability: poisoned
-memory)"""
+"""Confirmation of pending entries by the user, with evidence (format: Books; reliability: poisoned memory)."""
 
 import re
 from collections.abc import Sequence
@@ -23,8 +22,10 @@ _LINK = re.compile(r"\[\[([^\]|#]+)(?:#\^(t-[0-9a-f]{10}))?(?:\|[^\]]*)?\]\]")
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """An entry that waits: the words that it was made of, who said them in which file (a wikilink) and when, and the
-    texts of the entries that it would take the place of. What isn't known is None."""
+    """A pending entry with its original words, their file (a wikilink), speaker and time, None if unknown.
+
+    `replaces` are the texts of the entries that it would supersede.
+    """
 
     location: EntryLocation
     quote: str
@@ -35,21 +36,25 @@ class Evidence:
 
 
 def load_evidence(ws: Workspace, prefixes: Sequence[str]) -> list[Evidence]:
-    """What the user has to see of each entry before confirming it. Raises NotFoundError for one that isn't there,
-    InvalidInput for one that doesn't wait."""
+    """Return the evidence to show before each entry is confirmed.
+
+    Raises NotFoundError for an unknown entry, InvalidInput for one that isn't pending.
+    """
     return [_build_evidence(ws, _find_pending(ws, prefix)) for prefix in dict.fromkeys(prefixes)]
 
 
 def confirm_entries(ws: Workspace, evidence: Sequence[Evidence], caller: Caller | None = None) -> list[EntryLocation]:
-    """Puts in force what the user has seen. Raises LineageError from inside a harness, InvalidInput where an entry was
-    changed since it was shown: it is confirmed as it was seen or not at all."""
+    """Put the entries of this evidence in force.
+
+    Raises LineageError inside a harness, InvalidInput if an entry has changed since it was shown.
+    """
     refuse_agents(caller, "confirm what waits for the user")
-    for one in evidence:
-        _check_unchanged(ws, one.location)
-    for one in evidence:
-        _confirm_entry(ws, one.location)
-    publish_books(ws, (one.location.ref for one in evidence))
-    return [find_entry(ws, one.location.entry.id) for one in evidence]
+    for item in evidence:  # all of them before the first change
+        _check_unchanged(ws, item.location)
+    for item in evidence:
+        _confirm_entry(ws, item.location)
+    publish_books(ws, (item.location.ref for item in evidence))
+    return [find_entry(ws, item.location.entry.id) for item in evidence]
 
 
 def _check_unchanged(ws: Workspace, location: EntryLocation) -> None:
@@ -75,9 +80,9 @@ def _find_pending(ws: Workspace, prefix: str) -> EntryLocation:
     try:
         return find_entry(ws, prefix, PENDING)
     except NotFoundError:
-        place = find_entry(ws, prefix)
+        location = find_entry(ws, prefix)
     raise InvalidInput(
-        f"{place.entry.id} doesn't wait: it stands in {place.ref.path}", hint="`lineage book list --pending`"
+        f"{location.entry.id} doesn't wait: it stands in {location.ref.path}", hint="`lineage book list --pending`"
     )
 
 
@@ -95,7 +100,7 @@ def _build_evidence(ws: Workspace, location: EntryLocation) -> Evidence:
 
 
 def _load_turn(ws: Workspace, entry: Entry) -> Turn | None:
-    """The turn that the entry's link points at, None where there is none (any more)."""
+    """Return the turn behind the entry's link, None if it is gone or the entry has no such link."""
     match = _LINK.fullmatch(entry.origin or "")
     document = load_readable_document(ws, match[1]) if match and match[2] and naming.parse_path(match[1]) else None
     if match is None or not isinstance(document, Artifact):

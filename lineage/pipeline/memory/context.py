@@ -1,4 +1,4 @@
-"""What a new session is told: gathered with one query of the index and the files that it names. (format: Commands)
+"""What a new session is told: gathered with one query of the index and the files that it names (format: Commands).
 
 "Today" is the UTC day of `house.now`; but for it and the end of a checkpoint's seven days, no clock has part in it.
 """

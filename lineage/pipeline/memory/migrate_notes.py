@@ -1,4 +1,4 @@
-"""Flat notes of agents brought into books: `lineage book migrate`. (format: Books; lessons: 26, 27)
+"""Flat notes of agents brought into books: `lineage book migrate` (format: Books; lessons: 26, 27).
 
 Every line of a note that says something is in a book afterwards, or is named in what is given back; the note itself
 stays as it is. Who wrote a line of such a file can't be told, so all of it is derived: it is in force for the agent or
@@ -305,7 +305,7 @@ def _split_withheld(piece: NoteEntry) -> tuple[tuple[NoteBlock, ...], tuple[Note
 
 
 def _withheld_reason(text: str) -> str:
-    """Why a text is not in force unless the user says so, "" for no reason. (lessons: 17, 19)"""
+    """Why a text is not in force unless the user says so, "" for no reason (lessons: 17, 19)."""
     return _PERMISSION if is_permission(text) else _SELF_REFERENCE if is_self_referential(text) else ""
 
 

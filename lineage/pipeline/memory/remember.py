@@ -1,4 +1,4 @@
-"""What is remembered on request: `lineage remember`, and `lineage book add`. (format: Books)
+"""What is remembered on request: `lineage remember`, and `lineage book add` (format: Books).
 
 The same policy as for what is found in transcripts decides. What a person types at a terminal is the user's; what is
 called from inside a harness is an agent's, whatever it says, and waits where it would be global.

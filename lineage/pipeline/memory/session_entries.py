@@ -1,8 +1,8 @@
-"""What a session taught goes with it: its own books whole, its entries elsewhere one by one. (format: Removal)
+"""Removal of a session's entries: its own books whole, its entries in other books one by one (format: Removal).
 
-An entry is the session's where its `from` names it, on whatever shelf and in whatever book it lies by now, also where
-the user has confirmed it or changed its words. Its id stays behind as forgotten. An entry that lost its end may hold
-words of somebody else's: it is left, and its book is named.
+An entry belongs to the session in its `from`, on any shelf of any book, even if the user has confirmed or changed it.
+Its id stays behind as forgotten. An entry without its end marker may hold somebody else's words: it stays, and the
+result names its book.
 """
 
 from collections.abc import Iterator
@@ -21,34 +21,32 @@ from lineage.workspace.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class SessionEntries:
-    """What books hold of a session: how many entries, and the books that keep one which lost its end."""
+    """The number of a session's entries in books, and the paths of books that keep a damaged one."""
 
     count: int
     damaged_paths: tuple[str, ...]
 
 
 def find_session_entries(ws: Workspace, token: str) -> SessionEntries:
-    """What the books hold of a session, its own and others."""
-    own = [ref for path in list_session_books(ws, token) if (ref := parse_book_path(path))]
-    held = list(_other_books(ws, token))
-    entries = sum(len(ws.documents.books.read(ref).entries) for ref in own)
-    damaged = tuple(
-        ref.path
-        for ref, book in held
-        if any(_is_from_session(part, token) for part in remove_session(book, token).parts)
-    )
-    return SessionEntries(entries + sum(len(_removable_ids(book, token)) for _, book in held), damaged)
+    """Count a session's entries, in its own books and in others."""
+    own_books = [ref for path in list_session_books(ws, token) if (ref := parse_book_path(path))]
+    count = sum(len(ws.documents.books.read(ref).entries) for ref in own_books)
+    damaged_paths = []
+    for ref, book in _other_books(ws, token):
+        count += len(_removable_ids(book, token))
+        if any(_is_from_session(part, token) for part in remove_session(book, token).parts):
+            damaged_paths.append(ref.path)
+    return SessionEntries(count, tuple(damaged_paths))
 
 
 def list_session_books(ws: Workspace, token: str) -> list[str]:
-    """The files of a session's own books, a sync client's copies too."""
-    places = (f"{BOOKS}{session_scope(token)}/", f"{BOOKS}{PENDING}/{session_scope(token)}/")
-    return [entry.key for place in places for entry in ws.documents.store.list(place)]
+    """Return the paths of all files in a session's own books, a sync client's copies too."""
+    folders = (f"{BOOKS}{session_scope(token)}/", f"{BOOKS}{PENDING}/{session_scope(token)}/")
+    return [entry.key for folder in folders for entry in ws.documents.store.list(folder)]
 
 
 def forget_session_entries(ws: Workspace, token: str) -> None:
-    """Forgets what a session taught in books that aren't its own, and makes the index's rows those of all books that
-    had something of it."""
+    """Forget a session's entries in other books, and index all books that held one."""
     refs = {BookRef(scope, kind) for scope, kind in ws.index.find_books_of_sessions([token])}
     for ref, _ in _other_books(ws, token):
         ws.documents.books.update(ref.scope, ref.kind, lambda book: remove_session(book, token), ref.shelf)
@@ -57,19 +55,20 @@ def forget_session_entries(ws: Workspace, token: str) -> None:
 
 
 def remove_session(book: Book, token: str) -> Book:
-    """The book with what a session taught forgotten."""
+    """Return the book with the session's entries forgotten."""
     return reduce(book_edits.forget, _removable_ids(book, token), book)
 
 
 def serialize_without_session(data: bytes, ref: BookRef, token: str) -> bytes:
-    """A book's file as it is when what a session taught is forgotten."""
+    """Return a book's file with the session's entries forgotten."""
     return serialize_book(remove_session(parse_book(data, ref.scope, ref.kind), token))
 
 
 def _other_books(ws: Workspace, token: str) -> Iterator[tuple[BookRef, Book]]:
-    """The books of others that hold an entry of the session."""
+    """Yield the books of other scopes with an entry of the session."""
     for ref in ws.documents.books.list():
         blob = read_or_none(ws.documents.store, ref.path) if ref.scope != session_scope(token) else None
+        # The raw bytes first: most books have nothing of a session, and parsing all of them is slow.
         if blob and token.encode() in blob.data:
             book = parse_book(blob.data, ref.scope, ref.kind)
             if any(_is_from_session(part, token) for part in book.parts):
@@ -77,9 +76,11 @@ def _other_books(ws: Workspace, token: str) -> Iterator[tuple[BookRef, Book]]:
 
 
 def _removable_ids(book: Book, token: str) -> list[str]:
-    """The ids of the session's entries that can be taken out: the first part of that id has its end."""
-    firsts = {part.entry.id: part for part in reversed(book.parts) if part.entry}
-    return [identifier for identifier, part in firsts.items() if part.is_complete and _is_from_session(part, token)]
+    """Return the ids of the session's entries whose first part is complete."""
+    first_parts = {part.entry.id: part for part in reversed(book.parts) if part.entry}
+    return [
+        identifier for identifier, part in first_parts.items() if part.is_complete and _is_from_session(part, token)
+    ]
 
 
 def _is_from_session(part: BookPart, token: str) -> bool:
