@@ -1,12 +1,19 @@
-"""Use cases: one function each, reading like the spec's list of steps.
+"""Use cases, one package each; import-linter holds their order.
 
-    capture      from a request to committed artifacts: the two flows
-    incoming     how sessions come in by themselves: signals, sweeps, imports, watching
-    knowledge    books: learned, remembered, looked after, told to a new session
-    upkeep       recover, reindex, verify, resanitize, remove
-    bundles      sessions and global books on their way to another workspace
-    archive      months out of the window, packed and still there
-    people       conversations of people; agents spoken to through their own programs
+    conversations  lanes of people, and agents that lineage starts itself
+    ingest         hook events, sweeps, imports: how sessions come in by themselves
+    transfer       bundles and mirrors, to another workspace
+    search         find passages, look at sessions
+    maintenance    recover, reindex, verify, resanitize, remove, archive
+    capture        from a request to committed artifacts: session end and compaction
+    memory         the books: learn, remember, confirm, give context
 
-What they share lies beside them: the house, reading, lookup and publishing.
+What they share is in `lineage.workspace`. A session's way from its hook to MEMORY.md, in six files:
+
+    cli/hook_entry.py               queue the hook's payload
+    pipeline/ingest/worker.py       take it from the queue, find the transcript
+    pipeline/capture/session_end.py the main flow: read, narrate, lock, plan, apply
+    core/capture/planner.py         which steps are missing
+    pipeline/capture/apply.py       make them in order
+    workspace/publish.py            write MEMORY.md, then the rows
 """
