@@ -1,8 +1,7 @@
-"""What one agent may be shown of a workspace: its own sessions and books, and what is nobody's own.
+"""One agent's view of a workspace, for surfaces that an agent calls: its own sessions and books, and shared ones.
 
-For surfaces that an agent talks to directly. Neither another agent's sessions and books are reached by it, nor private
-and removed sessions, nor what waits for the user; no reference leads there, and none says that there is something.
-(format: Books, Captures, Removal)
+Other agents' sessions and books, private and removed sessions, and entries that wait for the user are out of reach. No
+error reveals that they exist. (format: Books, Captures, Removal)
 """
 
 from dataclasses import replace
@@ -17,42 +16,45 @@ from lineage.harness.projects import resolve_project
 from lineage.index import Hit, SessionRow
 from lineage.store import read_or_none
 from lineage.workspace.book_reader import BookEntry, BookReader
+from lineage.workspace.lookup import match_reference
 from lineage.workspace.project_folders import resolve_project_folder
 from lineage.workspace.workspace import Workspace
 
 _SHARED = ("project", "peer")
 _AGENT, _SESSION = "agent/", session_scope("")
-_CANDIDATES = 50
+_MAX_CANDIDATES = 50
 _SHOWN_CANDIDATES = 5
 
 
 class AgentAccess:
-    """One agent's view, for one call: each book is read once."""
+    """One agent's view during one call: each book is read once."""
 
     def __init__(self, ws: Workspace, agent_id: str) -> None:
-        """Raises InvalidInput for an agent's id that is none."""
+        """Raise InvalidInput for a malformed agent id."""
         self.ws = ws
         self.agent_id = validate_agent_id(agent_id)
         self.book_reader = BookReader(ws)
         self._sessions: dict[str, bool] = {}
 
     def list_sessions(self, limit: int, project: str | None = None) -> list[SessionRow]:
-        """The agent's newest sessions."""
-        asked = limit
-        while True:
-            rows = self.ws.index.list_sessions(self.agent_id, project=project, limit=asked)
-            found = [row for row in rows if self._may_show(row)]
-            if len(found) >= limit or len(rows) < asked:
-                return found[:limit]
-            asked *= 4
+        """Return the agent's newest sessions."""
+        batch = limit
+        while True:  # hidden sessions take places in a batch: ask for more until enough can be shown
+            rows = self.ws.index.list_sessions(self.agent_id, project=project, limit=batch)
+            visible = [row for row in rows if self._may_show(row)]
+            if len(visible) >= limit or len(rows) < batch:
+                return visible[:limit]
+            batch *= 4
 
     def find_session(self, reference: str) -> SessionRow:
-        """The agent's session that an id, key, token or a prefix of one names. Raises NotFoundError for none and for
-        many."""
-        rows = self.ws.index.list_sessions(self.agent_id, reference=reference, limit=_CANDIDATES) if reference else []
-        found = [row for row in rows if self._may_show(row)]
-        exact = [row for row in found if reference in (row.session_id, row.session_key, row.session_token)]
-        matches = [row for row in exact if row.session_token == reference] or exact or found
+        """Return the agent's session with this id, key or token, or a prefix of one.
+
+        Raise NotFoundError for no match and for several.
+        """
+        rows = (
+            self.ws.index.list_sessions(self.agent_id, reference=reference, limit=_MAX_CANDIDATES) if reference else []
+        )
+        matches = match_reference([row for row in rows if self._may_show(row)], reference)
         if not matches:
             raise NotFoundError(f"no session {reference[:80]!r} of this agent", hint="list its sessions")
         if len(matches) > 1:
@@ -61,49 +63,50 @@ class AgentAccess:
         return matches[0]
 
     def find_summary_path(self, session: SessionRow) -> str | None:
-        """The path of a session's newest summary."""
+        """Return the path of a session's newest summary."""
         files = self.ws.index.list_session_files(session.session_token)
         return next((path for path, kind in reversed(files) if kind == naming.SUMMARY), None)
 
     def read_memory_md(self) -> str | None:
-        """The agent's MEMORY.md, as it was published last."""
+        """Return the agent's MEMORY.md as last published."""
         blob = read_or_none(self.ws.documents.store, naming.memory_md_path(self.agent_id))
         return blob.data.decode("utf-8", "replace") if blob else None
 
     def resolve_running_session(self, session_id: str | None) -> str:
-        """The token of the session that the agent says it runs in, captured or not yet; "" where it names none, or a
-        private one."""
+        """Return the token of the session that the agent runs in, captured or not; "" for none or a private one."""
         if not session_id:
             return ""
         rows = self._find_sessions_by_id(validate_id("session_id", session_id))
-        own = rows[0].session_token if rows else derive_session_token(self.agent_id, session_id)
-        is_shown = self._may_show(rows[0]) if rows else own not in self.book_reader.removed_tokens
-        return own if is_shown else ""
+        token = rows[0].session_token if rows else derive_session_token(self.agent_id, session_id)
+        is_shown = self._may_show(rows[0]) if rows else token not in self.book_reader.removed_tokens
+        return token if is_shown else ""
 
     def bind_caller(self, caller: Caller, session_id: str | None) -> Caller:
-        """The caller, as one that runs in the session that it names. Raises NotFoundError for another agent's."""
+        """Return the caller, bound to the session that it names. Raise NotFoundError for another agent's."""
         if session_id is None:
             return caller
         self._find_sessions_by_id(validate_id("session_id", session_id))
         return replace(caller, sessions=(session_id.strip(),))
 
     def may_read_scope(self, scope: str) -> bool:
-        """Whether books of a scope are the agent's, or nobody's own."""
-        sort, _, name = scope.partition("/")
+        """Return whether the books of a scope are the agent's or shared."""
+        kind, _, name = scope.partition("/")
         if scope.startswith(_SESSION):
             return self._may_show_token(name)
-        return scope == GLOBAL or (sort in _SHARED and bool(name)) or scope == f"{_AGENT}{self.agent_id}"
+        return scope == GLOBAL or (kind in _SHARED and bool(name)) or scope == f"{_AGENT}{self.agent_id}"
 
     def list_books(self) -> list[BookRef]:
-        """The books that it sees, archives too, by name."""
+        """Return the books in view, archived shelves included, by name."""
         return sorted(
             ref for ref in self.ws.documents.books.list() if ref.shelf != PENDING and self.may_read_scope(ref.scope)
         )
 
     def read_book(self, ref: BookRef) -> list[BookEntry]:
-        """What one book says, in the order of its file. Raises InvalidInput for a name that there can't be,
-        NotFoundError for a book out of reach."""
-        ref.path  # noqa: B018  (raises where there is none)
+        """Return the entries of one book, in the order of its file.
+
+        Raise InvalidInput for an impossible name, NotFoundError for a book out of reach.
+        """
+        ref.path  # noqa: B018  (raises for an impossible name)
         if ref.shelf == PENDING or not self.may_read_scope(ref.scope):
             raise NotFoundError(
                 f"no book {ref.kind[:40]!r} of {ref.scope[:80]!r} for this agent", hint="list the books"
@@ -111,29 +114,29 @@ class AgentAccess:
         return self.book_reader.active_entries(ref)
 
     def find_entry(self, prefix: str) -> BookEntry:
-        """The entry in use whose id is or begins with `prefix`. Raises NotFoundError for none and for many."""
+        """Return the active entry with this id or prefix. Raise NotFoundError for no match and for several."""
         refs = (ref for ref in self.list_books() if not ref.shelf)
-        found = [known for ref in refs for known in self.read_book(ref) if prefix and known.entry.id.startswith(prefix)]
-        if len(found) != 1:
-            several = ", ".join(sorted({known.entry.id for known in found})[:_SHOWN_CANDIDATES])
-            what = f"{prefix[:40]!r} is ambiguous: {several}" if found else f"no entry {prefix[:40]!r}"
-            raise NotFoundError(what, hint="give the whole id, as it is listed")
-        return found[0]
+        matches = [item for ref in refs for item in self.read_book(ref) if prefix and item.entry.id.startswith(prefix)]
+        if len(matches) != 1:
+            ids = ", ".join(sorted({item.entry.id for item in matches})[:_SHOWN_CANDIDATES])
+            message = f"{prefix[:40]!r} is ambiguous: {ids}" if matches else f"no entry {prefix[:40]!r}"
+            raise NotFoundError(message, hint="give the whole id, as it is listed")
+        return matches[0]
 
     def may_show_hit(self, hit: Hit) -> bool:
-        """Whether a search result is shown. Search asks the gate of private sessions itself."""
+        """Return whether a search result may be shown. Search itself leaves out private sessions."""
         if hit.entry is not None:
-            is_said = hit.entry.origin_token not in self.book_reader.removed_tokens
-            return is_said and self.may_read_scope(hit.entry.scope)
+            is_removed = hit.entry.origin_token in self.book_reader.removed_tokens
+            return not is_removed and self.may_read_scope(hit.entry.scope)
         return hit.agent_id == self.agent_id and self._may_show_token(hit.session_token or "")
 
     def find_project_scope(self, project: str | None) -> str | None:
-        """The scope of a project's books; None where there is no project."""
+        """Return the scope of a project's books, None without a project."""
         folder = resolve_project_folder(self.ws, resolve_project(project))
         return f"project/{folder}" if folder else None
 
     def check_writable_scope(self, scope: str | None) -> str | None:
-        """The scope, where the agent may write there. Raises InvalidInput where it may not."""
+        """Return the scope. Raise InvalidInput if the agent may not write there."""
         if scope is not None and not self.may_read_scope(scope):
             raise InvalidInput(
                 f"not a scope of this agent: {scope[:80]!r}",
@@ -142,13 +145,13 @@ class AgentAccess:
         return scope
 
     def _find_sessions_by_id(self, session_id: str) -> list[SessionRow]:
-        """The agent's sessions of exactly that id. Raises NotFoundError where it is, too, another agent's."""
-        wanted = session_id.strip()
-        rows = self.ws.index.list_sessions(None, reference=wanted, limit=_CANDIDATES)
-        same = [row for row in rows if wanted in (row.session_id, row.session_key)]
-        if any(row.agent_id != self.agent_id for row in same):
-            raise NotFoundError(f"{wanted[:80]!r} is no session of this agent", hint="leave out session_id")
-        return same
+        """Return the agent's sessions with exactly this id. Raise NotFoundError if another agent has one too."""
+        session_id = session_id.strip()
+        rows = self.ws.index.list_sessions(None, reference=session_id, limit=_MAX_CANDIDATES)
+        matches = [row for row in rows if session_id in (row.session_id, row.session_key)]
+        if any(row.agent_id != self.agent_id for row in matches):
+            raise NotFoundError(f"{session_id[:80]!r} is no session of this agent", hint="leave out session_id")
+        return matches
 
     def _may_show(self, row: SessionRow) -> bool:
         is_public = is_allowed_in_scope(GLOBAL, private=row.private, token=row.session_token)

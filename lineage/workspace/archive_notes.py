@@ -1,10 +1,10 @@
-"""The notes of the archive, kept up with its bundles: a projection like MEMORY.md, by month.
+"""The notes of the archive by month: a projection of its bundles, like MEMORY.md.
 
-A month's note says what the notes of its month were made of. It is written last, so whoever was cut off is found out
-and made up for by the next.
+A month's note holds the hash of the month's contents. It is written last: without it the next run writes all again.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from lineage.core.capture.ledger import build_head
 from lineage.core.format.documents import Artifact, parse_document_as
@@ -24,15 +24,15 @@ from lineage.workspace.workspace import Workspace
 
 
 def publish_archive_notes(ws: Workspace) -> list[str]:
-    """Makes the notes of every month what its bundles say; which months had others."""
+    """Bring the notes of every month up to its bundles, and return the months that changed."""
     members = group_archived_by_month(ws)
-    there = list_notes(ws)
-    return [month for month in sorted({*members, *there}) if _publish_month(ws, month, members.get(month, {}), there)]
+    notes = list_notes(ws)
+    months = sorted({*members, *notes})
+    return [month for month in months if _publish_month(ws, month, members.get(month, {}), notes.get(month, set()))]
 
 
 def render_month_notes(ws: Workspace, month: str, members: Mapping[str, Member]) -> Iterator[tuple[str, bytes]]:
-    """The notes that a month should have, by key, the month's own last; none where nothing is archived of it. Damaged
-    artifacts have none."""
+    """Yield the desired notes of a month, its own last, by key. Damaged artifacts have none."""
     heads = []
     for path in members:
         try:
@@ -47,30 +47,26 @@ def render_month_notes(ws: Workspace, month: str, members: Mapping[str, Member])
         yield month_path(month), render_month_note(month, heads, _format_contents(members))
 
 
-def _publish_month(ws: Workspace, month: str, members: Mapping[str, Member], there: Mapping[str, set[str]]) -> bool:
-    own, found = month_path(month), there.get(month, set())
-    blob = read_or_none(ws.documents.store, own)
-    said = parse_contents_hash(blob.data) if blob else None
+def _publish_month(ws: Workspace, month: str, members: Mapping[str, Member], notes: set[str]) -> bool:
+    store, month_note = ws.documents.store, month_path(month)
+    blob = read_or_none(store, month_note)
+    contents = parse_contents_hash(blob.data) if blob else None
     wanted = {note_path(path) for path in members}
-    if found - {own} == wanted and said == (_format_contents(members) if members else None):
+    if notes - {month_note} == wanted and contents == (_format_contents(members) if members else None):
         return False
-    for key in sorted(found - {own} - wanted):
-        ws.documents.store.delete(key)
+    for key in sorted(notes - {month_note} - wanted):
+        store.delete(key)
     for key, data in render_month_notes(ws, month, members):
-        _write_note(ws, key, data)
-    if not members and said is not None:
-        ws.documents.store.delete(own)
+        update(store, key, partial(_replace_note, key, data))
+    if not members and contents is not None:
+        store.delete(month_note)
     return True
 
 
-def _write_note(ws: Workspace, key: str, data: bytes) -> None:
-    """A note as it should be; a note of somebody else's at the month's place stays."""
-
-    def change(old: bytes | None) -> bytes | None:
-        is_ours = old is None or note_to_artifact_path(key) is not None or parse_contents_hash(old) is not None
-        return data if is_ours else None
-
-    update(ws.documents.store, key, change)
+def _replace_note(key: str, data: bytes, old: bytes | None) -> bytes | None:
+    # A note that the user wrote at the month's place stays.
+    is_ours = old is None or note_to_artifact_path(key) is not None or parse_contents_hash(old) is not None
+    return data if is_ours else None
 
 
 def _format_contents(members: Mapping[str, Member]) -> str:
@@ -78,7 +74,7 @@ def _format_contents(members: Mapping[str, Member]) -> str:
 
 
 def group_archived_by_month(ws: Workspace) -> dict[str, dict[str, Member]]:
-    """Every archived artifact by path, by month."""
+    """Return each month's archived artifacts by path."""
     months: dict[str, dict[str, Member]] = {}
     for path, member in ws.documents.archives.list_members().items():
         months.setdefault(month_of(path), {})[path] = member
@@ -86,7 +82,7 @@ def group_archived_by_month(ws: Workspace) -> dict[str, dict[str, Member]]:
 
 
 def list_notes(ws: Workspace) -> dict[str, set[str]]:
-    """The keys of the notes that each month has, the month's own among them."""
+    """Return the keys of each month's notes, its own among them."""
     months: dict[str, set[str]] = {}
     for entry in ws.documents.store.list(ARCHIVE):
         month = find_month(entry.key)

@@ -1,9 +1,10 @@
-"""Shelving: the index's rows of books are those of their files. (format: Books; law 3)
+"""The index's rows of books, made from their files (format: Books; law 3).
 
-Whoever changed a book shelves it; what a hand or a sync client changed is found by the next reindex.
+A writer indexes its book at once; the next reindex finds changes by hand or by a sync client.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from lineage.core.base.book_paths import BOOKS, CURATED, CURATED_PATH, BookRef, parse_book_path
@@ -17,53 +18,55 @@ from lineage.workspace.workspace import Workspace
 _BATCH = 100
 
 
+@dataclass(slots=True)
 class BookIndexReport:
-    """What a look at all books found: how many files came, went or have other rows now; `buried` files of removed
-    sessions; `problems` by path, what is wrong: those files have no rows."""
+    """The outcome of `index_changed_books`: the number of changed files, and those without rows.
 
-    def __init__(self) -> None:
-        self.changed = 0
-        self.tombstoned: list[str] = []
-        self.problems: dict[str, str] = {}
+    `tombstoned` are files of removed sessions, `problems` are reasons by path.
+    """
+
+    changed: int = 0
+    tombstoned: list[str] = field(default_factory=list)
+    problems: dict[str, str] = field(default_factory=dict)
 
 
 def index_books(ws: Workspace, refs: Iterable[BookRef]) -> None:
-    """Makes the index's rows those of these books, each with all of its shelves, in one transaction.
+    """Replace the rows of these books, each with all of its shelves, in one transaction.
 
-    A file that is gone takes its rows with it; what a removed session said has none. The files are read when nobody
-    else can write rows any more: of two who shelve a book at once, the later one has read what the earlier one wrote.
-    While the index is away the rows wait. Raises WorkspaceError where a file can't be read.
+    Missing files and entries of removed sessions have no rows. Without an index the rows wait. Raise WorkspaceError if
+    a file can't be read.
     """
     books = sorted({(ref.scope, ref.kind) for ref in refs})
     if books:
         with tolerate_outage(ws, mark_stale=True):
+            # Lazily: the files are read inside the transaction, so of two writers the later reads the earlier's text.
             ws.index.index_books(read_books(ws, (ws.documents.books.list_shelves(*book) for book in books)))
 
 
 def index_changed_books(ws: Workspace) -> BookIndexReport:
-    """`shelve` for each book with a file that came, went or changed since it was shelved; the others aren't read, but
-    for the curated one. A file that can't be read is a problem and no failure."""
-    result = BookIndexReport()
+    """Index the books with a new, deleted or changed file, and report files that can't be read."""
+    report = BookIndexReport()
     removed = ws.documents.tombstones.list_tokens()
-    there = _list_stamps(ws, removed, result)
-    known = {item.path: item.stamp for item in ws.index.iter_book_files()}
-    stale = {path for path in there.keys() | known.keys() if there.get(path) != known.get(path)}
-    buried = set(ws.index.find_books_of_sessions(removed))
+    current = _list_stamps(ws, removed, report)
+    indexed = {item.path: item.stamp for item in ws.index.iter_book_files()}
+    paths = current.keys() | indexed.keys()
+    changed = {path for path in paths if current.get(path) != indexed.get(path)}
+    with_removed = set(ws.index.find_books_of_sessions(removed))
     due = [
         shelves
-        for book, shelves in group_by_book(there.keys() | known.keys()).items()
-        if book in buried or any(ref.path in stale for ref in shelves)
+        for book, shelves in group_by_book(paths).items()
+        if book in with_removed or any(ref.path in changed for ref in shelves)
     ]
     for start in range(0, len(due), _BATCH):
-        ws.index.index_books(read_books(ws, due[start : start + _BATCH], result.problems))
-    if buried:
+        ws.index.index_books(read_books(ws, due[start : start + _BATCH], report.problems))
+    if with_removed:
         ws.index.scrub()
-    result.changed = len(stale - result.problems.keys())
-    return result
+    report.changed = len(changed - report.problems.keys())
+    return report
 
 
 def group_by_book(paths: Iterable[str]) -> dict[tuple[str, str], list[BookRef]]:
-    """The shelves of books by (scope, kind), in order. What one of them says bears on the entries of the others."""
+    """Return the shelves of books by (scope, kind), in order; one shelf may supersede entries of another."""
     refs = sorted(ref for path in paths if (ref := parse_book_path(path)))
     return {book: list(shelves) for book, shelves in groupby(refs, key=lambda ref: (ref.scope, ref.kind))}
 
@@ -71,25 +74,27 @@ def group_by_book(paths: Iterable[str]) -> dict[tuple[str, str], list[BookRef]]:
 def read_books(
     ws: Workspace, books: Iterable[Sequence[BookRef]], problems: dict[str, str] | None = None
 ) -> Iterator[BookFiles]:
-    """The files of books, read book by book; each is given by its shelves. Files that can't be read go to `problems`;
-    raises WorkspaceError where there is none."""
+    """Yield the files of books, one book at a time; each book is given by its shelves.
+
+    Files that can't be read go to `problems`; raise WorkspaceError without it.
+    """
     removed = ws.documents.tombstones.list_tokens()
     for shelves in books:
-        found = (_read_shelf(ws, ref, problems) for ref in shelves)
-        yield BookFiles(shelves[0].scope, shelves[0].kind, tuple(filter(None, found)), removed)
+        files = (_read_shelf(ws, ref, problems) for ref in shelves)
+        yield BookFiles(shelves[0].scope, shelves[0].kind, tuple(filter(None, files)), removed)
 
 
-def _list_stamps(ws: Workspace, removed: Collection[str], result: BookIndexReport) -> dict[str, str]:
-    """The stamps of the files that are to have rows."""
+def _list_stamps(ws: Workspace, removed: Collection[str], report: BookIndexReport) -> dict[str, str]:
+    """Return the stamps of the files that should have rows."""
     scopes = {session_scope(token) for token in removed}
     stamps: dict[str, str] = {}
     for entry in ws.documents.store.list(BOOKS):
         ref = parse_book_path(entry.key)
         if ref and ref.scope in scopes:
-            result.tombstoned.append(entry.key)
+            report.tombstoned.append(entry.key)
         elif ref:
             stamps[entry.key] = entry.stamp
-    curated = _read_shelf(ws, BookRef(GLOBAL, CURATED), result.problems)
+    curated = _read_shelf(ws, BookRef(GLOBAL, CURATED), report.problems)
     return stamps | ({CURATED_PATH: curated.stamp} if curated else {})
 
 

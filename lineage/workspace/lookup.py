@@ -1,4 +1,4 @@
-"""Looking things up: sessions, one session's text, the state of the workspace."""
+"""Sessions by reference, the text of a session, and the state of the workspace."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +16,13 @@ from lineage.workspace.load import load_document
 from lineage.workspace.stale_index import describe_stale
 from lineage.workspace.workspace import Workspace
 
+_MAX_CANDIDATES = 50
 _SHOWN_CANDIDATES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class SessionText:
-    """A file of a session, or some of its turns."""
+    """The text of a session's file, or of some of its turns."""
 
     session: SessionRow
     path: str
@@ -30,10 +31,12 @@ class SessionText:
 
 
 def resolve_session(ws: Workspace, reference: str) -> SessionRow:
-    """The session that an id, key, token or a prefix of one names. Raises NotFoundError for none and for many."""
-    found = ws.index.list_sessions(None, reference=reference, limit=50) if reference else []
-    exact = [row for row in found if reference in (row.session_id, row.session_key, row.session_token)]
-    matches = [row for row in exact if row.session_token == reference] or exact or found
+    """Return the session with this id, key or token, or a prefix of one.
+
+    Raise NotFoundError for no match and for several.
+    """
+    rows = ws.index.list_sessions(None, reference=reference, limit=_MAX_CANDIDATES) if reference else []
+    matches = match_reference(rows, reference)
     if not matches:
         raise NotFoundError(f"no session {reference!r}")
     if len(matches) > 1:
@@ -43,12 +46,18 @@ def resolve_session(ws: Workspace, reference: str) -> SessionRow:
     return matches[0]
 
 
+def match_reference(rows: list[SessionRow], reference: str) -> list[SessionRow]:
+    """Return the best matches among the candidates of a reference: its token, else exact ids and keys, else all."""
+    exact = [row for row in rows if reference in (row.session_id, row.session_key, row.session_token)]
+    return [row for row in exact if row.session_token == reference] or exact or rows
+
+
 def show_file(ws: Workspace, reference: str, kind: str) -> SessionText:
-    """The newest file of a kind of a session; its access is counted."""
+    """Return the newest file of a kind of a session, and count the access."""
     session = resolve_session(ws, reference)
     paths = [path for path, of_kind in ws.index.list_session_files(session.session_token) if of_kind == kind]
     if kind == naming.MANIFEST:
-        paths = [session.manifest_path]  # a retired one, if there is any, is younger
+        paths = [session.manifest_path]  # not the last one: a retired manifest is younger
     document = load_document(ws, paths[-1]) if paths else None
     if document is None:
         raise NotFoundError(f"session {session.session_id} has no {kind}", hint=f"run `lineage show {reference}`")
@@ -57,7 +66,7 @@ def show_file(ws: Workspace, reference: str, kind: str) -> SessionText:
 
 
 def show_turns(ws: Workspace, reference: str, first: int, last: int) -> SessionText:
-    """The turns `first` to `last` of a session, across its captures."""
+    """Return the turns `first` to `last` of a session, across its captures, and count the access."""
     session = resolve_session(ws, reference)
     turns: list[Turn] = []
     for path, kind in ws.index.list_session_files(session.session_token):
@@ -71,9 +80,9 @@ def show_turns(ws: Workspace, reference: str, first: int, last: int) -> SessionT
     return SessionText(session, session.manifest_path, text, turns)
 
 
-def read_hook_failures(canon: Documents) -> list[str]:
-    """What the doorbell could not do, oldest first: a hook never tells its harness."""
-    blob = read_or_none(canon.hook_queue.store, hook_protocol.HOOK_LOG)
+def read_hook_failures(documents: Documents) -> list[str]:
+    """Return the failures of hooks, oldest first: a hook never reports them to its harness."""
+    blob = read_or_none(documents.hook_queue.store, hook_protocol.HOOK_LOG)
     return blob.data.decode("utf-8", errors="replace").splitlines() if blob else []
 
 
@@ -87,24 +96,24 @@ def _format_event(event: HookEvent) -> dict[str, Any]:
     }
 
 
-def read_local_status(canon: Documents) -> dict[str, Any]:
-    """What of `status` lies on this machine alone, and can be told while the workspace's store is away."""
-    spool = canon.spool
+def read_local_status(documents: Documents) -> dict[str, Any]:
+    """Return the part of `read_status` that lies on this machine and needs no store of the workspace."""
+    spool, hook_queue = documents.spool, documents.hook_queue
     return {
-        "behind": describe_stale(canon),
+        "behind": describe_stale(documents),
         "unfinished": [
             {"flow": job.flow, "session_token": job.token, "captured_at": job.captured_at}
             for job in spool.list_pending()
         ],
-        "damaged_jobs": [*spool.list_damaged(), *canon.hook_queue.list_damaged(), *canon.checkpoints.list_damaged()],
-        "signals": [_format_event(rung) for rung in canon.hook_queue.list_pending()],
-        "given_up": [_format_event(rung) for rung in canon.hook_queue.dead_letters()],
-        "hook_failures": read_hook_failures(canon),
+        "damaged_jobs": [*spool.list_damaged(), *hook_queue.list_damaged(), *documents.checkpoints.list_damaged()],
+        "signals": [_format_event(event) for event in hook_queue.list_pending()],
+        "given_up": [_format_event(event) for event in hook_queue.dead_letters()],
+        "hook_failures": read_hook_failures(documents),
     }
 
 
 def read_status(ws: Workspace) -> dict[str, Any]:
-    """What `lineage status` shows: counts, unfinished flows, counters, the last render."""
+    """Return the values of `lineage status`: counts, unfinished flows, counters, the last render."""
     return {
         "sanitizer": ws.rules.version,
         "rules": len(ws.rules.rules),

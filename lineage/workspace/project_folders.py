@@ -1,13 +1,11 @@
-"""Which book folder a project has: its base name, with a short hash where two share it. (format: Identity)
+"""The book folder of a project: its base name, with a short hash if two projects share it (format: Identity).
 
-Whether two share a name is not looked for: the first project of a name claims its folder by a note in it, created once
-and synced with the books; any other project of that name finds the claim and goes by name and hash. So a folder never
-changes hands, on no machine, and no list of projects is kept. A note that is deleted is claimed anew by whoever comes
-next; one that can't be read is somebody else's.
+The first project of a name claims the folder by a note in it, which is synced with the books. Another project of that
+name finds the claim and takes name and hash. So a folder never changes hands, and nobody keeps a list of projects. A
+deleted note can be claimed again; an unreadable one belongs to another project.
 
-Projects are told apart by their repository's folder, whichever worktree a session ran in (lessons: 49), and home
-directories don't count: the same checkout on two machines is one project. A bare name, as people type it, is the
-project that has that folder.
+A project is its repository's folder below the home directory: worktrees are one project (lessons: 49), and so is the
+same checkout on two machines. A bare name means the project with that folder.
 """
 
 import hashlib
@@ -23,7 +21,7 @@ from lineage.store import ExistsError, read_or_none
 from lineage.workspace.workspace import Workspace
 
 CLAIM_NOTE = "About this folder.md"
-"""No book's file name: those have no spaces."""
+"""The name of the note; book files have no spaces."""
 
 _HOME = re.compile(r"\A(?:/home/[^/]*|/users/[^/]*|/root|[a-z]:/users/[^/]*)(?=/|\Z)", re.IGNORECASE)
 _ABOUT = """The books in this folder are those of one project. Another project of the same name has a folder of its own,
@@ -32,8 +30,10 @@ named with a short hash.
 
 
 def resolve_project_folder(ws: Workspace, project: str | None, *, claim: bool = False) -> str | None:
-    """The `<name>` of a project's scope `project/<name>`, None where there is no project. `project` is a path, of a
-    folder in it or of a worktree, or a bare name. `claims` is for who is about to write there."""
+    """Return the `<name>` of a project's scope `project/<name>`, None without a project.
+
+    `project` is a bare name, or a path in the project or a worktree. `claim` takes a free folder, before a write.
+    """
     key = build_project_key(resolve_project(project))
     name = key.rpartition("/")[2]
     if name in ("", "~"):
@@ -47,7 +47,7 @@ def resolve_project_folder(ws: Workspace, project: str | None, *, claim: bool = 
 
 
 def build_project_key(project: str | None) -> str:
-    """What tells a project from others: its path below the home directory, "" for none.
+    """Return the project's path below the home directory, "" for none.
 
     >>> (build_project_key("/home/ada/code/demo/"), build_project_key("C:\\\\Users\\\\ada\\\\code\\\\demo"),
     ... build_project_key("demo"))
@@ -57,7 +57,7 @@ def build_project_key(project: str | None) -> str:
 
 
 def _find_owner(ws: Workspace, name: str, key: str, *, claim: bool) -> str:
-    """The digest of the project whose folder it is; of this one where it is nobody's yet."""
+    """Return the hash of the project that owns the folder; this one's if the folder is free."""
     path = f"{BOOKS}project/{escape_name(name)}/{CLAIM_NOTE}"
     blob = read_or_none(ws.documents.store, path)
     if blob is None and claim:

@@ -1,10 +1,10 @@
-"""MEMORY.md from the rows, under the lease. (spec: write ordering 7, concurrency 1)"""
+"""MEMORY.md from the rows, under the lease (spec: write ordering 7, concurrency 1)."""
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from itertools import chain
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import BookRef
@@ -19,9 +19,11 @@ from lineage.index import ArtifactRow, QueuedCapture
 from lineage.projection.memory_item import MemoryItem
 from lineage.projection.memory_md import MemoryDocument, MemoryHead, list_active_projects, render_memory_md
 from lineage.store import LeaseLost, LeaseUnneeded, LeaseWaiter, acquire_lease, map_concurrently, read_or_none
+from lineage.workspace.archive_notes import publish_archive_notes
 from lineage.workspace.book_reader import BookEntry, BookReader, list_open_tasks, rank_entries
 from lineage.workspace.load import load_row
 from lineage.workspace.project_folders import resolve_project_folder
+from lineage.workspace.removed_sessions import drop_removed_sessions
 from lineage.workspace.stale_index import tolerate_outage
 from lineage.workspace.workspace import Workspace
 
@@ -30,8 +32,9 @@ _MAX_BATCH = 64
 _CURATED_KINDS = ("preference", "decision", "note")
 
 
-class PublishResult(NamedTuple):
-    """What MEMORY.md of one agent shows now. `future` captures claim a time after now and are left out."""
+@dataclass(frozen=True, slots=True)
+class PublishResult:
+    """The state of one agent's MEMORY.md. `future` counts captures with a time after now; it does not show them."""
 
     agent_id: str
     written: bool
@@ -41,10 +44,10 @@ class PublishResult(NamedTuple):
 
 
 class Publication(AbstractContextManager["Publication"]):
-    """The right to publish one agent's MEMORY.md. Where the lease passes on, it is taken and rendered again.
+    """The right to publish one agent's MEMORY.md.
 
-    Entering raises LeaseUnneeded where `unless`, which waits where it has to, says that it need not any more. Rows of a
-    session that another machine has removed go first: whoever removes one from now on renders after this.
+    Entering raises LeaseUnneeded if `waiter`, called while another process holds the lease, says so. Rows of sessions
+    that another machine removed are dropped first: a later removal renders after this.
     """
 
     def __init__(self, ws: Workspace, agent_id: str, waiter: LeaseWaiter | None = None) -> None:
@@ -57,68 +60,62 @@ class Publication(AbstractContextManager["Publication"]):
     def __enter__(self) -> "Publication":
         self._acquire_lease(self._waiter)
         try:
-            self._drop_removed_sessions()
+            self.removed = self._ws.documents.tombstones.list_tokens()
+            if self.removed:
+                drop_removed_sessions(self._ws, self.removed)
         except BaseException:
             self._leases.close()
             raise
         return self
 
-    def _drop_removed_sessions(self) -> None:
-        self.removed = self._ws.documents.tombstones.list_tokens()
-        if self.removed:
-            from lineage.workspace.removed_sessions import drop_removed_sessions  # noqa: PLC0415  (most sessions stay)
+    def __exit__(self, *_: object) -> None:
+        self._leases.close()
 
-            drop_removed_sessions(self._ws, self.removed)
+    def publish(self) -> tuple[MemoryDocument, bool]:
+        """Render MEMORY.md from the rows, staged ones too, and replace the file.
+
+        Return the document and whether it is new. Raise IndexUnavailable without an index.
+        """
+        for _ in range(_MAX_ATTEMPTS):
+            ledger = self._ws.index.load_ledger(self._agent_id, Window.from_end(self._ws.now))
+            document = render_agent_memory(self._ws, self._agent_id, ledger)
+            try:
+                written = self._lease.write(naming.memory_md_path(self._agent_id), document.text.encode())
+            except LeaseLost:  # this process was too slow: another one rendered meanwhile, so render again
+                self._leases.close()
+                self._acquire_lease()
+                continue
+            self._ws.telemetry.mark(f"rendered {self._agent_id}", self._ws.now)
+            return document, written
+        raise LeaseLost(f"the lease of MEMORY.md was lost {_MAX_ATTEMPTS} times", hint="run `lineage render`")
 
     def _acquire_lease(self, waiter: LeaseWaiter | None = None) -> None:
         name = f"memory-md-{self._agent_id}"
         self._lease = self._leases.enter_context(acquire_lease(self._ws.documents.store, name, waiter=waiter))
 
-    def __exit__(self, *_: object) -> None:
-        self._leases.close()
-
-    def publish(self) -> tuple[MemoryDocument, bool]:
-        """Renders the window from the rows, this run's staged ones too, and replaces the file; what it shows, and
-        whether that is new. Raises IndexAway while there are no rows to be had."""
-        for _ in range(_MAX_ATTEMPTS):
-            rendered = self._render()
-            try:
-                written = self._lease.write(naming.memory_md_path(self._agent_id), rendered.text.encode())
-            except LeaseLost:
-                self._leases.close()
-                self._acquire_lease()
-                continue
-            self._ws.telemetry.mark(f"rendered {self._agent_id}", self._ws.now)
-            return rendered, written
-        raise LeaseLost(f"the lease of MEMORY.md was lost {_MAX_ATTEMPTS} times", hint="run `lineage render`")
-
-    def _render(self) -> MemoryDocument:
-        ledger = self._ws.index.load_ledger(self._agent_id, Window.from_end(self._ws.now))
-        return render_agent_memory(self._ws, self._agent_id, ledger)
-
 
 def index_and_publish(ws: Workspace, capture: QueuedCapture, build_rows: Callable[[], Sequence[ArtifactRow]]) -> None:
-    """MEMORY.md shows the capture, then the index has its rows; nobody else sees these before.
+    """Write MEMORY.md with the capture, then commit its rows. The caller holds the session's lock.
 
-    One render takes in all captures that wait for it: who has to wait for the lease says so, and returns as soon as
-    somebody else's render has what it captured. `own` gives the capture's rows as the files are; the caller holds the
-    session's mutex.
+    One render serves all captures that wait for it: a process that has to wait for the lease queues its capture and
+    returns as soon as another process has published it. `build_rows` reads the capture's files.
     """
     queue, tickets = ws.index.queue, list[int]()
 
-    def is_taken(seconds: float) -> bool:
+    def is_published_by_other(seconds: float) -> bool:
         if not tickets:
             tickets.append(queue.enqueue(capture))
         return queue.wait(tickets[0], seconds)
 
     try:
-        with Publication(ws, capture.agent_id, waiter=is_taken) as publication:
+        with Publication(ws, capture.agent_id, waiter=is_published_by_other) as publication:
             waiting = queue.peek(capture.agent_id, ws.now, _MAX_BATCH)
             others = {ticket: other for ticket, other in waiting if ticket not in tickets}
-            found = _load_waiting_rows(ws, others, publication.removed)
-            with ws.index.upsert_in_transaction([*itertools.chain.from_iterable(found.values()), *build_rows()]):
+            rows = _load_waiting_rows(ws, others, publication.removed)
+            # The rows are staged in a transaction: MEMORY.md is rendered from them before anybody else sees them.
+            with ws.index.upsert_in_transaction([*chain.from_iterable(rows.values()), *build_rows()]):
                 publication.publish()
-            queue.mark_done({*found, *tickets})
+            queue.mark_done({*rows, *tickets})
     except LeaseUnneeded:
         return
     queue.notify()
@@ -127,45 +124,50 @@ def index_and_publish(ws: Workspace, capture: QueuedCapture, build_rows: Callabl
 def _load_waiting_rows(
     ws: Workspace, others: Mapping[int, QueuedCapture], removed: Set[str]
 ) -> dict[int, list[ArtifactRow]]:
-    """By ticket the rows of captures that other processes wait for, or died of waiting for. One that is damaged is left
-    to its own process, which says so; a removed session has no rows."""
+    """Return by ticket the rows of captures for which other processes wait, or died waiting.
+
+    A damaged one is left to its own process, which reports it. A removed session has no rows.
+    """
     paths = {ticket: () if other.token in removed else other.paths for ticket, other in others.items()}
-    asked = sorted(set(itertools.chain.from_iterable(paths.values())))
-    read = dict(zip(asked, map_concurrently(ws.documents.store, partial(_read_row, ws), asked), strict=True))
-    found = {ticket: [read[path] for path in named] for ticket, named in paths.items()}
-    whole = {ticket: rows for ticket, rows in found.items() if not any(isinstance(row, FormatError) for row in rows)}
-    return {ticket: [row for row in rows if isinstance(row, ArtifactRow)] for ticket, rows in whole.items()}
+    distinct = sorted(set(chain.from_iterable(paths.values())))
+    loaded = map_concurrently(ws.documents.store, partial(_load_row_or_error, ws), distinct)
+    by_path = dict(zip(distinct, loaded, strict=True))
+    rows: dict[int, list[ArtifactRow]] = {}
+    for ticket, named in paths.items():
+        results = [by_path[path] for path in named]
+        if not any(isinstance(result, FormatError) for result in results):
+            rows[ticket] = [result for result in results if isinstance(result, ArtifactRow)]
+    return rows
 
 
-def _read_row(ws: Workspace, path: str) -> ArtifactRow | FormatError | None:
+def _load_row_or_error(ws: Workspace, path: str) -> ArtifactRow | FormatError | None:
     try:
-        found = load_row(ws, path)
+        loaded = load_row(ws.documents.store, path)
     except FormatError as error:
         return error
-    return found[0] if found else None
+    return loaded[0] if loaded else None
 
 
 def render_agent_memory(ws: Workspace, agent_id: str, ledger: Ledger) -> MemoryDocument:
-    """MEMORY.md of an agent with this ledger, and the head that its books make now."""
+    """Return MEMORY.md of an agent with this ledger, under the head that its books make now."""
     settings = ws.settings.ledger
-    curated = _load_curated(ws, agent_id, ledger.tallies)
-    return render_memory_md(ledger, curated, max_bytes=settings.max_bytes, row_style=settings.row_style)
+    head = _load_head(ws, agent_id, ledger.tallies)
+    return render_memory_md(ledger, head, max_bytes=settings.max_bytes, row_style=settings.row_style)
 
 
-def _load_curated(ws: Workspace, agent_id: str, tallies: Sequence[ProjectTally]) -> MemoryHead:
-    """What is remembered for every session and for the agent, and the open tasks, those of active projects too."""
-    knowledge = BookReader(ws, agent_id)
+def _load_head(ws: Workspace, agent_id: str, tallies: Sequence[ProjectTally]) -> MemoryHead:
+    """Return the global and the agent's memories, and their open tasks with those of active projects."""
+    reader = BookReader(ws, agent_id)
     scopes = (GLOBAL, f"agent/{agent_id}")
-    knowledge.prefetch(BookRef(scope, kind) for scope in scopes for kind in (*_CURATED_KINDS, TASK))
-    remembered = rank_entries(known for scope in scopes for known in knowledge.entries(scope, *_CURATED_KINDS))
-    folders = set(
-        map_concurrently(ws.documents.store, partial(resolve_project_folder, ws), list_active_projects(tallies))
-    )
+    reader.prefetch(BookRef(scope, kind) for scope in scopes for kind in (*_CURATED_KINDS, TASK))
+    memories = rank_entries(entry for scope in scopes for entry in reader.entries(scope, *_CURATED_KINDS))
+    active = list_active_projects(tallies)
+    folders = set(map_concurrently(ws.documents.store, partial(resolve_project_folder, ws), active))
     projects = [f"project/{folder}" for folder in sorted(filter(None, folders))]
-    knowledge.prefetch(BookRef(scope, TASK) for scope in projects)
+    reader.prefetch(BookRef(scope, TASK) for scope in projects)
     return MemoryHead(
-        [_build_item(known, known.text) for known in remembered],
-        [_build_item(known, text) for known, text in list_open_tasks(knowledge, (*scopes, *projects))],
+        [_build_item(entry, entry.text) for entry in memories],
+        [_build_item(entry, text) for entry, text in list_open_tasks(reader, (*scopes, *projects))],
     )
 
 
@@ -175,18 +177,15 @@ def _build_item(entry: BookEntry, text: str) -> MemoryItem:
 
 
 def publish_all(ws: Workspace) -> list[PublishResult]:
-    """MEMORY.md of every agent that the index knows or that has one already, and of the default one; then the notes of
-    the archive."""
-    published = []
+    """Publish MEMORY.md of every agent in the index or with a MEMORY.md already, then the archive's notes."""
+    results = []
     for agent in sorted({*ws.index.list_agents(), *list_published_agents(ws), DEFAULT_AGENT}):
         with Publication(ws, agent) as publication:
-            shown, written = publication.publish()
+            document, written = publication.publish()
         future = ws.index.count_future_captures(agent, Window.from_end(ws.now))
-        published.append(PublishResult(agent, written, shown.row_count, shown.window_count, future))
-    from lineage.workspace.archive_notes import publish_archive_notes  # noqa: PLC0415  (a capture archives nothing)
-
+        results.append(PublishResult(agent, written, document.row_count, document.window_count, future))
     publish_archive_notes(ws)
-    return published
+    return results
 
 
 def publish_or_mark_stale(ws: Workspace) -> None:
@@ -196,7 +195,7 @@ def publish_or_mark_stale(ws: Workspace) -> None:
 
 
 def list_published_agents(ws: Workspace) -> set[str]:
-    """The agents that have a MEMORY.md: one whose last session went has one still."""
+    """Return the agents with a MEMORY.md, even after their last session was removed."""
     agents = {name for entry in ws.documents.store.list(naming.AGENTS) if (name := naming.parse_agent(entry.key))}
     if read_or_none(ws.documents.store, naming.memory_md_path(DEFAULT_AGENT)):
         agents.add(DEFAULT_AGENT)

@@ -1,6 +1,6 @@
-"""What another machine removed goes from this one too: rows, vectors, and what was made of them. (format: Removal)
+"""Sessions that another machine removed: their rows, vectors and derived data go from this machine too.
 
-Its tombstone is all that this machine is told. The files are gone already, or the removal's own machine sees to them.
+Only the tombstone reaches this machine; the removing machine deletes the files. (format: Removal)
 """
 
 from collections.abc import Collection
@@ -10,45 +10,47 @@ from lineage.store import BusyError, commit, read_or_none
 from lineage.workspace.vectors import prune_vectors, scrub_vectors
 from lineage.workspace.workspace import Workspace
 
-_MUTEX = "forgetting"
+_LOCK = "forgetting"
 _SCRUB_PENDING = "forgetting/begun"
 
 
 def drop_removed_sessions(ws: Workspace, removed: Collection[str]) -> int:
-    """Drops what this machine holds of the sessions with these tokens, and leaves no copy of it; how many rows. Nothing
-    is written to the workspace's store: whoever may only read there can do it too. Whoever is cut off is followed by
-    `finish_scrub`."""
+    """Drop the derived data of the sessions with these tokens, leave no copy, and return the number of rows.
+
+    It writes nothing to the workspace's store and needs no write access there. `finish_scrub` finishes an interrupted
+    run.
+    """
     if not ws.index.find_indexed_tokens(removed):
         return 0
-    here = ws.documents.spool.store
-    with here.lock(_MUTEX):
-        commit(here, _SCRUB_PENDING, b"")
+    private = ws.documents.spool.store
+    with private.lock(_LOCK):
+        commit(private, _SCRUB_PENDING, b"")
         ws.documents.context_cache.clear()
-        held = sorted(ws.index.find_indexed_tokens(removed))
-        for token in held:
+        tokens = sorted(ws.index.find_indexed_tokens(removed))  # asked again: another process may have dropped some
+        for token in tokens:
             ws.documents.checkpoints.discard(token)
-        dropped = sum(ws.telemetry.forget(token) + ws.index.delete_session(token) for token in held)
+        dropped = sum(ws.telemetry.forget(token) + ws.index.delete_session(token) for token in tokens)
         scrub_databases(ws)
-        here.delete(_SCRUB_PENDING)
+        private.delete(_SCRUB_PENDING)
     return dropped
 
 
 def finish_scrub(ws: Workspace) -> None:
-    """Scrubs where somebody on this machine dropped rows and was cut off before the scrub. Who is at it now ends it."""
-    here = ws.documents.spool.store
-    if read_or_none(here, _SCRUB_PENDING) is None:
+    """Scrub after a run of this machine that dropped rows and was cut off. A run at work does it itself."""
+    private = ws.documents.spool.store
+    if read_or_none(private, _SCRUB_PENDING) is None:
         return
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            held.enter_context(here.lock(_MUTEX, wait=False))
+            stack.enter_context(private.lock(_LOCK, wait=False))
         except BusyError:
             return
         scrub_databases(ws)
-        here.delete(_SCRUB_PENDING)
+        private.delete(_SCRUB_PENDING)
 
 
 def scrub_databases(ws: Workspace) -> int:
-    """Leaves no copy of what was dropped; how many vectors went with it."""
+    """Leave no copy of dropped rows in the databases, and return the number of vectors dropped with them."""
     pruned = prune_vectors(ws)
     scrub_vectors(ws)
     ws.telemetry.scrub()

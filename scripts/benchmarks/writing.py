@@ -19,7 +19,7 @@ from lineage.workspace.workspace import Workspace
 
 _CAPTURES = 64
 _PATIENCE_SECONDS = 300
-_LIMIT = "_MOST_TAKEN_IN"  # how many waiting captures a render takes in
+_LIMIT = "_MAX_BATCH"  # how many waiting captures a render takes in
 
 _gate: Any = None
 

@@ -1,4 +1,4 @@
-"""Observe → plan → apply: the missing steps of a capture, as data. (architecture: one idea)
+"""Observe → plan → apply: the missing steps of a capture, as data (architecture: one idea).
 
 `CaptureState` describes the files and rows of a capture today, `Intent` describes them after the run. `plan_steps`
 compares the two. A first run, a second run, recovery after a crash at any point and the repair of a half-delivered
@@ -15,7 +15,7 @@ from lineage.core.format.job import Job
 
 
 class CaptureStep(Enum):
-    """A step of a flow, in the order of the spec: source of truth first. (spec: write ordering)"""
+    """A step of a flow, in the order of the spec: source of truth first (spec: write ordering)."""
 
     SPOOL = "spool"
     CLAIM = "claim"

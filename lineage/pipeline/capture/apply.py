@@ -1,4 +1,4 @@
-"""Apply a plan: observe the state of a capture, then make the missing steps in order. (architecture: one idea)"""
+"""Apply a plan: observe the state of a capture, then make the missing steps in order (architecture: one idea)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -100,7 +100,7 @@ class _Applier:
             if artifact:
                 texts = self.hints.turn_texts if artifact.kind == naming.TRANSCRIPT else None
                 return load_row_of_written(self.ws, artifact, texts)
-            manifest = load_row(self.ws, naming.artifact_path(self.intent.stem, naming.MANIFEST))
+            manifest = load_row(self.ws.documents.store, naming.artifact_path(self.intent.stem, naming.MANIFEST))
             return manifest[0] if manifest else None
 
         rows = map_concurrently(self.ws.documents.store, build_row, (*self.intent.artifacts, None))

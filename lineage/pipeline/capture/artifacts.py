@@ -19,7 +19,7 @@ from lineage.pipeline.capture.source import SessionSource
 def compose_sentence(
     request: Request, source: SessionSource, digest: Digest, ending: str, sanitizer: Sanitizer
 ) -> tuple[str, str]:
-    """Return a capture's sentence, composed from its digest, and its quality. (spec: memory_sentence_v1)"""
+    """Return a capture's sentence, composed from its digest, and its quality (spec: memory_sentence_v1)."""
     text = sentence.build_fallback(digest, build_sentence_context(request, source), ending)
     return sanitizer.sanitize(text), FALLBACK
 

@@ -1,4 +1,4 @@
-"""Compaction complete. (spec: write ordering, compaction-complete; format: Captures)"""
+"""Compaction complete (spec: write ordering, compaction-complete; format: Captures)."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Calls of language models: each is counted, and the day's limit stops them politely. (lessons: 39, 40)"""
+"""Calls of language models: each is counted, and the day's limit stops them politely (lessons: 39, 40)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ class MeteredModel:
 
 
 def estimate_tokens(text: str) -> int:
-    """The tokens of a text where nobody counted them: four characters each, rounded up. (format: Commands)
+    """The tokens of a text where nobody counted them: four characters each, rounded up (format: Commands).
 
     >>> estimate_tokens("12345")
     2

@@ -1,4 +1,4 @@
-"""The language model's part in a capture: its sentence, its narrative, its memories. (format: Sentence)
+"""The language model's part in a capture: its sentence, its narrative, its memories (format: Sentence).
 
 The model is asked before the session's lock is taken, for it may think for a minute; its answer counts only if the
 turns are the same under the lock. Nobody asks twice: a spooled job has its sentence, and recovery asks no model.

@@ -1,4 +1,4 @@
-"""The compactions that a transcript records: kept as if their harness had signaled each. (harnesses.md 14)"""
+"""The compactions that a transcript records: kept as if their harness had signaled each (harnesses.md 14)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ REMOVED = "removed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureResult:
-    """The result of `session-end` and `compaction`; the field names are the JSON keys. (format: Commands)
+    """The result of `session-end` and `compaction`; the field names are the JSON keys (format: Commands).
 
     Paths are relative to the workspace. `compactions` counts those that the transcript records; `learned` counts the
     entries that went into books.

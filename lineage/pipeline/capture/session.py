@@ -52,7 +52,7 @@ class Session:
         return self.stem is not None and self.manifest is None and not self.jobs
 
     def is_private(self, request: Request | None = None) -> bool:
-        """Return whether the session is private. (format: Captures)
+        """Return whether the session is private (format: Captures).
 
         Its first capture decides for good; before that, any signal that says so.
         """
@@ -70,7 +70,7 @@ class Session:
 
 
 def session_lock(ws: Workspace, token: str, *, wait: bool = True) -> AbstractContextManager[None]:
-    """Return the session's lock, shared by about a thousand others. (format: a stem moves on under the session's lock)
+    """Return the session's lock, shared by about a thousand others (format: a stem moves on under the session's lock).
 
     Raise BusyError if it is taken and `wait` is False.
     """
@@ -162,7 +162,7 @@ def build_intent(
     sentence_and_quality: tuple[str, str],
     build: Callable[[Request, str], tuple[Artifact, ...]],
 ) -> Intent:
-    """Return the intent to write the artifacts that `build` makes of a request and the claimed stem. (format: Times)
+    """Return the intent to write the artifacts that `build` makes of a request and the claimed stem (format: Times).
 
     Its time is the first millisecond from the request's whose paths are free, or hold this very content already. Its
     privacy is the session's.

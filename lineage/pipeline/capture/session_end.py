@@ -1,4 +1,4 @@
-"""Session end: the main flow. (spec: write ordering, session-end; format: Captures)"""
+"""Session end: the main flow (spec: write ordering, session-end; format: Captures)."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The source of a capture: the harness's transcript, sanitized. After `read_source` there is no raw text. (law 4)"""
+"""The source of a capture: the harness's transcript, sanitized. After `read_source` there is no raw text (law 4)."""
 
 from bisect import bisect_left
 from collections import Counter

@@ -196,7 +196,7 @@ def _write_manifest(ws: Workspace, session: SessionImport) -> None:
 
 def _publish(ws: Workspace, session: SessionImport, paths: Sequence[str]) -> None:
     """Write MEMORY.md, then commit the rows of the paths: no reader sees the rows before MEMORY.md shows them."""
-    rows = [loaded[0] for path in paths if (loaded := load_row(ws, path))]
+    rows = [loaded[0] for path in paths if (loaded := load_row(ws.documents.store, path))]
     with Publication(ws, session.identity.agent_id) as publication, ws.index.upsert_in_transaction(rows):
         publication.publish()
 

@@ -14,7 +14,7 @@ from lineage.core.format.manifest import list_artifact_paths
 from lineage.errors import FormatError
 from lineage.index import ArtifactRow
 from lineage.store import Store
-from lineage.workspace.load import load_row_from
+from lineage.workspace.load import load_row
 
 _CHUNK = 50  # files that a process reads at a time
 _BATCHES_AHEAD = 2  # batches
@@ -30,7 +30,7 @@ class ScannedFile(NamedTuple):
 
 def scan_file(store: Store, path: str) -> ScannedFile:
     try:
-        found = load_row_from(store, path)
+        found = load_row(store, path)
     except FormatError as error:
         return ScannedFile(None, problem=error.message)
     if found is None:

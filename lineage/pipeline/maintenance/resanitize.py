@@ -125,7 +125,7 @@ def _resanitize_books(ws: Workspace, done: ResanitizeResult) -> list[BookRef]:
 def _load_rows(ws: Workspace, paths: list[str]) -> Iterator[ArtifactRow]:
     for path in paths:
         with contextlib.suppress(FormatError):  # a damaged file has no row; the reindex reports it
-            if found := load_row(ws, path):
+            if found := load_row(ws.documents.store, path):
                 yield found[0]
 
 
