@@ -61,6 +61,7 @@ def test_an_original_that_lives_is_restored_though_its_copy_was_removed(ws: Any)
     data = export_bundle(ws)
     (copy,) = import_bundle(ws, data).sessions
     remove(ws, copy.session_id, reason="one too many")
-    lost = next(e.key for e in ws.documents.store.list(naming.MEMORY) if token in e.key and e.key.endswith("summary.md"))
+    names = (e.key for e in ws.documents.store.list(naming.MEMORY) if token in e.key)
+    lost = next(key for key in names if key.endswith("summary.md"))
     ws.documents.store.delete(lost)
     assert import_bundle(ws, data, restore=True).sessions[0].files == [lost]
