@@ -16,6 +16,7 @@ from lineage.documents import Documents
 from lineage.errors import DatabaseDamaged, IndexUnavailable, LineageError, WorkspaceError
 from lineage.store import Store
 from lineage.workspace.removed_sessions import drop_removed_sessions, finish_scrub
+from lineage.workspace.stale_index import list_stale_marks
 from lineage.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # the rules cost 40 ms to import: a command that only reads does without
@@ -69,8 +70,8 @@ def _run(ws: Workspace, use_case: Callable[[Workspace], Result], *, writes: bool
 
 
 def _ensure_indexed(ws: Workspace) -> None:
-    """Fill a missing index, and drop rows of sessions that another machine removed."""
-    if ws.index.needs_reindex or ws.index.is_remote:
+    """Fill a missing or stale index, and drop rows of sessions that another machine removed."""
+    if ws.index.needs_reindex or list_stale_marks(ws.documents):
         from lineage.pipeline.maintenance.reindex import ensure_indexed  # rendering and ledger, 35 ms
 
         ensure_indexed(ws)
@@ -106,7 +107,7 @@ def open_workspace(root: Path, *, create: bool = False, use_model: bool = True) 
         custom_rules=_load_custom_rules(store, settings),
         model=build_model(machine.model, telemetry, moment[:10]) if use_model else None,
         # An existing file is opened even without a model: removing a session must reach its vectors.
-        vector_file=vector_file if embedding or index.is_remote or vector_file.exists() else None,
+        vector_file=vector_file if embedding or index.may_have_vectors(vector_file) else None,
         embedding=embedding,
         scratch=root / STATE_FOLDER,
     )

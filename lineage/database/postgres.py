@@ -1,6 +1,6 @@
-"""PostgreSQL, as the index and the runtime state reach it: one schema of a database, connected when it is first asked.
+"""PostgreSQL for the index and the runtime state: one schema of a database, connected on first use.
 
-Text comes back as it was given: what the server can't hold, NUL, is stood in for by a character that nobody writes.
+Text is stored without loss: a rare character stands for NUL, which the server can't hold.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,11 +46,10 @@ class _NulSafeLoader(TextLoader):
 
 
 class Postgres:
-    """A schema of a database. `begin` is called on each new connection, in a transaction that no other process that
-    begins this schema is in: it makes the tables, or refuses.
+    """A schema of a database. `on_connect` creates the tables, or refuses, on each new connection.
 
-    Every method raises IndexAway where the server can't be reached or won't let us in; after that nobody waits for it
-    again. DamagedIndex where tables are missing, WorkspaceError for what the server refuses.
+    It runs in a transaction, one process at a time. Every method raises IndexUnavailable if the server can't be reached
+    or denies access, and does not try again; DatabaseDamaged for missing tables; WorkspaceError for other refusals.
     """
 
     def __init__(self, url: str, schema: str, on_connect: Callable[["Postgres"], None]) -> None:
@@ -64,26 +63,20 @@ class Postgres:
 
     @property
     def name(self) -> str:
-        """Where it is, without what opens it."""
+        """Return the address without credentials."""
         return strip_credentials(self._url)
 
     def execute(self, statement: str, values: SqlValues = ()) -> list[Any]:
-        """One statement and all its rows, values bound by `%s` or `%(name)s`."""
+        """Run a statement and return all its rows. Values are bound by `%s` or `%(name)s`."""
         with self._translate_errors() as connection:
             self._report_statement(statement)
             cursor = connection.execute(statement, values)
             return cursor.fetchall() if cursor.description else []
 
-    def execute_many(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
-        """A statement for each of the values."""
-        with self._translate_errors() as connection, connection.cursor() as cursor:
-            self._report_statement(statement)
-            cursor.executemany(statement, values)
-
     def copy_rows(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Adds rows to a table by COPY."""
-        listed = sql.SQL(", ").join(map(sql.Identifier, columns))
-        statement = sql.SQL("copy {} ({}) from stdin").format(sql.Identifier(table), listed)
+        """Insert rows by COPY."""
+        names = sql.SQL(", ").join(map(sql.Identifier, columns))
+        statement = sql.SQL("copy {} ({}) from stdin").format(sql.Identifier(table), names)
         with self._translate_errors() as connection, connection.cursor() as cursor:
             self._report_statement(statement.as_string(connection))
             with cursor.copy(statement) as copy:
@@ -92,18 +85,17 @@ class Postgres:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """What is done within is done together, or not at all."""
+        """Run the block in a transaction."""
         with self._translate_errors() as connection, connection.transaction():
             yield
 
     def lock_in_transaction(self, name: str = "") -> None:
-        """Waits until no other transaction holds this lock of the schema, and holds it as long as this one lasts."""
+        """Hold a lock of the schema until the transaction ends, after waiting for it."""
         self.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"lineage {self.schema} {name}",))
 
     @contextmanager
     def exclusive_lock(self, name: str) -> Iterator[None]:
-        """Holds a lock of the schema, over as many transactions as the block takes. Raises BusyError where another
-        connection holds it."""
+        """Hold a lock of the schema within the block. Raises BusyError if another connection holds it."""
         key = f"lineage {self.schema} {name} alone"
         if not self.execute("select pg_try_advisory_lock(hashtextextended(%s, 0))", (key,))[0][0]:
             raise BusyError(f"{self.name} is in use by another process: {name}")
@@ -113,12 +105,14 @@ class Postgres:
             self.execute("select pg_advisory_unlock(hashtextextended(%s, 0))", (key,))
 
     def notify(self, name: str) -> None:
-        """Wakes whoever waits in `called` under this name."""
+        """Wake all waiters for this name."""
         self.execute("select pg_notify(%s, '')", (self._channel(name),))
 
     def wait_for_notification(self, name: str, seconds: float) -> None:
-        """Waits for a call, for so many seconds at most. The first time there is nothing to wait for: what came before
-        was not heard."""
+        """Wait for a notification, for so many seconds at most. The first call only subscribes.
+
+        Earlier notifications were missed, so the caller has to check before it waits.
+        """
         channel = self._channel(name)
         with self._translate_errors() as connection:
             if channel not in self._channels:
@@ -132,12 +126,12 @@ class Postgres:
         return f"{self.schema} {name}"
 
     def vacuum_tables(self, tables: Iterable[str]) -> None:
-        """Writes tables anew, without what was deleted."""
+        """Rewrite tables without deleted rows."""
         for table in tables:
             self.execute(f"vacuum (full) {table}")
 
     def recreate_schema(self) -> None:
-        """Drops the schema with all that is in it, and begins it anew."""
+        """Drop the schema with all its contents and create it anew."""
         with self.transaction():
             self.lock_in_transaction("begin")
             self.execute(f'drop schema if exists "{self.schema}" cascade')
@@ -145,7 +139,7 @@ class Postgres:
 
     @contextmanager
     def trace_statements(self, on_statement: Callable[[str], object]) -> Iterator[None]:
-        """Gives `take` each statement that is run within the block."""
+        """Call `on_statement` with each statement within the block."""
         self._on_statement = on_statement
         try:
             yield
@@ -153,6 +147,7 @@ class Postgres:
             self._on_statement = None
 
     def close(self) -> None:
+        """Close the connection, if there is one."""
         if self._connection:
             self._connection.close()
 
@@ -162,7 +157,7 @@ class Postgres:
 
     @contextmanager
     def _translate_errors(self) -> Iterator[psycopg.Connection[Any]]:
-        """The connection; what psycopg raises while it is used becomes what this class promises."""
+        """Yield the connection and raise errors of psycopg as lineage's own."""
         connection = self._get_connection()
         try:
             yield connection
@@ -200,7 +195,7 @@ class Postgres:
         return connection
 
     def _run_on_connect(self) -> None:
-        """Whoever is refused here has no connection: the next call tries again, and says the same."""
+        # After a refusal there is no connection, so the next call is refused too.
         try:
             with self.transaction():
                 self.lock_in_transaction("begin")
@@ -215,7 +210,7 @@ class Postgres:
 
 
 def disable_statistics_sql(table: str, columns: Iterable[str]) -> str:
-    """The statement after which the server keeps no values of these columns among its statistics.
+    """Return the statement after which the server's statistics keep no values of these columns.
 
     >>> disable_statistics_sql("seen", ["cwd"])
     'alter table seen alter column cwd set statistics 0'
@@ -224,7 +219,7 @@ def disable_statistics_sql(table: str, columns: Iterable[str]) -> str:
 
 
 def strip_credentials(url: str) -> str:
-    """Where a database is, without user and password. Raises InvalidInput for an address that is none.
+    """Return the address of a database without user and password. Raises InvalidInput for any other address.
 
     >>> strip_credentials("postgresql://ada:secret@db.example:5433/memory")
     'postgresql://db.example:5433/memory'
@@ -243,6 +238,6 @@ def strip_credentials(url: str) -> str:
 
 
 def _format_error(error: Exception) -> str:
-    """What went wrong, without what libpq asks back."""
-    told = (line for line in str(error).splitlines() if not line.startswith("\tIs the server running"))
-    return " ".join(" ".join(told).split()) or type(error).__name__
+    """Return the message in one line, without the question of libpq."""
+    lines = (line for line in str(error).splitlines() if not line.startswith("\tIs the server running"))
+    return " ".join(" ".join(lines).split()) or type(error).__name__

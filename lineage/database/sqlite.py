@@ -1,4 +1,4 @@
-"""SQLite files of this machine: how they are opened, and which failures are damage and which are the world's.
+"""SQLite files of this machine: how they are opened, maintained and deleted, and which failures are damage.
 
 Never `open()` such a file directly: closing it drops SQLite's locks.
 """
@@ -9,10 +9,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lineage.errors import DatabaseDamaged, WorkspaceError
 from lineage.store.platform import make_directories
+
+if TYPE_CHECKING:  # see `as_database`
+    from sqlite_utils import Database
 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SIDECARS = ("", "-wal", "-shm")
@@ -21,11 +24,15 @@ _POLL_SECONDS = 0.01
 
 
 def connect(path: Path, library: Any = sqlite3) -> sqlite3.Connection:
-    """A connection in WAL mode, its folder made where it is missing (0700). Raises what `guarded` raises.
+    """Return a connection in WAL mode. Create a missing folder with mode 0700.
 
-    `library` is a module with sqlite3's interface. Two of them must not open one file in a process: each drops the
-    other's locks."""
-    _refuse_links(path)
+    `library` is a module with the interface of sqlite3. Two such libraries must not open one file in a process: each
+    drops the other's locks. Raises the errors of `translate_errors`, and WorkspaceError for a symbolic link.
+    """
+    # SQLite follows a link and writes to its target.
+    for place in (path, path.parent):
+        if os.path.islink(place):  # noqa: PTH114  (False where it cannot be told: the opening says why)
+            raise WorkspaceError(f"{place} is a symbolic link", hint="remove it: it is made anew from the files")
     with translate_errors(path, library):
         make_directories(path.parent, 0o700)
         connection: sqlite3.Connection = library.connect(path, timeout=_TIMEOUT_SECONDS)
@@ -39,15 +46,8 @@ def connect(path: Path, library: Any = sqlite3) -> sqlite3.Connection:
     return connection
 
 
-def _refuse_links(path: Path) -> None:
-    """SQLite would follow a link and write where it leads to; so would whatever else lies in the folder."""
-    for place in (path, path.parent):
-        if os.path.islink(place):  # noqa: PTH114  (False where it cannot be told: the opening says why)
-            raise WorkspaceError(f"{place} is a symbolic link", hint="remove it: it is made anew from the files")
-
-
 def _use_wal(connection: sqlite3.Connection, library: Any) -> None:
-    """Switches to WAL mode. SQLite does not wait here by itself where several processes begin a database at once."""
+    # SQLite's own timeout does not cover this pragma while several processes create one database.
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     while True:
         try:
@@ -59,10 +59,25 @@ def _use_wal(connection: sqlite3.Connection, library: Any) -> None:
         time.sleep(_POLL_SECONDS)
 
 
+def as_database(connection: sqlite3.Connection) -> "Database":
+    """Return the connection as a sqlite_utils database, for tables, migrations, maintenance and plain queries.
+
+    Captures, searches and the context of a new session read and write through the connection itself.
+    """
+    # Importing sqlite_utils takes as long as a whole hook: only those who need it pay.
+    from sqlite_utils import Database  # noqa: PLC0415
+
+    # Plugins of sqlite_utils are made for its own command line; here they could change what a query returns.
+    return Database(connection, recursive_triggers=False, execute_plugins=False)
+
+
 @contextmanager
 def translate_errors(path: Path, library: Any = sqlite3) -> Iterator[None]:
-    """Raises DamagedIndex where the file is no database any more, WorkspaceError for a full disk, a missing permission
-    or a lock that was not released in time."""
+    """Raise the errors of a database as lineage's own.
+
+    DatabaseDamaged: the file is no database any more. WorkspaceError: a full disk, a missing permission, or a lock that
+    was not released in time.
+    """
     try:
         yield
     except library.Error as error:
@@ -74,27 +89,28 @@ def translate_errors(path: Path, library: Any = sqlite3) -> Iterator[None]:
 
 
 def _error_code(error: Exception) -> int:
-    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF  # the primary of an extended code
 
 
 def vacuum(connection: sqlite3.Connection) -> None:
-    """Rewrites a database without its free pages and empties its write-ahead log."""
-    connection.execute("vacuum")
+    """Rewrite a database without its free pages and empty its write-ahead log."""
+    as_database(connection).vacuum()
+    # The log still holds the old pages, and what was deleted with them.
     connection.execute("pragma wal_checkpoint(truncate)")
 
 
 def delete_database(path: Path) -> None:
-    """Removes a database that can be made again."""
+    """Delete the files of a database that can be rebuilt."""
     with translate_errors(path):
         for suffix in _SIDECARS:
             path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def quarantine(path: Path) -> Path:
-    """Moves a damaged database out of the way, keeping it for whoever wants to look. Returns where it is now."""
-    aside = path.with_name(path.name + ".damaged")
+    """Rename a damaged database to `NAME.damaged`, for inspection, and return its new path."""
+    damaged = path.with_name(path.name + ".damaged")
     with translate_errors(path):
-        path.replace(aside)
+        path.replace(damaged)
         for suffix in _SIDECARS[1:]:
             path.with_name(path.name + suffix).unlink(missing_ok=True)
-    return aside
+    return damaged

@@ -1,4 +1,4 @@
-"""The filters of a query as SQL: `a` is an artifact, `e` an entry of a book, values are bound by name."""
+"""SQL of a query's filters: `a` is an artifact, `e` an entry of a book, values are bound by name."""
 
 import json
 from typing import Any
@@ -11,10 +11,17 @@ from lineage.index.books import AGENT_SCOPE_PREFIX
 from lineage.index.privacy_sql import GLOBAL_SCOPE_SQL, build_privacy_condition
 
 SESSION_TOKEN_SQL = "iif(e.owner = '', e.origin_token, e.owner)"
+"""The token of an entry's session, "" if it has none."""
 
 _ENTRY_ONLY_STATES = {query.ENTRY, query.OPEN, query.DONE, query.PINNED, query.SUPERSEDED, query.ARCHIVED}
 _FROM_OTHER_AGENT = "exists (select 1 from artifacts s where s.session_token = e.origin_token and s.agent_id != :agent)"
 _PROJECT = "(lower({0}.project) = :project or lower({0}.project) like :project_end escape '!')"
+_KIND = "exists (select 1 from json_each(:kinds) where e.kind = value or e.kind like value || '/%')"
+_SESSION = f"exists (select 1 from artifacts s where s.session_token = {SESSION_TOKEN_SQL} and {{}})"
+_VISIBLE_OWNER = (
+    "exists (select 1 from artifacts where session_token = e.owner and visible = 1"
+    " and (:agent is null or agent_id = :agent))"
+)
 _STATES = {
     query.OPEN: "e.done = 0",
     query.DONE: "e.done = 1",
@@ -24,71 +31,75 @@ _STATES = {
 }
 
 
+def escape_like(text: str) -> str:
+    """Escape a text for `like … escape '!'`.
+
+    >>> escape_like("100%_!")
+    '100!%!_!!'
+    """
+    for special in "!%_":
+        text = text.replace(special, "!" + special)
+    return text
+
+
 def build_artifact_condition(filters: Filters) -> str:
-    """What an artifact has to be: visible, not private, and what the filters say."""
+    """Return the condition on an artifact: visible, not private, and passed by the filters."""
     conditions = [
         f"a.visible = 1 and (a.private = 0 or may_reach({GLOBAL_SCOPE_SQL}, a.private, a.session_token))",
         "(:agent is null or a.agent_id = :agent)",
-        *(["a.agent_id = :asked_agent"] if filters.agent else []),
-        *([_PROJECT.format("a")] if filters.project else []),
-        *(["a.source_kind in (select value from json_each(:kinds))"] if filters.kinds else []),
-        *(["a.membership_ts >= :since"] if filters.since else []),
-        *(["a.membership_ts <= :until"] if filters.until else []),
-        *(["false"] if _ENTRY_ONLY_STATES.intersection(filters.states) else []),
     ]
+    if filters.agent:
+        conditions.append("a.agent_id = :asked_agent")
+    if filters.project:
+        conditions.append(_PROJECT.format("a"))
+    if filters.kinds:
+        conditions.append("a.source_kind in (select value from json_each(:kinds))")
+    if filters.since:
+        conditions.append("a.membership_ts >= :since")
+    if filters.until:
+        conditions.append("a.membership_ts <= :until")
+    if _ENTRY_ONLY_STATES.intersection(filters.states):
+        conditions.append("false")
     return " and ".join(conditions)
 
 
 def build_entry_condition(filters: Filters) -> str:
-    """What an entry has to be: not of a private or a trial session, nobody else's nor learned from another agent's
-    session, and what the filters say."""
-    public_owner = build_privacy_condition(GLOBAL_SCOPE_SQL, "e.owner")
-    own_owner = _build_owner_condition("(:agent is null or agent_id = :agent)")
-    of_asked_agent = _build_session_condition("s.agent_id = :asked_agent")
+    """Return the condition on an entry: of no private or trial session, and passed by the filters.
+
+    An agent does not see the books of other agents, nor entries learned from their sessions, unless a user stated them.
+    """
     conditions = [
         build_privacy_condition(GLOBAL_SCOPE_SQL, "e.origin_token"),
-        f"(e.owner = '' or {public_owner} and {own_owner})",
+        f"(e.owner = '' or {build_privacy_condition(GLOBAL_SCOPE_SQL, 'e.owner')} and {_VISIBLE_OWNER})",
         f"(:agent is null or e.scope not like '{AGENT_SCOPE_PREFIX}%' or e.scope = '{AGENT_SCOPE_PREFIX}' || :agent)",
         f"(:agent is null or e.trust = '{USER_STATED}' or not {_FROM_OTHER_AGENT})",
-        *([f"(e.scope = '{AGENT_SCOPE_PREFIX}' || :asked_agent or {of_asked_agent})"] if filters.agent else []),
-        *(
-            [f"(lower(e.scope) = 'project/' || :project or {_build_session_condition(_PROJECT.format('s'))})"]
-            if filters.project
-            else []
-        ),
-        *([_build_kind_condition(filters)] if filters.kinds else []),
-        *(["e.at >= :since"] if filters.since else []),
-        *(["e.at <= :until and e.at != ''"] if filters.until else []),
-        *(["false"] if query.SESSION in filters.states else []),
-        *(_STATES[state] for state in filters.states if state in _STATES),
     ]
+    if filters.agent:
+        of_agent = _SESSION.format("s.agent_id = :asked_agent")
+        conditions.append(f"(e.scope = '{AGENT_SCOPE_PREFIX}' || :asked_agent or {of_agent})")
+    if filters.project:
+        conditions.append(f"(lower(e.scope) = 'project/' || :project or {_SESSION.format(_PROJECT.format('s'))})")
+    if filters.kinds and query.ENTRY not in filters.kinds:
+        conditions.append(_KIND)
+    if filters.since:
+        conditions.append("e.at >= :since")
+    if filters.until:
+        conditions.append("e.at <= :until and e.at != ''")
+    if query.SESSION in filters.states:
+        conditions.append("false")
+    conditions += [_STATES[state] for state in filters.states if state in _STATES]
     return " and ".join(conditions)
 
 
 def build_values(filters: Filters, agent_id: str | None) -> dict[str, Any]:
-    """What the conditions are bound to."""
+    """Return the bound values of the conditions."""
     project = replace_surrogates(filters.project or "").lower()
-    escaped = project.replace("!", "!!").replace("%", "!%").replace("_", "!_")
     return {
         "agent": replace_surrogates(agent_id) if agent_id is not None else None,
         "asked_agent": replace_surrogates(filters.agent or ""),
         "project": project,
-        "project_end": f"%/{escaped}",
+        "project_end": f"%/{escape_like(project)}",
         "kinds": json.dumps([replace_surrogates(kind) for kind in filters.kinds]),
         "since": filters.since,
         "until": filters.until,
     }
-
-
-def _build_kind_condition(filters: Filters) -> str:
-    if query.ENTRY in filters.kinds:
-        return "true"
-    return "exists (select 1 from json_each(:kinds) where e.kind = value or e.kind like value || '/%')"
-
-
-def _build_owner_condition(condition: str) -> str:
-    return f"exists (select 1 from artifacts where session_token = e.owner and visible = 1 and {condition})"
-
-
-def _build_session_condition(condition: str) -> str:
-    return f"exists (select 1 from artifacts s where s.session_token = {SESSION_TOKEN_SQL} and {condition})"

@@ -1,12 +1,12 @@
-"""From the words of a query to an FTS5 expression: every word is quoted, so nothing that was typed is syntax.
+"""From the words of a query to an FTS5 expression: every word is quoted, so no typed text is syntax.
 
-FTS5 scores every row that matches, so common words cost. Where there are many rows, one has to hold a rare word, or two
-that are less rare, to be scored at all: much the same is found in a fraction of the time. (design: df budget)
+FTS5 scores every row that matches, so common words are slow. In a large index a row has to hold a rare word, or two
+less rare ones, to be scored at all: the results are much the same in a fraction of the time. (design: df budget)
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple
 
 from lineage.core.format.body import replace_surrogates
 from lineage.core.search.query import extract_words
@@ -16,13 +16,13 @@ from lineage.index.fts_rows import COLUMN_WEIGHTS
 _MAX_PAIRED = 6
 
 
-class Ranking(NamedTuple):
-    """How much of the text is looked at, and what counts how much in it; the values were measured by scripts/eval.
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How many rows are scored, and with which weights. The values were measured by scripts/eval.
 
-    `budget` is how many rows the rarest words may have together to be looked up each by itself. Words in more rows than
-    `common` choose no rows while there are others, and those in half of all rows don't count either: their BM25 weight
-    is nothing. `weights` are a title's, a sentence's or tag's, and a body's. `decay` is what each next passage of a
-    session counts of the one before it.
+    Up to `budget` rows, the rarest words are looked up one by one. Words in more rows than `common` choose no rows
+    while there are others; words in half of all rows are not scored, for their BM25 weight is zero. `weights` are those
+    of a title, of a sentence or tag, and of a body. A session's next passage counts `decay` of the one before it.
     """
 
     budget: int = 2_000
@@ -35,9 +35,12 @@ DEFAULT_RANKING = Ranking()
 UBIQUITOUS = 1 << 40
 
 
-class Term(NamedTuple):
-    """A word with what it is looked up by, and how many `rows` that is in; one more than are common for any more, and
-    `EVERYWHERE` for half of all."""
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word, its expression, and the number of rows that match it.
+
+    Counting stops at a limit, so `rows` of a common word is one more than that, or `UBIQUITOUS` for half of all rows.
+    """
 
     word: str
     expression: str
@@ -45,7 +48,8 @@ class Term(NamedTuple):
 
 
 def quote(text: str) -> str:
-    """
+    """Return a text as a phrase of FTS5.
+
     >>> quote('src/app.py')
     '"src/app.py"'
     """
@@ -53,16 +57,17 @@ def quote(text: str) -> str:
 
 
 def join_or(expressions: Iterable[str]) -> str:
-    """
+    """Return an expression that matches any of these.
+
     >>> join_or(['"row"', '"rows"']), join_or(['"row"'])
     ('("row" OR "rows")', '"row"')
     """
-    found = list(dict.fromkeys(expressions))
-    return found[0] if len(found) == 1 else f"({' OR '.join(found)})"
+    unique = list(dict.fromkeys(expressions))
+    return unique[0] if len(unique) == 1 else f"({' OR '.join(unique)})"
 
 
 def build_match_expression(text: str) -> str | None:
-    """The words of a text, OR-ed; None where it has no word.
+    """Return the words of a text joined by OR, None for a text without words.
 
     >>> build_match_expression('split() NEAR "last line"')
     '"split" OR "NEAR" OR "last" OR "line"'
@@ -71,8 +76,9 @@ def build_match_expression(text: str) -> str | None:
 
 
 def build_pruned_expression(terms: Sequence[Term], ranking: Ranking = DEFAULT_RANKING) -> str:
-    """The expression whose rows are ranked: any of the words where they are in few rows, else rows with a rare word or
-    with two of the less rare ones, ranked by all words but those that are everywhere.
+    """Return the expression of the rows to score.
+
+    Rare words match by themselves; of the less rare ones a row needs two. All words but the ubiquitous ones count.
 
     >>> (build_pruned_expression([Term("a", '"a"', 5), Term("b", '"b"', 9000), Term("c", '"c"', 24000), Term("d",
     ... '"d"', 24001)]))
@@ -81,32 +87,27 @@ def build_pruned_expression(terms: Sequence[Term], ranking: Ranking = DEFAULT_RA
     ordered = sorted(terms, key=lambda term: term.rows)
     words = [term.expression for term in without_ubiquitous(ordered)]
     choosing = [term.expression for term in ordered if term.rows <= ranking.common] or words
-    rare = choosing[: _count_rare(ordered, ranking.budget)]
+    rare_count = sum(rows <= ranking.budget for rows in accumulate(term.rows for term in ordered))
+    rare = choosing[:rare_count]
     paired = choosing[len(rare) :][:_MAX_PAIRED]
-    pairs = [f"({one} AND {join_or(paired[place + 1 :])})" for place, one in enumerate(paired[:-1])]
+    pairs = [f"({word} AND {join_or(paired[place + 1 :])})" for place, word in enumerate(paired[:-1])]
     rows = [*rare, *pairs] or paired
     return f"({' OR '.join(rows)}) AND {join_or(words)}" if rows != words else " OR ".join(rows)
 
 
 def without_ubiquitous(terms: Sequence[Term]) -> Sequence[Term]:
-    """The terms that tell rows apart: without those that are everywhere, while there are others."""
+    """Return the terms that are not ubiquitous, all terms if there are no others."""
     return [term for term in terms if term.rows < UBIQUITOUS] or terms
 
 
-def _count_rare(ordered: Sequence[Term], budget: int) -> int:
-    """How many of the terms, rarest first, are in no more rows than that together."""
-    sums = accumulate(term.rows for term in ordered)
-    return sum(rows <= budget for rows in sums)
-
-
 def restrict_expression(expression: str, phrases: Sequence[str], excluded: Sequence[str]) -> str:
-    """The expression with what has to be there and what must not; "" where that is nothing.
+    """Add required phrases and excluded words to an expression; "" if nothing can match.
 
     >>> restrict_expression('"row"', ["last line"], ["draft"])
     '(("last line") AND ("row" OR "last line")) NOT "draft"'
     """
     if phrases:
-        needed = [quote(phrase) for phrase in phrases]
+        required = [quote(phrase) for phrase in phrases]
         ranked = [expression] if expression else []
-        expression = f"({' AND '.join(needed)}) AND ({' OR '.join([*ranked, *needed])})"
+        expression = f"({' AND '.join(required)}) AND ({' OR '.join([*ranked, *required])})"
     return f"({expression}) NOT {join_or(map(quote, excluded))}" if expression and excluded else expression

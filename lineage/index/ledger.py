@@ -1,7 +1,7 @@
-"""The ledger in the index: one row of `entries` for each entry, counted by day and project.
+"""The ledger in the index: a row of `entries` for each ledger entry, and their counts by day and project.
 
-Kept up with every write, so that a render reads the rows that it shows and adds up a month of counts, however many
-sessions there are inside the window and outside.
+Every write updates both, so a render reads only the rows that it shows and adds up a month of counts, however many
+sessions there are.
 """
 
 import json
@@ -15,8 +15,6 @@ from lineage.core.capture.window import Window
 TABLES = (
     "create table if not exists entries (stem text primary key, agent_id text, session_token text, membership_ts text,"
     " project text, is_compaction integer) without rowid",
-    "create index if not exists entries_agent on entries (agent_id, membership_ts, stem, project)",
-    "create index if not exists entries_session on entries (session_token)",
     "create table if not exists days (agent_id text, day text, project text, count integer,"
     " primary key (agent_id, day, project)) without rowid",
     "create trigger if not exists entries_added after insert on entries begin"
@@ -28,9 +26,14 @@ TABLES = (
     " delete from days where agent_id = old.agent_id and day = substr(old.membership_ts, 1, 10)"
     " and project = old.project and count = 0; end",
 )
+INDEXES = (
+    ("entries", "entries_agent", ("agent_id", "membership_ts", "stem", "project")),
+    ("entries", "entries_session", ("session_token",)),
+)
 
 _OF_SESSIONS = "session_token in (select value from json_each(?)) and "
 _DELETE_ENTRIES = "delete from entries where session_token in (select value from json_each(?))"
+# Of one capture the summary goes first: min() also decides which row the other columns come from.
 _CAPTURES = f"""
     insert into entries select stem, agent_id, session_token, membership_ts, iif(private, '', coalesce(project, '')), 0
     from (select *, min(source_kind) from artifacts
@@ -41,7 +44,6 @@ _COMPACTIONS = f"""
     from (select *, max(stem) from artifacts a where {_OF_SESSIONS} visible = 1 and source_kind = 'compaction'
           and not exists (select 1 from entries where session_token = a.session_token) group by session_token)
 """
-_ALL_CAPTURES, _ALL_COMPACTIONS = (every.replace(_OF_SESSIONS, "") for every in (_CAPTURES, _COMPACTIONS))
 _HEADS = """
     select a.source_path, a.source_kind, a.stem, a.session_token, a.session_id, a.project, a.memory_sentence,
            a.membership_ts, a.private, a.manifest_path
@@ -56,35 +58,38 @@ _PARTIAL_DAYS = """
     where agent_id = ?1 and membership_ts between ?2 and ?3 group by 1, 2
 """
 _DATE_LENGTH = 10
-_END_OF_DAY = "T99"  # after every time of a day
+_END_OF_DAY = "T99"  # sorts after every time of a day
 
 
 def sync_sessions(connection: sqlite3.Connection, tokens: Iterable[str]) -> None:
-    """Makes the entries of sessions those of their artifacts: one for each capture, or the newest compaction's. A
-    thousand sessions take as many statements as one."""
-    sessions = list(tokens)
-    for statement in (_DELETE_ENTRIES, _CAPTURES, _COMPACTIONS) if sessions else ():
-        connection.execute(statement, (json.dumps(sessions),))
+    """Update the entries of sessions to their artifacts: one for each capture, else the newest compaction's.
+
+    A thousand sessions take as many statements as one.
+    """
+    values = json.dumps(list(tokens))
+    for statement in (_DELETE_ENTRIES, _CAPTURES, _COMPACTIONS) if values != "[]" else ():
+        connection.execute(statement, (values,))
 
 
 def sync_all_sessions(connection: sqlite3.Connection) -> None:
-    """Makes the entries of all sessions where there are none yet, as `sync_sessions` would."""
-    connection.execute(_ALL_CAPTURES)
-    connection.execute(_ALL_COMPACTIONS)
+    """Write the entries of all sessions into an empty table."""
+    for statement in (_CAPTURES, _COMPACTIONS):
+        connection.execute(statement.replace(_OF_SESSIONS, ""))
 
 
 def read_heads(connection: sqlite3.Connection, agent_id: str, window: Window) -> Iterator[ArtifactHead]:
-    """The heads of an agent's entries in the window, newest first, an entry's together; read as they are asked for."""
-    for row in connection.execute(_HEADS, (agent_id, window.since, window.until)):
-        values: Any = (*row[:8], bool(row[8]), row[9])
+    """Yield the artifacts of an agent's entries in the window, newest entry first, reading rows on demand."""
+    for *columns, is_private, manifest_path in connection.execute(_HEADS, (agent_id, window.since, window.until)):
+        values: Any = (*columns, bool(is_private), manifest_path)
         yield ArtifactHead(*values)
 
 
 def load_tallies(connection: sqlite3.Connection, agent_id: str, window: Window) -> list[ProjectTally]:
-    """How many entries the window has by day and project. Days that it cuts are counted entry by entry."""
+    """Return the number of entries in the window by day and project."""
     first, last = window.since[:_DATE_LENGTH], window.until[:_DATE_LENGTH]
     rows = [
         *connection.execute(_WHOLE_DAYS, (agent_id, first, last)),
+        # the window cuts its first and last day
         *connection.execute(_PARTIAL_DAYS, (agent_id, window.since, first + _END_OF_DAY)),
         *connection.execute(_PARTIAL_DAYS, (agent_id, last, window.until)),
     ]

@@ -1,7 +1,7 @@
-"""`.lineage/waiting.db`: captures that wait until MEMORY.md shows them. (index/base.py)
+"""`.lineage/waiting.db`: captures that wait for a render of MEMORY.md. (index/base.py)
 
-A database of its own, for whoever renders is writing rows all the while, and saying that one waits must not wait for
-that. Where nobody had to wait there is no file.
+It is a database of its own: a process that renders holds the index's write lock meanwhile, and those that come to wait
+must not wait for that lock. The file exists only where a capture had to wait.
 """
 
 import json
@@ -9,23 +9,29 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from lineage.database.sqlite import connect, delete_database, translate_errors
 from lineage.errors import DatabaseDamaged
 
 FILE_NAME = "waiting.db"
 
+# autoincrement: a ticket is never issued twice, so a missing one means a finished capture
 _TABLE = (
     "create table if not exists waiting (ticket integer primary key autoincrement, agent_id text, token text,"
     " membership text, paths text)"
 )
-_SELECT_OLDEST = "select ticket, agent_id, token, membership, paths from waiting where agent_id = ? and membership <= ?"
+_ENQUEUE = "insert into waiting (agent_id, token, membership, paths) values (?, ?, ?, ?)"
+_SELECT_OLDEST = (
+    "select ticket, agent_id, token, membership, paths from waiting where agent_id = ? and membership <= ?"
+    " order by ticket limit ?"
+)
 
 
-class QueuedCapture(NamedTuple):
-    """A capture whose files are durable: its agent, its session's token, its time, and the paths that get a row."""
+@dataclass(frozen=True, slots=True)
+class QueuedCapture:
+    """A capture with durable files: its agent, its session's token, its time, and the paths that get a row."""
 
     agent_id: str
     token: str
@@ -34,59 +40,58 @@ class QueuedCapture(NamedTuple):
 
 
 class SqlitePublishQueue:
-    """See `base.Queue`. A damaged database is begun anew."""
+    """Implement `index.base.PublishQueue`. A damaged database is deleted and recreated."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._cached_connection: sqlite3.Connection | None = None
 
     def enqueue(self, capture: QueuedCapture) -> int:
-        """The ticket of a capture that waits from now on."""
-        values = (*capture[:3], json.dumps(capture.paths))
+        """Add a capture and return its ticket."""
+        values = (capture.agent_id, capture.token, capture.membership, json.dumps(capture.paths))
         with self._transaction() as connection:
-            sql = "insert into waiting (agent_id, token, membership, paths) values (?, ?, ?, ?)"
-            return int(connection.execute(sql, values).lastrowid or 0)
+            return int(connection.execute(_ENQUEUE, values).lastrowid or 0)
 
     def is_done(self, ticket: int) -> bool:
-        """Whether somebody took the capture in."""
+        """Return whether the capture was published."""
         with translate_errors(self._path):
-            found = self._get_connection().execute("select 1 from waiting where ticket = ?", (ticket,)).fetchone()
-        return found is None
+            sql = "select 1 from waiting where ticket = ?"
+            return self._get_connection().execute(sql, (ticket,)).fetchone() is None
 
     def wait(self, ticket: int, seconds: float) -> bool:
-        """`is_done` after so many seconds; nobody on this machine waits for long."""
+        """Sleep, then return `is_done`. On one machine nobody waits for long."""
         time.sleep(seconds)
         return self.is_done(ticket)
 
     def notify(self) -> None:
-        """Nobody is asleep for longer than it takes to be called."""
+        """Do nothing: local waiters poll."""
 
     def peek(self, agent_id: str, until: str, limit: int) -> list[tuple[int, QueuedCapture]]:
-        """The tickets of an agent's captures up to a time, with the captures, oldest ticket first."""
+        """Return an agent's captures up to a time, each with its ticket, oldest ticket first."""
         if not self._path.exists():
             return []
         with translate_errors(self._path):
-            rows = (
-                self._get_connection()
-                .execute(f"{_SELECT_OLDEST} order by ticket limit ?", (agent_id, until, limit))
-                .fetchall()
-            )
-        return [(row[0], QueuedCapture(row[1], row[2], row[3], tuple(json.loads(row[4])))) for row in rows]
+            rows = self._get_connection().execute(_SELECT_OLDEST, (agent_id, until, limit)).fetchall()
+        return [
+            (ticket, QueuedCapture(agent, token, at, tuple(json.loads(paths))))
+            for ticket, agent, token, at, paths in rows
+        ]
 
     def mark_done(self, tickets: Iterable[int]) -> None:
-        """Says to those who wait that MEMORY.md and rows have what they captured."""
-        gone = [(ticket,) for ticket in tickets]
-        if gone:
+        """Remove published captures, which tells their waiters."""
+        rows = [(ticket,) for ticket in tickets]
+        if rows:
             with self._transaction() as connection:
-                connection.executemany("delete from waiting where ticket = ?", gone)
+                connection.executemany("delete from waiting where ticket = ?", rows)
 
     def delete_session(self, token: str) -> None:
-        """Drops what waits of a session: it was removed."""
+        """Remove the captures of a removed session."""
         if self._path.exists():
             with self._transaction() as connection:
                 connection.execute("delete from waiting where token = ?", (token,))
 
     def close(self) -> None:
+        """Close the connection, if there is one."""
         if self._cached_connection:
             self._cached_connection.close()
             self._cached_connection = None

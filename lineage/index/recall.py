@@ -1,9 +1,10 @@
-"""What a new session recalls: entries by the words of a matter, and the newest sessions, in one statement."""
+"""Recall for a new session: entries that match its words, and the newest sessions, in one statement."""
 
 import json
 import sqlite3
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any
 
 from lineage.core.base import naming
 from lineage.core.format.body import replace_surrogates
@@ -14,8 +15,9 @@ from lineage.index.fts_rows import COLUMN_WEIGHTS
 from lineage.index.privacy_sql import GLOBAL_SCOPE_SQL, build_privacy_condition
 
 
-class RecalledSession(NamedTuple):
-    """A session, as its newest capture shows it. Paths are relative to the workspace."""
+@dataclass(frozen=True, slots=True)
+class RecalledSession:
+    """A session, described by its newest capture. Paths are relative to the workspace."""
 
     session_id: str
     session_token: str
@@ -26,22 +28,23 @@ class RecalledSession(NamedTuple):
     manifest_path: str
 
 
-class RecallResult(NamedTuple):
-    """What a new session recalls: entries, best match first, and sessions, newest first."""
+@dataclass(frozen=True, slots=True)
+class RecallResult:
+    """Recalled entries, best match first, and sessions, newest first."""
 
     entries: tuple[EntryRow, ...]
     sessions: tuple[RecalledSession, ...]
 
 
-_ENTRY_COLUMNS = ", ".join(f"e.{name}" for name in books.COLUMNS)
-_SESSION_COLUMNS = ", ".join(
-    ["a.session_id", "a.session_token", "a.project", "a.membership_ts", "a.memory_sentence", "a.source_path"]
-    + ["a.manifest_path"]
-    + ["null"] * (len(books.COLUMNS) - len(RecalledSession._fields))
-)
-_WEIGHTS = ", ".join(map(str, COLUMN_WEIGHTS))
+END_OF_TIME = "~"  # sorts after every time
 _NO_WORDS = '""'
-_END_OF_TIME = "~"
+_ENTRY_COLUMNS = ", ".join(f"e.{name}" for name in books.COLUMNS)
+_SESSION_COLUMNS = (
+    "a.session_id, a.session_token, a.project, a.membership_ts, a.memory_sentence, a.source_path, a.manifest_path"
+)
+_SESSION_COLUMN_COUNT = len(fields(RecalledSession))
+_PADDING = ", null" * (len(books.COLUMNS) - _SESSION_COLUMN_COUNT)  # both halves of the union need as many columns
+_WEIGHTS = ", ".join(map(str, COLUMN_WEIGHTS))
 _SELECT_RECALL = f"""
     with found as materialized (
         select -rowid as id, bm25(search, {_WEIGHTS}) as rank from search where search match :words and rowid < 0
@@ -54,7 +57,7 @@ _SELECT_RECALL = f"""
         order by found.rank, e.at desc, e.entry_id, e.path limit :entries)
     union all
     select * from (
-        select 1, 0, e.membership_ts, e.session_token, {_SESSION_COLUMNS}
+        select 1, 0, e.membership_ts, e.session_token, {_SESSION_COLUMNS}{_PADDING}
         from entries e join artifacts a on a.stem = e.stem and a.source_kind = '{naming.SUMMARY}'
         where e.agent_id = :agent and e.is_compaction = 0 and e.membership_ts <= :until
           and (a.private = 0 or may_reach({GLOBAL_SCOPE_SQL}, a.private, a.session_token))
@@ -65,7 +68,6 @@ _SELECT_RECALL = f"""
         order by e.membership_ts desc, e.stem desc limit :sessions)
     order by 1, 2, 3 desc, 4, 5
 """
-_SORT_KEY_COUNT = 4
 
 
 def load_recall(
@@ -79,22 +81,20 @@ def load_recall(
     max_entries: int,
     until: str | None,
 ) -> RecallResult:
-    """See `Index.recalled`."""
-    asked: dict[str, Any] = {
+    """Return the recall of a new session. See `Index.recall`."""
+    values: dict[str, Any] = {
         "words": build_match_expression(query or "") or _NO_WORDS,
         "agent": replace_surrogates(agent_id),
         "scopes": json.dumps([replace_surrogates(scope) for scope in scopes]),
         "kinds": json.dumps([replace_surrogates(kind) for kind in kinds]),
         "sessions": max_sessions,
         "entries": max_entries,
-        "until": until or _END_OF_TIME,
+        "until": until or END_OF_TIME,
     }
-    found = connection.execute(_SELECT_RECALL, asked).fetchall()
-    return RecallResult(
-        entries=tuple(books.decode_entry(row[_SORT_KEY_COUNT:]) for row in found if row[0] == 0),
-        sessions=tuple(
-            RecalledSession(*row[_SORT_KEY_COUNT : _SORT_KEY_COUNT + len(RecalledSession._fields)])
-            for row in found
-            if row[0] == 1
-        ),
-    )
+    entries, sessions = [], []
+    for is_session, _, _, _, *columns in connection.execute(_SELECT_RECALL, values):
+        if is_session:
+            sessions.append(RecalledSession(*columns[:_SESSION_COLUMN_COUNT]))
+        else:
+            entries.append(books.decode_entry(columns))
+    return RecallResult(tuple(entries), tuple(sessions))

@@ -1,4 +1,4 @@
-"""From a canonical file to its row: path, hash, kind, identity and what the ledger and the lists show."""
+"""From a canonical file to its row: path, hash, kind, identity, and the values of the ledger and the lists."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -13,8 +13,8 @@ from lineage.core.search import passages
 from lineage.core.search.passages import Passage
 
 
-class ArtifactRow(NamedTuple):
-    """One row of `artifacts`; the field names are the columns. `passages` go to the full-text table only."""
+class ArtifactRow(NamedTuple):  # a rebuild makes and inserts thousands
+    """A row of `artifacts`; the field names are the columns. `passages` go to the full-text table only."""
 
     source_path: str
     source_sha256: str
@@ -40,30 +40,36 @@ class ArtifactRow(NamedTuple):
     stamp: str
     passages: Iterable[Passage]
 
+    def get_column_values(self) -> tuple[object, ...]:
+        """Return the values in the order of `COLUMNS`."""
+        return self[:-1]
+
 
 TurnTexts = Sequence[tuple[int, str]]
-"""What turns say, by their numbers."""
+"""The texts of turns, each with the turn's number."""
 
-COLUMNS = tuple(name for name in ArtifactRow._fields if name != "passages")
+COLUMNS = ArtifactRow._fields[:-1]
 UPSERT = (
-    f"insert into artifacts ({', '.join(COLUMNS)}) values ({', '.join(':' + c for c in COLUMNS)})"
+    f"insert into artifacts ({', '.join(COLUMNS)}) values ({', '.join('?' * len(COLUMNS))})"
     f" on conflict (source_path) do update set {', '.join(f'{c} = excluded.{c}' for c in COLUMNS)} returning id"
 )
-"""Writes the values of a row by name, in place of what the same path had, and gives its number."""
+"""Writes a row, replacing that of the same path, and returns its number."""
 
 
 def build_row(
     document: Artifact | Manifest, data: bytes, stamp: str, turn_texts: TurnTexts | None = None
 ) -> ArtifactRow:
-    """The row of a document that was read as `data`; `stamp` is what the store lists for it, `said` what the turns of a
-    transcript say, where that is known without reading its body."""
+    """Return the row of a document read from `data`; `stamp` is the store's.
+
+    `turn_texts` are those of a transcript, if the caller has them already.
+    """
     return build_row_from_hash(document, hashlib.sha256(data).hexdigest(), stamp, turn_texts)
 
 
 def build_row_from_hash(
     document: Artifact | Manifest, sha256: str, stamp: str, turn_texts: TurnTexts | None = None
 ) -> ArtifactRow:
-    """`build_row`, by the hash of the data."""
+    """Return the row of a document, given the hash of its data. See `build_row`."""
     artifact = document if isinstance(document, Artifact) else None
     return ArtifactRow(
         source_path=document.path,
@@ -93,13 +99,13 @@ def build_row_from_hash(
 
 
 def _build_passages(document: Artifact | Manifest, turn_texts: TurnTexts | None) -> Iterable[Passage]:
-    """What search finds a document by: a transcript's turns without headings, a body without its links. One passage at
-    least, for the title and the sentence; none of a manifest."""
     if document.kind == naming.MANIFEST:
         return ()
-    found: Iterable[Passage]
     if document.kind == naming.TRANSCRIPT:
-        found = passages.split_turns(transcript.extract_texts(document.body) if turn_texts is None else turn_texts)
+        turns = transcript.extract_texts(document.body) if turn_texts is None else turn_texts
+        result = passages.split_turns(turns)
     else:
-        found = passages.split_text(str(document.body).partition("\n")[2])
-    return found or (Passage(""),)
+        # The first line of a body holds its links.
+        result = passages.split_text(str(document.body).partition("\n")[2])
+    # One passage at least carries the title and the sentence.
+    return result or (Passage(""),)

@@ -1,54 +1,58 @@
-"""The index's tables and how a database comes to have them."""
+"""The index's tables, their version, and how an empty database gets them."""
 
 import sqlite3
 
-VERSION = 5
+from lineage.database.sqlite import as_database
+from lineage.index import books, fts_rows, ledger, vocabulary
+from lineage.index.rows import COLUMNS
+
+VERSION = 6
 
 _NOT_NULL = {"source_path", "source_sha256", "source_kind"}
+_INTEGERS = ("private", "visible")
 _INDEXES = (
-    ["agent_id", "membership_ts"],
-    ["session_token"],
-    ["session_id"],
-    ["stem", "source_kind"],  # what a new session recalls is the summary of a capture
-    ["source_path", "stamp"],  # what a reindex compares is read without the rows
+    ("artifacts", "artifacts_agent_id_membership_ts", ("agent_id", "membership_ts")),
+    ("artifacts", "artifacts_session_token", ("session_token",)),
+    ("artifacts", "artifacts_session_id", ("session_id",)),
+    ("artifacts", "artifacts_stem_source_kind", ("stem", "source_kind")),  # a new session recalls summaries by stem
+    ("artifacts", "artifacts_source_path_stamp", ("source_path", "stamp")),  # a reindex compares these alone
+    *ledger.INDEXES,
+    *books.INDEXES,
 )
 
 
 def read_version(connection: sqlite3.Connection) -> int:
-    """The schema's version, 0 for an empty database."""
+    """Return the schema's version, 0 for an empty database."""
     return int(connection.execute("pragma application_id").fetchone()[0])
 
 
 def is_complete(connection: sqlite3.Connection) -> bool:
-    """Whether a reindex has ever run to its end: a rebuild that was cut off is resumed."""
+    """Return whether a reindex ever ran to its end."""
     return bool(connection.execute("pragma user_version").fetchone()[0])
 
 
 def mark_complete(connection: sqlite3.Connection) -> None:
+    """Record that a reindex ran to its end."""
     connection.execute("pragma user_version = 1")
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
-    """Makes the tables of an empty database, in one transaction: several processes may begin at once."""
-    from sqlite_utils import Database  # noqa: PLC0415  (nine times the cost of a start: only where tables are made)
-
-    from lineage.index import books, fts_rows, ledger, vocabulary  # noqa: PLC0415
-    from lineage.index.rows import COLUMNS  # noqa: PLC0415
-
-    types: dict[str, type] = {"id": int, **{name: _column_type(name) for name in COLUMNS}}
-    table = Database(connection).create_table_sql("artifacts", types, pk="id", not_null=_NOT_NULL, if_not_exists=True)
+    """Create the tables of an empty database in one transaction. Several processes may do so at once."""
+    database = as_database(connection)
+    artifact_types: dict[str, type] = {name: int if name in _INTEGERS else str for name in COLUMNS}
     with connection:
         connection.execute("begin immediate")
-        connection.execute(table)
-        connection.execute("create unique index if not exists artifacts_source_path on artifacts (source_path)")
-        for columns in _INDEXES:
-            name = f"artifacts_{'_'.join(columns)}"
-            connection.execute(f"create index if not exists {name} on artifacts ({', '.join(columns)})")
+        artifacts = database.create_table(
+            "artifacts", {"id": int, **artifact_types}, pk="id", not_null=_NOT_NULL, if_not_exists=True
+        )
+        artifacts.create_index(["source_path"], "artifacts_source_path", unique=True, if_not_exists=True)
+        database.create_table(
+            "book_entries", {"id": int, **books.COLUMN_TYPES}, pk="id", not_null=books.NOT_NULL, if_not_exists=True
+        )
+        # sqlite_utils has no words for `without rowid`, for triggers and for a full-text table of its own rows.
         for statement in (*fts_rows.TABLES, *vocabulary.TABLES, *ledger.TABLES, *books.TABLES):
-            connection.execute(statement)
-        connection.execute("insert into search (search, rank) values ('hashsize', ?)", (fts_rows.HASH_SIZE_BYTES,))
-        connection.execute(f"pragma application_id = {VERSION}")
-
-
-def _column_type(column: str) -> type:
-    return int if column in ("private", "visible") else str
+            database.execute(statement)
+        for table, name, columns in _INDEXES:
+            database.table(table).create_index(columns, name, if_not_exists=True)
+        database.execute("insert into search (search, rank) values ('hashsize', ?)", (fts_rows.HASH_SIZE_BYTES,))
+        database.execute(f"pragma application_id = {VERSION}")

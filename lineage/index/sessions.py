@@ -1,12 +1,13 @@
-"""Sessions as lists show them: one row for each, out of its artifacts' rows."""
+"""Sessions as lists show them: one row for each, from its artifacts' rows."""
 
 import json
 import sqlite3
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from lineage.core.format.body import replace_surrogates
+from lineage.index.filter_sql import escape_like
 
 _SESSIONS = """
     select m.session_id, m.session_key, m.session_token, m.agent_id, m.project, m.harness, m.title,
@@ -35,7 +36,7 @@ _SELECT_INDEXED_TOKENS = """
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A session as lists show it: its manifest's facts and the newest sentence."""
+    """A session as lists show it: the values of its manifest and its newest sentence."""
 
     session_id: str
     session_key: str | None
@@ -61,33 +62,30 @@ def list_sessions(
     project: str | None,
     reference: str | None,
 ) -> list[SessionRow]:
-    """See `Index.sessions`."""
+    """Return sessions, newest first. See `Index.list_sessions`."""
     where = [_OLDEST_MANIFEST]
     values: list[object] = []
     if agent_id is not None:
         where.append("m.agent_id = ?")
         values.append(replace_surrogates(agent_id))
     if project is not None:
+        project = replace_surrogates(project)
         where.append("(m.project = ? or m.project like ? escape '!')")
-        values += [replace_surrogates(project), f"%/{_escape_like(replace_surrogates(project))}"]
+        values += [project, f"%/{escape_like(project)}"]
     if reference is not None:
         where.append(_REFERENCE)
-        values += [f"{_escape_like(replace_surrogates(reference))}%"] * 3
-    found = connection.execute(_SESSIONS.format(where=" and ".join(where)), (*values, limit))
-    return [_build_session_row(row) for row in found]
+        values += [f"{escape_like(replace_surrogates(reference))}%"] * 3
+    rows = connection.execute(_SESSIONS.format(where=" and ".join(where)), (*values, limit))
+    return list(map(build_session_row, rows))
+
+
+def build_session_row(row: Sequence[Any]) -> SessionRow:
+    """Return the session of a row whose columns are the fields of `SessionRow`, in their order."""
+    values: dict[str, Any] = dict(zip((field.name for field in fields(SessionRow)), row, strict=True))
+    sentence = values["memory_sentence"] or ""
+    return SessionRow(**{**values, "memory_sentence": sentence, "private": bool(values["private"])})
 
 
 def find_indexed_tokens(connection: sqlite3.Connection, tokens: Collection[str]) -> set[str]:
-    """See `Index.held`."""
+    """Return the sessions with a row, or with entries in books. See `Index.find_indexed_tokens`."""
     return {row[0] for row in connection.execute(_SELECT_INDEXED_TOKENS, (json.dumps(list(tokens)),))}
-
-
-def _build_session_row(row: Sequence[Any]) -> SessionRow:
-    values: Any = (*row[:10], row[10] or "", row[11], row[12], bool(row[13]))
-    return SessionRow(*values)
-
-
-def _escape_like(text: str) -> str:
-    for special in "!%_":
-        text = text.replace(special, "!" + special)
-    return text

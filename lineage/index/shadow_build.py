@@ -1,7 +1,8 @@
-"""What is built aside of an index, and how it takes the index's place.
+"""Build an index beside the current one, then replace its contents.
 
-The file stays what it is, for others may have it open: its pages are replaced under SQLite's own locks. Whoever dies on
-the way leaves an index that says so, or none that was changed, and a folder that the next one collects.
+The file of the index stays, for other processes may have it open: its pages are replaced under SQLite's own locks. A
+process that dies on the way leaves an index marked as unfinished, or an unchanged one, and a folder for the next
+process to delete.
 """
 
 import shutil
@@ -19,9 +20,9 @@ from lineage.store.platform import lock_descriptor, try_lock_descriptor
 
 _PREFIX = "rebuild-"
 _LOCK_NAME = "held"
-_UNFINISHED = -1  # no schema's version: such an index is begun anew
+_UNFINISHED = -1  # the version of no schema: an index with it is recreated
 
-_AUTOMERGE, _CRISISMERGE = 4, 16  # FTS5's own: segments of a level that are merged step by step, and at once
+_AUTOMERGE, _CRISISMERGE = 4, 16  # FTS5's defaults: segments of a level that are merged step by step, and at once
 _MAX_SEGMENTS = 2000
 _INSERT = f"insert into artifacts (id, {', '.join(COLUMNS)}) values (?{', ?' * len(COLUMNS)})"
 _SEGMENTS = "select count(distinct segid) from search_idx"
@@ -29,10 +30,10 @@ _SEGMENTS = "select count(distinct segid) from search_idx"
 
 @contextmanager
 def temporary_folder(parent: Path) -> Iterator[Path]:
-    """A folder for what is being built, gone afterwards; those that were left behind go first."""
+    """Yield a locked folder for a build and delete it afterwards. Leftovers of other builds are deleted first."""
     collect_leftovers(parent)
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent) as name, Path(name, _LOCK_NAME).open("wb") as held:
-        lock_descriptor(held.fileno())
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent) as name, Path(name, _LOCK_NAME).open("wb") as lock:
+        lock_descriptor(lock.fileno())
         yield Path(name)
 
 
@@ -56,7 +57,7 @@ def build(path: Path) -> Iterator[Callable[[Sequence[tuple[int, ArtifactRow]]], 
 
 
 def _write(connection: sqlite3.Connection, rows: Sequence[tuple[int, ArtifactRow]]) -> None:
-    connection.executemany(_INSERT, ((number, *row[: len(COLUMNS)]) for number, row in rows))
+    connection.executemany(_INSERT, ((number, *row.get_column_values()) for number, row in rows))
     fts_rows.insert_rows(
         connection, (text for number, row in rows for text in fts_rows.build_artifact_fts_rows(number, row))
     )
@@ -68,20 +69,21 @@ def _configure_merges(connection: sqlite3.Connection, automerge: int, crisismerg
 
 
 def collect_leftovers(parent: Path) -> None:
-    """Removes what builders that died left behind: it holds text."""
-    for left in sorted(parent.glob(f"{_PREFIX}*/{_LOCK_NAME}")):
-        with suppress(FileNotFoundError), left.open("rb") as held:
-            if try_lock_descriptor(held.fileno()):
-                shutil.rmtree(left.parent)
+    """Delete the folders of builds whose processes died: they hold text of sessions."""
+    for lock in sorted(parent.glob(f"{_PREFIX}*/{_LOCK_NAME}")):
+        with suppress(FileNotFoundError), lock.open("rb") as file:
+            if try_lock_descriptor(file.fileno()):
+                shutil.rmtree(lock.parent)
 
 
 def replace_contents(build_path: Path, index_path: Path) -> None:
-    """Gives an index the contents of another database, in one step for everybody else.
+    """Replace the contents of an index by another database, in one step for other processes.
 
-    Where nobody has it open, its pages are written once; else they pass through the write-ahead log.
+    If nobody has the index open, its pages are written once; else they pass through the write-ahead log.
     """
     with closing(connect(index_path)) as target, closing(sqlite3.connect(build_path)) as source:
         if _lock_exclusively(target):
+            # Without a journal a crash leaves a torn file: its version says so until all pages are there.
             for connection in (target, source):
                 connection.execute(f"pragma application_id = {_UNFINISHED}")
             target.execute("pragma journal_mode = off")
@@ -92,15 +94,15 @@ def replace_contents(build_path: Path, index_path: Path) -> None:
 
 
 def _lock_exclusively(connection: sqlite3.Connection) -> bool:
-    """Whether nobody else has the database open: then nobody can open it until the connection is closed."""
-    waits = connection.execute("pragma busy_timeout").fetchone()[0]
+    """Lock the database until the connection is closed. Return False if another process has it open."""
+    timeout = connection.execute("pragma busy_timeout").fetchone()[0]
     connection.execute("pragma busy_timeout = 0")
     try:
         connection.execute("pragma locking_mode = exclusive")
-        connection.execute("pragma journal_mode = delete")
+        connection.execute("pragma journal_mode = delete")  # leaving WAL mode needs the lock
         return True
     except sqlite3.OperationalError:
         connection.execute("pragma locking_mode = normal")
         return False
     finally:
-        connection.execute(f"pragma busy_timeout = {waits}")
+        connection.execute(f"pragma busy_timeout = {timeout}")

@@ -1,11 +1,10 @@
-"""What is found: passages of sessions and entries of books by the words of a query, ranked together.
+"""Full-text search: passages of sessions and entries of books that match a query, ranked together.
 
-A session's score is that of its best passage and, less and less, of the next ones: what is spoken of in several places
-goes before what is mentioned once. Of equal scores the newer goes first, then the path decides. Every query asks
-`is_allowed_in_scope`, the gate of private sessions. (format: Commands)
+A session's score is that of its best passage and, with decreasing weight, of the next ones: a subject of several
+passages ranks before a mention. Equal scores are ordered by time, newest first, then by path. Every query applies the
+privacy rule, `is_allowed_in_scope`. (format: Commands)
 """
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +26,8 @@ from lineage.index.fts_query import (
 )
 from lineage.index.vocabulary import SqliteVocabulary, Vocabulary, resolve_terms
 
-SNIPPET_MARKS = ("\x02", "\x03")  # around the words of a snippet that matched
+SNIPPET_MARKS = ("\x02", "\x03")
+"""They stand before and after each matching word of a snippet."""
 ENTRY_KIND = "entry"
 
 _SCORED_PASSAGES = 4
@@ -38,10 +38,10 @@ SNIPPET_WORDS = 24
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One search result. `score` grows with relevance; `snippet` carries `SNIPPET_MARKS` around what matched; `turns`
-    are the first and the last of the passage, None where it isn't of a transcript.
+    """A search result. `score` grows with relevance; `snippet` has `SNIPPET_MARKS` around matching words.
 
-    An entry of a book has the kind `entry` and is in `entry`; its session is the one that it came from, if any.
+    `turns` are the first and last turn of a transcript's passage, else None. An entry of a book has the kind `entry`
+    and is in `entry`; its session is that of its origin, if any.
     """
 
     session_id: str | None
@@ -58,8 +58,8 @@ class Hit:
     entry: EntryRow | None = None
 
 
-class RankedRow(NamedTuple):
-    """A row that was found. `key` is what makes one result: a session's token, or an entry's own number."""
+class RankedRow(NamedTuple):  # a search makes thousands
+    """A matching row. Rows with the same `key`, a session's token or an entry's number, make one result."""
 
     number: int
     score: float
@@ -106,16 +106,18 @@ _SELECT_PREVIEW = "select substr(body, 1, 160), turns from search where rowid = 
 
 
 class TextSearchEngine(Vocabulary, Protocol):
-    """Full text, and what goes with it."""
+    """Full text of an index, and its words."""
 
     def rank_rows(
         self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, limit: int
     ) -> list[RankedRow]:
-        """The rows that are found and may be shown, best first: the best `most` that match (`NO_LIMIT`: all), with all
-        that rank equal. Of a query without words those that its filters let through."""
+        """Return the visible rows among the best `limit` matches (`NO_LIMIT`: all), and equals of the last, best first.
+
+        For a query without words, return all rows that pass its filters.
+        """
 
     def load_hits(self, expression: str, rows: Sequence[RankedRow]) -> list[Hit]:
-        """The hits of ranked rows; they are read here, for the few that are shown."""
+        """Return the hits of ranked rows, with snippets."""
 
 
 def search(
@@ -127,25 +129,28 @@ def search(
     by_passage: bool = False,
     ranking: Ranking = DEFAULT_RANKING,
 ) -> list[Hit]:
-    """The best passage of each session (or each passage) and every entry that the query finds, best first; the newest
-    where it has filters alone."""
+    """Return the best passage of each session (or every passage) and every matching entry, best first.
+
+    A query of filters alone returns the newest.
+    """
     if query.is_empty:
         return []
     terms = resolve_terms(engine, query, ranking)
-    whole = restrict_expression(_join_terms(terms), query.phrases, query.excluded_words)
-    if not whole and (query.words or query.phrases):
+    full = restrict_expression(_join_terms(terms), query.phrases, query.excluded_words)
+    if not full and (query.words or query.phrases):
         return []
-    first = marked = whole
-    if terms and not query.phrases and _exceeds_budget(engine, whole, terms, ranking):
+    first = marked = full
+    if terms and not query.phrases and _exceeds_budget(engine, full, terms, ranking):
         first = restrict_expression(build_pruned_expression(terms, ranking), (), query.excluded_words)
         marked = _join_terms(without_ubiquitous(terms))
-    look = partial(engine.rank_rows, query, agent_id, ranking)
+    rank = partial(engine.rank_rows, query, agent_id, ranking)
     decay = None if by_passage else ranking.decay
-    most = max(_MIN_RANKED, _RANKED_PER_RESULT * limit)
-    found = _group_results(look(first, most), decay)[:limit]
-    if len(found) < limit and (first != whole or not terms or sum(term.rows for term in terms) > most):
-        found, marked = _group_results(look(whole, NO_LIMIT), decay)[:limit], whole
-    return engine.load_hits(marked, found)
+    row_limit = max(_MIN_RANKED, _RANKED_PER_RESULT * limit)
+    results = _group_results(rank(first, row_limit), decay)[:limit]
+    # Too few results may mean that the pruned expression, or the limit of rows, left some out.
+    if len(results) < limit and (first != full or not terms or sum(term.rows for term in terms) > row_limit):
+        results, marked = _group_results(rank(full, NO_LIMIT), decay)[:limit], full
+    return engine.load_hits(marked, results)
 
 
 def _join_terms(terms: Sequence[Term]) -> str:
@@ -153,53 +158,36 @@ def _join_terms(terms: Sequence[Term]) -> str:
 
 
 def _exceeds_budget(engine: TextSearchEngine, expression: str, terms: Sequence[Term], ranking: Ranking) -> bool:
-    """Whether more rows match than are ranked without a choice among them."""
     if sum(term.rows for term in terms) <= ranking.budget:
         return False
-    (whole,) = engine.count_rows([Term("", expression)], ranking.budget + 1)
-    return whole.rows > ranking.budget
+    (counted,) = engine.count_rows([Term("", expression)], ranking.budget + 1)
+    return counted.rows > ranking.budget
 
 
-def _group_results(ranked: Sequence[RankedRow], decay: float | None) -> list[RankedRow]:
-    """One row for each result, its best, with the result's score; best first, of equals the newer. Without a decay each
-    row is a result."""
+def _group_results(rows: Sequence[RankedRow], decay: float | None) -> list[RankedRow]:
+    """Return the best row of each result with the result's score, best first. Without a decay each row is a result."""
     if decay is None:
-        return list(ranked)
-    of_result: dict[str | int, list[RankedRow]] = {}
-    for row in ranked:
-        of_result.setdefault(row.key, []).append(row)
-    scored = [
-        rows[0]._replace(score=_combine_scores([row.score for row in rows[:_SCORED_PASSAGES]], decay))
-        for rows in of_result.values()
-    ]
-    newest_first = sorted(sorted(scored, key=lambda row: row.path), key=lambda row: row.at, reverse=True)
-    return sorted(newest_first, key=lambda row: row.score, reverse=True)
-
-
-def _combine_scores(scores: Sequence[float], decay: float) -> float:
-    return sum(score * decay**place for place, score in enumerate(scores))
-
-
-def _load_snippet(connection: sqlite3.Connection, expression: str, number: int) -> tuple[str, str]:
-    """The snippet of a row and the turns that it is of: what matched in the passage or, where nothing did, in a title,
-    a sentence or a tag, which no turn said."""
-    if not expression:
-        found: tuple[str, str] = connection.execute(_SELECT_PREVIEW, (number,)).fetchone()
-        return found
-    found = connection.execute(_BODY_SNIPPET, (expression, number)).fetchone()
-    return (
-        found
-        if SNIPPET_MARKS[0] in found[0]
-        else connection.execute(_ANY_COLUMN_SNIPPET, (expression, number)).fetchone()
-    )
+        return list(rows)
+    by_key: dict[str | int, list[RankedRow]] = {}
+    for row in rows:
+        by_key.setdefault(row.key, []).append(row)
+    results = []
+    for group in by_key.values():
+        score = sum(row.score * decay**place for place, row in enumerate(group[:_SCORED_PASSAGES]))
+        results.append(group[0]._replace(score=score))
+    # Sorting is stable, so the last key counts most: score, then time, then path.
+    results.sort(key=lambda row: row.path)
+    results.sort(key=lambda row: row.at, reverse=True)
+    return sorted(results, key=lambda row: row.score, reverse=True)
 
 
 class SqliteTextSearch(SqliteVocabulary):
-    """The full-text table of SQLite."""
+    """Full text in SQLite's FTS5 table."""
 
     def rank_rows(
         self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, limit: int
     ) -> list[RankedRow]:
+        """Return the best matching rows. See `TextSearchEngine.rank_rows`."""
         sql = _SELECT_RANKED.format(
             found=_SELECT_MATCHES if expression else _SELECT_ALL,
             passages=MAX_PASSAGES,
@@ -215,31 +203,44 @@ class SqliteTextSearch(SqliteVocabulary):
         return [RankedRow(*row[:-1]) for row in self.connection.execute(sql, values)]
 
     def load_hits(self, expression: str, rows: Sequence[RankedRow]) -> list[Hit]:
-        return [_load_hit(self.connection, expression, one) for one in rows]
+        """Return the hits of ranked rows. Only their text is read."""
+        return [self._load_hit(expression, row) for row in rows]
 
+    def _load_hit(self, expression: str, row: RankedRow) -> Hit:
+        snippet, turns = self._load_snippet(expression, row.number)
+        snippet = remove_separators(snippet)
+        if row.number < 0:
+            columns = self.connection.execute(_SELECT_ENTRY, (row.number,)).fetchone()
+            session_id, token, agent_id, project, *values = columns
+            entry = books.decode_entry(values)
+            return build_entry_hit(entry, (session_id, token, agent_id, project), row.score, snippet)
+        columns = self.connection.execute(_SELECT_ARTIFACT, (row.number,)).fetchone()
+        session_id, token, agent_id, kind, path, project, at, sentence = columns
+        return Hit(
+            session_id, token, agent_id, kind, path, row.score, snippet, project, at, sentence,
+            fts_rows.parse_turn_range(turns),
+        )  # fmt: skip
 
-def _load_hit(connection: sqlite3.Connection, expression: str, ranked: RankedRow) -> Hit:
-    """The hit of a ranked row; it is read here, for the few that are shown."""
-    number, score = ranked.number, ranked.score
-    snippet, turns = _load_snippet(connection, expression, number)
-    if number > 0:
-        session_id, token, agent_id, kind, path, *rest = connection.execute(_SELECT_ARTIFACT, (number,)).fetchone()
-        project, at, sentence = rest
-        shown = (remove_separators(snippet), project, at, sentence, fts_rows.parse_turn_range(turns))
-        return Hit(session_id, token, agent_id, kind, path, score, *shown)
-    session_id, token, agent_id, project, *values = connection.execute(_SELECT_ENTRY, (number,)).fetchone()
-    return build_entry_hit(
-        books.decode_entry(values), (session_id, token, agent_id, project), score, remove_separators(snippet)
-    )
+    def _load_snippet(self, expression: str, number: int) -> tuple[str, str]:
+        """Return the snippet of a row and the turns of its passage.
+
+        A match outside the body, in a title, sentence or tag, belongs to no turn.
+        """
+        if not expression:
+            preview: tuple[str, str] = self.connection.execute(_SELECT_PREVIEW, (number,)).fetchone()
+            return preview
+        snippet: tuple[str, str] = self.connection.execute(_BODY_SNIPPET, (expression, number)).fetchone()
+        if SNIPPET_MARKS[0] not in snippet[0]:
+            snippet = self.connection.execute(_ANY_COLUMN_SNIPPET, (expression, number)).fetchone()
+        return snippet
 
 
 def build_entry_hit(entry: EntryRow, session: tuple[str | None, ...], score: float, snippet: str) -> Hit:
-    """The hit of an entry; `spoken` are id, token, agent and project of the session that it came from, if any."""
+    """Return the hit of an entry; `session` is (id, token, agent, project) of its origin, with None for no origin."""
     session_id, token, agent_id, project = session
-    agent = (
-        entry.scope.removeprefix(books.AGENT_SCOPE_PREFIX)
-        if entry.scope.startswith(books.AGENT_SCOPE_PREFIX)
-        else agent_id
-    )
-    found = (session_id, token, agent, ENTRY_KIND, entry.path, score, snippet, project, entry.at or None, None)
-    return Hit(*found, entry=entry)
+    if entry.scope.startswith(books.AGENT_SCOPE_PREFIX):
+        agent_id = entry.scope.removeprefix(books.AGENT_SCOPE_PREFIX)
+    return Hit(
+        session_id, token, agent_id, ENTRY_KIND, entry.path, score, snippet, project, entry.at or None, None,
+        entry=entry,
+    )  # fmt: skip

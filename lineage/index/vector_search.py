@@ -1,27 +1,24 @@
-"""What of the index has vectors, and the results that vectors lead to.
+"""Semantic search: the rows that get vectors, and the results of the nearest vectors.
 
-What search may show to nobody has none: private and trial sessions, what they said, what waits for confirmation, what
-was forgotten. The filters of a query and its phrases hold here as in the full text.
+Rows that search shows to nobody get no vectors: private and trial sessions and their entries, pending and forgotten
+entries. A query's filters and phrases apply as in full-text search.
 """
 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
 
 from lineage.core.search.passages import MAX_PASSAGES
 from lineage.core.search.query import Filters, Query
 from lineage.core.search.segmentation import remove_separators
 from lineage.index import filter_sql
+from lineage.index.base import Index
 from lineage.index.fts_query import join_or, quote
 from lineage.index.schema import VERSION
 from lineage.index.text_search import Hit, RankedRow, SqliteTextSearch
-from lineage.index.vectors import EmbeddableRow
-
-if TYPE_CHECKING:
-    from lineage.index.base import Index
-    from lineage.index.vectors import Neighbor, VectorSource
+from lineage.index.vectors import EmbeddableRow, Neighbor, VectorSource
 
 _HASH_BYTES = 16
 PUBLIC_VALUES = filter_sql.build_values(Filters(), None)
@@ -56,7 +53,7 @@ _SELECT_NEIGHBORS = """
     where {words}
 """
 _MATCHES_PHRASE = "exists (select 1 from search where search match :{0} and rowid = json_extract(value, '$[0]'))"
-SELECT_FILTERED = """
+_SELECT_FILTERED = """
     with near as materialized ({near})
     select near.id, near.likeness as score, a.membership_ts as at, a.source_path as path, a.session_token as result
     from near join artifacts a on a.id = near.id / {passages} where near.id > 0 and {artifacts}
@@ -67,85 +64,89 @@ SELECT_FILTERED = """
 """
 
 
-class EmbeddingText(NamedTuple):
-    """What is embedded of a file: the text at a place."""
+@dataclass(frozen=True, slots=True)
+class EmbeddingText:
+    """A text to embed, at a place in a file."""
 
     place: int
     text: str
 
     @property
     def hash(self) -> bytes:
-        return _hash_text(self.text)
+        """Return the hash of the text."""
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).digest()[:_HASH_BYTES]
 
 
-def load_source_versions(index: "Index") -> dict[str, str]:
-    """The version of each file that has something to embed."""
+def load_source_versions(index: Index) -> dict[str, str]:
+    """Return the version of each file with texts to embed."""
     with index.open_vector_search() as engine:
         artifacts = {path: _artifact_version(sha256) for path, sha256 in engine.read_artifact_hashes()}
-        books = groupby(engine.read_entries(), key=lambda piece: piece.path)
-        return artifacts | {path: _book_version(map(_build_embedding_text, pieces)) for path, pieces in books}
+        books = groupby(engine.read_entries(), key=lambda row: row.path)
+        return artifacts | {path: _book_version(rows) for path, rows in books}
 
 
-def is_current(index: "Index", source: "VectorSource") -> bool:
-    """Whether a file is there, may be shown, and says what it said."""
+def is_current(index: Index, source: VectorSource) -> bool:
+    """Return whether a file exists, may be shown, and has this version."""
     with index.open_vector_search() as engine:
-        version = next((_artifact_version(sha256) for _, sha256 in engine.read_artifact_hashes(source.path)), None)
-        return source.version == (
-            version or _book_version(map(_build_embedding_text, engine.read_entries(source.path)))
-        )
+        for _, sha256 in engine.read_artifact_hashes(source.path):
+            return source.version == _artifact_version(sha256)
+        return source.version == _book_version(engine.read_entries(source.path))
 
 
-def load_embedding_texts(index: "Index", path: str) -> list[EmbeddingText]:
-    """What is to be embedded of a file now, in order."""
+def load_embedding_texts(index: Index, path: str) -> list[EmbeddingText]:
+    """Return the texts to embed of a file, in order."""
     with index.open_vector_search() as engine:
         if next(iter(engine.read_artifact_hashes(path)), None) is None:
             return list(map(_build_embedding_text, engine.read_entries(path)))
-        return [text for piece in engine.read_passages(path) if (text := _build_embedding_text(piece)).text]
+        return [text for row in engine.read_passages(path) if (text := _build_embedding_text(row)).text]
 
 
 def build_hits(
-    index: "Index",
+    index: Index,
     query: Query,
     agent_id: str | None,
-    neighbors: "Sequence[Neighbor]",
+    neighbors: Sequence[Neighbor],
     limit: int,
     *,
     by_passage: bool = False,
 ) -> list[Hit]:
-    """The results that passages near to a query make, the likest first: each session's best, or every passage. A
-    passage that says something else by now makes none."""
+    """Return the results of passages near a query, nearest first: the best of each session, or every passage.
+
+    A passage whose text has changed makes none.
+    """
     with index.open_vector_search() as engine:
-        standing = [
+        unchanged = [
             (number, 1 - neighbors[place].distance)
-            for place, number, piece in engine.find_rows(neighbors)
-            if _build_embedding_text(piece).hash == neighbors[place].hash
+            for place, number, row in engine.find_rows(neighbors)
+            if _build_embedding_text(row).hash == neighbors[place].hash
         ]
-        first: dict[str | int, RankedRow] = {}
-        for row in engine.filter_rows(query, agent_id, standing):
-            first.setdefault(row.number if by_passage else row.key, row)
-        return engine.load_hits("", list(first.values())[:limit])
+        results: dict[str | int, RankedRow] = {}
+        for ranked in engine.filter_rows(query, agent_id, unchanged):
+            results.setdefault(ranked.number if by_passage else ranked.key, ranked)
+        return engine.load_hits("", list(results.values())[:limit])
 
 
 class SqliteVectorSearch(SqliteTextSearch):
-    """See `vectors.EmbeddedTexts`: the rows of SQLite."""
+    """Implement `vectors.EmbeddedTexts` on SQLite's rows."""
 
     def read_artifact_hashes(self, path: str | None = None) -> Iterator[tuple[str, str]]:
-        return self.connection.execute(
-            SELECT_ONE_ARTIFACT if path else SELECT_ARTIFACTS, {**PUBLIC_VALUES, "path": path}
-        )
+        """Return path and hash of all visible artifacts, or of one."""
+        sql = SELECT_ONE_ARTIFACT if path else SELECT_ARTIFACTS
+        return self.connection.execute(sql, {**PUBLIC_VALUES, "path": path})
 
     def read_entries(self, path: str | None = None) -> Iterator[EmbeddableRow]:
-        rows = self.connection.execute(
-            SELECT_ENTRIES_OF_FILE if path else SELECT_ENTRIES, {**PUBLIC_VALUES, "path": path}
-        )
-        return (EmbeddableRow(*row) for row in rows)
+        """Return the visible entries of all books' files, or of one."""
+        sql = SELECT_ENTRIES_OF_FILE if path else SELECT_ENTRIES
+        return (EmbeddableRow(*row) for row in self.connection.execute(sql, {**PUBLIC_VALUES, "path": path}))
 
     def read_passages(self, path: str) -> Iterator[EmbeddableRow]:
+        """Return the passages of an artifact."""
         return (EmbeddableRow(*row) for row in self.connection.execute(SELECT_PASSAGES, {"path": path}))
 
-    def find_rows(self, neighbors: "Sequence[Neighbor]") -> Iterator[tuple[int, int, EmbeddableRow]]:
-        asked = json.dumps([[one.path, one.place] for one in neighbors])
-        for place, number in self.connection.execute(_SELECT_ROW_IDS, {"near": asked}).fetchall():
+    def find_rows(self, neighbors: Sequence[Neighbor]) -> Iterator[tuple[int, int, EmbeddableRow]]:
+        """Return the current rows at the places of `neighbors`."""
+        near = json.dumps([[neighbor.path, neighbor.place] for neighbor in neighbors])
+        for place, number in self.connection.execute(_SELECT_ROW_IDS, {"near": near}).fetchall():
             row = self.connection.execute(_SELECT_TEXT, (number,)).fetchone() if number is not None else None
             if row:
                 yield place, number, EmbeddableRow(neighbors[place].path, neighbors[place].place, *row)
@@ -153,22 +154,23 @@ class SqliteVectorSearch(SqliteTextSearch):
     def filter_rows(
         self, query: Query, agent_id: str | None, scored_rows: Sequence[tuple[int, float]]
     ) -> list[RankedRow]:
+        """Return the rows that pass the query's filters and phrases, best first."""
         values = {
             **filter_sql.build_values(query.filters, agent_id),
             **build_phrase_values(query),
             "near": json.dumps(list(scored_rows)),
         }
-        sql = build_filter_statement(
-            query.filters,
-            _SELECT_NEIGHBORS.format(words=build_phrase_condition(query, _MATCHES_PHRASE)),
-            entry_key_sql="near.id",
-        )
+        neighbors_sql = _SELECT_NEIGHBORS.format(words=build_phrase_condition(query, _MATCHES_PHRASE))
+        sql = build_filter_statement(query.filters, neighbors_sql, entry_key_sql="near.id")
         return [RankedRow(*row) for row in self.connection.execute(sql, values)]
 
 
 def build_filter_statement(filters: Filters, neighbors_sql: str, entry_key_sql: str) -> str:
-    """The statement of `EmbeddedTexts.liked` over one that gives (id, likeness); `own` is the key of an entry's row."""
-    return SELECT_FILTERED.format(
+    """Return the statement of `EmbeddedTexts.filter_rows`.
+
+    `neighbors_sql` selects (id, likeness), `entry_key_sql` is the key of an entry's row.
+    """
+    return _SELECT_FILTERED.format(
         near=neighbors_sql,
         passages=MAX_PASSAGES,
         own=entry_key_sql,
@@ -178,7 +180,7 @@ def build_filter_statement(filters: Filters, neighbors_sql: str, entry_key_sql: 
 
 
 def build_phrase_values(query: Query) -> dict[str, str]:
-    """What has to be there and what must not, as `index.query` says it; "" for nothing."""
+    """Return the expressions of required phrases and of excluded words, "" for none."""
     return {
         "phrases": " AND ".join(map(quote, query.phrases)),
         "without": join_or(map(quote, query.excluded_words)) if query.excluded_words else "",
@@ -186,31 +188,30 @@ def build_phrase_values(query: Query) -> dict[str, str]:
 
 
 def build_phrase_condition(query: Query, match_template: str) -> str:
-    """SQL: whether a row holds the phrases of a query, and nothing that must not be there. `holds` says so of what has
-    the name in its braces."""
-    phrases = [match_template.format("phrases")] * bool(query.phrases)
-    without = [f"not {match_template.format('without')}"] * bool(query.excluded_words)
-    return " and ".join(["true", *phrases, *without])
+    """Return the condition on a row for the phrases and excluded words of a query.
+
+    `match_template` is a condition with the name of a bound expression in its braces.
+    """
+    conditions = ["true"]
+    if query.phrases:
+        conditions.append(match_template.format("phrases"))
+    if query.excluded_words:
+        conditions.append(f"not {match_template.format('without')}")
+    return " and ".join(conditions)
 
 
 def _build_embedding_text(row: EmbeddableRow) -> EmbeddingText:
-    """A row of the full text as it is embedded: its title, its sentence or tags, and what it says."""
-    said = (part for part in (row.title, row.sentence, row.body) if part.strip())
-    return EmbeddingText(row.place, remove_separators("\n".join(said)))
+    parts = (part for part in (row.title, row.sentence, row.body) if part.strip())
+    return EmbeddingText(row.place, remove_separators("\n".join(parts)))
 
 
 def _artifact_version(sha256: str) -> str:
-    """The version of an artifact: its hash, and how it is cut into passages."""
+    # The schema's version stands for the way a text is split into passages.
     return f"{VERSION}-{sha256}"
 
 
-def _book_version(texts: Iterable[EmbeddingText]) -> str:
-    """The version of a book's file: all its texts and their places."""
+def _book_version(rows: Iterable[EmbeddableRow]) -> str:
     digest = hashlib.sha256()
-    for text in texts:
+    for text in map(_build_embedding_text, rows):
         digest.update(b"%d %s\n" % (text.place, text.hash))
     return digest.hexdigest()
-
-
-def _hash_text(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_HASH_BYTES]

@@ -1,6 +1,6 @@
 """`.lineage/vectors.db`: the vectors of this machine in a file of their own. (index/vectors.py)
 
-Everything but `nearest` needs SQLite alone, so that what is removed goes whatever is installed. (format: Removal)
+Everything but `find_nearest` needs SQLite alone, so a removal deletes vectors whatever is installed. (format: Removal)
 """
 
 import sqlite3
@@ -30,17 +30,19 @@ _EXTENSION, _LIBRARY = "sqlite_vec", "pysqlite3"
 
 
 def _can_load_extensions() -> bool:
+    # Some builds of Python, as of macOS, leave this out; pysqlite3 has it.
     return hasattr(sqlite3.Connection, "enable_load_extension")
 
 
 def _select_sqlite_module() -> Any:
-    """The one library that this process opens the file with."""
-    other = not _can_load_extensions() and find_spec(_LIBRARY) is not None
-    return import_module(f"{_LIBRARY}.dbapi2") if other else sqlite3
+    """Return the one library with which this process opens the file."""
+    if not _can_load_extensions() and find_spec(_LIBRARY) is not None:
+        return import_module(f"{_LIBRARY}.dbapi2")
+    return sqlite3
 
 
 class VectorFile:
-    """See `index.vectors.Vectors`: one file of SQLite."""
+    """Implement `index.vectors.Vectors` as a file of SQLite."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -49,60 +51,56 @@ class VectorFile:
         self._has_extension = False
 
     def close(self) -> None:
+        """Close the connection, if there is one."""
         if self._connection:
             self._connection.close()
             self._connection, self._has_extension = None, False
 
     @property
     def exists(self) -> bool:
+        """Return whether the file exists."""
         return self.path.exists()
 
     @property
     def location(self) -> str:
+        """Return folder and name of the file."""
         return f"{self.path.parent.name}/{self.path.name}"
 
     def find_missing_modules(self) -> list[str]:
-        """Some builds of Python can't load SQLite's extensions; there another library does."""
+        """Return the modules that are not installed: sqlite-vec, and pysqlite3 if Python can't load extensions."""
         needed = [_EXTENSION] if _can_load_extensions() else [_EXTENSION, _LIBRARY]
         return [name for name in needed if find_spec(name) is None]
 
     def embedding_lock(self) -> AbstractContextManager[None]:
-        """A file is one machine's."""
+        """Return a lock that is always free: no other machine has the file."""
         return nullcontext()
 
     def read_model_info(self) -> tuple[str, int] | None:
-        if not self.exists:
-            return None
-        with self._guarded_connection() as connection:
-            found = connection.execute("select name, dimension from model").fetchone()
-        return tuple(found) if found else None
+        """Return the model's name and the length of its vectors, None without vectors."""
+        rows = self._query("select name, dimension from model")
+        return rows[0] if rows else None
 
     def count_passages(self) -> int:
-        if not self.exists:
-            return 0
-        with self._guarded_connection() as connection:
-            return int(connection.execute("select count(*) from passages").fetchone()[0])
+        """Return the number of passages with a vector."""
+        return sum(row[0] for row in self._query("select count(*) from passages"))
 
     def load_source_versions(self) -> dict[str, str]:
+        """Return the version of each file, "" for one whose vectors are incomplete."""
         if not self.exists:
             return {}
+        # The write lock waits for a `store` in progress.
         with self._transaction() as connection:
-            begun = {path: "" for (path,) in connection.execute("select distinct path from passages")}
-            return begun | dict(connection.execute("select path, version from sources"))
+            incomplete = {path: "" for (path,) in connection.execute("select distinct path from passages")}
+            return incomplete | dict(connection.execute("select path, version from sources"))
 
     def load_passage_hashes(self, path: str) -> dict[int, bytes]:
-        if not self.exists:
-            return {}
-        with self._guarded_connection() as connection:
-            return dict(connection.execute("select place, hash from passages where path = ?", (path,)))
+        """Return the places in a file that have vectors, each with the hash of its text."""
+        return dict(self._query("select place, hash from passages where path = ?", (path,)))
 
     def find_by_hash(self, hashes: Iterable[bytes]) -> dict[bytes, bytes]:
-        if not self.exists:
-            return {}
-        sql = "select vector from passages where hash = ? limit 1"
-        with self._guarded_connection() as connection:
-            found = ((one, connection.execute(sql, (one,)).fetchone()) for one in hashes)
-            return {one: row[0] for one, row in found if row}
+        """Return the existing vectors of texts by their hashes."""
+        sql = "select hash, vector from passages where hash = ? limit 1"
+        return dict(row for digest in hashes for row in self._query(sql, (digest,)))
 
     def store(
         self,
@@ -111,39 +109,46 @@ class VectorFile:
         complete_sources: Iterable[VectorSource],
         is_current: Callable[[VectorSource], bool],
     ) -> int:
+        """Store vectors and complete sources. See `Vectors.store`."""
         with self._transaction() as connection:
             if passages:
                 self._set_model(connection, model, len(passages[0].vector))
-            ask = {source: is_current(source) for source in {*complete_sources, *(one.source for one in passages)}}
-            kept = [(one.source.path, one.place, one.hash, one.vector) for one in passages if ask[one.source]]
-            connection.executemany("insert or replace into passages values (?, ?, ?, ?)", kept)
-            done = [source for source in complete_sources if ask[source]]
-            connection.executemany("insert or replace into sources values (?, ?)", done)
-        return len(kept)
+            current = {s: is_current(s) for s in {*complete_sources, *(passage.source for passage in passages)}}
+            rows = [(p.source.path, p.place, p.hash, p.vector) for p in passages if current[p.source]]
+            connection.executemany("insert or replace into passages values (?, ?, ?, ?)", rows)
+            complete = [source for source in complete_sources if current[source]]
+            connection.executemany("insert or replace into sources values (?, ?)", complete)
+        return len(rows)
 
     def prune(self, wanted_hashes: Mapping[str, frozenset[bytes] | None]) -> int:
+        """Delete the vectors of unwanted texts. See `Vectors.prune`."""
         if not (wanted_hashes and self.exists):
             return 0
-        dropped = 0
+        count = 0
         with self._transaction() as connection:
-            for path, hashes in wanted_hashes.items():
+            for path, wanted in wanted_hashes.items():
                 rows = connection.execute("select place, hash from passages where path = ?", (path,)).fetchall()
-                gone = [(path, place) for place, one in rows if hashes is None or one not in hashes]
-                connection.executemany("delete from passages where path = ? and place = ?", gone)
+                deleted = [(path, place) for place, digest in rows if wanted is None or digest not in wanted]
+                connection.executemany("delete from passages where path = ? and place = ?", deleted)
                 connection.execute("delete from sources where path = ?", (path,))
-                dropped += len(gone)
-        return dropped
+                count += len(deleted)
+        return count
 
     def find_nearest(self, vector: bytes, limit: int) -> Iterator[Neighbor]:
+        """Yield the passages nearest to a vector, nearest first. Every vector is compared."""
         if not self.exists:
             return
         with self._guarded_connection() as connection:
-            self._load_extension(connection)
+            if not self._has_extension:
+                connection.enable_load_extension(True)
+                connection.load_extension(import_module(_EXTENSION).loadable_path())
+                connection.enable_load_extension(False)
+                self._has_extension = True
             for row in connection.execute(_NEAREST, (vector, limit)):
                 yield Neighbor(*row)
 
     def scrub(self) -> None:
-        """No copy is left: not in free pages, not in the write-ahead log."""
+        """Leave no copy of deleted vectors in free pages or the write-ahead log."""
         if self.exists:
             with self._guarded_connection() as connection:
                 vacuum(connection)
@@ -154,12 +159,12 @@ class VectorFile:
                 connection.execute(f"delete from {table}")
             connection.execute("insert into model values (?, ?)", (model, dimension))
 
-    def _load_extension(self, connection: sqlite3.Connection) -> None:
-        if not self._has_extension:
-            connection.enable_load_extension(True)
-            connection.load_extension(import_module(_EXTENSION).loadable_path())
-            connection.enable_load_extension(False)
-            self._has_extension = True
+    def _query(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        """Return all rows of a query, none without a file."""
+        if not self.exists:
+            return []
+        with self._guarded_connection() as connection:
+            return connection.execute(sql, values).fetchall()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -169,6 +174,7 @@ class VectorFile:
 
     @contextmanager
     def _guarded_connection(self) -> Iterator[sqlite3.Connection]:
+        """Yield the connection. Delete a file that turns out to be damaged and raise VectorsLost."""
         try:
             with translate_errors(self.path, self._sqlite_module):
                 self._connection = self._connection or self._open()

@@ -1,35 +1,35 @@
-"""The port of vectors: what the pipeline asks of a vector for each passage and entry that search may show.
+"""The port of vectors: what the pipeline needs of the vectors of searchable passages and entries.
 
-They are disposable as the index is, and dearer to make again: the index may begin anew without them. An index says
-where they lie: in a file of this machine (index/vectorfile.py), or beside its rows (index/postgres/pgvector.py).
+They are derived like the index, and more expensive, so a rebuilt index keeps them. They lie in a file of this machine
+(index/vectorfile.py) or beside the rows (index/postgres/pgvector.py), as the index decides.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
+from lineage.core.search.query import Query
 from lineage.errors import LineageError
-
-if TYPE_CHECKING:
-    from lineage.core.search.query import Query
-    from lineage.index.text_search import Hit, RankedRow
+from lineage.index.text_search import Hit, RankedRow
 
 
 class VectorsLost(LineageError):
-    """The vectors could not be read, and were begun anew."""
+    """The vectors could not be read, and were deleted."""
 
     default_hint = "run `lineage reindex --embed`: they are made again"
 
 
-class VectorSource(NamedTuple):
-    """A file whose passages have vectors. `version` changes with what they say."""
+class VectorSource(NamedTuple):  # written to a table as it is
+    """A file whose passages have vectors. `version` changes with its text."""
 
     path: str
     version: str
 
 
-class EmbeddableRow(NamedTuple):
-    """A row of the full text: which file it is of, its place there, and what it says."""
+@dataclass(frozen=True, slots=True)
+class EmbeddableRow:
+    """A row of the full text, at a place in a file."""
 
     path: str
     place: int
@@ -38,8 +38,9 @@ class EmbeddableRow(NamedTuple):
     body: str
 
 
-class PassageVector(NamedTuple):
-    """The vector of a passage: its file, its place there, the hash of its text. (core/quantizing.py)"""
+@dataclass(frozen=True, slots=True)
+class PassageVector:
+    """The vector of a passage: its file, its place there, the hash of its text. (core/search/quantization.py)"""
 
     source: VectorSource
     place: int
@@ -47,8 +48,9 @@ class PassageVector(NamedTuple):
     vector: bytes
 
 
-class Neighbor(NamedTuple):
-    """A passage and how far from what was asked it is: 0 the same direction, 1 nothing in common."""
+@dataclass(frozen=True, slots=True)
+class Neighbor:
+    """A passage and its distance to the query: 0 for the same direction, 1 for nothing in common."""
 
     path: str
     place: int
@@ -57,43 +59,46 @@ class Neighbor(NamedTuple):
 
 
 class Vectors(Protocol):
-    """The vectors of one workspace, all of one model. Asking makes nothing: their place is made with the first of them.
+    """The vectors of one workspace, all of one model. Reading creates nothing; `store` creates their place.
 
-    Each method raises LostVectors where what is there can't be used, having begun it anew, and WorkspaceError; on a
-    server IndexAway while that can't be reached.
+    Every method raises VectorsLost after deleting unusable vectors, and WorkspaceError; on a server IndexUnavailable
+    while that can't be reached.
     """
 
     @property
     def exists(self) -> bool:
-        """Whether there is anything to ask or to drop."""
+        """Return whether there may be vectors."""
 
     @property
     def location(self) -> str:
-        """Where they lie, for people."""
+        """Return their location, for people."""
 
     def find_missing_modules(self) -> list[str]:
-        """The modules that `nearest` needs and that aren't installed."""
+        """Return the modules that `find_nearest` needs and that are not installed."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close what was opened for the vectors."""
 
     def embedding_lock(self) -> AbstractContextManager[None]:
-        """Held by who embeds. Raises BusyError where another machine does that here: both would make the same."""
+        """Hold the lock of embedding. Raises BusyError if another machine embeds the same texts."""
 
     def read_model_info(self) -> tuple[str, int] | None:
-        """The model's name and the length of its vectors; None while there are none."""
+        """Return the model's name and the length of its vectors, None without vectors."""
 
     def count_passages(self) -> int:
-        """How many passages have their vector."""
+        """Return the number of passages with a vector."""
 
     def load_source_versions(self) -> dict[str, str]:
-        """The version of each file, "" where not all of its passages have their vectors yet. What is being stored is
-        waited for: whoever dropped rows before it asks finds every vector that was made of them."""
+        """Return the version of each file, "" for one whose vectors are incomplete.
+
+        Waits for a `store` in progress: after deleting rows, the caller sees every vector made from them.
+        """
 
     def load_passage_hashes(self, path: str) -> dict[int, bytes]:
-        """The places in a file that have vectors, each with the hash of its text."""
+        """Return the places in a file that have vectors, each with the hash of its text."""
 
     def find_by_hash(self, hashes: Iterable[bytes]) -> dict[bytes, bytes]:
-        """The vectors of texts that have one already, wherever they are."""
+        """Return the existing vectors of texts, of any file, by their hashes."""
 
     def store(
         self,
@@ -102,40 +107,44 @@ class Vectors(Protocol):
         complete_sources: Iterable[VectorSource],
         is_current: Callable[[VectorSource], bool],
     ) -> int:
-        """Keeps vectors of a model, and notes the files that have all of theirs; how many were kept. What is of another
-        model, or of another length, goes before. What was removed or changed meanwhile is left out: `is_current` is
-        asked while nobody else writes."""
+        """Store vectors of a model and the files that are complete now. Return the number of stored vectors.
+
+        Vectors of another model or length are deleted first. Sources that fail `is_current` are skipped; it is called
+        while nobody else writes.
+        """
 
     def prune(self, wanted_hashes: Mapping[str, frozenset[bytes] | None]) -> int:
-        """Drops the vectors of files whose texts, by their hashes, aren't wanted any more; of those with None all. How
-        many went. The bytes are gone after `scrub`."""
+        """Delete the vectors of these files except for the wanted texts, for None all. Return their number.
+
+        The bytes are gone after `scrub`.
+        """
 
     def find_nearest(self, vector: bytes, limit: int) -> Iterator[Neighbor]:
-        """The passages nearest to a vector of the model's length, nearest first, at most so many."""
+        """Yield the passages nearest to a vector of the model's length, nearest first."""
 
     def scrub(self) -> None:
-        """Leaves no copy of what was dropped."""
+        """Leave no copy of deleted vectors."""
 
 
 class EmbeddedTexts(Protocol):
-    """How an index reads what search may show to anybody."""
+    """The part of an index that anybody may see, as texts to embed."""
 
     def read_artifact_hashes(self, path: str | None = None) -> Iterable[tuple[str, str]]:
-        """Path and hash of artifacts: of all, or of that one."""
+        """Return path and hash of all artifacts, or of one."""
 
     def read_entries(self, path: str | None = None) -> Iterable[EmbeddableRow]:
-        """The entries of books by path and place: of all books' files, or of that one."""
+        """Return the entries of all books' files, or of one, by path and place."""
 
     def read_passages(self, path: str) -> Iterable[EmbeddableRow]:
-        """The passages of an artifact, in order, whoever may see it."""
+        """Return the passages of an artifact in order, visible or not."""
 
     def find_rows(self, neighbors: Sequence[Neighbor]) -> Iterable[tuple[int, int, EmbeddableRow]]:
-        """The rows that stand where these passages were: (place in `near`, row's number, row)."""
+        """Return the current rows at the places of `neighbors`: (index of the neighbor, row's number, row)."""
 
     def filter_rows(
-        self, query: "Query", agent_id: str | None, scored_rows: Sequence[tuple[int, float]]
-    ) -> "list[RankedRow]":
-        """Rows by (number, likeness) that the filters and phrases of a query let through, the likest first."""
+        self, query: Query, agent_id: str | None, scored_rows: Sequence[tuple[int, float]]
+    ) -> list[RankedRow]:
+        """Return those of the rows, given as (number, score), that pass the query's filters and phrases, best first."""
 
-    def load_hits(self, expression: str, ranked: "Sequence[RankedRow]") -> "list[Hit]":
-        """See `searching.Engine`."""
+    def load_hits(self, expression: str, rows: Sequence[RankedRow]) -> list[Hit]:
+        """Return the hits of ranked rows. See `TextSearchEngine.load_hits`."""

@@ -1,12 +1,13 @@
-"""The words of a query against the words of the index: how common each is, and what stands in for one that has no hit.
+"""The words of a query against the words of the index: how common each is, and replacements for words without rows.
 
-Document frequencies are asked of the index itself, up to a bound: exact after every write, and nothing to keep. Which
-words are everywhere is told by a sample: to count them takes as long as the search.
+Counts are read from the index itself, up to a limit: they are exact after every write, and nothing has to be kept.
+Ubiquitous words are found by a sample: counting them takes as long as the search.
 """
 
 import sqlite3
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from lineage.core.search import segmentation
@@ -19,7 +20,7 @@ from lineage.index.fts_query import DEFAULT_RANKING, UBIQUITOUS, Ranking, Term, 
 TABLES = ("create virtual table if not exists vocabulary using fts5vocab(search, row)",)
 
 MAX_COMPARED_WORDS = 20_000
-"""How many words of the index are compared with one that was mistyped."""
+"""How many words of the index are compared with a mistyped one."""
 _COUNT = "(select count(*) from (select 1 from search where search match ? limit ?))"
 _SELECT_WORDS = f"""
     select term from vocabulary
@@ -34,79 +35,84 @@ _SELECT_SAMPLE = f"""
 _COUNT_IN_SAMPLE = "(select count(*) from search where search match ? and rowid between ? and ?)"
 _MIN_PREFIX, _MAX_WORD = 3, 40
 _MAX_REPLACED = 4
-_MAX_ENDING = 7
+_MAX_ENDING = 7  # letters that the tokenizer's stemmer may have taken off
 
 
 class Vocabulary(Protocol):
     """The words of an index."""
 
     def count_rows(self, terms: Sequence[Term], limit: int) -> list[Term]:
-        """The terms, each with its number of rows; who counts that far may stop at `most`."""
+        """Return the terms with their numbers of rows, counted to `limit` at least."""
 
     def find_ubiquitous(self, terms: Sequence[Term]) -> set[Term]:
-        """Those of these common terms that are in half of all rows, or nearly."""
+        """Return the terms in about half of all rows, or more."""
 
     def find_words(self, start: str, stop: str, min_length: int, max_length: int) -> Iterable[str]:
-        """Words from `first` to before `past` of so many letters, without a digit."""
+        """Return words without digits from `start` to before `stop`, with lengths within these bounds."""
 
 
 class SqliteVocabulary:
-    """The words of the full-text table."""
+    """The words of SQLite's full-text table."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
 
     def count_rows(self, terms: Sequence[Term], limit: int) -> list[Term]:
+        """Return the terms with their numbers of rows, counted to `limit`."""
         counts = self._count_each(_COUNT, [(term.expression, limit) for term in terms])
-        return [term._replace(rows=count) for term, count in zip(terms, counts, strict=True)]
+        return [replace(term, rows=count) for term, count in zip(terms, counts, strict=True)]
 
     def find_ubiquitous(self, terms: Sequence[Term]) -> set[Term]:
-        found = list(terms)
+        """Return the terms in half of the rows of every sample."""
+        candidates = list(terms)
         for number in range(_SAMPLES):
             first, last, rows = self.connection.execute(_SELECT_SAMPLE, (number,)).fetchone()
-            counts = self._count_each(_COUNT_IN_SAMPLE, [(term.expression, first, last) for term in found])
-            found = [term for term, count in zip(found, counts, strict=True) if 2 * count > rows]
-        return set(found)
+            counts = self._count_each(_COUNT_IN_SAMPLE, [(term.expression, first, last) for term in candidates])
+            candidates = [term for term, count in zip(candidates, counts, strict=True) if 2 * count > rows]
+        return set(candidates)
 
     def find_words(self, start: str, stop: str, min_length: int, max_length: int) -> Iterable[str]:
+        """Return words of the table. See `Vocabulary.find_words`."""
         return (row[0] for row in self.connection.execute(_SELECT_WORDS, (start, stop, min_length, max_length)))
 
     def _count_each(self, count_sql: str, parameters: Sequence[Sequence[object]]) -> Sequence[int]:
-        """What one statement counts for each of these values."""
+        """Return the count for each of these parameters, from one statement."""
         if not parameters:
             return ()
-        values = [value for one in parameters for value in one]
-        found: Sequence[int] = self.connection.execute(
-            f"select {', '.join([count_sql] * len(parameters))}", values
-        ).fetchone()
-        return found
+        values = [value for each in parameters for value in each]
+        statement = f"select {', '.join([count_sql] * len(parameters))}"
+        counts: Sequence[int] = self.connection.execute(statement, values).fetchone()
+        return counts
 
 
 def resolve_terms(vocabulary: Vocabulary, query: Query, ranking: Ranking = DEFAULT_RANKING) -> list[Term]:
-    """The words that are found, each with its number of rows; for the first few that aren't, what begins with them,
-    else another form of them, else what they are mistyped for. One statement where each is found in few rows."""
+    """Return the words of a query that have rows, with their counts.
+
+    The first few words without rows are replaced by words that they begin, else by their other forms, else by words of
+    similar spelling. Rare words alone take one statement.
+    """
     terms = vocabulary.count_rows([_build_term(word, query.language) for word in query.words], ranking.budget + 1)
     missing = [term for term in terms if not term.rows and _is_replaceable(term.word)][:_MAX_REPLACED]
-    replaced = _find_replacements(vocabulary, missing, query.language, ranking.budget + 1)
-    found = [term for one in terms if (term := replaced.get(one.word, one)).rows]
-    return _count_common_terms(vocabulary, found, ranking)
+    replacements = _find_replacements(vocabulary, missing, query.language, ranking.budget + 1)
+    terms = [replacements.get(term.word, term) for term in terms]
+    return _count_common_terms(vocabulary, [term for term in terms if term.rows], ranking)
 
 
 def _count_common_terms(vocabulary: Vocabulary, terms: Sequence[Term], ranking: Ranking) -> list[Term]:
-    """The terms with how common those are that are in more rows than the budget."""
-    many = [term for term in terms if term.rows > ranking.budget]
-    if not many:
+    """Count the terms beyond the budget further, up to `ranking.common`."""
+    frequent = [term for term in terms if term.rows > ranking.budget]
+    if not frequent:
         return list(terms)
-    everywhere = vocabulary.find_ubiquitous(many)
-    counted = vocabulary.count_rows([term for term in many if term not in everywhere], ranking.common + 1)
-    common = {term.word: term for term in counted} | {term.word: term._replace(rows=UBIQUITOUS) for term in everywhere}
-    return [common.get(term.word, term) for term in terms]
+    ubiquitous = vocabulary.find_ubiquitous(frequent)
+    counted = vocabulary.count_rows([term for term in frequent if term not in ubiquitous], ranking.common + 1)
+    by_word = {term.word: term for term in counted} | {term.word: replace(term, rows=UBIQUITOUS) for term in ubiquitous}
+    return [by_word.get(term.word, term) for term in terms]
 
 
 def _build_term(word: str, language: str | None) -> Term:
-    """A word and, in a language whose endings the tokenizer doesn't know, its other forms."""
-    others = find_forms(word, language) if language not in (None, ENGLISH) and word.isalpha() else []
-    return Term(word, join_or(map(quote, [word, *others])))
+    # The tokenizer stems English only: other languages are searched by all forms of a word.
+    forms = find_forms(word, language) if language not in (None, ENGLISH) and word.isalpha() else []
+    return Term(word, join_or(map(quote, [word, *forms])))
 
 
 def _is_replaceable(word: str) -> bool:
@@ -116,22 +122,23 @@ def _is_replaceable(word: str) -> bool:
 def _find_replacements(
     vocabulary: Vocabulary, missing: Sequence[Term], language: str | None, limit: int
 ) -> dict[str, Term]:
-    begun = [Term(term.word, f"{quote(term.word)} *") for term in missing]
-    bent = [Term(term.word, join_or(map(quote, [term.word, *find_forms(term.word, language)]))) for term in missing]
-    found: dict[str, Term] = {}
-    for term in vocabulary.count_rows([*begun, *bent], limit):
+    prefixes = [Term(term.word, f"{quote(term.word)} *") for term in missing]
+    forms = [Term(term.word, join_or(map(quote, [term.word, *find_forms(term.word, language)]))) for term in missing]
+    replacements: dict[str, Term] = {}
+    for term in vocabulary.count_rows([*prefixes, *forms], limit):
         if term.rows:
-            found.setdefault(term.word, term)
-    meant = [_correct_spelling(vocabulary, term.word) for term in missing if term.word not in found]
-    return found | {term.word: term for term in vocabulary.count_rows([term for term in meant if term], limit)}
+            replacements.setdefault(term.word, term)
+    corrected = [_correct_spelling(vocabulary, term.word) for term in missing if term.word not in replacements]
+    counted = vocabulary.count_rows([term for term in corrected if term], limit)
+    return replacements | {term.word: term for term in counted}
 
 
 def _correct_spelling(vocabulary: Vocabulary, word: str) -> Term | None:
-    """The words that a mistyped one may stand for: they begin with the same letter."""
+    """Return the words that a mistyped one may mean. They begin with the same letter."""
     plain = "".join(letter for letter in unicodedata.normalize("NFD", word.lower()) if letter.isalpha())
     allowed = mistakes_allowed(plain)
     if not allowed:
         return None
     lengths = (max(3, len(plain) - allowed - _MAX_ENDING), len(plain) + allowed)
-    found = find_nearest(plain, vocabulary.find_words(plain[0], chr(ord(plain[0]) + 1), *lengths))
-    return Term(word, join_or(map(quote, found))) if found else None
+    words = find_nearest(plain, vocabulary.find_words(plain[0], chr(ord(plain[0]) + 1), *lengths))
+    return Term(word, join_or(map(quote, words))) if words else None

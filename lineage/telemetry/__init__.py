@@ -1,6 +1,6 @@
-"""Runtime state where the database is the authority: what was counted and when. (spec: authority split)
+"""Runtime state, of which the database is the authority: counters and their times. (spec: authority split)
 
-A second database file: deleting or rebuilding the index does not touch it.
+It has a database of its own, which deleting or rebuilding the index does not touch.
 """
 
 from lineage.telemetry.runtime import ModelUsage, SeenSession, Telemetry

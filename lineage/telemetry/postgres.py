@@ -1,11 +1,11 @@
-"""Runtime state on a PostgreSQL server, which many machines share. (telemetry/runtime.py)"""
+"""Runtime state on a PostgreSQL server, shared by many machines. (telemetry/runtime.py)"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from lineage.database.postgres import Postgres, disable_statistics_sql
 from lineage.errors import IndexUnavailable
-from lineage.telemetry.runtime import Telemetry
+from lineage.telemetry.runtime import SESSION_TABLES, Telemetry
 
 WriteParams = ParamSpec("WriteParams")
 ResultT = TypeVar("ResultT")
@@ -39,31 +39,33 @@ _MIGRATIONS = (
         " primary key (day, outcome))",
     ),
 )
-"""What each version added to the one before it. What is here is nowhere else: nothing is ever begun anew."""
+"""The additions of each version. The tables have no other source: they are never recreated."""
 VERSION = len(_MIGRATIONS)
-_SESSION_TABLES = ("captures", "access", "seen", "imported")
 
 
 def _best_effort(
-    note: "Callable[Concatenate[PostgresTelemetry, WriteParams], ResultT]",
+    write: "Callable[Concatenate[PostgresTelemetry, WriteParams], ResultT]",
 ) -> "Callable[Concatenate[PostgresTelemetry, WriteParams], ResultT | None]":
-    """What is not worth failing for: where the server is away it is left undone and counted."""
+    """Skip and count a write while the server is unavailable: it is not worth failing for."""
 
-    def noted(self: "PostgresTelemetry", /, *args: WriteParams.args, **named: WriteParams.kwargs) -> "ResultT | None":
+    def write_or_skip(
+        self: "PostgresTelemetry", /, *args: WriteParams.args, **kwargs: WriteParams.kwargs
+    ) -> "ResultT | None":
         try:
-            return note(self, *args, **named)
+            return write(self, *args, **kwargs)
         except IndexUnavailable:
             self.skipped_writes += 1
             return None
 
-    return noted
+    return write_or_skip
 
 
 class PostgresTelemetry(Telemetry):
-    """The counters of one workspace in a schema of its own. Tables of an older version are brought up.
+    """The counters of one workspace in a schema of its own. Older tables are migrated.
 
-    While the server is away, what is noted by the way is not noted, and counted in `missed`; no language model is
-    asked, for nobody could count it. Everything else raises IndexAway, and a capture's job waits until it is counted.
+    While the server is unavailable, incidental writes are skipped and counted in `skipped_writes`; no language model is
+    called, for the call could not be counted. Everything else raises IndexUnavailable, so a capture's job stays in the
+    spool until it is counted.
     """
 
     def __init__(self, url: str, schema: str) -> None:
@@ -72,10 +74,11 @@ class PostgresTelemetry(Telemetry):
 
     @property
     def was_damaged(self) -> bool:
-        """A server's tables are not this machine's to set aside."""
+        """Return False: this machine does not replace a server's tables."""
         return False
 
     def close(self) -> None:
+        """Close the connection."""
         self.database.close()
 
     count_access = _best_effort(Telemetry.count_access)
@@ -89,19 +92,23 @@ class PostgresTelemetry(Telemetry):
 
     @_best_effort
     def begin_call(self, day: str, task: str, *, tokens: int, max_calls: int, max_tokens: int) -> int | None:
+        """Count a call before it is made. See `Telemetry.begin_call`."""
         with self.database.transaction():
             self.database.lock_in_transaction("calls")
             return super().begin_call(day, task, tokens=tokens, max_calls=max_calls, max_tokens=max_tokens)
 
     def scrub(self) -> None:
-        self.database.vacuum_tables(_SESSION_TABLES)
+        """Leave no copy of deleted rows in the tables' files."""
+        self.database.vacuum_tables(SESSION_TABLES)
 
     def _execute(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         return self.database.execute(sql.replace("?", "%s"), values)
 
+    _query = _execute
+
 
 def _migrate(database: Postgres) -> None:
-    """Brings the tables up to this version. Raises IndexAway where they are of a newer one."""
+    """Bring the tables up to this version. Raises IndexUnavailable for a newer one."""
     database.execute(f'create schema if not exists "{database.schema}"')
     database.execute("create table if not exists versions (version integer not null)")
     version = int(database.execute("select coalesce(max(version), 0) from versions")[0][0])

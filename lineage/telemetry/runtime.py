@@ -1,54 +1,48 @@
 """`.lineage/runtime.db`: counters of captures, access, calls of language models and the last render."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from datetime import date, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from lineage.database.sqlite import connect, quarantine, translate_errors, vacuum
+from lineage.database.sqlite import as_database, connect, quarantine, translate_errors, vacuum
 from lineage.errors import DatabaseDamaged, LineageError
 
-_SCHEMA = """
-create table if not exists captures (
-  stem text not null, kind text not null, session_token text not null, counted_at text not null,
-  turns integer not null, redactions integer not null, primary key (stem, kind)
-);
-create table if not exists access (
-  session_token text primary key, shown integer not null default 0, last_shown_at text, rank real not null default 0
-);
-create table if not exists seen (
-  harness text not null, agent_id text not null, session_id text not null, session_token text not null,
-  transcript_path text, cwd text, event text not null, at text not null, captured_size integer,
-  session_key text, lane text,
-  primary key (harness, agent_id, session_id)
-);
-create table if not exists imported (
-  agent_id text not null, harness text not null, path text not null, session text not null, stamp text not null,
-  session_token text not null, primary key (agent_id, harness, path, session)
-);
-create table if not exists marks (name text primary key, value text not null);
-create table if not exists model_calls (
-  id integer primary key, day text not null, task text not null, outcome text not null, called integer not null,
-  tokens integer not null
-);
-create index if not exists model_calls_by_day on model_calls (day);
-create table if not exists embeddings (
-  day text not null, outcome text not null, count integer not null, primary key (day, outcome)
-);
-create table if not exists drops (
-  day text not null, reason text not null, count integer not null, primary key (day, reason)
-);
-"""
+_MIGRATIONS = (
+    (
+        "create table if not exists captures (stem text not null, kind text not null, session_token text not null,"
+        " counted_at text not null, turns integer not null, redactions integer not null, primary key (stem, kind))",
+        "create table if not exists access (session_token text primary key, shown integer not null default 0,"
+        " last_shown_at text, rank real not null default 0)",
+        "create table if not exists seen (harness text not null, agent_id text not null, session_id text not null,"
+        " session_token text not null, transcript_path text, cwd text, event text not null, at text not null,"
+        " captured_size integer, session_key text, lane text, primary key (harness, agent_id, session_id))",
+        "create table if not exists imported (agent_id text not null, harness text not null, path text not null,"
+        " session text not null, stamp text not null, session_token text not null,"
+        " primary key (agent_id, harness, path, session))",
+        "create table if not exists marks (name text primary key, value text not null)",
+        "create table if not exists model_calls (id integer primary key, day text not null, task text not null,"
+        " outcome text not null, called integer not null, tokens integer not null)",
+        "create index if not exists model_calls_by_day on model_calls (day)",
+        "create table if not exists embeddings (day text not null, outcome text not null, count integer not null,"
+        " primary key (day, outcome))",
+        "create table if not exists drops (day text not null, reason text not null, count integer not null,"
+        " primary key (day, reason))",
+    ),
+)
+"""The statements of each version. The first finds its tables in databases from before versions."""
 
-_UNFINISHED = "unfinished"  # how a call ended of which nobody knows: its process died
+SESSION_TABLES = ("captures", "access", "seen", "imported")
+_UNFINISHED = "unfinished"  # stays the outcome of a call whose process died
 _RETENTION_DAYS = 400
 
 
-class SeenSession(NamedTuple):
-    """A session that a hook told of: its last event, how many bytes of its transcript are captured, and the key or the
-    lane that the harness gave it."""
+@dataclass(frozen=True, slots=True)
+class SeenSession:
+    """A session known from hooks: its last event, the captured bytes of its transcript, its key and its lane."""
 
     harness: str
     agent_id: str
@@ -63,9 +57,12 @@ class SeenSession(NamedTuple):
     lane: str | None = None
 
 
-class ModelUsage(NamedTuple):
-    """What language models were asked on some days: calls, tokens, and how each ended. `held_back` are those that were
-    not made, by reason."""
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """The calls of language models on some days: their number, their tokens, and how many ended in each way.
+
+    `held_back` counts the calls that were not made, by reason.
+    """
 
     calls: int
     tokens: int
@@ -74,9 +71,9 @@ class ModelUsage(NamedTuple):
 
 
 class Telemetry:
-    """Counters that survive every reindex. Times are canonical UTC strings. The file is opened when it is first asked.
+    """Counters that survive every reindex, in a file that is opened on first use. Times are canonical UTC strings.
 
-    A database that cannot be read is set aside as `runtime.db.damaged` and a new one begun: captures go on.
+    A damaged database is renamed to `runtime.db.damaged` and a new one begun, so captures go on.
     """
 
     def __init__(self, path: Path) -> None:
@@ -85,23 +82,25 @@ class Telemetry:
 
     @property
     def was_damaged(self) -> bool:
-        """Whether what was there could not be read, and was set aside."""
+        """Return whether the database was damaged and has been replaced."""
         return bool(self._connection) and self._was_damaged
 
     def close(self) -> None:
+        """Close the database, if it is open."""
         if connection := self.__dict__.pop("_connection", None):
             connection.close()
 
     def count_capture(self, stem: str, kind: str, token: str, *, at: str, turns: int, redactions: int) -> None:
-        """Counts a capture or compaction once, however often its flow is repeated."""
+        """Count a capture or compaction once, however often it is repeated."""
         row = (stem, kind, token, at, turns, redactions)
         self._execute("insert into captures values (?, ?, ?, ?, ?, ?) on conflict do nothing", row)
 
     def has_counted(self, stem: str, kind: str) -> bool:
+        """Return whether a capture or compaction is counted."""
         return bool(self._execute("select 1 from captures where stem = ? and kind = ?", (stem, kind)))
 
     def count_access(self, token: str, at: str) -> None:
-        """Notes that somebody looked at a session."""
+        """Count a look at a session."""
         self._execute(
             "insert into access (session_token, shown, last_shown_at) values (?, 1, ?) on conflict (session_token)"
             " do update set shown = access.shown + 1, last_shown_at = excluded.last_shown_at",
@@ -109,7 +108,7 @@ class Telemetry:
         )
 
     def record_event(self, session: SeenSession) -> None:
-        """Notes what a hook told of a session; what it did not tell stays as it was."""
+        """Record a session as a hook reported it. Its missing values keep those of earlier events."""
         self._execute(
             "insert into seen values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             " on conflict (harness, agent_id, session_id) do update set event = excluded.event,"
@@ -119,44 +118,50 @@ class Telemetry:
             " cwd = coalesce(excluded.cwd, seen.cwd), session_key = coalesce(excluded.session_key, seen.session_key),"
             " lane = coalesce(excluded.lane, seen.lane),"
             " captured_size = coalesce(excluded.captured_size, seen.captured_size)",
-            session,
+            astuple(session),
         )
 
     def record_captured_size(self, session: SeenSession, size: int) -> None:
+        """Record how many bytes of a session's transcript are captured."""
         sql = "update seen set captured_size = ? where harness = ? and agent_id = ? and session_id = ?"
-        self._execute(sql, (size, *session[:3]))
+        self._execute(sql, (size, session.harness, session.agent_id, session.session_id))
 
     def list_seen_sessions(self) -> list[SeenSession]:
-        """Every session that a hook told of."""
-        return [
-            SeenSession(*row) for row in self._execute("select * from seen order by at, harness, agent_id, session_id")
-        ]
+        """Return every session known from hooks, oldest event first."""
+        rows = self._execute("select * from seen order by at, harness, agent_id, session_id")
+        return [SeenSession(*row) for row in rows]
 
     def record_import(self, agent_id: str, source: tuple[str, str, str], stamp: str, token: str) -> None:
-        """Notes that a source was imported as it was at `stamp`. `source` is its harness, its path and, where a file
-        holds many sessions, which of them."""
-        row = (agent_id, *source, stamp, token)
+        """Record that a source was imported as of `stamp`.
+
+        `source` is its harness, its path, and the session's name in a file of many sessions.
+        """
         self._execute(
             "insert into imported values (?, ?, ?, ?, ?, ?) on conflict (agent_id, harness, path, session)"
             " do update set stamp = excluded.stamp, session_token = excluded.session_token",
-            row,
+            (agent_id, *source, stamp, token),
         )
 
     def list_imports(self, agent_id: str) -> Mapping[tuple[str, str, str], tuple[str, str]]:
-        """The sources that an agent's sessions were imported from, each with its stamp and the session's token."""
+        """Return the sources of an agent's imported sessions, each with its stamp and the session's token."""
         sql = "select harness, path, session, stamp, session_token from imported where agent_id = ?"
-        return {tuple(row[:3]): tuple(row[3:]) for row in self._execute(sql, (agent_id,))}
+        return {tuple(row[:3]): tuple(row[3:]) for row in self._query(sql, (agent_id,))}
 
     def mark(self, name: str, value: str) -> None:
+        """Set a mark."""
         sql = "insert into marks values (?, ?) on conflict (name) do update set value = excluded.value"
         self._execute(sql, (name, value))
 
     def read_marks(self) -> Mapping[str, str]:
-        return dict(self._execute("select name, value from marks order by name"))
+        """Return all marks by name."""
+        return dict(self._query("select name, value from marks order by name"))
 
     def begin_call(self, day: str, task: str, *, tokens: int, max_calls: int, max_tokens: int) -> int | None:
-        """Counts a call of a language model before it is made, with the tokens that it is expected to take at least;
-        its number, None where the day's limit forbids it. Of many processes none gets past the limit."""
+        """Count a call of a language model before it is made. Return its number, None if a limit of the day forbids it.
+
+        `tokens` is the least that it will take. Many processes together stay within the limits, for one statement
+        checks and counts.
+        """
         self._execute("delete from model_calls where day < ?", (_days_before(day, _RETENTION_DAYS),))
         rows = self._execute(
             "insert into model_calls (day, task, outcome, called, tokens) select ?, ?, ?, 1, ?"
@@ -167,17 +172,17 @@ class Telemetry:
         return int(rows[0][0]) if rows else None
 
     def end_call(self, call: int, outcome: str, tokens: int) -> None:
-        """Notes how a call ended, and the tokens that it took."""
+        """Record how a call ended, and its tokens."""
         self._execute("update model_calls set outcome = ?, tokens = ? where id = ?", (outcome, tokens, call))
 
     def record_skipped_call(self, day: str, task: str, reason: str) -> None:
-        """Notes a call that was not made."""
+        """Record a call that was not made."""
         sql = "insert into model_calls (day, task, outcome, called, tokens) values (?, ?, ?, 0, 0)"
         self._execute(sql, (day, task, reason))
 
     def read_model_usage(self, day: str, days: int = 1) -> ModelUsage:
-        """What was spent on a day and on those before it, `days` in all."""
-        rows = self._execute(
+        """Return the usage of so many days that end with `day`."""
+        rows = self._query(
             "select called, outcome, count(*), sum(tokens) from model_calls where day > ? and day <= ?"
             " group by called, outcome order by called, outcome",
             (_days_before(day, days), day),
@@ -187,16 +192,16 @@ class Telemetry:
         return ModelUsage(sum(calls.values()), sum(row[3] for row in rows), calls, held_back)
 
     def read_counters(self) -> dict[str, int]:
-        """What `lineage status` shows: captures, compactions, turns, redactions, access."""
-        (captures,) = self._execute(
+        """Return the counters of `lineage status`."""
+        (captures,) = self._query(
             "select count(*) filter (where kind = 'session-end'), count(*) filter (where kind = 'compaction'),"
             " coalesce(sum(turns), 0), coalesce(sum(redactions), 0) from captures"
         )
-        (shown,) = self._execute("select coalesce(sum(shown), 0) from access")
+        (shown,) = self._query("select coalesce(sum(shown), 0) from access")
         return dict(zip(("captures", "compactions", "turns", "redactions", "shown"), (*captures, *shown), strict=True))
 
     def count_drops(self, day: str, dropped: Mapping[str, int]) -> None:
-        """Counts what was found worth remembering and not kept, by reason."""
+        """Count memory candidates that were dropped, by reason."""
         for reason, count in sorted(dropped.items()):
             self._execute(
                 "insert into drops values (?, ?, ?)"
@@ -205,11 +210,11 @@ class Telemetry:
             )
 
     def read_drop_counts(self) -> dict[str, int]:
-        """How much was not kept so far, by reason."""
-        return dict(self._execute("select reason, sum(count) from drops group by reason order by reason"))
+        """Return the number of dropped memory candidates by reason."""
+        return dict(self._query("select reason, sum(count) from drops group by reason order by reason"))
 
     def count_embeddings(self, day: str, outcomes: Mapping[str, int]) -> None:
-        """Counts what embedding came to, by outcome."""
+        """Count embedded texts by outcome."""
         for outcome, count in sorted(outcomes.items()):
             self._execute(
                 "insert into embeddings values (?, ?, ?)"
@@ -218,19 +223,16 @@ class Telemetry:
             )
 
     def read_embedding_counts(self) -> dict[str, int]:
-        """What embedding came to so far, by outcome."""
-        return dict(self._execute("select outcome, sum(count) from embeddings group by outcome order by outcome"))
+        """Return the number of embedded texts by outcome."""
+        return dict(self._query("select outcome, sum(count) from embeddings group by outcome order by outcome"))
 
     def forget(self, token: str) -> int:
-        """Drops what was counted of a session; how many rows. The bytes are gone after `scrub`."""
-        captures = self._execute("delete from captures where session_token = ? returning 1", (token,))
-        access = self._execute("delete from access where session_token = ? returning 1", (token,))
-        seen = self._execute("delete from seen where session_token = ? returning 1", (token,))
-        imported = self._execute("delete from imported where session_token = ? returning 1", (token,))
-        return len(captures) + len(access) + len(seen) + len(imported)
+        """Delete the rows of a session and return their number. The bytes are gone after `scrub`."""
+        statements = (f"delete from {table} where session_token = ? returning 1" for table in SESSION_TABLES)
+        return sum(len(self._execute(statement, (token,))) for statement in statements)
 
     def scrub(self) -> None:
-        """Leaves no copy of what was dropped."""
+        """Leave no copy of deleted rows."""
         with translate_errors(self.path):
             vacuum(self._connection)
 
@@ -245,7 +247,7 @@ class Telemetry:
         connection = connect(self.path)
         try:
             with translate_errors(self.path):
-                connection.executescript(_SCHEMA)
+                _migrate(connection)
         except LineageError:
             connection.close()
             raise
@@ -257,18 +259,41 @@ class Telemetry:
         return self._open()
 
     def _execute(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
-        """One statement in a transaction of its own, and all its rows. Damage may show only now: pages that opening
-        does not read."""
+        """Run a statement in a transaction of its own and return all its rows."""
+        return self._retry_damaged(lambda connection: connection.execute(sql, values).fetchall())
+
+    def _query(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        """Return all rows of a query that no capture runs, by sqlite_utils."""
+        return self._retry_damaged(lambda connection: as_database(connection).execute(sql, values).fetchall())
+
+    def _retry_damaged(self, run: Callable[[sqlite3.Connection], list[Any]]) -> list[Any]:
         try:
-            return self._execute_once(sql, values)
-        except DatabaseDamaged:
+            with translate_errors(self.path), self._connection:
+                return run(self._connection)
+        except DatabaseDamaged:  # in a page that opening does not read
             self.close()
             self._connection = self._recreate()
-            return self._execute_once(sql, values)
+            with translate_errors(self.path), self._connection:
+                return run(self._connection)
 
-    def _execute_once(self, sql: str, values: Sequence[object]) -> list[Any]:
-        with translate_errors(self.path), self._connection:
-            return self._connection.execute(sql, values).fetchall()
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    """Bring the tables up to this version."""
+    if _read_version(connection) >= len(_MIGRATIONS):
+        return
+    database = as_database(connection)
+    with connection:
+        connection.execute("begin immediate")
+        # Another process may have migrated while this one waited for the lock.
+        for statements in _MIGRATIONS[_read_version(connection) :]:
+            for statement in statements:
+                database.execute(statement)
+        database.execute(f"pragma user_version = {len(_MIGRATIONS)}")
+
+
+def _read_version(connection: sqlite3.Connection) -> int:
+    connection.execute("select 1 from sqlite_master").fetchone()  # damage of the schema shows here
+    return int(connection.execute("pragma user_version").fetchone()[0])
 
 
 def _days_before(day: str, days: int) -> str:

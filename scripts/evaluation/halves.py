@@ -4,6 +4,7 @@ The groups are halved by their order, even and odd; a set of one group is halved
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,7 +37,7 @@ def lines(material: Material) -> Iterator[str]:
 
 
 def _candidates() -> list[Ranking]:
-    return [DEFAULT_RANKING._replace(weights=weights, decay=decay) for weights, decay in product(_WEIGHTS, _DECAYS)]
+    return [replace(DEFAULT_RANKING, weights=weights, decay=decay) for weights, decay in product(_WEIGHTS, _DECAYS)]
 
 
 def _halves(material: Material) -> Mapping[str, Sequence[Question]]:

@@ -4,6 +4,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -66,8 +67,8 @@ def lineage(folder: Path, material: Material) -> Iterator[Sequence[Ranker]]:
     scaled down, so that they bind here as they do in a workspace of 100,000 passages."""
     with captured(folder, material) as ws:
         share = _passages(ws) / _MANY
-        scaled = DEFAULT_RANKING._replace(
-            budget=round(DEFAULT_RANKING.budget * share), common=round(DEFAULT_RANKING.common * share)
+        scaled = replace(
+            DEFAULT_RANKING, budget=round(DEFAULT_RANKING.budget * share), common=round(DEFAULT_RANKING.common * share)
         )
         yield (
             Lineage(ws),
@@ -78,7 +79,7 @@ def lineage(folder: Path, material: Material) -> Iterator[Sequence[Ranker]]:
 
 def unpruned(ws: Workspace) -> Lineage:
     """With every row ranked that has any of the words."""
-    return Lineage(ws, "`lineage search`, unpruned", DEFAULT_RANKING._replace(budget=_NO_BOUND, common=_NO_BOUND))
+    return Lineage(ws, "`lineage search`, unpruned", replace(DEFAULT_RANKING, budget=_NO_BOUND, common=_NO_BOUND))
 
 
 def _passages(ws: Workspace) -> int:

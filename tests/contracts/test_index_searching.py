@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from lineage.core.base import naming
 from lineage.core.books.entry import ASSISTANT_TURN, USER_TURN
-from lineage.index import SNIPPET_MARKS, Index, RecallResult
+from lineage.index import SNIPPET_MARKS, Index, RecalledSession, RecallResult
 from tests.contracts.test_index_books import book, files
 from tests.support.artifacts import AT, add_to_index, make_artifact, make_identity
 from tests.support.books import make_entry
@@ -178,7 +178,7 @@ def test_sessions_are_recalled_newest_first_each_by_its_newest_capture(index: In
     found = recall(index)
     assert [(session.session_id, session.membership_ts) for session in found.sessions] == [("a", LATEST), ("b", LATER)]
     newest = make_artifact(session="a", at=LATEST)
-    assert found.sessions[0] == (
+    assert found.sessions[0] == RecalledSession(
         "a", newest.identity.token, "/home/ada/demo", LATEST, newest.memory_sentence, newest.path, newest.manifest_path,
     )  # fmt: skip
     assert [session.session_id for session in recall(index, max_sessions=1).sessions] == ["a"]

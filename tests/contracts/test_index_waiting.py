@@ -1,4 +1,4 @@
-"""Captures that wait for a render, on every engine of the index. (lineage/index/base.py: Queue)
+"""Captures that wait for a render, on every engine of the index. (lineage/index/base.py: PublishQueue)
 
 What each guard rests on: tickets that are drawn once, `autoincrement` and `identity` in the tables; the conditions and
 the order of `_FIRST`; `queue.forget` where an index forgets a session.
@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from lineage.index import Index, QueuedCapture
-from tests.support.indexes import open_index
+from tests.support.indexes import POSTGRES, open_index
 
 NOON, LATER = "2026-11-20T12:00:00.000Z", "2026-11-21T12:00:00.000Z"
 
@@ -59,20 +59,21 @@ def test_who_is_called_looks_again(engine: str, index: Index, tmp_path: Path) ->
     """The engine that calls is waited for longer than the test may take; the other one looks by itself."""
     ticket = index.queue.enqueue(capture("a"))
     assert not index.queue.wait(ticket, 0.0)
-    seconds = 60.0 if index.is_remote else 0.01
+    notifies = engine == POSTGRES
+    seconds = 60.0 if notifies else 0.01
     assert not index.queue.wait(ticket, 0.01)
     with ThreadPoolExecutor(1) as threads, closing(open_index(engine, tmp_path / "index.db")) as other:
         other.queue.mark_done([ticket])
         other.queue.notify()
         assert index.queue.wait(ticket, seconds)
         next_one = other.queue.enqueue(capture("b"))
-        if index.is_remote:
+        if notifies:
             waiting = threads.submit(index.queue.wait, next_one, seconds)
             other.queue.notify()
             assert waiting.result(30) is False
             other.queue.mark_done([next_one])
             other.queue.notify()
-        assert index.queue.wait(next_one, seconds) is index.is_remote
+        assert index.queue.wait(next_one, seconds) is notifies
 
 
 def test_a_session_that_is_forgotten_waits_no_more(index: Index) -> None:

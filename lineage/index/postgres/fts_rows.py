@@ -8,7 +8,7 @@ from lineage.index.fts_rows import FtsRow
 from lineage.index.postgres.tokenizer import Tokenizer
 
 ROW_COUNT_TERM, WORD_COUNT_TERM = "", " "
-"""What stands in `vocabulary` beside words: how many rows there are, and how many words these have."""
+"""Terms of `vocabulary` that are no words: they count all rows, and the words of all rows."""
 
 _COLUMNS = ("id", "title", "sentence", "body", "turns", "terms", "words")
 _DELETE_ROWS = """
@@ -18,6 +18,7 @@ _DELETE_ROWS = """
     union all select '', -count(*) from gone
     union all select ' ', -coalesce(sum(words), 0) from gone
 """
+# Lines that another writer is changing are skipped, so that writers never wait: a word may have several lines.
 _UPDATE_COUNTS = """
     with counted as (
         delete from vocabulary where ctid = any(array(
@@ -32,27 +33,25 @@ _UPDATE_COUNTS = """
 
 
 def insert_rows(database: Postgres, tokenizer: Tokenizer, fts_rows: Iterable[FtsRow], *, merge_counts: bool) -> None:
-    """Adds texts. `merges`: each word's count becomes one line again, but for those that somebody else is changing."""
-    found = list(fts_rows)
-    if not found:
+    """Insert rows of text. With `merge_counts` each word's counts become one line again."""
+    texts = list(fts_rows)
+    if not texts:
         return
-    cut = tokenizer.tokenize(found)
-    rows = ((*text, *cut.vectors.get(text[0], ("", 0))) for text in found)
-    database.copy_rows("search", _COLUMNS, rows)
-    total = sum(length for _, length in cut.vectors.values())
-    _add_counts(database, {**cut.counts, ROW_COUNT_TERM: len(found), WORD_COUNT_TERM: total}, merge_counts=merge_counts)
+    tokens = tokenizer.tokenize(texts)
+    database.copy_rows("search", _COLUMNS, ((*text, *tokens.vectors.get(text[0], ("", 0))) for text in texts))
+    words = sum(length for _, length in tokens.vectors.values())
+    counts = {**tokens.counts, ROW_COUNT_TERM: len(texts), WORD_COUNT_TERM: words}
+    _add_counts(database, counts, merge_counts=merge_counts)
 
 
 def delete_passages(database: Postgres, numbers: Iterable[int], *, merge_counts: bool) -> None:
-    """Drops the passages of artifacts."""
-    _delete_spans(
-        database,
-        [(number * MAX_PASSAGES, number * MAX_PASSAGES + MAX_PASSAGES - 1) for number in numbers],
-        merge_counts=merge_counts,
-    )
+    """Delete the passages of artifacts, given by the numbers of their rows."""
+    spans = [(number * MAX_PASSAGES, number * MAX_PASSAGES + MAX_PASSAGES - 1) for number in numbers]
+    _delete_spans(database, spans, merge_counts=merge_counts)
 
 
 def delete_entries(database: Postgres, numbers: Iterable[int], *, merge_counts: bool) -> None:
+    """Delete the text of entries, given by the numbers of their rows."""
     _delete_spans(database, [(-number, -number) for number in numbers], merge_counts=merge_counts)
 
 

@@ -3,30 +3,29 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from lineage.core.capture.ledger import Ledger, group_heads
 from lineage.core.capture.window import Window
 from lineage.core.search.query import Query, parse_query
 from lineage.database.postgres import Postgres
+from lineage.database.sqlite import delete_database
 from lineage.index import text_search
 from lineage.index.base import IndexBuild, IndexedFile
 from lineage.index.books import BookFiles, EntryRow
+from lineage.index.filter_sql import escape_like
 from lineage.index.fts_query import DEFAULT_RANKING, Ranking
 from lineage.index.fts_rows import build_artifact_fts_rows
-from lineage.index.postgres import books, fts_rows, ledger, schema
-from lineage.index.postgres import recall as recalling
+from lineage.index.postgres import books, fts_rows, ledger, pgvector, recall, schema
 from lineage.index.postgres.publish_queue import PostgresPublishQueue
 from lineage.index.postgres.text_search import PostgresTextSearch
 from lineage.index.postgres.tokenizer import Tokenizer
 from lineage.index.postgres.vector_search import PostgresVectorSearch
 from lineage.index.recall import RecallResult
 from lineage.index.rows import COLUMNS, ArtifactRow
-from lineage.index.sessions import SessionRow
+from lineage.index.sessions import SessionRow, build_session_row
 from lineage.index.text_search import Hit
-
-if TYPE_CHECKING:
-    from lineage.index.vectors import Vectors
+from lineage.index.vectorfile import VectorFile
+from lineage.index.vectors import Vectors
 
 _ARRAYS = ", ".join(f"%s::{'integer' if name in ('private', 'visible') else 'text'}[]" for name in COLUMNS)
 _UPSERT = f"""
@@ -76,12 +75,10 @@ _SELECT_OLDEST_MANIFESTS = (
 
 
 class PostgresIndex:
-    """See `index.base.Index`. Tables of an older version are begun anew, those of a newer one are left alone.
+    """Implement `index.base.Index`. Tables of an older version are created anew, those of a newer one left alone.
 
-    Writers of different sessions don't wait for each other; those who shelve do.
+    Writers of different sessions don't wait for each other; writers of books do.
     """
-
-    is_remote = True
 
     def __init__(self, url: str, schema_name: str) -> None:
         self.database = Postgres(url, schema_name, schema.ensure_tables)
@@ -93,99 +90,116 @@ class PostgresIndex:
 
     @property
     def needs_reindex(self) -> bool:
+        """Return whether rows are missing until a reindex has run."""
         if not self._is_complete:
             self._is_complete = schema.is_complete(self.database)
         return not self._is_complete
 
     def residual_copies(self) -> tuple[str, ...]:
+        """Return a description of the server's copies of deleted rows."""
         return ("the write-ahead log, replicas and backups of the PostgreSQL server that holds the index",)
 
     def close(self) -> None:
+        """Close the tokenizer, the vectors and the connection."""
         self._tokenizer.close()
         if self._vectors:
             self._vectors.close()
         self.database.close()
 
     def reset(self) -> None:
+        """Drop the tables and create them anew."""
         self._is_complete = False
         self.database.recreate_schema()
 
     def upsert(self, rows: Iterable[ArtifactRow]) -> None:
+        """Write rows and their text in one transaction, replacing rows of the same path."""
         with self.upsert_in_transaction(rows):
             pass
 
     @contextmanager
     def upsert_in_transaction(self, rows: Iterable[ArtifactRow]) -> Iterator[None]:
+        """Write rows and commit at the end of the block."""
         with self.database.transaction():
-            self._upsert({row.source_path: row for row in rows})
+            by_path = {row.source_path: row for row in rows}
+            self._write_rows(by_path)
+            ledger.sync_sessions(self.database, (row.session_token for row in by_path.values()))
             yield
 
     @contextmanager
     def rebuild(self) -> Iterator[IndexBuild]:
-        """Write into the tables themselves, which many machines use: rows are there at once, and stay where the block
-        fails. The entries of the ledger follow at the end."""
+        """Write into the tables themselves, for many machines use them.
+
+        Rows are visible at once and stay if the block fails. The entries of the ledger follow at its end.
+        """
         yield IndexBuild(self._fill, frozenset(self.load_stamps()))
         ledger.sync_all_sessions(self.database)
 
     def _fill(self, rows: Sequence[tuple[int, ArtifactRow]]) -> None:
         with self.database.transaction():
-            self._write_rows({row.source_path: row for _, row in rows})  # rows have numbers of the server's own
-
-    def _upsert(self, rows: dict[str, ArtifactRow]) -> None:
-        self._write_rows(rows)
-        ledger.sync_sessions(self.database, (row.session_token for row in rows.values()))
+            self._write_rows({row.source_path: row for _, row in rows})  # the server numbers rows itself
 
     def _write_rows(self, rows: dict[str, ArtifactRow]) -> None:
         if not rows:
             return
         columns = [[getattr(row, name) for row in rows.values()] for name in COLUMNS]
         numbers = dict(self.database.execute(_UPSERT, columns))
-        merges = not self.needs_reindex
-        fts_rows.delete_passages(self.database, numbers, merge_counts=merges)
-        found = (text for number, path in numbers.items() for text in build_artifact_fts_rows(number, rows[path]))
-        fts_rows.insert_rows(self.database, self._tokenizer, found, merge_counts=merges)
+        # A first reindex leaves the counts of words unmerged: `mark_complete` merges them once, and faster.
+        merge_counts = not self.needs_reindex
+        fts_rows.delete_passages(self.database, numbers, merge_counts=merge_counts)
+        texts = (text for number, path in numbers.items() for text in build_artifact_fts_rows(number, rows[path]))
+        fts_rows.insert_rows(self.database, self._tokenizer, texts, merge_counts=merge_counts)
 
     def update_stamps(self, stamps: Iterable[tuple[str, str]]) -> None:
-        given = dict(stamps)
-        if given:
-            self.database.execute(_UPDATE_STAMPS, (list(given), list(given.values())))
+        """Update the stamps of files, given as (path, stamp)."""
+        by_path = dict(stamps)
+        if by_path:
+            self.database.execute(_UPDATE_STAMPS, (list(by_path), list(by_path.values())))
 
     def delete_paths(self, paths: Iterable[str]) -> None:
-        gone = list(paths)
-        if gone:
+        """Delete the rows and the text of files."""
+        values = list(paths)
+        if values:
             with self.database.transaction():
-                found = self.database.execute(_DELETE, (gone,))
-                fts_rows.delete_passages(
-                    self.database, (number for number, _ in found), merge_counts=not self.needs_reindex
-                )
-                ledger.sync_sessions(self.database, (token for _, token in found))
+                deleted = self.database.execute(_DELETE, (values,))
+                numbers = [number for number, _ in deleted]
+                fts_rows.delete_passages(self.database, numbers, merge_counts=not self.needs_reindex)
+                ledger.sync_sessions(self.database, (token for _, token in deleted))
 
     def load_stamps(self) -> dict[str, str]:
+        """Return the stamp of every file with a row, by path."""
         return dict(self.database.execute("select source_path, stamp from artifacts"))
 
     def load_hashes(self, paths: Iterable[str]) -> dict[str, str]:
-        asked = list(paths)
-        return dict(self.database.execute(_SELECT_HASHES, (asked,))) if asked else {}
+        """Return the SHA-256 of those of these files that have a row, by path."""
+        values = list(paths)
+        return dict(self.database.execute(_SELECT_HASHES, (values,))) if values else {}
 
     def iter_files(self, after: str = "") -> Iterator[IndexedFile]:
+        """Return the indexed files behind a path, in path order."""
         return (IndexedFile(*row) for row in self.database.execute(_SELECT_FILES, (after,)))
 
     def has_paths(self, paths: Sequence[str]) -> bool:
+        """Return whether every path has a row."""
         statement = "select count(*) from artifacts where source_path = any(%s::text[])"
-        return self._count(statement, (list(paths),)) == len(set(paths))
+        return bool(self.database.execute(statement, (list(paths),))[0][0] == len(set(paths)))
 
     def find_oldest_manifests(self) -> list[str]:
-        return [row[0] for row in self.database.execute(_SELECT_OLDEST_MANIFESTS)]
+        """Return the path of each session's oldest manifest."""
+        return [path for (path,) in self.database.execute(_SELECT_OLDEST_MANIFESTS)]
 
     def list_agents(self) -> list[str]:
-        return [row[0] for row in self.database.execute("select distinct agent_id from artifacts order by agent_id")]
+        """Return the agents with rows, sorted."""
+        rows = self.database.execute("select distinct agent_id from artifacts order by agent_id")
+        return [agent for (agent,) in rows]
 
     def load_ledger(self, agent_id: str, window: Window) -> Ledger:
-        counted = ledger.load_tallies(self.database, agent_id, window)
-        return Ledger(group_heads(ledger.read_heads(self.database, agent_id, window)), counted)
+        """Return the agent's ledger in the window. Its entries are read on demand."""
+        tallies = ledger.load_tallies(self.database, agent_id, window)
+        return Ledger(group_heads(ledger.read_heads(self.database, agent_id, window)), tallies)
 
     def count_future_captures(self, agent_id: str, window: Window) -> int:
-        return self._count(_COUNT_FUTURE, (agent_id, window.until))
+        """Return the number of captures dated after the window's end."""
+        return int(self.database.execute(_COUNT_FUTURE, (agent_id, window.until))[0][0])
 
     def list_sessions(
         self,
@@ -195,20 +209,22 @@ class PostgresIndex:
         project: str | None = None,
         reference: str | None = None,
     ) -> list[SessionRow]:
+        """Return sessions, newest first. See `Index.list_sessions`."""
         where = ["true"]
         values: dict[str, object] = {"limit": limit, "agent": agent_id}
         if agent_id is not None:
             where.append("m.agent_id = %(agent)s")
         if project is not None:
             where.append("(m.project = %(project)s or m.project ilike %(project_end)s escape '!')")
-            values |= {"project": project, "project_end": f"%/{_escape_like(project)}"}
+            values |= {"project": project, "project_end": f"%/{escape_like(project)}"}
         if reference is not None:
             where.append(_REFERENCE)
-            values["reference"] = f"{_escape_like(reference)}%"
+            values["reference"] = f"{escape_like(reference)}%"
         rows = self.database.execute(_SELECT_SESSIONS.format(where=" and ".join(where)), values)
-        return [_build_session_row(row) for row in rows]
+        return list(map(build_session_row, rows))
 
     def list_session_files(self, token: str) -> list[tuple[str, str]]:
+        """Return (path, kind) of a session's files, oldest first."""
         statement = "select source_path, source_kind from artifacts where session_token = %s order by source_path"
         return self.database.execute(statement, (token,))
 
@@ -221,25 +237,28 @@ class PostgresIndex:
         by_passage: bool = False,
         ranking: Ranking | None = None,
     ) -> list[Hit]:
-        asked = parse_query(query) if isinstance(query, str) else query
+        """Return the best matches. See `Index.search`."""
+        query = parse_query(query) if isinstance(query, str) else query
         return text_search.search(
-            self._text_search, asked, agent_id, limit, by_passage=by_passage, ranking=ranking or DEFAULT_RANKING
+            self._text_search, query, agent_id, limit, by_passage=by_passage, ranking=ranking or DEFAULT_RANKING
         )
 
     @contextmanager
     def open_vector_search(self) -> Iterator[PostgresVectorSearch]:
+        """Return the texts with vectors."""
         yield PostgresVectorSearch(self.database, self._tokenizer)
 
-    def open_vectors(self, file: Path, *, may_create: bool) -> "Vectors":
-        from lineage.database.sqlite import delete_database  # noqa: PLC0415
-        from lineage.index.postgres import pgvector  # noqa: PLC0415  (no capture asks for vectors)
-        from lineage.index.vectorfile import VectorFile  # noqa: PLC0415
+    def may_have_vectors(self, file: Path) -> bool:
+        """Return True: only the server knows."""
+        return True
 
+    def open_vectors(self, file: Path, *, may_create: bool) -> Vectors:
+        """Return the vectors on the server, if that can compare vectors, else those in `file`."""
         if self._vectors is None:
-            found = pgvector.open_shared_vectors(self.database, may_create=may_create)
-            if found and file.exists():
+            shared = pgvector.open_shared_vectors(self.database, may_create=may_create)
+            if shared and file.exists():
                 delete_database(file)
-            self._vectors = found or VectorFile(file)
+            self._vectors = shared or VectorFile(file)
         return self._vectors
 
     def recall(
@@ -253,7 +272,8 @@ class PostgresIndex:
         max_entries: int,
         until: str | None = None,
     ) -> RecallResult:
-        return recalling.load_recall(
+        """Return the recall of a new session. See `Index.recall`."""
+        return recall.load_recall(
             self._text_search,
             query,
             agent_id=agent_id,
@@ -265,31 +285,36 @@ class PostgresIndex:
         )
 
     def index_books(self, book_files: Iterable[BookFiles]) -> None:
+        """Update the rows of books in one transaction. `book_files` is read under the lock of books."""
         with self.database.transaction():
             self.database.lock_in_transaction("books")
-            merges = not self.needs_reindex
+            merge_counts = not self.needs_reindex
             for book in book_files:
-                books.sync_book(self.database, self._tokenizer, book, merge_counts=merges)
+                books.sync_book(self.database, self._tokenizer, book, merge_counts=merge_counts)
 
     def iter_book_files(self) -> Iterator[IndexedFile]:
-        return (
-            IndexedFile(*row) for row in self.database.execute("select path, stamp, sha256 from books order by path")
-        )
+        """Return the indexed files of books, in path order."""
+        rows = self.database.execute("select path, stamp, sha256 from books order by path")
+        return (IndexedFile(*row) for row in rows)
 
     def find_books_of_sessions(self, tokens: Collection[str]) -> list[tuple[str, str]]:
+        """Return (scope, kind) of the books with entries from one of these sessions."""
         return books.find_books_of_sessions(self.database, tokens)
 
     def load_entries(self, scope: str, kind: str) -> list[EntryRow]:
+        """Return the rows of a book, of all its files."""
         return books.load_entries(self.database, scope, kind)
 
     def trace_statements(self, callback: Callable[[str], object]) -> AbstractContextManager[None]:
-        """Gives `take` each statement that this index runs within the block."""
+        """Call `callback` with each statement within the block."""
         return self.database.trace_statements(callback)
 
     def find_indexed_tokens(self, tokens: Collection[str]) -> set[str]:
-        return {row[0] for row in self.database.execute(_SELECT_INDEXED_TOKENS, {"tokens": list(tokens)})}
+        """Return those of these sessions that have rows, or entries in books."""
+        return {token for (token,) in self.database.execute(_SELECT_INDEXED_TOKENS, {"tokens": list(tokens)})}
 
     def delete_session(self, token: str) -> int:
+        """Delete every row of a session and of its entries in books. Return their number."""
         self.queue.delete_session(token)
         paths = [path for path, _ in self.list_session_files(token)]
         self.delete_paths(paths)
@@ -298,29 +323,18 @@ class PostgresIndex:
             return len(paths) + books.delete_session(self.database, token, merge_counts=not self.needs_reindex)
 
     def scrub(self) -> None:
-        """What was deleted is in no file of the tables any more; the write-ahead log is not reached."""
+        """Leave no copy of deleted rows in the tables' files. The write-ahead log is not reached."""
         self.database.vacuum_tables(schema.TABLES)
 
     def count_by_kind(self) -> dict[str, int]:
+        """Return the number of rows of each kind."""
         return dict(self.database.execute(_COUNT_BY_KIND))
 
     def is_complete(self) -> bool:
+        """Return whether a reindex has run to its end, be it on another machine."""
         return not self.needs_reindex
 
     def mark_complete(self) -> None:
+        """Record that a reindex has run to its end."""
         schema.mark_complete(self.database)
         self._is_complete = True
-
-    def _count(self, statement: str, values: Sequence[Any]) -> int:
-        return int(self.database.execute(statement, values)[0][0])
-
-
-def _build_session_row(row: Sequence[Any]) -> SessionRow:
-    values: Any = (*row[:-1], bool(row[-1]))
-    return SessionRow(*values)
-
-
-def _escape_like(text: str) -> str:
-    for special in "!%_":
-        text = text.replace(special, "!" + special)
-    return text

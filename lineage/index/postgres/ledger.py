@@ -1,4 +1,4 @@
-"""The ledger in PostgreSQL: one row of `entries` for each entry, counted when it is asked for. (index/ledger.py)"""
+"""The ledger in PostgreSQL: a row of `entries` for each ledger entry, counted on demand. (index/ledger.py)"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -46,17 +46,18 @@ _TALLIES = """
     select substr(membership_ts, 1, 10), project, count(*) from entries
     where agent_id = %s and membership_ts between %s and %s group by 1, 2
 """
-_AFTER_ANY_STEM = "~"  # than any stem
+_AFTER_ANY_STEM = "~"  # sorts after every stem
 
 
 def sync_sessions(database: Postgres, tokens: Iterable[str]) -> None:
-    """Makes the entries of sessions those of their artifacts: one for each capture, or the newest compaction's."""
-    asked = sorted(set(tokens))
-    database.execute("; ".join((_DELETE_ENTRIES, _CAPTURES, _COMPACTIONS)), (asked, asked, asked))
+    """Update the entries of sessions to their artifacts: one for each capture, else the newest compaction's."""
+    # Sorted: two writers that lock the same rows in another order would block each other.
+    values = sorted(set(tokens))
+    database.execute("; ".join((_DELETE_ENTRIES, _CAPTURES, _COMPACTIONS)), (values, values, values))
 
 
 def sync_all_sessions(database: Postgres) -> None:
-    """Makes the entries of all sessions what `sync_sessions` would make them."""
+    """Update the entries of all sessions."""
     with database.transaction():
         database.execute("lock table entries in share row exclusive mode")  # captures that end meanwhile come after it
         for statement in (_DELETE_ENTRIES, _CAPTURES, _COMPACTIONS):
@@ -64,19 +65,21 @@ def sync_all_sessions(database: Postgres) -> None:
 
 
 def read_heads(database: Postgres, agent_id: str, window: Window) -> Iterator[ArtifactHead]:
-    """The heads of an agent's entries in the window, newest first, an entry's together; some are read at a time, as
-    they are asked for."""
+    """Yield the artifacts of an agent's entries in the window, newest entry first, reading pages on demand."""
     last: Sequence[str] = (window.until, _AFTER_ANY_STEM)
     while True:
         rows = database.execute(_HEADS, (agent_id, window.since, *last))
-        for row in rows:
-            values: Any = (*row[:8], bool(row[8]), row[9])
-            yield ArtifactHead(*values)
-        if len({row[2] for row in rows}) < _PAGE_SIZE:
+        stems = set()
+        for *columns, is_private, manifest_path, entry_time in rows:
+            values: Any = (*columns, bool(is_private), manifest_path)
+            head = ArtifactHead(*values)
+            stems.add(head.stem)
+            last = (entry_time, head.stem)
+            yield head
+        if len(stems) < _PAGE_SIZE:
             return
-        last = (rows[-1][10], rows[-1][2])
 
 
 def load_tallies(database: Postgres, agent_id: str, window: Window) -> list[ProjectTally]:
-    """How many entries the window has by day and project."""
+    """Return the number of entries in the window by day and project."""
     return sorted(ProjectTally(*row) for row in database.execute(_TALLIES, (agent_id, window.since, window.until)))

@@ -1,7 +1,7 @@
 """Vectors in the database, shared by every machine, where the server has pgvector. (index/vectors.py)
 
-They lie in a schema of their own, for the rows may begin anew without them. A vector of bytes is one of halves there:
-each of its numbers is exact. Every vector is looked at, so what is nearest is what is nearest.
+They lie in a schema of their own, so that the rows can be rebuilt without them. A vector of bytes is stored as one of
+halves, which hold each of its numbers exactly. A search compares every vector, so its result is exact.
 """
 
 from array import array
@@ -24,7 +24,7 @@ _STATEMENTS = (
     f"create table {{at}}.sources (path {_TEXT} primary key, version {_TEXT} not null)",
     f"create table {{at}}.passages (path {_TEXT}, place integer, hash bytea not null, vector {{of}}.halfvec not null,"
     " primary key (path, place))",
-    "alter table {at}.passages set (toast_tuple_target = 8160)",  # a scan would fetch each vector from elsewhere
+    "alter table {at}.passages set (toast_tuple_target = 8160)",  # else each vector is stored apart from its row
     "create index on {at}.passages (hash)",
     disable_statistics_sql("{at}.sources", ("path", "version")),
     disable_statistics_sql("{at}.passages", ("path", "hash", "vector")),
@@ -73,32 +73,32 @@ _SELECT_NEAREST = """
 
 
 def open_shared_vectors(database: Postgres, *, may_create: bool) -> "PgVectors | None":
-    """The vectors beside the rows of a schema; None where the server can't compare vectors, or won't take any from us.
-    `may_create` says whether it may be given the extension, where it has that at hand.
+    """Return the vectors beside the rows of a schema, None if the server can't compare vectors or refuses tables.
 
-    Those of an older version go, for they can be made again. Raises IndexAway where they are of a newer one.
+    `may_create` allows to create the extension, if the server has it at hand. Vectors of an older version are deleted.
+    Raises IndexUnavailable for a newer version.
     """
-    home = _find_extension_schema(database)
-    if home is None and may_create:
+    extension_schema = _find_extension_schema(database)
+    if extension_schema is None and may_create:
         if database.execute(_IS_EXTENSION_AVAILABLE):
-            with suppress(WorkspaceError), database.transaction():  # not ours to create, or another machine just did
+            with suppress(WorkspaceError), database.transaction():  # no permission, or another machine was faster
                 database.execute("create extension vector schema public")
-        home = _find_extension_schema(database)
-    if home is None:
+        extension_schema = _find_extension_schema(database)
+    if extension_schema is None:
         return None
-    vectors = PgVectors(database, home)
+    vectors = PgVectors(database, extension_schema)
     vectors.ensure_version()
     return vectors if vectors.exists or database.execute(_CAN_CREATE_SCHEMA)[0][0] else None
 
 
 def _find_extension_schema(database: Postgres) -> str | None:
-    """The schema that has the extension, as SQL; None where there is none, or one that is too old."""
-    found = database.execute(_SELECT_EXTENSION_SCHEMA)
-    return found[0][0] if found else None
+    """Return the schema of the extension as SQL, None for none or one without halves."""
+    rows = database.execute(_SELECT_EXTENSION_SCHEMA)
+    return rows[0][0] if rows else None
 
 
 class PgVectors:
-    """See `index.vectors.Vectors`: tables beside the rows, over the connection of these, which closes it."""
+    """Implement `index.vectors.Vectors` as tables beside the rows, on the index's connection."""
 
     def __init__(self, database: Postgres, extension_schema: str) -> None:
         self._database = database
@@ -107,7 +107,7 @@ class PgVectors:
         self._exists = False
 
     def ensure_version(self) -> None:
-        """See `shared`."""
+        """Delete vectors of an older version. Raises IndexUnavailable for a newer one."""
         if not self.exists:
             return
         with suppress(VectorsLost), self._reset_if_damaged(), self._database.transaction():
@@ -124,39 +124,50 @@ class PgVectors:
 
     @property
     def exists(self) -> bool:
+        """Return whether the tables exist."""
         if not self._exists:
             self._exists = self._count_columns() > 0
         return self._exists
 
     @property
     def location(self) -> str:
+        """Return the address of the database."""
         return self._database.name
 
     def find_missing_modules(self) -> list[str]:
+        """Return nothing: the server compares vectors."""
         return []
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Do nothing: the index closes its connection."""
 
     def embedding_lock(self) -> AbstractContextManager[None]:
+        """Hold the lock of embedding. Raises BusyError if another machine holds it."""
         return self._database.exclusive_lock("embedding")
 
     def read_model_info(self) -> tuple[str, int] | None:
-        found = self._query(_SELECT_MODEL)
-        return tuple(found[0]) if found else None
+        """Return the model's name and the length of its vectors, None without vectors."""
+        rows = self._query(_SELECT_MODEL)
+        return tuple(rows[0]) if rows else None
 
     def count_passages(self) -> int:
+        """Return the number of passages with a vector."""
         return sum(row[0] for row in self._query("select count(*) from {at}.passages"))
 
     def load_source_versions(self) -> dict[str, str]:
+        """Return the version of each file, "" for one whose vectors are incomplete."""
         with self._reset_if_damaged(), self._database.transaction():
             self._database.lock_in_transaction("vectors")
             return dict(self._execute(_SELECT_SOURCES)) if self.exists else {}
 
     def load_passage_hashes(self, path: str) -> dict[int, bytes]:
+        """Return the places in a file that have vectors, each with the hash of its text."""
         return dict(self._query("select place, hash from {at}.passages where path = %s", (path,)))
 
     def find_by_hash(self, hashes: Iterable[bytes]) -> dict[bytes, bytes]:
-        return {one: _parse_vector(vector) for one, vector in self._query(_SELECT_BY_HASH, (list(hashes),))}
+        """Return the existing vectors of texts by their hashes."""
+        rows = self._query(_SELECT_BY_HASH, (list(hashes),))
+        return {digest: _parse_vector(vector) for digest, vector in rows}
 
     def store(
         self,
@@ -165,42 +176,45 @@ class PgVectors:
         complete_sources: Iterable[VectorSource],
         is_current: Callable[[VectorSource], bool],
     ) -> int:
+        """Store vectors and complete sources. See `Vectors.store`."""
         with self._reset_if_damaged(), self._database.transaction():
             self._database.lock_in_transaction("vectors")
             self._create_tables()
             if passages:
                 self._set_model(model, len(passages[0].vector))
             complete_sources = list(complete_sources)
-            ask = {source: is_current(source) for source in {*complete_sources, *(one.source for one in passages)}}
-            kept = {(one.source.path, one.place): one for one in passages if ask[one.source]}.values()
-            rows = ((one.source.path, one.place, one.hash, _format_vector(one.vector)) for one in kept)
+            current = {s: is_current(s) for s in {*complete_sources, *(passage.source for passage in passages)}}
+            # One statement must not write a place twice.
+            stored = {(p.source.path, p.place): p for p in passages if current[p.source]}.values()
+            rows = ((p.source.path, p.place, p.hash, _format_vector(p.vector)) for p in stored)
             self._execute_columns(_UPSERT_PASSAGES, rows)
-            self._execute_columns(_UPSERT_SOURCES, (source for source in complete_sources if ask[source]))
-        return len(kept)
+            self._execute_columns(_UPSERT_SOURCES, (source for source in complete_sources if current[source]))
+        return len(stored)
 
     def prune(self, wanted_hashes: Mapping[str, frozenset[bytes] | None]) -> int:
-        """While rows are made anew they don't say what is to be dropped."""
+        """Delete the vectors of unwanted texts. See `Vectors.prune`."""
+        # The rows of an unfinished rebuild don't tell which texts are gone.
         if not (wanted_hashes and self.exists and schema.is_complete(self._database)):
             return 0
-        pairs = [(path, one) for path, hashes in wanted_hashes.items() for one in sorted(hashes or ())]
+        pairs = [(path, digest) for path, hashes in wanted_hashes.items() for digest in sorted(hashes or ())]
         with self._reset_if_damaged(), self._database.transaction():
             self._database.lock_in_transaction("vectors")
             self._execute("delete from {at}.sources where path = any(%s::text[])", (list(wanted_hashes),))
-            values = (list(wanted_hashes), [path for path, _ in pairs], [one for _, one in pairs])
+            values = (list(wanted_hashes), [path for path, _ in pairs], [digest for _, digest in pairs])
             return int(self._execute(_DELETE_UNWANTED, values)[0][0])
 
     def find_nearest(self, vector: bytes, limit: int) -> Iterator[Neighbor]:
+        """Return the passages nearest to a vector, nearest first."""
         return (Neighbor(*row) for row in self._query(_SELECT_NEAREST, (_format_vector(vector), limit)))
 
     def scrub(self) -> None:
-        """The write-ahead log is not reached."""
+        """Leave no copy of deleted vectors in the tables' files. The write-ahead log is not reached."""
         if self.exists:
             with self._reset_if_damaged():
                 self._database.vacuum_tables(f'"{self._schema}".{table}' for table in _TABLES)
 
     def _create_tables(self) -> None:
-        """Within a transaction, after which it is told again whether they are there."""
-        self._exists = False
+        self._exists = False  # the transaction may fail yet
         if not self._count_columns():
             for statement in _STATEMENTS:
                 self._execute(statement)
@@ -215,7 +229,7 @@ class PgVectors:
         self._execute("drop schema if exists {at} cascade")
 
     def _query(self, statement: str, values: SqlValues = ()) -> list[Any]:
-        """What a statement finds; nothing where there are no vectors."""
+        """Return the rows of a statement, none without tables."""
         if not self.exists:
             return []
         with self._reset_if_damaged():
@@ -231,7 +245,7 @@ class PgVectors:
 
     @contextmanager
     def _reset_if_damaged(self) -> Iterator[None]:
-        """Where it is these tables that are damaged they are begun anew."""
+        """Drop damaged tables and raise VectorsLost. Damage of other tables is raised as it is."""
         try:
             yield
         except DatabaseDamaged as damage:
@@ -245,7 +259,7 @@ class PgVectors:
 
 
 def _format_vector(vector: bytes) -> str:
-    """A vector as pgvector reads it.
+    """Return a vector in pgvector's notation.
 
     >>> _format_vector(bytes([127, 192, 0]))
     '[127, -64, 0]'
@@ -254,7 +268,7 @@ def _format_vector(vector: bytes) -> str:
 
 
 def _parse_vector(text: str) -> bytes:
-    """The vector that pgvector wrote.
+    """Return the vector of pgvector's notation.
 
     >>> list(_parse_vector("[127,-64,0]"))
     [127, 192, 0]

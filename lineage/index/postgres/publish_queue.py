@@ -1,4 +1,4 @@
-"""Captures that wait for a render, in PostgreSQL: machines that share a workspace wait together. (index/base.py)"""
+"""Captures that wait for a render, in PostgreSQL: the machines of a workspace share one queue. (index/base.py)"""
 
 from collections.abc import Iterable
 
@@ -17,34 +17,41 @@ _CHANNEL = "rendered"
 
 
 class PostgresPublishQueue:
-    """See `base.Queue`."""
+    """Implement `index.base.PublishQueue`."""
 
     def __init__(self, database: Postgres) -> None:
         self._database = database
 
     def enqueue(self, capture: QueuedCapture) -> int:
-        return int(self._database.execute(_ENQUEUE, (*capture[:3], list(capture.paths)))[0][0])
+        """Add a capture and return its ticket."""
+        values = (capture.agent_id, capture.token, capture.membership, list(capture.paths))
+        return int(self._database.execute(_ENQUEUE, values)[0][0])
 
     def is_done(self, ticket: int) -> bool:
+        """Return whether the capture was published."""
         return not self._database.execute("select 1 from waiting where ticket = %s", (ticket,))
 
     def wait(self, ticket: int, seconds: float) -> bool:
+        """Wait for a notification, or so many seconds, then return `is_done`."""
         if seconds:
             self._database.wait_for_notification(_CHANNEL, seconds)
         return self.is_done(ticket)
 
     def notify(self) -> None:
+        """Wake waiters on all machines."""
         self._database.notify(_CHANNEL)
 
     def peek(self, agent_id: str, until: str, limit: int) -> list[tuple[int, QueuedCapture]]:
+        """Return an agent's captures up to a time, each with its ticket, oldest ticket first."""
         rows = self._database.execute(_SELECT_OLDEST, (agent_id, until, limit))
         return [(ticket, QueuedCapture(agent, token, at, tuple(paths))) for ticket, agent, token, at, paths in rows]
 
     def mark_done(self, tickets: Iterable[int]) -> None:
-        gone = list(tickets)
-        if gone:
-            self._database.execute("delete from waiting where ticket = any(%s::bigint[])", (gone,))
+        """Remove published captures, which tells their waiters."""
+        numbers = list(tickets)
+        if numbers:
+            self._database.execute("delete from waiting where ticket = any(%s::bigint[])", (numbers,))
 
     def delete_session(self, token: str) -> None:
-        """Drops what waits of a session: it was removed."""
+        """Remove the captures of a removed session."""
         self._database.execute("delete from waiting where token = %s", (token,))

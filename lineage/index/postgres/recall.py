@@ -1,4 +1,4 @@
-"""What a new session recalls, from PostgreSQL. (index/recalling.py)"""
+"""Recall for a new session, in PostgreSQL. (index/recall.py)"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from lineage.index import books
 from lineage.index.fts_query import build_match_expression
 from lineage.index.postgres.text_search import PostgresTextSearch
 from lineage.index.privacy_sql import GLOBAL_SCOPE_SQL, build_privacy_condition
-from lineage.index.recall import RecalledSession, RecallResult
+from lineage.index.recall import END_OF_TIME, RecalledSession, RecallResult
 
 _ENTRIES = f"""
     with found as materialized ({{found}})
@@ -29,8 +29,7 @@ _SESSIONS = f"""
             and (n.membership_ts, n.stem) > (e.membership_ts, e.stem))
     order by e.membership_ts desc, e.stem desc limit %(sessions)s
 """
-_NO_LIMIT = 1 << 40  # all: what may be recalled is known only then
-_END_OF_TIME = "~"
+_NO_LIMIT = 1 << 40  # the privacy rule and the scopes decide only after the match
 
 
 def load_recall(
@@ -44,15 +43,16 @@ def load_recall(
     max_entries: int,
     until: str | None,
 ) -> RecallResult:
-    """See `Index.recalled`."""
+    """Return the recall of a new session. See `Index.recall`."""
+    database = text_search.database
     words = build_match_expression(query or "")
-    asked: dict[str, Any] = {"scopes": list(scopes), "kinds": list(kinds), "entries": max_entries}
-    found = []
+    entries: list[Any] = []
     if words and max_entries:
-        matching, bound = text_search.build_match_statement(words, _NO_LIMIT, "id < 0")
-        found = text_search.database.execute(_ENTRIES.format(found=matching), {**bound, **asked})
-    bounds = {"agent": agent_id, "until": until or _END_OF_TIME, "sessions": max_sessions}
+        statement, values = text_search.build_match_statement(words, _NO_LIMIT, "id < 0")
+        values |= {"scopes": list(scopes), "kinds": list(kinds), "entries": max_entries}
+        entries = database.execute(_ENTRIES.format(found=statement), values)
+    values = {"agent": agent_id, "until": until or END_OF_TIME, "sessions": max_sessions}
     return RecallResult(
-        entries=tuple(map(books.decode_entry, found)),
-        sessions=tuple(RecalledSession(*row) for row in text_search.database.execute(_SESSIONS, bounds)),
+        entries=tuple(map(books.decode_entry, entries)),
+        sessions=tuple(RecalledSession(*row) for row in database.execute(_SESSIONS, values)),
     )

@@ -1,7 +1,7 @@
-"""The index's tables in PostgreSQL, and how a schema comes to have them.
+"""The index's tables in PostgreSQL, their version, and how an empty schema gets them.
 
-Columns compare byte by byte, as SQLite's do, whatever the database's own collation is. `vocabulary` adds up: a word has
-as many rows as its lines say together, so that writers never wait for each other; "" counts rows, " " their words.
+Columns compare byte by byte, as in SQLite, whatever the database's collation is. In `vocabulary` a word may have
+several lines, whose sum is its count, so that writers never wait for each other; "" counts rows, " " their words.
 """
 
 from lineage.database.postgres import Postgres, disable_statistics_sql
@@ -24,7 +24,7 @@ _UNSAMPLED_COLUMNS = {
     "entries": ("project",),
     "book_entries": ("source", "tool", "origin", "tags", "supersedes", "title", "text"),
 }
-"""Columns of what sessions said: the server takes no samples of them, which a removal couldn't reach."""
+"""Columns with text of sessions. The server takes no samples of them, for a removal would not reach these."""
 _STATEMENTS = (
     "create table state (version integer not null, is_complete boolean not null)",
     f"insert into state values ({VERSION}, false)",
@@ -61,8 +61,10 @@ TABLES = ("artifacts", "search", "vocabulary", "entries", "books", "book_entries
 
 
 def ensure_tables(database: Postgres) -> None:
-    """Makes the tables of a schema that has none; those of an older version go, for a reindex makes them again. Raises
-    IndexAway where they are of a newer one: machines that are ahead use them."""
+    """Create the tables of an empty schema, and those of an older version anew: a reindex fills them again.
+
+    Raises IndexUnavailable for a newer version: upgraded machines use it.
+    """
     version = _read_version(database)
     if version is not None and version > VERSION:
         raise IndexUnavailable(
@@ -77,13 +79,15 @@ def ensure_tables(database: Postgres) -> None:
 
 
 def is_complete(database: Postgres) -> bool:
-    """Whether a reindex has ever run to its end: a rebuild that was cut off is resumed."""
+    """Return whether a reindex ever ran to its end."""
     return bool(database.execute("select is_complete from state")[0][0])
 
 
 def mark_complete(database: Postgres) -> None:
-    """Notes that a reindex has run to its end. After the first one the words are counted up, and have their index: a
-    rebuild is faster without."""
+    """Record that a reindex ran to its end.
+
+    The first one also merges the counts of words and indexes them: a rebuild is faster without.
+    """
     with database.transaction():
         database.lock_in_transaction("complete")
         if is_complete(database):
@@ -99,7 +103,6 @@ def mark_complete(database: Postgres) -> None:
 
 
 def _read_version(database: Postgres) -> int | None:
-    """The version of the tables; None where there are none."""
     if database.execute("select to_regclass('state')::text")[0][0] is None:
         return None
     return int(database.execute("select max(version) from state")[0][0] or 0)

@@ -1,13 +1,14 @@
-"""Search in PostgreSQL: FTS5's matches and ranks, out of vectors and the counts of words.
+"""Full-text search in PostgreSQL: FTS5's matches and ranks, from vectors and the counts of words.
 
-`ts_rank_cd` of one phrase adds up the weights of the places where it stands: that is what BM25 takes for the phrase's
-frequency. With the count of each phrase and the mean length the ranks are FTS5's own. (index/searching.py)
+`ts_rank_cd` of one phrase adds up the weights of its places, which BM25 takes for its frequency. With the count of each
+phrase and the mean length the ranks are FTS5's own. (index/text_search.py)
 """
 
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from lineage.core.search.passages import MAX_PASSAGES
@@ -19,12 +20,12 @@ from lineage.index.filter_sql import SESSION_TOKEN_SQL
 from lineage.index.fts_query import DEFAULT_RANKING, Ranking, Term
 from lineage.index.fts_rows import parse_turn_range
 from lineage.index.postgres.fts_rows import ROW_COUNT_TERM, WORD_COUNT_TERM
-from lineage.index.postgres.tokenizer import Tokenizer, is_single_word, unquote_word
+from lineage.index.postgres.tokenizer import Tokenizer, is_single_word
 from lineage.index.text_search import NO_LIMIT, Hit, RankedRow, build_entry_hit
 from lineage.index.vocabulary import MAX_COMPARED_WORDS
 
 _PHRASE = re.compile(r'"[^"]*"(?: \*)?')
-_MIN_IDF = 1e-6
+_MIN_IDF = 1e-6  # of FTS5, for words in half of all rows
 
 _LENGTH_NORM = "1.2 * (0.25 + 0.75 * words / %(mean)s::float8)"
 _SELECT_MATCHES = """
@@ -42,9 +43,7 @@ _FREQUENCY = (
     " else 0 end as often{0}"
 )
 _SCORE = "%(idf{0})s::float8 * often{0} * 2.2 / (often{0} + {1})"
-_CANDIDATES_PER_ROW = (
-    3  # times as many rows as are wanted are counted, those with the rarest words; the others have fewer
-)
+_CANDIDATES_PER_ROW = 3  # rows that are scored for each row wanted: those with the rarest words
 _SELECT_ALL = f"""
     select id * {MAX_PASSAGES} as id, 0.0::double precision as rank from artifacts where source_kind <> 'manifest'
     union all select -id, 0.0 from book_entries where shelf <> 'pending' and hidden = 0
@@ -88,19 +87,12 @@ _UNLIMITED = 1 << 40
 
 
 def _compute_idf(rows: int, count: int) -> float:
-    """What a phrase in so many of the rows weighs, as FTS5 has it."""
+    """Return the weight of a phrase in `count` of the rows, as FTS5 computes it."""
     return max(math.log((rows - count + 0.5) / (count + 0.5)), _MIN_IDF) if rows >= count else _MIN_IDF
 
 
-def _build_weight_values(ranking: Ranking) -> dict[str, Any]:
-    """What a word weighs by its column, in parts of the heaviest: the server takes weights up to 1."""
-    title, sentence, body = ranking.weights
-    heaviest = max(ranking.weights)
-    return {"heaviest": heaviest, "weights": [0.1, body / heaviest, sentence / heaviest, title / heaviest]}
-
-
 def to_postgres_sql(condition: str) -> str:
-    """A condition of `index.filtering` as the server takes it.
+    """Return a condition of `index.filter_sql` in the server's SQL.
 
     >>> to_postgres_sql("a.kind in (select value from json_each(:kinds)) and b like '%x'")
     "a.kind in (select value from unnest(%(kinds)s::text[]) as each(value)) and b like '%%x'"
@@ -111,59 +103,74 @@ def to_postgres_sql(condition: str) -> str:
 
 
 class PostgresTextSearch:
-    """Words, matches and ranks of one schema. See `index.searching.Engine`."""
+    """Implement `index.text_search.TextSearchEngine` on one schema."""
 
     def __init__(self, database: Postgres, tokenizer: Tokenizer) -> None:
         self.database = database
         self.tokenizer = tokenizer
 
     def count_rows(self, terms: Sequence[Term], limit: int) -> list[Term]:
-        queries = self.tokenizer.build_queries([term.expression for term in terms])
-        return [
-            term._replace(rows=count) for term, count in zip(terms, self._count_queries(queries, limit), strict=True)
-        ]
+        """Return the terms with their numbers of rows, counted to `limit` at least."""
+        counts = self._count_queries(self.tokenizer.build_queries([term.expression for term in terms]), limit)
+        return [replace(term, rows=count) for term, count in zip(terms, counts, strict=True)]
 
     def find_ubiquitous(self, terms: Sequence[Term]) -> set[Term]:
+        """Return the terms in half of all rows."""
         queries = self.tokenizer.build_queries([term.expression for term in terms])
         (rows,) = self._count_queries([ROW_COUNT_TERM], 0)
         counts = self._count_queries(queries, rows // 2 + 1)
         return {term for term, count in zip(terms, counts, strict=True) if 2 * count > rows}
 
     def find_words(self, start: str, stop: str, min_length: int, max_length: int) -> Iterable[str]:
+        """Return words of the index. See `Vocabulary.find_words`."""
         return [row[0] for row in self.database.execute(_SELECT_WORDS, (start, stop, min_length, max_length))]
 
     def build_match_statement(
         self, expression: str, limit: int, where: str = "true", ranking: Ranking = DEFAULT_RANKING
     ) -> tuple[str, dict[str, Any]]:
-        """The statement that gives number and rank (the less the better) of rows that match, and what it is bound to.
-        Of more rows than `most` it counts words in those alone that have the rarest."""
-        phrases = Counter(_PHRASE.findall(expression))  # each counts as often as it stands there, as in FTS5
-        whole, *each = self.tokenizer.build_queries([expression, *phrases])
-        rows, length, *counts = self._count_queries([ROW_COUNT_TERM, WORD_COUNT_TERM, *each], ranking.common + 1)
-        weighed = zip(each, counts, phrases.values(), strict=True)
-        asked = [(phrase, _compute_idf(rows, count) * times) for phrase, count, times in weighed if count]
-        values = {"words": whole, "mean": max(length, 1) / max(rows, 1), "looked_at": _CANDIDATES_PER_ROW * limit}
-        values |= _build_weight_values(ranking)
-        for place, (phrase, idf) in enumerate(asked):
-            values |= {f"phrase{place}": phrase, f"idf{place}": idf}
-        parts = [
-            [part.format(place, _LENGTH_NORM) for place in range(len(asked))] or ["0" + last]
-            for part, last in ((_SCORE, ""), (_FREQUENCY, " as never"), (_PRESENCE, ""))
-        ]
-        score, often, presence = " + ".join(parts[0]), ", ".join(parts[1]), " + ".join(parts[2])
-        return _SELECT_MATCHES.format(
-            score=score, often=often, presence=presence, norm=_LENGTH_NORM, where=where
-        ), values
+        """Return the statement that selects number and rank of matching rows, and its values. Smaller ranks are better.
+
+        Beyond `limit` rows only those with the rarest words are scored.
+        """
+        phrases = Counter(_PHRASE.findall(expression))  # a repeated phrase counts as often, as in FTS5
+        full, *each = self.tokenizer.build_queries([expression, *phrases])
+        rows, words, *counts = self._count_queries([ROW_COUNT_TERM, WORD_COUNT_TERM, *each], ranking.common + 1)
+        heaviest = max(ranking.weights)
+        title, sentence, body = (weight / heaviest for weight in ranking.weights)
+        values = {
+            "words": full,
+            "mean": max(words, 1) / max(rows, 1),
+            "looked_at": _CANDIDATES_PER_ROW * limit,
+            # the server takes weights up to 1, of the classes D, C, B, A
+            "heaviest": heaviest,
+            "weights": [0.1, body, sentence, title],
+        }
+        known = [(phrase, count, n) for phrase, count, n in zip(each, counts, phrases.values(), strict=True) if count]
+        for place, (phrase, count, repeats) in enumerate(known):
+            values |= {f"phrase{place}": phrase, f"idf{place}": _compute_idf(rows, count) * repeats}
+        score, often, presence = (
+            [part.format(place, _LENGTH_NORM) for place in range(len(known))]
+            for part in (_SCORE, _FREQUENCY, _PRESENCE)
+        )
+        statement = _SELECT_MATCHES.format(
+            score=" + ".join(score) or "0",
+            often=", ".join(often) or "0 as never",
+            presence=" + ".join(presence) or "0",
+            norm=_LENGTH_NORM,
+            where=where,
+        )
+        return statement, values
 
     def rank_rows(
         self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, limit: int
     ) -> list[RankedRow]:
-        wanted = limit if limit != NO_LIMIT else _UNLIMITED
-        found, bound = (
-            self.build_match_statement(expression, wanted, ranking=ranking) if expression else (_SELECT_ALL, {})
-        )
+        """Return the best matching rows. See `TextSearchEngine.rank_rows`."""
+        limit = limit if limit != NO_LIMIT else _UNLIMITED
+        matches, match_values = _SELECT_ALL, dict[str, Any]()
+        if expression:
+            matches, match_values = self.build_match_statement(expression, limit, ranking=ranking)
         statement = _SELECT_RANKED.format(
-            found=found,
+            found=matches,
             passages=MAX_PASSAGES,
             artifacts=to_postgres_sql(filter_sql.build_artifact_condition(query.filters)),
             entries=to_postgres_sql(filter_sql.build_entry_condition(query.filters)),
@@ -171,47 +178,49 @@ class PostgresTextSearch:
         values = {
             **filter_sql.build_values(query.filters, agent_id),
             "kinds": list(query.filters.kinds),
-            "most": wanted,
-            **bound,
+            "most": limit,
+            **match_values,
         }
         return [RankedRow(*row[:-1]) for row in self.database.execute(statement, values)]
 
     def load_hits(self, expression: str, rows: Sequence[RankedRow]) -> list[Hit]:
-        asked = {"ids": [row.number for row in rows]}
-        rows = (
-            [*self.database.execute(_SELECT_ARTIFACTS, asked), *self.database.execute(_SELECT_ENTRIES, asked)]
-            if rows
-            else []
-        )
-        found = {row[0]: row for row in rows}
-        return [self._build_hit(expression, one, found[one.number]) for one in rows if one.number in found]
+        """Return the hits of ranked rows. Only their text is read."""
+        if not rows:
+            return []
+        values = {"ids": [row.number for row in rows]}
+        loaded = [*self.database.execute(_SELECT_ARTIFACTS, values), *self.database.execute(_SELECT_ENTRIES, values)]
+        by_number = {columns[0]: columns for columns in loaded}
+        # A row may be deleted between the two statements.
+        return [self._build_hit(expression, row, by_number[row.number]) for row in rows if row.number in by_number]
 
-    def _build_hit(self, expression: str, ranked: RankedRow, row: Sequence[Any]) -> Hit:
-        _, title, sentence, body, *rest = row
-        snippet, is_said = remove_separators(body[:_PREVIEW_LENGTH]), True
+    def _build_hit(self, expression: str, row: RankedRow, columns: Sequence[Any]) -> Hit:
+        _, title, sentence, body, *rest = columns
+        snippet, is_body = remove_separators(body[:_PREVIEW_LENGTH]), True
         if expression:
-            snippet, is_said = self.tokenizer.build_snippet(expression, title, sentence, body)
-        if ranked.number > 0:
-            turns, session_id, token, agent_id, kind, path, *shown = rest
-            project, at, said = shown
-            return Hit(
-                session_id, token, agent_id, kind, path, ranked.score, snippet, project, at, said,
-                parse_turn_range(turns if is_said else ""),
-            )  # fmt: skip
-        return build_entry_hit(books.decode_entry(rest[4:]), tuple(rest[:4]), ranked.score, snippet)
+            snippet, is_body = self.tokenizer.build_snippet(expression, title, sentence, body)
+        if row.number < 0:
+            session_id, token, agent_id, project, *values = rest
+            entry = books.decode_entry(values)
+            return build_entry_hit(entry, (session_id, token, agent_id, project), row.score, snippet)
+        turns, session_id, token, agent_id, kind, path, project, at, memory_sentence = rest
+        return Hit(
+            session_id, token, agent_id, kind, path, row.score, snippet, project, at, memory_sentence,
+            parse_turn_range(turns if is_body else ""),
+        )  # fmt: skip
 
     def _count_queries(self, queries: Sequence[str], limit: int) -> list[int]:
-        """In how many rows each query is found, of phrases up to `most`, in one statement."""
+        """Return the number of rows of each query, from one statement. Phrases are counted to `limit`."""
         if not queries:
             return []
-        counted = [
-            (_SUM, query if query in (ROW_COUNT_TERM, WORD_COUNT_TERM) else unquote_word(query)) for query in queries
-        ]
-        asked = [
-            one
-            if query in (ROW_COUNT_TERM, WORD_COUNT_TERM) or is_single_word(query)
-            else (_COUNT.format(most=limit), query)
-            for one, query in zip(counted, queries, strict=True)
-        ]
-        statement = f"select {', '.join(part for part, _ in asked)}"
-        return [int(count) for count in self.database.execute(statement, [value for _, value in asked])[0]]
+        parts, values = [], []
+        for query in queries:
+            if query in (ROW_COUNT_TERM, WORD_COUNT_TERM):
+                parts.append(_SUM)
+                values.append(query)
+            elif is_single_word(query):
+                parts.append(_SUM)
+                values.append(query.strip("'"))
+            else:
+                parts.append(_COUNT.format(most=limit))
+                values.append(query)
+        return [int(count) for count in self.database.execute(f"select {', '.join(parts)}", values)[0]]

@@ -1,21 +1,21 @@
-"""The words of texts and of queries, cut by SQLite's own tokenizer in memory: both engines find by the same words, and
-show the same snippets.
+"""The words of texts and queries, from SQLite's tokenizer in memory: both engines match and mark the same words.
 
-Words are told apart by their first characters; of an entry that is longer than a chapter the beginning is found. A
-text's vector holds a word's places with the weight of its column: A for titles, B for sentences, C for bodies.
+Long words are cut to their first characters, and a text of a chapter's length is searchable at its beginning only. A
+text's vector holds the places of each word with the weight of the column: A for titles, B for sentences, C for bodies.
 """
 
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from lineage.core.search.segmentation import remove_separators
 from lineage.index.fts_rows import BODY_COLUMN, TOKENIZER, FtsRow
 from lineage.index.text_search import SNIPPET_MARKS, SNIPPET_WORDS
 
-_MAX_WORD_LENGTH, _MAX_WORDS = 40, 6_000  # characters of a word and words of a text: a vector holds a megabyte
-_MAX_POSITION = 16_383
+_MAX_WORD_LENGTH, _MAX_WORDS = 40, 6_000  # so that a vector stays below the server's limit of a megabyte
+_MAX_POSITION = 16_383  # the server's limit
 _TABLES = f"""
     create virtual table texts using fts5(title, sentence, body, content = '', tokenize = '{TOKENIZER}');
     create virtual table places using fts5vocab(texts, instance);
@@ -42,90 +42,87 @@ _OPERATORS = {" OR ": " | ", " AND ": " & ", ") NOT ": ") & !"}
 _EMPTY_LEXEME = "''''"
 
 
-class TokenizedTexts(NamedTuple):
-    """Texts as they are found: number → (vector, how many words), and word → in how many of the texts it is."""
+@dataclass(frozen=True, slots=True)
+class TokenizedTexts:
+    """Vectors and counts of texts: number → (vector, number of words), and word → number of texts."""
 
     vectors: Mapping[int, tuple[str, int]]
     counts: Mapping[str, int]
 
 
 class Tokenizer:
-    """The tokenizer. One for an index, used by one thread at a time."""
+    """SQLite's tokenizer. One thread at a time may use it."""
 
     def __init__(self) -> None:
         self._memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._memory.executescript(_TABLES)
 
     def close(self) -> None:
+        """Free the memory."""
         self._memory.close()
 
     def tokenize(self, texts: Iterable[FtsRow]) -> TokenizedTexts:
-        self._insert(
-            "insert into texts (rowid, title, sentence, body) values (?, ?, ?, ?)", (text[:4] for text in texts)
-        )
-        try:
+        """Return the vectors of texts and the counts of their words."""
+        statement = "insert into texts (rowid, title, sentence, body) values (?, ?, ?, ?)"
+        with self._loaded(statement, ((number, *columns) for number, *columns, _ in texts)):
             vectors = {doc: (vector, words) for doc, vector, words in self._memory.execute(_VECTORS)}
             return TokenizedTexts(vectors, dict(self._memory.execute(_COUNTS)))
-        finally:
-            self._clear()
 
     def build_queries(self, expressions: Sequence[str]) -> list[str]:
-        """The expressions of `index.query` as the server's queries. A phrase without a word is found nowhere."""
+        """Return FTS5 expressions as the server's queries. A phrase without a word matches nothing."""
         parts = [match for expression in expressions for match in _QUOTED.finditer(expression)]
         phrases = self._tokenize_phrases(list(dict.fromkeys(match[1] for match in parts)))
         return [_build_query(expression, phrases) for expression in expressions]
 
     def build_snippet(self, expression: str, title: str, sentence: str, body: str) -> tuple[str, bool]:
-        """Where the words are, marked, and whether that is the body; elsewhere only where it has none of them, and ""
-        where nothing has."""
-        self._insert("insert into shown (title, sentence, body) values (?, ?, ?)", [(title, sentence, body)])
+        """Return a snippet with marked words, and whether it is of the body.
+
+        Title and sentence are used only if the body does not match; "" if nothing does.
+        """
+        self._memory.execute("insert into shown (title, sentence, body) values (?, ?, ?)", (title, sentence, body))
         try:
-            said, elsewhere = self._memory.execute(_SNIPPETS, (expression,)).fetchone() or ("", "")
-            return (
-                (remove_separators(said), True) if SNIPPET_MARKS[0] in said else (remove_separators(elsewhere), False)
-            )
+            in_body, elsewhere = self._memory.execute(_SNIPPETS, (expression,)).fetchone() or ("", "")
         finally:
             self._memory.execute("delete from shown")
+        is_body = SNIPPET_MARKS[0] in in_body
+        return remove_separators(in_body if is_body else elsewhere), is_body
 
     def _tokenize_phrases(self, phrases: Sequence[str]) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {phrase: [] for phrase in phrases}
-        self._insert("insert into texts (rowid, body) values (?, ?)", enumerate(phrases))
-        try:
-            for place, word in self._memory.execute(_PHRASES):
-                found[phrases[place]].append(word)
-            return found
-        finally:
-            self._clear()
+        words: dict[str, list[str]] = {phrase: [] for phrase in phrases}
+        with self._loaded("insert into texts (rowid, body) values (?, ?)", enumerate(phrases)):
+            for number, word in self._memory.execute(_PHRASES):
+                words[phrases[number]].append(word)
+        return words
 
-    def _insert(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+    @contextmanager
+    def _loaded(self, statement: str, rows: Iterable[Sequence[object]]) -> Iterator[None]:
+        """Hold rows in the table of texts within the block."""
         self._memory.execute("begin")
         self._memory.executemany(statement, rows)
         self._memory.execute("commit")
-
-    def _clear(self) -> None:
-        self._memory.execute("insert into texts (texts) values ('delete-all')")
+        try:
+            yield
+        finally:
+            self._memory.execute("insert into texts (texts) values ('delete-all')")
 
 
 def is_single_word(query: str) -> bool:
-    """Whether a query asks for one word as it stands: of these it is known in how many rows they are."""
+    """Return whether a query is one word without a prefix sign: the vocabulary has its count."""
     return re.fullmatch(r"'[^' ]+'", query) is not None
 
 
-def unquote_word(query: str) -> str:
-    return query.strip("'")
-
-
 def _build_query(expression: str, phrases: Mapping[str, list[str]]) -> str:
-    taken: list[str] = []
+    extracted: list[str] = []
 
-    def taken_out(match: re.Match[str]) -> str:
+    def extract_phrase(match: re.Match[str]) -> str:
         words = [f"'{word}'" for word in phrases[match[1]]] or [_EMPTY_LEXEME]
         if match[2]:
             words[-1] += ":*"
-        taken.append(f"({' <-> '.join(words)})" if len(words) > 1 else words[0])
+        extracted.append(f"({' <-> '.join(words)})" if len(words) > 1 else words[0])
         return "\0"
 
-    skeleton = _QUOTED.sub(taken_out, expression)
+    # A phrase may contain the operators' words: they are replaced in what is left without phrases.
+    skeleton = _QUOTED.sub(extract_phrase, expression)
     for ours, theirs in _OPERATORS.items():
         skeleton = skeleton.replace(ours, theirs)
-    return re.sub("\0", lambda _: taken.pop(0), skeleton)
+    return re.sub("\0", lambda _: extracted.pop(0), skeleton)

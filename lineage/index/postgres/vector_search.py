@@ -1,8 +1,8 @@
-"""What of the rows in PostgreSQL has vectors. (index/likeness.py)"""
+"""Semantic search over the rows in PostgreSQL. (index/vector_search.py)"""
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lineage.core.search.passages import MAX_PASSAGES
 from lineage.core.search.query import Query
@@ -20,10 +20,7 @@ from lineage.index.vector_search import (
     build_phrase_condition,
     build_phrase_values,
 )
-from lineage.index.vectors import EmbeddableRow
-
-if TYPE_CHECKING:
-    from lineage.index.vectors import Neighbor
+from lineage.index.vectors import EmbeddableRow, Neighbor
 
 _SELECT_ROWS = f"""
     select (near.key - 1)::integer, s.id, near.path, near.place, s.title, s.sentence, s.body
@@ -39,25 +36,30 @@ _MATCHES_PHRASE = "exists (select 1 from search s where s.id = each.id and s.ter
 
 
 class PostgresVectorSearch(PostgresTextSearch):
-    """See `index.vectors.EmbeddedTexts`."""
+    """Implement `index.vectors.EmbeddedTexts` on one schema."""
 
     def read_artifact_hashes(self, path: str | None = None) -> list[tuple[str, str]]:
+        """Return path and hash of all visible artifacts, or of one."""
         return self._read(SELECT_ONE_ARTIFACT if path else SELECT_ARTIFACTS, path)
 
     def read_entries(self, path: str | None = None) -> Iterable[EmbeddableRow]:
+        """Return the visible entries of all books' files, or of one."""
         return (EmbeddableRow(*row) for row in self._read(SELECT_ENTRIES_OF_FILE if path else SELECT_ENTRIES, path))
 
     def read_passages(self, path: str) -> Iterable[EmbeddableRow]:
+        """Return the passages of an artifact."""
         return (EmbeddableRow(*row) for row in self._read(SELECT_PASSAGES, path))
 
-    def find_rows(self, neighbors: "Sequence[Neighbor]") -> Iterable[tuple[int, int, EmbeddableRow]]:
-        asked = ([one.path for one in neighbors], [one.place for one in neighbors])
-        for place, number, *row in self.database.execute(_SELECT_ROWS, asked):
+    def find_rows(self, neighbors: Sequence[Neighbor]) -> Iterable[tuple[int, int, EmbeddableRow]]:
+        """Return the current rows at the places of `neighbors`."""
+        values = ([neighbor.path for neighbor in neighbors], [neighbor.place for neighbor in neighbors])
+        for place, number, *row in self.database.execute(_SELECT_ROWS, values):
             yield place, number, EmbeddableRow(*row)
 
     def filter_rows(
         self, query: Query, agent_id: str | None, scored_rows: Sequence[tuple[int, float]]
     ) -> list[RankedRow]:
+        """Return the rows that pass the query's filters and phrases, best first."""
         phrases = build_phrase_values(query)
         values = {
             **filter_sql.build_values(query.filters, agent_id),
@@ -66,14 +68,13 @@ class PostgresVectorSearch(PostgresTextSearch):
             "numbers": [number for number, _ in scored_rows],
             "likeness": [likeness for _, likeness in scored_rows],
         }
-        found = build_filter_statement(query.filters, "{near}", entry_key_sql="near.id::text")
-        statement = to_postgres_sql(found).replace(
-            "{near}", _SELECT_NEIGHBORS.format(words=build_phrase_condition(query, _MATCHES_PHRASE))
-        )
+        neighbors_sql = _SELECT_NEIGHBORS.format(words=build_phrase_condition(query, _MATCHES_PHRASE))
+        # `neighbors_sql` is in the server's SQL already.
+        statement = build_filter_statement(query.filters, "{near}", entry_key_sql="near.id::text")
+        statement = to_postgres_sql(statement).replace("{near}", neighbors_sql)
         return [RankedRow(*row) for row in self.database.execute(statement, values)]
 
     def _read(self, statement: str, path: str | None) -> list[Any]:
-        """The rows of a statement that SQLite takes."""
-        return self.database.execute(
-            re.sub(r"\bs\.rowid\b", "s.id", to_postgres_sql(statement)), {**PUBLIC_VALUES, "path": path}
-        )
+        """Return the rows of a statement written for SQLite."""
+        statement = re.sub(r"\bs\.rowid\b", "s.id", to_postgres_sql(statement))
+        return self.database.execute(statement, {**PUBLIC_VALUES, "path": path})

@@ -1,7 +1,7 @@
 """Calls of language models: each is counted, and the day's limit stops them politely (lessons: 39, 40)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from lineage.core.base.times import to_date
@@ -106,7 +106,7 @@ def read_usage(ws: Workspace) -> dict[str, Any]:
 
 
 def _format_spent(spent: ModelUsage) -> dict[str, int | Mapping[str, int]]:
-    return dict(spent._asdict())
+    return asdict(spent)
 
 
 def _is_quota_reached(quota: ModelQuota, today: ModelUsage) -> bool:

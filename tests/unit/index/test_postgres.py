@@ -312,7 +312,7 @@ def _bytes_of(file: Path) -> bytes:
 
 
 def test_of_calls_that_begin_at_once_none_gets_past_the_day_s_limit(url: str, telemetry: PostgresTelemetry) -> None:
-    bounds = {"tokens": 1, "most_calls": 1, "most_tokens": 10**6}
+    bounds = {"tokens": 1, "max_calls": 1, "max_tokens": 10**6}
     with closing(PostgresTelemetry(url, telemetry.database.schema)) as other:
         with telemetry.database.transaction():
             assert telemetry.begin_call("2026-11-21", "capture", **bounds)
@@ -337,4 +337,4 @@ def write_many(_: Store, url: str, name: str, who: int) -> None:
         for number in range(6):
             index.upsert([row(session=f"s-{who}-{number}", text="apples and pears")])
             index.mark_complete()
-            telemetry.begin_call("2026-11-21", "capture", tokens=1, most_calls=10, most_tokens=10**6)
+            telemetry.begin_call("2026-11-21", "capture", tokens=1, max_calls=10, max_tokens=10**6)
