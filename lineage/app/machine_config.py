@@ -12,6 +12,9 @@ from lineage.pipeline.ingest.locate_transcript import HarnessHistories
 STATE_FOLDER = ".lineage"
 """The folder of a workspace for files of this machine only: spool, locks, index, counters."""
 
+SUPPRESS_VARIABLE = "LINEAGE_SUPPRESS"
+"""Silences `lineage hook` in a process and all that it starts."""
+
 _OTHERS_WRITE = 0o002
 _OTHERS_SEE = 0o077
 
@@ -47,6 +50,11 @@ def read_machine_settings(path: Path) -> MachineSettings:
     if os.name != "nt" and settings.embedding.key and status.st_mode & _OTHERS_SEE:
         raise InvalidInput(f"{path} holds a key and may be read by others", hint=f"run `chmod 600 {path}`")
     return settings
+
+
+def suppress_hooks() -> None:
+    """Keep hooks silent in every process that this one starts: what lineage itself runs is no session."""
+    os.environ[SUPPRESS_VARIABLE] = "1"
 
 
 def detect_caller() -> callers.Caller | None:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from lineage.app.machine_config import SUPPRESS_VARIABLE
 from lineage.config.embedding import LOCAL, NONE, EmbeddingSettings
 from lineage.config.machine import COMMAND, LIBRARY, ModelSettings
 from lineage.extraction.embedding.port import Embedder, EmbeddingModel
@@ -34,7 +35,7 @@ def build_model(settings: ModelSettings, telemetry: Telemetry, day: str) -> "Mod
 def build_provider(settings: ModelSettings, environment: Mapping[str, str]) -> "ModelProvider | None":
     """Return the configured provider; hooks stay silent in its processes. (lessons: 14)"""
     inherited = {name: value for name, value in environment.items() if name not in _SESSION_VARIABLES}
-    child_environment = {**inherited, "LINEAGE_SUPPRESS": "1", "NO_COLOR": "1"}
+    child_environment = {**inherited, SUPPRESS_VARIABLE: "1", "NO_COLOR": "1"}
     seconds, max_bytes = settings.timeout_seconds, settings.max_answer_bytes
     if settings.provider == COMMAND:
         from lineage.extraction.model.command import CommandProvider

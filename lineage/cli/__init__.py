@@ -1,1 +1,1 @@
-"""The command line: one file per command, each parses, calls one use case and prints."""
+"""The command line: one file per command, each parses its options, calls one use case and prints."""

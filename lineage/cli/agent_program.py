@@ -1,12 +1,13 @@
-"""What the commands share that start a harness's program: where, for how long, and passing on what it says."""
+"""What `send`, `spawn` and `resume` share: options of the program's run, and its output."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
 
 from lineage.app.agent_runs import AgentRunResult, RunOptions
-from lineage.cli.output import print_json, strip_controls
+from lineage.cli.output import print_json, print_warning
 from lineage.core.base.terminal import EscapeFilter
 from lineage.errors import LineageError
 
@@ -30,44 +31,39 @@ timeout_option = click.option(
 
 
 class ProgramOutput:
-    """What the program says, on its way: to this command's stdout and stderr or, with `as_json`, kept for the object,
-    of which the last million characters."""
+    """Passes a program's output on; with `as_json`, keeps the last million characters of its stdout instead."""
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json
         self._text = ""
 
     def build_options(self, seconds: float) -> RunOptions:
-        out = (
-            (self._append, EscapeFilter())
-            if self._as_json
-            else (_print_output, EscapeFilter(colour=sys.stdout.isatty()))
-        )
-        return RunOptions(seconds, out, (_print_error_output, EscapeFilter(colour=sys.stderr.isatty())))
-
-    def report(self, answered: AgentRunResult) -> int:
-        """Says what was captured. Exit 0, or 1 where the program failed; raises LineageError for that without JSON."""
+        """Return the options of a run: its time and where its output goes."""
         if self._as_json:
-            captures = [outcome.as_json() for outcome in answered.captures]
-            named = {"harness": answered.harness, "folder": answered.folder, "exit_code": answered.exit_code}
-            print_json({**named, "output": self._text, "captures": captures})
-            return 1 if answered.exit_code else 0
-        for outcome in answered.captures:
-            click.echo(strip_controls(f"lineage: {outcome.status}: session {outcome.session_token}"), err=True)
-        if not answered.captures:
-            click.echo("lineage: not captured: no transcript of it was found", err=True)
-        if answered.exit_code:
-            how = f"exit code {answered.exit_code}" if answered.exit_code > 0 else f"signal {-answered.exit_code}"
-            raise LineageError(f"{answered.harness} ended with {how}", hint="what it said stands above")
+            out = (self._append, EscapeFilter())
+        else:
+            out = (partial(click.echo, nl=False), EscapeFilter(colour=sys.stdout.isatty()))
+        err = (partial(click.echo, nl=False, err=True), EscapeFilter(colour=sys.stderr.isatty()))
+        return RunOptions(seconds, out, err)
+
+    def report(self, result: AgentRunResult) -> int:
+        """Print what was captured and return the exit code, 1 if the program failed.
+
+        Raises LineageError for a failed program, unless the output is JSON.
+        """
+        if self._as_json:
+            values = {"harness": result.harness, "folder": result.folder, "exit_code": result.exit_code}
+            captures = [capture.as_json() for capture in result.captures]
+            print_json({**values, "output": self._text, "captures": captures})
+            return 1 if result.exit_code else 0
+        for capture in result.captures:
+            print_warning(f"lineage: {capture.status}: session {capture.session_token}")
+        if not result.captures:
+            print_warning("lineage: not captured: no transcript of it was found")
+        if result.exit_code:
+            cause = f"exit code {result.exit_code}" if result.exit_code > 0 else f"signal {-result.exit_code}"
+            raise LineageError(f"{result.harness} ended with {cause}", hint="what it said stands above")
         return 0
 
     def _append(self, text: str) -> None:
         self._text = (self._text + text)[-_MAX_CHARACTERS:]
-
-
-def _print_output(text: str) -> None:
-    click.echo(text, nl=False)
-
-
-def _print_error_output(text: str) -> None:
-    click.echo(text, nl=False, err=True)

@@ -9,7 +9,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.core.base.plural import pluralize
-from lineage.pipeline.maintenance.archive import ArchiveResult, archive
+from lineage.pipeline.maintenance.archive import archive
 
 
 @click.command("archive")
@@ -28,21 +28,17 @@ def command(root: Path, before: str, dry_run: bool, as_json: bool) -> int:
       lineage archive --before 2026-01-01 --dry-run
       lineage archive --before 2026-01-01
     """
-    done = run_in_workspace(root, lambda ws: archive(ws, before, dry_run=dry_run), writes=not dry_run)
+    result = run_in_workspace(root, lambda ws: archive(ws, before, dry_run=dry_run), writes=not dry_run)
     if as_json:
-        print_json(asdict(done))
-    else:
-        _print_result(done)
-    return 0
-
-
-def _print_result(done: ArchiveResult) -> None:
-    would = "would be archived" if done.dry_run else "archived"
-    for month, count in sorted(done.months.items()):
-        print_text(f"{would}: {pluralize(count, 'file')} of {month}")
-    for path, what in done.problems:
+        print_json(asdict(result))
+        return 0
+    archived = "would be archived" if result.dry_run else "archived"
+    for month, count in sorted(result.months.items()):
+        print_text(f"{archived}: {pluralize(count, 'file')} of {month}")
+    for path, what in result.problems:
         print_text(f"stays: {what if what.startswith(path) else f'{path}: {what}'}")
-    for reason, count in sorted(done.left.items()):
+    for reason, count in sorted(result.left.items()):
         print_text(f"left in memory/: {pluralize(count, 'file')}, {reason}")
-    size = f"{done.bytes / 1_000_000:.1f} MB"
-    print_text(f"{pluralize(done.artifacts, 'file')} of {pluralize(done.sessions, 'session')} {would} ({size})")
+    size = f"{result.bytes / 1_000_000:.1f} MB"
+    print_text(f"{pluralize(result.artifacts, 'file')} of {pluralize(result.sessions, 'session')} {archived} ({size})")
+    return 0

@@ -1,6 +1,5 @@
 """`lineage bundle`: sessions and global books as portable files."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -8,10 +7,10 @@ import click
 
 from lineage.app import bundle_files
 from lineage.cli import options
-from lineage.cli.output import print_json, print_text
+from lineage.cli.output import format_counts, print_json, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput
-from lineage.pipeline.transfer.import_bundle import BundleImport, ImportedSession
+from lineage.pipeline.transfer.import_bundle import BundleImport
 from lineage.store.platform import expand_home
 
 
@@ -53,13 +52,14 @@ def export(
     """
     if is_global == (session is not None):
         raise InvalidInput("name a session, or give --global", hint="lineage bundle export SESSION -o FILE")
-    made = bundle_files.export_bundle(root, session, expand_home(output), include_private=include_private, force=force)
+    path = expand_home(output)
+    result = bundle_files.export_bundle(root, session, path, include_private=include_private, force=force)
     if as_json:
-        print_json({"file": str(output), "bytes": len(made.data), **made.bundle.as_json()})
+        print_json({"file": str(output), "bytes": len(result.data), **result.bundle.as_json()})
         return 0
-    print_text(f"{output}: {pluralize(len(made.bundle.members), 'file')}, {len(made.data):,} bytes")
-    for bundled in made.bundle.sessions:
-        print_text(f"  session {bundled.session_id} of {bundled.agent_id}{' (private)' if made.bundle.private else ''}")
+    print_text(f"{output}: {pluralize(len(result.bundle.members), 'file')}, {len(result.data):,} bytes")
+    for item in result.bundle.sessions:
+        print_text(f"  session {item.session_id} of {item.agent_id}{' (private)' if result.bundle.private else ''}")
     return 0
 
 
@@ -81,40 +81,30 @@ def import_(root: Path, file: Path, restore: bool, trust: bool, dry_run: bool, a
     Example:
       lineage bundle import ~/session.zip --restore
     """
-    done = bundle_files.import_bundle_file(root, expand_home(file), restore=restore, trust=trust, dry_run=dry_run)
+    result = bundle_files.import_bundle_file(root, expand_home(file), restore=restore, trust=trust, dry_run=dry_run)
     if as_json:
-        print_json(asdict(done))
+        print_json(asdict(result))
     else:
-        _print_result(done)
+        _print_result(result)
     return 0
 
 
-def _print_result(done: BundleImport) -> None:
-    for session in done.sessions:
-        _print_session(session, dry_run=done.dry_run)
-    for path, count in done.entries.items():
-        print_text(f"{path}: {count} {_describe_status(done.dry_run)}")
-    if done.holds == "global" and not done.entries:
+def _print_result(result: BundleImport) -> None:
+    would_be = "would be " if result.dry_run else ""
+    for session in result.sessions:
+        private = " (private)" if session.private else ""
+        print_text(f"{would_be}{session.status}: session {session.session_id} of {session.agent_id}{private}")
+        if session.imported_from:
+            print_text(f"  from {', '.join(session.imported_from)}")
+        for path in session.files:
+            print_text(f"  {path}")
+    for path, count in result.entries.items():
+        print_text(f"{path}: {count} {would_be}added")
+    if result.holds == "global" and not result.entries:
         print_text("no entry is new here")
-    _print_counts("left out", done.dropped)
-    _print_counts("redacted", done.redactions)
-    if done.defused:
-        print_text(f"made harmless: {pluralize(done.defused, 'file')} in which something would have run")
-
-
-def _print_session(session: ImportedSession, *, dry_run: bool) -> None:
-    status = f"would be {session.status}" if dry_run else session.status
-    print_text(f"{status}: session {session.session_id} of {session.agent_id}{' (private)' if session.private else ''}")
-    if session.imported_from:
-        print_text(f"  from {', '.join(session.imported_from)}")
-    for path in session.files:
-        print_text(f"  {path}")
-
-
-def _print_counts(what: str, counts: Mapping[str, int]) -> None:
-    if counts:
-        print_text(f"{what}: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
-
-
-def _describe_status(dry_run: bool) -> str:
-    return "would be added" if dry_run else "added"
+    if result.dropped:
+        print_text(f"left out: {format_counts(result.dropped)}")
+    if result.redactions:
+        print_text(f"redacted: {format_counts(result.redactions)}")
+    if result.defused:
+        print_text(f"made harmless: {pluralize(result.defused, 'file')} in which something would have run")

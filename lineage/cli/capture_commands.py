@@ -1,7 +1,5 @@
-"""What `session-end` and `compaction` share: the options that make the payload, and how a capture runs."""
+"""What `session-end` and `compaction` share: the options of the payload, the capture, its output."""
 
-import json
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,16 +8,16 @@ import click
 
 from lineage.app.spool_request import spool_request
 from lineage.app.workspace import run_in_workspace
-from lineage.cli.capture_output import report
+from lineage.cli.arguments import read_payload
+from lineage.cli.output import format_counts, print_json, print_text
 from lineage.core.capture.request import parse_request
-from lineage.errors import InvalidInput
-from lineage.pipeline.maintenance.finish_pending import run_capture as run_flow
+from lineage.pipeline.capture.result import CAPTURED, REFUSED, CaptureResult
+from lineage.pipeline.maintenance.finish_pending import run_capture as run_capture_flow
 from lineage.store import StoreUnavailable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_MAX_STDIN = 256 * 1024 * 1024
-_WHILE_AWAY = "check the network, the endpoint and the credentials, then run `lineage recover`"
+_UNAVAILABLE_HINT = "check the network, the endpoint and the credentials, then run `lineage recover`"
 
 _OPTIONS = (
     click.option("--stdin", "from_stdin", is_flag=True, help="Read the payload as a JSON object from stdin."),
@@ -39,7 +37,7 @@ _OPTIONS = (
     click.option("--reason", help="Why it ended."),
     click.option("--summary", help="The harness's own summary."),
 )
-"""All but `--stdin` are keys of the payload, by their names there."""
+"""All but `--stdin` are keys of the payload, under the same names."""
 
 
 def payload_options(function: Function) -> Function:
@@ -50,31 +48,40 @@ def payload_options(function: Function) -> Function:
 
 
 def run_capture(flow: str, root: Path, options: Mapping[str, Any], *, from_stdin: bool, as_json: bool) -> int:
-    """Run `session-end` or `compaction` with the payload of stdin and options, options winning, and print the outcome.
+    """Run `session-end` or `compaction`, print the result and return the exit code: 1 for a refused session.
 
-    Return 1 where the session was refused, else 0. Raise InvalidInput where stdin holds no JSON object, StoreAway while
-    the workspace's store is: what was asked waits in the spool then.
+    The payload is the object on stdin, overridden by the options. Raises InvalidInput for a payload that is malformed,
+    StoreUnavailable while the workspace's store is: the request then waits in this machine's spool.
     """
-    given = {name: value for name, value in options.items() if value is not None}
-    payload = {**(_stdin_object() if from_stdin else {}), **given}
+    overrides = {name: value for name, value in options.items() if value is not None}
+    payload = {**(read_payload() if from_stdin else {}), **overrides}
     try:
-        outcome = run_in_workspace(
-            root, lambda ws: run_flow(ws, parse_request(flow, payload, agent_id=None, now=ws.now)), create=True
+        result = run_in_workspace(
+            root, lambda ws: run_capture_flow(ws, parse_request(flow, payload, agent_id=None, now=ws.now)), create=True
         )
     except StoreUnavailable as error:
         spool_request(root, flow, payload)
-        raise StoreUnavailable(f"{error.message}; the session waits in the spool", hint=_WHILE_AWAY) from error
-    return report(outcome, as_json=as_json)
+        raise StoreUnavailable(f"{error.message}; the session waits in the spool", hint=_UNAVAILABLE_HINT) from error
+    if as_json:
+        print_json(result.as_json())
+    else:
+        _print_result(result)
+    return 1 if result.status == REFUSED else 0
 
 
-def _stdin_object() -> dict[str, Any]:
-    data = sys.stdin.buffer.read(_MAX_STDIN + 1)
-    if len(data) > _MAX_STDIN:
-        raise InvalidInput("stdin holds more than 256 MB", hint="give the transcript as a file with --transcript-path")
-    try:
-        value = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput("stdin holds no JSON", hint='give one object: {"harness": …, "session_id": …}') from error
-    if not isinstance(value, dict):
-        raise InvalidInput("stdin holds no JSON object", hint='give one object: {"harness": …, "session_id": …}')
-    return value
+def _print_result(result: CaptureResult) -> None:
+    reason = f" ({result.reason})" if result.reason else ""
+    print_text(f"{result.status}{reason}: session {result.session_token}")
+    if result.status == CAPTURED:
+        for path in (result.transcript_path, result.summary_path, result.compaction_path, result.manifest_path):
+            if path:
+                print_text(f"  {path}")
+        print_text(f"  {result.memory_sentence}")
+    kept, pending = result.learned["kept"], result.learned["pending"]
+    if kept or pending:
+        print_text(f"  learned: {kept} kept, {pending} waiting for `lineage book confirm`")
+    for title, counts in (
+        ("not learned", result.learned["dropped"]), ("redacted", result.redactions), ("not turns", result.skipped)
+    ):  # fmt: skip
+        if counts:
+            print_text(f"  {title}: {format_counts(counts)}")

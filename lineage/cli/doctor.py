@@ -25,16 +25,16 @@ def command(root: Path, as_json: bool) -> int:
       lineage doctor
       lineage doctor --json
     """
-    found = examine(root)
+    report = examine(root)
     if as_json:
-        print_json(asdict(found))
-        return FindingsReported.exit_code if found.findings else 0
-    for one in found.harnesses:
-        last = found.events.get(one.harness)
-        print_text(f"{one.harness:12} {one.state}, " + (f"last event {last}" if last else "no event yet"))
-    if not found.on_path:
+        print_json(asdict(report))
+        return FindingsReported.exit_code if report.findings else 0
+    for status in report.harnesses:
+        last = report.events.get(status.harness)
+        print_text(f"{status.harness:12} {status.state}, " + (f"last event {last}" if last else "no event yet"))
+    if not report.on_path:
         print_text("`lineage` is not on PATH: installed hooks name it with its whole path, plug-ins do not find it")
-    for finding in found.findings:
+    for finding in report.findings:
         print_text(f"{finding.where}: {finding.what}\n  → {finding.mend}")
-    print_text(pluralize(len(found.findings), "finding") if found.findings else "nothing stands in the way")
-    return FindingsReported.exit_code if found.findings else 0
+    print_text(pluralize(len(report.findings), "finding") if report.findings else "nothing stands in the way")
+    return FindingsReported.exit_code if report.findings else 0

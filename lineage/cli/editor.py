@@ -1,4 +1,4 @@
-"""The user's editor: which one it is, how it is told a line, and running it. Nothing goes through a shell."""
+"""The user's editor: finding it, its command line, running it. Nothing goes through a shell."""
 
 import os
 import shlex
@@ -17,11 +17,9 @@ _PLAIN_PROGRAMS = frozenset({"notepad", "open", "xdg-open", "gio"})
 
 
 def find_editor(hint: str) -> Sequence[str]:
-    """The words of VISUAL, else EDITOR. Raises InvalidInput where neither names a program; `instead` says what to do
-    then."""
-    named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+    """Return the words of VISUAL, else of EDITOR. Raises InvalidInput with `hint` if neither names a program."""
     try:
-        words = shlex.split(named)
+        words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
     except ValueError:
         words = []
     if not words:
@@ -30,29 +28,32 @@ def find_editor(hint: str) -> Sequence[str]:
 
 
 def build_command(command: Sequence[str], path: Path, line: int | None, *, waits: bool = False) -> list[str]:
-    """The command line that opens a file, at a line where one is given. `waits` asks for the window to be closed first
-    of editors that would return at once.
+    """Return the command line that opens a file, at a line if one is given.
+
+    With `waits`, an editor that would return at once is asked to wait until its window is closed.
 
     >>> (build_command(["vi"], Path("/a.md"), 3), build_command(["code"], Path("/a.md"), 3), build_command(["vi"],
     ... Path("/a.md"), None))
     (['vi', '+3', '/a.md'], ['code', '--goto', '/a.md:3'], ['vi', '/a.md'])
     """
     name = Path(command[0]).stem.lower()
-    wait = ["--wait"] if waits and name in _GOTO_EDITORS else []
+    wait_option = ["--wait"] if waits and name in _GOTO_EDITORS else []
     if line is None or name in _PLAIN_PROGRAMS:
-        return [*command, *wait, str(path)]
+        return [*command, *wait_option, str(path)]
     if name in _GOTO_EDITORS:
-        return [*command, *wait, "--goto", f"{path}:{line}"]
+        return [*command, *wait_option, "--goto", f"{path}:{line}"]
     return [*command, f"{path}:{line}"] if name in _SUFFIX_EDITORS else [*command, f"+{line}", str(path)]
 
 
 def run_program(command: Sequence[str], *, hint: str, failure_hint: str) -> None:
-    """Runs a program of the user's and waits for it. Raises InvalidInput where it can't be started, with `hint`, and
-    LineageError where it fails, with `failed`."""
+    """Run a program of the user's and wait for it.
+
+    Raises InvalidInput with `hint` if it can't be started, LineageError with `failure_hint` if it fails.
+    """
     try:
         code = subprocess.run(command, check=False).returncode
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InvalidInput(f"{command[0]} can't be started: {why}", hint=hint) from error
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidInput(f"{command[0]} can't be started: {reason}", hint=hint) from error
     if code:
         raise LineageError(f"{command[0]} ended with exit code {code}", hint=failure_hint)

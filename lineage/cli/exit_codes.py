@@ -1,4 +1,4 @@
-"""How a command line ends: the one place where errors become messages and exit codes. (format: Commands)"""
+"""How a command line ends: the one place that turns errors into messages and exit codes. (format: Commands)"""
 
 import errno
 import os
@@ -13,8 +13,10 @@ INTERRUPTED = 130
 
 
 def run_to_exit_code(command: Callable[[], object]) -> int:
-    """Runs a command. Exit: what it gives back where that is a number, 0 done, 1 expected failure, 2 usage, 3
-    unexpected, 4 findings, 130 interrupted."""
+    """Run a command and return its exit code.
+
+    A number is returned as it is. Else: 0 done, 1 expected failure, 2 usage, 3 unexpected, 4 findings, 130 interrupted.
+    """
     try:
         result = command()
         return result if isinstance(result, int) else 0
@@ -25,6 +27,7 @@ def run_to_exit_code(command: Callable[[], object]) -> int:
         print_error("interrupted", "run the command again: what was begun is finished by the next run")
         return INTERRUPTED
     except BrokenPipeError:
+        # The interpreter flushes stdout at exit: into the closed pipe that would fail once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:  # noqa: BLE001  (the last resort: a report instead of a traceback)
@@ -40,8 +43,11 @@ def _report_unexpected(error: Exception) -> int:
 
 
 def _write_report() -> str:
-    """Where the traceback was written, without the values of messages: they may hold what nobody has sanitized."""
-    import tempfile
+    """Write the traceback to a file and return its path.
+
+    The values of messages stay out: they may hold text that nothing has sanitized.
+    """
+    import tempfile  # only a crash needs these two: `lineage --help` starts without them
     import traceback
 
     from lineage import __version__

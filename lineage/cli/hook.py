@@ -1,4 +1,4 @@
-"""`lineage hook`: the help of the doorbell, and the way to it where options stand before the command."""
+"""`lineage hook`: its help, and the way to `hook_entry` with options before the command."""
 
 import click
 

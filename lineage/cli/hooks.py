@@ -11,8 +11,7 @@ from lineage.app import hooks
 from lineage.app.hooks import HookOutcome
 from lineage.app.locations import format_location
 from lineage.cli import options
-from lineage.cli.output import print_json, print_text, strip_controls
-from lineage.errors import LineageError
+from lineage.cli.output import print_error, print_json, print_text
 from lineage.installing import HookStatus
 
 _agent_option = click.option(
@@ -89,56 +88,53 @@ def status(root: Path, harnesses: Sequence[str], as_json: bool) -> int:
     Example:
       lineage hooks status --json
     """
-    found = hooks.read_statuses(root, "default", harnesses)
+    statuses = hooks.read_statuses(root, "default", harnesses)
     if as_json:
-        print_json({"harnesses": [asdict(one) for one in found]})
+        print_json({"harnesses": [asdict(status) for status in statuses]})
         return 0
-    shown = [one for one in found if harnesses or one.present or one.files or one.findings]
-    for one in shown:
-        _print_status(one)
-    if not shown:
+    selected = [one for one in statuses if harnesses or one.present or one.files or one.findings]
+    for status in selected:
+        _print_status(status)
+    if not selected:
         print_text("no harness with hooks on this machine; `lineage hooks install HARNESS` makes its settings")
     return 0
 
 
-def _print_status(one: HookStatus) -> None:
-    absent = "" if one.present else " (not on this machine)"
-    print_text(f"{one.harness:12} {one.state}{absent}")
-    if one.files:
-        print_text(f"    {', '.join(one.events)} in {', '.join(one.files)}")
-        print_text(f"    workspace {one.workspace or 'by default'}, agent {one.agent or 'by default'}")
-    for finding in one.findings:
+def _print_status(status: HookStatus) -> None:
+    absent = "" if status.present else " (not on this machine)"
+    print_text(f"{status.harness:12} {status.state}{absent}")
+    if status.files:
+        print_text(f"    {', '.join(status.events)} in {', '.join(status.files)}")
+        print_text(f"    workspace {status.workspace or 'by default'}, agent {status.agent or 'by default'}")
+    for finding in status.findings:
         print_text(f"    {finding.kind}: {finding.what}\n        → {finding.mend}")
 
 
 def _print_report(
-    outcomes: Sequence[HookOutcome], head: dict[str, Any], done: str, *, dry_run: bool, as_json: bool
+    outcomes: Sequence[HookOutcome], head: dict[str, Any], action: str, *, dry_run: bool, as_json: bool
 ) -> int:
-    """Prints the outcomes; the exit code is that of the first error."""
+    """Print the outcomes and return the exit code, that of the first error."""
     if as_json:
-        print_json({**head, "dry_run": dry_run, "harnesses": [_as_json(one, dry_run=dry_run) for one in outcomes]})
+        harnesses = [_as_json(outcome, dry_run=dry_run) for outcome in outcomes]
+        print_json({**head, "dry_run": dry_run, "harnesses": harnesses})
     else:
-        for one in outcomes:
-            _print_outcome(one, done, dry_run=dry_run)
-        if not any(one.changes or one.error for one in outcomes):
+        for outcome in outcomes:
+            _print_outcome(outcome, action, dry_run=dry_run)
+        if not any(outcome.changes or outcome.error for outcome in outcomes):
             print_text("nothing to change" if outcomes else "no harness with hooks on this machine: name one")
-    return next((one.error.exit_code for one in outcomes if one.error), 0)
+    return next((outcome.error.exit_code for outcome in outcomes if outcome.error), 0)
 
 
-def _print_outcome(one: HookOutcome, done: str, *, dry_run: bool) -> None:
-    if one.error:
-        _print_error(one.harness, one.error)
-    for change in one.changes:
-        print_text(change.diff.rstrip("\n") if dry_run else f"{one.harness:12} {done}: {change.path}")
-    if one.next_step and not dry_run:
-        print_text(f"    → {one.next_step}")
+def _print_outcome(outcome: HookOutcome, action: str, *, dry_run: bool) -> None:
+    if outcome.error:
+        print_error(f"{outcome.harness}: {outcome.error.message}", outcome.error.hint)
+    for change in outcome.changes:
+        print_text(change.diff.rstrip("\n") if dry_run else f"{outcome.harness:12} {action}: {change.path}")
+    if outcome.next_step and not dry_run:
+        print_text(f"    → {outcome.next_step}")
 
 
-def _print_error(harness: str, error: LineageError) -> None:
-    click.echo(f"lineage: {harness}: {strip_controls(error.message)}\n  {strip_controls(error.hint)}", err=True)
-
-
-def _as_json(one: HookOutcome, *, dry_run: bool) -> dict[str, Any]:
-    changes = [{"path": str(change.path)} | ({"diff": change.diff} if dry_run else {}) for change in one.changes]
-    error = {"message": one.error.message, "hint": one.error.hint} if one.error else None
-    return {"harness": one.harness, "changes": changes, "error": error, "then": one.next_step}
+def _as_json(outcome: HookOutcome, *, dry_run: bool) -> dict[str, Any]:
+    changes = [{"path": str(change.path)} | ({"diff": change.diff} if dry_run else {}) for change in outcome.changes]
+    error = {"message": outcome.error.message, "hint": outcome.error.hint} if outcome.error else None
+    return {"harness": outcome.harness, "changes": changes, "error": error, "then": outcome.next_step}

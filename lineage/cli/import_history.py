@@ -1,8 +1,6 @@
 """`lineage import`."""
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,9 +9,10 @@ import click
 
 from lineage.app import history_import
 from lineage.cli import options
-from lineage.cli.output import print_json, print_text
+from lineage.cli.output import format_counts, print_json, print_text
+from lineage.cli.progress import show_stages
 from lineage.pipeline.ingest.history_import import HistoryImport
-from lineage.pipeline.ingest.import_sources import ImportRequest, StageProgress, count_sources
+from lineage.pipeline.ingest.import_sources import ImportRequest, count_sources
 
 _NO_HISTORY = "no harness keeps a history on this machine: name one, and where its files are"
 
@@ -42,81 +41,50 @@ def command(
       lineage import claude-code
       lineage import claude-code ~/.claude/projects/demo --jobs 1
     """
-    asked = history_import.build_import_request(harness, paths, agent_id=agent_id, jobs=jobs)
+    request = history_import.build_import_request(harness, paths, agent_id=agent_id, jobs=jobs)
     if dry_run:
-        _count(asked, as_json=as_json)
+        _print_counts(request, as_json=as_json)
         return 0
-    with _progress_bar() as progress:
-        imported = history_import.import_history(root, asked, progress)
+    with show_stages() as progress:
+        imports = history_import.import_history(root, request, progress)
     if as_json:
-        print_json({"dry_run": False, "harnesses": list(map(_as_json, imported))})
+        print_json({"dry_run": False, "harnesses": list(map(_as_json, imports))})
     else:
-        _print_result(imported)
+        _print_result(imports)
     return 0
 
 
-@contextmanager
-def _progress_bar() -> Iterator[StageProgress]:
-    """A bar for each stage on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda stage, done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, TaskID
-
-    with Progress(
-        *Progress.get_default_columns(), MofNCompleteColumn(), console=Console(stderr=True), transient=True
-    ) as bar:
-        tasks: dict[str, TaskID] = {}
-
-        def progress(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = bar.add_task(stage)
-            bar.update(tasks[stage], completed=done, total=total)
-
-        yield progress
+def _as_json(result: HistoryImport) -> dict[str, Any]:
+    return {**asdict(result), "problems": [{"path": path, "problem": what} for path, what in result.problems]}
 
 
-def _as_json(found: HistoryImport) -> dict[str, Any]:
-    return {**asdict(found), "problems": [{"path": path, "problem": what} for path, what in found.problems]}
-
-
-def _count(asked: ImportRequest, *, as_json: bool) -> None:
-    """Print how much there is to import."""
-    counted = count_sources(asked)
+def _print_counts(request: ImportRequest, *, as_json: bool) -> None:
+    counts = count_sources(request)
     if as_json:
-        print_json({"dry_run": True, "harnesses": list(map(asdict, counted))})
+        print_json({"dry_run": True, "harnesses": list(map(asdict, counts))})
         return
-    for one in counted:
-        print_text(f"{one.harness:12} {one.sources} sources, {_format_size(one.bytes)}")
-    print_text("nothing was written" if counted else _NO_HISTORY)
+    for count in counts:
+        print_text(f"{count.harness:12} {count.sources} sources, {_format_size(count.bytes)}")
+    print_text("nothing was written" if counts else _NO_HISTORY)
 
 
-def _print_result(imported: Sequence[HistoryImport]) -> None:
-    for found in imported:
+def _print_result(imports: Sequence[HistoryImport]) -> None:
+    for result in imports:
         print_text(
-            f"{found.harness:12} {found.sources} sources: {found.captured} sessions captured,"
-            f" {found.unchanged} unchanged, {found.refused} refused, {found.empty} empty, {found.failed} failed;"
-            f" {found.turns} turns, {found.compactions} compactions"
+            f"{result.harness:12} {result.sources} sources: {result.captured} sessions captured,"
+            f" {result.unchanged} unchanged, {result.refused} refused, {result.empty} empty, {result.failed} failed;"
+            f" {result.turns} turns, {result.compactions} compactions"
         )
-        if found.unread or found.copies:
-            print_text(f"    not read again {found.unread}, copies {found.copies}")
-        if found.unsummarized:
-            print_text(f"    compactions without a summary {found.unsummarized}")
-        if found.skipped:
-            print_text("    not turns: " + _format_counts(found.skipped))
-        _print_problems(found)
-    if not imported:
+        if result.unread or result.copies:
+            print_text(f"    not read again {result.unread}, copies {result.copies}")
+        if result.unsummarized:
+            print_text(f"    compactions without a summary {result.unsummarized}")
+        if result.skipped:
+            print_text("    not turns: " + format_counts(result.skipped))
+        for path, what in result.problems:
+            print_text(f"    not read: {what}" if path in what else f"    not read: {path}: {what}")
+    if not imports:
         print_text(_NO_HISTORY)
-
-
-def _print_problems(found: HistoryImport) -> None:
-    for path, what in found.problems:
-        print_text(f"    not read: {what}" if path in what else f"    not read: {path}: {what}")
-
-
-def _format_counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
 
 
 def _format_size(size: int) -> str:

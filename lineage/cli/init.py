@@ -1,7 +1,7 @@
 """`lineage init`."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -39,25 +39,18 @@ def command(root: Path, directory: str | None, folder: str | None, yes: bool, sk
     if yes and skip:
         raise InvalidInput("--yes and --skip exclude each other", hint="give one of them")
     target = resolve_workspace_root(directory) if directory else root
-    result = init_workspace(
-        target, folder, _build_conflict_answer(yes=yes, asks=not (skip or as_json) and sys.stdin.isatty())
-    )
+    asks = not (skip or as_json) and sys.stdin.isatty()
+
+    def may_replace(path: str) -> bool:
+        question = f"{strip_controls(path)} is there and isn't lineage's. Replace it?"
+        return yes or (asks and click.confirm(question, default=False))
+
+    result = init_workspace(target, folder, may_replace)
     if as_json:
         print_json(asdict(result) | {"workspace": format_location(result.workspace)})
     else:
         _print_result(result)
     return 0
-
-
-def _build_conflict_answer(*, yes: bool, asks: bool) -> Callable[[str], bool]:
-    """What is said to each conflict."""
-
-    def answered(path: str) -> bool:
-        return yes or (
-            asks and click.confirm(f"{strip_controls(path)} is there and isn't lineage's. Replace it?", default=False)
-        )
-
-    return answered
 
 
 def _print_result(result: InitResult) -> None:

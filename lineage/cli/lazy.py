@@ -1,4 +1,4 @@
-"""Groups of commands whose modules are imported when they are asked for."""
+"""Groups of commands that import a command's module when it is called."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -8,8 +8,11 @@ import click
 
 
 class LazyGroup(click.Group):
-    """Starting one command does not load the others. `modules` names the module of each, which has it as `command`;
-    `short_helps` has the first sentence of its help, so that a list of commands loads none."""
+    """A group that starts one command without loading the others.
+
+    `modules` maps a command's name to its module, which defines it as `command`. `short_helps` has the first sentence
+    of each help text, so that the list of commands imports none of them.
+    """
 
     def __init__(
         self, *args: Any, modules: Mapping[str, str], short_helps: Mapping[str, str] | None = None, **attributes: Any
@@ -19,15 +22,18 @@ class LazyGroup(click.Group):
         self._short_helps = short_helps or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of `modules`."""
         return list(self._modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of a command and return the command, None for an unknown name."""
         if cmd_name not in self._modules:
             return None
         command: click.Command = import_module(self._modules[cmd_name]).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands as click does, from the short helps."""
         limit = formatter.width - 6 - max(map(len, self._modules))
         with formatter.section("Commands"):
             formatter.write_dl([(name, self._short_help(ctx, name, limit)) for name in self._modules])

@@ -135,7 +135,7 @@ def cli(ctx: click.Context, workspace: str | None) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs a command line; its exit code, see `ended`."""
+    """Run a command line and return its exit code, see `run_to_exit_code`."""
     return run_to_exit_code(lambda: _run_click(arguments))
 
 

@@ -44,11 +44,11 @@ def command(root: Path, agent: str, project: str | None, only_tools: bool, as_js
 
 def _print_tools(*, as_json: bool) -> int:
     if as_json:
-        listed = [
+        tools = [
             {"name": tool.name, "description": tool.description, "input": build_schema(tool.parameters)}
             for tool in TOOLS
         ]
-        print_json({"tools": listed})
+        print_json({"tools": tools})
         return 0
     for tool in TOOLS:
         print_text(f"{tool.name:10}{tool.description}")

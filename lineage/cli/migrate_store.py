@@ -1,6 +1,5 @@
 """`lineage migrate-store`."""
 
-import sys
 from dataclasses import asdict
 
 import click
@@ -8,6 +7,7 @@ import click
 from lineage.app.store_migration import MigrationReceipt, migrate_store
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
+from lineage.cli.progress import show_progress
 from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported
 
@@ -26,7 +26,8 @@ def command(source: str, target: str, as_json: bool) -> int:
     Example:
       lineage migrate-store ~/demo ~/memory
     """
-    receipt = _migrate_with_progress(source, target)
+    with show_progress("copy") as progress:
+        receipt = migrate_store(source, target, progress)
     if as_json:
         print_json(asdict(receipt))
     else:
@@ -34,24 +35,12 @@ def command(source: str, target: str, as_json: bool) -> int:
     return FindingsReported.exit_code if receipt.findings else 0
 
 
-def _migrate_with_progress(source: str, target: str) -> MigrationReceipt:
-    """Moves with a bar on a terminal."""
-    if not sys.stderr.isatty():
-        return migrate_store(source, target)
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("copy", total=None)
-        return migrate_store(source, target, lambda done, total: bar.update(task, completed=done, total=total))
-
-
 def _print_result(receipt: MigrationReceipt) -> None:
-    done = receipt.moved
-    print_text(f"{pluralize(done.files, 'file')} of {receipt.source} are in {receipt.target}, each as it was")
-    print_text(f"  {done.written} written and read back, {done.there} there already, {done.bytes} bytes")
-    if done.dropped:
-        print_text(f"  {done.dropped} copies of what has gone from the source since were deleted")
+    moved = receipt.moved
+    print_text(f"{pluralize(moved.files, 'file')} of {receipt.source} are in {receipt.target}, each as it was")
+    print_text(f"  {moved.written} written and read back, {moved.there} there already, {moved.bytes} bytes")
+    if moved.dropped:
+        print_text(f"  {moved.dropped} copies of what has gone from the source since were deleted")
     for finding in receipt.findings:
         print_text(f"{finding.level:6} {finding.path}\n       {finding.what}\n       → {finding.mend}")
     if not receipt.findings:

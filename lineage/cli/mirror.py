@@ -1,20 +1,20 @@
 """`lineage mirror`."""
 
-import json
-import os
-import signal
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from lineage.app import clock, folder_mirror
+from lineage.app import folder_mirror
 from lineage.app.locations import format_location
+from lineage.app.machine_config import suppress_hooks
 from lineage.cli import options
-from lineage.cli.output import print_json, print_text, strip_controls
+from lineage.cli.loop_output import print_json_round, print_round, print_round_error, stop_on_sigterm
+from lineage.cli.output import print_json, print_text
 from lineage.core.base.plural import pluralize
-from lineage.errors import FindingsReported, LineageError
+from lineage.errors import FindingsReported
 from lineage.pipeline.transfer.mirror.run import MirrorResult
 
 
@@ -37,66 +37,63 @@ def command(root: Path, folder: str, every: float, once: bool, yes: bool, as_jso
     Example:
       lineage mirror ~/vault --once
     """
-    os.environ["LINEAGE_SUPPRESS"] = "1"  # whatever it starts rings no doorbell
+    suppress_hooks()
     with folder_mirror.open_mirror(root, folder) as mirror:
         if once:
             return _print_once(mirror(yes), as_json=as_json)
         rounds = folder_mirror.RoundTimer(every)
-        before = signal.signal(signal.SIGTERM, lambda *_: rounds.stop())
-        try:
+        with stop_on_sigterm(rounds.stop):
             if not as_json:
                 print_text(f"mirroring {format_location(root)} in {folder}")
-            folder_mirror.run_rounds(mirror, rounds, _print_json_line if as_json else _print_line, _print_error)
-        finally:
-            signal.signal(signal.SIGTERM, before)
+            folder_mirror.run_rounds(mirror, rounds, partial(_print_round, as_json=as_json), print_round_error)
     return 0
 
 
-def _print_once(done: MirrorResult, *, as_json: bool) -> int:
+def _print_once(result: MirrorResult, *, as_json: bool) -> int:
     if as_json:
-        print_json(_as_json(done))
+        print_json(_as_json(result))
     else:
-        print_text(_format_line(done) or "nothing changed")
-        _print_details(done)
-    return FindingsReported.exit_code if done.findings else 0
+        print_text(_format_line(result) or "nothing changed")
+        _print_details(result)
+    return FindingsReported.exit_code if result.findings else 0
 
 
-def _print_line(done: MirrorResult) -> None:
-    if _format_line(done):
-        print_text(f"{clock.now()} {_format_line(done)}")
-        _print_details(done)
+def _print_round(result: MirrorResult, *, as_json: bool) -> None:
+    """Print a round that changed something or has findings; a silent one says nothing."""
+    line = _format_line(result)
+    if line and as_json:
+        print_json_round(_as_json(result))
+    elif line:
+        print_round(line)
+        _print_details(result)
 
 
-def _print_json_line(done: MirrorResult) -> None:
-    if _format_line(done):
-        print_text(json.dumps({"at": clock.now(), **_as_json(done)}, ensure_ascii=True))
+def _as_json(result: MirrorResult) -> dict[str, Any]:
+    findings = [{"path": path, "what": what} for path, what in result.findings]
+    lists = {
+        "removed": result.removed,
+        "conflicts": result.conflicts,
+        "deferred": result.deferred,
+        "findings": findings,
+    }
+    return {**asdict(result.counts), **lists}
 
 
-def _as_json(done: MirrorResult) -> dict[str, Any]:
-    findings = [{"path": path, "what": what} for path, what in done.findings]
-    lists = {"removed": done.removed, "conflicts": done.conflicts, "deferred": done.deferred, "findings": findings}
-    return {**asdict(done.counts), **lists}
+def _format_line(result: MirrorResult) -> str:
+    parts = [f"{number} {name}" for name, number in asdict(result.counts).items() if number]
+    if result.removed:
+        parts.append(f"{pluralize(len(result.removed), 'session')} removed")
+    if result.conflicts:
+        parts.append(pluralize(len(result.conflicts), "conflict"))
+    if result.deferred:
+        parts.append(f"{len(result.deferred)} left for the next round")
+    if result.findings:
+        parts.append(pluralize(len(result.findings), "finding"))
+    return ", ".join(parts)
 
 
-def _format_line(done: MirrorResult) -> str:
-    said = [f"{number} {name}" for name, number in asdict(done.counts).items() if number]
-    if done.removed:
-        said.append(f"{pluralize(len(done.removed), 'session')} removed")
-    if done.conflicts:
-        said.append(pluralize(len(done.conflicts), "conflict"))
-    if done.deferred:
-        said.append(f"{len(done.deferred)} left for the next round")
-    if done.findings:
-        said.append(pluralize(len(done.findings), "finding"))
-    return ", ".join(said)
-
-
-def _print_details(done: MirrorResult) -> None:
-    for name in done.conflicts:
+def _print_details(result: MirrorResult) -> None:
+    for name in result.conflicts:
         print_text(f"  kept beside the other version: {name}")
-    for path, what in done.findings:
+    for path, what in result.findings:
         print_text(f"  {path}: {what}")
-
-
-def _print_error(error: LineageError) -> None:
-    click.echo(f"lineage: {strip_controls(error.message)}\n  {strip_controls(error.hint)}", err=True)

@@ -8,9 +8,9 @@ from lineage.app.machine_config import detect_caller
 from lineage.app.open_target import FileLocation, find_opener, is_in_vault, locate_file
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
+from lineage.cli.arguments import parse_turn_range
 from lineage.cli.editor import build_command, find_editor, run_program
-from lineage.cli.output import print_json, print_text, strip_controls
-from lineage.cli.turn_range import parse_turn_range
+from lineage.cli.output import print_json, print_text
 from lineage.errors import InvalidInput, WorkspaceError
 from lineage.pipeline.memory.books import refuse_agents
 from lineage.pipeline.search.references import find_file_target
@@ -45,8 +45,8 @@ def command(
     turn = parse_turn_range(turns)[0] if turns is not None else None
     if not prints:
         refuse_agents(detect_caller(), "open the user's programs")
-    meant = run_in_workspace(root, lambda ws: find_file_target(ws, session, kind, turn))
-    file = locate_file(root, meant)
+    target = run_in_workspace(root, lambda ws: find_file_target(ws, session, kind, turn))
+    file = locate_file(root, target)
     where = where or (_OBSIDIAN if is_in_vault(file.path) else _EDITOR)
     if where == _OBSIDIAN and not is_in_vault(file.path):
         raise WorkspaceError(
@@ -54,17 +54,14 @@ def command(
         )
     if not prints:
         _open_file(file, where)
+    uri = file.uri if where == _OBSIDIAN else None
     if as_json:
-        print_json({"path": str(file.path), "line": file.line, "with": where, "uri": _find_uri(file, where)})
+        print_json({"path": str(file.path), "line": file.line, "with": where, "uri": uri})
     elif prints:
-        click.echo(strip_controls(_find_uri(file, where) or str(file.path)))
+        print_text(uri or str(file.path))
     else:
         print_text(f"opened in {where}: {file.path}")
     return 0
-
-
-def _find_uri(file: FileLocation, where: str) -> str | None:
-    return file.uri if where == _OBSIDIAN else None
 
 
 def _open_file(file: FileLocation, where: str) -> None:

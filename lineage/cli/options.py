@@ -17,9 +17,9 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON o
 
 
 def workspace(function: Function) -> Function:
-    """`--workspace` after the command too; the command gets it as `root`, an absolute path."""
+    """Accept `--workspace` after the command too, and pass the resolved folder as `root`."""
 
-    def chosen(ctx: click.Context, _: click.Parameter, value: str | None) -> Path:
+    def resolve_root(ctx: click.Context, _: click.Parameter, value: str | None) -> Path:
         return resolve_workspace_root(value or (ctx.find_root().obj or {}).get("workspace"))
 
     return click.option(
@@ -27,6 +27,6 @@ def workspace(function: Function) -> Function:
         "-w",
         "root",
         metavar="DIR",
-        callback=chosen,
+        callback=resolve_root,
         help="A folder, or a bucket; else LINEAGE_WORKSPACE, else ~/.agents.",
     )(function)

@@ -20,34 +20,26 @@ def command(root: Path, as_json: bool) -> int:
     Example:
       lineage recover
     """
-    done = run_in_workspace(root, recover)
+    result = run_in_workspace(root, recover)
     if as_json:
-        print_json({key: value for key, value in vars(done).items() if key != "report"})
+        print_json({key: value for key, value in vars(result).items() if key != "report"})
         return 0
-    for path in done.finished:
+    for path in result.finished:
         print_text(f"finished {path}")
-    for token in done.removals:
+    for token in result.removals:
         print_text(f"finished the removal of {token}")
-    for token in done.resanitized:
+    for token in result.resanitized:
         print_text(f"finished the redaction of {token}")
-    for path in done.merged:
+    for path in result.merged:
         print_text(f"merged {path} into the session's older manifest")
-    for name, why in done.waiting:
+    for name, why in result.waiting:
         print_text(f"still waiting: {name}: {why}")
-    if done.collected:
-        print_text(f"collected {done.collected} files that dead writers left behind")
-    for path, what in done.report.problems:
+    if result.collected:
+        print_text(f"collected {result.collected} files that dead writers left behind")
+    for path, what in result.report.problems:
         print_text(f"damaged: {what if what.startswith(path) else f'{path}: {what}'}")
-    if not any(
-        (
-            done.finished,
-            done.removals,
-            done.resanitized,
-            done.merged,
-            done.waiting,
-            done.collected,
-            done.report.problems,
-        )
-    ):
+    problems = result.report.problems
+    lists = (result.finished, result.removals, result.resanitized, result.merged, result.waiting, problems)
+    if not (any(lists) or result.collected):
         print_text("nothing was unfinished")
     return 0

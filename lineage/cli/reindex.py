@@ -1,8 +1,6 @@
 """`lineage reindex`."""
 
 import os
-import sys
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -13,6 +11,7 @@ import click
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
+from lineage.cli.progress import show_progress
 from lineage.core.base.plural import pluralize
 from lineage.pipeline.ingest.worker_pool import open_worker_pool
 from lineage.pipeline.maintenance.finish_pending import finish_pending
@@ -37,14 +36,7 @@ _MAX_JOBS = 4
 @click.option("--embed", "embeds", is_flag=True, help="Then embed every passage that has no vector yet.")
 @options.as_json
 @options.workspace
-def command(
-    root: Path,
-    yes: bool,
-    jobs: int | None,
-    recent: bool,
-    embeds: bool,
-    as_json: bool,
-) -> int:
+def command(root: Path, yes: bool, jobs: int | None, recent: bool, embeds: bool, as_json: bool) -> int:
     """Make index and MEMORY.md what the files say, hand-edited books too. Unchanged files are not read; it can be cut
     off at any time. An index that is lost is made aside, and takes its place when it is whole; one on a server is
     filled where it is.
@@ -55,70 +47,35 @@ def command(
       lineage reindex --jobs 2
       lineage reindex --recent
     """
-    if embeds:
-        _check_embedding(root)
-    report = run_in_workspace(
-        root, partial(_reindex_with_progress, yes=yes, jobs=jobs, recent=recent), needs_index=False
-    )
-    made = run_in_workspace(root, _embed_with_progress) if embeds else None
+    if embeds:  # a missing model fails before the reindex, not after it
+        run_in_workspace(root, require_semantic, needs_index=False)
+    report = run_in_workspace(root, partial(_reindex, yes=yes, jobs=jobs, recent=recent), needs_index=False)
+    embedded = run_in_workspace(root, _embed) if embeds else None
     if as_json:
-        print_json({**_as_json(report), **({"vectors": asdict(made)} if made else {})})
-    else:
-        _print_result(report)
-        _print_embedded(made)
-    return 1 if made and made.failed else 0
+        print_json({**_as_json(report), **({"vectors": asdict(embedded)} if embedded else {})})
+        return 1 if embedded and embedded.failed else 0
+    _print_result(report)
+    if embedded:
+        _print_embedded(embedded)
+    return 1 if embedded and embedded.failed else 0
 
 
-def _check_embedding(root: Path) -> None:
-    """Raises InvalidInput where no model is configured, ExtraMissing where what it needs is not installed."""
-    run_in_workspace(root, require_semantic, needs_index=False)
-
-
-def _embed_with_progress(ws: Workspace) -> EmbedResult:
-    """Embeds with a bar on a terminal, and without a bound: somebody waits for it."""
-    if not sys.stderr.isatty():
-        return embed_pending(ws)
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("embed", total=None)
-        return embed_pending(ws, progress=lambda done, total: bar.update(task, completed=done, total=total))
-
-
-def _print_embedded(made: EmbedResult | None) -> None:
-    if made is None:
-        return
-    dropped = f", {pluralize(made.dropped, 'vector')} dropped" if made.dropped else ""
-    print_text(f"{pluralize(made.embedded, 'passage')} embedded, {made.reused} had a vector{dropped}")
-    if made.failed:
-        print_text(f"ended early: {made.failed}; {pluralize(made.left, 'file')} left, run it again")
-
-
-def _reindex_with_progress(ws: Workspace, *, yes: bool, jobs: int | None, recent: bool) -> ReindexReport:
-    """Reindexes with a bar on a terminal; what the spool says is unfinished is finished on rows that are complete."""
-    processes = jobs or min(os.cpu_count() or 1, _MAX_JOBS)
-    by = partial(_reindex_in_processes, ws, yes, processes)
+def _reindex(ws: Workspace, *, yes: bool, jobs: int | None, recent: bool) -> ReindexReport:
     if recent:
         report = reindex_recent(ws, confirmed=yes)
-    elif not sys.stderr.isatty():
-        report = by(None)
     else:
-        from rich.console import Console
-        from rich.progress import Progress
-
-        with Progress(console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("reindex", total=None)
-            report = by(lambda done, total: bar.update(task, completed=done, total=total))
-    finish_pending(ws)
+        with (
+            open_worker_pool(jobs or min(os.cpu_count() or 1, _MAX_JOBS)) as pool,
+            show_progress("reindex") as progress,
+        ):
+            report = reindex(ws, confirmed=yes, progress=progress, executor=pool.pool)
+    finish_pending(ws)  # after the reindex: unfinished jobs then find complete rows
     return report
 
 
-def _reindex_in_processes(
-    ws: Workspace, yes: bool, processes: int, progress: Callable[[int, int], None] | None
-) -> ReindexReport:
-    with open_worker_pool(processes) as pool:
-        return reindex(ws, confirmed=yes, progress=progress, executor=pool.pool)
+def _embed(ws: Workspace) -> EmbedResult:
+    with show_progress("embed") as progress:
+        return embed_pending(ws, progress=progress)  # without a bound: the user waits for it
 
 
 def _as_json(report: ReindexReport) -> dict[str, Any]:
@@ -155,3 +112,10 @@ def _print_result(report: ReindexReport) -> None:
         print_text(f"of a removed session, ignored: {path}")
     if report.problems or report.broken:
         print_text("`lineage verify` names the command that mends each")
+
+
+def _print_embedded(result: EmbedResult) -> None:
+    dropped = f", {pluralize(result.dropped, 'vector')} dropped" if result.dropped else ""
+    print_text(f"{pluralize(result.embedded, 'passage')} embedded, {result.reused} had a vector{dropped}")
+    if result.failed:
+        print_text(f"ended early: {result.failed}; {pluralize(result.left, 'file')} left, run it again")

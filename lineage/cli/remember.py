@@ -10,8 +10,8 @@ import click
 from lineage.app.machine_config import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.output import print_json, print_text, strip_controls
-from lineage.cli.stdin import read_text_argument
+from lineage.cli.arguments import read_text_argument
+from lineage.cli.output import format_counts, print_error, print_json, print_text
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory.remember import Memo, RememberResult, remember
 
@@ -40,7 +40,7 @@ from lineage.pipeline.memory.remember import Memo, RememberResult, remember
 @options.as_json
 @options.workspace
 def command(
-    root: Path, text: Sequence[str], kind: str | None, curated: bool, daily: bool, as_json: bool, **given: Any
+    root: Path, text: Sequence[str], kind: str | None, curated: bool, daily: bool, as_json: bool, **memo_options: Any
 ) -> int:
     """Remember TEXT: a note for every session, unless a scope or kind is named. TEXT `-` is stdin.
 
@@ -54,45 +54,41 @@ def command(
       lineage remember --project lineage --kind task "Write the release notes"
       lineage remember --curated "Ask before a dependency is added."
     """
-    memo = Memo(text=read_text_argument(text), kind=_choose_kind(kind, curated=curated, daily=daily), **given)
+    memo = Memo(text=read_text_argument(text), kind=_choose_kind(kind, curated=curated, daily=daily), **memo_options)
     return print_outcome(
         run_in_workspace(root, lambda ws: remember(ws, memo, detect_caller()), writes=True), as_json=as_json
     )
 
 
 def _choose_kind(kind: str | None, *, curated: bool, daily: bool) -> str:
-    named = [] if kind is None else [kind]
-    named += [name for name, is_it in (("curated", curated), ("daily", daily)) if is_it]
-    if len(named) > 1:
-        raise InvalidInput(f"one kind, not {len(named)}", hint="give one of `--kind`, `--curated`, `--daily`")
-    return named[0] if named else "note"
+    options = ((kind, kind is not None), ("curated", curated), ("daily", daily))
+    kinds = [name for name, is_set in options if name is not None and is_set]
+    if len(kinds) > 1:
+        raise InvalidInput(f"one kind, not {len(kinds)}", hint="give one of `--kind`, `--curated`, `--daily`")
+    return kinds[0] if kinds else "note"
 
 
-def print_outcome(outcome: RememberResult, *, as_json: bool) -> int:
-    """Prints what became of a text; the exit code: 1 where it was not taken."""
-    is_taken = outcome.status in ("remembered", "pending", "known")
+def print_outcome(result: RememberResult, *, as_json: bool) -> int:
+    """Print the result and return the exit code: 1 for a text that was not taken."""
+    is_taken = result.status in ("remembered", "pending", "known")
     if as_json:
-        print_json(asdict(outcome))
+        print_json(asdict(result))
     elif is_taken:
-        _print_result(outcome)
+        _print_result(result)
     else:
-        reason = f": {outcome.reason}" if outcome.reason != outcome.status else ""
-        click.echo(
-            f"lineage: {outcome.status}{reason}; nothing was written\n  {strip_controls(outcome.hint or '')}", err=True
-        )
+        reason = f": {result.reason}" if result.reason != result.status else ""
+        print_error(f"{result.status}{reason}; nothing was written", result.hint or "")
     return 0 if is_taken else 1
 
 
-def _print_result(outcome: RememberResult) -> None:
-    where = f"{outcome.kind} of {outcome.scope} ({outcome.path})"
-    if outcome.status == "pending":
-        print_text(f"waits: {outcome.id}, {where}: called from inside {outcome.harness}")
-        print_text(f"  the user puts it in force: lineage book confirm {outcome.id}")
+def _print_result(result: RememberResult) -> None:
+    place = f"{result.kind} of {result.scope} ({result.path})"
+    if result.status == "pending":
+        print_text(f"waits: {result.id}, {place}: called from inside {result.harness}")
+        print_text(f"  the user puts it in force: lineage book confirm {result.id}")
     else:
-        print_text(
-            f"{outcome.status}: {outcome.id or 'under an id of its book'}, {where} {outcome.trust or ''}".rstrip()
-        )
-    if outcome.hint:
-        print_text(f"  {outcome.hint}")
-    if outcome.redactions:
-        print_text("  redacted: " + ", ".join(f"{name} {count}" for name, count in outcome.redactions.items()))
+        print_text(f"{result.status}: {result.id or 'under an id of its book'}, {place} {result.trust or ''}".rstrip())
+    if result.hint:
+        print_text(f"  {result.hint}")
+    if result.redactions:
+        print_text(f"  redacted: {format_counts(result.redactions)}")

@@ -33,7 +33,10 @@ def command(root: Path, session: str, reason: str, dry_run: bool, again: bool, y
       lineage remove 2489c83d --reason "a customer asked for it" --yes
     """
     if not (dry_run or yes):
-        _confirm(session)
+        if not sys.stdin.isatty():
+            hint = f"`lineage remove {session} --yes`, or `--dry-run` first"
+            raise InvalidInput("a removal has to be confirmed", hint=hint)
+        click.confirm(f"Remove session {session} for good?", abort=True)
     receipt = run_in_workspace(
         root, lambda ws: remove(ws, session, reason=reason, dry_run=dry_run, again=again), writes=not dry_run
     )
@@ -44,23 +47,15 @@ def command(root: Path, session: str, reason: str, dry_run: bool, again: bool, y
     return 0
 
 
-def _confirm(session: str) -> None:
-    if not sys.stdin.isatty():
-        raise InvalidInput(
-            "a removal has to be confirmed", hint=f"`lineage remove {session} --yes`, or `--dry-run` first"
-        )
-    click.confirm(f"Remove session {session} for good?", abort=True)
-
-
 def _print_receipt(receipt: RemovalReceipt) -> None:
-    would = "would be removed" if receipt.dry_run else "removed"
+    removed = "would be removed" if receipt.dry_run else "removed"
     print_text(
-        f"session {receipt.session_id or receipt.session_token} of {receipt.agent_id}: {receipt.turns} turns {would}"
+        f"session {receipt.session_id or receipt.session_token} of {receipt.agent_id}: {receipt.turns} turns {removed}"
     )
     for path in receipt.removed_paths:
-        print_text(f"  {would}: {path}")
+        print_text(f"  {removed}: {path}")
     if receipt.entries:
-        print_text(f"  {would}: {receipt.entries} {'entry' if receipt.entries == 1 else 'entries'} in books")
+        print_text(f"  {removed}: {receipt.entries} {'entry' if receipt.entries == 1 else 'entries'} in books")
     for path in receipt.spool_files:
         print_text(f"  removed: .lineage/{path}")
     if not receipt.dry_run:

@@ -7,7 +7,7 @@ import click
 
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.output import print_json, print_text
+from lineage.cli.output import format_counts, print_json, print_text
 from lineage.core.base.plural import pluralize
 from lineage.pipeline.maintenance.resanitize import ResanitizeResult, resanitize
 
@@ -28,28 +28,27 @@ def command(root: Path, dry_run: bool, as_json: bool) -> int:
       lineage resanitize --dry-run
       lineage resanitize
     """
-    done = run_in_workspace(root, lambda ws: resanitize(ws, dry_run=dry_run), writes=not dry_run)
+    result = run_in_workspace(root, lambda ws: resanitize(ws, dry_run=dry_run), writes=not dry_run)
     if as_json:
-        print_json(asdict(done))
+        print_json(asdict(result))
     else:
-        _print_result(done)
+        _print_result(result)
     return 0
 
 
-def _print_result(done: ResanitizeResult) -> None:
-    would = "would be replaced" if done.dry_run else "replaced"
-    for record in done.replaced:
-        print_text(f"{would}: {record.path} ({record.old_version} → {record.new_version})")
-    for path in done.books:
-        print_text(f"{'would be redacted' if done.dry_run else 'redacted'}: entries of {path}")
-    for path, what in done.problems:
+def _print_result(result: ResanitizeResult) -> None:
+    replaced = "would be replaced" if result.dry_run else "replaced"
+    for record in result.replaced:
+        print_text(f"{replaced}: {record.path} ({record.old_version} → {record.new_version})")
+    for path in result.books:
+        print_text(f"{'would be redacted' if result.dry_run else 'redacted'}: entries of {path}")
+    for path, what in result.problems:
         print_text(f"damaged: {what if what.startswith(path) else f'{path}: {what}'}")
-    if done.redactions:
-        print_text("redacted: " + ", ".join(f"{rule} {count}" for rule, count in sorted(done.redactions.items())))
-    print_text(
-        f"{pluralize(len(done.replaced), 'file')} {would}, {done.unchanged} held nothing to redact ({done.version})"
-    )
-    if done.replaced and not done.dry_run:
+    if result.redactions:
+        print_text(f"redacted: {format_counts(result.redactions)}")
+    files = pluralize(len(result.replaced), "file")
+    print_text(f"{files} {replaced}, {result.unchanged} held nothing to redact ({result.version})")
+    if result.replaced and not result.dry_run:
         print_text(
             "outside lineage's reach: git history, versions in a bucket, other copies, the harness's own transcripts"
         )

@@ -25,14 +25,14 @@ def command(root: Path, session: str, project: Path | None, runs: bool, as_json:
     Example:
       lineage resume 2489c83d
     """
-    found = agent_runs.plan_resume(root, session, project)
+    plan = agent_runs.plan_resume(root, session, project)
     if runs:
-        return agent_runs.resume(found)
+        return agent_runs.resume(plan)
     if as_json:
-        target = found.target
-        named = {"session_id": target.session_id, "session_token": target.session_token, "harness": target.harness}
-        print_json({**named, "folder": target.folder, "command": list(found.call.argv)})
+        target = plan.target
+        values = {"session_id": target.session_id, "session_token": target.session_token, "harness": target.harness}
+        print_json({**values, "folder": target.folder, "command": list(plan.call.argv)})
         return 0
-    line = shlex.join(found.call.argv)
-    print_text(f"cd {shlex.quote(found.target.folder)} && {line}" if found.target.folder else line)
+    line = shlex.join(plan.call.argv)
+    print_text(f"cd {shlex.quote(plan.target.folder)} && {line}" if plan.target.folder else line)
     return 0

@@ -38,16 +38,16 @@ def command(root: Path, file: BinaryIO, report: bool, as_json: bool) -> int:
         for part in sanitizer.sanitize_stream(_read_chunks(file)):
             sys.stdout.buffer.write(part.encode())
         return 0
-    found = [
+    findings = [
         {"rule": f.rule, "line": f.line, "column": f.column}
         for f in sanitizer.find_secrets_in_stream(_read_chunks(file))
     ]
     if as_json:
-        print_json({"sanitizer_version": sanitizer.ruleset.version, "findings": found})
+        print_json({"sanitizer_version": sanitizer.ruleset.version, "findings": findings})
         return 0
-    for finding in found:
+    for finding in findings:
         print_text(f"{file.name}:{finding['line']}:{finding['column']}: {finding['rule']}")
-    print_text(f"{pluralize(len(found), 'finding')} ({sanitizer.ruleset.version})")
+    print_text(f"{pluralize(len(findings), 'finding')} ({sanitizer.ruleset.version})")
     return 0
 
 

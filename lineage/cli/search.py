@@ -9,7 +9,7 @@ from click.core import ParameterSource
 
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.output import print_json, print_text, strip_controls
+from lineage.cli.output import print_json, print_text, print_warning, strip_controls
 from lineage.core.search.query import parse_query
 from lineage.index import SNIPPET_MARKS, EntryRow, Hit
 from lineage.pipeline.search.search import search
@@ -54,13 +54,13 @@ def command(
     """
     text = " ".join(query)
     agent_id = None if agent == "all" or _names_agent(context, text) else agent
-    found = run_in_workspace(root, lambda ws: search(ws, text, agent_id, limit, by_passage=passages, mode=mode))
-    hits, notes = found.hits, {"notes": list(found.notes)} if found.notes else {}
+    result = run_in_workspace(root, lambda ws: search(ws, text, agent_id, limit, by_passage=passages, mode=mode))
+    hits, notes = result.hits, {"notes": list(result.notes)} if result.notes else {}
     if as_json:
-        print_json({"query": text, "mode": found.mode, **notes, "results": [_hit_as_json(hit) for hit in hits]})
+        print_json({"query": text, "mode": result.mode, **notes, "results": [_hit_as_json(hit) for hit in hits]})
         return 0
-    for note in found.notes:
-        click.echo(strip_controls(f"note: {note}"), err=True)
+    for note in result.notes:
+        print_warning(f"note: {note}")
     for hit in hits:
         for line in _format_hit(hit):
             print_text(line)
@@ -73,7 +73,7 @@ def command(
 
 
 def _names_agent(context: click.Context, text: str) -> bool:
-    """Whether the query says which agent's it is, and the command doesn't."""
+    """Return whether the query names an agent (`agent:`) and the command line does not."""
     return (
         context.get_parameter_source("agent") is ParameterSource.DEFAULT and parse_query(text).filters.agent is not None
     )
@@ -125,7 +125,7 @@ def _entry_as_json(entry: EntryRow) -> dict[str, Any]:
 
 
 def _highlight(snippet: str, *, colour: bool) -> str:
-    """The snippet with what matched in bold on a terminal, and without any mark elsewhere."""
+    """Return the snippet with its matches in bold, or without any mark."""
     opening, closing = SNIPPET_MARKS
     parts = snippet.split(opening)
     text = strip_controls(parts[0])

@@ -25,5 +25,5 @@ def command(root: Path, session: str, text: str, project: Path | None, seconds: 
     Example:
       lineage send 2489c83d "Is the reader mended?" --project ~/demo
     """
-    answer = agent_program.ProgramOutput(as_json=as_json)
-    return answer.report(agent_runs.send(root, session, text, project=project, options=answer.build_options(seconds)))
+    output = agent_program.ProgramOutput(as_json=as_json)
+    return output.report(agent_runs.send(root, session, text, project=project, options=output.build_options(seconds)))

@@ -11,7 +11,7 @@ import click
 from lineage.app import listener
 from lineage.app.extras import require_extra
 from lineage.app.locations import format_location
-from lineage.app.machine_config import detect_caller, load_machine_settings
+from lineage.app.machine_config import detect_caller, load_machine_settings, suppress_hooks
 from lineage.app.workspace import open_workspace, run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
@@ -38,33 +38,29 @@ def command(root: Path, host: str, port: int, names: Sequence[str], check: bool,
     from lineage.web.application import serve
     from lineage.web.service import Service
 
-    started_by, is_local = detect_caller(), listener.is_loopback(host) and not names
+    caller, is_local = detect_caller(), listener.is_loopback(host) and not names
     configured = load_machine_settings(os.environ).web.token
-    token = listener.take_access_key(os.environ, is_local=is_local, configured=configured)
+    access_key = listener.take_access_key(os.environ, is_local=is_local, configured=configured)
     open_workspace(root).close()
-    with listener.bind_socket(host, port) as listening:
-        where = {"url": listener.format_url(listening), "workspace": format_location(root), "token": token is not None}
-        _print_address(where, as_json=as_json, goes_on=not check)
+    with listener.bind_socket(host, port) as server_socket:
+        url, place = listener.format_url(server_socket), format_location(root)
+        if as_json:
+            print_json({"url": url, "workspace": place, "token": access_key is not None})
+        else:
+            key = ", with the token" if access_key is not None else ""
+            print_text(f"{place} at {url}{key}" + ("" if check else "; Ctrl-C ends it"))
         if check:
             return 0
-        os.environ["LINEAGE_SUPPRESS"] = "1"  # whatever it starts rings no doorbell
+        suppress_hooks()
         service = Service(
             root=root,
             run_in_workspace=run_in_workspace,
             clock=time.time,
-            access_key=token,
+            access_key=access_key,
             is_local=is_local,
-            caller=started_by,
+            caller=caller,
             host_names=tuple(name.lower() for name in (host, *names)),
         )
         with suppress(KeyboardInterrupt):
-            serve(service, listening)
+            serve(service, server_socket)
     return 0
-
-
-def _print_address(where: dict[str, object], *, as_json: bool, goes_on: bool) -> None:
-    if as_json:
-        print_json(where)
-    else:
-        asked = ", with the token" if where["token"] else ""
-        print_text(f"{where['workspace']} at {where['url']}{asked}" + ("; Ctrl-C ends it" if goes_on else ""))

@@ -7,9 +7,9 @@ import click
 
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
+from lineage.cli.arguments import parse_turn_range
 from lineage.cli.book.entry_output import print_entry
 from lineage.cli.output import print_json, print_text
-from lineage.cli.turn_range import parse_turn_range
 from lineage.core.format.turns import Turn
 from lineage.pipeline.memory.books import EntryLocation
 from lineage.pipeline.search.references import resolve_reference
@@ -37,23 +37,24 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
     Example:
       lineage show 2489c83d --turns 12-18
     """
-    shown = run_in_workspace(root, lambda ws: _load_target(ws, session, kind, turns))
-    if not isinstance(shown, SessionText):
-        return _print_entry(shown, as_json=as_json)
+    target = run_in_workspace(root, lambda ws: _load_target(ws, session, kind, turns))
+    if not isinstance(target, SessionText):
+        return _print_entry(target, as_json=as_json)
     if as_json:
-        value = {"session": asdict(shown.session), "path": shown.path, "text": shown.text}
-        print_json({**value, "turns": [_turn_as_json(turn) for turn in shown.turns]} if shown.turns else value)
+        value = {"session": asdict(target.session), "path": target.path, "text": target.text}
+        print_json({**value, "turns": [_turn_as_json(turn) for turn in target.turns]} if target.turns else value)
     else:
-        print_text(shown.text.rstrip("\n"))
+        print_text(target.text.rstrip("\n"))
     return 0
 
 
 def _load_target(ws: Workspace, reference: str, kind: str, turns: str | None) -> SessionText | EntryLocation:
-    asked = parse_turn_range(turns) if turns is not None else None
-    meant = resolve_reference(ws, reference)
-    if isinstance(meant, EntryLocation):
-        return meant
-    return show_turns(ws, meant.session_token, *asked) if asked else show_file(ws, meant.session_token, kind)
+    turn_range = parse_turn_range(turns) if turns is not None else None
+    target = resolve_reference(ws, reference)
+    if isinstance(target, EntryLocation):
+        return target
+    token = target.session_token
+    return show_turns(ws, token, *turn_range) if turn_range else show_file(ws, token, kind)
 
 
 def _print_entry(place: EntryLocation, *, as_json: bool) -> int:

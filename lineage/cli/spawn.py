@@ -28,8 +28,8 @@ def command(
     Example:
       lineage spawn claude-code "Which tests are slow?" --project ~/demo
     """
-    answer = agent_program.ProgramOutput(as_json=as_json)
-    spawned = agent_runs.spawn(
-        root, harness, text, agent=agent, project=project or Path.cwd(), options=answer.build_options(seconds)
+    output = agent_program.ProgramOutput(as_json=as_json)
+    result = agent_runs.spawn(
+        root, harness, text, agent=agent, project=project or Path.cwd(), options=output.build_options(seconds)
     )
-    return answer.report(spawned)
+    return output.report(result)

@@ -30,7 +30,7 @@ def command(root: Path, as_json: bool) -> int:
       lineage status --json
     """
     try:
-        found = run_in_workspace(
+        status = run_in_workspace(
             root, lambda ws: {**read_status(ws), "model": read_usage(ws), "embedding": describe_coverage(ws)}
         )
     except (IndexUnavailable, StoreUnavailable) as error:
@@ -38,7 +38,7 @@ def command(root: Path, as_json: bool) -> int:
     state = {
         "workspace": format_location(root),
         "index": describe_index(),
-        **found,
+        **status,
         "unusable_rules": list(load_workspace_rules(root).unusable),
     }
     if as_json:
@@ -49,7 +49,7 @@ def command(root: Path, as_json: bool) -> int:
 
 
 def _report_unavailable(root: Path, error: LineageError, *, as_json: bool) -> int:
-    """What this machine knows by itself, while the workspace's store or the index's server does not answer."""
+    """Print the part of the status that this machine knows without the workspace's store or the index's server."""
     state = {
         "workspace": format_location(root),
         "index": describe_index(),
@@ -70,11 +70,11 @@ def _print_status(state: dict[str, Any]) -> None:
     print_text(f"redaction  {state['rules']} rules, {state['sanitizer']}")
     for name in state["unusable_rules"]:
         print_text(f"  not used: {name}: it goes by a path or a commit, not by a text")
-    print_text(f"artifacts  {_format_counts(state['artifacts']) or 'none yet'}")
+    print_text(f"artifacts  {_format_numbers(state['artifacts']) or 'none yet'}")
     print_text(f"agents     {', '.join(state['agents']) or 'none yet'}")
-    print_text(f"counted    {_format_counts(state['counters'])}")
+    print_text(f"counted    {_format_numbers(state['counters'])}")
     if state["not_learned"]:
-        print_text(f"dropped    {_format_counts(state['not_learned'])}")
+        print_text(f"dropped    {_format_numbers(state['not_learned'])}")
     print_text(f"removed    {state['tombstones']}")
     _print_model(state["model"])
     _print_embedding(state["embedding"])
@@ -96,12 +96,12 @@ def _print_spool(state: dict[str, Any]) -> None:
         print_text(f"behind     the index, since {since}")
     for job in state["unfinished"]:
         print_text(f"unfinished {job['flow']} of {job['session_token']}, signalled {job['captured_at']}")
-    for rung in state["signals"]:
+    for event in state["signals"]:
         print_text(
-            f"waiting    a signal of {rung['harness']}, {rung['at']}" + (f": {rung['why']}" if rung["why"] else "")
+            f"waiting    a signal of {event['harness']}, {event['at']}" + (f": {event['why']}" if event["why"] else "")
         )
-    for rung in state["given_up"]:
-        print_text(f"given up   a signal of {rung['harness']}, {rung['at']}: {rung['why']}")
+    for event in state["given_up"]:
+        print_text(f"given up   a signal of {event['harness']}, {event['at']}: {event['why']}")
     if state["hook_failures"]:
         print_text(f"hooks      {len(state['hook_failures'])} failed, the last: {state['hook_failures'][-1]}")
     for path in state["damaged_jobs"]:
@@ -109,15 +109,15 @@ def _print_spool(state: dict[str, Any]) -> None:
 
 
 def _print_model(model: dict[str, Any]) -> None:
-    today, lately = model["today"], model["last_30_days"]
+    today, month = model["today"], model["last_30_days"]
     name = f"{model['provider']} {model['name']}" if model["name"] else "none"
-    if not (model["name"] or lately["outcomes"] or lately["held_back"]):
+    if not (model["name"] or month["outcomes"] or month["held_back"]):
         print_text(f"model      {name}")
         return
-    print_text(f"model      {name}: today {_format_usage(today)}; last 30 days {_format_usage(lately)}")
-    for outcome, count in lately["outcomes"].items():
+    print_text(f"model      {name}: today {_format_usage(today)}; last 30 days {_format_usage(month)}")
+    for outcome, count in month["outcomes"].items():
         print_text(f"  {outcome}: {count} in 30 days")
-    for why, count in lately["held_back"].items():
+    for why, count in month["held_back"].items():
         print_text(f"  not asked, {why}: {count} in 30 days")
     if model["limit_reached"]:
         limits = f"{pluralize(model['calls_per_day'], 'call')}, {pluralize(model['tokens_per_day'], 'token')}"
@@ -137,9 +137,9 @@ def _print_embedding(state: dict[str, Any]) -> None:
         print_text(f"  {outcome}: {count}")
 
 
-def _format_usage(spent: dict[str, Any]) -> str:
-    return f"{pluralize(spent['calls'], 'call')}, {pluralize(spent['tokens'], 'token')}"
+def _format_usage(usage: dict[str, Any]) -> str:
+    return f"{pluralize(usage['calls'], 'call')}, {pluralize(usage['tokens'], 'token')}"
 
 
-def _format_counts(counts: dict[str, int]) -> str:
+def _format_numbers(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items())

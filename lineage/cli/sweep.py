@@ -26,16 +26,17 @@ def command(root: Path, idle_minutes: int, as_json: bool) -> int:
       lineage sweep
       lineage sweep --idle 0
     """
-    done = drain_and_sweep(root, idle_minutes=idle_minutes)
+    result = drain_and_sweep(root, idle_minutes=idle_minutes)
     if as_json:
-        print_json(asdict(done))
+        print_json(asdict(result))
         return 0
-    for token in done.captured:
+    for token in result.captured:
         print_text(f"captured: session {token}")
-    for session, why in done.failed:
+    for session, why in result.failed:
         print_text(f"failed: {session}: {why}")
+    captured = pluralize(len(result.captured), "session")
     print_text(
-        f"{pluralize(len(done.captured), 'session')} captured, {done.unchanged} unchanged, {done.waiting} still being"
-        f" written, {done.gone} without a transcript"
+        f"{captured} captured, {result.unchanged} unchanged, {result.waiting} still being written,"
+        f" {result.gone} without a transcript"
     )
     return 0

@@ -1,21 +1,16 @@
 """`lineage watch`."""
 
-import json
-import os
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from lineage.app import clock, workspace_watcher
+from lineage.app import workspace_watcher
 from lineage.app.locations import format_location
-from lineage.app.workspace_watcher import Watcher
+from lineage.app.machine_config import suppress_hooks
 from lineage.cli import options
-from lineage.cli.output import print_json, print_text, strip_controls
-from lineage.errors import LineageError
+from lineage.cli.loop_output import print_json_round, print_round, print_round_error, stop_on_sigterm
+from lineage.cli.output import print_json, print_text
 from lineage.pipeline.maintenance.reindex import ReindexReport
 
 
@@ -41,7 +36,7 @@ def command(root: Path, every: float, once: bool, as_json: bool) -> int:
     Example:
       lineage watch --once
     """
-    os.environ["LINEAGE_SUPPRESS"] = "1"  # whatever it starts rings no doorbell
+    suppress_hooks()
     if once:
         report = workspace_watcher.run_once(root)
         if as_json:
@@ -49,31 +44,18 @@ def command(root: Path, every: float, once: bool, as_json: bool) -> int:
         else:
             print_text(_format_line(report))
         return 0
-    with workspace_watcher.open_watcher(root) as watcher, _stop_on_sigterm(watcher):
+
+    def on_report(report: ReindexReport) -> None:
+        if as_json:
+            print_json_round(_as_json(report))
+        else:
+            print_round(_format_line(report))
+
+    with workspace_watcher.open_watcher(root) as watcher, stop_on_sigterm(watcher.stop):
         if not as_json:
             print_text(f"watching {format_location(root)}")
-        watcher.run(
-            interval_seconds=every, on_report=_print_json_line if as_json else _print_line, on_error=_print_error
-        )
+        watcher.run(interval_seconds=every, on_report=on_report, on_error=print_round_error)
     return 0
-
-
-@contextmanager
-def _stop_on_sigterm(watcher: Watcher) -> Iterator[None]:
-    """SIGTERM ends the watch after the round that runs."""
-    before = signal.signal(signal.SIGTERM, lambda *_: watcher.stop())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _print_line(report: ReindexReport) -> None:
-    print_text(f"{clock.now()} {_format_line(report)}")
-
-
-def _print_json_line(report: ReindexReport) -> None:
-    print_text(json.dumps({"at": clock.now(), **_as_json(report)}, ensure_ascii=True))
 
 
 def _as_json(report: ReindexReport) -> dict[str, Any]:
@@ -103,7 +85,3 @@ _LABELS = {
 def _format_line(report: ReindexReport) -> str:
     counts = _as_json(report)
     return ", ".join(f"{counts[name]} {word}" for name, word in _LABELS.items() if counts[name]) or "nothing changed"
-
-
-def _print_error(error: LineageError) -> None:
-    click.echo(f"lineage: {strip_controls(error.message)}\n  {strip_controls(error.hint)}", err=True)

@@ -1,12 +1,12 @@
 """`lineage work`."""
 
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import click
 
+from lineage.app.machine_config import suppress_hooks
 from lineage.app.worker import run_worker
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
@@ -23,38 +23,39 @@ def command(root: Path, as_json: bool) -> int:
     Example:
       lineage work
     """
-    os.environ["LINEAGE_SUPPRESS"] = "1"  # whatever it starts rings no doorbell
+    suppress_hooks()
     rounds = run_worker(root)
     if as_json:
-        print_json({"rounds": [_as_json(done) for done in rounds]})
+        print_json({"rounds": [_as_json(result) for result in rounds]})
     else:
         _print_rounds(rounds)
     return 0
 
 
-def _as_json(done: DrainResult) -> dict[str, Any]:
-    """Its fields; `dataclasses.asdict` makes pairs of what a Counter counts."""
-    values = {name: getattr(done, name) for name in done.__dataclass_fields__}
+def _as_json(result: DrainResult) -> dict[str, Any]:
+    # dataclasses.asdict would rebuild a Counter from its pairs, and so count those
+    values = {name: getattr(result, name) for name in result.__dataclass_fields__}
     return {name: dict(value) if isinstance(value, Counter) else value for name, value in values.items()}
 
 
 def _print_rounds(rounds: list[DrainResult]) -> None:
-    outcomes = sum((done.outcomes for done in rounds), Counter[str]())
-    ignored = sum((done.ignored for done in rounds), Counter[str]())
+    outcomes = sum((result.outcomes for result in rounds), Counter[str]())
+    ignored = sum((result.ignored for result in rounds), Counter[str]())
     if not rounds:
         print_text("another worker is at it")
     for status, count in sorted(outcomes.items()):
         print_text(f"{status}: {count}")
     for why, count in sorted(ignored.items()):
         print_text(f"ignored, {why}: {count}")
-    for done in rounds:
-        for key, why in done.put_off:
+    for result in rounds:
+        for key, why in result.put_off:
             print_text(f"tried again later: {key}: {why}")
-        if done.left:
-            print_text(f"left for the next worker: {done.left}")
-        if done.embedded or done.unembedded:
-            print_text(f"embedded: {done.embedded}" + (f", then {done.unembedded}" if done.unembedded else ""))
-        for key, why in done.given_up:
+        if result.left:
+            print_text(f"left for the next worker: {result.left}")
+        if result.embedded or result.unembedded:
+            print_text(f"embedded: {result.embedded}" + (f", then {result.unembedded}" if result.unembedded else ""))
+        for key, why in result.given_up:
             print_text(f"given up: {key}: {why}")
-    if rounds and not (outcomes or ignored or any(done.put_off or done.given_up or done.embedded for done in rounds)):
+    has_more = any(result.put_off or result.given_up or result.embedded for result in rounds)
+    if rounds and not (outcomes or ignored or has_more):
         print_text("nothing was waiting")

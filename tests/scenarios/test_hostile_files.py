@@ -458,7 +458,7 @@ def test_33_too_few_descriptors_are_a_clear_error_and_the_next_run_finishes(tmp_
         "from importlib import import_module\n[import_module(name) for name, _ in COMMANDS.values()]\n"
         "import lineage.pipeline.maintenance.recover, lineage.pipeline.maintenance.verify\n"
         "import lineage.index, lineage.telemetry, re2\n"
-        "import lineage.app.redaction, lineage.app.models, lineage.cli.capture_output, lineage.config.machine\n"
+        "import lineage.app.redaction, lineage.app.models, lineage.cli.capture_commands, lineage.config.machine\n"
         "import sqlite_utils\n"
         "import json, encodings.idna, tempfile, traceback, lineage.core.format.frontmatter.handler\n"
         "limit = int(sys.argv[1])\nresource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))\n"

@@ -8,8 +8,8 @@ import click
 from lineage.app.machine_config import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
+from lineage.cli.arguments import read_text_argument
 from lineage.cli.remember import print_outcome
-from lineage.cli.stdin import read_text_argument
 from lineage.pipeline.memory.remember import Memo, remember
 
 

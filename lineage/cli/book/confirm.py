@@ -30,36 +30,31 @@ def command(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> i
       lineage book confirm 77ab 0c3e
     """
     refuse_agents(detect_caller(), "confirm what waits for the user")
-    shown = run_in_workspace(root, lambda ws: load_evidence(ws, entry_ids))
+    evidence = run_in_workspace(root, lambda ws: load_evidence(ws, entry_ids))
     if not yes and (as_json or not sys.stdin.isatty()):
         raise InvalidInput("this has to be confirmed", hint=f"`lineage book confirm {' '.join(entry_ids)} --yes`")
-    agreed = [one for one in shown if as_json or _ask(one, yes=yes)]
-    places = run_in_workspace(root, lambda ws: confirm_entries(ws, agreed, detect_caller()), writes=True)
+    accepted = [item for item in evidence if as_json or _ask(item, yes=yes)]
+    places = run_in_workspace(root, lambda ws: confirm_entries(ws, accepted, detect_caller()), writes=True)
     if as_json:
-        keys = [{"quote": one.quote, "role": one.role, "said_at": one.turn_at} for one in agreed]
-        print_json({"confirmed": [place.as_json() | more for place, more in zip(places, keys, strict=True)]})
+        quotes = [{"quote": item.quote, "role": item.role, "said_at": item.turn_at} for item in accepted]
+        print_json({"confirmed": [place.as_json() | quote for place, quote in zip(places, quotes, strict=True)]})
     else:
         for place in places:
             print_text(f"confirmed: {place.entry.id}, {place.ref.kind} of {place.ref.scope} ({place.ref.path})")
     return 0
 
 
-def _ask(one: Evidence, *, yes: bool) -> bool:
-    _print_evidence(one)
-    return yes or click.confirm(f"Put {one.location.entry.id} in force?")
-
-
-def _print_evidence(one: Evidence) -> None:
-    entry, ref = one.location.entry, one.location.ref
+def _ask(evidence: Evidence, *, yes: bool) -> bool:
+    entry, ref = evidence.location.entry, evidence.location.ref
     print_text(f"{entry.id}  {ref.kind} of {ref.scope}, {entry.at[:10]}")
     _print_indented("says", entry.body)
-    _print_indented("came from", one.quote)
-    said = " ".join(filter(None, (one.role, one.turn_at)))
-    print_text(
-        f"  in: {one.link or 'no file: an agent asked for it by `lineage remember`'}{f' ({said})' if said else ''}"
-    )
-    for text in one.replaces:
+    _print_indented("came from", evidence.quote)
+    link = evidence.link or "no file: an agent asked for it by `lineage remember`"
+    speaker = " ".join(filter(None, (evidence.role, evidence.turn_at)))
+    print_text(f"  in: {link}" + (f" ({speaker})" if speaker else ""))
+    for text in evidence.replaces:
         _print_indented("takes the place of", text)
+    return yes or click.confirm(f"Put {entry.id} in force?")
 
 
 def _print_indented(label: str, text: str) -> None:

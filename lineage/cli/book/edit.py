@@ -8,9 +8,9 @@ from lineage.app.locations import is_bucket
 from lineage.app.machine_config import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
+from lineage.cli.arguments import read_text_argument
 from lineage.cli.book.entry_output import print_change
 from lineage.cli.editor import build_command, find_editor, run_program
-from lineage.cli.stdin import read_text_argument
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory.books import EntryLocation, edit_entry, find_entry, publish_books, refuse_agents
 
@@ -39,7 +39,7 @@ def command(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
 
 
 def _edit_in_editor(root: Path, entry_id: str) -> EntryLocation:
-    """Lets the user edit the file, then brings index and MEMORY.md up to it."""
+    """Open the book in the user's editor, then publish it; return the entry's place before the edit."""
     refuse_agents(detect_caller(), "open the user's editor")
     if is_bucket(root):
         raise InvalidInput("an editor opens files, and this book lies in a bucket", hint="lineage book edit ID TEXT")

@@ -1,11 +1,11 @@
-"""How entries are printed, for people and as JSON."""
+"""Output of entries and of their changes, for people and as JSON."""
 
 from lineage.cli.output import print_json, print_text
 from lineage.pipeline.memory.books import EntryLocation
 
 
 def print_entry(place: EntryLocation) -> None:
-    """Its head line, then what it says, indented."""
+    """Print an entry: a head line, then its text, indented."""
     entry = place.entry
     tags = "".join(f" #{tag}" for tag in entry.tags)
     print_text(f"{entry.id}  {entry.at[:10] or 'by hand   '}  {entry.trust}  {place.state}{tags}")
@@ -14,7 +14,7 @@ def print_entry(place: EntryLocation) -> None:
 
 
 def print_change(place: EntryLocation, action: str, *, as_json: bool) -> int:
-    """Prints what became of an entry; the exit code."""
+    """Print the change of an entry and return the exit code."""
     if as_json:
         print_json({"entry": place.as_json()})
     else:

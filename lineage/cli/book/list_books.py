@@ -26,13 +26,13 @@ def command(root: Path, scope: str | None, pending: bool, as_json: bool) -> int:
       lineage book list --pending
     """
     books = run_in_workspace(root, lambda ws: list_books(ws, scope), needs_index=False)
-    shown = [book for book in books if book.waiting or not pending]
+    selected = [book for book in books if book.waiting or not pending]
     if as_json:
-        print_json({"books": [_as_json(book, pending=pending) for book in shown]})
+        print_json({"books": [_as_json(book, pending=pending) for book in selected]})
         return 0
-    for book in shown:
+    for book in selected:
         _print_book(book, pending=pending)
-    if not shown:
+    if not selected:
         print_text("nothing waits" if pending else "no books yet: `lineage remember TEXT` begins one")
     elif pending:
         print_text(

@@ -8,7 +8,7 @@ import click
 from lineage.app.machine_config import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.output import print_json, print_text
+from lineage.cli.output import format_counts, print_json, print_text
 from lineage.pipeline.memory.migrate_notes import STATES, MigratedFile, MigrationRequest, migrate_notes
 from lineage.store.platform import expand_home
 
@@ -32,36 +32,31 @@ def command(root: Path, paths: Sequence[str], agent_id: str | None, dry_run: boo
       lineage book migrate ~/.claude --dry-run
       lineage book migrate ~/demo/.memory --agent ann
     """
-    named = tuple(expand_home(path).absolute() for path in paths)
-    asked = MigrationRequest(paths=named, root=root, agent_id=agent_id, is_dry_run=dry_run)
-    found = run_in_workspace(root, lambda ws: migrate_notes(ws, asked, detect_caller()), writes=not dry_run)
+    request = MigrationRequest(
+        paths=tuple(expand_home(path).absolute() for path in paths), root=root, agent_id=agent_id, is_dry_run=dry_run
+    )
+    files = run_in_workspace(root, lambda ws: migrate_notes(ws, request, detect_caller()), writes=not dry_run)
     if as_json:
-        print_json({"dry_run": dry_run, "files": [source.as_json() for source in found]})
+        print_json({"dry_run": dry_run, "files": [file.as_json() for file in files]})
     else:
-        _print_result(found, dry_run=dry_run)
-    return 0 if all(source.is_complete for source in found) else 1
+        _print_result(files, dry_run=dry_run)
+    return 0 if all(file.is_complete for file in files) else 1
 
 
-def _print_result(found: Sequence[MigratedFile], *, dry_run: bool) -> None:
-    for source in found:
-        counts = ", ".join(f"{source.counts[state]} {state}" for state in STATES if source.counts[state])
-        left = source.skipped or source.problem
-        print_text(f"{source.path}: " + (f"not taken: {left}" if left else counts or "empty"))
-        _print_skipped_lines(source)
-    if not found:
+def _print_result(files: Sequence[MigratedFile], *, dry_run: bool) -> None:
+    for file in files:
+        counts = ", ".join(f"{file.counts[state]} {state}" for state in STATES if file.counts[state])
+        problem = file.skipped or file.problem
+        print_text(f"{file.path}: " + (f"not taken: {problem}" if problem else counts or "empty"))
+        for entry in file.entries:
+            if entry.state not in ("kept", "known"):
+                reason = f" ({entry.reason})" if entry.reason else ""
+                print_text(f"    line {entry.line}: {entry.state}{reason}, {entry.kind} of {entry.scope}")
+        if file.redactions:
+            print_text(f"    redacted: {format_counts(file.redactions)}")
+    if not files:
         print_text("no notes there")
-    elif any(source.counts["waiting"] for source in found) and not dry_run:
+    elif any(file.counts["waiting"] for file in files) and not dry_run:
         print_text("`lineage book list --pending` shows what waits, `lineage book confirm ID` puts it in force")
     if dry_run:
         print_text("nothing was written")
-
-
-def _print_skipped_lines(source: MigratedFile) -> None:
-    """What isn't simply in a book now, by line."""
-    for one in source.entries:
-        if one.state not in ("kept", "known"):
-            print_text(
-                f"    line {one.line}: {one.state}{f' ({one.reason})' if one.reason else ''}, {one.kind} of {one.scope}"
-            )
-    if source.redactions:
-        print_text("    redacted: " + ", ".join(f"{name} {count}" for name, count in sorted(source.redactions.items())))

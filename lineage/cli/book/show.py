@@ -34,16 +34,17 @@ def command(root: Path, scope: str, kind: str, pending: bool, archive: str | Non
     if pending and archive:
         raise InvalidInput("what waits isn't archived", hint="give `--pending` or `--archive YEAR`")
     ref = BookRef(scope, kind, archive or (PENDING if pending else ""))
-    shelf = run_in_workspace(root, lambda ws: read_contents(ws, ref), needs_index=False)
+    contents = run_in_workspace(root, lambda ws: read_contents(ws, ref), needs_index=False)
     if as_json:
-        entries = [place.as_json() for place in shelf.entries]
-        head = {"scope": scope, "kind": kind, "shelf": ref.shelf, "path": ref.path}
-        print_json(head | {"entries": entries, "forgotten": sorted(shelf.forgotten), "problems": list(shelf.problems)})
+        entries = [place.as_json() for place in contents.entries]
+        book = {"scope": scope, "kind": kind, "shelf": ref.shelf, "path": ref.path}
+        rest = {"forgotten": sorted(contents.forgotten), "problems": list(contents.problems)}
+        print_json(book | {"entries": entries} | rest)
         return 0
-    for place in shelf.entries:
+    for place in contents.entries:
         print_entry(place)
-    for problem in shelf.problems:
+    for problem in contents.problems:
         print_text(f"problem: {ref.path}: {problem}")
-    if not shelf.entries:
+    if not contents.entries:
         print_text(f"nothing in {ref.path}; `lineage book list` names the books")
     return 0

@@ -1,4 +1,4 @@
-"""`lineage store check`."""
+"""`lineage store`: checks of the place of a workspace."""
 
 import click
 
@@ -10,11 +10,21 @@ from lineage.errors import FindingsReported
 from lineage.store.conformance import check_conformance
 
 
-@click.command("check")
+@click.group("store")
+def command() -> None:
+    """What a workspace lies in: a folder, or a bucket.
+
+    \b
+    Example:
+      lineage store check ~/memory
+    """
+
+
+@command.command("check")
 @click.argument("where", metavar="URL")
 @click.option("--processes", type=click.IntRange(2, 64), default=16, show_default=True, help="How many race.")
 @options.as_json
-def command(where: str, processes: int, as_json: bool) -> int:
+def check(where: str, processes: int, as_json: bool) -> int:
     """Race a store, and say whether it keeps the promises that a memory rests on. URL is a bucket's, or a folder.
 
     Exit 4 where it breaks one: keep no memory there. Nothing but `.lineage/probe-…` of it is touched, and that goes.
@@ -23,18 +33,16 @@ def command(where: str, processes: int, as_json: bool) -> int:
     Example:
       lineage store check ~/memory
     """
-    promises = []
-    for promise in check_conformance(open_named_store(where), processes):
-        promises.append(promise)
+    results = []
+    for result in check_conformance(open_named_store(where), processes):
+        results.append(result)
         if not as_json:
-            print_text(
-                f"{'broken' if promise.violation else 'kept  '}  {promise.name}"
-                + f": {promise.violation}" * bool(promise.violation)
-            )
-    broken = [promise for promise in promises if promise.violation]
+            status, detail = ("broken", f": {result.violation}") if result.violation else ("kept  ", "")
+            print_text(f"{status}  {result.name}{detail}")
+    broken = [result for result in results if result.violation]
     if as_json:
-        found = [{"promise": promise.name, "broken": promise.violation or None} for promise in promises]
-        print_json({"store": where, "processes": processes, "promises": found, "usable": not broken})
+        promises = [{"promise": result.name, "broken": result.violation or None} for result in results]
+        print_json({"store": where, "processes": processes, "promises": promises, "usable": not broken})
     if broken:
         raise FindingsReported(
             f"{where} breaks {pluralize(len(broken), 'promise')}: {broken[0].name}",

@@ -1,0 +1,57 @@
+"""Values of arguments that take some parsing: texts, JSON on stdin, ranges of turns."""
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from lineage.errors import InvalidInput
+
+_MAX_TEXT_BYTES = 1 << 20
+_MAX_PAYLOAD_BYTES = 256 * 1024 * 1024
+_PAYLOAD_HINT = 'give one object: {"harness": …, "session_id": …}'
+_RANGE = re.compile(r"([0-9]{1,8})(?:-([0-9]{1,8}))?")
+
+
+def read_text_argument(words: Sequence[str]) -> str:
+    """Return the words as one text; a lone `-` stands for stdin.
+
+    Raises InvalidInput for stdin that is no UTF-8 text or more than a mebibyte.
+    """
+    if list(words) != ["-"]:
+        return " ".join(words)
+    data = sys.stdin.buffer.read(_MAX_TEXT_BYTES + 1)
+    if len(data) > _MAX_TEXT_BYTES:
+        raise InvalidInput("stdin holds more than 1 MB", hint="an entry has up to 4,000 characters; give the gist")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput("stdin holds no UTF-8 text", hint="convert it first") from error
+
+
+def read_payload() -> dict[str, Any]:
+    """Return the JSON object on stdin, at most 256 MB. Raises InvalidInput."""
+    data = sys.stdin.buffer.read(_MAX_PAYLOAD_BYTES + 1)
+    if len(data) > _MAX_PAYLOAD_BYTES:
+        raise InvalidInput("stdin holds more than 256 MB", hint="give the transcript as a file with --transcript-path")
+    try:
+        value = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("stdin holds no JSON", hint=_PAYLOAD_HINT) from error
+    if not isinstance(value, dict):
+        raise InvalidInput("stdin holds no JSON object", hint=_PAYLOAD_HINT)
+    return value
+
+
+def parse_turn_range(text: str) -> tuple[int, int]:
+    """Return the first and the last number of `12-18`, or of `12`. Raises InvalidInput for any other text.
+
+    >>> parse_turn_range("12-18"), parse_turn_range("7")
+    ((12, 18), (7, 7))
+    """
+    match = _RANGE.fullmatch(text)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not 1 <= first <= last:
+        raise InvalidInput(f"not a range of turns: {text[:40]!r}", hint="turns count from 1, for example --turns 12-18")
+    return first, last
