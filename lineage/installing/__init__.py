@@ -1,18 +1,17 @@
-"""Installing lineage's hooks into each harness's own configuration, and taking them out again to the byte.
+"""Installing lineage's hooks into each harness's own configuration, and removing them again to the byte.
 
-    events             what is registered with each harness, with units and limits of its timeouts
-    layouts            which files of a harness take it
-    commands           the command line, and telling lineage's entries from others'
-    json_hooks · toml_hooks · whole_files   the forms of a file: text in, text out
-    jsonc · editing    JSON with comments as positions in its text, and changes to it
-    marks              what was made beside the entries, noted so that exactly that goes again
-    files              reading, backup, replacing as a whole
-    installation       what is to change, then carrying it out
-    status · checks    what is installed on this machine, and what keeps it from working
+    hook_definitions     the events registered with each harness, with its timeouts
+    layouts              the files of each harness
+    commands             the command line, and recognizing lineage's entries
+    json_hooks · toml_hooks · plugin_files   the forms of a file: text in, text out
+    jsonc · jsonc_edits  JSON with comments as positions in its text, and edits to it
+    install_record       additions beside the entries, recorded so that exactly these go again
+    config_files         reading, backup, atomic replacement
+    installation         planning the changes, then applying them
+    status · checks      the hooks on this machine, and problems with them
 
-**Backups.** What a file held before lineage changed it is kept beside it as `NAME.lineage-backup-N`. A backup goes when
-the file is again what the backup holds, which is what uninstalling does; one is left only where somebody else changed
-the file while the hooks were installed.
+**Backups.** lineage keeps the former content of a changed file beside it as `NAME.lineage-backup-N`. A backup goes once
+the file equals it again, as after uninstalling. One remains only if somebody else changed the file in between.
 """
 
 from lineage.installing.checks import HookFinding

@@ -1,4 +1,4 @@
-"""What keeps installed hooks from working, or makes them run twice, by harness. Damaged files are not reported here."""
+"""Checks for installed hooks that cannot run, or run twice. Damaged files are reported elsewhere."""
 
 import re
 import shutil
@@ -31,7 +31,10 @@ InstalledEntries = Sequence[tuple[Path, HookEntry]]
 
 @dataclass(frozen=True, slots=True)
 class HookFinding:
-    """`kind`: duplicate, disabled, untrusted, executable, outdated or unreadable; `what` it is; how to `mend` it."""
+    """A problem.
+
+    kind  duplicate, disabled, untrusted, executable, outdated or unreadable what  the problem in words mend  the remedy
+    """
 
     kind: str
     what: str
@@ -39,30 +42,28 @@ class HookFinding:
 
 
 def find_problems(machine: HostMachine, harness: str, installed: InstalledEntries) -> list[HookFinding]:
-    """Everything that can be told from this machine's files, in a fixed order."""
-    named = (
-        check(machine, harness, installed)
-        for check in (_check_executable, _check_duplicates, _check_plugin, _check_other_files, _check_shared_files)
-    )
-    own = CHECKS.get(harness)
-    return [*(one for each in named for one in each), *(own(machine, installed) if own else ())]
+    """Return the problems that this machine's files show, in a fixed order."""
+    checks = (_check_executable, _check_duplicates, _check_plugin, _check_other_files, _check_shared_files)
+    findings = [finding for check in checks for finding in check(machine, harness, installed)]
+    if harness in CHECKS:
+        findings += CHECKS[harness](machine, installed)
+    return findings
 
 
 def is_runnable(machine: HostMachine, program: str) -> bool:
-    """Whether a program can be started."""
+    """Return whether a program can be started."""
     return shutil.which(program, path=machine.environment.get("PATH")) is not None
 
 
 def _check_executable(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
     for program in sorted({entry.argv[0] for _, entry in installed}):
         if not is_runnable(machine, program):
-            yield HookFinding(
-                EXECUTABLE, f"{program} cannot be started", f"run `lineage hooks install {harness}` again"
-            )
+            mend = f"run `lineage hooks install {harness}` again"
+            yield HookFinding(EXECUTABLE, f"{program} cannot be started", mend)
 
 
 def _check_duplicates(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
-    """Two entries for one event, or two commands."""
+    """Check for two entries of one event, and for two commands."""
     places = [(path, entry.event) for path, entry in installed]
     commands = {entry.argv for _, entry in installed}
     if len(set(places)) < len(places) or len(commands) > 1:
@@ -71,33 +72,33 @@ def _check_duplicates(machine: HostMachine, harness: str, installed: InstalledEn
 
 
 def _check_plugin(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
-    where = next(_find_plugins(machine, harness), None)
-    if where and installed:
-        what = f"both in {_format_paths(installed)} and as a plugin ({where})"
+    plugin = next(_find_plugins(machine, harness), None)
+    if plugin and installed:
+        what = f"both in {_format_paths(installed)} and as a plugin ({plugin})"
         yield HookFinding(DUPLICATE, what, f"remove the plugin, or run `lineage hooks uninstall {harness}`")
-    if where and not is_runnable(machine, "lineage"):
-        yield HookFinding(EXECUTABLE, f"the plugin ({where}) finds no `lineage` on PATH", "put lineage on PATH")
+    if plugin and not is_runnable(machine, "lineage"):
+        yield HookFinding(EXECUTABLE, f"the plugin ({plugin}) finds no `lineage` on PATH", "put lineage on PATH")
 
 
 def _find_plugins(machine: HostMachine, harness: str) -> Iterator[str]:
-    """The plugins or extensions that bring lineage's hooks a second time."""
+    """Yield the plugins or extensions that register lineage's hooks a second time."""
     if harness == "claude-code":
         path = resolve_claude_code_folder(machine) / "settings.json"
         enabled = _get_table(read_json_or_empty(path), "enabledPlugins")
-        yield from (name for name, on in enabled.items() if name.startswith("lineage@") and on)
+        yield from (name for name, is_on in enabled.items() if name.startswith("lineage@") and is_on)
     if harness == "codex":
         plugins = _get_table(read_toml_or_empty(resolve_codex_folder(machine) / "config.toml"), "plugins")
-        yield from (name for name, one in plugins.items() if name.startswith("lineage@") and _is_on(one))
+        yield from (name for name, plugin in plugins.items() if name.startswith("lineage@") and _is_on(plugin))
     if harness == "gemini":
         manifest = resolve_gemini_folder(machine) / "extensions" / "lineage" / "gemini-extension.json"
         yield from [str(manifest.parent)] if manifest.exists() else []
 
 
 def _check_other_files(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
-    """The same harness's other files: the project's, and the second one that it reads."""
-    known = {resolve_target(path) for path, _ in installed}
+    """Check the same harness's other files: those of the project, and a second one of the user."""
+    targets = {resolve_target(path) for path, _ in installed}
     for path in _list_other_files(machine, harness):
-        if installed and resolve_target(path) not in known and _has_entries(path, harness):
+        if installed and resolve_target(path) not in targets and _has_entries(path, harness):
             what = f"registered in {path} too"
             yield HookFinding(DUPLICATE, what, "take it out there; " + HARMLESS_HINT)
 
@@ -119,7 +120,7 @@ def _list_other_files(machine: HostMachine, harness: str) -> list[Path]:
 
 
 def _check_shared_files(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
-    """Harnesses that run Claude Code's hook files beside their own."""
+    """Check harnesses that run Claude Code's hook files beside their own."""
     files = {
         "cursor": [resolve_claude_code_folder(machine) / "settings.json"],
         "copilot": [machine.project / ".claude" / "settings.json"] if machine.project else [],
@@ -147,14 +148,15 @@ def _check_codex(machine: HostMachine, installed: InstalledEntries) -> Iterator[
     if features.get("hooks", features.get("codex_hooks")) is False:
         yield HookFinding(DISABLED, f"{path} says hooks = false in [features]", "delete that setting")
     state = _get_table(_get_table(config, "hooks"), "state")
-    events = [entry.event for where, entry in installed if not _is_trusted(state, where, entry)]
+    events = [entry.event for path, entry in installed if not _is_trusted(state, path, entry)]
     if events:
         what = f"not approved yet, and so never run: {', '.join(events)}"
         yield HookFinding(UNTRUSTED, what, "start Codex, type /hooks and approve lineage's")
 
 
 def _is_trusted(state: Mapping[str, Any], path: Path, entry: HookEntry) -> bool:
-    """Whether somebody approved the hook at this place; whether it is still the same, Codex alone can tell."""
+    """Return whether somebody approved the hook at this place. Only Codex can tell whether it has changed since."""
+    # The key names the place of a hook, with its event in snake case.
     event = re.sub(r"(?<=.)(?=[A-Z])", "_", entry.event).lower()
     keys = (f"{file}:{event}:{entry.index}:{entry.handler or 0}" for file in (path, resolve_target(path)))
     approvals = (_get_table(state, key) for key in keys)
@@ -166,11 +168,11 @@ def _check_gemini(machine: HostMachine, installed: InstalledEntries) -> Iterator
     config = _get_table(read_json_or_empty(path), "hooksConfig")
     if config.get("enabled") is False:
         yield HookFinding(DISABLED, f"{path} says hooksConfig.enabled = false", "delete that setting")
-    listed = config.get("disabled")
-    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
-    ours = [
-        name for name in names if name.startswith("lineage") or any(_split_words(name) == e.argv for _, e in installed)
-    ]
+    disabled = config.get("disabled")
+    names = [name for name in disabled if isinstance(name, str)] if isinstance(disabled, list) else []
+    # Gemini disables a hook by its name or, for one without, by its command.
+    commands = {entry.argv for _, entry in installed}
+    ours = [name for name in names if name.startswith("lineage") or tuple(name.split()) in commands]
     if ours:
         yield HookFinding(DISABLED, f"{path} lists {', '.join(ours)} in hooksConfig.disabled", "take them out there")
 
@@ -187,10 +189,6 @@ CHECKS: Mapping[str, Callable[[HostMachine, InstalledEntries], Iterator[HookFind
     "gemini": _check_gemini,
     "qwen": _check_qwen,
 }
-
-
-def _split_words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
 
 
 def _has_entries(path: Path, harness: str) -> bool:

@@ -1,4 +1,4 @@
-"""The command line that a harness runs, and telling which handlers in a configuration are lineage's."""
+"""The command line of a hook, and recognizing lineage's handlers in a configuration."""
 
 import os
 import re
@@ -20,7 +20,7 @@ _WINDOWS = re.compile(r"""^(?:&\s*)?["']?[A-Za-z]:\\""")
 
 @dataclass(frozen=True, slots=True)
 class HookCommand:
-    """`lineage hook HARNESS --workspace DIR --agent NAME`; `program` is what starts lineage, absolute."""
+    """The command `lineage hook HARNESS --workspace DIR --agent NAME`. `program` is the absolute path of lineage."""
 
     program: tuple[str, ...]
     harness: str
@@ -28,7 +28,7 @@ class HookCommand:
     agent: str
 
     def __post_init__(self) -> None:
-        """Raises InvalidInput for what no configuration file can hold."""
+        """Raise InvalidInput for a path that no configuration file can hold."""
         validate_agent_id(self.agent)
         if any(map(_UNPRINTABLE.search, (*self.program, self.workspace))):
             raise InvalidInput(
@@ -38,20 +38,23 @@ class HookCommand:
 
     @property
     def argv(self) -> tuple[str, ...]:
+        """The command as a list of words."""
         return (*self.program, "hook", self.harness, "--workspace", self.workspace, "--agent", self.agent)
 
     @property
     def shell(self) -> str:
-        """One line for the shell that the harness uses: a POSIX shell, cmd on Windows."""
+        """The command as a line for the harness's shell: a POSIX shell, cmd on Windows."""
         return subprocess.list2cmdline(self.argv) if os.name == "nt" else shlex.join(self.argv)
 
     @property
     def bash(self) -> str:
+        """The command as a line for a POSIX shell."""
         return shlex.join(self.argv)
 
     @property
     def powershell(self) -> str:
-        """
+        """The command as a line for PowerShell.
+
         >>> HookCommand(("/opt/it's/lineage",), "copilot", "/w", "default").powershell
         "& '/opt/it''s/lineage' 'hook' 'copilot' '--workspace' '/w' '--agent' 'default'"
         """
@@ -60,8 +63,10 @@ class HookCommand:
 
 @dataclass(frozen=True, slots=True)
 class HookEntry:
-    """A handler of lineage's in a list of hooks: `hooks[event][index]`, or the handler numbered `handler` in a group
-    that others share. `words` is the command it runs."""
+    """A handler of lineage's in a list of hooks: `hooks[event][index]`. `argv` is its command.
+
+    In a group shared with others, `handler` is its number in the group.
+    """
 
     event: str
     index: int
@@ -70,7 +75,7 @@ class HookEntry:
 
 
 def find_entries(hooks: Any, harness: str) -> Iterator[HookEntry]:
-    """Lineage's handlers for `harness` in a `hooks` table, in order. What has another shape is somebody else's."""
+    """Yield lineage's handlers for `harness` in a `hooks` table, in order. Values of another shape are ignored."""
     for event, groups in hooks.items() if isinstance(hooks, Mapping) else ():
         for index, group in enumerate(groups if isinstance(groups, Sequence) else ()):
             if isinstance(group, Mapping):
@@ -78,25 +83,25 @@ def find_entries(hooks: Any, harness: str) -> Iterator[HookEntry]:
 
 
 def parse_handler(handler: Any, harness: str) -> tuple[str, ...] | None:
-    """The command of a handler where it is lineage's for `harness`: `lineage … hook HARNESS …`, and nothing else in
-    the same line."""
+    """Return the command of a handler, None unless it is `lineage … hook HARNESS …` alone in its line."""
     if not isinstance(handler, Mapping):
         return None
     arguments = handler.get("args")
     if isinstance(handler.get("command"), str) and isinstance(arguments, list):
-        words = (handler["command"], *(word for word in arguments if isinstance(word, str)))
-        return words if is_lineage_command(words, harness) else None
+        argv = (handler["command"], *(word for word in arguments if isinstance(word, str)))
+        return argv if is_lineage_command(argv, harness) else None
     lines = (handler.get(key) for key in _COMMAND_KEYS)
-    split = (_split_line(line) for line in lines if isinstance(line, str))
-    return next((words for words in split if is_lineage_command(words, harness)), None)
+    commands = (_split_line(line) for line in lines if isinstance(line, str))
+    return next((argv for argv in commands if is_lineage_command(argv, harness)), None)
 
 
 def is_lineage_command(argv: Sequence[str], harness: str) -> bool:
-    """Whether a command line starts lineage's hook for `harness`.
+    """Return whether a command line starts lineage's hook for `harness`.
 
-    >>> (is_lineage_command(["/usr/bin/lineage", "hook", "codex"], "codex"), is_lineage_command(["lineage",
-    ... "status"], "codex"))
-    (True, False)
+    >>> is_lineage_command(["/usr/bin/lineage", "hook", "codex"], "codex")
+    True
+    >>> is_lineage_command(["lineage", "status"], "codex")
+    False
     """
     pairs = list(pairwise(argv))
     if ("hook", harness) not in pairs:
@@ -105,7 +110,7 @@ def is_lineage_command(argv: Sequence[str], harness: str) -> bool:
 
 
 def get_option(argv: Sequence[str], name: str) -> str | None:
-    """The value of an option in a command line.
+    """Return the value of an option in a command line.
 
     >>> get_option(["lineage", "hook", "codex", "--agent", "ann"], "--agent")
     'ann'
@@ -116,18 +121,19 @@ def get_option(argv: Sequence[str], name: str) -> str | None:
 def _find_in_group(event: str, index: int, group: Mapping[str, Any], harness: str) -> Iterator[HookEntry]:
     handlers = group.get("hooks")
     if not isinstance(handlers, list):
-        words = parse_handler(group, harness)
-        if words is not None:
-            yield HookEntry(event, index, None, words)
+        argv = parse_handler(group, harness)
+        if argv is not None:
+            yield HookEntry(event, index, None, argv)
         return
-    found = [(number, parse_handler(handler, harness)) for number, handler in enumerate(handlers)]
-    ours = [(number, words) for number, words in found if words is not None]
-    for number, words in ours:
-        yield HookEntry(event, index, None if len(ours) == len(handlers) else number, words)
+    commands = [(number, parse_handler(handler, harness)) for number, handler in enumerate(handlers)]
+    ours = [(number, argv) for number, argv in commands if argv is not None]
+    for number, argv in ours:
+        yield HookEntry(event, index, None if len(ours) == len(handlers) else number, argv)
 
 
 def _split_line(line: str) -> tuple[str, ...]:
-    """A line's words; none where it holds more than one command or cannot be split."""
+    """Return a line's words, none if it holds more than one command or cannot be split."""
+    # shlex takes a backslash for an escape; in a Windows path it is a separator.
     if _WINDOWS.match(line):
         line = line.replace("\\", "/")
     reader = shlex.shlex(line.removeprefix("& "), posix=True, punctuation_chars=True)

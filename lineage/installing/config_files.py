@@ -1,4 +1,4 @@
-"""The files themselves: read as they are, replaced as a whole, with a backup of what somebody else wrote."""
+"""Configuration files: reading, atomic replacement, and backups of other people's content."""
 
 import os
 import secrets
@@ -18,7 +18,7 @@ _TEMPORARY = ".lineage-tmp-"
 
 
 def resolve_target(path: Path) -> Path:
-    """The file that a path leads to: links, as those of people who manage dotfiles, are written through."""
+    """Return the file behind a path. Links are written through: people who manage dotfiles use them."""
     with _translate_os_errors(path):
         try:
             return path.resolve()
@@ -27,7 +27,7 @@ def resolve_target(path: Path) -> Path:
 
 
 def read(path: Path) -> bytes | None:
-    """The bytes of a file; None where there is none. Raises WorkspaceError where it cannot be read."""
+    """Return the bytes of a file, None for a missing one. Raise WorkspaceError if it cannot be read."""
     with _translate_os_errors(path):
         try:
             return path.read_bytes()
@@ -36,7 +36,7 @@ def read(path: Path) -> bytes | None:
 
 
 def decode_text(data: bytes, name: str) -> str:
-    """Raises InvalidInput for bytes that are no UTF-8."""
+    """Return bytes as text. Raise InvalidInput unless they are UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -45,7 +45,7 @@ def decode_text(data: bytes, name: str) -> str:
 
 
 def read_json_or_empty(path: Path) -> dict[str, Any]:
-    """The settings in a JSON file; none where it is missing or damaged, which is for others to report."""
+    """Return the settings in a JSON file, none if it is missing or damaged: others report that."""
     try:
         root = parse_jsonc(decode_text(read(path) or b"", str(path)), str(path)).root
     except LineageError:
@@ -55,7 +55,7 @@ def read_json_or_empty(path: Path) -> dict[str, Any]:
 
 
 def read_toml_or_empty(path: Path) -> dict[str, Any]:
-    """The settings in a TOML file; none where it is missing or damaged, which is for others to report."""
+    """Return the settings in a TOML file, none if it is missing or damaged: others report that."""
     try:
         return tomllib.loads(decode_text(read(path) or b"", str(path)).removeprefix("\ufeff"))
     except (LineageError, ValueError, RecursionError):
@@ -63,30 +63,36 @@ def read_toml_or_empty(path: Path) -> dict[str, Any]:
 
 
 def replace(path: Path, before: bytes | None, after: bytes | None, *, last_digest: str | None) -> None:
-    """Makes a file's bytes `after` (None: the file goes), at once and durably; its mode stays.
+    """Change a file's bytes from `before` to `after` atomically and durably, or remove it (None). Its mode stays.
 
-    What it held is kept beside it as `NAME.lineage-backup-N`, unless that is what lineage itself wrote last (`written`,
-    a SHA-256). A backup that the file equals afterwards goes: so one is left only where somebody else changed the file
-    in between. Raises WorkspaceError where the file cannot be written, or is no longer `before`.
+    The former content stays beside it as `NAME.lineage-backup-N`, unless lineage wrote it last (`last_digest`, a
+    SHA-256). A backup equal to the new content goes, so one remains only if somebody else changed the file in between.
+    Raise WorkspaceError if the file cannot be written, or is no longer `before`.
     """
     with _translate_os_errors(path):
         if read(path) != before:
             raise WorkspaceError(f"{path} was changed in this moment", hint="run the command again")
-        backups = {backup: backup.read_bytes() for backup in _list_backups(path)}
-        spared = before is None or compute_digest(before) == last_digest or {before, after} & set(backups.values())
-        if before is not None and not spared:
-            _back_up(path, before)
+        prefix = path.name + BACKUP
+        siblings = sorted(file for file in path.parent.iterdir() if file.name.startswith(prefix) and file.is_file())
+        backups = {file: file.read_bytes() for file in siblings}
+        is_ours = before is not None and compute_digest(before) == last_digest
+        if before is not None and not is_ours and not {before, after} & set(backups.values()):
+            numbers = (f"{path.name}{BACKUP}{number}" for number in range(1, len(backups) + 2))
+            name = next(name for name in numbers if path.with_name(name) not in backups)
+            _create_file(path.with_name(name), before, path)
         if after is None:
             path.unlink()
         else:
             _replace_atomically(path, after)
-        for backup in (one for one, data in backups.items() if data == after):
-            backup.unlink()
+        for backup, data in backups.items():
+            if data == after:
+                backup.unlink()
+        # Without it, a crash could undo the renaming.
         _sync_folder(path.parent)
 
 
 def make_folders(path: Path) -> tuple[Path, ...]:
-    """Makes the folders that a file needs; those that were missing, outermost first."""
+    """Make the missing folders of a file and return them, outermost first."""
     missing = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
     with _translate_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -94,20 +100,10 @@ def make_folders(path: Path) -> tuple[Path, ...]:
 
 
 def remove_folders(folders: tuple[str, ...]) -> None:
-    """Removes those of the folders, innermost first, that are empty."""
+    """Remove the empty ones of the folders, innermost first."""
     for folder in reversed(folders):
         with suppress(OSError):
             Path(folder).rmdir()
-
-
-def _list_backups(path: Path) -> list[Path]:
-    return sorted(one for one in path.parent.iterdir() if one.name.startswith(path.name + BACKUP) and one.is_file())
-
-
-def _back_up(path: Path, data: bytes) -> None:
-    taken = {backup.name for backup in _list_backups(path)}
-    number = next(n for n in range(1, len(taken) + 2) if f"{path.name}{BACKUP}{n}" not in taken)
-    _create_file(path.with_name(f"{path.name}{BACKUP}{number}"), data, path)
 
 
 def _replace_atomically(path: Path, data: bytes) -> None:
@@ -121,7 +117,7 @@ def _replace_atomically(path: Path, data: bytes) -> None:
 
 
 def _create_file(path: Path, data: bytes, mode_from: Path) -> None:
-    """A new file, on the medium, with the mode of another where that exists."""
+    """Write a new file durably, with the mode of another file if that exists."""
     with path.open("xb") as file:
         if mode_from.exists():
             path.chmod(mode_from.stat().st_mode & 0o7777)
@@ -132,7 +128,7 @@ def _create_file(path: Path, data: bytes, mode_from: Path) -> None:
 
 def _sync_folder(folder: Path) -> None:
     if os.name == "nt":
-        return
+        return  # Windows opens no folders
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,7 +1,7 @@
-"""Which events lineage registers with each harness that runs commands, with the units and limits of its timeouts.
+"""The events registered with each harness that runs commands, with the units and limits of its timeouts.
 
-Not registered: what comes before a compaction (it carries no summary, and Gemini's fires at every turn), and Claude
-Code's SubagentStart (another harness that imports its settings rejects the whole file for it).
+Events before a compaction are left out: they carry no summary, and Gemini's fires at every turn. So is Claude Code's
+SubagentStart: another harness that imports its settings rejects the whole file for it.
 """
 
 from collections.abc import Mapping
@@ -24,27 +24,29 @@ def _group(handler: Mapping[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def build_claude_code(command: HookCommand) -> dict[str, Any]:
-    """Seconds. All hooks of SessionEnd share 1.5 s unless a settings file declares a timeout."""
+    """Return the hooks. Timeouts are in seconds."""
     return {
         "SessionStart": _group(_exec_form(command, timeout=10)),
         "PostCompact": _group(_exec_form(command, timeout=10)),
         "Stop": _group({**_exec_form(command), "async": True, "timeout": 30}),
+        # All hooks of a session end share 1.5 s, unless a settings file declares a timeout.
         "SessionEnd": _group(_exec_form(command, timeout=5)),
     }
 
 
 def build_codex(command: HookCommand) -> dict[str, Any]:
-    """Seconds. SessionEnd has 1 s by default and 3 s at most; more is a warning at each launch."""
+    """Return the hooks. Timeouts are in seconds."""
     return {
         "SessionStart": _group(_shell_form(command, timeout=10), matcher="startup|resume|clear"),
         "Stop": _group(_shell_form(command, timeout=10)),
         "PostCompact": _group(_shell_form(command, timeout=10)),
+        # 1 s by default and 3 s at most: a larger value gives a warning at each launch.
         "SessionEnd": _group(_shell_form(command, timeout=3)),
     }
 
 
 def build_gemini(command: HookCommand) -> dict[str, Any]:
-    """Milliseconds; the names are what `hooksConfig.disabled` lists."""
+    """Return the hooks. Timeouts are in milliseconds; `hooksConfig.disabled` refers to the names."""
 
     def named(name: str) -> dict[str, Any]:
         return {"name": name, **_shell_form(command, timeout=5000)}
@@ -57,23 +59,25 @@ def build_gemini(command: HookCommand) -> dict[str, Any]:
 
 
 def build_qwen(command: HookCommand) -> dict[str, Any]:
-    """Milliseconds for commands."""
+    """Return the hooks. Timeouts are in milliseconds for commands."""
     events = ("SessionStart", "Stop", "PostCompact", "SessionEnd")
     return {event: _group(_shell_form(command, timeout=10000)) for event in events}
 
 
 def build_goose(command: HookCommand) -> dict[str, Any]:
-    """Seconds. No matcher: `*` is invalid there, and the rule would be dropped in silence."""
+    """Return the hooks. Timeouts are in seconds."""
+    # No matcher: `*` is invalid there, and Goose would drop the rule in silence.
     return {event: _group(_shell_form(command, timeout=10)) for event in ("SessionStart", "Stop", "SessionEnd")}
 
 
 def build_cursor(command: HookCommand) -> dict[str, Any]:
-    """Seconds; handlers without groups."""
+    """Return the hooks, handlers without groups. Timeouts are in seconds."""
     events = ("sessionStart", "stop", "sessionEnd")
     return {event: {"command": command.shell, "timeout": 10} for event in events}
 
 
 def build_copilot(command: HookCommand) -> dict[str, Any]:
-    """Seconds. Names in camel case select the payload in camel case."""
+    """Return the hooks. Timeouts are in seconds."""
+    # Event names in camel case select the payload in camel case.
     handler = {"type": "command", "bash": command.bash, "powershell": command.powershell, "timeoutSec": 10}
     return {event: dict(handler) for event in ("sessionStart", "agentStop", "sessionEnd")}

@@ -1,21 +1,19 @@
-"""Installing and uninstalling: what is to change is worked out first, as data, then carried out."""
+"""Installing and uninstalling: plan the changes as data, then apply them."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
 
 from lineage.installing import config_files
-from lineage.installing import install_record as marks
 from lineage.installing.commands import HookCommand
-from lineage.installing.install_record import FileMarks, InstallRecord, compute_digest
+from lineage.installing.install_record import FileMarks, InstallRecord, compute_digest, parse_record
 from lineage.installing.layouts import HookFile, HostMachine, get_layout
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What becomes of one file: its bytes before and after (None: no file), the marks that belong to it then (None: it
-    holds nothing of lineage's), and those it had."""
+    """The change of one file: its bytes and its marks before and after, None for no file and no marks."""
 
     path: Path
     before: bytes | None
@@ -25,7 +23,7 @@ class FileChange:
 
     @property
     def diff(self) -> str:
-        """The change as a unified diff; empty where only the record changes."""
+        """The change as a unified diff, empty if only the record changes."""
         sides = (self.before, self.after)
         old, new = ((side or b"").decode("utf-8", "replace").splitlines(keepends=True) for side in sides)
         name = str(self.path)
@@ -35,104 +33,92 @@ class FileChange:
 
 
 def find_record_path(machine: HostMachine) -> Path:
-    """Where this machine keeps the marks: `$XDG_STATE_HOME/lineage/hooks.json`."""
+    """Return the path of this machine's record: `$XDG_STATE_HOME/lineage/hooks.json`."""
     return machine.resolve_folder("XDG_STATE_HOME", ".local", "state") / "lineage" / "hooks.json"
 
 
 def read_record(machine: HostMachine) -> InstallRecord:
-    """Raises InvalidInput where the record is damaged."""
+    """Return this machine's record. Raise InvalidInput if it is damaged."""
     path = find_record_path(machine)
     data = config_files.read(path)
-    return InstallRecord() if data is None else marks.parse_record(config_files.decode_text(data, str(path)), str(path))
+    return InstallRecord() if data is None else parse_record(config_files.decode_text(data, str(path)), str(path))
 
 
 def plan_install(machine: HostMachine, command: HookCommand, record: InstallRecord) -> list[FileChange]:
-    """What installing changes; nothing where it is done already. Raises InvalidInput where a file cannot take hooks."""
-    return list(
-        _plan_changes(
-            machine, command, record, lambda part: _plan_file_install if part.is_wanted else _plan_file_uninstall
-        )
+    """Return the changes of installing, none if nothing is missing. Raise InvalidInput if a file cannot take hooks."""
+    changes = (
+        _plan_file_install(file, record) if file.is_wanted else _plan_file_uninstall(file, record)
+        for file in get_layout(command.harness).files(machine, command)
     )
+    return [change for change in changes if change is not None]
 
 
 def plan_uninstall(machine: HostMachine, command: HookCommand, record: InstallRecord) -> list[FileChange]:
-    """What uninstalling changes, the last file first. Raises InvalidInput where a file cannot be understood."""
-    return list(_plan_changes(machine, command, record, lambda part: _plan_file_uninstall))[::-1]
+    """Return the changes of uninstalling, the last file first. Raise InvalidInput if a file cannot be parsed."""
+    files = get_layout(command.harness).files(machine, command)
+    changes = [_plan_file_uninstall(file, record) for file in files]
+    return [change for change in reversed(changes) if change is not None]
 
 
 def apply_changes(machine: HostMachine, changes: Iterable[FileChange]) -> None:
-    """Makes the changes. The record knows of what is made before it is there, and forgets it when it is gone.
+    """Apply the changes. Raise WorkspaceError if a file cannot be written or has changed since.
 
-    Raises WorkspaceError where a file cannot be written or has changed since; what was made until then stays noted.
+    The record lists an addition before it exists, and drops it after it is gone, so an interrupted run can be undone.
     """
     for change in changes:
         if change.marks is not None:
-            made = [str(folder) for folder in config_files.make_folders(change.path)]
-            folders = (*made, *(folder for folder in change.marks.folders if folder not in made))
+            new = [str(folder) for folder in config_files.make_folders(change.path)]
+            folders = (*new, *(folder for folder in change.marks.folders if folder not in new))
             _update_record(machine, change.path, replace(change.marks, folders=folders))
         if change.before != change.after:
-            written = change.old_marks.written if change.old_marks else None
-            config_files.replace(change.path, change.before, change.after, last_digest=written)
+            last_digest = change.old_marks.written if change.old_marks else None
+            config_files.replace(change.path, change.before, change.after, last_digest=last_digest)
         if change.marks is None:
             config_files.remove_folders(change.old_marks.folders if change.old_marks else ())
             _update_record(machine, change.path, None)
 
 
-_FilePlanner = Callable[[HookFile, InstallRecord], FileChange | None]
-
-
-def _plan_changes(
-    machine: HostMachine,
-    command: HookCommand,
-    record: InstallRecord,
-    choose_planner: Callable[[HookFile], _FilePlanner],
-) -> Iterator[FileChange]:
-    for part in get_layout(command.harness).files(machine, command):
-        change = choose_planner(part)(part, record)
-        if change is not None:
-            yield change
-
-
-def _plan_file_install(part: HookFile, record: InstallRecord) -> FileChange | None:
-    path, name = config_files.resolve_target(part.path), str(part.path)
-    before, old = config_files.read(path), record.get_marks(path)
+def _plan_file_install(file: HookFile, record: InstallRecord) -> FileChange | None:
+    path, name = config_files.resolve_target(file.path), str(file.path)
+    before, old_marks = config_files.read(path), record.get_marks(path)
     text = config_files.decode_text(before or b"", name)
-    known = old if before is not None and old and _is_same_file(part, text, old) else FileMarks()
-    result, noted = part.file_format.install(text, known, name)
+    marks = FileMarks()
+    if before is not None and old_marks:
+        # The marks are about this file if it holds entries, or is as lineage wrote it. Else somebody replaced it.
+        is_unchanged = compute_digest(text.encode()) == old_marks.written
+        marks = old_marks if file.file_format.find_entries(text, name) or is_unchanged else marks
+    result, new_marks = file.file_format.install(text, marks, name)
     after = result.encode()
     if after == before:
         return None
-    noted = replace(noted, file=known.file or before is None, written=compute_digest(after))
-    return FileChange(path, before, after, noted, old)
+    new_marks = replace(new_marks, file=marks.file or before is None, written=compute_digest(after))
+    return FileChange(path, before, after, new_marks, old_marks)
 
 
-def _is_same_file(part: HookFile, text: str, old: FileMarks) -> bool:
-    """Whether what was noted of a file is about this one: it holds entries, or is what lineage wrote."""
-    return bool(part.file_format.find_entries(text, str(part.path))) or compute_digest(text.encode()) == old.written
-
-
-def _plan_file_uninstall(part: HookFile, record: InstallRecord) -> FileChange | None:
-    path, name = config_files.resolve_target(part.path), str(part.path)
-    before, old = config_files.read(path), record.get_marks(path)
+def _plan_file_uninstall(file: HookFile, record: InstallRecord) -> FileChange | None:
+    path, name = config_files.resolve_target(file.path), str(file.path)
+    before, old_marks = config_files.read(path), record.get_marks(path)
     if before is None:
-        return FileChange(path, None, None, None, old) if old else None
+        return FileChange(path, None, None, None, old_marks) if old_marks else None
     text = config_files.decode_text(before, name)
-    result = part.file_format.uninstall(text, old or FileMarks(), name)
-    if result == text and old is None:
+    result = file.file_format.uninstall(text, old_marks or FileMarks(), name)
+    if result == text and old_marks is None:
         return None
-    gone = result == "" != text and (old is None or old.file)
-    return FileChange(path, before, None if gone else result.encode(), None, old)
+    # An empty file that lineage did not make was there before, and stays.
+    is_removed = result == "" != text and (old_marks is None or old_marks.file)
+    return FileChange(path, before, None if is_removed else result.encode(), None, old_marks)
 
 
 def _update_record(machine: HostMachine, path: Path, marks: FileMarks | None) -> None:
-    place, kept = find_record_path(machine), read_record(machine)
-    now = kept.with_marks(path, marks)
-    if now == kept:
+    record_path, old = find_record_path(machine), read_record(machine)
+    record = old.with_marks(path, marks)
+    if record == old:
         return
-    made = tuple(str(folder) for folder in config_files.make_folders(place))
-    now = replace(now, folders=made or now.folders)
-    before = config_files.read(place)
-    after = now.to_json().encode() if now.files else None
-    config_files.replace(place, before, after, last_digest=None if before is None else compute_digest(before))
+    new_folders = tuple(str(folder) for folder in config_files.make_folders(record_path))
+    record = replace(record, folders=new_folders or record.folders)
+    before = config_files.read(record_path)
+    after = record.to_json().encode() if record.files else None
+    # The record is lineage's own: with its digest as the last one, no backup is made.
+    config_files.replace(record_path, before, after, last_digest=None if before is None else compute_digest(before))
     if after is None:
-        config_files.remove_folders(now.folders)
+        config_files.remove_folders(record.folders)

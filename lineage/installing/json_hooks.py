@@ -1,7 +1,7 @@
 """Hooks in a JSON file: `hooks[EVENT]` is a list of handlers (Cursor, Copilot) or of groups of handlers (the others).
 
-Installing appends behind what others have (Codex trusts by position), changes an outdated entry in its place, and never
-touches another's. Uninstalling takes out every entry of lineage's, and what was made for them if it is empty by then.
+Installing appends after other people's entries (Codex trusts by position), updates an outdated entry in its place, and
+never touches another's. Uninstalling removes every entry of lineage's, and its containers if they are empty then.
 """
 
 from collections.abc import Mapping
@@ -18,21 +18,22 @@ _HOOKS = "hooks"
 
 @dataclass(frozen=True, slots=True)
 class JsonHooks:
-    """The form of one file. `elements`: what `hooks[EVENT]` is to hold; `beside`: what the root needs beside hooks."""
+    """The form of one file. `elements` are the values of `hooks[EVENT]`, `root_members` the members beside hooks."""
 
     harness: str
     elements: Mapping[str, Any]
     root_members: Mapping[str, Any] = field(default_factory=dict)
 
     def find_entries(self, text: str, name: str) -> list[HookEntry]:
-        """Lineage's entries. Raises InvalidInput for a text that is no JSON."""
+        """Return lineage's entries. Raise InvalidInput for a text that is no JSON."""
         root = parse_jsonc(text, name).root
         hooks = root.get_member(_HOOKS) if root else None
         return list(find_entries(hooks.to_python(), self.harness)) if hooks else []
 
     def install(self, text: str, marks: FileMarks, name: str) -> tuple[str, FileMarks]:
-        """The text with lineage's entries. Raises InvalidInput, naming file and line, where they have no place."""
+        """Return the text with lineage's entries. Raise InvalidInput, with file and line, if they have no place."""
         if parse_jsonc(text, name).root is None:
+            # An empty file, or one of comments alone, gets a root first.
             marks = replace(marks, before=text)
             text += ("" if text in ("", "\ufeff") or text.endswith("\n") else "\n") + "{}\n"
         _check(text, name, self.elements)
@@ -45,47 +46,50 @@ class JsonHooks:
         return text, marks
 
     def uninstall(self, text: str, marks: FileMarks, name: str) -> str:
-        """The text without lineage's entries, and without what was made for them.
+        """Return the text without lineage's entries and empty containers made for them.
 
-        What stands beside the hooks stays where hooks that came later need it.
+        Members beside the hooks stay if other people's hooks need them.
         """
         if parse_jsonc(text, name).root is None:
             return text
-        lost = [f"{_HOOKS}.{entry.event}" for entry in self.find_entries(text, name)]
-        text = _remove_entries(text, name, self.find_entries(text, name))
-        made = {**dict.fromkeys([*lost, *([_HOOKS] if lost else [])]), **marks.containers}
-        for container in sorted((one for one in made if one.startswith(_HOOKS)), key=len, reverse=True):
-            text = _tidy_container(text, name, container, made[container])
+        entries = self.find_entries(text, name)
+        text = _remove_entries(text, name, entries)
+        # Without a record, the containers of the entries count as lineage's: if empty, they go.
+        unrecorded = [f"{_HOOKS}.{entry.event}" for entry in entries] + [_HOOKS] * bool(entries)
+        containers = {**dict.fromkeys(unrecorded), **marks.containers}
+        for container in sorted((key for key in containers if key.startswith(_HOOKS)), key=len, reverse=True):
+            text = _tidy_container(text, name, container, containers[container])
         hooks = _find_node(parse_jsonc(text, name), _HOOKS)
         if hooks is None or not hooks.items or _HOOKS not in marks.containers:
-            for key in (one for one in self.root_members if made.get(one, "") is None):
-                text = _remove_member(text, name, key)
-        text = _tidy_container(text, name, "", made.get(""))
+            for key in self.root_members:
+                if containers.get(key, "") is None:
+                    text = _remove_member(text, name, key)
+        text = _tidy_container(text, name, "", containers.get(""))
         return _remove_root(text, name, marks.before)
 
     def _find_superfluous(self, text: str, name: str) -> list[HookEntry]:
-        """Entries of events that are registered no more, of groups shared with others, and second ones."""
-        kept: dict[str, int] = {}
+        """Return entries of unregistered events, entries in groups shared with others, and second ones."""
+        first: dict[str, int] = {}
         return [
             entry
             for entry in self.find_entries(text, name)
             if entry.handler is not None
             or entry.event not in self.elements
-            or kept.setdefault(entry.event, entry.index) != entry.index
+            or first.setdefault(entry.event, entry.index) != entry.index
         ]
 
     def _set_element(self, text: str, name: str, marks: FileMarks, event: str, element: Any) -> tuple[str, FileMarks]:
-        here = next((entry for entry in self.find_entries(text, name) if entry.event == event), None)
-        if here is None:
+        entry = next((entry for entry in self.find_entries(text, name) if entry.event == event), None)
+        if entry is None:
             text, marks = _add_member(text, name, marks, _HOOKS, event, [])
             return _insert_item(text, name, marks, f"{_HOOKS}.{event}", element)
         document = parse_jsonc(text, name)
-        place = _get_node(document, f"{_HOOKS}.{event}").items[here.index].value
-        return (text if place.to_python() == element else replace_value(document, place, element)), marks
+        node = _get_node(document, f"{_HOOKS}.{event}").items[entry.index].value
+        return (text if node.to_python() == element else replace_value(document, node, element)), marks
 
 
 def _check(text: str, name: str, events: Mapping[str, Any]) -> None:
-    """Refuses a file whose root, hooks or lists of hooks are something else."""
+    """Raise InvalidInput for a file with a root, hooks or lists of hooks of another type."""
     document = parse_jsonc(text, name)
     expected = {"": OBJECT, _HOOKS: OBJECT, **{f"{_HOOKS}.{event}": ARRAY for event in events}}
     for container, kind in expected.items():
@@ -95,7 +99,7 @@ def _check(text: str, name: str, events: Mapping[str, Any]) -> None:
 
 
 def _find_node(document: JsoncDocument, container: str) -> JsoncNode | None:
-    """The node of a dotted name."""
+    """Return the node of a dotted name."""
     node = document.root
     for key in filter(None, container.split(".")):
         node = node.get_member(key) if node else None
@@ -110,7 +114,7 @@ def _get_node(document: JsoncDocument, container: str) -> JsoncNode:
 
 
 def _add_member(text: str, name: str, marks: FileMarks, container: str, key: str, value: Any) -> tuple[str, FileMarks]:
-    """With a member where the container has none of that key; it is noted as made."""
+    """Return the text with a new member, unless the container has one of that key."""
     if _get_node(parse_jsonc(text, name), container).get_member(key) is not None:
         return text, marks
     text, marks = _insert_item(text, name, marks, container, value, key)
@@ -126,7 +130,8 @@ def _insert_item(
 
 
 def _remove_entries(text: str, name: str, entries: list[HookEntry]) -> str:
-    """Without these entries; the last goes first, so that the others keep their places."""
+    """Return the text without these entries."""
+    # The last goes first, so that the others keep their places.
     places = {(entry.event, entry.index, -1 if entry.handler is None else entry.handler) for entry in entries}
     for event, index, handler in sorted(places, reverse=True):
         document = parse_jsonc(text, name)
@@ -137,7 +142,7 @@ def _remove_entries(text: str, name: str, entries: list[HookEntry]) -> str:
 
 
 def _tidy_container(text: str, name: str, container: str, inside: str | None) -> str:
-    """An empty container as it was before: gone where it was made (`inside` is None), else with its white space."""
+    """Return the text without an empty container if it was new (`inside` is None), else with its former white space."""
     document = parse_jsonc(text, name)
     node = _find_node(document, container)
     if node is None or node.items or _has_comment(document, node):
@@ -153,8 +158,8 @@ def _remove_member(text: str, name: str, container: str) -> str:
     document = parse_jsonc(text, name)
     parent, _, key = container.rpartition(".")
     node = _find_node(document, parent)
-    places = [place for place, item in enumerate(node.items) if item.key == key] if node else []
-    return remove_item(document, node, places[-1]) if node and places else text
+    indexes = [index for index, item in enumerate(node.items) if item.key == key] if node else []
+    return remove_item(document, node, indexes[-1]) if node and indexes else text
 
 
 def _has_comment(document: JsoncDocument, node: JsoncNode) -> bool:
@@ -162,7 +167,7 @@ def _has_comment(document: JsoncDocument, node: JsoncNode) -> bool:
 
 
 def _remove_root(text: str, name: str, before: str | None) -> str:
-    """Without an empty root where the file had none."""
+    """Return the text without an empty root if the file had none."""
     document = parse_jsonc(text, name)
     root = document.root
     if before is None or root is None or root.items or _has_comment(document, root):

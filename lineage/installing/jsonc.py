@@ -1,5 +1,7 @@
-"""JSON with comments and trailing commas as positions in its text: what an editor needs that must leave every other
-byte alone. A byte order mark, any line ends and any indentation are taken as they are."""
+"""JSON with comments and trailing commas as positions in its text, for an editor that must keep every other byte.
+
+A byte order mark, any line ends and any indentation are kept as they are.
+"""
 
 import json
 import re
@@ -11,7 +13,7 @@ from lineage.errors import InvalidInput
 
 OBJECT, ARRAY, SCALAR = "object", "array", "scalar"
 
-_MAX_DEPTH = 100
+_MAX_DEPTH = 100  # below the limit of Python's recursion
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n]+|\A\ufeff)
     |   (?P<comment>//[^\r\n]*|/\*.*?\*/)
@@ -23,7 +25,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class JsoncNode:
-    """A value and where it stands: `text[start:end]`. Containers have `items`, scalars their Python value as `data`."""
+    """A value at `text[start:end]`. Containers have `items`, scalars their Python value as `data`."""
 
     kind: str
     start: int
@@ -32,11 +34,11 @@ class JsoncNode:
     data: Any = None
 
     def get_member(self, key: str) -> "JsoncNode | None":
-        """The value of a key of an object; of a repeated key the last one, as every JSON reader has it."""
+        """Return the value of a key of an object; for a repeated key the last one, like every JSON reader."""
         return next((item.value for item in reversed(self.items) if item.key == key), None)
 
     def to_python(self) -> Any:
-        """The value as Python's own."""
+        """Return the value as Python's own."""
         if self.kind == OBJECT:
             return {item.key: item.value.to_python() for item in self.items}
         return [item.value.to_python() for item in self.items] if self.kind == ARRAY else self.data
@@ -44,7 +46,7 @@ class JsoncNode:
 
 @dataclass(frozen=True, slots=True)
 class JsoncItem:
-    """A member of an object (`start` is its key's) or an element of an array, and the comma behind it."""
+    """A member of an object (`start` is its key's) or an element of an array, and the comma after it."""
 
     start: int
     key: str | None
@@ -54,7 +56,7 @@ class JsoncItem:
 
 @dataclass(frozen=True, slots=True)
 class JsoncDocument:
-    """A text, its root (None where it holds no value at all), and where white space and comments stand."""
+    """A text, its root (None without any value), and the spans of white space and comments."""
 
     text: str
     root: JsoncNode | None
@@ -71,7 +73,7 @@ class _Token:
 
 
 def parse_jsonc(text: str, name: str) -> JsoncDocument:
-    """The document. Raises InvalidInput that names file (`name`) and line where the text is no JSON with comments."""
+    """Return the document. Raise InvalidInput, with file (`name`) and line, if the text is no JSON with comments."""
     tokens = list(_tokenize(text, name))
     reader = _Parser(text, name, [token for token in tokens if token.kind not in ("space", "comment")])
     root = reader.parse_value(0) if reader.current else None
@@ -81,11 +83,16 @@ def parse_jsonc(text: str, name: str) -> JsoncDocument:
 
 
 def raise_invalid(text: str, name: str, position: int, message: str) -> NoReturn:
-    """Raises the error that names file and line."""
+    """Raise InvalidInput with file and line."""
     line = text.count("\n", 0, position) + 1
     raise InvalidInput(
         f"{name}:{line}: {message}", hint="nothing was changed; mend the file, then run the command again"
     )
+
+
+def detect_newline(text: str) -> str:
+    """Return the line end of a text."""
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _list_spans(tokens: list[_Token], kind: str) -> tuple[tuple[int, int], ...]:
@@ -103,7 +110,7 @@ def _tokenize(text: str, name: str) -> Iterator[_Token]:
 
 
 class _Parser:
-    """Reads values off a list of tokens; errors name the line."""
+    """A parser of values from a list of tokens."""
 
     def __init__(self, text: str, name: str, tokens: list[_Token]) -> None:
         self._text, self._name, self._tokens, self._position = text, name, tokens, 0

@@ -1,7 +1,7 @@
-"""Changes to the text of a JSON document that leave every other byte alone, in the document's own style.
+"""Edits to the text of a JSON document that keep every other byte, in the document's own style.
 
-What `added` puts in, `removed` takes out to the byte; only the white space between the brackets of an empty container
-that stood on one line is replaced, and given back by `added` to be remembered.
+`remove_item` reverses `insert_item` to the byte. Only the white space of an empty container on one line is replaced;
+`insert_item` returns it for the record.
 """
 
 import json
@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from lineage.installing.jsonc import JsoncDocument, JsoncNode
+from lineage.installing.jsonc import JsoncDocument, JsoncNode, detect_newline
 
 _DEFAULT_INDENT = "  "
 _BLANK = " \t\r\n"
@@ -22,9 +22,9 @@ TextEdit = tuple[int, int, str]
 def insert_item(
     document: JsoncDocument, container: JsoncNode, value: Any, key: str | None = None
 ) -> tuple[str, str | None]:
-    """The text with a value as the container's last item, under `key` where it is an object.
+    """Return the text with a value as the container's last item, under `key` in an object.
 
-    Also gives back what stood between the brackets where the container was empty.
+    The second value is the text between the brackets of a container that was empty, else None.
     """
     text = document.text
     label = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
@@ -36,15 +36,15 @@ def insert_item(
     comment = max((end for start, end in document.comments if inside[0] <= start < inside[1]), default=None)
     if comment is not None or "\n" in text[slice(*inside)]:
         place = inside[0] if comment is None else comment
-        return apply_edits(text, [(place, place, _newline(text) + indent + item)]), text[slice(*inside)]
+        return apply_edits(text, [(place, place, detect_newline(text) + indent + item)]), text[slice(*inside)]
     if _is_one_line(document):
         return apply_edits(text, [(*inside, label + render_value(document, value, None))]), text[slice(*inside)]
-    lines = _newline(text) + indent + item + _newline(text) + _indent(text, container.start)
+    lines = detect_newline(text) + indent + item + detect_newline(text) + _indent(text, container.start)
     return apply_edits(text, [(*inside, lines)]), text[slice(*inside)]
 
 
 def remove_item(document: JsoncDocument, container: JsoncNode, index: int) -> str:
-    """The text without one item, the white space before it, and the comma that it no longer needs."""
+    """Return the text without one item, the white space before it, and a superfluous comma."""
     text, item = document.text, container.items[index]
     start = next((start for start, end in document.spaces if end == item.start), item.start)
     cuts = [(start, item.value.end, "")]
@@ -54,19 +54,20 @@ def remove_item(document: JsoncDocument, container: JsoncNode, index: int) -> st
         after = item.comma + 1
     elif index > 0 and (comma := container.items[index - 1].comma) is not None:
         cuts.append((comma, comma + 1, ""))
+    # After a line comment its line break must stay, or the rest would become a comment.
     if text[after : after + 1] not in ("\r", "\n") and _ends_a_line_comment(document, start):
         cuts[0] = (item.start, item.value.end, "")
     return apply_edits(text, cuts)
 
 
 def replace_value(document: JsoncDocument, node: JsoncNode, value: Any) -> str:
-    """The text with another value in the place of one."""
+    """Return the text with another value in place of a node's."""
     indent = _indent(document.text, node.start) if "\n" in document.text[node.start : node.end] else None
     return apply_edits(document.text, [(node.start, node.end, render_value(document, value, indent))])
 
 
 def apply_edits(text: str, edits: Sequence[TextEdit]) -> str:
-    """The text with what lies between each cut's positions replaced.
+    """Return the text with the span of each edit replaced.
 
     >>> apply_edits("one two", [(0, 3, "1"), (4, 7, "2")])
     '1 2'
@@ -77,15 +78,15 @@ def apply_edits(text: str, edits: Sequence[TextEdit]) -> str:
 
 
 def render_value(document: JsoncDocument, value: Any, indent: str | None) -> str:
-    """A value as JSON: spread over lines that begin with `indent`, or on one line where that is None."""
+    """Return a value as JSON over several lines that begin with `indent`, or on one line if that is None."""
     if indent is None:
         return json.dumps(value, ensure_ascii=False)
     lines = json.dumps(value, ensure_ascii=False, indent=detect_indent(document))
-    return lines.replace("\n", _newline(document.text) + indent)
+    return lines.replace("\n", detect_newline(document.text) + indent)
 
 
 def detect_indent(document: JsoncDocument) -> str:
-    """One step of the document's indentation."""
+    """Return one step of the document's indentation."""
     first = document.root.items[0] if document.root and document.root.items else None
     if first is None or not _begins_line(document.text, first.start):
         return _DEFAULT_INDENT
@@ -99,7 +100,7 @@ def _append_item(document: JsoncDocument, container: JsoncNode, label: str, valu
     if not _begins_line(text, last.start):
         return apply_edits(text, [(end, end, f"{before} {label}{render_value(document, value, None)}{behind}")])
     indent = _indent(text, last.start)
-    item = _newline(text) + indent + label + render_value(document, value, indent) + behind
+    item = detect_newline(text) + indent + label + render_value(document, value, indent) + behind
     rest = _REST_OF_LINE.match(text, end)
     place = rest.end() if rest else end
     if place == end:
@@ -123,7 +124,3 @@ def _begins_line(text: str, position: int) -> bool:
 def _indent(text: str, position: int) -> str:
     match = _LINE_START.match(text, text.rfind("\n", 0, position) + 1)
     return match[0].removeprefix("\ufeff") if match else ""
-
-
-def _newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"

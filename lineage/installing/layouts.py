@@ -1,9 +1,9 @@
-"""Where each harness keeps its hooks: its own folder, and the files that lineage's entries take."""
+"""The layout of each harness's hooks: its own folder, and the files that hold lineage's entries."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from lineage.errors import InvalidInput
 from lineage.harness import validate_harness
@@ -18,8 +18,12 @@ from lineage.installing.toml_hooks import TomlHooks
 
 @dataclass(frozen=True, slots=True)
 class HostMachine:
-    """What differs between machines. `project`: the folder whose own settings count too; `template`: the folder of the
-    workspace template; `system`: the root of the file system."""
+    """The differences between machines.
+
+    template  the folder of the workspace template
+    project   the folder of a project with settings of its own
+    system    the root of the file system
+    """
 
     home: Path
     environment: Mapping[str, str]
@@ -28,51 +32,58 @@ class HostMachine:
     system: Path = Path("/")
 
     def resolve_folder(self, variable: str, *default: str) -> Path:
-        """The folder that a variable names, else one below the home."""
-        named = self.environment.get(variable)
-        return Path(named).expanduser() if named else self.home.joinpath(*default)
+        """Return the folder that a variable names, else one below the home."""
+        value = self.environment.get(variable)
+        return Path(value).expanduser() if value else self.home.joinpath(*default)
 
     def read_template(self, *path: str) -> str:
-        """A file of the template's integrations."""
+        """Return a file of the template's integrations."""
         return self.template.joinpath("integrations", *path).read_text(encoding="utf-8")
 
 
 class FileFormat(Protocol):
-    """How one file holds hooks: text in, text out. `name` is what errors call the file."""
+    """The form of hooks in one file: text in, text out. `name` is the file's name in errors."""
 
     def find_entries(self, text: str, name: str) -> list[HookEntry]:
-        """Lineage's entries in it."""
+        """Return lineage's entries in the text."""
         ...
 
     def install(self, text: str, marks: FileMarks, name: str) -> tuple[str, FileMarks]:
-        """The text with lineage's entries, and what else was made; a file that is not there is the empty text."""
+        """Return the text with lineage's entries, and the marks of other additions. A missing file is empty text."""
         ...
 
     def uninstall(self, text: str, marks: FileMarks, name: str) -> str:
-        """The text without."""
+        """Return the text without lineage's entries."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class HookFile:
-    """A file of a harness's hooks. `wanted` is False where entries are taken out, not put in."""
+    """A file of a harness's hooks. If `is_wanted` is False, installing removes entries from it."""
 
     path: Path
     file_format: FileFormat
     is_wanted: bool = True
 
 
+_FileLister = Callable[[Path, HostMachine, HookCommand], tuple[HookFile, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class HarnessLayout:
-    """One harness: its own folder, the files that its hooks take, and what its user does after installing."""
+    """One harness: its own folder, the files of its hooks, and its user's next step after installing."""
 
     folder: Callable[[HostMachine], Path]
-    files: Callable[[HostMachine, HookCommand], tuple[HookFile, ...]]
+    list_files: _FileLister
     next_step: str | None = None
+
+    def files(self, machine: HostMachine, command: HookCommand) -> tuple[HookFile, ...]:
+        """Return the files that take the hooks of `command`."""
+        return self.list_files(self.folder(machine), machine, command)
 
 
 def get_layout(harness: str) -> HarnessLayout:
-    """Raises InvalidInput for a harness that nobody knows, or that has no hooks."""
+    """Return the layout of a harness. Raise InvalidInput for an unknown harness or one without hooks."""
     if validate_harness(harness) not in LAYOUTS:
         raise InvalidInput(
             f"{harness} has no hooks",
@@ -82,70 +93,51 @@ def get_layout(harness: str) -> HarnessLayout:
 
 
 def resolve_claude_code_folder(machine: HostMachine) -> Path:
+    """Return Claude Code's folder."""
     return machine.resolve_folder("CLAUDE_CONFIG_DIR", ".claude")
 
 
 def resolve_codex_folder(machine: HostMachine) -> Path:
+    """Return Codex's folder."""
     return machine.resolve_folder("CODEX_HOME", ".codex")
 
 
 def resolve_gemini_folder(machine: HostMachine) -> Path:
+    """Return Gemini CLI's folder."""
     return machine.resolve_folder("GEMINI_CLI_HOME") / ".gemini"
 
 
-def _copilot_folder(machine: HostMachine) -> Path:
-    return machine.resolve_folder("COPILOT_HOME", ".copilot")
-
-
-def _pi_folder(machine: HostMachine) -> Path:
-    return machine.resolve_folder("PI_CODING_AGENT_DIR", ".pi", "agent")
-
-
-def _openclaw_folder(machine: HostMachine) -> Path:
-    return machine.resolve_folder("OPENCLAW_STATE_DIR", ".openclaw")
-
-
-def _config_folder(machine: HostMachine, name: str) -> Path:
-    return machine.resolve_folder("XDG_CONFIG_HOME", ".config") / name
-
-
-def _settings_files(machine: HostMachine, command: HookCommand) -> tuple[HookFile, ...]:
-    hooks = {
-        "claude-code": hook_definitions.build_claude_code,
-        "gemini": hook_definitions.build_gemini,
-        "qwen": hook_definitions.build_qwen,
-    }[command.harness](command)
-    return (HookFile(LAYOUTS[command.harness].folder(machine) / "settings.json", JsonHooks(command.harness, hooks)),)
-
-
-def _codex_files(machine: HostMachine, command: HookCommand) -> tuple[HookFile, ...]:
-    """`hooks.json`, unless the user keeps hooks in `config.toml` and has no such file: both at once are a warning."""
-    folder, hooks = resolve_codex_folder(machine), hook_definitions.build_codex(command)
-    in_json, in_toml = JsonHooks("codex", hooks), TomlHooks("codex", hooks)
-    keeps_toml = not (folder / "hooks.json").exists() and _has_hooks(folder / "config.toml")
-    return (
-        HookFile(folder / "hooks.json", in_json, is_wanted=not keeps_toml),
-        HookFile(folder / "config.toml", in_toml, is_wanted=keeps_toml),
+def _json_file(path: str, build: Callable[[HookCommand], dict[str, Any]], **members: Any) -> _FileLister:
+    """Return the lister of one JSON file, with `members` beside the hooks."""
+    return lambda folder, _, command: (
+        HookFile(folder / path, JsonHooks(command.harness, build(command), root_members=members)),
     )
 
 
-def _has_hooks(path: Path) -> bool:
-    """Whether a `config.toml` holds hooks, and not just the state of those elsewhere."""
-    hooks = read_toml_or_empty(path).get("hooks")
-    return isinstance(hooks, dict) and bool(hooks.keys() - {"state"})
+def _script(path: str) -> _FileLister:
+    """Return the lister of one script. The template of the same name lies in the folder of the harness's name."""
+
+    def list_script(folder: Path, machine: HostMachine, command: HookCommand) -> tuple[HookFile, ...]:
+        template = machine.read_template(command.harness, Path(path).name)
+        return (HookFile(folder / path, PluginScript(command.harness, template, command.argv)),)
+
+    return list_script
 
 
-def _cursor_files(machine: HostMachine, command: HookCommand) -> tuple[HookFile, ...]:
-    form = JsonHooks("cursor", hook_definitions.build_cursor(command), {"version": 1})
-    return (HookFile(machine.home / ".cursor" / "hooks.json", form),)
+def _codex_files(folder: Path, _: HostMachine, command: HookCommand) -> tuple[HookFile, ...]:
+    hooks = hook_definitions.build_codex(command)
+    in_toml = read_toml_or_empty(folder / "config.toml").get("hooks")
+    # `state` alone is the state of hooks in other files.
+    has_toml_hooks = isinstance(in_toml, dict) and bool(in_toml.keys() - {"state"})
+    # Codex warns if both files hold hooks, so follow users who keep theirs in `config.toml`.
+    keeps_toml = not (folder / "hooks.json").exists() and has_toml_hooks
+    return (
+        HookFile(folder / "hooks.json", JsonHooks("codex", hooks), is_wanted=not keeps_toml),
+        HookFile(folder / "config.toml", TomlHooks("codex", hooks), is_wanted=keeps_toml),
+    )
 
 
-def _copilot_files(machine: HostMachine, command: HookCommand) -> tuple[HookFile, ...]:
-    form = JsonHooks("copilot", hook_definitions.build_copilot(command), {"version": 1})
-    return (HookFile(_copilot_folder(machine) / "hooks" / "lineage.json", form),)
-
-
-def _goose_files(machine: HostMachine, command: HookCommand) -> tuple[HookFile, ...]:
+def _goose_files(_: Path, machine: HostMachine, command: HookCommand) -> tuple[HookFile, ...]:
     folder = machine.home / ".agents" / "plugins" / "lineage"
     return (
         HookFile(folder / "plugin.json", PluginCompanion(machine.read_template("goose", "plugin.json"))),
@@ -153,39 +145,49 @@ def _goose_files(machine: HostMachine, command: HookCommand) -> tuple[HookFile, 
     )
 
 
-def _opencode_files(machine: HostMachine, command: HookCommand) -> tuple[HookFile, ...]:
-    form = PluginScript("opencode", machine.read_template("opencode", "lineage.js"), command.argv)
-    return (HookFile(_config_folder(machine, "opencode") / "plugins" / "lineage.js", form),)
-
-
-def _pi_files(machine: HostMachine, command: HookCommand) -> tuple[HookFile, ...]:
-    form = PluginScript("pi", machine.read_template("pi", "lineage.ts"), command.argv)
-    return (HookFile(_pi_folder(machine) / "extensions" / "lineage.ts", form),)
-
-
-def _openclaw_files(machine: HostMachine, command: HookCommand) -> tuple[HookFile, ...]:
-    folder = _openclaw_folder(machine) / "extensions" / "lineage"
+def _openclaw_files(folder: Path, machine: HostMachine, command: HookCommand) -> tuple[HookFile, ...]:
     manifests = ("openclaw.plugin.json", "package.json")
-    script = PluginScript("openclaw", machine.read_template("openclaw", "index.mjs"), command.argv)
+    folder = folder / "extensions" / "lineage"
     return (
         *(HookFile(folder / name, PluginCompanion(machine.read_template("openclaw", name))) for name in manifests),
-        HookFile(folder / "index.mjs", script),
+        *_script("index.mjs")(folder, machine, command),
     )
 
 
 LAYOUTS: Mapping[str, HarnessLayout] = {
-    "claude-code": HarnessLayout(resolve_claude_code_folder, _settings_files),
+    "claude-code": HarnessLayout(
+        resolve_claude_code_folder, _json_file("settings.json", hook_definitions.build_claude_code)
+    ),
     "codex": HarnessLayout(
         resolve_codex_folder, _codex_files, "start Codex, type /hooks and approve lineage's: before, none is run"
     ),
-    "gemini": HarnessLayout(resolve_gemini_folder, _settings_files),
-    "qwen": HarnessLayout(lambda machine: machine.home / ".qwen", _settings_files),
-    "copilot": HarnessLayout(_copilot_folder, _copilot_files),
-    "cursor": HarnessLayout(lambda machine: machine.home / ".cursor", _cursor_files),
-    "opencode": HarnessLayout(
-        lambda machine: _config_folder(machine, "opencode"), _opencode_files, "start OpenCode again"
+    "gemini": HarnessLayout(resolve_gemini_folder, _json_file("settings.json", hook_definitions.build_gemini)),
+    "qwen": HarnessLayout(
+        lambda machine: machine.home / ".qwen", _json_file("settings.json", hook_definitions.build_qwen)
     ),
-    "pi": HarnessLayout(_pi_folder, _pi_files, "type /reload in pi"),
-    "openclaw": HarnessLayout(_openclaw_folder, _openclaw_files, "start the gateway again"),
-    "goose": HarnessLayout(lambda machine: _config_folder(machine, "goose"), _goose_files),
+    "copilot": HarnessLayout(
+        lambda machine: machine.resolve_folder("COPILOT_HOME", ".copilot"),
+        _json_file("hooks/lineage.json", hook_definitions.build_copilot, version=1),
+    ),
+    "cursor": HarnessLayout(
+        lambda machine: machine.home / ".cursor", _json_file("hooks.json", hook_definitions.build_cursor, version=1)
+    ),
+    "opencode": HarnessLayout(
+        lambda machine: machine.resolve_folder("XDG_CONFIG_HOME", ".config") / "opencode",
+        _script("plugins/lineage.js"),
+        "start OpenCode again",
+    ),
+    "pi": HarnessLayout(
+        lambda machine: machine.resolve_folder("PI_CODING_AGENT_DIR", ".pi", "agent"),
+        _script("extensions/lineage.ts"),
+        "type /reload in pi",
+    ),
+    "openclaw": HarnessLayout(
+        lambda machine: machine.resolve_folder("OPENCLAW_STATE_DIR", ".openclaw"),
+        _openclaw_files,
+        "start the gateway again",
+    ),
+    "goose": HarnessLayout(
+        lambda machine: machine.resolve_folder("XDG_CONFIG_HOME", ".config") / "goose", _goose_files
+    ),
 }

@@ -1,4 +1,4 @@
-"""Files that are lineage's as a whole: plugins and extensions that a harness loads from a folder."""
+"""Files that belong to lineage as a whole: plugins and extensions that a harness loads from a folder."""
 
 import json
 import re
@@ -14,48 +14,52 @@ _COMMAND = re.compile(r"^const COMMAND = (\[.*\]);?[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class PluginScript:
-    """A plugin made of the template's text, whose line `const COMMAND = […]` holds the command."""
+    """A plugin from a template. Its line `const COMMAND = […]` holds the command."""
 
     harness: str
     template: str
     argv: Sequence[str]
 
     def find_entries(self, text: str, name: str) -> list[HookEntry]:
-        words = _parse_argv(text)
-        return [HookEntry("plugin", 0, None, words)] if is_lineage_command(words, self.harness) else []
+        """Return the plugin as one entry if the text is lineage's."""
+        argv = _parse_argv(text)
+        return [HookEntry("plugin", 0, None, argv)] if is_lineage_command(argv, self.harness) else []
 
     def install(self, text: str, marks: FileMarks, name: str) -> tuple[str, FileMarks]:
-        """Raises InvalidInput for a file of that name that is somebody else's."""
+        """Return the plugin's text. Raise InvalidInput for somebody else's file of that name."""
         if text and not self.find_entries(text, name):
             raise_invalid(text, name, 0, "this file is not lineage's: move it away")
         line = f"const COMMAND = {json.dumps(list(self.argv), ensure_ascii=False)};"
         return _COMMAND.sub(lambda _: line, self.template), marks
 
     def uninstall(self, text: str, marks: FileMarks, name: str) -> str:
+        """Return no text if the file is lineage's."""
         return "" if self.find_entries(text, name) else text
 
 
 @dataclass(frozen=True, slots=True)
 class PluginCompanion:
-    """A file that a plugin needs beside the one that holds the command: a manifest."""
+    """A manifest that a plugin needs beside the file with the command."""
 
     content: str
 
     def find_entries(self, text: str, name: str) -> list[HookEntry]:
+        """Return no entries: a companion holds none."""
         return []
 
     def install(self, text: str, marks: FileMarks, name: str) -> tuple[str, FileMarks]:
-        """Raises InvalidInput for a file of that name that is somebody else's."""
+        """Return the companion's text. Raise InvalidInput for somebody else's file of that name."""
         if text not in ("", self.content) and not marks.file:
             raise_invalid(text, name, 0, "this file is not lineage's: move it away")
         return self.content, marks
 
     def uninstall(self, text: str, marks: FileMarks, name: str) -> str:
+        """Return no text if the file is lineage's."""
         return "" if marks.file or text == self.content else text
 
 
 def _parse_argv(text: str) -> tuple[str, ...]:
-    """The command in a plugin's text; none where it has no such line."""
+    """Return the command in a plugin's text, none without such a line."""
     match = _COMMAND.search(text)
     try:
         words = json.loads(match[1]) if match else []

@@ -1,9 +1,9 @@
-"""What is installed on this machine, as data: for `lineage hooks status` and `lineage doctor`."""
+"""The state of the hooks on this machine as data: for `lineage hooks status` and `lineage doctor`."""
 
 from dataclasses import dataclass, replace
 
 from lineage.errors import InvalidInput, LineageError
-from lineage.installing import config_files as files
+from lineage.installing import config_files
 from lineage.installing.checks import OUTDATED, UNREADABLE, HookFinding, InstalledEntries, find_problems
 from lineage.installing.commands import HookCommand, get_option
 from lineage.installing.installation import plan_install, read_record
@@ -14,12 +14,11 @@ INSTALLED, NOT_INSTALLED = "installed", "not installed"
 
 @dataclass(frozen=True, slots=True)
 class HookStatus:
-    """One harness.
+    """The state of one harness's hooks.
 
-    present    whether its own folder exists on this machine
-    state      `installed`, `outdated` (installing again changes something), `not installed`, or `unreadable`
-    files      those that hold lineage's entries; `events`: what they are registered for
-    command    what the harness runs; `workspace` and `agent`: what that names
+    present    whether the harness's own folder exists on this machine state      `installed`, `outdated` (installing
+    again changes something), `not installed`, or `unreadable` files      the files with lineage's entries events
+    the events of these entries command    the command of the entries, with its `workspace` and `agent`
     """
 
     harness: str
@@ -34,50 +33,51 @@ class HookStatus:
 
 
 def read_status(machine: HostMachine, command: HookCommand) -> HookStatus:
-    """The status of `command.harness`; what is installed may name another workspace. Raises InvalidInput for a harness
-    without hooks."""
+    """Return the status of `command.harness`. Raise InvalidInput for a harness without hooks.
+
+    The installed hooks may name another workspace.
+    """
     present = get_layout(command.harness).folder(machine).is_dir()
     try:
         installed = _find_installed(machine, command)
-        outdated = bool(installed) and _is_outdated(machine, command, installed)
+        is_outdated = bool(installed) and _is_outdated(machine, command, installed)
     except LineageError as error:
-        return HookStatus(
-            command.harness, present, UNREADABLE, findings=(HookFinding(UNREADABLE, error.message, error.hint),)
-        )
-    found = find_problems(machine, command.harness, installed)
-    if outdated:
+        finding = HookFinding(UNREADABLE, error.message, error.hint)
+        return HookStatus(command.harness, present, UNREADABLE, findings=(finding,))
+    findings = find_problems(machine, command.harness, installed)
+    if is_outdated:
         what = "the entries are not those that this version of lineage makes"
-        found.insert(0, HookFinding(OUTDATED, what, f"run `lineage hooks install {command.harness}`"))
-    words = installed[0][1].argv if installed else ()
+        findings.insert(0, HookFinding(OUTDATED, what, f"run `lineage hooks install {command.harness}`"))
+    argv = installed[0][1].argv if installed else ()
     return HookStatus(
         command.harness,
         present,
-        (OUTDATED if outdated else INSTALLED) if installed else NOT_INSTALLED,
+        (OUTDATED if is_outdated else INSTALLED) if installed else NOT_INSTALLED,
         files=tuple(dict.fromkeys(str(path) for path, _ in installed)),
         events=tuple(dict.fromkeys(entry.event for _, entry in installed)),
-        command=words,
-        workspace=get_option(words, "--workspace"),
-        agent=get_option(words, "--agent"),
-        findings=tuple(found),
+        command=argv,
+        workspace=get_option(argv, "--workspace"),
+        agent=get_option(argv, "--agent"),
+        findings=tuple(findings),
     )
 
 
 def _find_installed(machine: HostMachine, command: HookCommand) -> InstalledEntries:
-    found = []
-    for part in get_layout(command.harness).files(machine, command):
-        data = files.read(part.path)
-        name = str(part.path)
-        ours = part.file_format.find_entries(files.decode_text(data, name), name) if data is not None else []
-        found += [(part.path, entry) for entry in ours]
-    return found
+    entries = []
+    for file in get_layout(command.harness).files(machine, command):
+        data, name = config_files.read(file.path), str(file.path)
+        if data is not None:
+            text = config_files.decode_text(data, name)
+            entries += [(file.path, entry) for entry in file.file_format.find_entries(text, name)]
+    return entries
 
 
 def _is_outdated(machine: HostMachine, command: HookCommand, installed: InstalledEntries) -> bool:
-    """Whether installing again, for the workspace and agent that are installed, would change a file."""
-    words = installed[0][1].argv
-    workspace, agent = get_option(words, "--workspace"), get_option(words, "--agent")
+    """Return whether installing again, for the installed workspace and agent, would change a file."""
+    argv = installed[0][1].argv
+    workspace, agent = get_option(argv, "--workspace"), get_option(argv, "--agent")
     try:
-        wanted = replace(command, workspace=workspace or command.workspace, agent=agent or command.agent)
+        current = replace(command, workspace=workspace or command.workspace, agent=agent or command.agent)
     except InvalidInput:
         return True
-    return any(change.before != change.after for change in plan_install(machine, wanted, read_record(machine)))
+    return any(change.before != change.after for change in plan_install(machine, current, read_record(machine)))

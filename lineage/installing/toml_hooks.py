@@ -1,6 +1,6 @@
-"""Hooks in Codex's `config.toml`: `[[hooks.EVENT]]` groups, appended as one block of lines behind everything else.
+"""Hooks in Codex's `config.toml`: `[[hooks.EVENT]]` groups, appended as one block of lines at the end.
 
-The text is edited, not a parsed document: every byte outside of the block stays as it is.
+It edits the text, not a parsed document: every byte outside of the block stays as it is.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any
 
 from lineage.installing.commands import HookEntry, find_entries
 from lineage.installing.install_record import FileMarks
-from lineage.installing.jsonc import raise_invalid
+from lineage.installing.jsonc import detect_newline, raise_invalid
 
 _HOOKS = "hooks"
 _LINE = re.compile(r"line (\d+)")
@@ -30,27 +30,27 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TomlHooks:
-    """The form of the file. `elements`: what `hooks.EVENT` is to hold."""
+    """The form of the file. `elements` are the values of `hooks.EVENT`."""
 
     harness: str
     elements: Mapping[str, Any]
 
     def find_entries(self, text: str, name: str) -> list[HookEntry]:
-        """Lineage's entries. Raises InvalidInput for a text that is no TOML."""
+        """Return lineage's entries. Raise InvalidInput for a text that is no TOML."""
         return list(find_entries(_load_toml(text, name).get(_HOOKS, {}), self.harness))
 
     def install(self, text: str, marks: FileMarks, name: str) -> tuple[str, FileMarks]:
-        """The text with lineage's groups: in the place of the block that is outdated, else at the end.
+        """Return the text with lineage's groups: in place of an outdated block, else at the end.
 
-        Raises InvalidInput, naming file and line, where the file's hooks have a form that takes no groups.
+        Raise InvalidInput, with file and line, if the form of the file's hooks takes no groups.
         """
         if self._is_complete(_load_toml(text, name)):
             return text, marks
-        here = _split_around(text, marks.block)
-        if here is None or self.find_entries(_join(*here), name):
-            here = self.uninstall(text, marks, name), ""
-        head, tail = here
-        block = _separator(head, _newline(text)) + self._render_groups(_newline(text))
+        parts = _split_around(text, marks.block)
+        if parts is None or self.find_entries(_join(*parts), name):
+            parts = self.uninstall(text, marks, name), ""
+        head, tail = parts
+        block = _separator(head, detect_newline(text)) + self._render_groups(detect_newline(text))
         result = head + block + tail
         if not self._is_complete(_load_toml_or_empty(result)):
             mention = _MENTION.search(text)
@@ -58,18 +58,18 @@ class TomlHooks:
         return result, replace(marks, block=block)
 
     def uninstall(self, text: str, marks: FileMarks, name: str) -> str:
-        """The text without lineage's groups. Raises InvalidInput where one stands in an inline table or array."""
-        here = _split_around(text, marks.block)
-        text = text if here is None else _join(*here)
-        while found := self.find_entries(text, name):
-            text = _remove_entry(text, found[-1], name)
+        """Return the text without lineage's groups. Raise InvalidInput if one is in an inline table or array."""
+        parts = _split_around(text, marks.block)
+        text = text if parts is None else _join(*parts)
+        while entries := self.find_entries(text, name):
+            text = _remove_entry(text, entries[-1], name)
         return text
 
     def _is_complete(self, data: Mapping[str, Any]) -> bool:
-        """Whether lineage's entries are exactly those that belong there."""
+        """Return whether lineage's entries are exactly the expected ones."""
         hooks = data.get(_HOOKS, {})
-        found = [(entry.event, hooks[entry.event][entry.index]) for entry in find_entries(hooks, self.harness)]
-        return sorted(found, key=lambda one: one[0]) == sorted(self.elements.items())
+        groups = [(entry.event, hooks[entry.event][entry.index]) for entry in find_entries(hooks, self.harness)]
+        return sorted(groups, key=lambda group: group[0]) == sorted(self.elements.items())
 
     def _render_groups(self, newline: str) -> str:
         lines = [line for event, group in self.elements.items() for line in _render_group(event, group)]
@@ -88,8 +88,8 @@ def _load_toml(text: str, name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
-        found = _LINE.search(str(error))
-        lines = text.split("\n")[: int(found[1]) - 1] if found else []
+        match = _LINE.search(str(error))
+        lines = text.split("\n")[: int(match[1]) - 1] if match else []
         raise_invalid(text, name, sum(len(line) + 1 for line in lines), f"not TOML: {error}")
 
 
@@ -101,7 +101,7 @@ def _load_toml_or_empty(text: str) -> dict[str, Any]:
 
 
 def _split_around(text: str, block: str | None) -> tuple[str, str] | None:
-    """What stands before and behind the block, where the text holds it as it was written."""
+    """Return the text before and after the block, None unless the text holds it unchanged."""
     if not block or block not in text:
         return None
     head, _, tail = text.partition(block)
@@ -109,19 +109,19 @@ def _split_around(text: str, block: str | None) -> tuple[str, str] | None:
 
 
 def _join(head: str, tail: str) -> str:
-    apart = head and tail and not head.endswith("\n")
-    return head + (_newline(head) if apart else "") + tail
+    needs_newline = head and tail and not head.endswith("\n")
+    return head + (detect_newline(head) if needs_newline else "") + tail
 
 
 def _separator(head: str, newline: str) -> str:
-    """What sets the block off from the lines before it."""
+    """Return the line breaks between the block and the lines before it."""
     if not head.removeprefix("\ufeff"):
         return ""
     return newline if head.endswith("\n") else newline * 2
 
 
 def _remove_entry(text: str, entry: HookEntry, name: str) -> str:
-    """The text without an entry's tables; comments and empty lines behind them stay."""
+    """Return the text without an entry's tables. Comments and empty lines behind them stay."""
     group = handler = -1
     cuts = []
     for start, end, path in _find_sections(text):
@@ -135,16 +135,16 @@ def _remove_entry(text: str, entry: HookEntry, name: str) -> str:
             cuts.append((start, end))
     if not cuts:
         mention = _MENTION.search(text)
-        raise_invalid(
-            text, name, mention.start() if mention else 0, "an entry of lineage's in an inline table: take it out"
-        )
+        position = mention.start() if mention else 0
+        raise_invalid(text, name, position, "an entry of lineage's in an inline table: take it out")
+    # From the end, so that the positions before stay valid.
     for start, end in reversed(cuts):
         text = text[:start] + text[end:]
     return text
 
 
 def _find_sections(text: str) -> Iterator[tuple[int, int, tuple[str | None, ...]]]:
-    """Each table: where its header begins, where its last key ends, and its name; a None behind marks an array's."""
+    """Yield each table: the start of its header, the end of its last key, its name. A final None marks an array."""
     headers = list(_find_headers(text))
     ends = [start for start, _ in headers[1:]] + [len(text)]
     for (start, path), end in zip(headers, ends, strict=True):
@@ -169,7 +169,7 @@ def _find_headers(text: str) -> Iterator[tuple[int, tuple[str | None, ...]]]:
 
 
 def _parse_name(header: str) -> tuple[str | None, ...]:
-    """The name in a header line.
+    """Return the name in a header line.
 
     >>> _parse_name("[[hooks.Stop]]"), _parse_name('[hooks.state."a.b"]  # note')
     (('hooks', 'Stop', None), ('hooks', 'state', 'a.b'))
@@ -182,7 +182,3 @@ def _parse_name(header: str) -> tuple[str | None, ...]:
         if isinstance(node, list):
             return (*path, None)
     return tuple(path)
-
-
-def _newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
