@@ -14,7 +14,7 @@ from lineage.core.base.address import SCHEMES, address_to_folder, folder_to_addr
 from lineage.documents import Documents
 from lineage.errors import ExtraMissing, InvalidInput, WorkspaceError
 from lineage.store import LocalStore, Store, read_or_none
-from lineage.store.platform import expand_home
+from lineage.workspace.paths import expand_home
 
 if TYPE_CHECKING:  # needs obstore, an optional extra
     from lineage.store.objects import BucketStore

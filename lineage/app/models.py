@@ -11,8 +11,8 @@ from lineage.app.machine_config import SUPPRESS_VARIABLE
 from lineage.config.embedding import LOCAL, NONE, EmbeddingSettings
 from lineage.config.machine import COMMAND, LIBRARY, ModelSettings
 from lineage.extraction.embedding.port import Embedder, EmbeddingModel
-from lineage.store.platform import expand_home
 from lineage.telemetry import Telemetry
+from lineage.workspace.paths import expand_home
 
 if TYPE_CHECKING:  # the port brings the extraction of candidates: a command without a model doesn't import it
     from lineage.extraction.model.port import Model, ModelProvider

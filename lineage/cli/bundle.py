@@ -11,7 +11,7 @@ from lineage.cli.output import format_counts, print_json, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput
 from lineage.pipeline.transfer.import_bundle import BundleImport
-from lineage.store.platform import expand_home
+from lineage.workspace.paths import expand_home
 
 
 @click.group("bundle")

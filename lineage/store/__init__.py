@@ -1,12 +1,9 @@
-"""Bytes under keys: one small protocol; a folder (`local`), a bucket (`objects`) and a dictionary (`memory`) behind it.
+"""Bytes under keys: one small protocol, implemented by a folder (`local`), a bucket (`objects`) and a dictionary.
 
-Nothing above this package may assume that a store is a folder. `objects` needs obstore, and is imported where a bucket
-is asked for.
+Nothing above this package may assume that a store is a folder. `objects` needs obstore, an optional extra: the
+composition root imports it if the workspace is in a bucket.
 """
 
-from typing import TYPE_CHECKING
-
-from lineage.core.base.lazy import export_lazily
 from lineage.store.base import (
     Blob,
     BlobStream,
@@ -24,11 +21,7 @@ from lineage.store.base import (
 from lineage.store.helpers import commit, compute_sha256, has_content, map_concurrently, read_or_none, update
 from lineage.store.lease import Lease, LeaseLost, LeaseUnneeded, LeaseWaiter, acquire_lease
 from lineage.store.local import LocalStore
-
-if TYPE_CHECKING:
-    from lineage.store.memory import MemoryStore
-else:
-    __getattr__ = export_lazily(__name__, {"MemoryStore": "memory"})
+from lineage.store.memory import MemoryStore
 
 __all__ = [
     "Blob",

@@ -1,8 +1,9 @@
-"""The store's protocol and its errors. (scale.md: the store protocol)"""
+"""The store's protocol, its values and its errors. (scale.md: the store protocol)."""
 
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from lineage.errors import LineageError, WorkspaceError
@@ -11,27 +12,29 @@ _UNUSABLE_CHARACTER = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _RESERVED_CHARACTERS = frozenset("/\\:")
 _MAX_PART_BYTES = 255
 
-
+# Content to write: bytes, or an iterable of chunks that can be iterated more than once.
 Data = bytes | Iterable[bytes]
-"""What is written: bytes, or the same in pieces, which can be gone through more than once."""
 
 
-class Blob(NamedTuple):
-    """What a key holds; `version` is what `replace` compares, `stamp` what `list` shows for the key."""
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """The content of a key. `replace` compares `version`; `list` shows `stamp`."""
 
     data: bytes
     version: str
     stamp: str
 
 
-class BlobStream(NamedTuple):
-    """What a key holds, its stamp as in `Blob`: `data` where that is held, `pieces` of it in any case, for once."""
+@dataclass(frozen=True, slots=True)
+class BlobStream:
+    """The content of a key as chunks, to be read once. `data` is the same content if it is in memory already."""
 
     data: bytes | None
     stamp: str
     chunks: Iterator[bytes]
 
 
+# A tuple: listings hold thousands, become dicts, and are sorted.
 class StoredKey(NamedTuple):
     """A key in a listing. `stamp` changes whenever the content may have changed; equal stamps mean equal content."""
 
@@ -40,117 +43,122 @@ class StoredKey(NamedTuple):
 
 
 class ExistsError(LineageError):
-    """`create` found the key taken."""
+    """`create` was called with a key that exists."""
 
 
 class MissingError(LineageError):
-    """The key holds nothing."""
+    """The key does not exist."""
 
 
 class BusyError(LineageError):
-    """A mutex is held by somebody else, and waiting was not wanted."""
+    """Another user holds the lock, and the caller does not wait."""
 
 
 class ConflictError(LineageError):
-    """`replace` found another version than the one it was given, or nothing."""
+    """`replace` was called with a version that the key no longer has."""
 
     default_hint = "somebody else wrote at the same time: run the command again"
 
 
 class StoreUnavailable(WorkspaceError):
-    """A store behind a network does not answer, though it was asked again for a while, or it refuses whoever asks:
-    credentials that ran out are renewed. What was asked of it can wait."""
+    """A remote store does not answer after retries, or refuses the credentials. The same call may succeed later."""
 
     default_hint = "check the network and the endpoint, then run the command again; what waits in the spool is kept"
 
 
 class Store(Protocol):
-    """Durable bytes under keys like `memory/x.md`. One conformance suite holds every implementation to this.
+    """Durable bytes under keys like `memory/x.md`. One conformance suite tests every implementation.
 
-    Every method raises WorkspaceError where the world fails: no permission, no space, an unusable key.
+    Every method raises WorkspaceError for failures of the system: no permission, no space, an unusable key.
     """
 
     @property
     def is_remote(self) -> bool:
-        """Whether it lies behind a network: each call waits for an answer, and a mutex passes on when its holder stands
-        still for long, which the holder may not know. Elsewhere a mutex is its process's for as long as that runs."""
+        """Tell whether the store is behind a network.
+
+        Then each call waits for an answer, and a lock passes on if its holder stands still for long, maybe without the
+        holder's knowledge. In a local store a lock belongs to its process as long as that runs.
+        """
         ...
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
-        """Writes a key that is free; durable on return. `frozen` says that it will never be replaced.
+        """Write a free key and return its version; durable on return.
 
-        Data in pieces are written as they come; a store in a bucket joins them first, and so do dictionaries.
-
-        Returns the version. Raises ExistsError where the key is taken: of many writers exactly one succeeds.
+        `frozen` promises that the key is never replaced. A folder writes chunks one by one; buckets and dictionaries
+        join them first. Raises ExistsError if the key exists: of many writers exactly one succeeds.
         """
         ...
 
     def read(self, key: str) -> Blob:
-        """What the key holds, always one whole write. Raises MissingError."""
+        """Return the content of the key, always that of one whole write. Raises MissingError."""
         ...
 
     def open(self, key: str) -> AbstractContextManager[BlobStream]:
-        """`read`, where what is too long to be held is told piece by piece: one whole write too, whatever becomes of
-        the key meanwhile. Raises MissingError."""
+        """Return the content of the key in chunks if it is too long for memory. Raises MissingError.
+
+        The chunks are those of one whole write, whatever happens to the key meanwhile.
+        """
         ...
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
-        """Compare-and-swap: writes where the key still has `version`; durable on return. `frozen` as in `create`.
+        """Compare and swap: write if the key still has `version`, and return the new version; durable on return.
 
-        Returns the new version. Raises ConflictError where the key changed or is gone.
+        `frozen` as in `create`. Raises ConflictError if the key changed or is gone.
         """
         ...
 
     def list(self, prefix: str, after: str = "") -> Iterator[StoredKey]:
-        """The keys that begin with `prefix` (which ends in `/`) and sort behind `after`, in order. An empty one
-        means all but what is hidden, as `.lineage/` and `.git/` are."""
+        """Yield in order the keys that begin with `prefix` and sort behind `after`.
+
+        A prefix ends in `/`. The empty prefix means all keys except hidden ones, like those of `.lineage/` and `.git/`.
+        """
         ...
 
     def stat_all(self, prefix: str) -> dict[str, str]:
-        """What `list` shows below a prefix, the stamp by the key, in no order."""
+        """Return the stamps of all keys below a prefix, in no order."""
         ...
 
     def is_empty(self, prefix: str) -> bool:
-        """Return whether `list` shows nothing below a prefix, at the cost of one key at most."""
+        """Tell whether `list` shows nothing below a prefix, at the cost of one key at most."""
         ...
 
     def delete(self, key: str) -> None:
-        """Removes a key; nothing happens where there is none. Durable on return."""
+        """Remove a key, if it exists; durable on return."""
         ...
 
     def lock(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
-        """Mutual exclusion between all users of this store, released when its holder dies.
+        """Hold a lock between all users of this store; it is released if its holder dies.
 
-        Raises BusyError where somebody holds it and `wait` is False. It saves work and makes sequences of calls safe
-        from each other; what keeps a single key safe is `replace`.
+        Raises BusyError if another user holds it and `wait` is False. Locks save work and protect sequences of calls
+        from each other; a single key is protected by `replace` alone.
         """
         ...
 
     def world_readable(self) -> tuple[str, ...]:
-        """The keys of a private store that others on this machine can read."""
+        """Return the keys of a private store that other users of this machine can read."""
         ...
 
     def residual_copies(self) -> tuple[str, ...]:
-        """What may go on holding what was deleted here, for people: no store reaches it."""
+        """Return, for people, the places out of the store's reach that may keep deleted content."""
         ...
 
     def collect_garbage(self) -> int:
-        """Collects what writers that died left behind and nobody will use; how much it was."""
+        """Delete leftovers of dead writers and return their number."""
         ...
 
 
 def join_chunks(data: Data) -> bytes:
-    """Data as bytes."""
+    """Return data as bytes."""
     return data if isinstance(data, bytes) else b"".join(data)
 
 
 def iter_chunks(data: Data) -> Iterable[bytes]:
-    """Data in pieces: one, where they are bytes."""
+    """Return data as chunks; bytes are one chunk."""
     return (data,) if isinstance(data, bytes) else data
 
 
 def validate_key(key: str) -> str:
-    """The key itself, or WorkspaceError: relative, no `..`, no empty, absolute, unprintable or overlong part."""
+    """Return the key. Raises WorkspaceError for an absolute one and for parts no file can be named like."""
     if not all(map(_is_part, key.split("/"))):
         raise WorkspaceError(
             f"not a usable path in a workspace: {key[:120]!r}",
@@ -160,7 +168,7 @@ def validate_key(key: str) -> str:
 
 
 def validate_prefix(prefix: str) -> str:
-    """The prefix itself, or WorkspaceError: empty, or a key's folders, ending in `/`."""
+    """Return the prefix. Raises WorkspaceError unless it is empty, or the folders of a key with a `/` at the end."""
     if not prefix:
         return prefix
     if not prefix.endswith("/"):
@@ -170,16 +178,15 @@ def validate_prefix(prefix: str) -> str:
 
 
 def is_listed(key: str, prefix: str) -> bool:
-    """Whether a listing of `prefix` shows a key: hidden folders and files only where they are asked for."""
+    """Tell whether a listing of `prefix` shows a key. Hidden keys need a prefix of their own."""
     return key.startswith(prefix) and (bool(prefix) or not key.startswith("."))
 
 
 def _is_part(part: str) -> bool:
-    """Whether a file can have this name everywhere; names that end in a dot or a space cannot, nor can `.` and `..`."""
-    is_text = part.isprintable() or _UNUSABLE_CHARACTER.search(part) is None
+    """Tell whether a file can have this name on every system."""
     return (
-        is_text
-        and part[-1:] not in ("", ".", " ")
+        (part.isprintable() or _UNUSABLE_CHARACTER.search(part) is None)
+        and part[-1:] not in ("", ".", " ")  # `..` too; Windows drops a dot or a space at the end
         and _RESERVED_CHARACTERS.isdisjoint(part)
         and len(part.encode()) <= _MAX_PART_BYTES
     )

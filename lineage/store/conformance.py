@@ -1,13 +1,14 @@
-"""Whether a store keeps the promises that everything else rests on, found out by racing it.
+"""Checks of a store's promises, alone and with processes that race for the same keys.
 
-What is probed lies below `.lineage/probe-…/` of the store and is deleted afterwards. A store can be raced if it can be
-opened by another process.
+The checks write below `.lineage/probe-…/` of the store and delete that afterwards. A race needs a store that another
+process can open.
 """
 
 import multiprocessing
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -28,36 +29,38 @@ _barrier: Any = None
 
 @dataclass(frozen=True, slots=True)
 class ConformanceResult:
-    """A promise of the store's protocol. `broken` says what was seen instead, "" where it was kept."""
+    """A promise of the store's protocol and its violation, "" if there is none."""
 
     name: str
     violation: str
 
 
 def check_conformance(store: Store, processes: int = PROCESSES) -> Iterator[ConformanceResult]:
-    """Every promise in turn, each as soon as it is known. Raises what the store raises where it can't be used."""
-    folder = f".lineage/probe-{secrets.token_hex(8)}/"
-    try:
+    """Yield the result of each check as soon as it is known. Raises the store's error if it cannot be used."""
+    with _probe_folder(store) as folder:
         for name, check in _SEQUENTIAL_CHECKS.items():
             yield ConformanceResult(name, check(store, folder))
         with _ProcessRace(processes) as race:
-            yield ConformanceResult(
-                "of many who create a key one succeeds", _check_concurrent_creates(store, folder, race)
-            )
+            violation = _check_concurrent_creates(store, folder, race)
+            yield ConformanceResult("of many who create a key one succeeds", violation)
             yield ConformanceResult("no swap is lost", _check_concurrent_swaps(store, folder, race))
-    finally:
-        for entry in list(store.list(folder)):
-            store.delete(entry.key)
 
 
 def find_sequential_violation(store: Store) -> str:
-    """The first promise that a store breaks without anybody racing for it, "" where it keeps them: a store without
-    conditional writes breaks one of these."""
+    """Return the first violation without a race, "" if there is none.
+
+    A store without conditional writes has one.
+    """
+    with _probe_folder(store) as folder:
+        results = ((name, check(store, folder)) for name, check in _SEQUENTIAL_CHECKS.items())
+        return next((f"{name}: {violation}" for name, violation in results if violation), "")
+
+
+@contextmanager
+def _probe_folder(store: Store) -> Iterator[str]:
     folder = f".lineage/probe-{secrets.token_hex(8)}/"
     try:
-        return next(
-            (f"{name}: {found}" for name, check in _SEQUENTIAL_CHECKS.items() if (found := check(store, folder))), ""
-        )
+        yield folder
     finally:
         for entry in list(store.list(folder)):
             store.delete(entry.key)
@@ -141,12 +144,12 @@ _SEQUENTIAL_CHECKS: dict[str, Callable[[Store, str], str]] = {
 
 
 class _ProcessRace:
-    """Processes that are let go together, each with its number."""
+    """A pool of numbered processes that start each piece of work at the same moment."""
 
     def __init__(self, processes: int) -> None:
-        spawning = multiprocessing.get_context("spawn")
-        self._size, gate = processes, spawning.Barrier(processes)
-        self._pool = ProcessPoolExecutor(processes, mp_context=spawning, initializer=_set_barrier, initargs=(gate,))
+        context = multiprocessing.get_context("spawn")
+        self._size, barrier = processes, context.Barrier(processes)
+        self._pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_set_barrier, initargs=(barrier,))
 
     def __enter__(self) -> "_ProcessRace":
         return self
@@ -155,15 +158,14 @@ class _ProcessRace:
         self._pool.shutdown(cancel_futures=True)
 
     def run_all(self, work: Callable[[Store, str, int], Result], store: Store, folder: str) -> Sequence[Result]:
-        going: list[Future[Result]] = [
-            self._pool.submit(_run, work, store, folder, number) for number in range(self._size)
-        ]
-        return [future.result() for future in going]
+        """Run the work once in each process and return the results."""
+        futures = [self._pool.submit(_run, work, store, folder, number) for number in range(self._size)]
+        return [future.result() for future in futures]
 
 
-def _set_barrier(gate: Any) -> None:
+def _set_barrier(barrier: Any) -> None:
     global _barrier  # noqa: PLW0603  (a barrier reaches a process only when it starts)
-    _barrier = gate
+    _barrier = barrier
 
 
 def _run(work: Callable[[Store, str, int], Result], store: Store, folder: str, number: int) -> Result:
@@ -171,48 +173,44 @@ def _run(work: Callable[[Store, str, int], Result], store: Store, folder: str, n
     return work(store, folder, number)
 
 
-def _check_concurrent_creates(store: Store, folder: str, processes: _ProcessRace) -> str:
-    won = processes.run_all(_create_many, store, folder)
+def _check_concurrent_creates(store: Store, folder: str, race: _ProcessRace) -> str:
+    created = race.run_all(_create_many, store, folder)
     for number in range(_KEYS):
-        winners = [who for who, numbers in enumerate(won) if number in numbers]
+        winners = [process for process, numbers in enumerate(created) if number in numbers]
         if len(winners) != 1:
-            return f"of {len(won)} who created a key {len(winners)} were told that they did"
+            return f"of {len(created)} who created a key {len(winners)} were told that they did"
         if store.read(f"{folder}race-{number}").data != _payload(winners[0]):
             return "a key holds what somebody wrote who was told that it was taken"
     return ""
 
 
-def _create_many(store: Store, folder: str, who: int) -> set[int]:
-    won = set()
+def _create_many(store: Store, folder: str, process: int) -> set[int]:
+    created = set()
     for number in range(_KEYS):
-        try:
-            store.create(f"{folder}race-{number}", _payload(who))
-        except ExistsError:
-            continue
-        won.add(number)
-    return won
+        with suppress(ExistsError):
+            store.create(f"{folder}race-{number}", _payload(process))
+            created.add(number)
+    return created
 
 
-def _payload(who: int) -> bytes:
-    return str(who).encode() * 1000
+def _payload(process: int) -> bytes:
+    return str(process).encode() * 1000
 
 
-def _check_concurrent_swaps(store: Store, folder: str, processes: _ProcessRace) -> str:
+def _check_concurrent_swaps(store: Store, folder: str, race: _ProcessRace) -> str:
     store.create(f"{folder}count", b"0")
-    expected = sum(processes.run_all(_count_up, store, folder))
+    expected = sum(race.run_all(_count_up, store, folder))
     found = int(store.read(f"{folder}count").data)
     return "" if found == expected else f"of {expected} swaps that succeeded {expected - found} are lost"
 
 
-def _count_up(store: Store, folder: str, who: int) -> int:
-    """Adds one, again and again; how often that was."""
-    del who
-    done = 0
-    while done < _SWAPS:
+def _count_up(store: Store, folder: str, process: int) -> int:
+    """Add one to a shared counter several times and return the number of times."""
+    del process
+    swaps = 0
+    while swaps < _SWAPS:
         blob = store.read(f"{folder}count")
-        try:
+        with suppress(ConflictError):
             store.replace(f"{folder}count", str(int(blob.data) + 1).encode(), blob.version)
-        except ConflictError:
-            continue
-        done += 1
-    return done
+            swaps += 1
+    return swaps

@@ -1,6 +1,7 @@
-"""What is written once, above every engine: commit, update, and several reads at a time. (scale.md)"""
+"""Operations on any store: commit, update, and concurrent reads. (scale.md)."""
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from typing import TypeVar
 
@@ -15,13 +16,14 @@ Result = TypeVar("Result")
 
 
 def commit(store: Store, key: str, data: Data) -> bool:
-    """Writes an immutable key once. True when written, False when the same bytes lay there already.
+    """Write an immutable key once; return False if it has the same bytes already.
 
-    Raises ImmutableError where the key holds other bytes. A retried create can meet its own object: bytes are compared.
+    Raises ImmutableError if the key has other bytes.
     """
     try:
         store.create(key, data, frozen=True)
     except ExistsError as error:
+        # A retry after a crash, or after a lost answer, meets its own object.
         if not has_content(store, key, data):
             raise ImmutableError(f"{key} exists with other content") from error
         return False
@@ -29,24 +31,27 @@ def commit(store: Store, key: str, data: Data) -> bool:
 
 
 def has_content(store: Store, key: str, data: Data) -> bool:
-    """Whether a key holds these very bytes. Raises MissingError."""
+    """Tell whether a key has exactly these bytes. Raises MissingError."""
     if isinstance(data, bytes):
         return store.read(key).data == data
-    with store.open(key) as found:
-        return compute_sha256(found.chunks) == compute_sha256(data)
+    with store.open(key) as stream:
+        return compute_sha256(stream.chunks) == compute_sha256(data)
 
 
 def compute_sha256(chunks: Iterable[bytes]) -> str:
-    """SHA-256, in hex, of all the pieces together."""
+    """Return the SHA-256 of all chunks together, in hex."""
     digest = sha256()
-    for piece in chunks:
-        digest.update(piece)
+    for chunk in chunks:
+        digest.update(chunk)
     return digest.hexdigest()
 
 
 def update(store: Store, key: str, change: Callable[[bytes | None], bytes | None]) -> bool:
-    """A compare-and-swap loop. `change` gets the current bytes (None: no such key) and returns the new ones, or None
-    when its change is already there. True when something was written."""
+    """Change a key in a compare-and-swap loop; tell whether anything was written.
+
+    `change` gets the current bytes, None for a missing key, and returns the new ones, or None to leave the key alone.
+    It may be called more than once.
+    """
     for _ in range(_MAX_ATTEMPTS):
         blob = read_or_none(store, key)
         data = change(blob.data if blob else None)
@@ -64,18 +69,19 @@ def update(store: Store, key: str, change: Callable[[bytes | None], bytes | None
 
 
 def map_concurrently(store: Store, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """What `ask` says of each item, in their order; several are asked about at a time where the store is remote. Raises
-    the first error."""
-    asked = list(items)
-    if not store.is_remote or len(asked) < 2:
-        return [function(item) for item in asked]
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (a folder needs none)
+    """Return the results for all items, in their order. Raises the first error.
 
-    with ThreadPoolExecutor(min(len(asked), _MAX_THREADS)) as pool:
-        return list(pool.map(function, asked))
+    A remote store is called from several threads: there the waiting costs most.
+    """
+    items = list(items)
+    if not store.is_remote or len(items) < 2:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(min(len(items), _MAX_THREADS)) as pool:
+        return list(pool.map(function, items))
 
 
 def read_or_none(store: Store, key: str) -> Blob | None:
+    """Return the content of a key, None if it does not exist."""
     try:
         return store.read(key)
     except MissingError:

@@ -1,10 +1,9 @@
-"""Leases: a record with a generation that grows by one with every holder. (spec: concurrency contract)
+"""Leases: a record with a generation that grows by one with every holder. (spec: concurrency contract).
 
-The lease saves work; what keeps a key safe is that the generation is checked in the same critical section as the
-write, and the compare-and-swap after it. In a remote store, whose mutexes pass on as leases do, a critical section
-promises no more than the swaps: there the lease moves by a swap, and its generation is checked between the reading of
-a key and the key's swap. Expiry is measured by the waiter's own monotonic clock: a lease that has not moved for its
-whole time to live is taken over, whatever anybody's wall clock says.
+A lease saves work. A key is safe because the generation is checked in one critical section with the write, and because
+writes compare and swap. A remote store's locks pass on like leases, so there the lease moves by a swap, and its
+generation is checked between the read of a key and the swap. Expiry goes by the waiter's own monotonic clock: a lease
+that has not changed for its whole time to live is taken over.
 """
 
 import contextlib
@@ -13,45 +12,46 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from functools import cache
-from typing import NamedTuple
+from dataclasses import asdict, dataclass
 
 from lineage.errors import LineageError
 from lineage.store.base import Blob, BusyError, ConflictError, ExistsError, Store, validate_key
 from lineage.store.helpers import read_or_none, update
+from lineage.store.platform import get_machine_id
 
 _PREFIX = ".lineage/locks/"
 _POLL_SECONDS = 0.005
-_QUEUE_POLL_SECONDS = 0.02  # there may be many who wait for their turn
-_REMOTE_POLL, _MAX_REMOTE_POLL, _GROWTH = 0.05, 0.5, 1.5  # a request each
+_QUEUE_POLL_SECONDS = 0.02  # slower: a queue may be long
+_REMOTE_POLL, _MAX_REMOTE_POLL, _GROWTH = 0.05, 0.5, 1.5  # each poll is a request
 
 
-class _Record(NamedTuple):
-    """What the lease's key holds. `holder` names a running process: machine, id and start."""
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """The content of the lease's key. `holder` names a process: machine, id and start time."""
 
     generation: int = 0
     holder: str = ""
     free: bool = True
 
     def as_bytes(self) -> bytes:
-        return json.dumps(self._asdict(), sort_keys=True).encode()
+        return json.dumps(asdict(self), sort_keys=True).encode()
 
 
 class LeaseLost(LineageError):
-    """Somebody else holds the lease by now: what was made under it is out of date."""
+    """The lease passed on: results that were made under it are out of date."""
 
 
 class LeaseUnneeded(LineageError):
-    """While it was waited for, the lease's holder did what it was wanted for."""
+    """The lease's holder did the work while this process was waiting for the lease."""
 
 
+# Waits for so many seconds at most, and tells whether the lease is no longer needed.
 LeaseWaiter = Callable[[float], bool]
-"""Waits for so many seconds at most; whether the lease is not needed any more."""
 
 
-class Lease(NamedTuple):
-    """A held lease: the right to write `name` for as long as nobody holds a later generation. `version` is that of the
-    record that says so."""
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to write `name` until a later generation is held. `version` is that of the lease's record."""
 
     store: Store
     name: str
@@ -59,35 +59,41 @@ class Lease(NamedTuple):
     version: str
 
     def run_guarded(self, write: Callable[[], bool]) -> bool:
-        """Runs `write` in the critical section, after checking that this generation still holds.
+        """Run `write` in the critical section, after a check that this generation still holds.
 
-        Raises LeaseLost where the lease was taken over, given back or is gone: the caller renders again.
+        Raises LeaseLost if the lease was taken over, given back or deleted: the caller has to render again.
         """
         with _guard_lock(self.store, self.name):
             self._check_held()
             return write()
 
     def write(self, key: str, data: bytes) -> bool:
-        """Makes a key hold these bytes; False where it does already. Whoever holds a later generation and wrote the key
-        is not written over: raises LeaseLost as `guarded` does."""
+        """Write these bytes to a key; return False if it has them already.
+
+        Raises LeaseLost as `run_guarded` does: the write of a later generation is never overwritten.
+        """
         if not self.store.is_remote:
             return self.run_guarded(lambda: update(self.store, key, lambda _: data))
-        return update(self.store, key, lambda _: self._check_held() or data)
+
+        def check_and_write(_: bytes | None) -> bytes:
+            self._check_held()
+            return data
+
+        return update(self.store, key, check_and_write)
 
     def _check_held(self) -> None:
-        if _parse_record(read_or_none(self.store, _key(self.name))) != _Record(
-            self.generation, _holder_id(), free=False
-        ):
+        expected = _Record(self.generation, _holder_id(), free=False)
+        if _parse_record(read_or_none(self.store, _key(self.name))) != expected:
             raise LeaseLost(f"the lease of {self.name} passed on", hint="run the command again")
 
 
 @contextmanager
 def acquire_lease(store: Store, name: str, ttl: float = 10.0, *, waiter: LeaseWaiter | None = None) -> Iterator[Lease]:
-    """Holds the lease `name` (letters, digits, dashes). Waits for its holder, at most `ttl` seconds after its last
-    move; the lease of a holder on this machine that no longer runs is taken over at once.
+    """Hold the lease `name` (letters, digits, dashes).
 
-    `unless` is what waits, each time that there is something to wait for, and is asked before the lease is taken after
-    that: raises LeaseUnneeded where the answer is True.
+    Waits for another holder, at most `ttl` seconds after the record's last change; a dead holder on this machine is
+    overtaken at once. `waiter` replaces the sleep of each wait, and is called once more before the lease is taken after
+    a wait. Raises LeaseUnneeded if it returns True.
     """
     validate_key(_key(name))
     held = _acquire(store, name, _WaitPolicy(ttl, waiter))
@@ -99,7 +105,7 @@ def acquire_lease(store: Store, name: str, ttl: float = 10.0, *, waiter: LeaseWa
 
 
 class _WaitPolicy:
-    """How long a lease may stand still, and what else ends the waiting for it."""
+    """The time to live of a lease, and the caller's own way to wait for it."""
 
     def __init__(self, ttl: float, waiter: LeaseWaiter | None) -> None:
         self.ttl = ttl
@@ -120,22 +126,21 @@ class _WaitPolicy:
 
 @contextmanager
 def _hold_queue_head(store: Store, name: str, policy: _WaitPolicy) -> Iterator[None]:
-    """The first place in the queue for a lease."""
-    with ExitStack() as held:
+    with ExitStack() as stack:
         while policy.waiter:
             try:
-                held.enter_context(_store_lock(store, f"turn-{name}", wait=False))
+                stack.enter_context(_store_lock(store, f"turn-{name}", wait=False))
                 break
             except BusyError:
                 policy.wait(_QUEUE_POLL_SECONDS)
         else:
-            held.enter_context(_store_lock(store, f"turn-{name}"))
+            stack.enter_context(_store_lock(store, f"turn-{name}"))
         yield
 
 
 def _acquire(store: Store, name: str, policy: _WaitPolicy) -> Lease:
-    """The lease with a generation of this process's own. The others queue: one watches the lease, so that a crowd of
-    losers does not keep the winner from its own write."""
+    """Take the lease with a new generation."""
+    # Only the head of the queue polls: a crowd would keep the holder from its own writes.
     with _hold_queue_head(store, name, policy):
         watched, since = "", time.monotonic()
         pause = _REMOTE_POLL if store.is_remote else _POLL_SECONDS
@@ -153,29 +158,29 @@ def _acquire(store: Store, name: str, policy: _WaitPolicy) -> Lease:
 
 
 def _guard_lock(store: Store, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
-    """The critical section in which the lease moves and its holder writes."""
+    """Lock the critical section of the lease's moves and of its holder's writes."""
     return _store_lock(store, f"guard-{name}", wait=wait)
 
 
 def _store_lock(store: Store, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
-    """A mutex of the store, nothing where it is remote: there the swaps are what counts."""
+    # A remote lock can be lost without notice: there only the swaps protect.
     return nullcontext() if store.is_remote else store.lock(name, wait=wait)
 
 
 def _take(store: Store, name: str, blob: Blob | None, generation: int) -> Lease:
-    """Raises ConflictError and ExistsError where somebody else was faster."""
+    """Write the lease's record. Raises ConflictError or ExistsError if another process was faster."""
     data = _Record(generation, _holder_id(), free=False).as_bytes()
     version = store.replace(_key(name), data, blob.version) if blob else store.create(_key(name), data)
     return Lease(store, name, generation, version)
 
 
 def _parse_record(blob: Blob | None) -> _Record:
-    """The lease's record; a missing or damaged one is free, its generation starts again."""
+    """Return the lease's record; a missing or damaged one is free, and generations start again."""
     if blob is None:
         return _Record()
     try:
-        found = json.loads(blob.data)
-        return _Record(int(found["generation"]), str(found["holder"]), bool(found["free"]))
+        fields = json.loads(blob.data)
+        return _Record(int(fields["generation"]), str(fields["holder"]), bool(fields["free"]))
     except (ValueError, TypeError, KeyError):
         return _Record()
 
@@ -184,19 +189,11 @@ def _key(name: str) -> str:
     return f"{_PREFIX}{name}.lease"
 
 
-@cache
-def get_machine_id() -> str:
-    """This boot of this machine and, in a container, its process namespace: a process id means nothing elsewhere."""
-    with contextlib.suppress(OSError), open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-        return f"{file.read().strip()}-{os.readlink('/proc/self/ns/pid')}"
-    import socket  # noqa: PLC0415  (Linux tells who this is)
-
-    return socket.gethostname()
-
-
 def _read_start_time(pid: int) -> str:
-    """When a process started, so that a reused id is not mistaken for its former owner; empty where unknown, and for
-    one that ended and was not collected by its parent yet."""
+    """Return a process's start time, which tells it from a later process with the same id.
+
+    It is "" if unknown, and for a zombie.
+    """
     with (
         contextlib.suppress(OSError, IndexError),
         open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file,

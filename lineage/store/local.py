@@ -1,4 +1,4 @@
-"""A store in a folder: fsync'd create-once, compare-and-swap under flock. (reliability.md: durable writes)"""
+"""A store in a folder: durable create-once, compare-and-swap under flock. (reliability.md: durable writes)."""
 
 import contextlib
 import errno
@@ -37,8 +37,7 @@ from lineage.store.platform import (
 TEMP_PREFIX = ".lineage-tmp-"
 _LOCK_SHARDS = 64
 _CHUNK_BYTES = 1 << 20
-MAX_BYTES_IN_MEMORY = 1 << 23
-"""Bytes. What is longer is told in pieces to who can take it so."""
+MAX_BYTES_IN_MEMORY = 1 << 23  # `open` reads a longer file in chunks
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
@@ -46,9 +45,9 @@ _NO_LINKS_HINT = "no link is followed out of a workspace: put in its place what 
 
 
 class LocalStore:
-    """The folder `root`. Lock files lie in `locks`, outside of what is synced.
+    """The folder `root`. Lock files lie in `locks`, outside of the synced files.
 
-    `private` makes every file 0600 and every folder 0700. Otherwise the process's umask holds, frozen files are 0444.
+    `private` makes files 0600 and folders 0700. Otherwise the process's umask applies, and frozen files are 0444.
     """
 
     is_remote = False
@@ -59,11 +58,12 @@ class LocalStore:
         self._private = private
 
     def exists(self) -> bool:
-        """Whether the folder exists. Raises WorkspaceError where that cannot be told."""
+        """Tell whether the folder exists. Raises WorkspaceError if the system cannot tell."""
         with _translate_os_errors(str(self.root)):
             return self.root.is_dir()
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
+        """Write a free key (see `Store.create`)."""
         path = self._path(key)
         with _translate_os_errors(key), self._temporary(path, data, frozen=frozen) as (temporary, version):
             try:
@@ -71,22 +71,25 @@ class LocalStore:
             except FileExistsError as error:
                 raise ExistsError(f"{key} exists already") from error
             finally:
-                fsync_directory(path.parent)
+                fsync_directory(path.parent)  # also if the key exists: its writer may die before its own flush
         return version
 
     def read(self, key: str) -> Blob:
+        """Return the content of a key (see `Store.read`)."""
         with _translate_os_errors(key):
             data, status = _read(self._path(key), key)
         return Blob(data, _version_of(data), _stamp_of(status))
 
     @contextmanager
     def open(self, key: str) -> Iterator[BlobStream]:
+        """Return the content of a key as a stream (see `Store.open`)."""
         with _translate_os_errors(key), _open_regular_file(self._path(key), key) as (descriptor, status):
             data = _read_all(descriptor, status) if status.st_size <= MAX_BYTES_IN_MEMORY else None
-            pieces = iter(lambda: os.read(descriptor, _CHUNK_BYTES), b"") if data is None else iter([data])
-            yield BlobStream(data, _stamp_of(status), pieces)
+            chunks = iter(lambda: os.read(descriptor, _CHUNK_BYTES), b"") if data is None else iter([data])
+            yield BlobStream(data, _stamp_of(status), chunks)
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
+        """Write a key that has this version (see `Store.replace`)."""
         path = self._path(key)
         with self.lock(f"swap-{_lock_shard(key)}"), _translate_os_errors(key):
             try:
@@ -94,30 +97,34 @@ class LocalStore:
                     raise ConflictError(f"{key} was changed by somebody else")
             except MissingError as error:
                 raise ConflictError(f"{key} was removed by somebody else") from error
-            with self._temporary(path, data, frozen=frozen) as (temporary, written):
+            with self._temporary(path, data, frozen=frozen) as (temporary, new_version):
                 temporary.replace(path)
                 fsync_directory(path.parent)
-        return written
+        return new_version
 
     def list(self, prefix: str, after: str = "") -> Iterator[StoredKey]:
-        found = self.stat_all(prefix)
-        return (StoredKey(key, found[key]) for key in sorted(found) if key > after)
+        """Yield the keys below a prefix (see `Store.list`)."""
+        stamps = self.stat_all(prefix)
+        return (StoredKey(key, stamps[key]) for key in sorted(stamps) if key > after)
 
     def stat_all(self, prefix: str) -> dict[str, str]:
+        """Return all stamps below a prefix (see `Store.stat_all`)."""
         validate_prefix(prefix)
         with _translate_os_errors(prefix):
             self._folder(prefix.split("/")[:-1])
             return _scan(self.root, prefix)
 
     def is_empty(self, prefix: str) -> bool:
+        """Tell whether there are no keys below a prefix."""
         validate_prefix(prefix)
         with _translate_os_errors(prefix):
             self._folder(prefix.split("/")[:-1])
             return not _has_files(self.root, prefix)
 
     def delete(self, key: str) -> None:
+        """Remove a key, if it exists."""
         path = self._path(key)
-        # under the swap's lock: a swap that has just compared would bring the key back
+        # Under the swap's lock: a swap that has just compared would bring the key back.
         with (
             self.lock(f"swap-{_lock_shard(key)}"),
             _translate_os_errors(key),
@@ -127,14 +134,17 @@ class LocalStore:
             fsync_directory(path.parent)
 
     def lock(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
+        """Hold a lock (see `Store.lock`)."""
         return self._hold_lock(name, wait)
 
     def world_readable(self) -> tuple[str, ...]:
+        """Return the keys of the spool that other users of this machine can read."""
         with _translate_os_errors(str(self.root)):
             self._folder(["spool"])
             return tuple(key for key in sorted(_scan(self.root, "spool/")) if _is_world_readable(self._path(key)))
 
     def residual_copies(self) -> tuple[str, ...]:
+        """Return places out of reach that may keep deleted content."""
         return (
             "the workspace's git history",
             "copies that a sync client or a backup made",
@@ -142,6 +152,7 @@ class LocalStore:
         )
 
     def collect_garbage(self) -> int:
+        """Delete dead writers' temporary files and return their number."""
         with _translate_os_errors(str(self.root)):
             return sum(map(_delete_if_abandoned, _find_temporaries(self.root)))
 
@@ -164,7 +175,7 @@ class LocalStore:
         return self._folder(folders) / name
 
     def _folder(self, names: Sequence[str]) -> Path:
-        """A folder below the root. Raises WorkspaceError for one that is a link: what it leads to is not ours."""
+        """Return a folder below the root. Raises WorkspaceError if any part of the path is a link."""
         folder = self.root
         for name in names:
             folder /= name
@@ -173,8 +184,10 @@ class LocalStore:
 
     @contextmanager
     def _temporary(self, path: Path, data: Data, *, frozen: bool) -> Iterator[tuple[Path, str]]:
-        """A durable temporary file beside `path` and its version; gone afterwards. Its writer holds a lock on it until
-        then."""
+        """Make a durable temporary file beside `path` and yield it with its version; delete it afterwards.
+
+        The writer holds a lock on it until then: without a lock it counts as abandoned.
+        """
         make_directories(path.parent, 0o700 if self._private else 0o777)
         descriptor, temporary = self._open_temporary(path.parent)
         try:
@@ -192,7 +205,7 @@ class LocalStore:
                 temporary.unlink()
 
     def _open_temporary(self, folder: Path) -> tuple[int, Path]:
-        """A new file that this process holds. One that a collector took before it was held is given up."""
+        """Make a new file and lock it."""
         mode = 0o600 if self._private else 0o666
         while True:
             temporary = folder / f"{TEMP_PREFIX}{os.urandom(8).hex()}"
@@ -200,25 +213,26 @@ class LocalStore:
             lock_descriptor(descriptor)
             if os.fstat(descriptor).st_nlink:
                 return descriptor, temporary
-            os.close(descriptor)
+            os.close(descriptor)  # a collector deleted the file before it was locked
 
 
 @contextmanager
 def _keep_locked(descriptor: int) -> Iterator[None]:
-    """Keeps a held file held after its descriptor was closed, and its errors seen; Windows renames no open file."""
+    """Keep a file locked after its descriptor is closed."""
     if not CAN_RENAME_OPEN_FILES:
         yield
         return
-    twin = os.dup(descriptor)
+    # The descriptor has to be closed before the rename, since close reports write errors; a copy keeps the lock.
+    duplicate = os.dup(descriptor)
     try:
         yield
     finally:
-        os.close(twin)
+        os.close(duplicate)
 
 
 @contextmanager
 def _translate_os_errors(what: str) -> Iterator[None]:
-    """Turns failures of the operating system into errors with a hint."""
+    """Raise failures of the operating system as errors with a hint."""
     try:
         yield
     except OSError as error:
@@ -254,7 +268,8 @@ def _read_all(descriptor: int, status: os.stat_result) -> bytes:
 
 @contextmanager
 def _open_regular_file(path: Path, key: str) -> Iterator[tuple[int, os.stat_result]]:
-    """A regular file, open for reading. Raises MissingError."""
+    """Open a regular file for reading. Raises MissingError."""
+    # No link is followed, and O_NONBLOCK keeps a pipe of that name from blocking the open.
     try:
         descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW | _NO_BLOCK | _BINARY)
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -269,53 +284,47 @@ def _open_regular_file(path: Path, key: str) -> Iterator[tuple[int, os.stat_resu
 
 
 def _write_all(descriptor: int, data: Data) -> str:
-    """Writes all of it; the version of what was written."""
+    """Write all data and return its version."""
     digest = hashlib.sha256()
-    for piece in iter_chunks(data):
-        digest.update(piece)
-        view = memoryview(piece)
+    for chunk in iter_chunks(data):
+        digest.update(chunk)
+        view = memoryview(chunk)
         while view:
-            view = view[os.write(descriptor, view) :]
+            view = view[os.write(descriptor, view) :]  # a write may be short
     return digest.hexdigest()
 
 
 def _scan(root: Path, prefix: str) -> dict[str, str]:
-    """Regular files below `prefix` and their stamps; temporary files, links and names that are no keys are left out."""
-    found: dict[str, str] = {}
-    left_out = TEMP_PREFIX if prefix else (TEMP_PREFIX, ".")
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError), _scan_folder(root / prefix) as entries:
-        for entry in entries:
-            name = entry.name
-            if name.startswith(left_out):
-                continue
-            if entry.is_file(follow_symlinks=False):
-                try:
-                    status = entry.stat(follow_symlinks=False)
-                except FileNotFoundError:
-                    continue
-                found[prefix + name] = _stamp_of(status)
-            elif entry.is_dir(follow_symlinks=False):
-                found |= _scan(root, f"{prefix}{name}/")
-    return found
+    """Return the stamps of the regular files below `prefix`; temporary files and links are no keys."""
+    stamps: dict[str, str] = {}
+    for entry in _iter_entries(root, prefix):
+        if entry.is_file(follow_symlinks=False):
+            with contextlib.suppress(FileNotFoundError):  # deleted since the folder was read
+                stamps[prefix + entry.name] = _stamp_of(entry.stat(follow_symlinks=False))
+        elif entry.is_dir(follow_symlinks=False):
+            stamps |= _scan(root, f"{prefix}{entry.name}/")
+    return stamps
 
 
 def _has_files(root: Path, prefix: str) -> bool:
-    """Whether `_scan` would find a file; ends at the first."""
-    left_out = TEMP_PREFIX if prefix else (TEMP_PREFIX, ".")
+    """Tell whether `_scan` would return a file; stop at the first."""
+    return any(
+        entry.is_file(follow_symlinks=False)
+        or (entry.is_dir(follow_symlinks=False) and _has_files(root, f"{prefix}{entry.name}/"))
+        for entry in _iter_entries(root, prefix)
+    )
+
+
+def _iter_entries(root: Path, prefix: str) -> Iterator[os.DirEntry[str]]:
+    """Yield the entries of a folder that can be keys, or lead to keys; none if the folder is missing."""
+    hidden = TEMP_PREFIX if prefix else (TEMP_PREFIX, ".")
     with contextlib.suppress(FileNotFoundError, NotADirectoryError), _scan_folder(root / prefix) as entries:
-        for entry in entries:
-            if entry.name.startswith(left_out):
-                continue
-            if entry.is_file(follow_symlinks=False):
-                return True
-            if entry.is_dir(follow_symlinks=False) and _has_files(root, f"{prefix}{entry.name}/"):
-                return True
-    return False
+        yield from (entry for entry in entries if not entry.name.startswith(hidden))
 
 
 @contextmanager
 def _scan_folder(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
-    """What lies in a folder. Where the system can, each is looked at from the folder: its path isn't walked again."""
+    # A scan of a descriptor examines each entry from the folder: the kernel doesn't walk the path again.
     if os.scandir not in os.supports_fd:
         with os.scandir(folder) as entries:
             yield entries
@@ -329,31 +338,31 @@ def _scan_folder(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
 
 
 def _is_world_readable(path: Path) -> bool:
-    """Whether others may read a file: its own mode, or that of its folder, lets them. Windows has no such modes."""
+    """Tell whether other users can read a file, by its mode and its folder's. Windows has no such modes."""
     return CAN_RENAME_OPEN_FILES and bool(path.stat().st_mode & 0o077 and path.parent.stat().st_mode & 0o077)
 
 
 def _find_temporaries(root: Path) -> Iterator[Path]:
-    """Temporary files anywhere below the root; links and pipes of such a name are nobody's."""
+    """Yield the temporary files below the root; links and pipes of such a name are not the store's."""
     for folder, _, names in os.walk(root):
         paths = (Path(folder, name) for name in names if name.startswith(TEMP_PREFIX))
         yield from (path for path in paths if path.is_file() and not path.is_symlink())
 
 
 def _delete_if_abandoned(temporary: Path) -> bool:
-    """Removes a temporary file whose writer died: nobody holds it. False where somebody does, or it is gone."""
+    """Delete a temporary file whose writer died and holds no lock on it; tell whether it was deleted."""
     try:
         descriptor = os.open(temporary, os.O_RDONLY | _NO_FOLLOW | _NO_BLOCK | _BINARY)
     except (FileNotFoundError, PermissionError):
         return False
     try:
-        free = try_lock_descriptor(descriptor)
-        if free:
+        is_abandoned = try_lock_descriptor(descriptor)
+        if is_abandoned:
             temporary.unlink(missing_ok=True)
             fsync_directory(temporary.parent)  # it may hold text of a removed session
     finally:
         os.close(descriptor)
-    return free
+    return is_abandoned
 
 
 def _stamp_of(status: os.stat_result) -> str:

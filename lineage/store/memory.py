@@ -33,6 +33,7 @@ class MemoryStore:
         self._named_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
+        """Write a free key (see `Store.create`)."""
         del frozen
         with self._lock:
             if validate_key(key) in self._blobs:
@@ -40,6 +41,7 @@ class MemoryStore:
             return self._write(key, join_chunks(data))
 
     def read(self, key: str) -> Blob:
+        """Return the content of a key (see `Store.read`)."""
         with self._lock:
             if validate_key(key) not in self._blobs:
                 raise MissingError(f"{key} does not exist")
@@ -47,10 +49,12 @@ class MemoryStore:
 
     @contextmanager
     def open(self, key: str) -> Iterator[BlobStream]:
+        """Return the content of a key as a stream (see `Store.open`)."""
         blob = self.read(key)
         yield BlobStream(blob.data, blob.stamp, iter([blob.data]))
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
+        """Write a key that has this version (see `Store.replace`)."""
         del frozen
         with self._lock:
             if validate_key(key) not in self._blobs or self._blobs[key].version != version:
@@ -58,33 +62,40 @@ class MemoryStore:
             return self._write(key, data)
 
     def list(self, prefix: str, after: str = "") -> Iterator[StoredKey]:
+        """Yield the keys below a prefix (see `Store.list`)."""
         validate_prefix(prefix)
         with self._lock:
             blobs = list(self._blobs.items())
-        found = sorted((key, blob.stamp) for key, blob in blobs if is_listed(key, prefix) and key > after)
-        return (StoredKey(key, stamp) for key, stamp in found)
+        return iter(sorted(StoredKey(key, blob.stamp) for key, blob in blobs if is_listed(key, prefix) and key > after))
 
     def stat_all(self, prefix: str) -> dict[str, str]:
+        """Return all stamps below a prefix (see `Store.stat_all`)."""
         return dict(self.list(prefix))
 
     def is_empty(self, prefix: str) -> bool:
+        """Tell whether there are no keys below a prefix."""
         return next(self.list(prefix), None) is None
 
     def delete(self, key: str) -> None:
+        """Remove a key, if it exists."""
         with self._lock:
             self._blobs.pop(validate_key(key), None)
 
     def lock(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
+        """Hold a lock (see `Store.lock`)."""
         with self._lock:
             return _HeldLock(name, self._named_locks[name], wait)
 
     def world_readable(self) -> tuple[str, ...]:
+        """Return no keys: other processes see none of them."""
         return ()
 
     def residual_copies(self) -> tuple[str, ...]:
+        """Return no places."""
         return ()
 
     def collect_garbage(self) -> int:
+        """Return 0: writers leave nothing behind."""
         return 0
 
     def _write(self, key: str, data: bytes) -> str:

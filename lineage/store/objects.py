@@ -1,8 +1,8 @@
-"""A store in a bucket: S3, Google Cloud Storage or Azure, by conditional writes alone. (scale.md: the store protocol)
+"""A store in a bucket: S3, Google Cloud Storage or Azure, by conditional writes. (scale.md: the store protocol).
 
-A key is created where it is free (`If-None-Match: *`) and replaced where its e-tag is still the one that was read
-(`If-Match`). Every write carries an id of its own as metadata: whoever gets no answer and tries again can meet its own
-object, and knows it by that. What is transient is tried again here, for `patience` seconds; nothing above knows of it.
+A write creates a key if it is free (`If-None-Match: *`) or replaces it if its e-tag is unchanged (`If-Match`). Every
+write carries an id of its own as metadata: a retry after a lost answer recognizes its own object. Transient errors are
+retried here for `patience` seconds; callers never see them.
 """
 
 import contextlib
@@ -41,8 +41,7 @@ from lineage.store.base import (
     validate_key,
     validate_prefix,
 )
-from lineage.store.lease import get_machine_id
-from lineage.store.platform import make_directories
+from lineage.store.platform import get_machine_id, make_directories
 from lineage.store.record_locks import RecordLocks
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ _MIN_PAUSE, _MAX_PAUSE = 0.05, 2.0
 _MAX_KEY_BYTES = 900
 _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
-_TRANSIENT = frozenset({408, 425, 429})
+_TRANSIENT = frozenset({408, 425, 429})  # timeout, too early, too many requests
 _COLLISION = "ConditionalRequestConflict"
 _NOT_IMPLEMENTED = 501
 _PAGE_SIZE = 1000
@@ -72,16 +71,16 @@ Result = TypeVar("Result")
 
 
 class _ConditionFailed(Exception):
-    """The store says that a condition of the write does not hold: the key is taken, changed or gone."""
+    """The condition of a write does not hold: the key exists, changed or is gone."""
 
 
 @dataclass
 class BucketStore:
     """The bucket, or the part of it under a prefix, at `url`: `s3://BUCKET/PREFIX`, `gs://…` or `az://…`.
 
-    `settings` are obstore's for that kind of store; what they do not say comes from the environment. `locks` is a
-    folder for the locks between processes of this machine; without it this object excludes itself as any other would.
-    `patience` is for how many seconds a store that does not answer is asked again.
+    `settings` are obstore's for that kind of store; the environment supplies the rest. `locks` is a folder for locks
+    between processes of this machine; without it each object competes alone. `patience` is the number of seconds for
+    retries.
     """
 
     url: str
@@ -92,31 +91,34 @@ class BucketStore:
     is_remote = True
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process opens the same bucket by: a connection is never shared."""
+        """Return the state for another process: a connection is never shared."""
         return {name: self.__dict__[name] for name in ("url", "settings", "locks", "patience")}
 
     def exists(self) -> bool:
-        """Whether anything lies in the bucket at this place. Raises WorkspaceError where that cannot be told."""
+        """Tell whether the bucket has any key under its prefix. Raises WorkspaceError if it does not answer."""
         return not self.is_empty("")
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
-        """Joins what comes in pieces: no write in parts can be made under a condition."""
+        """Write a free key (see `Store.create`)."""
         del frozen
         _check_key(key)
         try:
-            return self._put(key, join_chunks(data), "create")
+            return self._put(key, join_chunks(data), "create")  # multipart writes take no condition
         except _ConditionFailed as error:
             raise ExistsError(f"{key} exists already") from error
 
     def read(self, key: str) -> Blob:
+        """Return the content of a key (see `Store.read`)."""
         return self._read(key)[0]
 
     @contextmanager
     def open(self, key: str) -> Iterator[BlobStream]:
+        """Return the content of a key as a stream (see `Store.open`)."""
         blob = self.read(key)
         yield BlobStream(blob.data, blob.stamp, iter([blob.data]))
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
+        """Write a key that has this version (see `Store.replace`)."""
         del frozen
         _check_key(key)
         try:
@@ -125,31 +127,38 @@ class BucketStore:
             raise ConflictError(f"{key} was changed or removed by somebody else") from error
 
     def list(self, prefix: str, after: str = "") -> Iterator[StoredKey]:
+        """Yield the keys below a prefix (see `Store.list`)."""
         validate_prefix(prefix)
-        found = {StoredKey(meta["path"], _stamp_of(meta)) for meta in self._list_metas(prefix, after=after)}
+        keys = {StoredKey(meta["path"], _stamp_of(meta)) for meta in self._list_metas(prefix, after=after)}
         for folder in _folders_listed_early(prefix, after):
-            found |= {StoredKey(meta["path"], _stamp_of(meta)) for meta in self._list_metas(folder)}
-        return iter(sorted(entry for entry in found if is_listed(entry.key, prefix) and entry.key > after))
+            keys |= {StoredKey(meta["path"], _stamp_of(meta)) for meta in self._list_metas(folder)}
+        return iter(sorted(entry for entry in keys if is_listed(entry.key, prefix) and entry.key > after))
 
     def stat_all(self, prefix: str) -> dict[str, str]:
+        """Return all stamps below a prefix (see `Store.stat_all`)."""
         return dict(self.list(prefix))
 
     def is_empty(self, prefix: str) -> bool:
+        """Tell whether there are no keys below a prefix."""
         validate_prefix(prefix)
         return not self._list_metas(prefix, is_enough=lambda meta: is_listed(meta["path"], prefix))
 
     def delete(self, key: str) -> None:
+        """Remove a key, if it exists."""
         _check_key(key)
         with contextlib.suppress(FileNotFoundError):
             self._with_retries(lambda: obstore.delete(self._client, key))
 
     def lock(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
+        """Hold a lock (see `Store.lock`)."""
         return self._hold_lock(name, wait)
 
     def world_readable(self) -> tuple[str, ...]:
+        """Return no keys: the bucket has its own access rules."""
         return ()
 
     def residual_copies(self) -> tuple[str, ...]:
+        """Return places out of reach that may keep deleted content."""
         return (
             "what the bucket itself keeps of deleted objects: versions, soft delete, object lock, replicas",
             "copies that a mirror or a backup made",
@@ -157,12 +166,11 @@ class BucketStore:
         )
 
     def collect_garbage(self) -> int:
+        """Return 0: a write that fails leaves nothing behind."""
         return 0
 
     def _put(self, key: str, data: bytes, mode: "PutMode") -> str:
-        """Writes under a condition; the version of what was written. Raises _Refused where the condition does not hold,
-        unless it is this very write, whose answer was lost, that made it so."""
-
+        """Write under a condition and return the version. Raises _ConditionFailed if the condition does not hold."""
         write_id, tries = secrets.token_hex(16), iter(range(1 << 30))
 
         def put() -> str:
@@ -173,39 +181,40 @@ class BucketStore:
             except (AlreadyExistsError, PreconditionError, FileNotFoundError) as error:
                 if _is_transient(error) or _is_bucket_missing(error):
                     raise
-                written = None if is_first else self._find_own_write(key, write_id)
-                if written is None:
+                # The condition may fail because an earlier try of this very write, whose answer was lost, succeeded.
+                version = None if is_first else self._find_own_write(key, write_id)
+                if version is None:
                     raise _ConditionFailed(key) from error
-                return written
+                return version
             return _version_of(done["e_tag"], done["version"])
 
         return self._with_retries(put)
 
     def _build_condition(self, version: str) -> "UpdateVersion":
-        """What has to hold for a write over a version. Raises _Refused for one that Google never gave."""
+        """Return the condition of a write over this version. Raises _ConditionFailed for an impossible version."""
         e_tag, _, generation = version.partition("\n")
         condition: UpdateVersion = {"e_tag": e_tag}
         if generation:
             condition["version"] = generation
-        elif self.url.startswith("gs:"):
+        elif self.url.startswith("gs:"):  # Google's versions always have a generation
             raise _ConditionFailed(version)
         return condition
 
     def _find_own_write(self, key: str, write_id: str) -> str | None:
-        """The version of what a key holds, where the write of this id put it there."""
+        """Return the version of a key if the write of this id made it."""
         with contextlib.suppress(MissingError):
-            blob, found = self._read(key)
-            return blob.version if found == write_id else None
+            blob, last_write_id = self._read(key)
+            return blob.version if last_write_id == write_id else None
         return None
 
     def _read(self, key: str) -> tuple[Blob, str]:
-        """What a key holds, and the id of the write that put it there."""
+        """Return the content of a key and the id of the write that made it."""
 
         def read() -> tuple[Blob, str]:
-            found = obstore.get(self._client, key)
-            meta = found.meta
+            answer = obstore.get(self._client, key)
+            meta = answer.meta
             version = _version_of(meta["e_tag"], meta["version"])
-            return Blob(bytes(found.bytes()), version, _stamp_of(meta)), str(found.attributes.get(_WRITE_ID, ""))
+            return Blob(bytes(answer.bytes()), version, _stamp_of(meta)), str(answer.attributes.get(_WRITE_ID, ""))
 
         _check_key(key)
         try:
@@ -216,22 +225,27 @@ class BucketStore:
     def _list_metas(
         self, prefix: str, is_enough: "Callable[[ObjectMeta], bool]" = lambda _: False, after: str = ""
     ) -> "Sequence[ObjectMeta]":
-        """What lies below a prefix, in the order of the server, and behind `after` in that order; no more than the
-        first of which it says `enough`."""
+        """Return the objects below a prefix and behind `after`, both in the server's order.
 
-        def listed() -> "Sequence[ObjectMeta]":
-            found: deque[ObjectMeta] = deque()
+        The first object with `is_enough` ends the listing and is returned alone.
+        """
+
+        def list_all() -> "Sequence[ObjectMeta]":
+            metas: deque[ObjectMeta] = deque()
             for page in obstore.list(self._client, prefix or None, offset=after or None, chunk_size=_PAGE_SIZE):
-                found += page
+                metas += page
                 if any(map(is_enough, page)):
                     return [next(filter(is_enough, page))]
-            return [meta for meta in found if not prefix or meta["path"].startswith(prefix)]
+            return [meta for meta in metas if not prefix or meta["path"].startswith(prefix)]
 
-        return self._with_retries(listed)
+        return self._with_retries(list_all)
 
     def _with_retries(self, request: Callable[[], Result]) -> Result:
-        """The store's answer, asked for again while there is none. Raises FileNotFoundError where a key is missing,
-        StoreAway where it stays away or refuses, WorkspaceError for what else asking again does not mend."""
+        """Return the answer to a request, after retries if needed.
+
+        Raises FileNotFoundError for a missing key, StoreUnavailable if the store stays away or refuses access, and
+        WorkspaceError for any other lasting failure.
+        """
         deadline, pause = time.monotonic() + self.patience, _MIN_PAUSE
         while True:
             try:
@@ -243,7 +257,7 @@ class BucketStore:
                     raise self._translate_error(error) from error
                 if time.monotonic() >= deadline:
                     raise StoreUnavailable(f"{self.url} does not answer: {_format_error(error)}") from error
-            time.sleep(pause * random.uniform(0.5, 1.0))
+            time.sleep(pause * random.uniform(0.5, 1.0))  # jitter: writers that collided don't collide again
             pause = min(pause * 2, _MAX_PAUSE)
 
     def _translate_error(self, error: Exception) -> WorkspaceError:
@@ -261,7 +275,7 @@ class BucketStore:
 
     @contextmanager
     def _hold_machine_lock(self, name: str, wait: bool) -> Iterator[None]:
-        """Mutual exclusion on this machine: only one of its processes competes with other machines."""
+        """Hold the lock between processes of this machine: only one of them competes with other machines."""
         if self.locks is None:
             yield
             return
@@ -291,25 +305,28 @@ class BucketStore:
 
 
 def _open_client(url: str, settings: Any, options: Any) -> "ObjectStore":
-    """The connection. What the settings may say depends on the kind of store, and is checked there."""
+    # `Any`: the settings depend on the kind of store, and obstore checks them.
     store: ObjectStore = from_url(url, config=settings, client_options=options, retry_config={"max_retries": 0})
     return store
 
 
 def _find_endpoints(url: str, settings: Mapping[str, str]) -> Sequence[str]:
-    """The addresses of a server of one's own: those of the settings, or else of the environment."""
+    """Return the addresses of a server other than the provider's: from the settings, else from the environment."""
     prefix = _ENVIRONMENT_PREFIXES[url.partition(":")[0]]
-    around = {name: value for name, value in os.environ.items() if name.startswith(prefix)}
-    own, others = ([v for k, v in named.items() if v and _ENDPOINT.fullmatch(k)] for named in (settings, around))
-    return own or others
+    environment = {name: value for name, value in os.environ.items() if name.startswith(prefix)}
+    configured, default = (
+        [value for name, value in source.items() if value and _ENDPOINT.fullmatch(name)]
+        for source in (settings, environment)
+    )
+    return configured or default
 
 
 def _is_plain_http(endpoint: str) -> bool:
-    """Whether a server is reached without TLS. Raises InvalidInput for what is no address: obstore would abort."""
-    found = _ADDRESS.fullmatch(endpoint)
-    if not found:
+    """Tell whether an endpoint goes without TLS. Raises InvalidInput if it is no address."""
+    match = _ADDRESS.fullmatch(endpoint)
+    if not match:  # obstore would abort the process
         raise InvalidInput("the endpoint of the bucket is not an address", hint=_ENDPOINT_HINT)
-    return found[1].lower() == "http"
+    return match[1].lower() == "http"
 
 
 def _check_key(key: str) -> None:
@@ -318,8 +335,9 @@ def _check_key(key: str) -> None:
 
 
 def _folders_listed_early(prefix: str, after: str) -> list[str]:
-    """The folders below `prefix` whose keys sort behind `after`, and which a server that lists folder by folder, as
-    SeaweedFS does, has listed before it.
+    """Return the folders whose keys sort behind `after`, but come before it in a listing folder by folder.
+
+    SeaweedFS lists like that.
 
     >>> _folders_listed_early("memory/", "memory/2026-11")
     ['memory/2026-11/', 'memory/2026/']
@@ -329,23 +347,22 @@ def _folders_listed_early(prefix: str, after: str) -> list[str]:
 
 
 def _version_of(e_tag: str | None, version: str | None) -> str:
-    """One text for what the kinds of stores compare: e-tags, or generations where there are any."""
+    """Join the two values that stores compare: e-tags, or generations on Google."""
     return f"{e_tag or ''}\n{version or ''}"
 
 
 def _stamp_of(meta: "ObjectMeta") -> str:
-    """An e-tag, which some listings show without its quotes."""
-    return (meta["e_tag"] or "").strip('"')
+    return (meta["e_tag"] or "").strip('"')  # some listings omit the quotes
 
 
 def _parse_status(error: Exception) -> int | None:
-    """The status of the server's answer, None where there was none."""
-    found = _STATUS.search(str(error))
-    return int(found[1]) if found else None
+    """Return the status of the server's answer, None if there was no answer."""
+    match = _STATUS.search(str(error))
+    return int(match[1]) if match else None
 
 
 def _is_transient(error: Exception) -> bool:
-    """Whether asking again may help: no answer, a server that is busy or broken, writers that collided."""
+    """Tell whether a retry may help: no answer, a busy or broken server, writers that collided."""
     status = _parse_status(error)
     if status is None:
         return isinstance(error, GenericError) and "HTTP error" in str(error)
@@ -357,7 +374,8 @@ def _is_bucket_missing(error: Exception) -> bool:
 
 
 def _format_error(error: Exception) -> str:
-    """What a server answered, or why there was no answer, in a few words; no address, which may hold a signature."""
+    """Return the server's answer, or the reason for none, in a few words."""
+    # Without the address: it may hold a signature.
     text = str(error).partition("\n\nDebug source")[0]
     status, code = _STATUS.search(text), _CODE.search(text)
     if status:

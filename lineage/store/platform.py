@@ -1,15 +1,16 @@
-"""What differs between operating systems: flushing to the disk itself, locks, holding a file while it is written, and
-giving a finished file a name that must be free."""
+"""Differences between operating systems: flushes, locks, exclusive renames, and the identity of this machine."""
 
 import contextlib
 import errno
 import os
+import socket
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # Windows has neither; its own semantics keep an open file from being removed
+except ImportError:  # Windows; there an open file cannot be removed anyway
     fcntl = None  # type: ignore[assignment]
 
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
@@ -21,16 +22,17 @@ _RENAME_NOREPLACE = 1
 
 
 def fsync(descriptor: int) -> None:
-    """Flushes a file or folder to the medium; on macOS past the drive's cache too."""
-    full = getattr(fcntl, "F_FULLFSYNC", None)
-    if full is not None:
-        fcntl.fcntl(descriptor, full)
+    """Flush a file or folder to the medium."""
+    # On macOS fsync stops at the drive's cache; this call does not.
+    full_fsync = getattr(fcntl, "F_FULLFSYNC", None)
+    if full_fsync is not None:
+        fcntl.fcntl(descriptor, full_fsync)
     else:
         os.fsync(descriptor)
 
 
 def make_directories(path: Path, mode: int) -> None:
-    """Makes the folder and its missing parents; each new one is made durable in its parent."""
+    """Make the folder and its missing parents, each durable in its parent."""
     if path.is_dir():
         return
     make_directories(path.parent, mode)
@@ -40,8 +42,8 @@ def make_directories(path: Path, mode: int) -> None:
 
 
 def fsync_directory(path: Path) -> None:
-    """Makes the names in a folder durable; Windows has no such call."""
-    if os.name == "nt":
+    """Make the names in a folder durable."""
+    if os.name == "nt":  # no such call
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -51,11 +53,10 @@ def fsync_directory(path: Path) -> None:
 
 
 def lock_file(path: Path, *, wait: bool) -> Callable[[], None]:
-    """Holds a lock file, made where it is missing, for this process alone until what is returned is called; it is
-    released when the process dies, and never deleted. Raises BlockingIOError where somebody holds it and `wait` is
-    False.
+    """Lock a file for this process alone, and return the function that unlocks it.
 
-    The kernel wakes who waits. Where it has no such locks, filelock looks again and again.
+    The file is made if it is missing, and never deleted. The lock ends with the process. Raises BlockingIOError if
+    another process holds it and `wait` is False. The kernel wakes waiters; without such locks filelock polls.
     """
     if fcntl is None:
         return _lock_by_polling(path, wait=wait)
@@ -73,34 +74,34 @@ def lock_file(path: Path, *, wait: bool) -> Callable[[], None]:
         except BaseException:
             os.close(descriptor)
             raise
-        os.close(descriptor)  # somebody deleted the file meanwhile: others hold another one of its name
+        os.close(descriptor)  # the file was deleted meanwhile: others lock a new one of its name
 
 
 def _unlock(descriptor: int) -> None:
-    """Gives a lock back, in the children too that were forked meanwhile and have the descriptor open."""
+    # Closing would not do: a child that was forked meanwhile has the descriptor open too.
     fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)
 
 
 def _lock_by_polling(path: Path, *, wait: bool) -> Callable[[], None]:
-    from filelock import FileLock, Timeout  # noqa: PLC0415  (as dear as the rest of a start, and needed by few)
+    from filelock import FileLock, Timeout  # noqa: PLC0415  (slow to import, and few systems need it)
 
-    held = FileLock(str(path), mode=0o600, thread_local=False)
+    lock = FileLock(str(path), mode=0o600, thread_local=False)
     try:
-        held.acquire(blocking=wait)
+        lock.acquire(blocking=wait)
     except Timeout as error:
         raise BlockingIOError(errno.EWOULDBLOCK, "held by somebody else") from error
-    return held.release
+    return lock.release
 
 
 def lock_descriptor(descriptor: int) -> None:
-    """Locks a file for as long as its descriptor is open: what nobody holds may be collected as left behind."""
+    """Lock a file as long as its descriptor is open: an unlocked temporary file counts as abandoned."""
     if fcntl is not None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def try_lock_descriptor(descriptor: int) -> bool:
-    """Whether nobody holds an open file; it is held afterwards. False where that cannot be told."""
+    """Lock an open file if it is free; return False if it is not, or if the system cannot tell."""
     if fcntl is None:
         return False
     try:
@@ -111,9 +112,9 @@ def try_lock_descriptor(descriptor: int) -> bool:
 
 
 def rename_exclusive(temporary: Path, path: Path) -> None:
-    """Makes a finished file appear under a free name, whole and at once; FileExistsError where the name is taken.
+    """Make a finished file appear whole under a free name. Raises FileExistsError if the name is taken.
 
-    By a hard link or, on file systems without any (exFAT, some network shares), by a rename that replaces nothing.
+    Uses a hard link, or renameat2 on file systems without hard links (exFAT, some network shares).
     """
     try:
         os.link(temporary, path)
@@ -123,7 +124,7 @@ def rename_exclusive(temporary: Path, path: Path) -> None:
 
 
 def _rename_noreplace(temporary: Path, path: Path) -> bool:
-    """Whether a rename that replaces nothing succeeded; False where the system has no such call."""
+    """Rename a file unless the name is taken; return False if the system has no such call."""
     import ctypes  # noqa: PLC0415  (few file systems need it)
 
     rename = None if os.name == "nt" else getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
@@ -135,10 +136,12 @@ def _rename_noreplace(temporary: Path, path: Path) -> bool:
     return True
 
 
-def expand_home(path: str | Path) -> Path:
-    """A path with `~` resolved; as it is where that is the home of somebody who isn't there: whoever reads it says that
-    there is nothing."""
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        return Path(path)
+@cache
+def get_machine_id() -> str:
+    """Return the id of this boot of this machine and, in a container, of its process namespace.
+
+    Process ids are comparable only under the same machine id.
+    """
+    with contextlib.suppress(OSError), open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        return f"{file.read().strip()}-{os.readlink('/proc/self/ns/pid')}"
+    return socket.gethostname()

@@ -1,9 +1,9 @@
-"""Mutual exclusion between machines: a record that is changed by compare-and-swap, for stores that know no locks.
+"""Locks between machines, for stores that have none: a record that is changed by compare-and-swap.
 
-Nobody's clock is compared with anybody else's: whoever waits watches the record, and takes it over when it has not
-moved for its whole time to live by the waiter's own monotonic clock. A holder moves it, by a number that grows, for as
-long as it lives. One that was stalled for longer may be overtaken and not know it: what keeps a single key safe is that
-it is only ever replaced by version. (spec: concurrency contract)
+Clocks of two machines are never compared. A waiter watches the record and takes it over if it has not changed for its
+whole time to live by the waiter's own monotonic clock. A live holder renews it with a growing number. A holder that
+stalls for longer may lose the lock without noticing: single keys are safe only because they are replaced by version.
+(spec: concurrency contract)
 """
 
 import contextlib
@@ -12,8 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import asdict, dataclass, field, replace
 
 from lineage.errors import LineageError
 from lineage.store.base import Blob, BusyError, ConflictError, ExistsError, Store
@@ -26,8 +25,9 @@ _MIN_PAUSE, _MAX_PAUSE = 0.02, 0.5
 _GROWTH = 1.5
 
 
-class _Record(NamedTuple):
-    """`fence` grows by one with every holder, `beat` while one holds it."""
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """The content of a lock's key. `fence` grows by one with every holder, `beat` with every renewal."""
 
     fence: int = 0
     beat: int = 0
@@ -36,10 +36,10 @@ class _Record(NamedTuple):
 
 @dataclass
 class RecordLocks:
-    """The mutexes of one user of a store. `holder` names who excludes itself by other means already: a record that says
-    the same name is one that it left behind when it died.
+    """The locks of one user of a store.
 
-    A record counts as left behind by anybody after `ttl` seconds without a move.
+    Users under the same `holder` name exclude each other by other means: a record with that name is a leftover of one
+    that died, and free. Any record counts as abandoned after `ttl` seconds without a renewal.
     """
 
     store: Store
@@ -49,7 +49,7 @@ class RecordLocks:
 
     @contextmanager
     def lock(self, name: str, *, wait: bool) -> Iterator[None]:
-        """Holds the mutex. Raises BusyError where somebody else does and `wait` is False."""
+        """Hold the lock. Raises BusyError if another user does and `wait` is False."""
         held = _HeldLock(self, f"{_PREFIX}{name}.mutex")
         held.acquire(wait=wait)
         try:
@@ -59,7 +59,7 @@ class RecordLocks:
             held.release()
 
     def is_abandoned(self, key: str, version: str) -> bool:
-        """Whether a record has not moved for its whole time to live, as far as this process has watched it."""
+        """Tell whether this process has seen no renewal of a record for its whole time to live."""
         watched, since = self._watched.get(key, ("", 0.0))
         if watched != version:
             self._watched[key] = (version, time.monotonic())
@@ -69,7 +69,7 @@ class RecordLocks:
 
 @dataclass
 class _HeldLock:
-    """One holding of a mutex: its record, as this holder wrote it last."""
+    """A lock that is held: its record as this holder wrote it last."""
 
     records: RecordLocks
     key: str
@@ -81,11 +81,11 @@ class _HeldLock:
         pause = _MIN_PAUSE
         while True:
             blob = read_or_none(self.records.store, self.key)
-            found = _parse_record(blob)
-            is_free = found.holder in ("", self.records.holder)
+            record = _parse_record(blob)
+            is_free = record.holder in ("", self.records.holder)
             if is_free or (blob is not None and self.records.is_abandoned(self.key, blob.version)):
-                with contextlib.suppress(ConflictError, ExistsError):
-                    self._write(_Record(found.fence + 1, 0, self.records.holder), blob)
+                with contextlib.suppress(ConflictError, ExistsError):  # another waiter was faster
+                    self._write(_Record(record.fence + 1, 0, self.records.holder), blob.version if blob else None)
                     return
             elif not wait:
                 raise BusyError(f"{self.key} is held by somebody else")
@@ -93,52 +93,48 @@ class _HeldLock:
             pause = min(pause * _GROWTH, _MAX_PAUSE)
 
     def renew(self) -> bool:
-        """Moves the record on; False where it is somebody else's by now, or the store does not answer."""
+        """Renew the record; return False if it passed on, or if the store does not answer."""
         with self.writing, contextlib.suppress(LineageError):
-            self._write(self.record._replace(beat=self.record.beat + 1), self.version)
+            self._write(replace(self.record, beat=self.record.beat + 1), self.version)
             return True
         return False
 
     def release(self) -> None:
-        """Gives the mutex back, where it is still this holder's. Where the store does not answer, the record is taken
-        over later: what was done under it is done."""
+        """Give the lock back, if it has not passed on."""
+        # Without an answer the record expires; the work under the lock is done either way.
         with self.writing, contextlib.suppress(LineageError):
-            self._write(self.record._replace(holder=""), self.version)
+            self._write(replace(self.record, holder=""), self.version)
 
-    def _write(self, record: _Record, previous: Blob | str | None) -> None:
-        data = json.dumps(record._asdict(), sort_keys=True).encode()
-        if previous is None:
-            self.version = self.records.store.create(self.key, data)
-        else:
-            version = previous if isinstance(previous, str) else previous.version
-            self.version = self.records.store.replace(self.key, data, version)
+    def _write(self, record: _Record, version: str | None) -> None:
+        data = json.dumps(asdict(record), sort_keys=True).encode()
+        store = self.records.store
+        self.version = store.create(self.key, data) if version is None else store.replace(self.key, data, version)
         self.record = record
 
 
 @contextmanager
 def _renew_in_background(held: _HeldLock) -> Iterator[None]:
-    """Moves the record in the background for as long as the block runs."""
-    over = threading.Event()
+    is_over = threading.Event()
 
-    def beat() -> None:
-        while not over.wait(held.records.ttl / 3):
+    def renew() -> None:
+        while not is_over.wait(held.records.ttl / 3):
             held.renew()
 
-    thread = threading.Thread(target=beat, name="lineage-mutex", daemon=True)
+    thread = threading.Thread(target=renew, name="lineage-mutex", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        over.set()
+        is_over.set()
         thread.join()
 
 
 def _parse_record(blob: Blob | None) -> _Record:
-    """A missing or damaged record is free."""
+    """Return the record; a missing or damaged one is free."""
     if blob is None:
         return _Record()
     try:
-        found = json.loads(blob.data)
-        return _Record(int(found["fence"]), int(found["beat"]), str(found["holder"]))
+        fields = json.loads(blob.data)
+        return _Record(int(fields["fence"]), int(fields["beat"]), str(fields["holder"]))
     except (ValueError, TypeError, KeyError):
         return _Record()

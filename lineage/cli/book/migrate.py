@@ -10,7 +10,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import format_counts, print_json, print_text
 from lineage.pipeline.memory.migrate_notes import STATES, MigratedFile, MigrationRequest, migrate_notes
-from lineage.store.platform import expand_home
+from lineage.workspace.paths import expand_home
 
 
 @click.command("migrate")

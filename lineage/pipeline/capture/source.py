@@ -18,7 +18,7 @@ from lineage.core.sanitizer import Sanitizer
 from lineage.errors import InvalidInput
 from lineage.harness import generic, load_adapter, validate_harness
 from lineage.pipeline.capture.turns_on_disk import TurnsOnDisk
-from lineage.store.platform import expand_home
+from lineage.workspace.paths import expand_home
 from lineage.workspace.workspace import Workspace
 
 _MAX_TITLE_CHARS = 80

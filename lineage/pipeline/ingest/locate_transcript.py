@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lineage.errors import LineageError
 from lineage.harness import ADAPTERS, SessionLocation
-from lineage.store.platform import expand_home
+from lineage.workspace.paths import expand_home
 
 _SHORT_ID = 8
 

@@ -1,6 +1,6 @@
 """Whose lease may be taken over: by what its record says of the holder.
 
-What each guard rests on: `_is_dead` and each of its conditions (machine, running, start of the process); `_Patience`,
+What each guard rests on: `_is_dead` and each of its conditions (machine, running, start of the process); `_WaitPolicy`,
 and its check before the lease is taken.
 """
 

@@ -2,10 +2,10 @@
 
 What each guard rests on:
 - no temporary file is left or listed: the `finally` of `_temporary`, the prefix in `_scan`.
-- durable before visible: `sync` before `rename_exclusive` and `replace`, `fsync_directory` after them.
-- links, pipes and folders in place of files: `O_NOFOLLOW`, `O_NONBLOCK`, `S_ISREG` in `_read`.
+- durable before visible: `fsync` before `rename_exclusive` and `replace`, `fsync_directory` after them.
+- links, pipes and folders in place of files: `O_NOFOLLOW`, `O_NONBLOCK`, `S_ISREG` in `_open_regular_file`.
 - short writes: the loop in `_write_all`.
-- failures of the system are errors with a hint: `_world`.
+- failures of the system are errors with a hint: `_translate_os_errors`.
 - a delete waits for a swap: the lock around `delete`.
 """
 
