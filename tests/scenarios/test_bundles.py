@@ -42,8 +42,6 @@ from tests.support.workspace import (
     search_sessions,
 )
 
-pytestmark = pytest.mark.slow
-
 AFTERWARDS = "2026-11-22T00:00:00Z"
 
 
