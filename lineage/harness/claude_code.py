@@ -138,7 +138,10 @@ class _Reader(Collector):
             case "attachment":
                 yield from self._queued_prompt(as_mapping(record.get("attachment")))
             case "system" if record.get("subtype") == "compact_boundary":
-                self._begin_window(as_mapping(record.get("compactMetadata")))
+                details = as_mapping(record.get("compactMetadata"))
+                self.trigger = as_string(details.get("trigger")) or None
+                # Preserved records may follow once more, under new ids with their old times.
+                self.replayable_hashes = set(self.turn_hashes) if details.keys() & _PRESERVED_KEYS else set()
 
     def _user(self, record: dict[str, Any]) -> Iterator[Turn]:
         content = record["message"]["content"]
@@ -202,12 +205,6 @@ class _Reader(Collector):
         text = strip_injections(self._text(attachment.get("prompt")))
         if text and attachment.get("commandMode") in (None, "prompt") and is_prompt(attachment, text):
             yield Turn(USER, text)
-
-    def _begin_window(self, details: dict[str, Any]) -> None:
-        """Note a compaction's boundary."""
-        self.trigger = as_string(details.get("trigger")) or None
-        # Preserved records may follow once more, under new ids with their old times.
-        self.replayable_hashes = set(self.turn_hashes) if details.keys() & _PRESERVED_KEYS else set()
 
     def _text(self, content: Any) -> str:
         """Return the text of a content, with notes for images and documents."""

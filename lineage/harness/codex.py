@@ -152,7 +152,9 @@ class _Reader(Collector):
             case "agent_message":
                 self._add_nonempty(Turn(TOOL, self._text(item.get("content")), name="agent_message"), item, BOOKKEEPING)
             case _ if kind in CALL_KINDS:
-                self._add_call(kind, item)
+                name, argument = parse_call(kind, item)
+                call_id = as_string(item.get("call_id")) or as_string(item.get("id"))
+                self._append_call(call_id, name, argument, format_generated_image(item))
             case _ if kind in RESULT_KINDS:
                 self._add_result(as_string(item.get("call_id")), item.get("output"))
             case _:
@@ -183,11 +185,6 @@ class _Reader(Collector):
             self._append(turn, as_string(item.get("id")))
         else:
             self.skip(reason)
-
-    def _add_call(self, kind: str, item: dict[str, Any]) -> None:
-        name, argument = parse_call(kind, item)
-        call_id = as_string(item.get("call_id")) or as_string(item.get("id"))
-        self._append_call(call_id, name, argument, format_generated_image(item))
 
     def _append_call(self, call_id: str, name: str, argument: str, text: str = "") -> None:
         if call_id:

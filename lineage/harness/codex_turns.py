@@ -114,7 +114,9 @@ class CodexTurns:
 
     def consume_duplicate(self, is_event: bool, record_id: str, text: str) -> bool:
         """Return whether the other kind of record, event or item, holds the same text: by id, else by text."""
-        text_key = _text_key(text.strip())
+        # A digest stands for a long text: the texts would be most of a long file.
+        text = text.strip()
+        text_key = text if len(text) < _DIGEST_CHARS else _digest(text)
         keys = {record_id or text_key, text_key}
         twins = [(not is_event, key) for key in keys if self._text_counts[not is_event, key]]
         if twins:
@@ -136,12 +138,6 @@ class CodexTurns:
         count = self._id_counts[key]
         self._id_counts[key] += 1
         return f"{self._thread.root_id}/{key}#{count}" if count else f"{self._thread.root_id}/{key}"
-
-
-def _text_key(text: str) -> str:
-    """Return a short key for a text."""
-    digest = _digest(text)
-    return text if len(text) < len(digest) else digest
 
 
 def _digest(text: str) -> str:

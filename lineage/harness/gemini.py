@@ -122,7 +122,8 @@ class _Reader(Collector):
         # The four kinds of record have no type; only this order tells them apart. (harnesses.md 3.5)
         self.recognized_count += 1
         if isinstance(record.get("$rewindTo"), str):
-            self._rewind(record["$rewindTo"])
+            self.skip(BOOKKEEPING)
+            genai.rewind(self.visible_counts, self.skipped, record["$rewindTo"], include=True)
         elif _is_message(record):
             self._add_message(record)
         elif isinstance(record.get("$set"), dict):
@@ -154,11 +155,6 @@ class _Reader(Collector):
         self.is_sub_agent = self.is_sub_agent or changes.get("kind") == _SUB_AGENT
         self.title = as_string(changes.get("summary")).strip() or self.title
 
-    def _rewind(self, message_id: str) -> None:
-        """Drop a message and all after it from the model's sight; all messages if it is unknown."""
-        self.skip(BOOKKEEPING)
-        genai.rewind(self.visible_counts, self.skipped, message_id, include=True)
-
     def _rewrite(self, messages: list[Any]) -> None:
         """Take the list of messages that the model sees from now on."""
         # A compression replaces messages by a summary and copies under new ids; masking cuts results short. So only
@@ -186,7 +182,8 @@ class _Reader(Collector):
         content = as_parts(message.get("content"))
         tools = [tool for part in content if (tool := _tool_part(part))]
         text = extract_text(_text_parts(content), Counter())
-        is_seen = (_role(message), text.strip()) in self.seen_texts
+        role = ASSISTANT if message["type"] == "gemini" else USER
+        is_seen = (role, text.strip()) in self.seen_texts
         is_known = is_seen if text else bool(tools) or any(map(genai.is_thought, content))
         return is_known and all(as_string(tool.get("id")) in self.calls for tool in tools)
 
@@ -306,10 +303,6 @@ def _objects(value: Any) -> list[dict[str, Any]]:
 
 def _is_message(record: Any) -> bool:
     return isinstance(record, dict) and isinstance(record.get("id"), str) and as_string(record.get("type")) in _TYPES
-
-
-def _role(message: dict[str, Any]) -> str:
-    return ASSISTANT if message["type"] == "gemini" else USER
 
 
 def _has_results(message: dict[str, Any]) -> bool:

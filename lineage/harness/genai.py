@@ -77,9 +77,13 @@ def split_responses(parts: list[Any]) -> Iterator[tuple[dict[str, Any], list[Any
 def build_result_turn(name: str, parts: list[Any], skipped: Counter[str], *, error: bool) -> Turn:
     """Return the turn of a tool's result: the text of its response and of the parts beside it."""
     answers = [answer for part in parts if (answer := get_object(part, "functionResponse"))]
-    texts = [_response_text(answer, skipped) for answer in answers]
+    bodies = [get_object(answer, "response") for answer in answers]
+    texts = []
+    for answer in answers:
+        texts.append(extract_text([_render_response(answer.get("response"))], skipped))
+        texts.append(extract_text(as_parts(answer.get("parts")), skipped))
     texts.append(extract_text((part for part in parts if not get_object(part, "functionResponse")), skipped))
-    error = error or any(_is_failure(get_object(answer, "response")) for answer in answers)
+    error = error or any(body.get("error") and not body.get("output") for body in bodies)
     return Turn(TOOL, "\n".join(text for text in texts if text), name=name or "tool", error=error)
 
 
@@ -120,12 +124,6 @@ def _strip_wrappers(text: str) -> str:
     return text
 
 
-def _response_text(answer: dict[str, Any], skipped: Counter[str]) -> str:
-    body = answer.get("response")
-    texts = [extract_text([_render_response(body)], skipped), extract_text(as_parts(answer.get("parts")), skipped)]
-    return "\n".join(text for text in texts if text)
-
-
 def _render_response(body: Any) -> str:
     """Return a response's output, else its error, else all of it as compact JSON."""
     for value in (body, *(as_mapping(body).get(key) for key in ("output", "error"))):
@@ -135,10 +133,6 @@ def _render_response(body: Any) -> str:
         return _omit_blobs(json.dumps(body, ensure_ascii=False, separators=(",", ":"))) if body else ""
     except RecursionError:
         return "[too deeply nested]"
-
-
-def _is_failure(body: dict[str, Any]) -> bool:
-    return bool(body.get("error")) and not body.get("output")
 
 
 def _omit_blobs(text: str) -> str:

@@ -188,9 +188,12 @@ def _is_in_tree(path: Path) -> bool:
 def _read_tree(path: Path, skipped: Counter[str]) -> Iterator[JsonObject]:
     """Yield the messages, each with its parts, in the order of the database: by time, then id."""
     storage = path.absolute().parents[2]
-    infos = _read_files(storage / "message" / path.stem, skipped)
-    infos.sort(key=lambda info: (_creation_time(info), info["id"]))
-    for info in infos:
+
+    def order(info: JsonObject) -> tuple[float, str]:
+        created = as_mapping(info.get("time")).get("created")
+        return (created if isinstance(created, int | float) else 0), info["id"]
+
+    for info in sorted(_read_files(storage / "message" / path.stem, skipped), key=order):
         yield {"info": info, "parts": _read_files(storage / "part" / info["id"], skipped)}
 
 
@@ -204,11 +207,6 @@ def _read_files(folder: Path, skipped: Counter[str]) -> list[JsonObject]:
         else:
             skipped[DAMAGED] += 1
     return objects
-
-
-def _creation_time(info: JsonObject) -> float:
-    created = as_mapping(info.get("time")).get("created")
-    return created if isinstance(created, int | float) else 0
 
 
 def _is_session_file(path: Path, known_ids: set[str]) -> bool:

@@ -31,7 +31,10 @@ def read_database(path: Path, read: DatabaseReader[Result]) -> Result:
     Raise TranscriptError if the file cannot be read, is damaged, or is no database.
     """
     try:
-        _refuse_unreadable(path)
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError("not a file")
+        if not os.access(path, os.R_OK):
+            raise PermissionError("Permission denied")
         if _has_sibling(path, "-wal") and not _has_sibling(path, "-shm"):
             return _read_copy(path, read)
         return _read_in_place(path, read)
@@ -50,13 +53,6 @@ def fetch_rows(connection: sqlite3.Connection, query: str, *values: Any) -> list
 def list_tables(connection: sqlite3.Connection) -> set[str]:
     """Return the names of a database's tables."""
     return {row["name"] for row in fetch_rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
-
-
-def _refuse_unreadable(path: Path) -> None:
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise OSError("not a file")
-    if not os.access(path, os.R_OK):
-        raise PermissionError("Permission denied")
 
 
 def _has_sibling(path: Path, suffix: str) -> bool:
@@ -102,10 +98,6 @@ def _read_copy(path: Path, read: DatabaseReader[Result]) -> Result:
 def _read_connected(path: Path, options: str, read: DatabaseReader[Result]) -> Result:
     uri = f"{path.absolute().as_uri()}?{options}"
     with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
-        connection.text_factory = _text
+        connection.text_factory = lambda data: data.decode("utf-8", errors="replace")
         connection.execute("BEGIN")
         return read(connection)
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", errors="replace")

@@ -55,7 +55,8 @@ def remove_item(document: JsoncDocument, container: JsoncNode, index: int) -> st
     elif index > 0 and (comma := container.items[index - 1].comma) is not None:
         cuts.append((comma, comma + 1, ""))
     # After a line comment its line break must stay, or the rest would become a comment.
-    if text[after : after + 1] not in ("\r", "\n") and _ends_a_line_comment(document, start):
+    follows_comment = any(end == start and text.startswith("//", begin) for begin, end in document.comments)
+    if follows_comment and text[after : after + 1] not in ("\r", "\n"):
         cuts[0] = (item.start, item.value.end, "")
     return apply_edits(text, cuts)
 
@@ -106,10 +107,6 @@ def _append_item(document: JsoncDocument, container: JsoncNode, label: str, valu
     if place == end:
         return apply_edits(text, [(end, end, before + item)])
     return apply_edits(text, [(end, end, before), (place, place, item)])
-
-
-def _ends_a_line_comment(document: JsoncDocument, position: int) -> bool:
-    return any(end == position and document.text.startswith("//", start) for start, end in document.comments)
 
 
 def _is_one_line(document: JsoncDocument) -> bool:

@@ -50,7 +50,9 @@ class TomlHooks:
         if parts is None or self.find_entries(_join(*parts), name):
             parts = self.uninstall(text, marks, name), ""
         head, tail = parts
-        block = _separator(head, detect_newline(text)) + self._render_groups(detect_newline(text))
+        newline = detect_newline(text)
+        lines = [line for event, group in self.elements.items() for line in _render_group(event, group)]
+        block = _separator(head, newline) + newline.join(lines) + newline
         result = head + block + tail
         if not self._is_complete(_load_toml_or_empty(result)):
             mention = _MENTION.search(text)
@@ -70,10 +72,6 @@ class TomlHooks:
         hooks = data.get(_HOOKS, {})
         groups = [(entry.event, hooks[entry.event][entry.index]) for entry in find_entries(hooks, self.harness)]
         return sorted(groups, key=lambda group: group[0]) == sorted(self.elements.items())
-
-    def _render_groups(self, newline: str) -> str:
-        lines = [line for event, group in self.elements.items() for line in _render_group(event, group)]
-        return newline.join(lines) + newline
 
 
 def _render_group(event: str, group: Mapping[str, Any]) -> Iterator[str]:
