@@ -7,10 +7,11 @@ from pathlib import Path
 from lineage.app.init_workspace import check_bucket
 from lineage.app.locations import format_location, open_documents, open_store, resolve_workspace_root
 from lineage.app.workspace import run_in_workspace
+from lineage.core.base.progress import Progress
 from lineage.errors import InvalidInput, WorkspaceError
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.verify import VerifyFinding, verify
-from lineage.pipeline.transfer.move_store import MoveResult, Progress, finish_move, move_store
+from lineage.pipeline.transfer.move_store import MoveResult, finish_move, move_store
 from lineage.workspace.workspace import Workspace
 
 

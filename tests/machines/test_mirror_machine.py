@@ -168,7 +168,7 @@ class MirrorMachine(RuleBasedStateMachine):
         self.now = shift_time(self.now, milliseconds=60_000)
         found = self.laptops[name]
         here, there = replace(found.local, now=self.now), replace(found.shared, now=self.now)
-        return replace(found, here=here, there=there)
+        return replace(found, local=here, shared=there)
 
     def line_there(self) -> None:
         """Another mirror brings a line."""

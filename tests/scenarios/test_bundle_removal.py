@@ -44,7 +44,7 @@ def test_a_copy_that_is_removed_takes_no_turn_from_its_original(ws: Any) -> None
     write_session_with_books(ws)
     (copy,) = import_bundle(ws, export_bundle(ws)).sessions
     remove(ws, copy.session_id, reason="one too many")
-    assert ws.documents.tombstones.removed_turns() == frozenset()
+    assert ws.documents.tombstones.read_removed_turns() == frozenset()
     more = [*TURNS, *make_turns("And now?", "Nothing.", start="2026-11-20T20:00")]
     asked = {"harness": "generic", "session_id": "s-1", "project": "/home/ada/demo", "transcript": more}
     outcome = run_capture(ws, parse_request(SESSION_END, asked, agent_id=None, now="2026-11-21T15:00:00.000Z"))
@@ -53,7 +53,7 @@ def test_a_copy_that_is_removed_takes_no_turn_from_its_original(ws: Any) -> None
     assert [turn.number for turn in transcript.parse_turns(captured.body)] == [5, 6]
     assert verify(ws) == []
     remove(ws, "s-1", reason="asked for")
-    assert len(ws.documents.tombstones.removed_turns()) == 6
+    assert len(ws.documents.tombstones.read_removed_turns()) == 6
 
 
 def test_an_original_that_lives_is_restored_though_its_copy_was_removed(ws: Any) -> None:

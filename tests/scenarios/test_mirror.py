@@ -239,7 +239,7 @@ def test_artifacts_that_were_redacted_anew_follow(here_and_there: MirrorWorld) -
     end_session(one.shared, "s-1", transcript=make_turns("Where does quokka4711 live?", "In the lair of quokka4711."))
     one.mirror()
     rules = build_ruleset([Rule(id="animal", pattern="quokka[0-9]+", keywords=("quokka",))])
-    strict = replace(one, here=replace(one.local, custom_rules=rules), there=replace(one.shared, custom_rules=rules))
+    strict = replace(one, local=replace(one.local, custom_rules=rules), shared=replace(one.shared, custom_rules=rules))
     resanitize(strict.shared)
     strict.mirror()
     in_step(strict)

@@ -1,7 +1,7 @@
 """One session as it stands in the workspace, its lock, and the repair of an interrupted capture."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from lineage.core.base import naming
@@ -69,12 +69,16 @@ class Session:
         return f"it stays {'private' if asked is False else 'as it is, not private'}: the first capture decided"
 
 
-def session_lock(ws: Workspace, token: str, *, wait: bool = True) -> AbstractContextManager[None]:
-    """Return the session's lock, shared by about a thousand others (format: a stem moves on under the session's lock).
+@contextmanager
+def session_lock(ws: Workspace, token: str, *, wait: bool = True) -> Iterator[None]:
+    """Hold the session's lock, shared by about a thousand others. (format: a stem moves on under the session's lock)
 
     Raise BusyError if it is taken and `wait` is False.
     """
-    return ws.documents.store.lock(f"session-{token[:2]}", wait=wait)
+    with ws.documents.store.lock(f"session-{token[:2]}", wait=wait):
+        # an artifact that another process archived before must not be written again beside its bundle
+        ws.documents.notice_archive()
+        yield
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""What `verify` asks of the archive, beside what it asks of every artifact. (law 2)"""
+"""The checks of the archive in `verify`, besides those of every artifact. (law 2)"""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from lineage.core.base import naming
 from lineage.core.base.times import shift_time, to_date
@@ -20,8 +20,9 @@ _RESTORE = "restore the bundle from a backup or git"
 _MOVE_AWAY = "move it away"
 
 
-class ArchiveFault(NamedTuple):
-    """What is wrong in the archive; `is_must` where data is lost or leaked else."""
+@dataclass(frozen=True, slots=True)
+class ArchiveFault:
+    """A fault of the archive and its remedy. `is_must` marks data lost or leaked."""
 
     is_must: bool
     path: str
@@ -30,17 +31,16 @@ class ArchiveFault(NamedTuple):
 
 
 def check_archive(ws: Workspace) -> Iterator[ArchiveFault]:
-    """Bundles that can't be opened or are out of force, catalogs that say something else, artifacts that lie in two
-    places, names that aren't ours, and notes that aren't what the bundles say."""
+    """Yield the faults of bundles, catalogs, archived artifacts with a plain file, file names and notes."""
     archives = ws.documents.archives
-    for path, what in archives.find_damaged().items():
-        yield ArchiveFault(True, path, what, _RESTORE)
+    for path, message in archives.find_damaged().items():
+        yield ArchiveFault(True, path, message, _RESTORE)
     removed = ws.documents.tombstones.list_tokens()
-    for part in archives.find_superseded():
-        yield _check_superseded(ws, part.path, removed)
+    for revision in archives.find_superseded():
+        yield _check_superseded(ws, revision.path, removed)
     for catalog in archives.iter_catalogs():
         yield from _check_catalog(ws, catalog)
-    yield from _check_strays(ws)
+    yield from _check_names(ws)
     yield from _check_duplicates(ws)
     yield from _check_notes(ws, removed)
 
@@ -61,70 +61,64 @@ def _build_returned_fault(path: str, token: str) -> ArchiveFault:
 def _check_catalog(ws: Workspace, catalog: Catalog) -> Iterator[ArchiveFault]:
     blob = read_or_none(ws.documents.base, catalog.revision.path)
     if blob and read_description(blob.data, OWN_LIMITS) not in (None, catalog.bundle):
-        yield ArchiveFault(
-            True, catalog.revision.catalog_path, "is not what its bundle holds", f"delete it, then {_RECOVER}"
-        )
+        path = catalog.revision.catalog_path
+        yield ArchiveFault(True, path, "is not what its bundle holds", f"delete it, then {_RECOVER}")
 
 
-def _check_strays(ws: Workspace) -> Iterator[ArchiveFault]:
-    parts = {found for entry in ws.documents.base.list(ARCHIVE) if (found := parse_revision(entry.key))}
-    for entry in ws.documents.base.list(ARCHIVE):
-        part = parse_revision(entry.key)
-        if part and (part[0], True) not in parts:
-            yield ArchiveFault(False, entry.key, "lists a bundle that is not there", _RECOVER)
-        elif not part and _is_stray(entry.key):
-            yield ArchiveFault(False, entry.key, "not a name of ours: a sync's leftover?", _MOVE_AWAY)
+def _check_names(ws: Workspace) -> Iterator[ArchiveFault]:
+    keys = [entry.key for entry in ws.documents.base.list(ARCHIVE)]
+    files = {parsed for key in keys if (parsed := parse_revision(key))}
+    for key in keys:
+        parsed, month = parse_revision(key), find_month(key)
+        if parsed and (parsed[0], True) not in files:
+            yield ArchiveFault(False, key, "lists a bundle that is not there", _RECOVER)
+        elif not parsed and month and not note_to_artifact_path(key) and key != month_path(month):
+            yield ArchiveFault(False, key, "not a name of ours: a sync's leftover?", _MOVE_AWAY)
     for catalog in ws.documents.archives.iter_catalogs():
-        if (catalog.revision, False) not in parts:
+        if (catalog.revision, False) not in files:
             yield ArchiveFault(False, catalog.revision.path, "its catalog is missing", _RECOVER)
 
 
-def _is_stray(key: str) -> bool:
-    month = find_month(key)
-    return month is not None and not note_to_artifact_path(key) and key != month_path(month)
-
-
 def _check_duplicates(ws: Workspace) -> Iterator[ArchiveFault]:
-    """An artifact that is archived has no plain file."""
-    archives = ws.documents.archives
-    for path in archives.list_members():
+    """Yield a fault for each archived artifact with a plain file."""
+    for path in ws.documents.archives.list_members():
         plain = read_or_none(ws.documents.base, path)
         try:
-            kept = archives.read(path) if plain else None
-        except FormatError:
+            archived = ws.documents.archives.read(path) if plain else None
+        except FormatError:  # reported with the bundle's members
             continue
-        if plain and kept:
-            yield _build_duplicate_fault(path, is_same=plain.data == kept.data)
-
-
-def _build_duplicate_fault(path: str, *, is_same: bool) -> ArchiveFault:
-    if not is_same:
-        return ArchiveFault(True, path, "is archived with other content", "restore the right one from a backup or git")
-    name = naming.parse_path(path)
-    day_after = to_date(shift_time(name.captured_at, days=1)) if name else ""
-    return ArchiveFault(False, path, "is archived, and there still", f"lineage archive --before {day_after}")
+        if not plain or not archived:
+            continue
+        if plain.data != archived.data:
+            remedy = "restore the right one from a backup or git"
+            yield ArchiveFault(True, path, "is archived with other content", remedy)
+        else:
+            name = naming.parse_path(path)
+            next_day = to_date(shift_time(name.captured_at, days=1)) if name else ""
+            yield ArchiveFault(False, path, "is archived, and there still", f"lineage archive --before {next_day}")
 
 
 def _check_notes(ws: Workspace, removed: frozenset[str]) -> Iterator[ArchiveFault]:
-    members, there = group_archived_by_month(ws), list_notes(ws)
-    for month in sorted({*members, *there}):
-        held = members.get(month, {})
-        wanted = dict(render_month_notes(ws, month, held))
-        for key in sorted({*wanted, *there.get(month, ())}):
-            blob = read_or_none(ws.documents.store, key)
-            is_damaged = key not in wanted and note_to_artifact_path(key) in held
-            if wanted.get(key) != (blob.data if blob else None) and not is_damaged:
+    months, notes = group_archived_by_month(ws), list_notes(ws)
+    for month in sorted({*months, *notes}):
+        members = months.get(month, {})
+        expected = dict(render_month_notes(ws, month, members))
+        for key in sorted({*expected, *notes.get(month, ())}):
+            blob = read_or_none(ws.documents.base, key)
+            # a damaged artifact has no note to compare; `verify` reports the artifact itself
+            is_damaged = key not in expected and note_to_artifact_path(key) in members
+            if expected.get(key) != (blob.data if blob else None) and not is_damaged:
                 yield _build_note_fault(key, blob.data if blob else None, removed)
 
 
 def _build_note_fault(key: str, data: bytes | None, removed: frozenset[str]) -> ArchiveFault:
-    name = naming.parse_path(note_to_artifact_path(key) or "")
+    path = note_to_artifact_path(key)
+    name = naming.parse_path(path or "")
     if name and name.token in removed:
         return _build_returned_fault(key, name.token)
-    if data is not None and not note_to_artifact_path(key) and parse_contents_hash(data) is None:
-        return ArchiveFault(
-            False, key, "somebody else's note, where the list of a month belongs", f"{_MOVE_AWAY}, then {_REINDEX}"
-        )
     if data is None:
         return ArchiveFault(False, key, "is missing", _REINDEX)
+    if path is None and parse_contents_hash(data) is None:
+        what = "somebody else's note, where the list of a month belongs"
+        return ArchiveFault(False, key, what, f"{_MOVE_AWAY}, then {_REINDEX}")
     return ArchiveFault(False, key, "is not what the bundles say", f"delete it, then {_REINDEX}")

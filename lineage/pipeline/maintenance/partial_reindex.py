@@ -1,9 +1,8 @@
-"""Part of a reindex: what came lately. (scale.md: past one machine)
+"""The reindex of recent files. (scale.md: past one machine)
 
-Names of artifacts begin with the time of their capture, so that what came since the last time ends a listing. That
-begins earlier by an overlap, for writers whose clocks are behind; whoever is later still, or writes over what is older,
-is found by a comparison of everything once in a while. A session's manifest is as old as its first capture: it is read
-again with each that is added.
+An artifact's name begins with its capture's time, so new files end a listing. The listing starts earlier by an overlap,
+for writers with a slow clock. A full comparison, once in a while, finds even later files and changes of older ones. A
+session's manifest is as old as its first capture: it is read again with each new artifact.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,11 +35,10 @@ _BATCH = 1000
 
 
 def reindex_recent(ws: Workspace, *, confirmed: bool = False) -> ReindexReport:
-    """The rows of what came since the last time, `OVERLAP_DAYS` before that included, and MEMORY.md. Everything is
-    compared where that is `COMPARED_EVERY_DAYS` ago, where files are gone that no removal explains, and where rows are
-    missing as a whole.
+    """Index the files since the last run, with an overlap of `OVERLAP_DAYS`, and render MEMORY.md.
 
-    Raises SuddenLoss as `reindex` does.
+    The whole workspace is compared every `COMPARED_EVERY_DAYS`, after an unexplained loss of files, and for an
+    incomplete index. Raises SuddenLoss as `reindex` does.
     """
     since = _choose_start(ws)
     report = _index_recent(ws, f"{naming.MEMORY}{to_file_name(since)}") if since else None
@@ -52,10 +50,10 @@ def reindex_recent(ws: Workspace, *, confirmed: bool = False) -> ReindexReport:
 
 
 def _choose_start(ws: Workspace) -> str | None:
-    """From which time on files are listed; None where all of them are to be compared. A time that lies ahead is of a
-    clock that was wrong, and says nothing."""
-    noted = ws.telemetry.read_marks()
-    compared, last = noted.get(_COMPARED, ""), noted.get(_SYNCED, "")
+    """Return the time from which to list files, None to compare them all."""
+    marks = ws.telemetry.read_marks()
+    compared, last = marks.get(_COMPARED, ""), marks.get(_SYNCED, "")
+    # a mark in the future comes from a wrong clock
     is_due = not shift_time(ws.now, days=-COMPARED_EVERY_DAYS) < compared <= shift_time(ws.now, days=1)
     if is_due or not last or ws.index.needs_reindex or list_stale_marks(ws.documents):
         return None
@@ -63,13 +61,13 @@ def _choose_start(ws: Workspace) -> str | None:
 
 
 def _index_recent(ws: Workspace, after: str) -> ReindexReport | None:
-    """Takes in what sorts behind a path; None, and nothing done, where something is gone and no removal says why."""
+    """Index the files after a path. Return None, with nothing changed, after an unexplained loss of files."""
     report = ReindexReport()
     known = {item.path: item for item in ws.index.iter_files(after)}
     listed = list(takewhile(lambda entry: entry.key < naming.CLAIMS, ws.documents.store.list(naming.MEMORY, after)))
     removed = ws.documents.tombstones.list_tokens()
-    gone = known.keys() - {entry.key for entry in listed}
-    if any(removed.isdisjoint(naming.find_tokens(path)) for path in gone):
+    missing = known.keys() - {entry.key for entry in listed}
+    if any(removed.isdisjoint(naming.find_tokens(path)) for path in missing):
         return None
     report.dropped = drop_removed_sessions(ws, removed)
     tokens = _index_stale(ws, listed, known, report)
@@ -84,8 +82,8 @@ def _index_recent(ws: Workspace, after: str) -> ReindexReport | None:
 def _index_stale(
     ws: Workspace, listed: Iterable[StoredKey], known: Mapping[str, IndexedFile], report: ReindexReport
 ) -> set[str]:
-    """Takes in what has no row, or one with another stamp; the tokens of the sessions that it belongs to."""
-    fresh, tokens = list[StaleFile](), set[str]()
+    """Index the files without a row of their stamp. Return the tokens of their sessions."""
+    stale, tokens = list[StaleFile](), set[str]()
     removed = ws.documents.tombstones.list_tokens()
     for entry in listed:
         name, row = naming.parse_path(entry.key), known.get(entry.key)
@@ -97,16 +95,16 @@ def _index_stale(
             report.unchanged += 1
         else:
             tokens.add(name.token)
-            fresh.append(StaleFile(entry.key, entry.stamp, row.sha256 if row else None))
-    for start in range(0, len(fresh), _BATCH):
-        index_files(ws, fresh[start : start + _BATCH], report)
+            stale.append(StaleFile(entry.key, entry.stamp, row.sha256 if row else None))
+    for start in range(0, len(stale), _BATCH):
+        index_files(ws, stale[start : start + _BATCH], report)
     return tokens
 
 
 def _list_older_manifests(ws: Workspace, tokens: Iterable[str], after: str) -> Iterator[StaleFile]:
-    """The manifests of sessions that began before what was listed. Each is read: that it changed is likely."""
+    """Yield the manifests of sessions that began before the listing. Each has probably changed."""
     for token in sorted(tokens):
-        with suppress(FormatError):  # a damaged claim; the comparison of everything reports it
+        with suppress(FormatError):  # a damaged claim; the full comparison reports it
             stem = ws.documents.claims.get_stem(token)
             path = naming.artifact_path(stem, naming.MANIFEST) if stem else after
             if path < after:

@@ -1,6 +1,6 @@
-"""Files that are to have rows are read, in batches: by whoever writes the rows, or by others while that writes.
+"""Files are read for their rows in batches, by the writer of the rows or by other processes ahead of it.
 
-A reading that cannot travel between processes, as of a file that is too long to be held, is made again by who writes.
+A row with a streamed text cannot travel between processes: the writer reads its file again.
 """
 
 from collections import deque
@@ -21,7 +21,7 @@ _BATCHES_AHEAD = 2  # batches
 
 
 class ScannedFile(NamedTuple):
-    """What a file says: its row, None where it is gone or damaged, what it names, and what is wrong with it."""
+    """A file as read: its row, None if missing or damaged; the artifacts a manifest names; an error message."""
 
     row: ArtifactRow | None
     artifact_paths: Sequence[str] = ()
@@ -29,20 +29,21 @@ class ScannedFile(NamedTuple):
 
 
 def scan_file(store: Store, path: str) -> ScannedFile:
+    """Read the file at a path."""
     try:
-        found = load_row(store, path)
+        loaded = load_row(store, path)
     except FormatError as error:
         return ScannedFile(None, problem=error.message)
-    if found is None:
+    if loaded is None:
         return ScannedFile(None)
-    row, document = found
+    row, document = loaded
     return ScannedFile(row, list_artifact_paths(document) if isinstance(document, Manifest) else ())
 
 
 def scan_files(
     store: Store, batches: Iterable[Sequence[str]], executor: Executor | None = None
 ) -> Iterator[Iterator[ScannedFile]]:
-    """What the files of each batch say, in their order. An executor reads the next batches while one is worked on."""
+    """Yield the files of each batch as read, in order. An executor reads the next batches ahead."""
     if executor is None:
         yield from (map(partial(scan_file, store), batch) for batch in batches)
         return
@@ -55,13 +56,14 @@ def scan_files(
 
 
 def _scan_with(executor: Executor, store: Store, batch: Sequence[str]) -> Iterator[ScannedFile]:
-    pieces = [batch[start : start + _CHUNK] for start in range(0, len(batch), _CHUNK)]
-    found = executor.map(partial(_scan_portable, store), pieces)
-    answers = (answer for piece in found for answer in piece)
-    return (answer or scan_file(store, path) for path, answer in zip(batch, answers, strict=True))
+    # not a generator: `map` hands the chunks to the executor at once, before anybody asks for a file
+    chunks = [batch[start : start + _CHUNK] for start in range(0, len(batch), _CHUNK)]
+    results = executor.map(partial(_scan_portable, store), chunks)
+    files = (file for chunk in results for file in chunk)
+    return (file or scan_file(store, path) for path, file in zip(batch, files, strict=True))
 
 
 def _scan_portable(store: Store, paths: Sequence[str]) -> list[ScannedFile | None]:
-    """The readings, but for those whose passages are not held."""
-    found = [scan_file(store, path) for path in paths]
-    return [one if one.row is None or isinstance(one.row.passages, tuple) else None for one in found]
+    """Return the files as read, None in the place of one with streamed passages."""
+    files = [scan_file(store, path) for path in paths]
+    return [file if file.row is None or isinstance(file.row.passages, tuple) else None for file in files]

@@ -1,6 +1,6 @@
-"""Recovery: what is unfinished is finished, from files alone. (spec: partial-failure states)
+"""Recovery finishes interrupted work from files alone. (spec: partial-failure states)
 
-A second run changes nothing. No second sentence is ever made: the spool and the artifacts hold the first.
+A second run changes nothing. A session keeps its first sentence: the spool and the artifacts hold it.
 """
 
 import contextlib
@@ -20,8 +20,10 @@ from lineage.workspace.workspace import Workspace
 
 
 class RecoverResult(FinishPendingResult):
-    """What a recovery did besides: `collected` counts files that dead writers left behind, `merged` are sessions whose
-    second manifest a sync had brought."""
+    """The result of a recovery.
+
+    `collected` counts the files that dead writers left, `merged` are the second manifests merged into the claimed one.
+    """
 
     def __init__(self, collected: int) -> None:
         super().__init__()
@@ -31,20 +33,22 @@ class RecoverResult(FinishPendingResult):
 
 
 def recover(ws: Workspace) -> RecoverResult:
-    """Finishes everything: spooled jobs, artifacts that no manifest names, second manifests that a sync brought, lost
-    claims, rows and MEMORY.md. It works after every database was deleted."""
-    done = RecoverResult(ws.documents.store.collect_garbage())
-    finish_pending(ws, done, wait=True)
+    """Finish spooled jobs, artifacts in no manifest, a sync's second manifests, lost claims, rows and MEMORY.md.
+
+    It works without the databases.
+    """
+    result = RecoverResult(ws.documents.store.collect_garbage())
+    finish_pending(ws, result, wait=True)
     for token, names in _group_by_token(ws):
-        # what a damaged file keeps from being finished waits for it; the reindex reports the file
+        # a session with a damaged file waits for its repair; the reindex reports the file
         with sessions.session_lock(ws, token), contextlib.suppress(FormatError):
-            _finish_session(ws, token, names, done)
-    done.report = reindex(ws, confirmed=True)
-    return done
+            _finish_session(ws, token, names, result)
+    result.report = reindex(ws, confirmed=True)
+    return result
 
 
 def _group_by_token(ws: Workspace) -> Iterable[tuple[str, list[naming.ArtifactName]]]:
-    """The files of each session that was not removed, by token."""
+    """Return the file names of each session by token, removed sessions left out."""
     removed = ws.documents.tombstones.list_tokens()
     parsed = (naming.parse_path(entry.key) for entry in ws.documents.store.list(naming.MEMORY))
     names = sorted(
@@ -53,49 +57,48 @@ def _group_by_token(ws: Workspace) -> Iterable[tuple[str, list[naming.ArtifactNa
     return [(token, list(group)) for token, group in groupby(names, key=lambda name: name.token)]
 
 
-def _finish_session(ws: Workspace, token: str, names: list[naming.ArtifactName], done: RecoverResult) -> None:
-    """Claims the session, merges a second manifest, and names what no manifest names."""
+def _finish_session(ws: Workspace, token: str, names: list[naming.ArtifactName], result: RecoverResult) -> None:
+    """Claim the session, merge second manifests, and finish the artifacts in no manifest."""
     session = _restore_claim(ws, token, names)
     if session.stem is None:
         return
     for name in names:
         if name.kind == naming.MANIFEST and name.stem != session.stem and _merge_manifest(ws, session.stem, name.stem):
-            done.merged.append(naming.artifact_path(name.stem, naming.MANIFEST))
+            result.merged.append(naming.artifact_path(name.stem, naming.MANIFEST))
     session = sessions.load_session(ws, token)
-    named = {naming.TRANSCRIPT: session.captures, naming.COMPACTION: session.compactions}
+    stems = {naming.TRANSCRIPT: session.captures, naming.COMPACTION: session.compactions}
     summaries = {name.stem for name in names if name.kind == naming.SUMMARY}
     for name in names:
-        if name.kind in named and (name.stem not in named[name.kind] or _lacks_summary(name, summaries)):
+        lacks_summary = name.kind == naming.TRANSCRIPT and name.stem not in summaries
+        if name.kind in stems and (name.stem not in stems[name.kind] or lacks_summary):
             artifact = load_readable_document(ws, naming.artifact_path(name.stem, name.kind))
             if isinstance(artifact, Artifact) and apply_plan(ws, sessions.rebuild_intent(ws, artifact, session)).steps:
-                done.finished.append(artifact.path)
-
-
-def _lacks_summary(name: naming.ArtifactName, summaries: set[str]) -> bool:
-    return name.kind == naming.TRANSCRIPT and name.stem not in summaries
+                result.finished.append(artifact.path)
 
 
 def _restore_claim(ws: Workspace, token: str, names: list[naming.ArtifactName]) -> Session:
-    """The session with its claim: a lost or damaged one is made again, from the oldest manifest or from what an
-    artifact says; one that names a younger manifest than the oldest moves to that."""
-    claimed = _read_claimed_stem(ws, token)
+    """Return the session with a valid claim.
+
+    A lost or damaged claim is rebuilt from the oldest manifest, or from an artifact; a claim of a younger manifest
+    moves to the oldest.
+    """
+    claimed = None
+    with contextlib.suppress(FormatError):
+        claimed = ws.documents.claims.get_stem(token)
     oldest_first = sorted(names, key=lambda name: (name.kind != naming.MANIFEST, name.stem))
     documents = (load_readable_document(ws, naming.artifact_path(name.stem, name.kind)) for name in oldest_first)
     oldest = next((document for document in documents if document), None)
     if oldest and (claimed is None or (isinstance(oldest, Manifest) and oldest.stem < claimed)):
-        said = naming.parse_path(oldest.manifest_path) if isinstance(oldest, Artifact) else None
-        ws.documents.claims.move(oldest.identity, said.stem if said else oldest.stem)
+        name = naming.parse_path(oldest.manifest_path) if isinstance(oldest, Artifact) else None
+        ws.documents.claims.move(oldest.identity, name.stem if name else oldest.stem)
     return sessions.load_session(ws, token)
 
 
-def _read_claimed_stem(ws: Workspace, token: str) -> str | None:
-    with contextlib.suppress(FormatError):
-        return ws.documents.claims.get_stem(token)
-    return None
-
-
 def _merge_manifest(ws: Workspace, stem: str, other: str) -> bool:
-    """The claimed manifest takes over the captures of another one, which is retired. (format: Identity)"""
+    """Link the captures of another manifest into the claimed one, and retire the other. (format: Identity)
+
+    Returns False if the other names nothing.
+    """
     manifest = ws.documents.manifests.get(other)
     if manifest is None or not (manifest.captures or manifest.compactions):
         return False

@@ -1,6 +1,6 @@
 """Privacy removal: tombstone first, then files and entries, rows and projections, then the scrub. (format: Removal)
 
-A removal that was cut off is finished by the next run: its job lies in the spool until the last step.
+An interrupted removal is finished by the next run: its job lies in the spool until the last step.
 """
 
 import contextlib
@@ -43,11 +43,10 @@ _NOTE_SUFFIX = ".md"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovalReceipt:
-    """What a removal removed, checked and could not reach. With `dry_run` it says what would be removed.
+    """The result of a removal: the things removed, checked and out of reach. With `dry_run`, a forecast.
 
-    `entries` counts what the session taught, in its own books and in others. `elsewhere` are files of others, another
-    session's or a hand-written note, that hold a line of the session too: theirs, named and not removed. So are books
-    with an entry of it that has lost its end.
+    `entries` counts the session's entries in all books. `elsewhere` are other sessions' files and handwritten notes
+    with a line of the session, and books with a damaged entry of it: named, not removed.
     """
 
     session_token: str
@@ -69,7 +68,7 @@ class RemovalReceipt:
 
 @dataclass(frozen=True, slots=True)
 class _RemovalTarget:
-    """The session to be removed, as its files show it."""
+    """The session to remove, as its files show it. `probes` are lines that identify its text."""
 
     token: str
     agent_id: str
@@ -83,10 +82,9 @@ class _RemovalTarget:
 
 
 def remove(ws: Workspace, reference: str, *, reason: str, dry_run: bool = False, again: bool = False) -> RemovalReceipt:
-    """Removes a session for good. `again` deletes what came back of one that was removed before.
+    """Remove a session for good. With `again`, delete the returned files of one removed before.
 
-    Raises NotFoundError where no session, or more than one, answers to the reference, and where it was removed already
-    and `again` is not set.
+    Raises NotFoundError for an unknown or ambiguous reference, and for a removed session without `again`.
     """
     token = _resolve_token(ws, reference, again=again)
     with sessions.session_lock(ws, token):
@@ -100,17 +98,20 @@ def remove(ws: Workspace, reference: str, *, reason: str, dry_run: bool = False,
 
 
 def finish_removal(ws: Workspace, job: Job) -> tuple[list[str], int]:
-    """The steps of a removal, from its job alone, however far it had come. The caller holds the session's mutex.
+    """Run the steps of a removal from its job alone. The caller holds the session's lock.
 
-    Gives back the spool files and the number of rows that went.
+    Returns the deleted spool files and the number of deleted rows.
     """
+    # the tombstone first: no writer brings back a session that is removed by half
     ws.documents.tombstones.put(_build_tombstone(job))
     paths = _list_paths(ws, job.token)
-    ws.documents.archives.remove(paths)  # at once: each bundle is written again once
+    ws.documents.archives.remove(paths)  # all at once: each bundle is rewritten once
     for path in paths:
         ws.documents.store.delete(path)
     forget_session_entries(ws, job.token)
-    spooled = ws.documents.spool.discard(job.token) + _discard_hook_events(ws, job.token)
+    events = [*ws.documents.hook_queue.list_pending(), *ws.documents.hook_queue.dead_letters()]
+    keys = [event.key for event in events if _read_event_token(event) == job.token]
+    spooled = ws.documents.spool.discard(job.token) + ws.documents.hook_queue.discard(keys)
     spooled += ws.documents.checkpoints.discard(job.token)
     ws.documents.context_cache.clear()
     rows = ws.index.delete_session(job.token) + ws.telemetry.forget(job.token)
@@ -121,35 +122,28 @@ def finish_removal(ws: Workspace, job: Job) -> tuple[list[str], int]:
     return spooled, rows
 
 
-def _discard_hook_events(ws: Workspace, token: str) -> list[str]:
-    """Hooks' payloads of the session go too, whatever became of them."""
-    rungs = [*ws.documents.hook_queue.list_pending(), *ws.documents.hook_queue.dead_letters()]
-    return ws.documents.hook_queue.discard([rung.key for rung in rungs if _read_event_token(rung) == token])
-
-
 def _read_event_token(event: HookEvent) -> str | None:
-    found = parse_hook_payload(event.harness, event.payload)
-    return found.identity(event.agent).token if found else None
+    payload = parse_hook_payload(event.harness, event.payload)
+    return payload.identity(event.agent).token if payload else None
 
 
 def _resolve_token(ws: Workspace, reference: str, *, again: bool) -> str:
-    """The token of a session that is there, of one that only the spool or a claim knows, or of one that was removed."""
-    named = [reference] if TOKEN.fullmatch(reference) else []
+    """Return the token of an indexed session, of one in the spool or a claim only, or of a removed one."""
+    tokens = [reference] if TOKEN.fullmatch(reference) else []
     agents = sorted({DEFAULT_AGENT, *ws.index.list_agents(), *list_published_agents(ws)})
-    named += [derive_session_token(agent, reference) for agent in agents]
-    buried = next(filter(ws.documents.tombstones.has, named), None)
-    if buried and again:
-        return buried
+    tokens += [derive_session_token(agent, reference) for agent in agents]
+    removed = next(filter(ws.documents.tombstones.has, tokens), None)
+    if removed and again:
+        return removed
     try:
         return resolve_session(ws, reference).session_token
     except NotFoundError:
-        if buried:
+        if removed:
             raise NotFoundError(f"{reference!r} was removed already", hint=_AGAIN.format(reference)) from None
-        known = (token for token in named if ws.documents.spool.list_pending(token) or ws.documents.claims.has(token))
-        token = next(known, None)
-        if token is None:
-            raise
-        return token
+        for token in tokens:
+            if ws.documents.spool.list_pending(token) or ws.documents.claims.has(token):
+                return token
+        raise
 
 
 def _load_target(ws: Workspace, token: str) -> _RemovalTarget:
@@ -159,14 +153,14 @@ def _load_target(ws: Workspace, token: str) -> _RemovalTarget:
     turns = [turn for artifact in transcripts for turn in transcript.parse_turns(artifact.body)]
     first = documents[0] if documents else None
     came_from = next((list(d.imported_from) for d in documents if isinstance(d, Manifest)), [])
-    owned = _list_original_turns(ws, came_from)
+    kept_ids = _list_original_turns(ws, came_from)
     return _RemovalTarget(
         token=token,
         agent_id=first.agent_id if first else _find_agent(ws, token),
         session_id=first.session_id if first else None,
         harness=first.harness if first else None,
         paths=paths,
-        turns=[turn for turn in dict.fromkeys(turn.id for turn in turns) if turn not in owned],
+        turns=[turn for turn in dict.fromkeys(turn.id for turn in turns) if turn not in kept_ids],
         probes=_extract_probes(turn.text for turn in turns),
         came_from=came_from,
         session_entries=find_session_entries(ws, token),
@@ -174,47 +168,65 @@ def _load_target(ws: Workspace, token: str) -> _RemovalTarget:
 
 
 def _list_original_turns(ws: Workspace, came_from: Iterable[str]) -> frozenset[str]:
-    """The turns of the sessions that this one is a copy of and that live here: a turn belongs to the first session that
-    holds it. (format: Captures)"""
-    owned: set[str] = set()
+    """Return the turns of the originals that live here.
+
+    A turn belongs to the first session that holds it: removing a copy keeps it. (format: Captures)
+    """
+    turns: set[str] = set()
     for token in came_from:
         with contextlib.suppress(FormatError):
-            owned.update(sessions.list_captured_turn_ids(ws, sessions.load_session(ws, token)))
-    return frozenset(owned)
+            turns.update(sessions.list_captured_turn_ids(ws, sessions.load_session(ws, token)))
+    return frozenset(turns)
 
 
 def _find_agent(ws: Workspace, token: str) -> str:
-    """The agent of a session without a readable file, as its tombstone or a spooled job says."""
+    """Return the agent of a session without a readable file, from its tombstone or a spooled job."""
     with contextlib.suppress(FormatError):
         if tombstone := ws.documents.tombstones.get(token):
             return tombstone.agent_id
-    said = (job.payload.get("agent_id") for job in ws.documents.spool.list_pending(token))
-    return next(filter(None, said), DEFAULT_AGENT)
+    agents = (job.payload.get("agent_id") for job in ws.documents.spool.list_pending(token))
+    return next(filter(None, agents), DEFAULT_AGENT)
 
 
 def _list_paths(ws: Workspace, token: str) -> list[str]:
-    """Every file of the session but its tombstone, its own books among them: a sync client's copies with other names
-    too."""
-    keys = (entry.key for place in (naming.MEMORY, ARCHIVE) for entry in ws.documents.store.list(place))
-    own = [key for key in keys if token in key and not key.startswith(naming.TOMBSTONES)]
-    return own + list_session_books(ws, token) + list(find_bundles_with_session(ws.documents.store, token))
+    """Return every file of the session except its tombstone: its own books, and a sync client's copies too."""
+    keys = (entry.key for folder in (naming.MEMORY, ARCHIVE) for entry in ws.documents.store.list(folder))
+    files = [key for key in keys if token in key and not key.startswith(naming.TOMBSTONES)]
+    return files + list_session_books(ws, token) + list(find_bundles_with_session(ws.documents.store, token))
 
 
 def _extract_probes(texts: Iterable[str]) -> frozenset[str]:
-    """Lines that are long enough to tell the session's text from anybody else's."""
+    """Return lines long enough to tell the session's text from any other."""
     lines = (line.strip() for text in texts for line in text.split("\n"))
     return frozenset(sorted({line for line in lines if len(line) >= _MIN_PROBE_CHARS})[:_MAX_PROBES])
 
 
 def _build_job(ws: Workspace, target: _RemovalTarget, reason: str) -> Job:
+    return build_removal_job(
+        Tombstone(
+            kind="tombstone",
+            agent_id=target.agent_id,
+            session_token=target.token,
+            removed_at=ws.now,
+            reason=reason,
+            removed_paths=target.paths,
+            removed_turns=target.turns,
+            imported_from=target.came_from,
+        )
+    )
+
+
+def build_removal_job(tombstone: Tombstone) -> Job:
+    """Return the job of the removal that a tombstone records."""
     payload = {
-        "agent_id": target.agent_id,
-        "reason": reason,
-        "removed_paths": target.paths,
-        "removed_turns": target.turns,
-        "imported_from": target.came_from,
+        "agent_id": tombstone.agent_id,
+        "reason": tombstone.reason,
+        "removed_paths": tombstone.removed_paths,
+        "removed_turns": tombstone.removed_turns,
+        "imported_from": tombstone.imported_from,
     }
-    return Job(flow=REMOVAL, token=target.token, captured_at=ws.now, sentence="", quality="", payload=payload)
+    token, at = tombstone.session_token, tombstone.removed_at
+    return Job(flow=REMOVAL, token=token, captured_at=at, sentence="", quality="", payload=payload)
 
 
 def _build_tombstone(job: Job) -> Tombstone:
@@ -233,8 +245,10 @@ def _build_tombstone(job: Job) -> Tombstone:
 def _build_receipt(
     ws: Workspace, target: _RemovalTarget, job: Job, *, spool_files: list[str], rows: int, dry_run: bool
 ) -> RemovalReceipt:
-    others = [entry.key for entry in ws.documents.store.list("") if _is_other_note(entry.key, target)]
-    holding_it = map_concurrently(ws.documents.store, lambda key: _holds_text(ws, key, target), others)
+    # the notes of others: another session's, a book, a page of the vault's owner
+    keys = (entry.key for entry in ws.documents.store.list(""))
+    notes = [key for key in keys if key.endswith(_NOTE_SUFFIX) and key not in target.paths]
+    flags = map_concurrently(ws.documents.store, lambda key: _holds_text(ws, key, target), notes)
     return RemovalReceipt(
         session_token=target.token,
         session_id=target.session_id,
@@ -248,22 +262,17 @@ def _build_receipt(
         rows=rows,
         turns=len(target.turns),
         entries=target.session_entries.count,
-        checked_files=len(others),
-        elsewhere=[key for key, holds in zip(others, holding_it, strict=True) if holds],
+        checked_files=len(notes),
+        elsewhere=[key for key, holds_text in zip(notes, flags, strict=True) if holds_text],
         out_of_reach=_list_residual_copies(ws, target),
     )
 
 
-def _is_other_note(key: str, target: _RemovalTarget) -> bool:
-    """Whether a file is a note of somebody else's: another session's, a book, a page of the vault's owner."""
-    return key.endswith(_NOTE_SUFFIX) and key not in target.paths
-
-
 def _holds_text(ws: Workspace, key: str, target: _RemovalTarget) -> bool:
-    """Whether a file holds a line of the session's when the session's entries are out of it, or may hold one."""
+    """Return whether a note holds, or may hold, a line of the session outside of the session's entries."""
     if key in target.session_entries.damaged_paths:
         return True
-    with contextlib.suppress(WorkspaceError, FormatError):  # what cannot be read is nobody's to compare
+    with contextlib.suppress(WorkspaceError, FormatError):  # an unreadable file cannot be compared
         blob = read_or_none(ws.documents.store, key)
         data, ref = blob.data if blob else b"", parse_book_path(key)
         text = (serialize_without_session(data, ref, target.token) if ref else data).decode("utf-8", errors="replace")
@@ -272,17 +281,13 @@ def _holds_text(ws: Workspace, key: str, target: _RemovalTarget) -> bool:
 
 
 def _list_residual_copies(ws: Workspace, target: _RemovalTarget) -> list[str]:
-    """What holds the session's text and is not lineage's."""
+    """Return the places outside of lineage that hold the session's text."""
     where = f": ~/.claude/projects/*/{target.session_id}.jsonl" if target.harness == "claude-code" else ""
-    return [
+    copies = [
         f"the transcript that {target.harness or 'the harness'} keeps itself{where}",
         *ws.documents.store.residual_copies(),
         *ws.index.residual_copies(),
-        *_list_embedding_copies(ws),
     ]
-
-
-def _list_embedding_copies(ws: Workspace) -> list[str]:
-    """Where passages were sent to be embedded, as far as this machine's configuration still says."""
-    place = ws.embedding.embedder.host if ws.embedding else ""
-    return [f"what {place} kept of the redacted passages that it embedded"] if place else []
+    # the embedding service of today's configuration; an earlier one is not known any more
+    host = ws.embedding.embedder.host if ws.embedding else ""
+    return [*copies, f"what {host} kept of the redacted passages that it embedded"] if host else copies

@@ -1,8 +1,8 @@
-"""Resanitize: committed artifacts under today's rules. (spec: sanitization contract)
+"""The redaction of committed artifacts under today's rules. (spec: sanitization contract)
 
-For each session that holds what the rules redact: a job in the spool, the records in the manifest, then the files one
-by one by compare-and-swap, then their rows; at last MEMORY.md and the scrub of what the databases held. Cut off at any
-point, the next run or `recover` goes on: a file is either what its record says it was, or what it says it is.
+Each session with a finding gets a job in the spool, records in its manifest, then its files replaced one by one by
+compare-and-swap, then their rows; MEMORY.md and the scrub of the databases end the run. After an interruption, the next
+run or `recover` continues: a file has the old or the new hash of its record.
 """
 
 import contextlib
@@ -34,9 +34,11 @@ from lineage.workspace.workspace import Workspace
 
 @dataclass(slots=True)
 class ResanitizeResult:
-    """What was replaced, or would be, oldest first; how many redactions of each rule that made; how many artifacts
-    held nothing to redact; `books` whose entries were redacted; `problems` are (path, what is wrong): damaged files
-    are left alone."""
+    """The artifacts replaced, or to replace, oldest first, and the redactions by rule.
+
+    `unchanged` counts artifacts without a finding, `books` are those with redacted entries, `problems` are (path, error
+    message) of damaged files, left alone.
+    """
 
     version: str
     dry_run: bool
@@ -49,7 +51,7 @@ class ResanitizeResult:
 
 @dataclass(frozen=True, slots=True)
 class _FileReplacement:
-    """A file that is to be replaced: what it holds, as the store knows it, and what it shall hold."""
+    """A file to replace: its record, the version in the store, and the new artifact."""
 
     record: Replacement
     version: str
@@ -57,42 +59,46 @@ class _FileReplacement:
 
 
 def resanitize(ws: Workspace, *, dry_run: bool = False) -> ResanitizeResult:
-    """Replaces every artifact, and the text of every entry of a book, in which the workspace's rules find something.
-    What a hand wrote between the entries is its writer's. Raises EngineMissing and ConflictError."""
-    done = ResanitizeResult(ws.rules.version, dry_run)
+    """Redact every artifact and every book entry in which the workspace's rules find something.
+
+    Handwritten text between entries stays. Raises EngineMissing and ConflictError.
+    """
+    result = ResanitizeResult(ws.rules.version, dry_run)
     jobs = []
     for token in _list_tokens(ws):
         with sessions.session_lock(ws, token):
-            jobs += _resanitize_session(ws, token, done)
-    books = _resanitize_books(ws, done)
+            jobs += _resanitize_session(ws, token, result)
+    books = _resanitize_books(ws, result)
     if jobs or (books and not dry_run):
         index_books(ws, books)
         _finish(ws, jobs)
-    return done
+    return result
 
 
 def finish_resanitize(ws: Workspace, job: Job) -> None:
-    """One session whose run was cut off, from its job. The caller holds the session's mutex."""
+    """Finish one session of an interrupted run from its job. The caller holds the session's lock."""
     _resanitize_session(ws, job.token, ResanitizeResult(ws.rules.version, dry_run=False), is_resumed=True)
     _finish(ws, [job])
 
 
 def _list_tokens(ws: Workspace) -> list[str]:
-    """The sessions that were not removed, in order."""
+    """Return the tokens of the sessions that were not removed, in order."""
     removed = ws.documents.tombstones.list_tokens()
     names = (naming.parse_path(entry.key) for entry in ws.documents.store.list(naming.MEMORY))
     tokens = sorted(name.token for name in names if name and name.token not in removed)
     return [token for token, _ in groupby(tokens)]
 
 
-def _resanitize_session(ws: Workspace, token: str, done: ResanitizeResult, *, is_resumed: bool = False) -> list[Job]:
-    """Replaces a session's artifacts and their rows; the job that was spooled for it, if anything was to be done.
-    `begun` says that a run was cut off here: what it replaced may have old rows still."""
+def _resanitize_session(ws: Workspace, token: str, result: ResanitizeResult, *, is_resumed: bool = False) -> list[Job]:
+    """Replace a session's artifacts and their rows. Return the spooled job, if there was anything to do.
+
+    With `is_resumed`, the rows are written again: an interrupted run may have replaced files and left their old rows.
+    """
     session = sessions.load_session(ws, token)
     if session.manifest is None:
         return []
-    changes = _plan_replacements(ws, session.manifest, done)
-    if done.dry_run or not (changes or is_resumed):
+    changes = _plan_replacements(ws, session.manifest, result)
+    if result.dry_run or not (changes or is_resumed):
         return []
     job = Job(flow=RESANITIZE, token=token, captured_at=ws.now, sentence="", quality="", payload={})
     ws.documents.spool.put(job)
@@ -106,8 +112,8 @@ def _resanitize_session(ws: Workspace, token: str, done: ResanitizeResult, *, is
     return [job]
 
 
-def _resanitize_books(ws: Workspace, done: ResanitizeResult) -> list[BookRef]:
-    """Redacts the entries of books; which books had some. What is cut off here is taken up by running it again."""
+def _resanitize_books(ws: Workspace, result: ResanitizeResult) -> list[BookRef]:
+    """Redact the entries of books and return those with a finding. Running it again finishes an interrupted run."""
     changed = []
     for ref in ws.documents.books.list():
         sanitizer, book = ws.build_sanitizer(), ws.documents.books.read(ref)
@@ -115,9 +121,9 @@ def _resanitize_books(ws: Workspace, done: ResanitizeResult) -> list[BookRef]:
         if clean.parts == book.parts:
             continue
         changed.append(ref)
-        done.books.append(ref.path)
-        done.redactions.update(Counter(done.redactions) + sanitizer.redactions)
-        if not done.dry_run:
+        result.books.append(ref.path)
+        result.redactions.update(Counter(result.redactions) + sanitizer.redactions)
+        if not result.dry_run:
             ws.documents.books.write_merged(ref, book, clean)
     return changed
 
@@ -129,21 +135,21 @@ def _load_rows(ws: Workspace, paths: list[str]) -> Iterator[ArtifactRow]:
                 yield found[0]
 
 
-def _plan_replacements(ws: Workspace, manifest: Manifest, done: ResanitizeResult) -> list[_FileReplacement]:
+def _plan_replacements(ws: Workspace, manifest: Manifest, result: ResanitizeResult) -> list[_FileReplacement]:
     changes = []
     for path in list_artifact_paths(manifest):
         sanitizer = ws.build_sanitizer()
         try:
             change = _plan_replacement(ws, path, sanitizer)
         except FormatError as error:
-            done.problems.append((path, error.message))
+            result.problems.append((path, error.message))
             continue
         if change is None:
-            done.unchanged += 1
+            result.unchanged += 1
             continue
         changes.append(change)
-        done.replaced.append(change.record)
-        done.redactions.update(Counter(done.redactions) + sanitizer.redactions)
+        result.replaced.append(change.record)
+        result.redactions.update(Counter(result.redactions) + sanitizer.redactions)
     return changes
 
 
@@ -161,7 +167,7 @@ def _plan_replacement(ws: Workspace, path: str, sanitizer: Sanitizer) -> _FileRe
 
 
 def _finish(ws: Workspace, jobs: list[Job]) -> None:
-    """What the old texts left behind goes too: rendered rows, free pages, half-written files."""
+    """Remove the old texts from MEMORY.md, caches, free pages, vectors and half-written files."""
     publish_all(ws)
     ws.documents.context_cache.clear()
     ws.index.scrub()

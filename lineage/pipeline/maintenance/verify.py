@@ -22,7 +22,7 @@ from lineage.core.sanitizer import Sanitizer
 from lineage.documents.load import load_stored_document
 from lineage.errors import FormatError
 from lineage.index import BookRows, EntryRow, build_book_rows, parse_owner_token
-from lineage.pipeline.maintenance import archive_checks
+from lineage.pipeline.maintenance.archive_checks import check_archive
 from lineage.pipeline.maintenance.watch import is_sync_leftover
 from lineage.store import read_or_none
 from lineage.workspace.book_index import group_by_book, read_books
@@ -81,9 +81,14 @@ def verify(ws: Workspace) -> list[VerifyFinding]:
         *_check_rows(ws, survey),
         *_check_books(ws, survey.removed),
         *_check_ledgers(ws, survey),
-        *(VerifyFinding(MUST if fault.is_must else SHOULD, *fault[1:]) for fault in archive_checks.check_archive(ws)),
+        *_check_archive(ws),
     ]
     return sorted(found)
+
+
+def _check_archive(ws: Workspace) -> Iterator[VerifyFinding]:
+    for fault in check_archive(ws):
+        yield VerifyFinding(MUST if fault.is_must else SHOULD, fault.path, fault.what, fault.mend)
 
 
 def _scan(ws: Workspace) -> WorkspaceScan:

@@ -5,19 +5,17 @@ ever taken for copies. Nothing is deleted at the source.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
+from lineage.core.base.progress import Progress
 from lineage.errors import WorkspaceError
 from lineage.pipeline.transfer.file_kinds import classify_file, is_immutable, is_memory_md, sort_for_copying
 from lineage.store import ConflictError, ExistsError, MissingError, Store, read_or_none, update
-
-Progress = Callable[[int, int], None]
-"""Called with (done, total) files of a round."""
 
 _MARK = ".lineage/migration.json"
 _THREADS = 8

@@ -252,7 +252,9 @@ def test_a_replacement_that_is_cut_off_leaves_no_index_that_counts_as_one(
     with open_test_workspace(workspace) as ws:
         ws.index.reset()
         with monkeypatch.context() as patch, pytest.raises(WorkspaceError):
-            patch.setattr(shadow_build, "schema", SimpleNamespace(VERSION="no number", create=schema.create_tables))
+            patch.setattr(
+                shadow_build, "schema", SimpleNamespace(VERSION="no number", create_tables=schema.create_tables)
+            )
             sync_rows(ws)
         assert ws.index.needs_reindex
         assert ws.index.count_by_kind() == {}
