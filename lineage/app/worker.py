@@ -91,7 +91,7 @@ def _is_due(private: LocalStore) -> bool:
 
 
 def _run_round(ws: Workspace, deadline: float, private: LocalStore) -> DrainResult:
-    done = drain(ws, detect_machine(), may_go_on=lambda: time.monotonic() < deadline)
+    done = drain(ws, detect_machine(), should_continue=lambda: time.monotonic() < deadline)
     if done.started:
         swept = sweep(ws, detect_machine(), idle_minutes=IDLE_MINUTES)
         done.outcomes.update({CAPTURED: len(swept.captured)} if swept.captured else {})

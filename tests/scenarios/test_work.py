@@ -264,7 +264,7 @@ def test_what_no_time_is_left_for_is_the_next_worker_s(tmp_path: Path) -> None:
         )
     times = iter([True, False, False])
     with open_test_workspace(root) as ws:
-        done = drain(ws, HarnessHistories(tmp_path, {}), may_go_on=lambda: next(times))
+        done = drain(ws, HarnessHistories(tmp_path, {}), should_continue=lambda: next(times))
     assert (done.left, len(list_captured(root))) == (2, 1)
     run_worker(root)
     assert len(list_captured(root)) == 3

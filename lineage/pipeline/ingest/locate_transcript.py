@@ -1,4 +1,4 @@
-"""Where a session's transcript is now: harnesses move them, and the hooks of some name none. (harnesses.md 1.6, 0.2)"""
+"""Find a session's transcript: harnesses move them, and some hooks name none (harnesses.md 1.6, 0.2)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,30 +13,34 @@ _SHORT_ID = 8
 
 @dataclass(frozen=True, slots=True)
 class HarnessHistories:
-    """What the histories of harnesses are found by. Each is looked through once: it is what a run saw of it."""
+    """The places of the harnesses' histories. Each history is listed once per run."""
 
     home: Path
     environment: Mapping[str, str]
     _histories: dict[str, list[SessionLocation]] = field(default_factory=dict, repr=False, compare=False)
 
     def list_sessions(self, harness: str) -> list[SessionLocation]:
-        """The sessions that a harness keeps."""
+        """Return the sessions in a harness's history."""
         if harness not in self._histories:
-            self._histories[harness] = list(_read_history(self, harness))
+            roots = ADAPTERS[harness].list_roots(self.home, self.environment) if harness in ADAPTERS else ()
+            self._histories[harness] = [
+                location for root in roots if root.exists() for location in ADAPTERS[harness].discover(root)
+            ]
         return self._histories[harness]
 
 
 def locate_transcript(histories: HarnessHistories, harness: str, session: str, hinted_path: str | None) -> Path | None:
-    """The transcript: the one that was given if it is there, else the one that the harness keeps of the session."""
+    """Return the transcript at the hinted path if it exists, else the one in the harness's history."""
     if hinted_path and (path := _find_regular_file(hinted_path)):
         return path
     return next(
-        (found.path for found in histories.list_sessions(harness) if _holds_session(harness, found, session)), None
+        (location.path for location in histories.list_sessions(harness) if _holds_session(harness, location, session)),
+        None,
     )
 
 
 def _find_regular_file(hinted_path: str) -> Path | None:
-    """The regular file of that name; None where there is none, or where that is no name of a file."""
+    """Return the regular file of that name, None without one or for an impossible name."""
     try:
         path = expand_home(hinted_path)
         return path if path.is_file() else None
@@ -45,32 +49,23 @@ def _find_regular_file(hinted_path: str) -> Path | None:
 
 
 def find_subagent_transcripts(harness: str, transcript: Path) -> Iterator[SessionLocation]:
-    """The transcripts of sub-agents, where the harness keeps them in a folder beside the session's own."""
+    """Yield the transcripts of sub-agents in the folder beside the session's transcript."""
     folder = transcript.with_suffix("")
     if harness in ADAPTERS and folder != transcript and folder.is_dir():
         yield from ADAPTERS[harness].discover(folder)
 
 
-def _read_history(histories: HarnessHistories, harness: str) -> Iterator[SessionLocation]:
-    if harness in ADAPTERS:
-        for root in ADAPTERS[harness].list_roots(histories.home, histories.environment):
-            if root.exists():
-                yield from ADAPTERS[harness].discover(root)
-
-
-def _holds_session(harness: str, found: SessionLocation, session: str) -> bool:
-    """Whether a file holds the session: as the harness says, by its name, else, where the name may stand for the
-    session, by what the file says."""
-    if found.session is not None:
-        return found.session == session
-    stem = found.path.name.partition(".")[0]
-    if stem == session or stem.endswith((f"-{session}", f"_{session}")) or found.path.parent.name == session:
+def _holds_session(harness: str, location: SessionLocation, session: str) -> bool:
+    """Return whether a file holds the session: by the harness's own list, by its name, or by its content."""
+    if location.session is not None:
+        return location.session == session
+    path = location.path
+    stem = path.name.partition(".")[0]
+    if stem == session or stem.endswith((f"-{session}", f"_{session}")) or path.parent.name == session:
         return True
-    return stem.endswith(f"-{session[:_SHORT_ID]}") and _read_session_id(harness, found.path) == session
-
-
-def _read_session_id(harness: str, path: Path) -> str | None:
+    if not stem.endswith(f"-{session[:_SHORT_ID]}"):  # some harnesses shorten the id in the name: only then read it
+        return False
     try:
-        return ADAPTERS[harness].read(path).session_id
+        return ADAPTERS[harness].read(path).session_id == session
     except LineageError:
-        return None
+        return False

@@ -1,7 +1,7 @@
-"""The blocks that new sessions begin with: what `lineage context` says of the project. (harnesses.md 0.4)
+"""The context blocks that new sessions begin with, written ahead (harnesses.md 0.4).
 
-Prepared after every run, so that a session start is answered by reading one file. They are no larger than what the
-harness that takes the least takes whole: none of them cuts what was laid out here.
+They are prepared after every run: a hook answers a session start by reading one file. Each fits the harness with the
+smallest limit, so no harness cuts it.
 """
 
 from lineage.core.base.hook_output import MAX_TOKENS
@@ -12,14 +12,11 @@ from lineage.workspace.workspace import Workspace
 
 
 def prepare_contexts(ws: Workspace) -> int:
-    """Writes the block of every agent and folder that a session was seen in, and of its project; how many changed."""
+    """Write the block of every agent and folder with a session, and of its project; return the number of changes."""
     seen = {(seen.agent_id, seen.cwd) for seen in ws.telemetry.list_seen_sessions() if seen.cwd}
     places = sorted(seen | {(agent, resolve_project(cwd) or cwd) for agent, cwd in seen})
-    knowledge = BookReader(ws)
-    return sum(_prepare_context(ws, agent, folder, knowledge) for agent, folder in places)
-
-
-def _prepare_context(ws: Workspace, agent: str, folder: str, book_reader: BookReader) -> bool:
-    asked = ContextRequest(agent_id=agent, project=folder, budget=min(ws.settings.context.budget, MAX_TOKENS))
-    block = build_context(ws, asked, book_reader)
-    return ws.documents.context_cache.put(agent, folder, f"{block.body}\n" if block.body else "")
+    budget, reader, changed = min(ws.settings.context.budget, MAX_TOKENS), BookReader(ws), 0
+    for agent, folder in places:
+        block = build_context(ws, ContextRequest(agent_id=agent, project=folder, budget=budget), reader)
+        changed += ws.documents.context_cache.put(agent, folder, f"{block.body}\n" if block.body else "")
+    return changed

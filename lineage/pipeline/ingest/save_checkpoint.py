@@ -1,4 +1,4 @@
-"""A checkpoint that a harness brings itself, instead of being read from its transcript. (`pipeline.checkpointing`)"""
+"""Checkpoints that a harness brings itself; `checkpoints` reads the others from transcripts."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ from lineage.core.format.checkpoint import Checkpoint, build_message, select_las
 from lineage.core.format.turns import ROLES, Turn
 from lineage.errors import InvalidInput
 from lineage.harness.projects import resolve_project
-from lineage.pipeline.capture import session as sessions
+from lineage.pipeline.capture.session import load_session, session_lock
 from lineage.workspace.workspace import Workspace
 
 IncomingMessage = tuple[str, str, str | None]
-"""A message as it comes: role, text, a time with a zone if there is one."""
+"""A raw message: role, text, and a time with a zone, if any."""
 
 
 def save_checkpoint(
@@ -26,19 +26,20 @@ def save_checkpoint(
     project: str | None,
     raw_messages: Sequence[IncomingMessage],
 ) -> Checkpoint:
-    """Keeps the last 50 messages of a session that goes on, sanitized, for the one after it should it be interrupted.
+    """Save the last 50 messages of a running session, sanitized, for the next one after an interruption.
 
-    Raises InvalidInput for a private session, for ids and times that there can't be and where nothing was said,
-    RemovedError for a session that was removed, EngineMissing where nothing can be redacted.
+    Raise InvalidInput for a private session, malformed ids and times, and no messages; RemovedError for a removed
+    session; EngineMissing without google-re2.
     """
     token = Identity(validate_agent_id(agent_id), validate_id("session_id", session_id)).token
     turns = [Turn(role, text, to_utc(at) if at else None) for role, text, at in raw_messages if role in ROLES]
     messages = select_last_messages(turns)
     if not messages:
         raise InvalidInput("a checkpoint without messages", hint="give what the user and the agent said last")
-    with sessions.session_lock(ws, token):
+    with session_lock(ws, token):
         ws.documents.tombstones.raise_if_removed(token)
-        _refuse_private(ws, token)
+        if is_session_private(ws, token):
+            raise InvalidInput("a private session leaves no checkpoint", hint="its end is captured like any other")
         sanitizer = ws.build_sanitizer()
         texts = sanitizer.sanitize_all([turn.text for turn in messages])
         checkpoint = Checkpoint(
@@ -55,14 +56,12 @@ def save_checkpoint(
 
 
 def load_newest_checkpoint(ws: Workspace, agent_id: str, project: str | None = None) -> Checkpoint | None:
-    """The checkpoint that an agent's next session would be told of. Raises InvalidInput for an agent's id that is
-    none."""
-    found = ws.documents.checkpoints.get(validate_agent_id(agent_id), ws.now, project=resolve_project(project))
-    return None if found is None or ws.documents.tombstones.has(found.session_token) else found
+    """Return the checkpoint for an agent's next session. Raise InvalidInput for a malformed agent id."""
+    newest = ws.documents.checkpoints.get(validate_agent_id(agent_id), ws.now, project=resolve_project(project))
+    return None if newest is None or ws.documents.tombstones.has(newest.session_token) else newest
 
 
-def _refuse_private(ws: Workspace, token: str) -> None:
-    session = sessions.load_session(ws, token)
-    private = session.manifest.private if session.manifest else any(job.payload.get("private") for job in session.jobs)
-    if not is_allowed_in_scope(GLOBAL, private=bool(private), token=token):
-        raise InvalidInput("a private session leaves no checkpoint", hint="its end is captured like any other")
+def is_session_private(ws: Workspace, token: str) -> bool:
+    """Return whether nothing of a session may leave it. Raise FormatError if its manifest is damaged."""
+    private = load_session(ws, token).is_private()
+    return not is_allowed_in_scope(GLOBAL, private=private, token=token)

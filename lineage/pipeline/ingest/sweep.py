@@ -1,4 +1,4 @@
-"""The sweep: sessions that ended without a signal, or grew since they were captured. (harnesses.md 0.2)"""
+"""The sweep: capture sessions that ended without an event, or grew since their capture (harnesses.md 0.2)."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,8 +22,10 @@ _NOT_YET = "9999"
 
 @dataclass(slots=True)
 class SweepResult:
-    """What the sweep looked at: `captured` are tokens, `waiting` sessions are still being written, `gone` have no
-    transcript any more, `failed` are (session, reason)."""
+    """The sessions of a sweep: `captured` are tokens, `failed` are (session, reason).
+
+    `waiting` counts sessions in use, `gone` those without a transcript.
+    """
 
     captured: list[str] = field(default_factory=list)
     unchanged: int = 0
@@ -33,11 +35,13 @@ class SweepResult:
 
 
 def sweep(ws: Workspace, histories: HarnessHistories, *, idle_minutes: int = IDLE_MINUTES) -> SweepResult:
-    """Captures every session that a hook once told of and whose transcript grew since, unless it was written to in the
-    last `idle_minutes`. Then prepares the blocks that new sessions begin with."""
+    """Capture every session recorded by a hook with a longer transcript than was captured.
+
+    A transcript that was written to in the last `idle_minutes` is in use and left alone.
+    """
     done = SweepResult()
-    if unreachable := find_outage(ws):
-        done.failed.append(("what hooks told of", unreachable))
+    if outage := find_outage(ws):
+        done.failed.append(("what hooks told of", outage))
         return done
     quiet_since = shift_time(ws.now, milliseconds=-60_000 * idle_minutes)
     for seen in ws.telemetry.list_seen_sessions():
@@ -68,15 +72,15 @@ def _capture_session(ws: Workspace, seen: SeenSession, path: Path, size: int, do
         "project": resolve_project(seen.cwd),
     }
     try:
-        outcome = capture_session_tree(ws, payload, ws.now)
+        result = capture_session_tree(ws, payload, ws.now)
     except DatabaseDamaged:
         raise
-    except Exception as error:  # noqa: BLE001  (one that nobody expected must not keep the others from capture)
+    except Exception as error:  # noqa: BLE001  (a bug must not keep the other sessions from capture)
         done.failed.append((seen.session_id, describe_error(error)))
         return
     ws.telemetry.record_captured_size(seen, size)
-    if outcome.status == CAPTURED:
-        done.captured.append(outcome.session_token)
+    if result.status == CAPTURED:
+        done.captured.append(result.session_token)
     else:
         done.unchanged += 1
 
@@ -84,5 +88,5 @@ def _capture_session(ws: Workspace, seen: SeenSession, path: Path, size: int, do
 def _read_mtime(path: Path) -> str:
     try:
         return from_epoch(path.stat().st_mtime)
-    except FileNotFoundError:  # deleted since: the next sweep sees that it is gone
+    except FileNotFoundError:  # deleted just now: the next sweep counts it
         return _NOT_YET

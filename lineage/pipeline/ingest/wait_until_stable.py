@@ -1,4 +1,4 @@
-"""Waiting for a transcript to be written to its end: harnesses go on writing after their hook. (harnesses.md 1.6)"""
+"""Wait for the end of a transcript: harnesses go on writing after their hook (harnesses.md 1.6)."""
 
 import time
 from datetime import datetime
@@ -10,12 +10,12 @@ _MAX_STEPS = 8
 
 
 def wait_until_stable(path: Path, signaled_at: str) -> int | None:
-    """The size of a file once it has stopped growing, or after two seconds; None where there is no such file.
+    """Return the size of a file once it has stopped growing, or after two seconds; None without a file.
 
-    It has where nobody wrote to it for half a second, and the hook, which rang at `signaled_at`, is as long ago.
+    Stopped means: no write for half a second, and none since the hook of `signaled_at`.
     """
-    size, rang = read_file_size(path), datetime.fromisoformat(signaled_at).timestamp()
-    changed = max(rang, _read_mtime(path))
+    size, signaled = read_file_size(path), datetime.fromisoformat(signaled_at).timestamp()
+    changed = max(signaled, _read_mtime(path))
     for _ in range(_MAX_STEPS):
         if size is None or time.time() - changed >= _QUIET_SECONDS:
             break
@@ -27,6 +27,7 @@ def wait_until_stable(path: Path, signaled_at: str) -> int | None:
 
 
 def read_file_size(path: Path) -> int | None:
+    """Return the size of a regular file in bytes, None without one."""
     try:
         return path.stat().st_size if path.is_file() else None
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""The worker: what hooks have signalled is captured, in the order in which they rang. (harnesses.md 0.1, 0.2)
+"""The worker: process queued hook events in order (harnesses.md 0.1, 0.2).
 
-Turn ends say only that a session is there and how far it got; session ends capture it, compactions keep their summary.
-What fails is tried again, later each time, and set aside in the end, with the reason and all that it holds.
+A session end captures the session, a compaction keeps its summary, any other event only records the session. A failed
+event is retried with growing delays, then goes to the dead letters with its reason.
 """
 
 from collections import Counter
@@ -37,9 +37,13 @@ _GENERATED_NOTE = "The harness kept no summary of this compaction; lineage made 
 
 @dataclass(slots=True)
 class DrainResult:
-    """What the worker did: outcomes by status, payloads that say nothing by reason, and what went wrong. `started` says
-    that a session began: the time to sweep. `left` are signals for which no time was left, `unkept` counts checkpoints
-    that could not be made, by reason; `embedded` counts passages, `unembedded` says why not more."""
+    """The work of one run.
+
+    `outcomes` counts captures by status, `ignored` payloads by reason. `put_off` and `given_up` are (event, reason).
+    `next_due` is the time of the next retry, canonical UTC. `started` means that a session began: time to sweep. `left`
+    counts events out of time, `unkept` lost checkpoints by reason; `embedded` counts passages, `unembedded` says why
+    not more.
+    """
 
     outcomes: Counter[str] = field(default_factory=Counter)
     ignored: Counter[str] = field(default_factory=Counter)
@@ -53,20 +57,24 @@ class DrainResult:
     unembedded: str = ""
 
 
-def drain(ws: Workspace, histories: HarnessHistories, *, may_go_on: Callable[[], bool] = lambda: True) -> DrainResult:
-    """Works off every signal that is due, keeps checkpoints of the sessions that go on, then prepares the blocks that
-    new sessions begin with. `should_continue` is asked before each; what is left over is the next worker's."""
+def drain(
+    ws: Workspace, histories: HarnessHistories, *, should_continue: Callable[[], bool] = lambda: True
+) -> DrainResult:
+    """Process every due event, save checkpoints of running sessions, and prepare the contexts of new ones.
+
+    `should_continue` is asked before each event; the rest is left to the next worker.
+    """
     done = DrainResult()
     finish_pending(ws)
-    for rung in ws.documents.hook_queue.list_pending():
-        if rung.not_before > ws.now:
-            done.next_due = min(filter(None, (done.next_due, rung.not_before)))
-        elif may_go_on():
-            _process_event(ws, histories, rung, done)
+    for event in ws.documents.hook_queue.list_pending():
+        if event.not_before > ws.now:
+            done.next_due = min(filter(None, (done.next_due, event.not_before)))
+        elif should_continue():
+            _process_event(ws, histories, event, done)
         else:
             done.left += 1
     with tolerate_outage(ws) as outage:
-        done.unkept = save_checkpoints(ws, histories, may_go_on=may_go_on)
+        done.unkept = save_checkpoints(ws, histories, should_continue=should_continue)
         offer_checkpoints(ws)
     if outage.reason:
         done.unkept[outage.reason] += 1
@@ -74,104 +82,101 @@ def drain(ws: Workspace, histories: HarnessHistories, *, may_go_on: Callable[[],
 
 
 def _process_event(ws: Workspace, histories: HarnessHistories, event: HookEvent, done: DrainResult) -> None:
-    found = hook_payload.parse_hook_payload(event.harness, event.payload)
-    if found is None:
+    payload = hook_payload.parse_hook_payload(event.harness, event.payload)
+    if payload is None:
         done.ignored[hook_payload.find_ignore_reason(event.harness, event.payload) or ""] += 1
         ws.documents.hook_queue.clear(event)
         return
     try:
-        _validate_event(event, found)
-        _HANDLERS.get(found.event, _handle_notice)(ws, histories, event, found, done)
-    except DatabaseDamaged:
+        validate_harness(event.harness)
+        validate_agent_id(event.agent)
+        validate_id("session_id", payload.session_id)
+        match payload.event:
+            case hook_payload.SESSION_END:
+                _handle_session_end(ws, histories, event, payload, done)
+            case hook_payload.COMPACTION:
+                _handle_compaction(ws, histories, event, payload, done)
+            case _:
+                if payload.event == hook_payload.SESSION_START:
+                    done.started = True
+                    mark_checkpoints_used(ws, event, payload)
+                _record_session(ws, event, payload, payload.transcript_path, None)
+    except DatabaseDamaged:  # not this event's fault: the run begins again with a new index
         raise
-    except Exception as error:  # noqa: BLE001  (one that nobody expected must not keep the others waiting for ever)
+    except Exception as error:  # noqa: BLE001  (a bug must not block the events behind it for ever)
         _handle_failure(ws, event, error, done)
     else:
-        ws.telemetry.mark(f"event {event.harness}", f"{event.at} {found.event}")
+        ws.telemetry.mark(f"event {event.harness}", f"{event.at} {payload.event}")
         ws.documents.hook_queue.clear(event)
 
 
-def _validate_event(event: HookEvent, signal: HookPayload) -> None:
-    """Raises InvalidInput for what no other attempt will make right."""
-    validate_harness(event.harness)
-    validate_agent_id(event.agent)
-    validate_id("session_id", signal.session_id)
-
-
 def _handle_failure(ws: Workspace, event: HookEvent, error: Exception, done: DrainResult) -> None:
-    why = describe_error(error)
+    reason = describe_error(error)
+    # An outage is no attempt: the event waits as long as the server is away.
     attempts = event.attempts + (not isinstance(error, EngineMissing | IndexUnavailable | StoreUnavailable))
     if attempts >= _MAX_ATTEMPTS or isinstance(error, InvalidInput):
-        ws.documents.hook_queue.dead_letter(event, why)
-        done.given_up.append((event.key, why))
+        ws.documents.hook_queue.dead_letter(event, reason)
+        done.given_up.append((event.key, reason))
         return
     until = shift_time(ws.now, milliseconds=_FIRST_DELAY_MS * 4 ** max(attempts - 1, 0))
-    ws.documents.hook_queue.retry_later(event, until=until, reason=why, attempts=attempts)
-    done.put_off.append((event.key, why))
+    ws.documents.hook_queue.retry_later(event, until=until, reason=reason, attempts=attempts)
+    done.put_off.append((event.key, reason))
     done.next_due = min(filter(None, (done.next_due, until)))
 
 
 def describe_error(error: Exception) -> str:
-    """What went wrong, in a sentence; of an error that nobody expected its kind alone."""
+    """Return the error's message; of an unexpected error its class only, for its message may hold raw text."""
     return error.message if isinstance(error, LineageError) else f"an unexpected {type(error).__name__}"
 
 
-def _handle_notice(
-    ws: Workspace, _: HarnessHistories, event: HookEvent, signal: HookPayload, done: DrainResult
-) -> None:
-    if signal.event == hook_payload.SESSION_START:
-        done.started = True
-        mark_checkpoints_used(ws, event, signal)
-    _record_session(ws, event, signal, signal.transcript_path, None)
-
-
 def _handle_session_end(
-    ws: Workspace, histories: HarnessHistories, event: HookEvent, signal: HookPayload, done: DrainResult
+    ws: Workspace, histories: HarnessHistories, event: HookEvent, payload: HookPayload, done: DrainResult
 ) -> None:
-    path = _locate_transcript(histories, event, signal)
+    path = _locate_transcript(histories, event, payload)
     size = wait_until_stable(path, event.at)
-    outcome = capture_session_tree(ws, {**_build_payload(event, signal), "transcript_path": str(path)}, event.at)
-    done.outcomes[outcome.status] += 1
-    _record_session(ws, event, signal, str(path), size)
-    ws.documents.checkpoints.discard(outcome.session_token)
+    result = capture_session_tree(ws, {**_build_request(event, payload), "transcript_path": str(path)}, event.at)
+    done.outcomes[result.status] += 1
+    _record_session(ws, event, payload, str(path), size)
+    ws.documents.checkpoints.discard(result.session_token)
 
 
 def capture_session_tree(ws: Workspace, payload: Mapping[str, Any], at: str) -> CaptureResult:
-    """Captures a session as it ends, the compactions that its transcript records, and what its sub-agents said."""
-    outcome = run_capture(ws, parse_request(SESSION_END, {**payload, "captured_at": at}, agent_id=None, now=ws.now))
+    """Capture a session's end, the compactions that its transcript records, and its sub-agents' sessions.
+
+    `payload` is that of `lineage session-end`; `at` is the time of the captures, canonical UTC.
+    """
+    result = run_capture(ws, parse_request(SESSION_END, {**payload, "captured_at": at}, agent_id=None, now=ws.now))
     harness, path = payload["harness"], Path(payload["transcript_path"])
-    if outcome.status == CAPTURED and outcome.compactions:
+    if result.status == CAPTURED and result.compactions:
         capture = load_adapter(harness).read(path, payload["session_id"])
-        capture_recorded_compactions(ws, payload, outcome.session_token, capture, at)
+        capture_recorded_compactions(ws, payload, result.session_token, capture, at)
+    shared = {key: payload[key] for key in ("harness", "agent_id", "cwd", "private") if key in payload}
     for part in find_subagent_transcripts(harness, path):
-        session = ADAPTERS[harness].read(part.path, part.session).session_id or part.path.stem
-        own = {"session_id": session, "transcript_path": str(part.path), "captured_at": at}
-        shared = {key: payload[key] for key in ("harness", "agent_id", "cwd", "private") if key in payload}
-        run_capture(ws, parse_request(SESSION_END, {**shared, **own}, agent_id=None, now=ws.now))
-    return outcome
+        session_id = ADAPTERS[harness].read(part.path, part.session).session_id or part.path.stem
+        values = {**shared, "session_id": session_id, "transcript_path": str(part.path), "captured_at": at}
+        run_capture(ws, parse_request(SESSION_END, values, agent_id=None, now=ws.now))
+    return result
 
 
 def _handle_compaction(
-    ws: Workspace, histories: HarnessHistories, event: HookEvent, signal: HookPayload, done: DrainResult
+    ws: Workspace, histories: HarnessHistories, event: HookEvent, payload: HookPayload, done: DrainResult
 ) -> None:
-    path = _locate_transcript(histories, event, signal)
+    path = _locate_transcript(histories, event, payload)
     wait_until_stable(path, event.at)
-    summary = signal.summary or _find_compaction_summary(event.harness, path, signal.session_id)
-    payload = {
-        **_build_payload(event, signal),
+    values = {
+        **_build_request(event, payload),
         "transcript_path": str(path),
-        "summary": summary,
-        "trigger": signal.trigger,
+        "summary": payload.summary or _find_compaction_summary(event.harness, path, payload.session_id),
+        "trigger": payload.trigger,
+        "captured_at": event.at,
     }
-    outcome = run_capture(
-        ws, parse_request(COMPACTION, {**payload, "captured_at": event.at}, agent_id=None, now=ws.now)
-    )
-    done.outcomes[outcome.status] += 1
-    _record_session(ws, event, signal, str(path), None)
+    result = run_capture(ws, parse_request(COMPACTION, values, agent_id=None, now=ws.now))
+    done.outcomes[result.status] += 1
+    _record_session(ws, event, payload, str(path), None)
 
 
 def _find_compaction_summary(harness: str, path: Path, session: str) -> str:
-    """The summary that the transcript holds of its newest compaction; where it holds none, one made by us."""
+    """Return the transcript's summary of its newest compaction; without one, a digest of the turns before it."""
     capture = load_adapter(harness).read(path, session)
     newest = capture.compactions[-1] if capture.compactions else None
     if newest and newest.summary:
@@ -182,50 +187,44 @@ def _find_compaction_summary(harness: str, path: Path, session: str) -> str:
     return "\n\n".join([_GENERATED_NOTE, *lines])
 
 
-def _locate_transcript(histories: HarnessHistories, event: HookEvent, signal: HookPayload) -> Path:
-    path = locate_transcript(histories, event.harness, signal.session_id, signal.transcript_path)
+def _locate_transcript(histories: HarnessHistories, event: HookEvent, payload: HookPayload) -> Path:
+    path = locate_transcript(histories, event.harness, payload.session_id, payload.transcript_path)
     if path is None:
-        named = signal.transcript_path or f"of session {signal.session_id}"
+        named = payload.transcript_path or f"of session {payload.session_id}"
         raise TranscriptError(f"the transcript {named} is not there (any more)")
     return path
 
 
-def _build_payload(event: HookEvent, signal: HookPayload) -> dict[str, Any]:
-    named = {
+def _build_request(event: HookEvent, payload: HookPayload) -> dict[str, Any]:
+    values = {
         "harness": event.harness,
         "agent_id": event.agent,
-        "session_id": signal.session_id,
-        "session_key": signal.session_key,
-        "lane": signal.lane,
-        "project": resolve_project(signal.cwd),
-        "reason": signal.reason,
+        "session_id": payload.session_id,
+        "session_key": payload.session_key,
+        "lane": payload.lane,
+        "project": resolve_project(payload.cwd),
+        "reason": payload.reason,
     }
-    return {key: value for key, value in named.items() if value is not None}
+    return {key: value for key, value in values.items() if value is not None}
 
 
-def _record_session(ws: Workspace, event: HookEvent, signal: HookPayload, path: str | None, size: int | None) -> None:
-    """That the session is there, and how much of its transcript is captured; of a removed one nothing is noted."""
-    token = signal.identity(event.agent).token
+def _record_session(ws: Workspace, event: HookEvent, payload: HookPayload, path: str | None, size: int | None) -> None:
+    """Record a session for the sweep, with the captured size of its transcript; not a removed one."""
+    token = payload.identity(event.agent).token
     if ws.documents.tombstones.has(token):
         return
     ws.telemetry.record_event(
         SeenSession(
             harness=event.harness,
             agent_id=event.agent,
-            session_id=signal.session_id,
+            session_id=payload.session_id,
             session_token=token,
             transcript_path=path,
-            cwd=signal.cwd,
-            event=signal.event,
+            cwd=payload.cwd,
+            event=payload.event,
             at=event.at,
             captured_size=size,
-            session_key=signal.session_key,
-            lane=signal.lane,
+            session_key=payload.session_key,
+            lane=payload.lane,
         )
     )
-
-
-_HANDLERS: Mapping[str, Callable[[Workspace, HarnessHistories, HookEvent, HookPayload, DrainResult], None]] = {
-    hook_payload.SESSION_END: _handle_session_end,
-    hook_payload.COMPACTION: _handle_compaction,
-}
