@@ -1,12 +1,11 @@
-"""What is remembered on request: `lineage remember`, and `lineage book add` (format: Books).
+"""Remembering on request: `lineage remember` and `lineage book add` (format: Books).
 
-The same policy as for what is found in transcripts decides. What a person types at a terminal is the user's; what is
-called from inside a harness is an agent's, whatever it says, and waits where it would be global.
+The policy is that of candidates in transcripts. A text typed at a terminal is the user's. A call inside a harness is an
+agent's, even if it claims otherwise, and waits for confirmation if it would be global.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import CURATED, KINDS, PENDING, BookRef
@@ -15,7 +14,6 @@ from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.base.privacy import GLOBAL
 from lineage.core.books.entry import Entry, compute_entry_id, format_entry_body
 from lineage.core.format.turns import ASSISTANT, USER
-from lineage.core.sanitizer import Sanitizer
 from lineage.errors import InvalidInput
 from lineage.extraction.admission_policy import (
     ALLOWED_KINDS,
@@ -66,8 +64,11 @@ _HINTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memo:
-    """What is to be remembered, as it was asked for. `kind` `daily` is the daily note of today (UTC); `scope` None is
-    where the kind belongs; `project` is a name or a path; `supersedes` are ids or prefixes of them."""
+    """A request to remember a text.
+
+    `kind` `daily` is the daily note of today (UTC), `scope` None the default of the kind, `project` a name or a path.
+    `supersedes` are ids or beginnings of ids.
+    """
 
     text: str
     scope: str | None = None
@@ -80,8 +81,11 @@ class Memo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RememberResult:
-    """What became of a memo. `id` and `path` are those of the entry, also of one that was there already; `hint` says
-    what can be done where nothing was written; `harness` is the one that it was called from."""
+    """The result of `remember`.
+
+    `id` and `path` identify the entry, including one that already existed. `hint` says what to do if nothing was
+    written. `harness` is the caller's.
+    """
 
     status: str
     scope: str
@@ -96,9 +100,12 @@ class RememberResult:
     redactions: Mapping[str, int] = field(default_factory=dict)
 
 
-class _CallerSession(NamedTuple):
-    """A session that the caller runs in, and the file that entries of it name: its manifest, or the claim that it will
-    have with its first capture. What is remembered in a session goes with it when it is removed."""
+@dataclass(frozen=True, slots=True)
+class _CallerSession:
+    """A session of the caller, and the path that its entries name: its manifest, before the first capture its claim.
+
+    Removing the session removes these entries, too.
+    """
 
     token: str
     path: str
@@ -106,59 +113,54 @@ class _CallerSession(NamedTuple):
 
 
 def remember(ws: Workspace, memo: Memo, caller: Caller | None = None) -> RememberResult:
-    """Writes a memo into the book where it belongs, then index and MEMORY.md.
+    """Write a memo into its book, then update the index and MEMORY.md.
 
-    Raises InvalidInput for an empty text and for names that there can't be, NotFoundError for an entry that is to be
-    superseded and isn't there, RemovedError for a session that was removed.
+    Raises InvalidInput for an empty text and for impossible names, NotFoundError for an unknown entry to supersede,
+    RemovedError for a removed session.
     """
     sanitizer = ws.build_sanitizer()
-    memo = _sanitize(memo, sanitizer)
-    if not memo.text.strip():
-        raise InvalidInput("there is nothing to remember", hint="give a text, for example: lineage remember TEXT")
-    own = _find_caller_sessions(ws, memo.agent_id, caller)
-    scope, kind = _choose_book(ws, memo, caller)
-    admitted = _admit(memo, scope, kind, _build_context(ws, memo, scope, own), caller)
-    if isinstance(admitted, Rejection):
-        outcome = _dropped_result(scope or "", kind, admitted.reason)
-    else:
-        outcome = _write(ws, memo, admitted, own[0].path if own else None)
-    return replace(
-        outcome, harness=caller.harness if caller else None, redactions=dict(sorted(sanitizer.redactions.items()))
-    )
-
-
-def _sanitize(memo: Memo, sanitizer: Sanitizer) -> Memo:
-    return replace(
+    memo = replace(
         memo,
         text=sanitizer.sanitize(memo.text),
         tags=tuple(filter(None, (to_one_line(sanitizer.sanitize(tag)) for tag in memo.tags))),
         agent_id=validate_agent_id(memo.agent_id),
     )
+    if not memo.text.strip():
+        raise InvalidInput("there is nothing to remember", hint="give a text, for example: lineage remember TEXT")
+    caller_sessions = _find_caller_sessions(ws, memo.agent_id, caller)
+    scope, kind = _choose_book(ws, memo, caller)
+    admission = _admit(memo, scope, kind, _build_context(ws, memo, scope, caller_sessions), caller)
+    if isinstance(admission, Rejection):
+        reason = admission.reason
+        result = RememberResult(status=DROPPED, scope=scope or "", kind=kind, reason=reason, hint=_HINTS.get(reason))
+    else:
+        result = _write(ws, memo, admission, caller_sessions[0].path if caller_sessions else None)
+    redactions = dict(sorted(sanitizer.redactions.items()))
+    return replace(result, harness=caller.harness if caller else None, redactions=redactions)
 
 
 def _find_caller_sessions(ws: Workspace, agent_id: str, caller: Caller | None) -> list[_CallerSession]:
-    """The sessions that the caller runs in, private ones first. Raises RemovedError for one that was removed: it
-    remembers nothing."""
-    own: list[_CallerSession] = []
+    """Return the caller's sessions, private ones first. Raises RemovedError for a removed one: it remembers nothing."""
+    sessions: list[_CallerSession] = []
     for session_id in caller.sessions if caller else ():
         token = Identity(agent_id, session_id).token
         ws.documents.tombstones.raise_if_removed(token)
         rows = [row for row in ws.index.list_sessions(None, reference=session_id) if row.session_id == session_id]
         captured = [_CallerSession(row.session_token, row.manifest_path, row.private) for row in rows]
-        own += captured or [_CallerSession(token, naming.claim_path(token), False)]
-    return sorted(own, key=lambda session: not session.private)
+        sessions += captured or [_CallerSession(token, naming.claim_path(token), False)]
+    return sorted(sessions, key=lambda session: not session.private)
 
 
 def _choose_book(ws: Workspace, memo: Memo, caller: Caller | None) -> tuple[str | None, str]:
-    """The scope that is asked for, None where durability decides, and the kind."""
+    """Return the requested or default scope, None to let durability decide, and the kind."""
     kind = f"{DAILY}/{ws.now[:10]}" if memo.kind == DAILY else memo.kind
     scope = _default_scope(ws, memo, caller) if memo.scope is None else memo.scope
     if kind == CURATED and scope != GLOBAL:
         raise InvalidInput(
             f"the curated book is global, not of {(scope or '')[:80]}", hint="leave out `--scope`, or `--curated`"
         )
-    checked = validate_book(ws, GLOBAL if scope is None else scope, kind)
-    return None if scope is None else checked.scope, kind
+    ref = validate_book(ws, GLOBAL if scope is None else scope, kind)
+    return None if scope is None else ref.scope, kind
 
 
 def _default_scope(ws: Workspace, memo: Memo, caller: Caller | None) -> str | None:
@@ -166,8 +168,9 @@ def _default_scope(ws: Workspace, memo: Memo, caller: Caller | None) -> str | No
         return f"agent/{memo.agent_id}"
     if memo.project is not None:
         return f"project/{_claim_folder(ws, memo.project)}"
-    is_users = memo.kind == CURATED or memo.kind not in ALLOWED_KINDS[TERMINAL]
-    return GLOBAL if is_users or (caller and memo.kind == "preference") else None
+    is_user_kind = memo.kind == CURATED or memo.kind not in ALLOWED_KINDS[TERMINAL]
+    # An agent's preference would end with its session by durability; global, it waits for the user instead.
+    return GLOBAL if is_user_kind or (caller and memo.kind == "preference") else None
 
 
 def _claim_folder(ws: Workspace, project: str) -> str:
@@ -177,53 +180,51 @@ def _claim_folder(ws: Workspace, project: str) -> str:
 def _build_context(
     ws: Workspace, memo: Memo, scope: str | None, caller_sessions: Sequence[_CallerSession]
 ) -> CandidateContext:
-    asked = scope.removeprefix(_SESSION) if scope and scope.startswith(_SESSION) else ""
+    scope_token = scope.removeprefix(_SESSION) if scope and scope.startswith(_SESSION) else ""
     tokens = [session.token for session in caller_sessions]
-    token = asked if asked in tokens or not tokens else tokens[0]
+    token = scope_token if scope_token in tokens or not tokens else tokens[0]
     return CandidateContext(
         token=token,
         agent_id=memo.agent_id,
         project=_claim_folder(ws, memo.project) if memo.project else None,
         private=any(session.private for session in caller_sessions),
-        has_data=bool(ws.documents.books.get(f"{_SESSION}{asked}", FINDING).parts) if asked else False,
+        has_data=bool(ws.documents.books.get(f"{_SESSION}{scope_token}", FINDING).parts) if scope_token else False,
     )
 
 
 def _admit(
     memo: Memo, scope: str | None, kind: str, context: CandidateContext, caller: Caller | None
 ) -> Admission | Rejection:
-    """The policy's word. Of kinds that it doesn't know the user's own are judged as notes; an agent has no others."""
     via, role = (HARNESS, ASSISTANT) if caller else (TERMINAL, USER)
-    judged = kind if kind in ALLOWED_KINDS[via] else NOTE
-    candidate = Candidate(judged, memo.text, role, "", quote=memo.text)
+    # The policy judges kinds of the user's own as notes. Agents can't make up kinds.
+    judged_kind = kind if kind in ALLOWED_KINDS[via] else NOTE
+    candidate = Candidate(judged_kind, memo.text, role, "", quote=memo.text)
     if caller and kind.partition("/")[0] not in _STANDARD_KINDS:
         return Rejection(candidate, _NO_KIND)
     result = admit(candidate, context, via, scope)
-    if isinstance(result, Rejection):
-        return result
-    return replace(result, kind=kind)
+    return result if isinstance(result, Rejection) else replace(result, kind=kind)
 
 
 def _write(ws: Workspace, memo: Memo, admission: Admission, origin: str | None) -> RememberResult:
     ref = BookRef(admission.scope, admission.kind)
-    old = tuple(_resolve_superseded(ws, ref, prefix) for prefix in memo.supersedes)
-    kept = write_entries(ws, [admission], at=ws.now, origin=origin, tags=memo.tags, supersedes=old)
-    if not kept.entries:
-        is_forgotten = FORGOTTEN in kept.dropped
-        return _forgotten_result(ws, ref, admission, origin) if is_forgotten else _known_result(ws, ref, admission)
-    publish_or_mark_stale(ws)
-    where, entry = kept.entries[0]
-    return _build_result(PENDING_STATUS if where.shelf == PENDING else REMEMBERED, where, entry)
+    superseded = tuple(_resolve_superseded(ws, ref, prefix) for prefix in memo.supersedes)
+    result = write_entries(ws, [admission], at=ws.now, origin=origin, tags=memo.tags, supersedes=superseded)
+    if result.entries:
+        publish_or_mark_stale(ws)
+        shelf, entry = result.entries[0]
+        return _build_result(PENDING_STATUS if shelf.shelf == PENDING else REMEMBERED, shelf, entry)
+    is_forgotten = FORGOTTEN in result.dropped
+    return _forgotten_result(ws, ref, admission, origin) if is_forgotten else _known_result(ws, ref, admission)
 
 
 def _resolve_superseded(ws: Workspace, ref: BookRef, prefix: str) -> str:
-    place = find_entry(ws, prefix)
-    if (place.ref.scope, place.ref.kind) != (ref.scope, ref.kind):
+    old = find_entry(ws, prefix)
+    if (old.ref.scope, old.ref.kind) != (ref.scope, ref.kind):
         raise InvalidInput(
-            f"{place.entry.id} is a {place.ref.kind} of {place.ref.scope}, this is a {ref.kind} of {ref.scope}",
+            f"{old.entry.id} is a {old.ref.kind} of {old.ref.scope}, this is a {ref.kind} of {ref.scope}",
             hint="an entry takes the place of one in its own book: give `--scope` and `--kind` of the old one",
         )
-    return place.entry.id
+    return old.entry.id
 
 
 def _build_result(status: str, ref: BookRef, entry: Entry) -> RememberResult:
@@ -233,36 +234,32 @@ def _build_result(status: str, ref: BookRef, entry: Entry) -> RememberResult:
 
 
 def _known_result(ws: Workspace, ref: BookRef, admission: Admission) -> RememberResult:
-    """The entry that says the same, in its own book first."""
-    wanted = normalize_text(admission.text)
-    own = ws.documents.books.list_shelves(ref.scope, ref.kind)
-    for where in [*own, *(other for other in ws.documents.books.list() if other not in own)]:
-        for place in read_contents(ws, where).entries:
-            if normalize_text(place.entry.body) == wanted:
-                return replace(_build_result(KNOWN, where, place.entry), hint=_HINTS.get(where.shelf or place.state))
+    """Return the entry with the same text, of its own book first."""
+    text = normalize_text(admission.text)
+    shelves = ws.documents.books.list_shelves(ref.scope, ref.kind)
+    for shelf in [*shelves, *(other for other in ws.documents.books.list() if other not in shelves)]:
+        for location in read_contents(ws, shelf).entries:
+            if normalize_text(location.entry.body) == text:
+                hint = _HINTS.get(shelf.shelf or location.state)
+                return replace(_build_result(KNOWN, shelf, location.entry), hint=hint)
     return RememberResult(status=KNOWN, scope=ref.scope, kind=ref.kind, path=ref.path, text=admission.text)
 
 
 def _forgotten_result(ws: Workspace, ref: BookRef, admission: Admission, origin: str | None) -> RememberResult:
+    # The tombstone may be of the typed text or of the formatted body, with or without the source.
     texts = (admission.text, format_entry_body(admission.text, is_user_text=admission.is_user_stated))
     links = (None, wikilink(origin) if origin else None)
     ids = {compute_entry_id(ref.scope, ref.kind, text, link) for text in texts for link in links}
-    marks = [
-        (where, ids & ws.documents.books.read(where).forgotten_ids)
-        for where in ws.documents.books.list_shelves(ref.scope, ref.kind)
-    ]
-    where, identifier = next(((where, min(found)) for where, found in marks if found), (ref, "ID"))
+    shelves = ws.documents.books.list_shelves(ref.scope, ref.kind)
+    forgotten = [(shelf, ids & ws.documents.books.read(shelf).forgotten_ids) for shelf in shelves]
+    shelf, identifier = next(((shelf, min(matches)) for shelf, matches in forgotten if matches), (ref, "ID"))
     return RememberResult(
         status=FORGOTTEN,
         scope=ref.scope,
         kind=ref.kind,
         id=identifier,
-        path=where.path,
+        path=shelf.path,
         text=admission.text,
         reason=FORGOTTEN,
-        hint=f"to have it back, delete the line `<!-- lineage:forgotten {identifier} -->` in {where.path}",
+        hint=f"to have it back, delete the line `<!-- lineage:forgotten {identifier} -->` in {shelf.path}",
     )
-
-
-def _dropped_result(scope: str, kind: str, reason: str) -> RememberResult:
-    return RememberResult(status=DROPPED, scope=scope, kind=kind, reason=reason, hint=_HINTS.get(reason))

@@ -28,7 +28,6 @@ FEW, MANY = 3, 30
 NOT_NEEDED = (
     "lineage.extraction.candidates",
     "lineage.extraction.digests",
-    "lineage.extraction.normalize",
     "re2",
     "sqlite_utils",
 )
