@@ -13,7 +13,6 @@ from lineage.core.base.book_paths import CURATED, BookRef
 from lineage.core.base.identity import DEFAULT_AGENT, TOKEN, derive_session_token, validate_agent_id
 from lineage.core.base.privacy import GLOBAL, is_allowed_in_scope, session_scope
 from lineage.core.base.times import shift_time, to_date
-from lineage.core.books.book import with_parts
 from lineage.core.books.entry import DERIVED, HAND
 from lineage.core.format.documents import Artifact
 from lineage.extraction.normalize import is_unspaced, tokenize
@@ -227,7 +226,7 @@ def load_curated_items(reader: BookReader) -> list[MemoryItem]:
         if part.entry and (entry := entries.pop(part.entry.id, None)):
             contents.append(entry)
         elif part.is_free_text:
-            text = "".join(entry.text for entry in with_parts(book, (part,)).handwritten_entries)
+            text = "".join(entry.text for entry in book._replace(parts=(part,)).handwritten_entries)
             contents += [line for line in _COMMENT.sub("", text).splitlines() if line.strip()]
     if all(isinstance(item, str) and _HEADING.match(item) for item in contents):
         return []
