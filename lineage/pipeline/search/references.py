@@ -1,4 +1,4 @@
-"""What a reference of a search result leads to: a session, or an entry of a book, and the file that shows it."""
+"""Targets of references: a session or an entry of a book, and the file with it."""
 
 import re
 from dataclasses import dataclass
@@ -18,8 +18,10 @@ _ENTRY_ID = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True, slots=True)
 class FileTarget:
-    """A file, by its path in the workspace, and what in it is meant: a turn, by number, or an entry of a book. An
-    archived artifact lies in a bundle: what stands at its place is the archive's note of it."""
+    """A file's path in the workspace, with the number of a turn or an entry of a book in it.
+
+    The path of an archived artifact leads to the archive's note of it.
+    """
 
     path: str
     turn: int | None = None
@@ -27,8 +29,7 @@ class FileTarget:
 
 
 def resolve_reference(ws: Workspace, reference: str) -> SessionRow | EntryLocation:
-    """The session that a reference names, else the entry whose whole id it is. Raises NotFoundError for none and for
-    many."""
+    """Return the session of a reference, else the entry with this whole id. Raises NotFoundError for none and many."""
     try:
         return resolve_session(ws, reference)
     except NotFoundError:
@@ -38,13 +39,15 @@ def resolve_reference(ws: Workspace, reference: str) -> SessionRow | EntryLocati
 
 
 def find_file_target(ws: Workspace, reference: str, kind: str = naming.SUMMARY, turn: int | None = None) -> FileTarget:
-    """The newest file of a kind of a session, whose access is counted; with a turn the newest transcript that holds it;
-    or the book of an entry. Raises NotFoundError where there is no such thing."""
-    meant = resolve_reference(ws, reference)
-    if isinstance(meant, EntryLocation):
-        return FileTarget(meant.ref.path, entry=meant)
-    path = _find_file(ws, meant, kind) if turn is None else _find_transcript_with_turn(ws, meant, turn)
-    ws.telemetry.count_access(meant.session_token, ws.now)
+    """Return the newest file of a kind of a session, or its newest transcript with a turn, or the book of an entry.
+
+    The access to the session is counted. Raises NotFoundError if there is no such file.
+    """
+    target = resolve_reference(ws, reference)
+    if isinstance(target, EntryLocation):
+        return FileTarget(target.ref.path, entry=target)
+    path = _find_file(ws, target, kind) if turn is None else _find_transcript_with_turn(ws, target, turn)
+    ws.telemetry.count_access(target.session_token, ws.now)
     return FileTarget(path, turn)
 
 
@@ -60,6 +63,6 @@ def _find_file(ws: Workspace, session: SessionRow, kind: str) -> str:
 def _find_transcript_with_turn(ws: Workspace, session: SessionRow, turn: int) -> str:
     for path, kind in reversed(ws.index.list_session_files(session.session_token)):
         document = load_document(ws, path) if kind == naming.TRANSCRIPT else None
-        if isinstance(document, Artifact) and any(one.number == turn for one in transcript.parse_turns(document.body)):
+        if isinstance(document, Artifact) and any(t.number == turn for t in transcript.parse_turns(document.body)):
             return path
     raise NotFoundError(f"session {session.session_id} has no turn {turn}", hint="`lineage show SESSION` says how many")

@@ -1,7 +1,4 @@
-"""One session as a person looks at it: its turns, page by page, and its lineage. Nothing is written, nor counted.
-
-(format: Captures)
-"""
+"""Views of one session: its turns, page by page, its files and its lineage. Nothing is written or counted."""
 
 import re
 from collections import Counter
@@ -33,8 +30,10 @@ _TURN_ID = re.compile(r"t-[0-9a-f]{10}")
 
 @dataclass(frozen=True, slots=True)
 class SessionPart:
-    """A capture or a compaction of a session. `turns` are the numbers of its first and last turn, None where it has
-    none or its transcript can't be read; `paths` its files by kind."""
+    """A capture or compaction of a session, with its files by kind.
+
+    `turns` are the numbers of the first and last turn, None without turns and with an unreadable transcript.
+    """
 
     stem: str
     captured_at: str
@@ -45,8 +44,10 @@ class SessionPart:
 
 @dataclass(frozen=True, slots=True)
 class RelatedSession:
-    """Another session that this one is tied to. `tie` is `forked from`, `fork`, `started by` or `started`; `session` is
-    None where it isn't known here (any more), `named` is its id as the file has it."""
+    """Another session and its tie: `forked from`, `fork`, `started by` or `started`.
+
+    `session_id` is the id in the file, `session` None if it is unknown here or gone.
+    """
 
     tie: str
     session_id: str
@@ -55,8 +56,10 @@ class RelatedSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A session's lineage: its manifest's revision, captures and compactions, oldest first, and its relatives; its
-    forks are looked for among the newest sessions of its project. `unread` names files that can't be read."""
+    """A session's lineage: captures and compactions, oldest first, and its relatives.
+
+    Forks are found among the newest sessions of its project. `unread` are the paths of unreadable files.
+    """
 
     session: SessionRow
     revision: int
@@ -69,7 +72,7 @@ class SessionView:
 
 @dataclass(frozen=True, slots=True)
 class TurnPage:
-    """Some of a session's turns; `first` is the number of the first one that was asked for, `total` counts them all."""
+    """Some of a session's turns. `first` is the requested first number, `total` the number of all turns."""
 
     session: SessionRow
     first: int
@@ -79,7 +82,7 @@ class TurnPage:
 
 @dataclass(frozen=True, slots=True)
 class SessionFile:
-    """A file of a session, its body as it stands."""
+    """A file of a session with its unchanged body."""
 
     session: SessionRow
     kind: str
@@ -88,7 +91,7 @@ class SessionFile:
 
 
 def load_session_view(ws: Workspace, reference: str) -> SessionView:
-    """A session's lineage. Raises NotFoundError for none and for many, FormatError for a damaged manifest."""
+    """Return a session's lineage. Raises NotFoundError for none and many, FormatError for a damaged manifest."""
     session = resolve_session(ws, reference)
     manifest = _load_manifest(ws, session)
     unread: list[str] = []
@@ -102,12 +105,14 @@ def load_session_view(ws: Workspace, reference: str) -> SessionView:
 def load_turn_page(
     ws: Workspace, reference: str, *, first: int = 1, count: int = 50, turn: str | None = None
 ) -> TurnPage:
-    """`count` turns from number `first` on, or from the page on that holds the turn of that id, across all captures.
-    Raises NotFoundError for no session, for many, and for a turn that isn't there."""
+    """Return `count` turns of all captures, from number `first` on or from the page with the turn of that id.
+
+    Raises NotFoundError for no session, many sessions and an unknown turn.
+    """
     session = resolve_session(ws, reference)
     turns = _load_turns(ws, _load_manifest(ws, session))
     if turn is not None:
-        position = next((place for place, one in enumerate(turns) if one.id == turn), None)
+        position = next((index for index, candidate in enumerate(turns) if candidate.id == turn), None)
         if position is None or not _TURN_ID.fullmatch(turn):
             raise NotFoundError(f"session {session.session_id} has no turn {turn[:20]!r}")
         first = position - position % count + 1
@@ -115,7 +120,7 @@ def load_turn_page(
 
 
 def load_session_file(ws: Workspace, reference: str, kind: str) -> SessionFile:
-    """The newest file of a kind. Raises NotFoundError where there is none, InvalidInput for what is no kind."""
+    """Return the newest file of a kind. Raises NotFoundError for none, InvalidInput for an unknown kind."""
     if kind not in KINDS:
         raise InvalidInput(f"not a kind of file: {kind[:40]!r}", hint=f"one of {', '.join(KINDS)}")
     session = resolve_session(ws, reference)
@@ -134,8 +139,10 @@ def load_session_file(ws: Workspace, reference: str, kind: str) -> SessionFile:
 
 
 def count_daily_captures(ws: Workspace, agent_id: str | None) -> list[tuple[str, int]]:
-    """How many captures the ledger has on each of the last 30 days, the oldest day first; of every agent where
-    `agent_id` is None. Days are those of UTC."""
+    """Return the number of captures in the ledger on each of the last 30 UTC days, the oldest day first.
+
+    `agent_id` None stands for all agents.
+    """
     window = Window.from_end(ws.now)
     counts: Counter[str] = Counter()
     for agent in ws.index.list_agents() if agent_id is None else [agent_id]:
@@ -182,40 +189,42 @@ def _load_artifact(ws: Workspace, path: str, unread: list[str]) -> Artifact | No
 
 
 def _load_turns(ws: Workspace, manifest: Manifest) -> list[Turn]:
-    """The session's turns as its captures tell them: a capture replaces all from its first turn on."""
     turns: list[Turn] = []
     for stem in manifest.captures:
         document = load_readable_document(ws, naming.artifact_path(stem, naming.TRANSCRIPT))
-        found = transcript.parse_turns(document.body) if isinstance(document, Artifact) else ()
-        if found:
-            turns[found[0].number - 1 :] = found
+        captured = transcript.parse_turns(document.body) if isinstance(document, Artifact) else ()
+        if captured:  # a capture replaces all turns from its first one on
+            turns[captured[0].number - 1 :] = captured
     return turns
 
 
 def _find_ancestors(ws: Workspace, manifest: Manifest) -> Iterator[RelatedSession]:
-    for tie, named in (("forked from", manifest.forked_from), ("started by", manifest.parent_session)):
-        if named:
-            token = derive_session_token(manifest.agent_id, named)
-            found = ws.index.list_sessions(None, reference=token, limit=1)
-            yield RelatedSession(tie, named, found[0] if found else None)
+    for tie, session_id in (("forked from", manifest.forked_from), ("started by", manifest.parent_session)):
+        if session_id:
+            token = derive_session_token(manifest.agent_id, session_id)
+            rows = ws.index.list_sessions(None, reference=token, limit=1)
+            yield RelatedSession(tie, session_id, rows[0] if rows else None)
 
 
 def _find_descendants(ws: Workspace, session: SessionRow) -> Iterator[RelatedSession]:
-    """Forks and sub-agents' sessions. Heads of manifests alone are looked at: there may be many."""
-    same = ws.index.list_sessions(session.agent_id, project=session.project, limit=_MAX_CANDIDATES)
-    others = (row for row in same if row.session_token != session.session_token)
-    found = (
-        RelatedSession(tie, row.session_id, row) for row in others for tie in _find_ties(ws, row, session.session_id)
+    """Yield forks and sub-agents' sessions."""
+    rows = ws.index.list_sessions(session.agent_id, project=session.project, limit=_MAX_CANDIDATES)
+    relatives = (
+        RelatedSession(tie, row.session_id, row)
+        for row in rows
+        if row.session_token != session.session_token
+        for tie in _find_ties(ws, row, session.session_id)
     )
-    return islice(found, MAX_RELATIVES)
+    return islice(relatives, MAX_RELATIVES)
 
 
 def _find_ties(ws: Workspace, row: SessionRow, session_id: str) -> list[str]:
-    """How a session is tied to the one of that id, which its harness names."""
+    """Return the ties of a session to the one with this id of a harness."""
     blob = read_or_none(ws.documents.store, row.manifest_path)
+    # There may be many manifests, most without ties: the head alone says so, without parsing.
     head = blob.data.partition(b"\n---")[0] if blob else b""
     document = None if _WITHOUT_TIES.issubset(head.splitlines()) else load_readable_document(ws, row.manifest_path)
     if not isinstance(document, Manifest):
         return []
     ties = (("fork", document.forked_from), ("started", document.parent_session))
-    return [tie for tie, named in ties if named == session_id]
+    return [tie for tie, tied_id in ties if tied_id == session_id]

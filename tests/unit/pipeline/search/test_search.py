@@ -6,7 +6,7 @@ Fails where the sum leaves a ranking out, where a place counts from 0 or twice, 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.pipeline.search.rank_fusion import SMOOTHING, fuse_rankings
+from lineage.pipeline.search.search import SMOOTHING, fuse_rankings
 
 RANKINGS = st.lists(st.lists(st.integers(0, 20), max_size=12), max_size=4)
 
