@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -69,7 +69,8 @@ class StoreUnavailable(WorkspaceError):
 class Store(Protocol):
     """Durable bytes under keys like `memory/x.md`. One conformance suite tests every implementation.
 
-    Every method raises WorkspaceError for failures of the system: no permission, no space, an unusable key.
+    Every method raises WorkspaceError for failures of the system: no permission, no space, an unusable key. The
+    methods with a body suit stores without files.
     """
 
     @property
@@ -79,7 +80,6 @@ class Store(Protocol):
         Then each call waits for an answer, and a lock passes on if its holder stands still for long, maybe without the
         holder's knowledge. In a local store a lock belongs to its process as long as that runs.
         """
-        ...
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         """Write a free key and return its version; durable on return.
@@ -87,44 +87,40 @@ class Store(Protocol):
         `frozen` promises that the key is never replaced. A folder writes chunks one by one; buckets and dictionaries
         join them first. Raises ExistsError if the key exists: of many writers exactly one succeeds.
         """
-        ...
 
     def read(self, key: str) -> Blob:
         """Return the content of the key, always that of one whole write. Raises MissingError."""
-        ...
 
     def open(self, key: str) -> AbstractContextManager[BlobStream]:
         """Return the content of the key in chunks if it is too long for memory. Raises MissingError.
 
         The chunks are those of one whole write, whatever happens to the key meanwhile.
         """
-        ...
+        blob = self.read(key)
+        return nullcontext(BlobStream(blob.data, blob.stamp, iter([blob.data])))
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         """Compare and swap: write if the key still has `version`, and return the new version; durable on return.
 
         `frozen` as in `create`. Raises ConflictError if the key changed or is gone.
         """
-        ...
 
     def list(self, prefix: str, after: str = "") -> Iterator[StoredKey]:
         """Yield in order the keys that begin with `prefix` and sort behind `after`.
 
         A prefix ends in `/`. The empty prefix means all keys except hidden ones, like those of `.lineage/` and `.git/`.
         """
-        ...
 
     def stat_all(self, prefix: str) -> dict[str, str]:
         """Return the stamps of all keys below a prefix, in no order."""
-        ...
+        return dict(self.list(prefix))
 
     def is_empty(self, prefix: str) -> bool:
         """Tell whether `list` shows nothing below a prefix, at the cost of one key at most."""
-        ...
+        return next(self.list(prefix), None) is None
 
     def delete(self, key: str) -> None:
         """Remove a key, if it exists; durable on return."""
-        ...
 
     def lock(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
         """Hold a lock between all users of this store; it is released if its holder dies.
@@ -132,19 +128,18 @@ class Store(Protocol):
         Raises BusyError if another user holds it and `wait` is False. Locks save work and protect sequences of calls
         from each other; a single key is protected by `replace` alone.
         """
-        ...
 
     def world_readable(self) -> tuple[str, ...]:
         """Return the keys of a private store that other users of this machine can read."""
-        ...
+        return ()
 
     def residual_copies(self) -> tuple[str, ...]:
         """Return, for people, the places out of the store's reach that may keep deleted content."""
-        ...
+        return ()
 
     def collect_garbage(self) -> int:
         """Delete leftovers of dead writers and return their number."""
-        ...
+        return 0
 
 
 def join_chunks(data: Data) -> bytes:

@@ -63,7 +63,7 @@ class Lease:
 
         Raises LeaseLost if the lease was taken over, given back or deleted: the caller has to render again.
         """
-        with _guard_lock(self.store, self.name):
+        with _lock_locally(self.store, f"guard-{self.name}"):
             self._check_held()
             return write()
 
@@ -119,22 +119,18 @@ class _WaitPolicy:
         elif self.waiter(seconds):
             raise LeaseUnneeded("somebody else did it")
 
-    def check(self) -> None:
-        if self.has_waited and self.waiter:
-            self.wait(0.0)
-
 
 @contextmanager
 def _hold_queue_head(store: Store, name: str, policy: _WaitPolicy) -> Iterator[None]:
     with ExitStack() as stack:
         while policy.waiter:
             try:
-                stack.enter_context(_store_lock(store, f"turn-{name}", wait=False))
+                stack.enter_context(_lock_locally(store, f"turn-{name}", wait=False))
                 break
             except BusyError:
                 policy.wait(_QUEUE_POLL_SECONDS)
         else:
-            stack.enter_context(_store_lock(store, f"turn-{name}"))
+            stack.enter_context(_lock_locally(store, f"turn-{name}"))
         yield
 
 
@@ -150,28 +146,23 @@ def _acquire(store: Store, name: str, policy: _WaitPolicy) -> Lease:
             if blob and blob.version != watched:
                 watched, since = blob.version, time.monotonic()
             if record.free or _is_dead(record.holder) or time.monotonic() - since >= policy.ttl:
-                policy.check()
-                with contextlib.suppress(BusyError, ConflictError, ExistsError), _guard_lock(store, name, wait=False):
-                    return _take(store, name, blob, record.generation + 1)
+                if policy.has_waited and policy.waiter:
+                    policy.wait(0.0)  # the holder may have done the work just now
+                taken = _Record(record.generation + 1, _holder_id(), free=False)
+                with (
+                    contextlib.suppress(BusyError, ConflictError, ExistsError),  # another process was faster
+                    _lock_locally(store, f"guard-{name}", wait=False),
+                ):
+                    data = taken.as_bytes()
+                    version = store.replace(_key(name), data, blob.version) if blob else store.create(_key(name), data)
+                    return Lease(store, name, taken.generation, version)
             policy.wait(pause)
             pause = min(pause * _GROWTH, _MAX_REMOTE_POLL) if store.is_remote else pause
 
 
-def _guard_lock(store: Store, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
-    """Lock the critical section of the lease's moves and of its holder's writes."""
-    return _store_lock(store, f"guard-{name}", wait=wait)
-
-
-def _store_lock(store: Store, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
+def _lock_locally(store: Store, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
     # A remote lock can be lost without notice: there only the swaps protect.
     return nullcontext() if store.is_remote else store.lock(name, wait=wait)
-
-
-def _take(store: Store, name: str, blob: Blob | None, generation: int) -> Lease:
-    """Write the lease's record. Raises ConflictError or ExistsError if another process was faster."""
-    data = _Record(generation, _holder_id(), free=False).as_bytes()
-    version = store.replace(_key(name), data, blob.version) if blob else store.create(_key(name), data)
-    return Lease(store, name, generation, version)
 
 
 def _parse_record(blob: Blob | None) -> _Record:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from lineage.errors import WorkspaceError
@@ -18,6 +18,7 @@ from lineage.store.base import (
     Data,
     ExistsError,
     MissingError,
+    Store,
     StoredKey,
     iter_chunks,
     validate_key,
@@ -44,7 +45,7 @@ _BINARY = getattr(os, "O_BINARY", 0)
 _NO_LINKS_HINT = "no link is followed out of a workspace: put in its place what it leads to"
 
 
-class LocalStore:
+class LocalStore(Store):
     """The folder `root`. Lock files lie in `locks`, outside of the synced files.
 
     `private` makes files 0600 and folders 0700. Otherwise the process's umask applies, and frozen files are 0444.
@@ -133,15 +134,30 @@ class LocalStore:
             path.unlink()
             fsync_directory(path.parent)
 
-    def lock(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
-        """Hold a lock (see `Store.lock`)."""
-        return self._hold_lock(name, wait)
+    @contextmanager
+    def lock(self, name: str, *, wait: bool = True) -> Iterator[None]:
+        """Hold a lock between processes of this machine (see `Store.lock`)."""
+        with _translate_os_errors(name):
+            _refuse_link(self._locks)
+            make_directories(self._locks, 0o700)
+            try:
+                release = lock_file(self._locks / f"{name}.lock", wait=wait)
+            except BlockingIOError as error:
+                raise BusyError(f"{name} is held by somebody else") from error
+        try:
+            yield
+        finally:
+            release()
 
     def world_readable(self) -> tuple[str, ...]:
         """Return the keys of the spool that other users of this machine can read."""
         with _translate_os_errors(str(self.root)):
             self._folder(["spool"])
-            return tuple(key for key in sorted(_scan(self.root, "spool/")) if _is_world_readable(self._path(key)))
+            if not CAN_RENAME_OPEN_FILES:
+                return ()  # Windows has no such modes
+            paths = {key: self._path(key) for key in sorted(_scan(self.root, "spool/"))}
+            # A closed folder protects open files.
+            return tuple(key for key, path in paths.items() if _is_open(path) and _is_open(path.parent))
 
     def residual_copies(self) -> tuple[str, ...]:
         """Return places out of reach that may keep deleted content."""
@@ -155,20 +171,6 @@ class LocalStore:
         """Delete dead writers' temporary files and return their number."""
         with _translate_os_errors(str(self.root)):
             return sum(map(_delete_if_abandoned, _find_temporaries(self.root)))
-
-    @contextmanager
-    def _hold_lock(self, name: str, wait: bool) -> Iterator[None]:
-        with _translate_os_errors(name):
-            _refuse_link(self._locks)
-            make_directories(self._locks, 0o700)
-            try:
-                release = lock_file(self._locks / f"{name}.lock", wait=wait)
-            except BlockingIOError as error:
-                raise BusyError(f"{name} is held by somebody else") from error
-        try:
-            yield
-        finally:
-            release()
 
     def _path(self, key: str) -> Path:
         *folders, name = validate_key(key).split("/")
@@ -337,9 +339,8 @@ def _scan_folder(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
         os.close(descriptor)
 
 
-def _is_world_readable(path: Path) -> bool:
-    """Tell whether other users can read a file, by its mode and its folder's. Windows has no such modes."""
-    return CAN_RENAME_OPEN_FILES and bool(path.stat().st_mode & 0o077 and path.parent.stat().st_mode & 0o077)
+def _is_open(path: Path) -> bool:
+    return bool(path.stat().st_mode & 0o077)
 
 
 def _find_temporaries(root: Path) -> Iterator[Path]:

@@ -4,16 +4,16 @@ import hashlib
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 from lineage.store.base import (
     Blob,
-    BlobStream,
     BusyError,
     ConflictError,
     Data,
     ExistsError,
     MissingError,
+    Store,
     StoredKey,
     is_listed,
     join_chunks,
@@ -22,7 +22,7 @@ from lineage.store.base import (
 )
 
 
-class MemoryStore:
+class MemoryStore(Store):
     """Keeps everything in memory, for one process; safe between threads."""
 
     is_remote = False
@@ -47,12 +47,6 @@ class MemoryStore:
                 raise MissingError(f"{key} does not exist")
             return self._blobs[key]
 
-    @contextmanager
-    def open(self, key: str) -> Iterator[BlobStream]:
-        """Return the content of a key as a stream (see `Store.open`)."""
-        blob = self.read(key)
-        yield BlobStream(blob.data, blob.stamp, iter([blob.data]))
-
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         """Write a key that has this version (see `Store.replace`)."""
         del frozen
@@ -68,49 +62,24 @@ class MemoryStore:
             blobs = list(self._blobs.items())
         return iter(sorted(StoredKey(key, blob.stamp) for key, blob in blobs if is_listed(key, prefix) and key > after))
 
-    def stat_all(self, prefix: str) -> dict[str, str]:
-        """Return all stamps below a prefix (see `Store.stat_all`)."""
-        return dict(self.list(prefix))
-
-    def is_empty(self, prefix: str) -> bool:
-        """Tell whether there are no keys below a prefix."""
-        return next(self.list(prefix), None) is None
-
     def delete(self, key: str) -> None:
         """Remove a key, if it exists."""
         with self._lock:
             self._blobs.pop(validate_key(key), None)
 
-    def lock(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
-        """Hold a lock (see `Store.lock`)."""
+    @contextmanager
+    def lock(self, name: str, *, wait: bool = True) -> Iterator[None]:
+        """Hold a lock between threads of this process."""
         with self._lock:
-            return _HeldLock(name, self._named_locks[name], wait)
-
-    def world_readable(self) -> tuple[str, ...]:
-        """Return no keys: other processes see none of them."""
-        return ()
-
-    def residual_copies(self) -> tuple[str, ...]:
-        """Return no places."""
-        return ()
-
-    def collect_garbage(self) -> int:
-        """Return 0: writers leave nothing behind."""
-        return 0
+            lock = self._named_locks[name]
+        if not lock.acquire(blocking=wait):
+            raise BusyError(f"{name} is held by somebody else")
+        try:
+            yield
+        finally:
+            lock.release()
 
     def _write(self, key: str, data: bytes) -> str:
         version = hashlib.sha256(data).hexdigest()
         self._blobs[key] = Blob(bytes(data), version, version)
         return version
-
-
-class _HeldLock(AbstractContextManager[None]):
-    def __init__(self, name: str, lock: threading.Lock, wait: bool) -> None:
-        self._name, self._lock, self._wait = name, lock, wait
-
-    def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=self._wait):
-            raise BusyError(f"{self._name} is held by somebody else")
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()

@@ -13,7 +13,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -28,12 +28,12 @@ from obstore.store import from_url
 from lineage.errors import InvalidInput, WorkspaceError
 from lineage.store.base import (
     Blob,
-    BlobStream,
     BusyError,
     ConflictError,
     Data,
     ExistsError,
     MissingError,
+    Store,
     StoredKey,
     StoreUnavailable,
     is_listed,
@@ -75,7 +75,7 @@ class _ConditionFailed(Exception):
 
 
 @dataclass
-class BucketStore:
+class BucketStore(Store):
     """The bucket, or the part of it under a prefix, at `url`: `s3://BUCKET/PREFIX`, `gs://…` or `az://…`.
 
     `settings` are obstore's for that kind of store; the environment supplies the rest. `locks` is a folder for locks
@@ -111,18 +111,18 @@ class BucketStore:
         """Return the content of a key (see `Store.read`)."""
         return self._read(key)[0]
 
-    @contextmanager
-    def open(self, key: str) -> Iterator[BlobStream]:
-        """Return the content of a key as a stream (see `Store.open`)."""
-        blob = self.read(key)
-        yield BlobStream(blob.data, blob.stamp, iter([blob.data]))
-
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         """Write a key that has this version (see `Store.replace`)."""
         del frozen
         _check_key(key)
+        e_tag, _, generation = version.partition("\n")
+        condition: UpdateVersion = {"e_tag": e_tag}
+        if generation:
+            condition["version"] = generation
         try:
-            return self._put(key, data, self._build_condition(version))
+            if not generation and self.url.startswith("gs:"):
+                raise _ConditionFailed(version)  # Google's versions always have a generation
+            return self._put(key, data, condition)
         except _ConditionFailed as error:
             raise ConflictError(f"{key} was changed or removed by somebody else") from error
 
@@ -133,10 +133,6 @@ class BucketStore:
         for folder in _folders_listed_early(prefix, after):
             keys |= {StoredKey(meta["path"], _stamp_of(meta)) for meta in self._list_metas(folder)}
         return iter(sorted(entry for entry in keys if is_listed(entry.key, prefix) and entry.key > after))
-
-    def stat_all(self, prefix: str) -> dict[str, str]:
-        """Return all stamps below a prefix (see `Store.stat_all`)."""
-        return dict(self.list(prefix))
 
     def is_empty(self, prefix: str) -> bool:
         """Tell whether there are no keys below a prefix."""
@@ -149,13 +145,12 @@ class BucketStore:
         with contextlib.suppress(FileNotFoundError):
             self._with_retries(lambda: obstore.delete(self._client, key))
 
-    def lock(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
-        """Hold a lock (see `Store.lock`)."""
-        return self._hold_lock(name, wait)
-
-    def world_readable(self) -> tuple[str, ...]:
-        """Return no keys: the bucket has its own access rules."""
-        return ()
+    @contextmanager
+    def lock(self, name: str, *, wait: bool = True) -> Iterator[None]:
+        """Hold a lock between all machines (see `Store.lock`)."""
+        validate_key(name)
+        with self._hold_machine_lock(name, wait), self._record_locks.lock(name, wait=wait):
+            yield
 
     def residual_copies(self) -> tuple[str, ...]:
         """Return places out of reach that may keep deleted content."""
@@ -164,10 +159,6 @@ class BucketStore:
             "copies that a mirror or a backup made",
             "rows and vectors that other machines keep until their next command",
         )
-
-    def collect_garbage(self) -> int:
-        """Return 0: a write that fails leaves nothing behind."""
-        return 0
 
     def _put(self, key: str, data: bytes, mode: "PutMode") -> str:
         """Write under a condition and return the version. Raises _ConditionFailed if the condition does not hold."""
@@ -189,16 +180,6 @@ class BucketStore:
             return _version_of(done["e_tag"], done["version"])
 
         return self._with_retries(put)
-
-    def _build_condition(self, version: str) -> "UpdateVersion":
-        """Return the condition of a write over this version. Raises _ConditionFailed for an impossible version."""
-        e_tag, _, generation = version.partition("\n")
-        condition: UpdateVersion = {"e_tag": e_tag}
-        if generation:
-            condition["version"] = generation
-        elif self.url.startswith("gs:"):  # Google's versions always have a generation
-            raise _ConditionFailed(version)
-        return condition
 
     def _find_own_write(self, key: str, write_id: str) -> str | None:
         """Return the version of a key if the write of this id made it."""
@@ -268,12 +249,6 @@ class BucketStore:
         return WorkspaceError(f"{self.url}: {_format_error(error)}", hint=f"run `lineage store check {self.url}`")
 
     @contextmanager
-    def _hold_lock(self, name: str, wait: bool) -> Iterator[None]:
-        validate_key(name)
-        with self._hold_machine_lock(name, wait), self._record_locks.lock(name, wait=wait):
-            yield
-
-    @contextmanager
     def _hold_machine_lock(self, name: str, wait: bool) -> Iterator[None]:
         """Hold the lock between processes of this machine: only one of them competes with other machines."""
         if self.locks is None:
@@ -288,26 +263,25 @@ class BucketStore:
 
     @cached_property
     def _client(self) -> "ObjectStore":
-        options: dict[str, Any] = {
+        # `Any`: the settings depend on the kind of store, and obstore checks them.
+        config: Any = dict(self.settings)
+        options: Any = {
             "connect_timeout": timedelta(seconds=_CONNECT_SECONDS),
             "timeout": timedelta(seconds=_REQUEST_SECONDS),
         }
         if any(map(_is_plain_http, _find_endpoints(self.url, self.settings))):
             options["allow_http"] = True
         try:
-            return _open_client(self.url, dict(self.settings), options)
+            client: ObjectStore = from_url(
+                self.url, config=config, client_options=options, retry_config={"max_retries": 0}
+            )
+            return client
         except Exception as error:
             raise InvalidInput(f"{self.url} can't be opened: {_format_error(error)}", hint=_CREDENTIALS_HINT) from error
 
     @cached_property
     def _record_locks(self) -> RecordLocks:
         return RecordLocks(self, f"{get_machine_id()} {self.locks}" if self.locks else secrets.token_hex(16))
-
-
-def _open_client(url: str, settings: Any, options: Any) -> "ObjectStore":
-    # `Any`: the settings depend on the kind of store, and obstore checks them.
-    store: ObjectStore = from_url(url, config=settings, client_options=options, retry_config={"max_retries": 0})
-    return store
 
 
 def _find_endpoints(url: str, settings: Mapping[str, str]) -> Sequence[str]:

@@ -119,12 +119,9 @@ def _decode_escape(match: re.Match[str]) -> tuple[str, int]:
     if kind in _BYTES:
         return bytes.fromhex(match[0].replace(_BYTES[kind], "")).decode("utf-8", "replace"), 0
     if kind in _NUMBERS:
-        return _decode_code_point(int(match[kind], _NUMBERS[kind])), 0
+        code = int(match[kind], _NUMBERS[kind])
+        return "\ufffd" if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF else chr(code), 0
     return (_SINGLE_ESCAPES if kind == "one" else _NAMED_ENTITIES)[match[kind]], 0
-
-
-def _decode_code_point(code: int) -> str:
-    return "\ufffd" if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF else chr(code)
 
 
 def concatenate_literals(layer: Layer) -> Layer | None:

@@ -5,7 +5,7 @@ nothing.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,7 +47,11 @@ def translate_config(config: Mapping[str, Any]) -> GitleaksRules:
     if reader.problems:
         raise InvalidInput(f"redaction rules cannot be used: {'; '.join(reader.problems)}", hint=_HINT)
     return GitleaksRules(
-        tuple(_add_allowances(name, rule, global_allowances) for name, rule in rules if rule and name not in disabled),
+        tuple(
+            replace(rule, allow=(*rule.allow, *(entry for entry, ids in global_allowances if not ids or name in ids)))
+            for name, rule in rules
+            if rule and name not in disabled
+        ),
         tuple(name for name, table in entries if "regex" not in table),
         frozenset(disabled),
     )
@@ -60,11 +64,6 @@ def build_marker_id(name: str) -> str:
     'our-api-key'
     """
     return "-".join(re.findall(MARKER_WORD, name.lower())[:_MAX_ID_WORDS]) or "rule"
-
-
-def _add_allowances(name: str, rule: Rule, global_allowances: Collection[tuple[Allowance, tuple[str, ...]]]) -> Rule:
-    more = (allowance for allowance, targets in global_allowances if not targets or name in targets)
-    return replace(rule, allow=(*rule.allow, *more))
 
 
 class _ConfigReader:
