@@ -123,7 +123,7 @@ def read_description(data: bytes, limits: BundleLimits = LIMITS) -> Bundle | Non
 
 
 def find_bundles_with_session(store: Store, token: str) -> Iterator[str]:
-    """The keys of bundles in a workspace that hold a session, by a token it has or had, in order. (format: Removal)
+    """The keys of bundles in a workspace that hold a session, by a token it has or had, in order (format: Removal).
 
     Those of the archive are none of them: they hold others' artifacts too, and a session's are taken out one by one.
     """

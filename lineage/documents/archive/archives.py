@@ -1,4 +1,4 @@
-"""Archived artifacts: bundles by month, written once, read a bundle at a time. (core/transfer/archive_paths.py)
+"""Archived artifacts: bundles by month, written once, read a bundle at a time (core/transfer/archive_paths.py).
 
 A bundle never changes. The next revision is written durably and read back before the old one is deleted. The highest
 revision of a slot is in force; `collect_garbage` deletes the others. A reader finds the old state or the new one,

@@ -1,4 +1,4 @@
-"""The checks of the archive in `verify`, besides those of every artifact. (law 2)"""
+"""The checks of the archive in `verify`, besides those of every artifact (law 2)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

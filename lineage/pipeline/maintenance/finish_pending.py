@@ -1,4 +1,4 @@
-"""Unfinished jobs of the spool are finished before anything else is done. (spec: partial-failure states)"""
+"""Unfinished jobs of the spool are finished before anything else is done (spec: partial-failure states)."""
 
 from lineage.core.capture.request import COMPACTION, Request, parse_request
 from lineage.core.format.job import ARCHIVAL, IMPORT, REMOVAL, RESANITIZE, Job

@@ -1,4 +1,4 @@
-"""The reindex of recent files. (scale.md: past one machine)
+"""The reindex of recent files (scale.md: past one machine).
 
 An artifact's name begins with its capture's time, so new files end a listing. The listing starts earlier by an overlap,
 for writers with a slow clock. A full comparison, once in a while, finds even later files and changes of older ones. A

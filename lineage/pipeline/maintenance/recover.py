@@ -1,4 +1,4 @@
-"""Recovery finishes interrupted work from files alone. (spec: partial-failure states)
+"""Recovery finishes interrupted work from files alone (spec: partial-failure states).
 
 A second run changes nothing. A session keeps its first sentence: the spool and the artifacts hold it.
 """
@@ -95,7 +95,7 @@ def _restore_claim(ws: Workspace, token: str, names: list[naming.ArtifactName]) 
 
 
 def _merge_manifest(ws: Workspace, stem: str, other: str) -> bool:
-    """Link the captures of another manifest into the claimed one, and retire the other. (format: Identity)
+    """Link the captures of another manifest into the claimed one, and retire the other (format: Identity).
 
     Returns False if the other names nothing.
     """

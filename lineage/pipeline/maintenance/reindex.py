@@ -1,4 +1,4 @@
-"""The reindex: a diff of two path-sorted streams, disk and index. (spec: re-index)
+"""The reindex: a diff of two path-sorted streams, disk and index (spec: re-index).
 
 Disk wins: rows are added, changed and dropped until they match the files. Unchanged files are not read. After an
 interruption at any point, the next run continues.
@@ -238,7 +238,7 @@ def _drop_rows(ws: Workspace, removed: Collection[str]) -> None:
 
 
 def _rebuild_claims(ws: Workspace, disk_paths: Collection[str]) -> int:
-    """Rebuild lost claims from the oldest manifests, and return their number. (format: Identity)"""
+    """Rebuild lost claims from the oldest manifests, and return their number (format: Identity)."""
     if all(_claim_path(path) in disk_paths for path in disk_paths if path.endswith(_MANIFEST_SUFFIX)):
         return 0
     rebuilt = 0

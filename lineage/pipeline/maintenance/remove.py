@@ -1,4 +1,4 @@
-"""Privacy removal: tombstone first, then files and entries, rows and projections, then the scrub. (format: Removal)
+"""Privacy removal: tombstone first, then files and entries, rows and projections, then the scrub (format: Removal).
 
 An interrupted removal is finished by the next run: its job lies in the spool until the last step.
 """

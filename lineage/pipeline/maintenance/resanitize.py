@@ -1,4 +1,4 @@
-"""The redaction of committed artifacts under today's rules. (spec: sanitization contract)
+"""The redaction of committed artifacts under today's rules (spec: sanitization contract).
 
 Each session with a finding gets a job in the spool, records in its manifest, then its files replaced one by one by
 compare-and-swap, then their rows; MEMORY.md and the scrub of the databases end the run. After an interruption, the next

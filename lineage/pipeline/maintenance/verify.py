@@ -1,6 +1,6 @@
-"""Verify: the offline proof of the MUST/SHOULD list. (law 2)
+"""The offline proof of the MUST/SHOULD list (law 2).
 
-MUST, else data is lost or leaked; SHOULD, else a rebuild is due. Everything is read; nothing is changed.
+A MUST finding means data lost or leaked; a SHOULD finding needs a rebuild. Every file is read; nothing is changed.
 """
 
 import re
@@ -11,7 +11,7 @@ from itertools import chain
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import BOOKS, CURATED_PATH
-from lineage.core.capture.ledger import Ledger, build_entries, build_head, build_ledger, is_visible
+from lineage.core.capture.ledger import build_entries, build_head, build_ledger, is_visible
 from lineage.core.capture.window import Window
 from lineage.core.format.body import Body
 from lineage.core.format.documents import Artifact, Claim, Manifest, find_unknown_keys
@@ -46,7 +46,7 @@ _SIBLING = re.compile(r"\[\[(memory/[^|\]#]+)")
 
 @dataclass(frozen=True, slots=True, order=True)
 class VerifyFinding:
-    """What is wrong, where, and the command that mends it."""
+    """A fault, its place, and the command that mends it."""
 
     level: str
     path: str
@@ -56,7 +56,7 @@ class VerifyFinding:
 
 @dataclass(slots=True)
 class WorkspaceScan:
-    """Everything canonical that the workspace holds, read once. `claims` are stems by token, None where damaged."""
+    """The documents of a workspace, read once. `claims` are stems by token, None for a damaged claim."""
 
     removed: frozenset[str]
     claims: dict[str, str | None] = field(default_factory=dict)
@@ -68,22 +68,22 @@ class WorkspaceScan:
 
 
 def verify(ws: Workspace) -> list[VerifyFinding]:
-    """Every finding, sorted; an empty list means that each promise of the format holds."""
-    survey = _scan(ws)
-    found = [
-        *survey.findings,
-        *_check_manifests(survey),
-        *_check_unnamed(survey),
-        *_check_links(survey),
+    """Return every finding, sorted. Without one, each promise of the format holds."""
+    scan = _scan(ws)
+    findings = [
+        *scan.findings,
+        *_check_manifests(scan),
+        *_check_unnamed(scan),
+        *_check_links(scan),
         *_check_spool(ws),
-        *_check_sanitized(ws, survey),
-        *_check_replaced(survey),
-        *_check_rows(ws, survey),
-        *_check_books(ws, survey.removed),
-        *_check_ledgers(ws, survey),
+        *_check_sanitized(ws, scan),
+        *_check_replaced(scan),
+        *_check_rows(ws, scan),
+        *_check_books(ws, scan.removed),
+        *_check_ledgers(ws, scan),
         *_check_archive(ws),
     ]
-    return sorted(found)
+    return sorted(findings)
 
 
 def _check_archive(ws: Workspace) -> Iterator[VerifyFinding]:
@@ -92,19 +92,17 @@ def _check_archive(ws: Workspace) -> Iterator[VerifyFinding]:
 
 
 def _scan(ws: Workspace) -> WorkspaceScan:
-    survey = WorkspaceScan(ws.documents.tombstones.list_tokens())
+    scan = WorkspaceScan(ws.documents.tombstones.list_tokens())
     for entry in ws.documents.store.list(naming.MEMORY):
-        _scan_key(ws, entry.key, survey)
-    return survey
+        _scan_key(ws, entry.key, scan)
+    return scan
 
 
 def _scan_key(ws: Workspace, path: str, scan: WorkspaceScan) -> None:
-    is_tombstone = path.startswith(naming.TOMBSTONES)
-    buried = next((token for token in naming.find_tokens(path) if token in scan.removed), None)
-    if buried and not is_tombstone:
-        scan.findings.append(
-            VerifyFinding(MUST, path, "a removed session's file came back", _format_remove_again(buried))
-        )
+    removed = next((token for token in naming.find_tokens(path) if token in scan.removed), None)
+    if removed and not path.startswith(naming.TOMBSTONES):
+        what = "a removed session's file came back"
+        scan.findings.append(VerifyFinding(MUST, path, what, _format_remove_again(removed)))
     elif naming.parse_path(path) or naming.is_claim_or_tombstone(path):
         _scan_file(ws, path, scan)
     else:
@@ -113,10 +111,10 @@ def _scan_key(ws: Workspace, path: str, scan: WorkspaceScan) -> None:
 
 def _scan_file(ws: Workspace, path: str, scan: WorkspaceScan) -> None:
     try:
-        found = load_stored_document(ws.documents.store, path)
-        if found is None:
+        loaded = load_stored_document(ws.documents.store, path)
+        if loaded is None:
             return
-        document = found.document
+        document = loaded.document
     except FormatError as error:
         scan.findings.append(_report_damaged(path, error.message.removeprefix(f"{path}: "), scan))
         return
@@ -124,17 +122,17 @@ def _scan_file(ws: Workspace, path: str, scan: WorkspaceScan) -> None:
         scan.claims[document.session_token] = document.stem
     elif isinstance(document, Artifact):
         scan.artifacts[path] = document
-        scan.hashes[path] = found.sha256
-        for key in find_unknown_keys(found.head):
+        scan.hashes[path] = loaded.sha256
+        for key in find_unknown_keys(loaded.head):
             scan.findings.append(VerifyFinding(SHOULD, path, f"a key of no artifact: {key!r}", "remove the key"))
     elif isinstance(document, Manifest):
         scan.manifests[path] = document
         scan.records += document.replacements()
-        scan.hashes[path] = found.sha256
+        scan.hashes[path] = loaded.sha256
 
 
 def _report_damaged(path: str, what: str, scan: WorkspaceScan) -> VerifyFinding:
-    """A file that breaks its contract. Of all of them only a claim can be made again."""
+    """Return the finding for a file that breaks its contract. Only a claim can be rebuilt."""
     if path.startswith(naming.CLAIMS):
         scan.claims.update(dict.fromkeys(naming.find_tokens(path)))
         return VerifyFinding(SHOULD, path, what, _RECOVER)
@@ -142,7 +140,7 @@ def _report_damaged(path: str, what: str, scan: WorkspaceScan) -> VerifyFinding:
 
 
 def _check_manifests(scan: WorkspaceScan) -> Iterator[VerifyFinding]:
-    """A manifest names only artifacts that exist; a session has one manifest, the claimed one."""
+    """Check that manifests name existing artifacts, and that the claimed manifest is the session's only one."""
     for path, manifest in scan.manifests.items():
         for named in list_artifact_paths(manifest):
             if named not in scan.artifacts:
@@ -164,7 +162,7 @@ def _check_unnamed(scan: WorkspaceScan) -> Iterator[VerifyFinding]:
 
 
 def _check_links(scan: WorkspaceScan) -> Iterator[VerifyFinding]:
-    """The siblings that a file opens with are there; a link to a removed session is no finding."""
+    """Check that the siblings linked at the head of a file exist; a removed session's may be missing."""
     documents: dict[str, Artifact | Manifest] = {**scan.artifacts, **scan.manifests}
     for path, document in documents.items():
         for target in _SIBLING.findall(extract_links(document.body)):
@@ -174,21 +172,21 @@ def _check_links(scan: WorkspaceScan) -> Iterator[VerifyFinding]:
 
 
 def _check_spool(ws: Workspace) -> Iterator[VerifyFinding]:
-    """The spool is private, and empty but for flows that are under way."""
+    """Check that the spool is private, and report its unfinished jobs, waiting events and damaged files."""
     for key in ws.documents.spool.store.world_readable():
         yield VerifyFinding(MUST, f".lineage/{key}", "raw text that others can read", "chmod 700 .lineage/spool")
     for job in ws.documents.spool.list_pending():
         yield VerifyFinding(SHOULD, f".lineage/spool/{job.name}", f"an unfinished {job.flow}", _RECOVER)
-    for rung in ws.documents.hook_queue.list_pending():
-        yield VerifyFinding(SHOULD, f".lineage/{rung.key}", f"a signal of {rung.harness} that waits", "lineage work")
-    for rung in ws.documents.hook_queue.dead_letters():
-        yield VerifyFinding(SHOULD, f".lineage/{rung.key}", f"given up: {rung.why}", "look at it, then delete it")
+    for event in ws.documents.hook_queue.list_pending():
+        yield VerifyFinding(SHOULD, f".lineage/{event.key}", f"a signal of {event.harness} that waits", "lineage work")
+    for event in ws.documents.hook_queue.dead_letters():
+        yield VerifyFinding(SHOULD, f".lineage/{event.key}", f"given up: {event.why}", "look at it, then delete it")
     for key in [*ws.documents.spool.list_damaged(), *ws.documents.hook_queue.list_damaged()]:
         yield VerifyFinding(SHOULD, f".lineage/{key}", "no job that can be read", "look at it, then delete it")
 
 
 def _check_sanitized(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFinding]:
-    """Nothing unsanitized outside the spool: the rules of today find nothing in what is committed."""
+    """Check that today's rules find nothing in committed artifacts: no unsanitized text outside the spool."""
     sanitizer = ws.build_sanitizer()
     for path, artifact in scan.artifacts.items():
         before = Counter(sanitizer.redactions)
@@ -198,7 +196,7 @@ def _check_sanitized(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFindi
 
 
 def _sanitize(sanitizer: Sanitizer, head: str, body: Body) -> None:
-    """The findings go into the sanitizer's counts; nothing else is kept."""
+    """Sanitize a document for the sanitizer's counts only."""
     if isinstance(body, str):
         sanitizer.sanitize(head + body)
     else:
@@ -206,7 +204,7 @@ def _sanitize(sanitizer: Sanitizer, head: str, body: Body) -> None:
 
 
 def _check_replaced(scan: WorkspaceScan) -> Iterator[VerifyFinding]:
-    """An artifact that was replaced under new redaction rules is what the newest record of it says."""
+    """Check that a resanitized artifact has the new hash of its latest record."""
     for record in {record.path: record for record in scan.records}.values():
         digest = scan.hashes.get(record.path)
         if digest == record.old:
@@ -229,45 +227,43 @@ def _check_rows(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFinding]:
 
 
 def _check_books(ws: Workspace, removed: frozenset[str]) -> Iterator[VerifyFinding]:
-    """Books are whole, their rows are what they say, and nothing of a removed session is in them."""
-    there = [entry.key for entry in ws.documents.store.list(BOOKS)]
-    for path in filter(is_sync_leftover, there):
+    """Check books for damage, foreign copies, removed sessions and differing rows."""
+    paths = [entry.key for entry in ws.documents.store.list(BOOKS)]
+    for path in filter(is_sync_leftover, paths):
         yield VerifyFinding(SHOULD, path, "a sync client's copy: what it says is in no book", _MERGE)
     known = {item.path: item.sha256 for item in ws.index.iter_book_files()}
     unreadable: dict[str, str] = {}
-    for (scope, kind), shelves in group_by_book({CURATED_PATH, *there, *known}).items():
+    for (scope, kind), shelves in group_by_book({CURATED_PATH, *paths, *known}).items():
         if (token := parse_owner_token(scope)) in removed:
-            buried = (ref.path for ref in shelves if ref.path in there)
-            yield from (
-                VerifyFinding(MUST, path, "a removed session's book came back", _format_remove_again(token))
-                for path in buried
-            )
-        found = build_book_rows(next(read_books(ws, [shelves], unreadable)))
-        yield from _check_entries(found)
+            for ref in shelves:
+                if ref.path in paths:
+                    what = "a removed session's book came back"
+                    yield VerifyFinding(MUST, ref.path, what, _format_remove_again(token))
+        expected = build_book_rows(next(read_books(ws, [shelves], unreadable)))
+        yield from _check_entries(expected)
         rows = ws.index.load_entries(scope, kind)
-        yield from _check_book_rows(found, {ref.path: known.get(ref.path) for ref in shelves}, rows)
+        yield from _check_book_rows(expected, {ref.path: known.get(ref.path) for ref in shelves}, rows)
     for path, what in unreadable.items():
         yield VerifyFinding(SHOULD, path, what.removeprefix(f"{path}: "), _BY_HAND)
 
 
-def _check_entries(found: BookRows) -> Iterator[VerifyFinding]:
-    for path, what in found.problems:
+def _check_entries(expected: BookRows) -> Iterator[VerifyFinding]:
+    for path, what in expected.problems:
         yield VerifyFinding(SHOULD, path, what, _BY_HAND)
-    for row in found.removed_entries:
-        yield VerifyFinding(
-            MUST, row.path, f"entry {row.id} is what a removed session said", _format_remove_again(row.origin_token)
-        )
+    for row in expected.removed_entries:
+        what = f"entry {row.id} is what a removed session said"
+        yield VerifyFinding(MUST, row.path, what, _format_remove_again(row.origin_token))
 
 
 def _check_book_rows(
-    found: BookRows, known: Mapping[str, str | None], rows: Sequence[EntryRow]
+    expected: BookRows, known: Mapping[str, str | None], rows: Sequence[EntryRow]
 ) -> Iterator[VerifyFinding]:
-    """Every entry has its row: `known` is the hash of each file when it was shelved."""
-    files = dict.fromkeys(known) | dict(found.files)
+    """Check that every entry has its row. `known` are the hashes of the files as indexed."""
+    files = dict.fromkeys(known) | dict(expected.files)
     changed = [path for path, digest in files.items() if digest != known.get(path)]
     for path in changed:
         yield VerifyFinding(SHOULD, path, "its entries aren't those of the index", _REINDEX)
-    differ = {row.path for row in {*rows}.symmetric_difference(found.rows)} if not changed else set()
+    differ = {row.path for row in {*rows}.symmetric_difference(expected.rows)} if not changed else set()
     for path in differ:
         yield VerifyFinding(SHOULD, path, "its entries aren't those of the index, though it didn't change", _REBUILD)
 
@@ -277,17 +273,14 @@ def _format_remove_again(token: str) -> str:
 
 
 def _check_ledgers(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFinding]:
-    """MEMORY.md of each agent is what the files say, judged as of its last render."""
+    """Check that each agent's MEMORY.md matches the files, as of its last render."""
     marks = ws.telemetry.read_marks()
     for agent in sorted({artifact.agent_id for artifact in scan.artifacts.values()} | list_published_agents(ws)):
         path = naming.memory_md_path(agent)
         blob = read_or_none(ws.documents.store, path)
         window = Window.from_end(marks.get(f"rendered {agent}", ws.now))
-        text = render_agent_memory(ws, agent, _build_ledger(scan, agent, window)).text
+        heads = (build_head(a) for a in scan.artifacts.values() if a.agent_id == agent and is_visible(a))
+        ledger = build_ledger([entry for entry in build_entries(heads) if window.contains(entry.membership)])
+        text = render_agent_memory(ws, agent, ledger).text
         if blob is None or blob.data != text.encode():
             yield VerifyFinding(SHOULD, path, "is not what the files say" if blob else "is missing", _RENDER)
-
-
-def _build_ledger(scan: WorkspaceScan, agent: str, window: Window) -> Ledger:
-    heads = (build_head(a) for a in scan.artifacts.values() if a.agent_id == agent and is_visible(a))
-    return build_ledger([entry for entry in build_entries(heads) if window.contains(entry.membership)])

@@ -1,8 +1,7 @@
-"""Watch: a change of the workspace wakes a loop, and the loop reconciles by a scan.
+"""The watch loop: a change of the workspace wakes it, and it reconciles by a scan.
 
-Events are hints. They come late, in bursts, or not at all, so none is believed: after each of them, and on a timer
-without any, files and rows are compared. What the loop itself wrote is a hint once; the scan after it finds nothing,
-and it sleeps.
+Events are hints: they come late, in bursts, or not at all. So every hint, and a timer, starts a comparison of files and
+rows. The loop's own writes cause one more hint; the scan after it finds no change.
 """
 
 import re
@@ -22,7 +21,7 @@ MAX_DELAY_SECONDS = 1.0
 
 BOOKS = "books/"
 FOLDERS = ("", *(prefix.rstrip("/") for prefix in (naming.MEMORY, naming.CLAIMS, naming.TOMBSTONES, BOOKS)))
-"""The folders that hold what is canonical, the workspace itself first; all but that and books hold files alone."""
+"""The folders with documents, the workspace itself first; only that and books have subfolders."""
 
 _CURATED = ("AGENT_MEMORY.md", SETTINGS_FILE)
 _HIDDEN = re.compile(r"(?:^|/)\.")
@@ -30,24 +29,25 @@ _SYNC_LEFTOVER = re.compile(r"\.sync-conflict-|conflicted copy| \d+\.md$|\.iclou
 
 
 class Hints(Protocol):
-    """Where hints come from."""
+    """The source of hints."""
 
     @property
     def ended(self) -> bool:
-        """Whether somebody asked for the end."""
+        """Whether the watch shall end."""
         ...
 
     def wait(self, seconds: float) -> bool:
-        """Waits for a hint, at most so long, and takes all that came; whether there was any since the last call. It
-        may return early, and does where the end is asked for."""
+        """Wait for a hint for at most `seconds`, and return whether any came since the last call.
+
+        It may return early, and does once `ended` is True.
+        """
         ...
 
 
 def is_hint(key: str) -> bool:
-    """Whether a change at a path of the workspace may change what is canonical.
+    """Return whether a change at a path may change a document.
 
-    Neither hidden nor temporary files, nor what a sync client left beside the real one, nor MEMORY.md: a hand edit of
-    that is put right by the next round.
+    False for hidden and temporary files, a sync client's copies, and MEMORY.md: the next round restores that.
 
     >>> [is_hint(f"books/global/note{end}") for end in (".md", ".sync-conflict-20260328.md", " 2.md")]
     [True, False, False]
@@ -60,13 +60,15 @@ def is_hint(key: str) -> bool:
 
 
 def is_sync_leftover(key: str) -> bool:
-    """Whether a file's name is one that sync clients give to what they couldn't bring together."""
+    """Return whether a file has the name of a sync client's conflicting copy."""
     return _SYNC_LEFTOVER.search(key) is not None
 
 
 def iter_occasions(hints: Hints, clock: Callable[[], float], *, every: float) -> Iterator[str]:
-    """When to compare, and why: TIMER at once and every so many seconds, HINT when hints have been quiet for 0.2 s,
-    1 s after the first at the latest. Until the end is asked for."""
+    """Yield TIMER at once and every so many seconds, and HINT after a burst of hints, until the end.
+
+    A burst ends after 0.2 s without a hint, or 1 s after its first.
+    """
     due = clock()
     while True:
         hinted = hints.wait(max(0.0, due - clock()))
@@ -82,17 +84,17 @@ def iter_occasions(hints: Hints, clock: Callable[[], float], *, every: float) ->
 
 
 def _wait_until_quiet(hints: Hints, clock: Callable[[], float]) -> None:
-    """Waits until what began to change is quiet."""
+    """Wait for the end of a burst of hints."""
     latest = clock() + MAX_DELAY_SECONDS
     while not hints.ended and (left := latest - clock()) > 0 and hints.wait(min(QUIET_SECONDS, left)):
         pass
 
 
 class Watch:
-    """What is done at each occasion: listen to folders that came, reconcile and, on the timer, the chores.
+    """The work of each round: listen to new folders, reconcile and, on the timer, run the chores.
 
-    `on_report` gets what a round changed, or found wrong and the round before did not; `on_error` gets each failure
-    when it is new. No failure of the world ends a watch.
+    `on_report` gets the report of a round with changes or new problems, `on_error` each new error. No LineageError ends
+    a watch.
     """
 
     def __init__(
@@ -110,12 +112,12 @@ class Watch:
         self._errors: dict[int, str] = {}
 
     def run(self, occasions: Iterable[str]) -> None:
-        """One round for each occasion, to its end."""
+        """Run one round for each occasion."""
         for occasion in occasions:
             self._round(self._chores if occasion == TIMER else ())
 
     def _round(self, chores: Sequence[Callable[[], object]]) -> None:
-        """Where files look lost nothing is confirmed and no chore is done: what it wrote might be lost with them."""
+        """Run the steps, up to a SuddenLoss: a chore might write into a folder that is not mounted."""
         for number, step in enumerate((self._listen, self._compare, *chores)):
             try:
                 step()
@@ -135,11 +137,11 @@ class Watch:
 
 
 def has_changes(report: ReindexReport) -> bool:
-    """Whether a reindex did anything."""
+    """Return whether a reindex changed anything."""
     counts = (report.added, report.changed, report.dropped, report.books, report.claims_rebuilt)
     return any(counts) or any(published.written for published in report.published)
 
 
 def _list_problems(report: ReindexReport) -> tuple[object, ...]:
-    """What a reindex finds again each time until somebody mends it."""
+    """Return the problems that a reindex finds again until somebody mends them."""
     return report.problems, report.strays, report.buried

@@ -1,4 +1,4 @@
-"""The merge of a bundle's global books, entry by entry. (reliability: poisoned memory)
+"""The merge of a bundle's global books, entry by entry (reliability: poisoned memory).
 
 A foreign entry waits for the user, as derived, whatever it says of itself; entries of a trusted bundle, the user's own,
 are taken at once. An entry forgotten here stays forgotten, and no entry here is lost.

@@ -1,4 +1,4 @@
-"""Two versions of a manifest brought together, under a revision of its own. (spec: mutable session manifest)
+"""Two versions of a manifest brought together, under a revision of its own (spec: mutable session manifest).
 
 A link that one side added is in the result, one that it took out of what both began from is not. The same two versions
 make the same bytes wherever they meet, so that several mirrors agree.
