@@ -21,7 +21,7 @@ NOTE = "[image image/png, 700 bytes left out]"
 ENCRYPTED = "sk-" + "A1b2" * 20
 
 Record = dict[str, Any]
-Reading = Callable[..., Capture]
+Reader = Callable[..., Capture]
 
 
 def read_capture(path: Path, *records: Record, bare: bool = False) -> Capture:

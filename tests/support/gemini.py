@@ -12,7 +12,7 @@ SESSION = "8fd417af-eb7e-5338-87e3-67d47c02e1f8"
 PNG = base64.b64encode(bytes(700)).decode()
 
 Record = dict[str, Any]
-Reading = Callable[..., Capture]
+Reader = Callable[..., Capture]
 
 
 def write_records(path: Path, *records: Record) -> Path:

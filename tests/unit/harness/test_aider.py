@@ -18,11 +18,11 @@ SAMPLE = Path(__file__).parents[2] / "data/aider/.aider.chat.history.md"
 HEADING = "\n# aider chat started at 2026-10-02 09:00:00\n\n"
 NEXT = "\n# aider chat started at 2026-10-02 11:00:00\n\n"
 
-Reading = Callable[..., Capture]
+Reader = Callable[..., Capture]
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Reading:
+def reader(tmp_path: Path) -> Reader:
     """Reads the one session of a history that goes on with another, empty one; with `last` it is the last."""
 
     def read_text(words: str, last: bool = False) -> Capture:
@@ -33,11 +33,11 @@ def reading(tmp_path: Path) -> Reading:
     return read_text
 
 
-def spoken(capture: Capture) -> list[tuple[str, str]]:
+def list_texts(capture: Capture) -> list[tuple[str, str]]:
     return [(turn.role, turn.text) for turn in capture.turns]
 
 
-def sessions(path: Path) -> dict[str | None, Capture]:
+def read_sessions(path: Path) -> dict[str | None, Capture]:
     return {item.session: read(item.path, item.session) for item in discover(path) if item.session}
 
 
@@ -53,14 +53,14 @@ def test_the_sample_history_holds_two_sessions() -> None:
 
 
 def test_times_are_of_no_known_zone_and_so_none() -> None:
-    first, _ = sessions(SAMPLE).values()
+    first, _ = read_sessions(SAMPLE).values()
     assert (first.started_at, first.ended_at) == (None, None)
     assert [turn.at for turn in first.turns] == [None, None]
     assert (first.compactions, first.parent_session, first.forked_from) == ((), None, None)
 
 
-def test_the_project_is_the_folder_of_the_history(reading: Reading, tmp_path: Path) -> None:
-    assert reading("#### Fix it  \n").project == str(tmp_path.resolve())
+def test_the_project_is_the_folder_of_the_history(reader: Reader, tmp_path: Path) -> None:
+    assert reader("#### Fix it  \n").project == str(tmp_path.resolve())
 
 
 # Which session
@@ -82,16 +82,16 @@ def test_an_id_stays_when_the_history_grows_and_however_its_file_is_named(
 ) -> None:
     history = tmp_path / ".aider.chat.history.md"
     history.write_text(HEADING)
-    (before,) = sessions(history)
+    (before,) = read_sessions(history)
     history.write_text(HEADING + "#### Fix it  \n" + NEXT)
-    assert next(iter(sessions(history))) == before
+    assert next(iter(read_sessions(history))) == before
     monkeypatch.chdir(tmp_path)
-    assert next(iter(sessions(Path(".aider.chat.history.md")))) == before
+    assert next(iter(read_sessions(Path(".aider.chat.history.md")))) == before
     (tmp_path / "link.md").symlink_to(history)
     assert read(tmp_path / "link.md", before).session_id == before
 
 
-def test_a_session_must_be_named_where_there_are_several(reading: Reading) -> None:
+def test_a_session_must_be_named_where_there_are_several(reader: Reader) -> None:
     for name in (None, "aider-2026-10-02-09-00-00-0000000000"):
         with pytest.raises(TranscriptError, match="does not hold") as caught:
             read(SAMPLE, name)
@@ -100,7 +100,7 @@ def test_a_session_must_be_named_where_there_are_several(reading: Reading) -> No
 
 def test_a_session_that_is_alone_needs_no_name(tmp_path: Path) -> None:
     (tmp_path / "history.md").write_text(HEADING + "#### Fix it  \n\n")
-    assert spoken(read(tmp_path / "history.md")) == [(USER, "Fix it")]
+    assert list_texts(read(tmp_path / "history.md")) == [(USER, "Fix it")]
 
 
 def test_text_without_a_heading_is_no_history_and_nothing_is_an_empty_one(tmp_path: Path) -> None:
@@ -115,15 +115,15 @@ def test_text_without_a_heading_is_no_history_and_nothing_is_an_empty_one(tmp_pa
 
 def test_what_stands_before_the_first_heading_is_counted_once(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("cut off here\n" + HEADING + "#### Fix it  \n" + NEXT + "#### Test it  \n\n")
-    first, second = sessions(tmp_path / "a.md").values()
+    first, second = read_sessions(tmp_path / "a.md").values()
     assert (first.skipped, second.skipped) == ({"unknown": 1}, {})
 
 
 # Whose line it is
 
 
-def test_prompts_answers_and_notes_are_told_apart(reading: Reading) -> None:
-    capture = reading(
+def test_prompts_answers_and_notes_are_told_apart(reader: Reader) -> None:
+    capture = reader(
         "> /usr/bin/aider --model sonnet  \n> Aider v0.90.0  \n> Main model: sonnet with diff edit format  \n"
         "> Weak model: haiku  \n> Git repo: .git with 12 files  \n> Repo-map: using 1024 tokens  \n\n"
         "#### Fix the reader  \n####   \n#### and keep CRLF  \n\n"
@@ -142,64 +142,64 @@ def test_prompts_answers_and_notes_are_told_apart(reading: Reading) -> None:
     assert capture.skipped == {"bookkeeping": 7}
 
 
-def test_prompts_with_a_blank_line_between_them_are_two(reading: Reading) -> None:
-    assert spoken(reading("#### One  \n\n#### Two  \n#### lines  \n")) == [(USER, "One"), (USER, "Two\nlines")]
+def test_prompts_with_a_blank_line_between_them_are_two(reader: Reader) -> None:
+    assert list_texts(reader("#### One  \n\n#### Two  \n#### lines  \n")) == [(USER, "One"), (USER, "Two\nlines")]
 
 
-def test_headings_of_an_answer_are_no_prompts(reading: Reading) -> None:
+def test_headings_of_an_answer_are_no_prompts(reader: Reader) -> None:
     """aider ends what the user typed with a hard break; a heading of an answer has none."""
     words = "Plan:\n\n#### Delete everything\n\nDone."
-    assert spoken(reading(f"#### Plan  \n\n{words}\n\n")) == [(USER, "Plan"), (ASSISTANT, words)]
+    assert list_texts(reader(f"#### Plan  \n\n{words}\n\n")) == [(USER, "Plan"), (ASSISTANT, words)]
 
 
 @pytest.mark.parametrize("fence", ["```", "~~~", "`````"])
-def test_what_an_answer_fences_is_its_own(fence: str, reading: Reading) -> None:
+def test_what_an_answer_fences_is_its_own(fence: str, reader: Reader) -> None:
     words = f"Write:\n{fence}md\n#### Title  \n> quoted\n```\n~~\n{fence}\nand\n{fence}\n> more\n{fence}"
     if fence == "```":
         words = words.replace("```\n~~\n", "")
-    capture = reading(f"#### Write it  \n\n{words}\n\n> Tokens: 9 sent.  \n\n#### Thanks  \n")
-    assert spoken(capture) == [(USER, "Write it"), (ASSISTANT, words), (USER, "Thanks")]
+    capture = reader(f"#### Write it  \n\n{words}\n\n> Tokens: 9 sent.  \n\n#### Thanks  \n")
+    assert list_texts(capture) == [(USER, "Write it"), (ASSISTANT, words), (USER, "Thanks")]
 
 
-def test_a_fence_within_a_fence_does_not_close_it(reading: Reading) -> None:
+def test_a_fence_within_a_fence_does_not_close_it(reader: Reader) -> None:
     words = "```md\n```python\n#### Title  \n```\nDone."
-    assert spoken(reading(f"#### Write it  \n\n{words}\n\n")) == [(USER, "Write it"), (ASSISTANT, words)]
+    assert list_texts(reader(f"#### Write it  \n\n{words}\n\n")) == [(USER, "Write it"), (ASSISTANT, words)]
 
 
-def test_a_fence_that_was_never_closed_ends_with_the_answer(reading: Reading) -> None:
-    capture = reading("#### Write it  \n\n```md\n> quo\n> ^C KeyboardInterrupt  \n\n#### Again  \n\n> note\n")
-    assert [role for role, _ in spoken(capture)] == [USER, ASSISTANT, TOOL, USER, TOOL]
+def test_a_fence_that_was_never_closed_ends_with_the_answer(reader: Reader) -> None:
+    capture = reader("#### Write it  \n\n```md\n> quo\n> ^C KeyboardInterrupt  \n\n#### Again  \n\n> note\n")
+    assert [role for role, _ in list_texts(capture)] == [USER, ASSISTANT, TOOL, USER, TOOL]
     assert capture.turns[1].text == "```md\n> quo"
 
 
-def test_a_history_that_lost_its_hard_breaks_is_read_by_its_marks(reading: Reading) -> None:
-    capture = reading("> Aider v0.90.0\n\n#### Fix it\n#### now\n\nDone.\n\n```\n> Tokens: 9 sent.\n\n#### Thanks\n")
-    assert spoken(capture) == [(USER, "Fix it\nnow"), (ASSISTANT, "Done.\n\n```"), (USER, "Thanks")]
+def test_a_history_that_lost_its_hard_breaks_is_read_by_its_marks(reader: Reader) -> None:
+    capture = reader("> Aider v0.90.0\n\n#### Fix it\n#### now\n\nDone.\n\n```\n> Tokens: 9 sent.\n\n#### Thanks\n")
+    assert list_texts(capture) == [(USER, "Fix it\nnow"), (ASSISTANT, "Done.\n\n```"), (USER, "Thanks")]
 
 
 @pytest.mark.parametrize("line", ["####", "####  ", ">", "> "])
-def test_a_mark_without_words_is_counted(line: str, reading: Reading) -> None:
-    capture = reading(f"{line}\n\nDone.\n")
-    assert spoken(capture) == [(ASSISTANT, "Done.")]
+def test_a_mark_without_words_is_counted(line: str, reader: Reader) -> None:
+    capture = reader(f"{line}\n\nDone.\n")
+    assert list_texts(capture) == [(ASSISTANT, "Done.")]
     assert sum(capture.skipped.values()) == 1
 
 
 @pytest.mark.parametrize("line", ["#####  five  ", "####no space  ", ">no space  ", " > indented  ", "# aider chat"])
-def test_what_only_resembles_a_mark_is_an_answer(line: str, reading: Reading) -> None:
-    assert spoken(reading(f"#### Hi  \n\nSo:\n{line}\nDone.\n"))[1:] == [(ASSISTANT, f"So:\n{line}\nDone.")]
+def test_what_only_resembles_a_mark_is_an_answer(line: str, reader: Reader) -> None:
+    assert list_texts(reader(f"#### Hi  \n\nSo:\n{line}\nDone.\n"))[1:] == [(ASSISTANT, f"So:\n{line}\nDone.")]
 
 
-def test_our_own_block_is_stripped_from_prompts(reading: Reading) -> None:
+def test_our_own_block_is_stripped_from_prompts(reader: Reader) -> None:
     words = "#### <lineage-context>  \n#### old  \n#### </lineage-context>  \n#### Fix it  \n"
-    assert spoken(reading(words)) == [(USER, "Fix it")]
+    assert list_texts(reader(words)) == [(USER, "Fix it")]
 
 
 def test_line_ends_and_damage_are_taken_as_they_come(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     data = (HEADING + "#### Fix it  \n\n#### So:\nDone.\u2028Really.\n" + NEXT).replace("\n", "\r\n").encode()
     path.write_bytes(b"\xef\xbb\xbf" + data.replace(b"Done", b"D\xffne"))
-    first, _ = sessions(path).values()
-    assert spoken(first) == [(USER, "Fix it"), (ASSISTANT, "#### So:\nD\ufffdne.\u2028Really.")]
+    first, _ = read_sessions(path).values()
+    assert list_texts(first) == [(USER, "Fix it"), (ASSISTANT, "#### So:\nD\ufffdne.\u2028Really.")]
 
 
 # Growth
@@ -216,8 +216,8 @@ def test_line_ends_and_damage_are_taken_as_they_come(tmp_path: Path) -> None:
         ("", [], 0),
     ],
 )
-def test_what_may_still_grow_waits(words: str, shown: list[str], unfinished: int, reading: Reading) -> None:
-    capture = reading(words, last=True)
+def test_what_may_still_grow_waits(words: str, shown: list[str], unfinished: int, reader: Reader) -> None:
+    capture = reader(words, last=True)
     assert [turn.role for turn in capture.turns] == shown
     assert capture.skipped.get("unfinished", 0) == unfinished
 
@@ -241,7 +241,7 @@ def test_a_history_that_grows_byte_by_byte_only_ever_adds_turns(lines: list[str]
     earlier: dict[str | None, Capture] = {}
     for end in range(len(HEADING), len(data) + 1):
         path.write_bytes(data[:end])
-        now = sessions(path)
+        now = read_sessions(path)
         assert list(now)[: len(earlier)] == list(earlier)
         for name, capture in earlier.items():
             assert now[name].turns[: len(capture.turns)] == capture.turns

@@ -21,11 +21,11 @@ PNG = base64.b64encode(bytes(700)).decode()
 SIGNATURE = "c2lnLXBsYWNlaG9sZGVy" * 6
 
 Record = dict[str, Any]
-Reading = Callable[..., Capture]
+Reader = Callable[..., Capture]
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Reading:
+def reader(tmp_path: Path) -> Reader:
     """Reads records as a transcript; those of a chain get a uuid and a time, a minute apart, where they have none."""
 
     def complete(records: tuple[Record, ...]) -> Iterator[Record]:
@@ -43,48 +43,48 @@ def reading(tmp_path: Path) -> Reading:
     return read_records
 
 
-def user(content: Any, **envelope: Any) -> Record:
+def make_user(content: Any, **envelope: Any) -> Record:
     return {"type": "user", "message": {"role": "user", "content": content}, **envelope}
 
 
-def assistant(*blocks: Any, model: str = "claude-opus-5", **envelope: Any) -> Record:
+def make_assistant(*blocks: Any, model: str = "claude-opus-5", **envelope: Any) -> Record:
     return {"type": "assistant", "message": {"role": "assistant", "model": model, "content": list(blocks)}, **envelope}
 
 
-def text(words: str) -> Record:
+def make_text(words: str) -> Record:
     return {"type": "text", "text": words}
 
 
-def call(name: str, call_id: str = "toolu_1", **arguments: Any) -> Record:
+def make_call(name: str, call_id: str = "toolu_1", **arguments: Any) -> Record:
     return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
 
 
-def result(content: Any, call_id: str = "toolu_1", **more: Any) -> Record:
+def make_result(content: Any, call_id: str = "toolu_1", **more: Any) -> Record:
     return {"type": "tool_result", "tool_use_id": call_id, "content": content, **more}
 
 
-def image() -> Record:
-    return blob("image", "image/png", 700)
+def make_image() -> Record:
+    return make_blob("image", "image/png", 700)
 
 
-def blob(kind: str, media_type: str, size: int) -> Record:
+def make_blob(kind: str, media_type: str, size: int) -> Record:
     data = base64.b64encode(bytes(size)).decode()
     return {"type": kind, "source": {"type": "base64", "media_type": media_type, "data": data}}
 
 
-def queued(prompt: Any, **more: Any) -> Record:
+def make_queued_prompt(prompt: Any, **more: Any) -> Record:
     return {"type": "attachment", "attachment": {"type": "queued_command", "prompt": prompt, **more}}
 
 
-def boundary(**details: Any) -> Record:
+def make_boundary(**details: Any) -> Record:
     return {"type": "system", "subtype": "compact_boundary", "compactMetadata": {"trigger": "auto", **details}}
 
 
-def summary_record(words: str) -> Record:
-    return user(words, isCompactSummary=True, isVisibleInTranscriptOnly=True)
+def make_summary(words: str) -> Record:
+    return make_user(words, isCompactSummary=True, isVisibleInTranscriptOnly=True)
 
 
-def spoken(capture: Capture) -> list[tuple[str, str]]:
+def list_texts(capture: Capture) -> list[tuple[str, str]]:
     """Role and text, or the tool's name where a turn has no text."""
     return [(turn.role, turn.text or turn.name) for turn in capture.turns]
 
@@ -128,11 +128,11 @@ def test_a_fork_has_the_ids_of_its_parent() -> None:
 # Turns of the agent
 
 
-def test_a_message_that_is_split_over_lines_gives_a_turn_a_block_in_order(reading: Reading) -> None:
-    capture = reading(
-        assistant({"type": "thinking", "thinking": "Look first.", "signature": SIGNATURE}),
-        assistant(text("I look.")),
-        assistant(call("Read", file_path="a.py")),
+def test_a_message_that_is_split_over_lines_gives_a_turn_a_block_in_order(reader: Reader) -> None:
+    capture = reader(
+        make_assistant({"type": "thinking", "thinking": "Look first.", "signature": SIGNATURE}),
+        make_assistant(make_text("I look.")),
+        make_assistant(make_call("Read", file_path="a.py")),
     )
     assert capture.turns == (
         Turn(ASSISTANT, "Look first.", "2026-10-02T09:01:00.000Z", thinking=True, source_id="u1"),
@@ -142,55 +142,63 @@ def test_a_message_that_is_split_over_lines_gives_a_turn_a_block_in_order(readin
     assert capture.models == ("claude-opus-5",)
 
 
-def test_several_blocks_of_one_record_have_ids_of_their_own(reading: Reading) -> None:
-    capture = reading(assistant(text("One."), text("Two."), call("Bash", command="ls")))
+def test_several_blocks_of_one_record_have_ids_of_their_own(reader: Reader) -> None:
+    capture = reader(make_assistant(make_text("One."), make_text("Two."), make_call("Bash", command="ls")))
     assert [turn.source_id for turn in capture.turns] == ["u1", "u1#1", "u1#2"]
 
 
-def test_records_without_an_id_give_turns_without_one(reading: Reading) -> None:
-    capture = reading(assistant(text("One."), text("Two."), uuid=None), assistant(text("Three."), uuid=None))
+def test_records_without_an_id_give_turns_without_one(reader: Reader) -> None:
+    capture = reader(
+        make_assistant(make_text("One."), make_text("Two."), uuid=None), make_assistant(make_text("Three."), uuid=None)
+    )
     assert [(turn.text, turn.source_id) for turn in capture.turns] == [("One.", None), ("Two.", None), ("Three.", None)]
 
 
-def test_a_message_whose_content_is_a_string_is_its_text(reading: Reading) -> None:
+def test_a_message_whose_content_is_a_string_is_its_text(reader: Reader) -> None:
     record = {"type": "assistant", "message": {"role": "assistant", "content": "Done."}}
-    assert spoken(reading(record)) == [(ASSISTANT, "Done.")]
+    assert list_texts(reader(record)) == [(ASSISTANT, "Done.")]
 
 
-def test_blank_blocks_are_counted_and_blank_lines_around_text_go(reading: Reading) -> None:
-    capture = reading(assistant(text("\n\n"), {"type": "thinking", "thinking": ""}), assistant(text("\n\n  Done.\n")))
-    assert spoken(capture) == [(ASSISTANT, "  Done.")]
+def test_blank_blocks_are_counted_and_blank_lines_around_text_go(reader: Reader) -> None:
+    capture = reader(
+        make_assistant(make_text("\n\n"), {"type": "thinking", "thinking": ""}),
+        make_assistant(make_text("\n\n  Done.\n")),
+    )
+    assert list_texts(capture) == [(ASSISTANT, "  Done.")]
     assert capture.skipped == {"bookkeeping": 2}
 
 
-def test_signatures_and_redacted_thinking_are_never_in_a_text(reading: Reading) -> None:
-    capture = reading(
-        assistant({"type": "redacted_thinking", "data": SIGNATURE}),
-        assistant({"type": "thinking", "thinking": "Hm.", "signature": SIGNATURE}),
-        assistant(text("Done."), {"type": "thinking", "thinking": "", "signature": SIGNATURE}),
+def test_signatures_and_redacted_thinking_are_never_in_a_text(reader: Reader) -> None:
+    capture = reader(
+        make_assistant({"type": "redacted_thinking", "data": SIGNATURE}),
+        make_assistant({"type": "thinking", "thinking": "Hm.", "signature": SIGNATURE}),
+        make_assistant(make_text("Done."), {"type": "thinking", "thinking": "", "signature": SIGNATURE}),
     )
     assert SIGNATURE not in repr(capture)
-    assert spoken(capture) == [(ASSISTANT, "Hm."), (ASSISTANT, "Done.")]
+    assert list_texts(capture) == [(ASSISTANT, "Hm."), (ASSISTANT, "Done.")]
     assert capture.skipped == {"bookkeeping": 2}
 
 
-def test_unknown_blocks_are_counted(reading: Reading) -> None:
-    capture = reading(assistant({"type": "hologram"}, "loose", text("Done.")), user([{"type": "odour"}, text("Hi")]))
-    assert spoken(capture) == [(ASSISTANT, "Done."), (USER, "Hi")]
+def test_unknown_blocks_are_counted(reader: Reader) -> None:
+    capture = reader(
+        make_assistant({"type": "hologram"}, "loose", make_text("Done.")),
+        make_user([{"type": "odour"}, make_text("Hi")]),
+    )
+    assert list_texts(capture) == [(ASSISTANT, "Done."), (USER, "Hi")]
     assert capture.skipped == {"unknown": 3}
 
 
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        (assistant(text("API Error"), model="<synthetic>", isApiErrorMessage=True), "API errors"),
-        (assistant(text("No response requested."), model="<synthetic>"), "harness notes"),
+        (make_assistant(make_text("API Error"), model="<synthetic>", isApiErrorMessage=True), "API errors"),
+        (make_assistant(make_text("No response requested."), model="<synthetic>"), "harness notes"),
     ],
     ids=["an API error", "a synthetic message"],
 )
-def test_what_the_harness_says_in_the_agents_name_is_no_turn(record: Record, reason: str, reading: Reading) -> None:
-    capture = reading(record, assistant(text("Done.")))
-    assert spoken(capture) == [(ASSISTANT, "Done.")]
+def test_what_the_harness_says_in_the_agents_name_is_no_turn(record: Record, reason: str, reader: Reader) -> None:
+    capture = reader(record, make_assistant(make_text("Done.")))
+    assert list_texts(capture) == [(ASSISTANT, "Done.")]
     assert capture.skipped == {reason: 1}
     assert capture.models == ("claude-opus-5",)
 
@@ -198,16 +206,18 @@ def test_what_the_harness_says_in_the_agents_name_is_no_turn(record: Record, rea
 # Tools
 
 
-def test_a_result_is_named_after_its_call(reading: Reading) -> None:
-    capture = reading(
-        assistant(call("Read", "t1", file_path="a.py"), call("Bash", "t2", command="ls")),
-        user([result("a.py\n", "t2"), result("import os", "t1")]),
+def test_a_result_is_named_after_its_call(reader: Reader) -> None:
+    capture = reader(
+        make_assistant(make_call("Read", "t1", file_path="a.py"), make_call("Bash", "t2", command="ls")),
+        make_user([make_result("a.py\n", "t2"), make_result("import os", "t1")]),
     )
     assert [(turn.name, turn.text) for turn in capture.turns[2:]] == [("Bash", "a.py"), ("Read", "import os")]
 
 
-def test_calls_without_result_and_results_without_call_are_kept(reading: Reading) -> None:
-    capture = reading(assistant(call("Read")), user([result("lost", "toolu_9"), {"type": "tool_result"}]))
+def test_calls_without_result_and_results_without_call_are_kept(reader: Reader) -> None:
+    capture = reader(
+        make_assistant(make_call("Read")), make_user([make_result("lost", "toolu_9"), {"type": "tool_result"}])
+    )
     assert [(turn.role, turn.name, turn.text) for turn in capture.turns] == [
         (ASSISTANT, "Read", ""),
         (TOOL, "tool", "lost"),
@@ -216,39 +226,39 @@ def test_calls_without_result_and_results_without_call_are_kept(reading: Reading
     assert capture.skipped == {}
 
 
-def test_a_call_may_have_no_name_id_or_input(reading: Reading) -> None:
-    assert spoken(reading(assistant({"type": "tool_use"}))) == [(ASSISTANT, "tool")]
+def test_a_call_may_have_no_name_id_or_input(reader: Reader) -> None:
+    assert list_texts(reader(make_assistant({"type": "tool_use"}))) == [(ASSISTANT, "tool")]
 
 
 @pytest.mark.parametrize(("flag", "expected"), [(True, True), (False, False), (None, False), ("false", False)])
-def test_a_result_is_an_error_where_it_says_so(flag: object, expected: bool, reading: Reading) -> None:
-    capture = reading(assistant(call("Bash")), user([result("Exit code 1", is_error=flag)]))
+def test_a_result_is_an_error_where_it_says_so(flag: object, expected: bool, reader: Reader) -> None:
+    capture = reader(make_assistant(make_call("Bash")), make_user([make_result("Exit code 1", is_error=flag)]))
     assert capture.turns[1].error is expected
 
 
-def test_a_result_of_several_blocks_is_one_text(reading: Reading) -> None:
-    content = [text("one"), image(), text("two"), {"type": "tool_reference", "tool_name": "Read"}]
-    capture = reading(assistant(call("Read")), user([result(content)]))
+def test_a_result_of_several_blocks_is_one_text(reader: Reader) -> None:
+    content = [make_text("one"), make_image(), make_text("two"), {"type": "tool_reference", "tool_name": "Read"}]
+    capture = reader(make_assistant(make_call("Read")), make_user([make_result(content)]))
     assert capture.turns[1].text == "one\n[image image/png, 700 bytes left out]\ntwo"
     assert capture.skipped == {"unknown": 1}
 
 
-def test_a_result_keeps_the_indentation_of_its_first_line(reading: Reading) -> None:
+def test_a_result_keeps_the_indentation_of_its_first_line(reader: Reader) -> None:
     content = "     1→import os\n     2→\n\n<system-reminder>\nBe brief.\n</system-reminder>\n"
-    capture = reading(assistant(call("Read")), user([result(content)]))
+    capture = reader(make_assistant(make_call("Read")), make_user([make_result(content)]))
     assert capture.turns[1].text == "     1→import os\n     2→"
 
 
-def test_text_beside_a_result_is_no_prompt(reading: Reading) -> None:
-    capture = reading(assistant(call("Read")), user([result("x"), text("Tool loaded.")]))
-    assert spoken(capture) == [(ASSISTANT, "Read"), (TOOL, "x")]
+def test_text_beside_a_result_is_no_prompt(reader: Reader) -> None:
+    capture = reader(make_assistant(make_call("Read")), make_user([make_result("x"), make_text("Tool loaded.")]))
+    assert list_texts(capture) == [(ASSISTANT, "Read"), (TOOL, "x")]
     assert capture.skipped == {"harness notes": 1}
 
 
-def test_the_structured_twin_of_a_result_is_not_read(reading: Reading) -> None:
-    capture = reading(user([result("short")], toolUseResult={"file": {"base64": PNG}}))
+def test_the_structured_twin_of_a_result_is_not_read(reader: Reader) -> None:
+    capture = reader(make_user([make_result("short")], toolUseResult={"file": {"base64": PNG}}))
     assert PNG not in repr(capture)
-    assert spoken(capture) == [(TOOL, "short")]
+    assert list_texts(capture) == [(TOOL, "short")]
 
 
 # Prompts
@@ -272,8 +282,8 @@ def test_the_structured_twin_of_a_result_is_not_read(reading: Reading) -> None:
     ],
 )
 @pytest.mark.parametrize("as_blocks", [False, True])
-def test_what_a_harness_wraps_is_no_prompt(words: str, as_blocks: bool, reading: Reading) -> None:
-    capture = reading(user([text(words)] if as_blocks else words))
+def test_what_a_harness_wraps_is_no_prompt(words: str, as_blocks: bool, reader: Reader) -> None:
+    capture = reader(make_user([make_text(words)] if as_blocks else words))
     assert capture.turns == ()
     assert capture.skipped == {"harness notes": 1}
 
@@ -283,69 +293,72 @@ def test_what_a_harness_wraps_is_no_prompt(words: str, as_blocks: bool, reading:
     [{"isMeta": True}, {"origin": {"kind": "task-notification"}}, {"origin": {"kind": "peer"}}],
     ids=str,
 )
-def test_a_record_that_no_person_caused_is_no_prompt(envelope: Record, reading: Reading) -> None:
-    capture = reading(user("Base directory for this skill: …", **envelope))
+def test_a_record_that_no_person_caused_is_no_prompt(envelope: Record, reader: Reader) -> None:
+    capture = reader(make_user("Base directory for this skill: …", **envelope))
     assert capture.turns == ()
     assert capture.skipped == {"harness notes": 1}
 
 
 @pytest.mark.parametrize("envelope", [{}, {"origin": {"kind": "human"}}, {"origin": None}, {"isMeta": False}], ids=str)
-def test_what_a_person_typed_is_a_prompt(envelope: Record, reading: Reading) -> None:
-    capture = reading(user("Fix <command-name> parsing", **envelope))
-    assert spoken(capture) == [(USER, "Fix <command-name> parsing")]
+def test_what_a_person_typed_is_a_prompt(envelope: Record, reader: Reader) -> None:
+    capture = reader(make_user("Fix <command-name> parsing", **envelope))
+    assert list_texts(capture) == [(USER, "Fix <command-name> parsing")]
     assert capture.skipped == {}
 
 
-@pytest.mark.parametrize("content", ["", "  \n", [], None, [text("<system-reminder>x</system-reminder>")]])
-def test_a_prompt_without_words_is_counted(content: Any, reading: Reading) -> None:
-    capture = reading(user(content))
+@pytest.mark.parametrize("content", ["", "  \n", [], None, [make_text("<system-reminder>x</system-reminder>")]])
+def test_a_prompt_without_words_is_counted(content: Any, reader: Reader) -> None:
+    capture = reader(make_user(content))
     assert capture.turns == ()
     assert capture.skipped == {"harness notes": 1}
 
 
-def test_reminders_the_editors_notes_and_our_own_block_are_stripped_from_prompts(reading: Reading) -> None:
-    capture = reading(
-        user("<lineage-context>\nolder sessions\n</lineage-context>\n\nFix it"),
-        user([text("<ide_opened_file>The user opened a.py.</ide_opened_file>"), text("Now test it")]),
-        user("Thanks\n<system-reminder>Be brief.</system-reminder>"),
+def test_reminders_the_editors_notes_and_our_own_block_are_stripped_from_prompts(reader: Reader) -> None:
+    capture = reader(
+        make_user("<lineage-context>\nolder sessions\n</lineage-context>\n\nFix it"),
+        make_user([make_text("<ide_opened_file>The user opened a.py.</ide_opened_file>"), make_text("Now test it")]),
+        make_user("Thanks\n<system-reminder>Be brief.</system-reminder>"),
     )
-    assert spoken(capture) == [(USER, "Fix it"), (USER, "Now test it"), (USER, "Thanks")]
+    assert list_texts(capture) == [(USER, "Fix it"), (USER, "Now test it"), (USER, "Thanks")]
 
 
-def test_images_and_documents_leave_a_note_of_their_size(reading: Reading) -> None:
-    capture = reading(user([text("See"), image(), blob("document", "application/pdf", 2102)]), user([image()]))
+def test_images_and_documents_leave_a_note_of_their_size(reader: Reader) -> None:
+    capture = reader(
+        make_user([make_text("See"), make_image(), make_blob("document", "application/pdf", 2102)]),
+        make_user([make_image()]),
+    )
     assert [turn.text for turn in capture.turns] == [
         "See\n[image image/png, 700 bytes left out]\n[document application/pdf, 2,102 bytes left out]",
         "[image image/png, 700 bytes left out]",
     ]
 
 
-def test_a_prompt_typed_while_the_agent_worked_counts_once(reading: Reading) -> None:
-    capture = reading(
-        assistant(call("Bash")),
+def test_a_prompt_typed_while_the_agent_worked_counts_once(reader: Reader) -> None:
+    capture = reader(
+        make_assistant(make_call("Bash")),
         {"type": "queue-operation", "operation": "enqueue", "content": "also check CRLF"},
-        queued("also check CRLF", commandMode="prompt"),
+        make_queued_prompt("also check CRLF", commandMode="prompt"),
         {"type": "queue-operation", "operation": "dequeue"},
-        queued([text("and"), image()]),
+        make_queued_prompt([make_text("and"), make_image()]),
     )
-    assert spoken(capture)[1:] == [(USER, "also check CRLF"), (USER, "and\n[image image/png, 700 bytes left out]")]
+    assert list_texts(capture)[1:] == [(USER, "also check CRLF"), (USER, "and\n[image image/png, 700 bytes left out]")]
     assert capture.skipped == {"bookkeeping": 2}
 
 
 @pytest.mark.parametrize(
     "record",
     [
-        queued("<task-notification>done</task-notification>", commandMode="task-notification"),
-        queued("done", commandMode="task-notification"),
-        queued("done", origin={"kind": "task-notification"}),
-        queued("done", isMeta=True),
-        queued(None),
+        make_queued_prompt("<task-notification>done</task-notification>", commandMode="task-notification"),
+        make_queued_prompt("done", commandMode="task-notification"),
+        make_queued_prompt("done", origin={"kind": "task-notification"}),
+        make_queued_prompt("done", isMeta=True),
+        make_queued_prompt(None),
         {"type": "attachment", "attachment": {"type": "file", "prompt": "def read(): ..."}},
         {"type": "attachment"},
     ],
 )
-def test_an_attachment_that_nobody_typed_is_bookkeeping(record: Record, reading: Reading) -> None:
-    capture = reading(record)
+def test_an_attachment_that_nobody_typed_is_bookkeeping(record: Record, reader: Reader) -> None:
+    capture = reader(record)
     assert capture.turns == ()
     assert capture.skipped == {"bookkeeping": 1}
 
@@ -353,13 +366,13 @@ def test_an_attachment_that_nobody_typed_is_bookkeeping(record: Record, reading:
 # What is not a turn
 
 
-def test_sub_agents_are_counted_and_leave_no_trace(reading: Reading) -> None:
-    capture = reading(
-        user("Scan"),
-        user("Scan the repository", isSidechain=True, gitBranch="other"),
-        assistant(text("Found 2."), model="claude-haiku-5", isSidechain=True),
+def test_sub_agents_are_counted_and_leave_no_trace(reader: Reader) -> None:
+    capture = reader(
+        make_user("Scan"),
+        make_user("Scan the repository", isSidechain=True, gitBranch="other"),
+        make_assistant(make_text("Found 2."), model="claude-haiku-5", isSidechain=True),
     )
-    assert spoken(capture) == [(USER, "Scan")]
+    assert list_texts(capture) == [(USER, "Scan")]
     assert capture.skipped == {"sub-agent": 2}
     assert (capture.models, capture.branches) == ((), ())
     assert capture.ended_at == "2026-10-02T09:01:00.000Z"
@@ -377,14 +390,14 @@ def test_sub_agents_are_counted_and_leave_no_trace(reading: Reading) -> None:
         (None, "unknown"),
     ],
 )
-def test_system_records_are_counted_by_what_they_are(subtype: object, reason: str, reading: Reading) -> None:
-    capture = reading(user("Hi"), {"type": "system", "subtype": subtype, "content": "words"})
-    assert spoken(capture) == [(USER, "Hi")]
+def test_system_records_are_counted_by_what_they_are(subtype: object, reason: str, reader: Reader) -> None:
+    capture = reader(make_user("Hi"), {"type": "system", "subtype": subtype, "content": "words"})
+    assert list_texts(capture) == [(USER, "Hi")]
     assert capture.skipped == {reason: 1}
 
 
-def test_progress_is_bookkeeping(reading: Reading) -> None:
-    capture = reading({"type": "progress", "data": {"type": "hook_progress"}})
+def test_progress_is_bookkeeping(reader: Reader) -> None:
+    capture = reader({"type": "progress", "data": {"type": "hook_progress"}})
     assert (capture.turns, capture.skipped) == ((), {"bookkeeping": 1})
 
 
@@ -400,24 +413,24 @@ def test_progress_is_bookkeeping(reading: Reading) -> None:
         {"type": "assistant", "message": {"role": "assistant"}},
     ],
 )
-def test_unknown_records_are_counted_and_the_others_read(record: Record, reading: Reading) -> None:
-    capture = reading(user("Fix it"), record, assistant(text("Done.")))
-    assert spoken(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
+def test_unknown_records_are_counted_and_the_others_read(record: Record, reader: Reader) -> None:
+    capture = reader(make_user("Fix it"), record, make_assistant(make_text("Done.")))
+    assert list_texts(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
     assert capture.skipped == {"unknown": 1}
 
 
 # Compactions
 
 
-def test_a_compaction_is_known_by_its_flag_and_knows_what_came_before(reading: Reading) -> None:
-    capture = reading(
-        user("Fix it"),
-        assistant(text("Done.")),
-        boundary(),
-        summary_record("In any wording: 1. Goal."),
-        user("This session is being continued from a previous conversation, I read. Why?"),
-        boundary(trigger="manual"),
-        user([text("2. Goal.")], isCompactSummary=True),
+def test_a_compaction_is_known_by_its_flag_and_knows_what_came_before(reader: Reader) -> None:
+    capture = reader(
+        make_user("Fix it"),
+        make_assistant(make_text("Done.")),
+        make_boundary(),
+        make_summary("In any wording: 1. Goal."),
+        make_user("This session is being continued from a previous conversation, I read. Why?"),
+        make_boundary(trigger="manual"),
+        make_user([make_text("2. Goal.")], isCompactSummary=True),
     )
     assert capture.compactions == (
         CompactionRecord("In any wording: 1. Goal.", 2, "2026-10-02T09:04:00.000Z", "auto"),
@@ -427,60 +440,68 @@ def test_a_compaction_is_known_by_its_flag_and_knows_what_came_before(reading: R
     assert capture.turns[2].name == "compaction"
 
 
-def test_a_summary_without_a_boundary_has_no_trigger(reading: Reading) -> None:
-    capture = reading(boundary(), summary_record("One."), summary_record("Two."))
+def test_a_summary_without_a_boundary_has_no_trigger(reader: Reader) -> None:
+    capture = reader(make_boundary(), make_summary("One."), make_summary("Two."))
     assert [compacted.trigger for compacted in capture.compactions] == ["auto", None]
 
 
 @pytest.mark.parametrize("details", [None, "auto", {"trigger": 3}])
-def test_a_boundary_without_details_is_one_all_the_same(details: object, reading: Reading) -> None:
-    capture = reading({**boundary(), "compactMetadata": details}, summary_record("One."))
+def test_a_boundary_without_details_is_one_all_the_same(details: object, reader: Reader) -> None:
+    capture = reader({**make_boundary(), "compactMetadata": details}, make_summary("One."))
     assert [compacted.trigger for compacted in capture.compactions] == [None]
 
 
-def test_a_microcompaction_is_not_a_compaction(reading: Reading) -> None:
-    micro = {**boundary(trigger="micro"), "subtype": "microcompact_boundary"}
-    assert reading(user("Fix it"), micro).compactions == ()
-    capture = reading(user("Fix it"), boundary(), micro, summary_record("1. Goal."))
+def test_a_microcompaction_is_not_a_compaction(reader: Reader) -> None:
+    micro = {**make_boundary(trigger="micro"), "subtype": "microcompact_boundary"}
+    assert reader(make_user("Fix it"), micro).compactions == ()
+    capture = reader(make_user("Fix it"), make_boundary(), micro, make_summary("1. Goal."))
     assert [compacted.trigger for compacted in capture.compactions] == ["auto"]
     assert capture.skipped == {"bookkeeping": 2}
 
 
 @pytest.mark.parametrize("preserved", ["preservedSegment", "preservedMessages"])
-def test_preserved_records_that_are_replayed_do_not_count_again(preserved: str, reading: Reading) -> None:
+def test_preserved_records_that_are_replayed_do_not_count_again(preserved: str, reader: Reader) -> None:
     times = [{"timestamp": f"2026-10-02T08:0{number}:00Z"} for number in range(3)]
-    old = [user("Fix it", **times[0]), assistant(call("Bash"), **times[1]), user([result("ok")], **times[2])]
-    capture = reading(*old, boundary(**{preserved: {"headUuid": "u1"}}), summary_record("1. Goal."), *old, user("Go"))
-    assert spoken(capture) == [
+    old = [
+        make_user("Fix it", **times[0]),
+        make_assistant(make_call("Bash"), **times[1]),
+        make_user([make_result("ok")], **times[2]),
+    ]
+    capture = reader(
+        *old, make_boundary(**{preserved: {"headUuid": "u1"}}), make_summary("1. Goal."), *old, make_user("Go")
+    )
+    assert list_texts(capture) == [
         (USER, "Fix it"), (ASSISTANT, "Bash"), (TOOL, "ok"), (SYSTEM, "1. Goal."), (USER, "Go"),
     ]  # fmt: skip
     assert capture.skipped == {"bookkeeping": 1, "replayed": 3}
 
 
-def test_only_what_stood_before_the_boundary_can_be_a_replay(reading: Reading) -> None:
+def test_only_what_stood_before_the_boundary_can_be_a_replay(reader: Reader) -> None:
     """Two parallel calls, and their two empty results, share a record's time."""
-    capture = reading(
-        user("Fix it"),
-        boundary(preservedSegment={}),
-        assistant(call("Glob", "t1", pattern="a"), call("Glob", "t2", pattern="a")),
-        user([result("", "t1"), result("", "t2")]),
+    capture = reader(
+        make_user("Fix it"),
+        make_boundary(preservedSegment={}),
+        make_assistant(make_call("Glob", "t1", pattern="a"), make_call("Glob", "t2", pattern="a")),
+        make_user([make_result("", "t1"), make_result("", "t2")]),
     )
-    assert spoken(capture)[1:] == [(ASSISTANT, "Glob")] * 2 + [(TOOL, "Glob")] * 2
+    assert list_texts(capture)[1:] == [(ASSISTANT, "Glob")] * 2 + [(TOOL, "Glob")] * 2
 
 
-def test_the_same_words_at_another_time_are_no_replay(reading: Reading) -> None:
-    capture = reading(user("Go on"), boundary(preservedSegment={}), summary_record("1."), user("Go on"))
-    assert spoken(capture)[-1] == (USER, "Go on")
+def test_the_same_words_at_another_time_are_no_replay(reader: Reader) -> None:
+    capture = reader(make_user("Go on"), make_boundary(preservedSegment={}), make_summary("1."), make_user("Go on"))
+    assert list_texts(capture)[-1] == (USER, "Go on")
 
 
-def test_without_preserved_records_nothing_is_taken_for_a_replay(reading: Reading) -> None:
+def test_without_preserved_records_nothing_is_taken_for_a_replay(reader: Reader) -> None:
     time = {"timestamp": "2026-10-02T08:00:00Z"}
-    capture = reading(user("Go", **time), boundary(preservedSegment={}), boundary(), user("Go", **time))
-    assert spoken(capture) == [(USER, "Go"), (USER, "Go")]
+    capture = reader(
+        make_user("Go", **time), make_boundary(preservedSegment={}), make_boundary(), make_user("Go", **time)
+    )
+    assert list_texts(capture) == [(USER, "Go"), (USER, "Go")]
 
 
-def test_a_record_whose_id_was_seen_counts_once(reading: Reading) -> None:
-    capture = reading(user("Fix it", uuid="same"), user("Fix it", uuid="same"))
+def test_a_record_whose_id_was_seen_counts_once(reader: Reader) -> None:
+    capture = reader(make_user("Fix it", uuid="same"), make_user("Fix it", uuid="same"))
     assert [turn.source_id for turn in capture.turns] == ["same"]
     assert capture.skipped == {"replayed": 1}
 
@@ -505,37 +526,35 @@ OTHERS = {"type": "summary", "summary": "Another session's", "leafUuid": "elsewh
     ],
     ids=["custom", "ai", "own summary", "another's summary", "none", "blank"],
 )
-def test_the_best_title_wins_wherever_it_stands(
-    records: tuple[Record, ...], title: str | None, reading: Reading
-) -> None:
-    for order in itertools.permutations((*records, user("Fix it", uuid="u9"))):
-        assert reading(*order).title == title
+def test_the_best_title_wins_wherever_it_stands(records: tuple[Record, ...], title: str | None, reader: Reader) -> None:
+    for order in itertools.permutations((*records, make_user("Fix it", uuid="u9"))):
+        assert reader(*order).title == title
 
 
-def test_of_two_titles_of_a_kind_the_last_wins(reading: Reading) -> None:
-    leaf = user("Fix it", uuid="u9")
-    assert reading(leaf, CUSTOM, {**CUSTOM, "customTitle": "Renamed"}).title == "Renamed"
-    assert reading(leaf, OWN, {**OWN, "summary": "Later"}).title == "Later"
+def test_of_two_titles_of_a_kind_the_last_wins(reader: Reader) -> None:
+    leaf = make_user("Fix it", uuid="u9")
+    assert reader(leaf, CUSTOM, {**CUSTOM, "customTitle": "Renamed"}).title == "Renamed"
+    assert reader(leaf, OWN, {**OWN, "summary": "Later"}).title == "Later"
 
 
-def test_branches_and_models_are_sets_in_the_order_of_their_first_mention(reading: Reading) -> None:
-    capture = reading(
-        user("a", gitBranch="main", cwd="/home/ada/demo"),
-        assistant(text("b"), gitBranch="fix", cwd="/home/ada/demo/sub"),
-        assistant(text("c"), gitBranch="main", model="claude-haiku-5"),
-        assistant(text("d"), gitBranch=""),
+def test_branches_and_models_are_sets_in_the_order_of_their_first_mention(reader: Reader) -> None:
+    capture = reader(
+        make_user("a", gitBranch="main", cwd="/home/ada/demo"),
+        make_assistant(make_text("b"), gitBranch="fix", cwd="/home/ada/demo/sub"),
+        make_assistant(make_text("c"), gitBranch="main", model="claude-haiku-5"),
+        make_assistant(make_text("d"), gitBranch=""),
     )
     assert capture.branches == ("main", "fix")
     assert capture.models == ("claude-opus-5", "claude-haiku-5")
     assert capture.project == "/home/ada/demo"
 
 
-def test_first_and_last_time_are_those_of_the_files_order(reading: Reading) -> None:
-    capture = reading(
-        user("a", timestamp="2026-10-02T11:00:00+02:00"),
-        user("b", timestamp="2026-10-02T07:00:00Z"),
+def test_first_and_last_time_are_those_of_the_files_order(reader: Reader) -> None:
+    capture = reader(
+        make_user("a", timestamp="2026-10-02T11:00:00+02:00"),
+        make_user("b", timestamp="2026-10-02T07:00:00Z"),
         {"type": "system", "subtype": "turn_duration", "timestamp": "2026-10-02T08:00:00Z"},
-        user("c", timestamp="no time"),
+        make_user("c", timestamp="no time"),
     )
     assert (capture.started_at, capture.ended_at) == ("2026-10-02T09:00:00.000Z", "2026-10-02T08:00:00.000Z")
     assert [turn.at for turn in capture.turns] == ["2026-10-02T09:00:00.000Z", "2026-10-02T07:00:00.000Z", None]
@@ -576,14 +595,14 @@ def test_a_file_of_values_that_are_no_records_is_an_error() -> None:
         read(DATA / "damaged/not-objects.jsonl")
 
 
-def test_unicode_arrives_as_it_was(reading: Reading) -> None:
+def test_unicode_arrives_as_it_was(reader: Reader) -> None:
     words = "日本語 עברית a\u2028b\u0085c 👩‍👩‍👧 é\u0301 \ufeff end"
-    assert reading(user(words)).turns[0].text == words
+    assert reader(make_user(words)).turns[0].text == words
 
 
-def test_a_session_may_begin_with_any_record(reading: Reading) -> None:
-    assert reading({"type": "system", "subtype": "local_command"}).turns == ()
-    assert reading({"type": "progress"}).turns == ()
+def test_a_session_may_begin_with_any_record(reader: Reader) -> None:
+    assert reader({"type": "system", "subtype": "local_command"}).turns == ()
+    assert reader({"type": "progress"}).turns == ()
 
 
 SESSION_ID = "019f9000-0000-7000-8000-00000000000a"
@@ -613,16 +632,18 @@ OTHER_HARNESSES: dict[str, list[Record]] = {
 
 
 @pytest.mark.parametrize("harness", OTHER_HARNESSES)
-def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: str, reading: Reading) -> None:
+def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: str, reader: Reader) -> None:
     with pytest.raises(TranscriptError, match="no Claude Code record") as caught:
-        reading(*OTHER_HARNESSES[harness])
+        reader(*OTHER_HARNESSES[harness])
     assert "--harness" in caught.value.hint
 
 
 def test_tool_input_at_the_edge_of_what_can_be_parsed_does_not_end_the_reading(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     lines = [
-        json.dumps(assistant(call("Odd", x="DEEP"), uuid=f"u{depth}")).replace('"DEEP"', "[" * depth + "]" * depth)
+        json.dumps(make_assistant(make_call("Odd", x="DEEP"), uuid=f"u{depth}")).replace(
+            '"DEEP"', "[" * depth + "]" * depth
+        )
         for depth in range(850, 1000)
     ]
     path.write_text("\n".join(lines), encoding="utf-8")

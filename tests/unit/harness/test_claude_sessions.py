@@ -22,11 +22,11 @@ SUB_AGENT = PROJECT / SESSION / "subagents/agent-ab12cd34ef56ab78.jsonl"
 Record = dict[str, Any]
 
 
-def record(words: str = "Hi", **envelope: Any) -> Record:
+def make_record(words: str = "Hi", **envelope: Any) -> Record:
     return {"type": "user", "isSidechain": False, "message": {"role": "user", "content": words}, **envelope}
 
 
-def written(path: Path, *records: Record) -> Path:
+def write_records(path: Path, *records: Record) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(item) + "\n" for item in records), encoding="utf-8")
     return path
@@ -56,24 +56,26 @@ def test_a_sub_agents_file_is_known_by_its_records_too(tmp_path: Path) -> None:
 
 
 def test_a_sub_agents_file_is_known_by_its_name_too(tmp_path: Path) -> None:
-    path = written(tmp_path / "agent-a1b2c3d.jsonl", record(sessionId="s-1"))
+    path = write_records(tmp_path / "agent-a1b2c3d.jsonl", make_record(sessionId="s-1"))
     capture = read(path)
     assert (capture.session_id, capture.parent_session, len(capture.turns)) == ("agent-a1b2c3d", "s-1", 1)
 
 
 def test_a_sidechain_later_in_a_main_transcript_does_not_make_it_a_sub_agents(tmp_path: Path) -> None:
-    path = written(tmp_path / "s-1.jsonl", record(sessionId="s-1"), record(sessionId="s-1", isSidechain=True))
+    path = write_records(
+        tmp_path / "s-1.jsonl", make_record(sessionId="s-1"), make_record(sessionId="s-1", isSidechain=True)
+    )
     capture = read(path)
     assert (capture.session_id, len(capture.turns), capture.skipped) == ("s-1", 1, {"sub-agent": 1})
 
 
 def test_a_transcript_without_ids_has_none(tmp_path: Path) -> None:
-    capture = read(written(tmp_path / "s-1.jsonl", record(session_id="root")))
+    capture = read(write_records(tmp_path / "s-1.jsonl", make_record(session_id="root")))
     assert (capture.session_id, capture.parent_session, capture.forked_from) == (None, None, None)
 
 
 def test_bookkeeping_alone_names_its_session(tmp_path: Path) -> None:
-    path = written(tmp_path / "s-1.jsonl", {"type": "mode", "mode": "plan", "sessionId": "s-1"})
+    path = write_records(tmp_path / "s-1.jsonl", {"type": "mode", "mode": "plan", "sessionId": "s-1"})
     assert read(path).session_id == "s-1"
 
 
@@ -90,34 +92,34 @@ def test_a_prompt_that_a_notification_caused_is_no_prompt_in_a_fork_either() -> 
 @pytest.mark.parametrize(
     ("records", "parent"),
     [
-        ([record(sessionId="s-1")], None),
-        ([record(sessionId="s-1", session_id="s-1")], None),
-        ([record(sessionId="s-1", session_id="root")], "root"),
-        ([record(sessionId="old"), record(sessionId="s-1")], "old"),
+        ([make_record(sessionId="s-1")], None),
+        ([make_record(sessionId="s-1", session_id="s-1")], None),
+        ([make_record(sessionId="s-1", session_id="root")], "root"),
+        ([make_record(sessionId="old"), make_record(sessionId="s-1")], "old"),
         (
-            [record(sessionId="s-1", forkedFrom={"sessionId": "direct", "messageUuid": "u"}, session_id="root")],
+            [make_record(sessionId="s-1", forkedFrom={"sessionId": "direct", "messageUuid": "u"}, session_id="root")],
             "direct",
         ),
-        ([record(sessionId="s-1", forkedFrom="direct")], None),
-        ([record(sessionId="s-1", forkedFrom={"sessionId": 7}, session_id=["root"])], None),
+        ([make_record(sessionId="s-1", forkedFrom="direct")], None),
+        ([make_record(sessionId="s-1", forkedFrom={"sessionId": 7}, session_id=["root"])], None),
     ],
 )
 def test_where_a_session_was_forked_from_is_what_its_records_say(
     records: list[Record], parent: str | None, tmp_path: Path
 ) -> None:
-    capture = read(written(tmp_path / "s-1.jsonl", *records))
+    capture = read(write_records(tmp_path / "s-1.jsonl", *records))
     assert (capture.session_id, capture.forked_from) == ("s-1", parent)
 
 
 def test_of_several_sessions_the_one_that_the_file_is_called_after_is_its_own(tmp_path: Path) -> None:
-    records = record(sessionId="s-1"), record(sessionId="s-2")
-    assert read(written(tmp_path / "s-1.jsonl", *records)).session_id == "s-1"
-    assert read(written(tmp_path / "copy.jsonl", *records)).session_id == "s-2"
-    assert read(written(tmp_path / "copy.jsonl", *records, records[0])).session_id == "s-1"
+    records = make_record(sessionId="s-1"), make_record(sessionId="s-2")
+    assert read(write_records(tmp_path / "s-1.jsonl", *records)).session_id == "s-1"
+    assert read(write_records(tmp_path / "copy.jsonl", *records)).session_id == "s-2"
+    assert read(write_records(tmp_path / "copy.jsonl", *records, records[0])).session_id == "s-1"
 
 
 def test_a_sub_agent_of_a_fork_is_no_fork(tmp_path: Path) -> None:
-    path = written(tmp_path / "agent-a1.jsonl", record(sessionId="s-1", session_id="root", isSidechain=True))
+    path = write_records(tmp_path / "agent-a1.jsonl", make_record(sessionId="s-1", session_id="root", isSidechain=True))
     assert (read(path).parent_session, read(path).forked_from) == ("s-1", None)
 
 
@@ -144,20 +146,20 @@ PASSED_OVER = [
 
 def test_main_and_sub_agents_transcripts_are_found_and_nothing_else(tmp_path: Path) -> None:
     for name in KEPT + PASSED_OVER:
-        written(tmp_path / name, record())
+        write_records(tmp_path / name, make_record())
     assert [item.path.relative_to(tmp_path).as_posix() for item in discover(tmp_path)] == KEPT
     assert {item.session for item in discover(tmp_path)} == {None}
 
 
 @pytest.mark.parametrize("folder", ["memory", "tool-results"])
 def test_only_folders_below_the_given_one_are_passed_over(folder: str, tmp_path: Path) -> None:
-    path = written(tmp_path / folder / "s-1.jsonl", record())
+    path = write_records(tmp_path / folder / "s-1.jsonl", make_record())
     assert [item.path for item in discover(tmp_path / folder)] == [path]
 
 
 @pytest.mark.parametrize("name", PASSED_OVER)
 def test_a_file_that_is_named_itself_is_taken(name: str, tmp_path: Path) -> None:
-    path = written(tmp_path / name, record())
+    path = write_records(tmp_path / name, make_record())
     assert [item.path for item in discover(path)] == [path]
 
 
@@ -189,7 +191,9 @@ def result_of(tmp_path: Path, spilled: Path) -> Callable[[Any], tuple[str, dict[
 
     def read_result(content: Any, name: str = "s-1.jsonl") -> tuple[str, dict[str, int]]:
         block = {"type": "tool_result", "tool_use_id": "toolu_9", "content": content}
-        capture = read(written(tmp_path / name, record(sessionId="s-1", message={"role": "user", "content": [block]})))
+        capture = read(
+            write_records(tmp_path / name, make_record(sessionId="s-1", message={"role": "user", "content": [block]}))
+        )
         assert [turn.role for turn in capture.turns] == [TOOL]
         return capture.turns[0].text, dict(capture.skipped)
 
@@ -236,28 +240,28 @@ def test_the_preview_stays_where_the_file_is_gone(result_of: Result) -> None:
     assert result_of(preview) == (preview, {"tool results not found": 1})
 
 
-def no_session_folder(spilled: Path, outside: Path) -> None:
+def remove_folder(spilled: Path, outside: Path) -> None:
     shutil.rmtree(spilled.parent)
 
 
-def a_folder(spilled: Path, outside: Path) -> None:
+def make_folder(spilled: Path, outside: Path) -> None:
     (spilled / "toolu_9.txt").mkdir()
 
 
-def a_pipe(spilled: Path, outside: Path) -> None:
+def make_pipe(spilled: Path, outside: Path) -> None:
     os.mkfifo(spilled / "toolu_9.txt")
 
 
-def a_link(spilled: Path, outside: Path) -> None:
+def make_link(spilled: Path, outside: Path) -> None:
     (spilled / "toolu_9.txt").symlink_to(outside / "toolu_9.txt")
 
 
-def a_linked_folder(spilled: Path, outside: Path) -> None:
+def link_folder(spilled: Path, outside: Path) -> None:
     spilled.rmdir()
     spilled.symlink_to(outside)
 
 
-def a_linked_session(spilled: Path, outside: Path) -> None:
+def link_session(spilled: Path, outside: Path) -> None:
     (outside / "tool-results").mkdir()
     (outside / "tool-results/toolu_9.txt").write_text("secret", encoding="utf-8")
     shutil.rmtree(spilled.parent)
@@ -266,7 +270,7 @@ def a_linked_session(spilled: Path, outside: Path) -> None:
 
 @pytest.mark.parametrize(
     "instead",
-    [no_session_folder, a_folder, a_pipe, a_link, a_linked_folder, a_linked_session],
+    [remove_folder, make_folder, make_pipe, make_link, link_folder, link_session],
     ids=lambda f: f.__name__,
 )
 def test_only_a_regular_file_of_the_session_is_read(
@@ -320,7 +324,9 @@ def test_what_is_read_in_is_bounded_for_a_session(spilled: Path, tmp_path: Path)
     (spilled / "toolu_9.txt").write_bytes(b"x" * 2**20)
     block = {"type": "tool_result", "tool_use_id": "t", "content": BIG.format(FOLDER + "toolu_9.txt")}
     message = {"role": "user", "content": [block]}
-    path = written(tmp_path / "s-1.jsonl", *(record(message=message, uuid=f"u{number}") for number in range(40)))
+    path = write_records(
+        tmp_path / "s-1.jsonl", *(make_record(message=message, uuid=f"u{number}") for number in range(40))
+    )
     capture = read(path)
     assert len(capture.turns) == 40
     assert capture.skipped == {"tool results not found": 8}

@@ -24,7 +24,7 @@ from tests.support.codex import (
     SAMPLES,
     SUB_AGENT,
     THREAD,
-    Reading,
+    Reader,
     Record,
     list_messages,
     make_call,
@@ -42,7 +42,7 @@ from tests.support.parametrize import each
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Reading:
+def reader(tmp_path: Path) -> Reader:
     return partial(read_capture, tmp_path / "rollout-test.jsonl")
 
 
@@ -130,8 +130,8 @@ def test_what_is_encrypted_is_in_no_sample(path: Path) -> None:
 # Prompts: from the events where there are any
 
 
-def test_what_events_and_items_both_say_is_said_once(reading: Reading) -> None:
-    capture = reading(
+def test_what_events_and_items_both_say_is_said_once(reader: Reader) -> None:
+    capture = reader(
         make_turn_start("t1"),
         make_message("user", "Fix it"),
         make_user_input("Fix it"),
@@ -145,14 +145,14 @@ def test_what_events_and_items_both_say_is_said_once(reading: Reading) -> None:
     assert capture.skipped == {"bookkeeping": 2, "repeated": 2}
 
 
-def test_the_same_words_in_two_prompts_are_two_turns(reading: Reading) -> None:
+def test_the_same_words_in_two_prompts_are_two_turns(reader: Reader) -> None:
     exchange = (make_message("user", "Go on"), make_user_input("Go on"), make_message("assistant", "Done."))
-    assert list_messages(reading(*exchange, *exchange)) == [(USER, "Go on"), (ASSISTANT, "Done.")] * 2
+    assert list_messages(reader(*exchange, *exchange)) == [(USER, "Go on"), (ASSISTANT, "Done.")] * 2
 
 
-def test_scaffolding_in_the_users_role_is_no_prompt(reading: Reading) -> None:
+def test_scaffolding_in_the_users_role_is_no_prompt(reader: Reader) -> None:
     """Of a kind that nobody has heard of, too: the events tell what was typed."""
-    capture = reading(
+    capture = reader(
         make_message("developer", "<permissions instructions>…</permissions instructions>"),
         make_message("user", "# AGENTS.md instructions for /home/ada/demo\n\n<INSTRUCTIONS>\nx\n</INSTRUCTIONS>"),
         make_message("user", "<environment_context>\n</environment_context>"),
@@ -179,20 +179,20 @@ def test_scaffolding_in_the_users_role_is_no_prompt(reading: Reading) -> None:
         " ",
     ],
 )
-def test_what_the_harness_wrote_is_no_prompt_wherever_it_stands(words: str, reading: Reading) -> None:
+def test_what_the_harness_wrote_is_no_prompt_wherever_it_stands(words: str, reader: Reader) -> None:
     for record in (
         make_user_input(words),
         make_part("UserMessage", id="u1", content=[{"type": "text", "text": words}]),
     ):
-        capture = reading(record)
+        capture = reader(record)
         assert capture.turns == ()
         assert capture.skipped == {"bookkeeping": 1, "harness notes": 1}
 
 
 @pytest.mark.parametrize("kind", ["environment_context", "user_instructions", 3])
-def test_an_event_that_says_that_nobody_typed_it_is_no_prompt(kind: object, reading: Reading) -> None:
-    assert reading(make_user_input("x", kind=kind)).skipped == {"bookkeeping": 1, "harness notes": 1}
-    assert list_messages(reading(make_user_input("x", kind="plain"))) == [(USER, "x")]
+def test_an_event_that_says_that_nobody_typed_it_is_no_prompt(kind: object, reader: Reader) -> None:
+    assert reader(make_user_input("x", kind=kind)).skipped == {"bookkeeping": 1, "harness notes": 1}
+    assert list_messages(reader(make_user_input("x", kind="plain"))) == [(USER, "x")]
 
 
 @pytest.mark.parametrize(
@@ -203,41 +203,41 @@ def test_an_event_that_says_that_nobody_typed_it_is_no_prompt(kind: object, read
         "## My request for Codex: ",
     ],
 )
-def test_an_editors_preface_is_cut_off(preface: str, reading: Reading) -> None:
-    assert list_messages(reading(make_user_input(preface + "Fix it"))) == [(USER, "Fix it")]
+def test_an_editors_preface_is_cut_off(preface: str, reader: Reader) -> None:
+    assert list_messages(reader(make_user_input(preface + "Fix it"))) == [(USER, "Fix it")]
 
 
-def test_a_heading_of_that_name_in_a_prompt_of_its_own_stays(reading: Reading) -> None:
+def test_a_heading_of_that_name_in_a_prompt_of_its_own_stays(reader: Reader) -> None:
     words = "Explain this line:\n## My request for Codex:\nthanks"
-    assert list_messages(reading(make_user_input(words))) == [(USER, words)]
+    assert list_messages(reader(make_user_input(words))) == [(USER, words)]
 
 
-def test_our_own_block_is_stripped_from_prompts_and_results(reading: Reading) -> None:
+def test_our_own_block_is_stripped_from_prompts_and_results(reader: Reader) -> None:
     ours = "<lineage-context>\nolder sessions\n</lineage-context>\n\n"
-    capture = reading(make_user_input(ours + "Fix it"), make_call("exec_command", cmd="cat x"), make_result(ours + "x"))
+    capture = reader(make_user_input(ours + "Fix it"), make_call("exec_command", cmd="cat x"), make_result(ours + "x"))
     assert list_messages(capture) == [(USER, "Fix it"), (ASSISTANT, "exec_command"), (TOOL, "x")]
 
 
-def test_a_file_without_events_gives_its_user_messages(reading: Reading) -> None:
+def test_a_file_without_events_gives_its_user_messages(reader: Reader) -> None:
     records = [
         make_message("user", "<environment_context>x</environment_context>"),
         make_message("user", "Fix it", id="m1"),
         make_message("assistant", "Done."),
         make_message("user", "Thanks"),
     ]
-    capture = reading(*records)
+    capture = reader(*records)
     assert list_messages(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
     assert (capture.turns[0].at, capture.turns[0].source_id) == ("2026-10-02T09:02:00.000Z", f"{THREAD}/m1")
     assert capture.skipped == {"bookkeeping": 1, "harness notes": 1, "unconfirmed": 1}
-    assert list_messages(reading(*records, make_message("assistant", "Bye.")))[2:] == [
+    assert list_messages(reader(*records, make_message("assistant", "Bye.")))[2:] == [
         (USER, "Thanks"),
         (ASSISTANT, "Bye."),
     ]
 
 
-def test_images_leave_a_note_of_their_size(reading: Reading) -> None:
+def test_images_leave_a_note_of_their_size(reader: Reader) -> None:
     image = {"type": "input_image", "image_url": DATA_URL}
-    capture = reading(
+    capture = reader(
         make_message("user", "See", image),
         make_event("user_message", message="See", images=[DATA_URL], local_images=["/home/ada/a.png"]),
         make_part("UserMessage", id="u", content=[{"type": "image", "image_url": {"url": DATA_URL}}]),
@@ -261,9 +261,9 @@ def test_images_leave_a_note_of_their_size(reading: Reading) -> None:
 # Thinking and other agents
 
 
-def test_the_summary_of_thinking_is_kept_and_the_encrypted_rest_is_not(reading: Reading) -> None:
+def test_the_summary_of_thinking_is_kept_and_the_encrypted_rest_is_not(reader: Reader) -> None:
     summary = [{"type": "summary_text", "text": "**Look**"}, {"type": "summary_text", "text": "**Patch**"}]
-    capture = reading(
+    capture = reader(
         make_item("reasoning", id="r1", summary=summary, content=None, encrypted_content=ENCRYPTED),
         make_event("agent_reasoning", text="**Look**"),
         make_part("Reasoning", id="r1", summary_text=["**Look**"]),
@@ -275,9 +275,9 @@ def test_the_summary_of_thinking_is_kept_and_the_encrypted_rest_is_not(reading: 
     assert capture.skipped == {"bookkeeping": 2, "repeated": 2}
 
 
-def test_what_another_agent_says_is_kept_unless_it_is_encrypted(reading: Reading) -> None:
+def test_what_another_agent_says_is_kept_unless_it_is_encrypted(reader: Reader) -> None:
     secret = {"type": "encrypted_content", "encrypted_content": ENCRYPTED}
-    capture = reading(
+    capture = reader(
         make_item("agent_message", author="/root/r", content=[{"type": "input_text", "text": "Found 2."}, secret]),
         make_item("agent_message", author="/root/r", content=[secret]),
     )
@@ -289,9 +289,9 @@ def test_what_another_agent_says_is_kept_unless_it_is_encrypted(reading: Reading
 # Compactions and rollbacks
 
 
-def test_a_local_compaction_has_its_summary_without_the_preamble(reading: Reading) -> None:
+def test_a_local_compaction_has_its_summary_without_the_preamble(reader: Reader) -> None:
     summary = "Goal: fix it.\n\nDone: half."
-    capture = reading(
+    capture = reader(
         make_user_input("Fix it"),
         {**make_message("assistant", summary), "metadata": {"compaction_output": True}},
         {"type": "compacted", "payload": {
@@ -313,9 +313,9 @@ def test_a_local_compaction_has_its_summary_without_the_preamble(reading: Readin
 
 
 @pytest.mark.parametrize("words", ["", " \n", None, "Another language model started to solve this problem, encrypted."])
-def test_a_remote_compaction_is_one_without_a_summary(words: object, reading: Reading) -> None:
+def test_a_remote_compaction_is_one_without_a_summary(words: object, reader: Reader) -> None:
     encrypted = {"type": "compaction", "encrypted_content": ENCRYPTED}
-    capture = reading(
+    capture = reader(
         make_user_input("Fix it"),
         make_item("compaction", encrypted_content=ENCRYPTED),
         {"type": "compacted", "payload": {"message": words, "replacement_history": [encrypted]}},
@@ -326,24 +326,24 @@ def test_a_remote_compaction_is_one_without_a_summary(words: object, reading: Re
     assert capture.skipped == {"bookkeeping": 3, "repeated": 1}
 
 
-def test_a_compaction_counts_the_messages_that_waited_for_an_event(reading: Reading) -> None:
-    capture = reading(make_message("user", "Fix it"), {"type": "compacted", "payload": {"message": "Goal."}})
+def test_a_compaction_counts_the_messages_that_waited_for_an_event(reader: Reader) -> None:
+    capture = reader(make_message("user", "Fix it"), {"type": "compacted", "payload": {"message": "Goal."}})
     assert list_messages(capture) == [(USER, "Fix it"), (SYSTEM, "Goal.")]
     assert capture.compactions[0].turns_before == 1
 
 
 @pytest.mark.parametrize(("count", "text"), [(1, "[rolled back by 1 prompt]"), (2, "[rolled back by 2 prompts]")])
-def test_what_was_rolled_back_stays_and_is_marked(count: int, text: str, reading: Reading) -> None:
+def test_what_was_rolled_back_stays_and_is_marked(count: int, text: str, reader: Reader) -> None:
     exchanges = (
         make_user_input("Fix it"),
         make_message("assistant", "Done."),
         make_user_input("No"),
         make_message("assistant", "Undone."),
     )
-    capture = reading(*exchanges, make_event("thread_rolled_back", num_turns=count))
-    assert list_messages(capture)[:4] == list_messages(reading(*exchanges))
+    capture = reader(*exchanges, make_event("thread_rolled_back", num_turns=count))
+    assert list_messages(capture)[:4] == list_messages(reader(*exchanges))
     assert (capture.turns[4].role, capture.turns[4].name, capture.turns[4].text) == (SYSTEM, "rollback", text)
-    assert reading(make_event("thread_rolled_back", num_turns="all")).skipped == {"bookkeeping": 1, "unknown": 1}
+    assert reader(make_event("thread_rolled_back", num_turns="all")).skipped == {"bookkeeping": 1, "unknown": 1}
 
 
 # What is not a turn
@@ -374,14 +374,14 @@ def test_what_was_rolled_back_stays_and_is_marked(count: int, text: str, reading
     ],
     ids=str,
 )
-def test_other_records_are_counted_and_the_rest_is_read(record: Record, reason: str, reading: Reading) -> None:
-    capture = reading(make_meta(), make_user_input("Fix it"), record, make_user_input("Go on"))
+def test_other_records_are_counted_and_the_rest_is_read(record: Record, reason: str, reader: Reader) -> None:
+    capture = reader(make_meta(), make_user_input("Fix it"), record, make_user_input("Go on"))
     assert list_messages(capture) == [(USER, "Fix it"), (USER, "Go on")]
     assert capture.skipped == ({"bookkeeping": 2} if reason == "bookkeeping" else {"bookkeeping": 1, reason: 1})
     assert PNG not in repr(capture)
 
 
-def test_unknown_blocks_are_counted(reading: Reading) -> None:
-    capture = reading(make_message("assistant", {"type": "hologram"}, "Done.", 7, {"type": "text"}))
+def test_unknown_blocks_are_counted(reader: Reader) -> None:
+    capture = reader(make_message("assistant", {"type": "hologram"}, "Done.", 7, {"type": "text"}))
     assert list_messages(capture) == [(ASSISTANT, "Done.")]
     assert capture.skipped == {"bookkeeping": 1, "unknown": 3}

@@ -23,7 +23,7 @@ from tests.support.codex import (
     REMOTE,
     SUB_AGENT,
     THREAD,
-    Reading,
+    Reader,
     Record,
     list_ids,
     list_messages,
@@ -41,7 +41,7 @@ from tests.support.codex import (
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Reading:
+def reader(tmp_path: Path) -> Reader:
     return partial(read_capture, tmp_path / "rollout-test.jsonl")
 
 
@@ -64,24 +64,24 @@ def test_the_sample_fork_has_the_ids_of_its_parent_for_what_it_copied() -> None:
     assert (fork.session_id, fork.forked_from) == ("019f9000-0000-7000-8000-00000000000c", THREAD)
 
 
-def test_a_legacy_fork_has_its_parents_ids_though_times_and_places_are_other(reading: Reading) -> None:
-    parent = reading(make_meta(PARENT), *HISTORY, make_turn_start("t2"), make_user_input("Go on"))
-    fork = reading(
+def test_a_legacy_fork_has_its_parents_ids_though_times_and_places_are_other(reader: Reader) -> None:
+    parent = reader(make_meta(PARENT), *HISTORY, make_turn_start("t2"), make_user_input("Go on"))
+    fork = reader(
         make_meta(forked_from_id=PARENT), make_meta(PARENT), *HISTORY, make_turn_start("t3"), make_user_input("Go on")
     )
-    without_copy = reading(make_meta(forked_from_id=PARENT), *HISTORY)
-    touched = reading(make_meta(forked_from_id=PARENT), make_meta(PARENT), make_meta(forked_from_id=PARENT), *HISTORY)
+    without_copy = reader(make_meta(forked_from_id=PARENT), *HISTORY)
+    touched = reader(make_meta(forked_from_id=PARENT), make_meta(PARENT), make_meta(forked_from_id=PARENT), *HISTORY)
     assert list_ids(fork)[:4] == list_ids(parent)[:4] == list_ids(without_copy) == list_ids(touched)
     assert list_ids(fork)[4] != list_ids(parent)[4]
     assert fork.turns[0].at != parent.turns[0].at
     assert (fork.session_id, fork.forked_from, parent.forked_from) == (THREAD, PARENT, None)
 
 
-def test_a_fork_of_a_fork_has_the_ids_of_the_first(reading: Reading) -> None:
+def test_a_fork_of_a_fork_has_the_ids_of_the_first(reader: Reader) -> None:
     grandparent = "019f9000-0000-7000-8000-0000000000bb"
-    first = reading(make_meta(grandparent), *HISTORY)
-    parent = reading(make_meta(PARENT, forked_from_id=grandparent), make_meta(grandparent), *HISTORY)
-    fork = reading(
+    first = reader(make_meta(grandparent), *HISTORY)
+    parent = reader(make_meta(PARENT, forked_from_id=grandparent), make_meta(grandparent), *HISTORY)
+    fork = reader(
         make_meta(forked_from_id=PARENT),
         make_meta(PARENT, forked_from_id=grandparent),
         make_meta(grandparent),
@@ -90,20 +90,20 @@ def test_a_fork_of_a_fork_has_the_ids_of_the_first(reading: Reading) -> None:
     assert list_ids(first) == list_ids(parent) == list_ids(fork)
 
 
-def test_two_sessions_that_say_the_same_share_no_id(reading: Reading) -> None:
-    assert not set(list_ids(reading(make_meta(PARENT), *HISTORY))) & set(list_ids(reading(make_meta(THREAD), *HISTORY)))
+def test_two_sessions_that_say_the_same_share_no_id(reader: Reader) -> None:
+    assert not set(list_ids(reader(make_meta(PARENT), *HISTORY))) & set(list_ids(reader(make_meta(THREAD), *HISTORY)))
 
 
-def test_a_paginated_fork_holds_its_own_turns_only(reading: Reading) -> None:
+def test_a_paginated_fork_holds_its_own_turns_only(reader: Reader) -> None:
     base = {"thread_id": PARENT, "end_ordinal_exclusive": 9, "end_byte_offset": 4096}
-    fork = reading(make_meta(forked_from_id=PARENT, history_mode="paginated", history_base=base), *HISTORY)
+    fork = reader(make_meta(forked_from_id=PARENT, history_mode="paginated", history_base=base), *HISTORY)
     assert fork.forked_from == PARENT
     assert all((source or "").startswith(THREAD) for source in list_ids(fork))
 
 
-def test_a_later_session_meta_changes_no_identity(reading: Reading) -> None:
+def test_a_later_session_meta_changes_no_identity(reader: Reader) -> None:
     later = make_meta(PARENT, cwd="/elsewhere", git={"branch": "fix"})
-    capture = reading(make_meta(git={"branch": "main"}), make_meta(), *HISTORY, later, make_user_input("Go on"))
+    capture = reader(make_meta(git={"branch": "main"}), make_meta(), *HISTORY, later, make_user_input("Go on"))
     assert (capture.session_id, capture.project, capture.branches) == (THREAD, "/home/ada/demo", ("main", "fix"))
     assert all((source or "").startswith(THREAD) for source in list_ids(capture))
 
@@ -116,17 +116,17 @@ def test_a_later_session_meta_changes_no_identity(reading: Reading) -> None:
     ],
     ids=["its own field", "the source"],
 )
-def test_a_sub_agent_names_its_parent(more: Record, reading: Reading) -> None:
-    capture = reading(make_meta(**more), make_user_input("Explore"))
+def test_a_sub_agent_names_its_parent(more: Record, reader: Reader) -> None:
+    capture = reader(make_meta(**more), make_user_input("Explore"))
     assert (capture.session_id, capture.parent_session) == (THREAD, PARENT)
     assert list_messages(capture) == [(USER, "Explore")]
 
 
-def test_what_a_sub_agent_inherited_is_counted_and_leaves_no_trace(reading: Reading) -> None:
+def test_what_a_sub_agent_inherited_is_counted_and_leaves_no_trace(reader: Reader) -> None:
     copied = [{**record, "ordinal": number} for number, record in enumerate(HISTORY, 1)]
     own = [{**make_user_input("Explore"), "ordinal": 7}]
     first = make_meta(parent_thread_id=PARENT, subagent_history_start_ordinal=7)
-    capture = reading({**first, "ordinal": 0}, *copied, *own)
+    capture = reader({**first, "ordinal": 0}, *copied, *own)
     assert list_messages(capture) == [(USER, "Explore")]
     assert capture.skipped == {"bookkeeping": 1, "inherited": 6}
 
@@ -134,8 +134,8 @@ def test_what_a_sub_agent_inherited_is_counted_and_leaves_no_trace(reading: Read
 # Ids
 
 
-def test_ids_are_the_harnesses_own_where_it_has_them(reading: Reading) -> None:
-    capture = reading(
+def test_ids_are_the_harnesses_own_where_it_has_them(reader: Reader) -> None:
+    capture = reader(
         make_part("UserMessage", id="u1", content=[{"type": "text", "text": "Fix it"}]),
         make_item("reasoning", id="r1", summary=[{"type": "summary_text", "text": "Look."}]),
         make_call("exec_command", "c1"),
@@ -145,8 +145,8 @@ def test_ids_are_the_harnesses_own_where_it_has_them(reading: Reading) -> None:
     assert list_ids(capture) == [f"{THREAD}/{own}" for own in ("u1", "r1", "c1", "c1/output", "m1")]
 
 
-def test_records_of_one_id_or_of_the_same_words_have_ids_of_their_own(reading: Reading) -> None:
-    capture = reading(
+def test_records_of_one_id_or_of_the_same_words_have_ids_of_their_own(reader: Reader) -> None:
+    capture = reader(
         make_call("a", "c1"),
         make_result("x", "c1"),
         make_call("a", "c1"),
@@ -158,8 +158,8 @@ def test_records_of_one_id_or_of_the_same_words_have_ids_of_their_own(reading: R
     assert len(set(list_ids(capture))) == 7
 
 
-def test_without_a_session_id_turns_have_none(reading: Reading) -> None:
-    assert list_ids(reading(make_meta(""), *HISTORY)) == [None] * 4
+def test_without_a_session_id_turns_have_none(reader: Reader) -> None:
+    assert list_ids(reader(make_meta(""), *HISTORY)) == [None] * 4
 
 
 # Title, branches, times
@@ -179,16 +179,16 @@ def test_the_name_is_the_one_in_the_rollout_else_the_newest_in_the_list_beside_t
         assert read(path).title == "Own"
 
 
-def test_a_rollout_elsewhere_or_without_a_list_has_no_title(tmp_path: Path, reading: Reading) -> None:
-    assert reading(make_meta()).title is None
+def test_a_rollout_elsewhere_or_without_a_list_has_no_title(tmp_path: Path, reader: Reader) -> None:
+    assert reader(make_meta()).title is None
     path = tmp_path / "sessions/rollout-x.jsonl"
     path.parent.mkdir()
     path.write_text(json.dumps(make_meta()), encoding="utf-8")
     assert read(path).title is None
 
 
-def test_models_and_branches_are_sets_in_the_order_of_their_first_mention(reading: Reading) -> None:
-    capture = reading(
+def test_models_and_branches_are_sets_in_the_order_of_their_first_mention(reader: Reader) -> None:
+    capture = reader(
         make_meta(cwd="", git={"branch": "main"}),
         {"type": "turn_context", "payload": {"cwd": "/home/ada/demo/sub", "model": "gpt-6-luna"}},
         {"type": "turn_context", "payload": {"cwd": "/elsewhere", "model": "gpt-6-astra"}},
@@ -198,8 +198,8 @@ def test_models_and_branches_are_sets_in_the_order_of_their_first_mention(readin
     assert capture.project == "/home/ada/demo/sub"
 
 
-def test_first_and_last_time_are_those_of_the_files_order(reading: Reading) -> None:
-    capture = reading(
+def test_first_and_last_time_are_those_of_the_files_order(reader: Reader) -> None:
+    capture = reader(
         {**make_meta(), "timestamp": "2026-10-02T11:00:00+02:00"},
         {**make_user_input("a"), "timestamp": "2026-10-02T07:00:00Z"},
         {**make_event("token_count"), "timestamp": "2026-10-02T08:00:00Z"},
@@ -236,13 +236,13 @@ def test_a_review_is_a_sub_agent_too_and_any_thread_with_a_parent(more: Record, 
 def test_a_rollout_that_cannot_be_read_is_found_so_that_somebody_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def denied(*_: object, **__: object) -> object:
+    def deny(*_: object, **__: object) -> object:
         raise PermissionError(13, "Permission denied")
 
     (tmp_path / "rollout-a.jsonl").write_text("", encoding="utf-8")
     (tmp_path / "rollout-b.jsonl").write_text("torn", encoding="utf-8")
     assert len(list(discover(tmp_path))) == 2
-    monkeypatch.setattr(Path, "open", denied)
+    monkeypatch.setattr(Path, "open", deny)
     assert len(list(discover(tmp_path))) == 2
 
 
@@ -262,20 +262,20 @@ def test_a_compressed_rollout_is_found_unless_it_is_there_unpacked_and_reading_i
 # Files of 2025, whose records have no wrapper
 
 
-def test_bare_records_are_read(reading: Reading) -> None:
-    def bare(record: Record) -> Record:
+def test_bare_records_are_read(reader: Reader) -> None:
+    def unwrap(record: Record) -> Record:
         return dict(record["payload"])
 
-    capture = reading(
+    capture = reader(
         {"id": THREAD, "timestamp": "2025-07-01T09:00:00.000Z", "instructions": None, "git": {"branch": "main"}},
         {"record_type": "state"},
-        bare(make_message("user", "<environment_context>x</environment_context>")),
-        bare(make_message("user", "Fix it")),
-        bare(make_item("reasoning", summary=[{"type": "summary_text", "text": "Look."}])),
-        bare(make_call("shell", command=["ls"])),
-        bare(make_result('{"output":"a.py","metadata":{"exit_code":0}}')),
-        bare(make_message("assistant", "Done.")),
-        bare(make_message("user", "Thanks")),
+        unwrap(make_message("user", "<environment_context>x</environment_context>")),
+        unwrap(make_message("user", "Fix it")),
+        unwrap(make_item("reasoning", summary=[{"type": "summary_text", "text": "Look."}])),
+        unwrap(make_call("shell", command=["ls"])),
+        unwrap(make_result('{"output":"a.py","metadata":{"exit_code":0}}')),
+        unwrap(make_message("assistant", "Done.")),
+        unwrap(make_message("user", "Thanks")),
         bare=True,
     )
     assert list_messages(capture) == [
@@ -320,23 +320,23 @@ OTHER_HARNESSES: dict[str, list[Record]] = {
 
 
 @pytest.mark.parametrize("harness", OTHER_HARNESSES)
-def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: str, reading: Reading) -> None:
+def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: str, reader: Reader) -> None:
     with pytest.raises(TranscriptError, match="no Codex record") as caught:
-        reading(*OTHER_HARNESSES[harness], bare=True)
+        reader(*OTHER_HARNESSES[harness], bare=True)
     assert "--harness" in caught.value.hint
 
 
-def test_unicode_arrives_as_it_was(reading: Reading) -> None:
+def test_unicode_arrives_as_it_was(reader: Reader) -> None:
     words = "日本語 עברית a\u2028b\u0085c 👩‍👩‍👧 é\u0301 \ufeff end"
-    assert list_messages(reading(make_user_input(words), make_message("assistant", words))) == [
+    assert list_messages(reader(make_user_input(words), make_message("assistant", words))) == [
         (USER, words),
         (ASSISTANT, words),
     ]
 
 
-def test_arguments_at_the_edge_of_what_can_be_parsed_do_not_end_the_reading(reading: Reading) -> None:
+def test_arguments_at_the_edge_of_what_can_be_parsed_do_not_end_the_reading(reader: Reader) -> None:
     deep = "[" * 5000 + "]" * 5000
-    capture = reading(
+    capture = reader(
         make_item("function_call", name="odd", call_id="c1", arguments=f'{{"x":{deep}}}'),
         make_result(deep),
         make_user_input("Go on"),
@@ -373,14 +373,14 @@ def test_a_field_of_any_value_is_read_or_refused_and_a_longer_file_still_only_ad
         place[data.draw(st.sampled_from(sorted(place)))] = data.draw(JSON)
     cut = data.draw(st.integers(0, len(lines)))
     try:
-        shorter, longer = (given_to_read(folder, lines[:count]) for count in (cut, len(lines)))
+        shorter, longer = (read_given(folder, lines[:count]) for count in (cut, len(lines)))
     except LineageError as error:
         assert error.hint
         return
     assert shorter.turns == longer.turns[: len(shorter.turns)]
 
 
-def given_to_read(folder: Path, records: list[Record]) -> Capture:
+def read_given(folder: Path, records: list[Record]) -> Capture:
     path = folder / "given.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return read(path)

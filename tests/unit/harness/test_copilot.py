@@ -20,56 +20,58 @@ NOTE = "[image image/png, 700 bytes left out]"
 SIGNATURE = "c2lnLXBsYWNlaG9sZGVy" * 6
 
 Event = dict[str, Any]
-Reading = Callable[..., Capture]
+Reader = Callable[..., Capture]
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Reading:
+def reader(tmp_path: Path) -> Reader:
     """Reads events; they get an id and a time, a minute apart, where they have none."""
 
     def read_events(*events: Event) -> Capture:
         path = tmp_path / "events.jsonl"
-        lines = [{"id": f"e{number}", "timestamp": minute(number), **event} for number, event in enumerate(events, 1)]
+        lines = [
+            {"id": f"e{number}", "timestamp": format_minute(number), **event} for number, event in enumerate(events, 1)
+        ]
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         return read(path)
 
     return read_events
 
 
-def minute(number: int) -> str:
+def format_minute(number: int) -> str:
     return f"2026-10-02T09:{number:02d}:00.000Z"
 
 
-def event(kind: str, envelope: Event | None = None, **data: Any) -> Event:
+def make_event(kind: str, envelope: Event | None = None, **data: Any) -> Event:
     return {"type": kind, "data": data, **(envelope or {})}
 
 
-def user(content: Any, **more: Any) -> Event:
-    return event("user.message", content=content, **more)
+def make_user(content: Any, **more: Any) -> Event:
+    return make_event("user.message", content=content, **more)
 
 
-def message(content: str = "", *calls: Any, **more: Any) -> Event:
-    return event("assistant.message", content=content, toolRequests=list(calls), **more)
+def make_message(content: str = "", *calls: Any, **more: Any) -> Event:
+    return make_event("assistant.message", content=content, toolRequests=list(calls), **more)
 
 
-def request(name: str, call: str = "t1", **arguments: Any) -> Event:
+def make_request(name: str, call: str = "t1", **arguments: Any) -> Event:
     return {"toolCallId": call, "name": name, "arguments": arguments}
 
 
-def started(name: str, call: str = "t1", **arguments: Any) -> Event:
-    return event("tool.execution_start", toolCallId=call, toolName=name, arguments=arguments)
+def make_start_of_call(name: str, call: str = "t1", **arguments: Any) -> Event:
+    return make_event("tool.execution_start", toolCallId=call, toolName=name, arguments=arguments)
 
 
-def complete(content: Any = "", call: str = "t1", **more: Any) -> Event:
+def make_completion(content: Any = "", call: str = "t1", **more: Any) -> Event:
     data = {"toolCallId": call, "success": True, "result": {"content": content}, **more}
-    return event("tool.execution_complete", **data)
+    return make_event("tool.execution_complete", **data)
 
 
-def start(**more: Any) -> Event:
-    return event("session.start", sessionId="s1", **more)
+def make_start(**more: Any) -> Event:
+    return make_event("session.start", sessionId="s1", **more)
 
 
-def spoken(capture: Capture) -> list[tuple[str, str]]:
+def list_texts(capture: Capture) -> list[tuple[str, str]]:
     """Role and text, or the tool's name where a turn has no text."""
     return [(turn.role, turn.text or turn.name) for turn in capture.turns]
 
@@ -102,43 +104,45 @@ def test_the_sample_session_says_what_it_was() -> None:
 # Prompts
 
 
-def test_a_prompt_is_what_was_typed_and_not_what_the_model_got(reading: Reading) -> None:
-    capture = reading(
-        user("Fix it", transformedContent="<current_datetime>now</current_datetime>\nFix it", source="user")
+def test_a_prompt_is_what_was_typed_and_not_what_the_model_got(reader: Reader) -> None:
+    capture = reader(
+        make_user("Fix it", transformedContent="<current_datetime>now</current_datetime>\nFix it", source="user")
     )
-    assert capture.turns == (Turn(USER, "Fix it", minute(1), source_id="e1"),)
+    assert capture.turns == (Turn(USER, "Fix it", format_minute(1), source_id="e1"),)
 
 
 @pytest.mark.parametrize(
     "record",
     [
-        user("Base directory: …", source="skill-pdf"),
-        user("Report, please", source="agent-7"),
-        user('<skill-context name="pdf">\nHow to read it\n</skill-context>'),
-        user("Go on", isAutopilotContinuation=True),
-        user("<lineage-context>\nolder\n</lineage-context>"),
-        user(""),
-        user(None),
-        event("system.message", content="You are …", role="system"),
-        event("system.notification", content="A shell has ended"),
-        event("skill.invoked", name="pdf", content="How to read it"),
+        make_user("Base directory: …", source="skill-pdf"),
+        make_user("Report, please", source="agent-7"),
+        make_user('<skill-context name="pdf">\nHow to read it\n</skill-context>'),
+        make_user("Go on", isAutopilotContinuation=True),
+        make_user("<lineage-context>\nolder\n</lineage-context>"),
+        make_user(""),
+        make_user(None),
+        make_event("system.message", content="You are …", role="system"),
+        make_event("system.notification", content="A shell has ended"),
+        make_event("skill.invoked", name="pdf", content="How to read it"),
     ],
 )
-def test_what_nobody_typed_is_a_note(record: Event, reading: Reading) -> None:
-    capture = reading(record, user("Hi"))
-    assert spoken(capture) == [(USER, "Hi")]
+def test_what_nobody_typed_is_a_note(record: Event, reader: Reader) -> None:
+    capture = reader(record, make_user("Hi"))
+    assert list_texts(capture) == [(USER, "Hi")]
     assert capture.skipped == {"harness notes": 1}
 
 
-def test_our_own_block_is_stripped_from_prompts(reading: Reading) -> None:
-    assert spoken(reading(user("<lineage-context>\nolder\n</lineage-context>\n\nFix it"))) == [(USER, "Fix it")]
+def test_our_own_block_is_stripped_from_prompts(reader: Reader) -> None:
+    assert list_texts(reader(make_user("<lineage-context>\nolder\n</lineage-context>\n\nFix it"))) == [(USER, "Fix it")]
 
 
-def test_attached_data_leaves_a_note_of_its_size(reading: Reading) -> None:
+def test_attached_data_leaves_a_note_of_its_size(reader: Reader) -> None:
     blob = {"type": "blob", "mimeType": "image/png", "data": PNG}
     kept_elsewhere = {"type": "blob", "mimeType": "application/pdf", "byteLength": 2102}
     file = {"type": "file", "path": "/home/ada/demo/a.png", "mimeType": "image/png", "byteLength": 9}
-    capture = reading(user("See", attachments=[blob, kept_elsewhere, file, "odd"]), user("", attachments=[blob]))
+    capture = reader(
+        make_user("See", attachments=[blob, kept_elsewhere, file, "odd"]), make_user("", attachments=[blob])
+    )
     pdf = "[file application/pdf, 2,102 bytes left out]"
     assert [turn.text for turn in capture.turns] == [f"See\n{NOTE}\n{pdf}", NOTE]
     assert PNG not in repr(capture)
@@ -147,9 +151,9 @@ def test_attached_data_leaves_a_note_of_its_size(reading: Reading) -> None:
 # The agent
 
 
-def test_a_message_gives_a_turn_for_each_thing_it_says(reading: Reading) -> None:
-    calls = (request("view", path="a.py"), request("bash", "t2", command="ls"))
-    capture = reading(message("\nI look.\n", *calls, reasoningText="Look first.", reasoningOpaque=SIGNATURE))
+def test_a_message_gives_a_turn_for_each_thing_it_says(reader: Reader) -> None:
+    calls = (make_request("view", path="a.py"), make_request("bash", "t2", command="ls"))
+    capture = reader(make_message("\nI look.\n", *calls, reasoningText="Look first.", reasoningOpaque=SIGNATURE))
     assert [(turn.text, turn.name, turn.input, turn.thinking) for turn in capture.turns] == [
         ("Look first.", "", "", True),
         ("I look.", "", "", False),
@@ -160,71 +164,85 @@ def test_a_message_gives_a_turn_for_each_thing_it_says(reading: Reading) -> None
     assert SIGNATURE not in repr(capture)
 
 
-def test_reasoning_that_is_logged_twice_counts_once(reading: Reading) -> None:
-    thought = event("assistant.reasoning", content="Look first.", reasoningId="r1")
-    capture = reading(thought, message("I look.", reasoningText="Look first."), thought)
+def test_reasoning_that_is_logged_twice_counts_once(reader: Reader) -> None:
+    thought = make_event("assistant.reasoning", content="Look first.", reasoningId="r1")
+    capture = reader(thought, make_message("I look.", reasoningText="Look first."), thought)
     assert [(turn.text, turn.thinking) for turn in capture.turns] == [("Look first.", True), ("I look.", False)]
     assert capture.skipped == {"replayed": 2}
 
 
-@pytest.mark.parametrize("record", [message(), message(" \n"), event("assistant.reasoning", content=" ")])
-def test_what_says_nothing_is_bookkeeping(record: Event, reading: Reading) -> None:
-    capture = reading(record)
+@pytest.mark.parametrize(
+    "record", [make_message(), make_message(" \n"), make_event("assistant.reasoning", content=" ")]
+)
+def test_what_says_nothing_is_bookkeeping(record: Event, reader: Reader) -> None:
+    capture = reader(record)
     assert (capture.turns, dict(capture.skipped)) == ((), {"bookkeeping": 1})
 
 
-def test_a_request_may_have_no_name_or_be_none(reading: Reading) -> None:
-    capture = reading(message("", {}, "loose"))
-    assert spoken(capture) == [(ASSISTANT, "tool")]
+def test_a_request_may_have_no_name_or_be_none(reader: Reader) -> None:
+    capture = reader(make_message("", {}, "loose"))
+    assert list_texts(capture) == [(ASSISTANT, "tool")]
     assert capture.skipped == {"unknown": 1}
 
 
 # Tools
 
 
-def test_a_result_is_named_after_its_call(reading: Reading) -> None:
-    calls = (request("view", "t1", path="a.py"), request("bash", "t2", command="ls"))
-    capture = reading(message("", *calls), complete("a.py", "t2"), complete("import os", "t1"), complete("lost", "t9"))
+def test_a_result_is_named_after_its_call(reader: Reader) -> None:
+    calls = (make_request("view", "t1", path="a.py"), make_request("bash", "t2", command="ls"))
+    capture = reader(
+        make_message("", *calls),
+        make_completion("a.py", "t2"),
+        make_completion("import os", "t1"),
+        make_completion("lost", "t9"),
+    )
     assert [(turn.name, turn.text) for turn in capture.turns[2:]] == [
         ("bash", "a.py"), ("view", "import os"), ("tool", "lost"),
     ]  # fmt: skip
 
 
-def test_a_calls_start_shows_it_where_no_message_did(reading: Reading) -> None:
-    capture = reading(message("", request("view")), started("view"), complete("x"), started("bash", "t2", command="ls"))
+def test_a_calls_start_shows_it_where_no_message_did(reader: Reader) -> None:
+    capture = reader(
+        make_message("", make_request("view")),
+        make_start_of_call("view"),
+        make_completion("x"),
+        make_start_of_call("bash", "t2", command="ls"),
+    )
     assert [(turn.role, turn.name, turn.input) for turn in capture.turns] == [
         (ASSISTANT, "view", ""), (TOOL, "view", ""), (ASSISTANT, "bash", "ls"),
     ]  # fmt: skip
     assert capture.skipped == {"bookkeeping": 1}
 
 
-def test_calls_without_an_id_are_all_shown(reading: Reading) -> None:
-    capture = reading(started("view", ""), started("bash", ""), complete("x", "", toolName="bash"))
-    assert spoken(capture) == [(ASSISTANT, "view"), (ASSISTANT, "bash"), (TOOL, "x")]
+def test_calls_without_an_id_are_all_shown(reader: Reader) -> None:
+    capture = reader(
+        make_start_of_call("view", ""), make_start_of_call("bash", ""), make_completion("x", "", toolName="bash")
+    )
+    assert list_texts(capture) == [(ASSISTANT, "view"), (ASSISTANT, "bash"), (TOOL, "x")]
     assert capture.turns[2].name == "bash"
 
 
-def test_a_tool_that_the_person_ran_shows_both_ends_with_its_result(reading: Reading) -> None:
-    asked = event("tool.user_requested", toolCallId="t1", toolName="bash", arguments={"command": "git status"})
-    capture = reading(asked, started("bash", command="git status"), complete("clean"))
-    assert capture.turns == (Turn(TOOL, "clean", minute(3), name="bash", input="git status", source_id="e3"),)
+def test_a_tool_that_the_person_ran_shows_both_ends_with_its_result(reader: Reader) -> None:
+    asked = make_event("tool.user_requested", toolCallId="t1", toolName="bash", arguments={"command": "git status"})
+    capture = reader(asked, make_start_of_call("bash", command="git status"), make_completion("clean"))
+    assert capture.turns == (Turn(TOOL, "clean", format_minute(3), name="bash", input="git status", source_id="e3"),)
     assert capture.skipped == {"bookkeeping": 2}
 
 
 @pytest.mark.parametrize(("flag", "expected"), [(False, True), (True, False), (None, False)])
-def test_a_result_is_an_error_where_it_says_so(flag: object, expected: bool, reading: Reading) -> None:
-    assert reading(complete("no", success=flag)).turns[0].error is expected
+def test_a_result_is_an_error_where_it_says_so(flag: object, expected: bool, reader: Reader) -> None:
+    assert reader(make_completion("no", success=flag)).turns[0].error is expected
 
 
-def test_a_failures_words_stand_for_the_result(reading: Reading) -> None:
-    failed = complete(success=False, result=None, error={"message": "no such file", "code": "failure"})
-    assert reading(failed).turns[0].text == "no such file"
+def test_a_failures_words_stand_for_the_result(reader: Reader) -> None:
+    failed = make_completion(success=False, result=None, error={"message": "no such file", "code": "failure"})
+    assert reader(failed).turns[0].text == "no such file"
 
 
-def test_data_in_a_result_leaves_a_note_of_its_size(reading: Reading) -> None:
+def test_data_in_a_result_leaves_a_note_of_its_size(reader: Reader) -> None:
     blob = {"type": "image", "mimeType": "image/png", "data": PNG}
     result = {"content": "shot", "contents": [blob], "binaryResultsForLlm": [blob], "detailedContent": PNG}
-    capture = reading(complete(result=result))
+    capture = reader(make_completion(result=result))
     assert capture.turns[0].text == f"shot\n{NOTE}"
     assert PNG not in repr(capture)
 
@@ -235,85 +253,93 @@ def test_data_in_a_result_leaves_a_note_of_its_size(reading: Reading) -> None:
 @pytest.mark.parametrize(
     "record",
     [
-        event("assistant.message", {"agentId": "a1"}, content="Found 2.", model="gpt-6-mini"),
-        event("user.message", {"agentId": "a1"}, content="Scan the repository"),
-        event("assistant.message", content="Found 2.", parentToolCallId="t1", model="gpt-6-mini"),
-        event("session.compaction_complete", {"agentId": "a1"}, success=True, summaryContent="Scanned."),
+        make_event("assistant.message", {"agentId": "a1"}, content="Found 2.", model="gpt-6-mini"),
+        make_event("user.message", {"agentId": "a1"}, content="Scan the repository"),
+        make_event("assistant.message", content="Found 2.", parentToolCallId="t1", model="gpt-6-mini"),
+        make_event("session.compaction_complete", {"agentId": "a1"}, success=True, summaryContent="Scanned."),
     ],
 )
-def test_sub_agents_are_counted_and_leave_no_trace(record: Event, reading: Reading) -> None:
-    capture = reading(user("Scan"), record)
-    assert spoken(capture) == [(USER, "Scan")]
-    assert (capture.models, capture.compactions, capture.ended_at) == ((), (), minute(1))
+def test_sub_agents_are_counted_and_leave_no_trace(record: Event, reader: Reader) -> None:
+    capture = reader(make_user("Scan"), record)
+    assert list_texts(capture) == [(USER, "Scan")]
+    assert (capture.models, capture.compactions, capture.ended_at) == ((), (), format_minute(1))
     assert capture.skipped == {"sub-agent": 1}
 
 
-def test_a_session_that_carries_on_anothers_context_names_it(reading: Reading) -> None:
-    assert reading(start(detachedFromSpawningParentSessionId="s0")).parent_session == "s0"
+def test_a_session_that_carries_on_anothers_context_names_it(reader: Reader) -> None:
+    assert reader(make_start(detachedFromSpawningParentSessionId="s0")).parent_session == "s0"
 
 
 # Compactions
 
 
-def test_a_compaction_knows_its_trigger_and_what_came_before(reading: Reading) -> None:
-    done = event("session.compaction_complete", success=True, summaryContent="1. Goal.", trigger="manual")
-    capture = reading(user("Fix it"), message("Done."), event("session.compaction_start"), done, user("Go on"))
-    assert capture.compactions == (CompactionRecord("1. Goal.", 2, minute(4), "manual"),)
-    assert capture.turns[2] == Turn(SYSTEM, "1. Goal.", minute(4), name="compaction", source_id="e4")
+def test_a_compaction_knows_its_trigger_and_what_came_before(reader: Reader) -> None:
+    done = make_event("session.compaction_complete", success=True, summaryContent="1. Goal.", trigger="manual")
+    capture = reader(
+        make_user("Fix it"), make_message("Done."), make_event("session.compaction_start"), done, make_user("Go on")
+    )
+    assert capture.compactions == (CompactionRecord("1. Goal.", 2, format_minute(4), "manual"),)
+    assert capture.turns[2] == Turn(SYSTEM, "1. Goal.", format_minute(4), name="compaction", source_id="e4")
     assert capture.skipped == {"bookkeeping": 1}
 
 
-def test_a_compaction_without_its_summary_is_one_all_the_same(reading: Reading) -> None:
-    capture = reading(user("Fix it"), event("session.compaction_complete", success=True, checkpointPath="001.md"))
-    assert capture.compactions == (CompactionRecord(None, 1, minute(2)),)
+def test_a_compaction_without_its_summary_is_one_all_the_same(reader: Reader) -> None:
+    capture = reader(
+        make_user("Fix it"), make_event("session.compaction_complete", success=True, checkpointPath="001.md")
+    )
+    assert capture.compactions == (CompactionRecord(None, 1, format_minute(2)),)
     assert capture.skipped == {"bookkeeping": 1}
 
 
 @pytest.mark.parametrize(
     "record",
     [
-        event("session.compaction_complete", success=False, error="overloaded", summaryContent="half"),
-        event("session.truncation", messagesRemoved=3),
+        make_event("session.compaction_complete", success=False, error="overloaded", summaryContent="half"),
+        make_event("session.truncation", messagesRemoved=3),
     ],
 )
-def test_what_failed_or_only_cut_is_no_compaction(record: Event, reading: Reading) -> None:
-    capture = reading(user("Fix it"), record)
+def test_what_failed_or_only_cut_is_no_compaction(record: Event, reader: Reader) -> None:
+    capture = reader(make_user("Fix it"), record)
     assert (capture.compactions, dict(capture.skipped)) == ((), {"bookkeeping": 1})
 
 
 # What the session was
 
 
-def test_context_is_the_first_directory_and_every_branch(reading: Reading) -> None:
-    capture = reading(
-        start(context={"cwd": "/home/ada/demo", "branch": "main"}),
-        event("session.resume", context={"cwd": "/home/ada/demo/sub", "branch": "fix"}),
-        event("session.context_changed", cwd="/tmp", branch="main"),
-        event("session.start", sessionId="s2"),
+def test_context_is_the_first_directory_and_every_branch(reader: Reader) -> None:
+    capture = reader(
+        make_start(context={"cwd": "/home/ada/demo", "branch": "main"}),
+        make_event("session.resume", context={"cwd": "/home/ada/demo/sub", "branch": "fix"}),
+        make_event("session.context_changed", cwd="/tmp", branch="main"),
+        make_event("session.start", sessionId="s2"),
     )
     assert (capture.session_id, capture.project, capture.branches) == ("s1", "/home/ada/demo", ("main", "fix"))
 
 
-def test_models_are_those_that_answered_else_those_that_were_selected(reading: Reading) -> None:
-    selected = (start(selectedModel="auto"), event("session.model_change", newModel="gpt-6"))
-    assert reading(*selected, message("Hi.")).models == ("auto", "gpt-6")
-    answered = (message("Hi.", model="claude-opus-5"), complete("x", model="gpt-6"), message("Ho.", model="gpt-6"))
-    assert reading(*selected, *answered).models == ("claude-opus-5", "gpt-6")
+def test_models_are_those_that_answered_else_those_that_were_selected(reader: Reader) -> None:
+    selected = (make_start(selectedModel="auto"), make_event("session.model_change", newModel="gpt-6"))
+    assert reader(*selected, make_message("Hi.")).models == ("auto", "gpt-6")
+    answered = (
+        make_message("Hi.", model="claude-opus-5"),
+        make_completion("x", model="gpt-6"),
+        make_message("Ho.", model="gpt-6"),
+    )
+    assert reader(*selected, *answered).models == ("claude-opus-5", "gpt-6")
 
 
 @pytest.mark.parametrize(("titles", "title"), [((), None), (("One", " Two "), "Two"), ((3,), None)])
-def test_the_last_title_wins(titles: tuple[Any, ...], title: str | None, reading: Reading) -> None:
-    assert reading(*(event("session.title_changed", title=given) for given in titles)).title == title
+def test_the_last_title_wins(titles: tuple[Any, ...], title: str | None, reader: Reader) -> None:
+    assert reader(*(make_event("session.title_changed", title=given) for given in titles)).title == title
 
 
-def test_an_event_that_stands_twice_counts_once(reading: Reading) -> None:
-    capture = reading({**user("Fix it"), "id": "same"}, {**user("Fix it"), "id": "same"})
+def test_an_event_that_stands_twice_counts_once(reader: Reader) -> None:
+    capture = reader({**make_user("Fix it"), "id": "same"}, {**make_user("Fix it"), "id": "same"})
     assert [turn.source_id for turn in capture.turns] == ["same"]
     assert capture.skipped == {"replayed": 1}
 
 
-def test_events_without_an_id_give_turns_without_one(reading: Reading) -> None:
-    capture = reading({**message("One.", request("view")), "id": None}, {**user("Two"), "id": 3})
+def test_events_without_an_id_give_turns_without_one(reader: Reader) -> None:
+    capture = reader({**make_message("One.", make_request("view")), "id": None}, {**make_user("Two"), "id": 3})
     assert [turn.source_id for turn in capture.turns] == [None, None, None]
 
 
@@ -321,8 +347,8 @@ def test_events_without_an_id_give_turns_without_one(reading: Reading) -> None:
     "kind",
     ["assistant.turn_start", "assistant.usage", "hook.end", "permission.requested", "session.shutdown", "abort"],
 )
-def test_events_about_the_session_are_bookkeeping(kind: str, reading: Reading) -> None:
-    capture = reading(event(kind, content="words"))
+def test_events_about_the_session_are_bookkeeping(kind: str, reader: Reader) -> None:
+    capture = reader(make_event(kind, content="words"))
     assert (capture.turns, dict(capture.skipped)) == ((), {"bookkeeping": 1})
 
 
@@ -330,9 +356,9 @@ def test_events_about_the_session_are_bookkeeping(kind: str, reading: Reading) -
     "record",
     [{"type": "weather.changed", "data": {}}, {"type": "user.message"}, {"type": ["user.message"], "data": {}}, {}],
 )
-def test_unknown_events_are_counted_and_the_others_read(record: Event, reading: Reading) -> None:
-    capture = reading(user("Fix it"), record, message("Done."))
-    assert spoken(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
+def test_unknown_events_are_counted_and_the_others_read(record: Event, reader: Reader) -> None:
+    capture = reader(make_user("Fix it"), record, make_message("Done."))
+    assert list_texts(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
     assert capture.skipped == {"unknown": 1}
 
 
@@ -345,9 +371,9 @@ OTHERS: dict[str, list[Event]] = {
 
 
 @pytest.mark.parametrize("harness", OTHERS)
-def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: str, reading: Reading) -> None:
+def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: str, reader: Reader) -> None:
     with pytest.raises(TranscriptError, match="no Copilot CLI event") as caught:
-        reading(*OTHERS[harness])
+        reader(*OTHERS[harness])
     assert "--harness" in caught.value.hint
 
 

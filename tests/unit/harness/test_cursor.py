@@ -28,11 +28,11 @@ STAMP = "<timestamp>Friday, Oct 2, 2026, 9:00 AM (UTC)</timestamp>"
 NOTICE = "<system_notification>\nThe following task has finished.\n</system_notification>"
 
 Record = dict[str, Any]
-Reading = Callable[..., Capture]
+Reader = Callable[..., Capture]
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Reading:
+def reader(tmp_path: Path) -> Reader:
     def read_records(*records: Record, project: str = "home-ada-demo") -> Capture:
         path = tmp_path / project / "agent-transcripts" / ID / f"{ID}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,39 +42,39 @@ def reading(tmp_path: Path) -> Reading:
     return read_records
 
 
-def record(role: str, *blocks: Any) -> Record:
+def make_record(role: str, *blocks: Any) -> Record:
     return {"role": role, "message": {"content": list(blocks)}}
 
 
-def user(*texts: str) -> Record:
-    return record("user", *map(text, texts))
+def make_user(*texts: str) -> Record:
+    return make_record("user", *map(make_text, texts))
 
 
-def query(words: str) -> Record:
-    return user(f"<user_query>\n{words}\n</user_query>")
+def make_query(words: str) -> Record:
+    return make_user(f"<user_query>\n{words}\n</user_query>")
 
 
-def assistant(*blocks: Any) -> Record:
-    return record("assistant", *blocks)
+def make_assistant(*blocks: Any) -> Record:
+    return make_record("assistant", *blocks)
 
 
-def text(words: str) -> Record:
+def make_text(words: str) -> Record:
     return {"type": "text", "text": words}
 
 
-def call(name: str, **arguments: Any) -> Record:
+def make_call(name: str, **arguments: Any) -> Record:
     return {"type": "tool_use", "name": name, "input": arguments}
 
 
-def image() -> Record:
+def make_image() -> Record:
     return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
 
 
-def ended(status: str = "success") -> Record:
+def make_turn_end(status: str = "success") -> Record:
     return {"type": "turn_ended", "status": status}
 
 
-def spoken(capture: Capture) -> list[tuple[str, str]]:
+def list_texts(capture: Capture) -> list[tuple[str, str]]:
     """Role and text, or the tool's name where a turn has no text."""
     return [(turn.role, turn.text or turn.name) for turn in capture.turns]
 
@@ -123,8 +123,8 @@ def test_turns_have_no_id_of_their_own() -> None:
     assert assign_ids(read(MAIN).turns, "one")[0].id != assign_ids(read(SUB_AGENT).turns, "another")[0].id
 
 
-def test_a_prompt_that_was_rewritten_is_another_turn(reading: Reading) -> None:
-    first, second = (assign_ids(reading(query(words)).turns, "token")[0].id for words in ("Fix it", "Mend it"))
+def test_a_prompt_that_was_rewritten_is_another_turn(reader: Reader) -> None:
+    first, second = (assign_ids(reader(make_query(words)).turns, "token")[0].id for words in ("Fix it", "Mend it"))
     assert first != second
 
 
@@ -154,21 +154,21 @@ def test_a_prompt_that_was_rewritten_is_another_turn(reading: Reading) -> None:
         ("<user_query>\n<lineage-context>\nolder\n</lineage-context>\nFix it\n</user_query>", "Fix it"),
     ],
 )
-def test_a_prompt_is_taken_out_of_its_tags(given: str, words: str, reading: Reading) -> None:
-    assert spoken(reading(user(given))) == [(USER, words)]
+def test_a_prompt_is_taken_out_of_its_tags(given: str, words: str, reader: Reader) -> None:
+    assert list_texts(reader(make_user(given))) == [(USER, words)]
 
 
-def test_a_content_that_is_a_string_is_a_text(reading: Reading) -> None:
-    capture = reading(
+def test_a_content_that_is_a_string_is_a_text(reader: Reader) -> None:
+    capture = reader(
         {"role": "user", "message": {"content": "<user_query>Hi</user_query>"}},
         {"role": "assistant", "message": {"content": "Hello."}},
     )
-    assert spoken(capture) == [(USER, "Hi"), (ASSISTANT, "Hello.")]
+    assert list_texts(capture) == [(USER, "Hi"), (ASSISTANT, "Hello.")]
 
 
-def test_the_texts_of_one_prompt_are_one_turn(reading: Reading) -> None:
+def test_the_texts_of_one_prompt_are_one_turn(reader: Reader) -> None:
     attached = "<attached_files>\na.py\n</attached_files>"
-    assert spoken(reading(user(attached, "<user_query>Fix</user_query>", "it"))) == [(USER, "Fix\nit")]
+    assert list_texts(reader(make_user(attached, "<user_query>Fix</user_query>", "it"))) == [(USER, "Fix\nit")]
 
 
 @pytest.mark.parametrize(
@@ -184,22 +184,24 @@ def test_the_texts_of_one_prompt_are_one_turn(reading: Reading) -> None:
         (),
     ],
 )
-def test_what_nobody_typed_is_a_note(texts: tuple[str, ...], reading: Reading) -> None:
-    capture = reading(user(*texts))
+def test_what_nobody_typed_is_a_note(texts: tuple[str, ...], reader: Reader) -> None:
+    capture = reader(make_user(*texts))
     assert (capture.turns, dict(capture.skipped)) == ((), {"harness notes": 1})
 
 
-def test_images_leave_a_note_of_their_size(reading: Reading) -> None:
-    capture = reading(record("user", text("<user_query>See</user_query>"), image()), assistant(image()))
-    assert spoken(capture) == [(USER, f"See\n{NOTE}"), (ASSISTANT, NOTE)]
+def test_images_leave_a_note_of_their_size(reader: Reader) -> None:
+    capture = reader(
+        make_record("user", make_text("<user_query>See</user_query>"), make_image()), make_assistant(make_image())
+    )
+    assert list_texts(capture) == [(USER, f"See\n{NOTE}"), (ASSISTANT, NOTE)]
     assert PNG not in repr(capture)
 
 
 @given(words=st.text(st.characters(exclude_categories=["Cs"])))
 def test_whatever_was_typed_comes_out_of_its_tags(words: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("typed") / "session.jsonl"
-    path.write_text(json.dumps(query(f"- {words} -")), encoding="utf-8")
-    assert spoken(read(path)) == [(USER, f"- {words} -")]
+    path.write_text(json.dumps(make_query(f"- {words} -")), encoding="utf-8")
+    assert list_texts(read(path)) == [(USER, f"- {words} -")]
 
 
 # Times
@@ -220,31 +222,38 @@ def test_whatever_was_typed_comes_out_of_its_tags(words: str, tmp_path_factory: 
         ("now", None),
     ],
 )
-def test_a_prompts_time_is_that_of_its_tag(stamp: str, at: str | None, reading: Reading) -> None:
-    capture = reading(user(f"<timestamp>{stamp}</timestamp>\n<user_query>Hi</user_query>"), assistant(text("Hello.")))
+def test_a_prompts_time_is_that_of_its_tag(stamp: str, at: str | None, reader: Reader) -> None:
+    capture = reader(
+        make_user(f"<timestamp>{stamp}</timestamp>\n<user_query>Hi</user_query>"), make_assistant(make_text("Hello."))
+    )
     assert [turn.at for turn in capture.turns] == [at, None]
     assert capture.started_at == capture.ended_at == at
 
 
-def test_a_time_inside_the_query_counts_and_the_outer_one_wins(reading: Reading) -> None:
+def test_a_time_inside_the_query_counts_and_the_outer_one_wins(reader: Reader) -> None:
     late = STAMP.replace("9:00", "11:00")
-    inside, both = user(f"<user_query>{STAMP}\nHi</user_query>"), user(f"{late}<user_query>{STAMP}Ho</user_query>")
-    capture = reading(inside, both)
+    inside, both = (
+        make_user(f"<user_query>{STAMP}\nHi</user_query>"),
+        make_user(f"{late}<user_query>{STAMP}Ho</user_query>"),
+    )
+    capture = reader(inside, both)
     assert [turn.at for turn in capture.turns] == ["2026-10-02T09:00:00.000Z", "2026-10-02T11:00:00.000Z"]
     assert (capture.started_at, capture.ended_at) == (capture.turns[0].at, capture.turns[1].at)
 
 
-def test_the_first_of_a_prompts_texts_that_has_a_time_gives_it(reading: Reading) -> None:
+def test_the_first_of_a_prompts_texts_that_has_a_time_gives_it(reader: Reader) -> None:
     late = STAMP.replace("9:00", "11:00")
-    assert reading(user("<user_query>Hi", STAMP, f"{late}\nthere", "you")).turns[0].at == "2026-10-02T09:00:00.000Z"
+    assert reader(make_user("<user_query>Hi", STAMP, f"{late}\nthere", "you")).turns[0].at == "2026-10-02T09:00:00.000Z"
 
 
 # The agent
 
 
-def test_a_message_gives_a_turn_a_block_in_order(reading: Reading) -> None:
+def test_a_message_gives_a_turn_a_block_in_order(reader: Reader) -> None:
     thinking = {"type": "thinking", "thinking": "Look first."}
-    capture = reading(assistant(thinking, text("\nI look.\n"), call("Shell", command="ls", description="List")))
+    capture = reader(
+        make_assistant(thinking, make_text("\nI look.\n"), make_call("Shell", command="ls", description="List"))
+    )
     assert capture.turns == (
         Turn(ASSISTANT, "Look first.", thinking=True),
         Turn(ASSISTANT, "I look."),
@@ -252,27 +261,30 @@ def test_a_message_gives_a_turn_a_block_in_order(reading: Reading) -> None:
     )
 
 
-def test_a_text_keeps_its_markers_and_one_that_is_nothing_else_is_bookkeeping(reading: Reading) -> None:
-    capture = reading(assistant(text("[REDACTED]")), assistant(text(" [REDACTED]\n"), text("Done.\n\n[REDACTED]")))
-    assert spoken(capture) == [(ASSISTANT, "Done.\n\n[REDACTED]")]
+def test_a_text_keeps_its_markers_and_one_that_is_nothing_else_is_bookkeeping(reader: Reader) -> None:
+    capture = reader(
+        make_assistant(make_text("[REDACTED]")),
+        make_assistant(make_text(" [REDACTED]\n"), make_text("Done.\n\n[REDACTED]")),
+    )
+    assert list_texts(capture) == [(ASSISTANT, "Done.\n\n[REDACTED]")]
     assert capture.skipped == {"bookkeeping": 2}
 
 
-def test_blank_and_unknown_blocks_are_counted(reading: Reading) -> None:
-    odd = record("user", {"type": "odour"}, "loose", {"type": "text"}, text("<user_query>Hi</user_query>"))
-    capture = reading(assistant(text(" "), {"type": "odour"}, "loose"), odd)
-    assert spoken(capture) == [(USER, "Hi")]
+def test_blank_and_unknown_blocks_are_counted(reader: Reader) -> None:
+    odd = make_record("user", {"type": "odour"}, "loose", {"type": "text"}, make_text("<user_query>Hi</user_query>"))
+    capture = reader(make_assistant(make_text(" "), {"type": "odour"}, "loose"), odd)
+    assert list_texts(capture) == [(USER, "Hi")]
     assert capture.skipped == {"bookkeeping": 1, "unknown": 5}
 
 
-def test_a_call_may_have_no_name_or_input(reading: Reading) -> None:
-    assert spoken(reading(assistant({"type": "tool_use"}))) == [(ASSISTANT, "tool")]
+def test_a_call_may_have_no_name_or_input(reader: Reader) -> None:
+    assert list_texts(reader(make_assistant({"type": "tool_use"}))) == [(ASSISTANT, "tool")]
 
 
 @pytest.mark.parametrize("status", ["success", "aborted", "error"])
-def test_the_end_of_a_turn_is_bookkeeping(status: str, reading: Reading) -> None:
-    capture = reading(query("Hi"), ended(status))
-    assert spoken(capture) == [(USER, "Hi")]
+def test_the_end_of_a_turn_is_bookkeeping(status: str, reader: Reader) -> None:
+    capture = reader(make_query("Hi"), make_turn_end(status))
+    assert list_texts(capture) == [(USER, "Hi")]
     assert capture.skipped == {"bookkeeping": 1}
 
 
@@ -353,7 +365,7 @@ def test_a_lone_surrogate_reaches_memory_as_a_replacement_character(tmp_path: Pa
 def test_the_path_says_whose_session_it_is(path: str, session: str | None, parent: str | None, tmp_path: Path) -> None:
     file = tmp_path / path
     file.parent.mkdir(parents=True)
-    file.write_text(json.dumps(query("Hi")), encoding="utf-8")
+    file.write_text(json.dumps(make_query("Hi")), encoding="utf-8")
     capture = read(file)
     assert (capture.session_id, capture.parent_session) == (session, parent)
 
@@ -361,32 +373,44 @@ def test_the_path_says_whose_session_it_is(path: str, session: str | None, paren
 @pytest.mark.parametrize(
     ("folder", "calls", "project"),
     [
-        ("home-ada-demo", [call("Read", path="/home/ada/demo/src/reader.py")], "/home/ada/demo"),
-        ("home-ada-my-demo", [call("Read", path="/home/ada/my.demo/reader.py")], "/home/ada/my.demo"),
-        ("home-ada-demo", [call("Shell", command="ls", working_directory="/home/ada/demo")], "/home/ada/demo"),
-        ("c-Work-demo", [call("Read", path="c:\\Work\\demo\\reader.py")], "c:\\Work\\demo"),
-        ("home-ada-demo", [call("Read", path="/etc/hosts"), call("Read", path="/home/ada/demo/a")], "/home/ada/demo"),
-        ("home-ada-demo", [call("Read", path="/home/ada/demo/a"), call("Read", path="/etc/hosts")], "/home/ada/demo"),
-        ("home-ada--config", [call("Read", path="/home/ada/.config/a")], "/home/ada/.config"),
-        ("home-ada-demo", [call("Read", path="/home/ada/demo_/a")], "/home/ada/demo_"),
-        ("home-ada-demo", [call("Read", path="/home/ada/demolition/a.py")], None),
-        ("home-ada-demo", [call("Read", path="home/ada/demo/a.py")], None),
-        ("-", [call("Read", path="/")], None),
-        ("home-ada-demo", [call("Read", path="reader.py"), call("Read", path=["/home/ada/demo/a"])], None),
-        ("home-ada-demo", [call("Read", path="/" * 500_000), {"type": "tool_use", "input": "/home/ada/demo/a"}], None),
+        ("home-ada-demo", [make_call("Read", path="/home/ada/demo/src/reader.py")], "/home/ada/demo"),
+        ("home-ada-my-demo", [make_call("Read", path="/home/ada/my.demo/reader.py")], "/home/ada/my.demo"),
+        ("home-ada-demo", [make_call("Shell", command="ls", working_directory="/home/ada/demo")], "/home/ada/demo"),
+        ("c-Work-demo", [make_call("Read", path="c:\\Work\\demo\\reader.py")], "c:\\Work\\demo"),
+        (
+            "home-ada-demo",
+            [make_call("Read", path="/etc/hosts"), make_call("Read", path="/home/ada/demo/a")],
+            "/home/ada/demo",
+        ),
+        (
+            "home-ada-demo",
+            [make_call("Read", path="/home/ada/demo/a"), make_call("Read", path="/etc/hosts")],
+            "/home/ada/demo",
+        ),
+        ("home-ada--config", [make_call("Read", path="/home/ada/.config/a")], "/home/ada/.config"),
+        ("home-ada-demo", [make_call("Read", path="/home/ada/demo_/a")], "/home/ada/demo_"),
+        ("home-ada-demo", [make_call("Read", path="/home/ada/demolition/a.py")], None),
+        ("home-ada-demo", [make_call("Read", path="home/ada/demo/a.py")], None),
+        ("-", [make_call("Read", path="/")], None),
+        ("home-ada-demo", [make_call("Read", path="reader.py"), make_call("Read", path=["/home/ada/demo/a"])], None),
+        (
+            "home-ada-demo",
+            [make_call("Read", path="/" * 500_000), {"type": "tool_use", "input": "/home/ada/demo/a"}],
+            None,
+        ),
     ],
 )
 def test_the_project_is_the_directory_of_the_folders_name_that_a_call_shows(
-    folder: str, calls: list[Record], project: str | None, reading: Reading
+    folder: str, calls: list[Record], project: str | None, reader: Reader
 ) -> None:
-    assert reading(query("Hi"), assistant(*calls), project=folder).project == project
+    assert reader(make_query("Hi"), make_assistant(*calls), project=folder).project == project
 
 
 def test_a_relative_path_says_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = Path("agent-transcripts") / ID / "home.jsonl"
     monkeypatch.chdir(tmp_path)
     path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(assistant(call("Read", path="/home/jsonl/a.py"))), encoding="utf-8")
+    path.write_text(json.dumps(make_assistant(make_call("Read", path="/home/jsonl/a.py"))), encoding="utf-8")
     assert (read(path).session_id, read(path).project) == (ID, None)
 
 
@@ -404,9 +428,9 @@ def test_a_relative_path_says_no_project(tmp_path: Path, monkeypatch: pytest.Mon
         {},
     ],
 )
-def test_unknown_records_are_counted_and_the_others_read(odd: Record, reading: Reading) -> None:
-    capture = reading(query("Fix it"), odd, assistant(text("Done.")))
-    assert spoken(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
+def test_unknown_records_are_counted_and_the_others_read(odd: Record, reader: Reader) -> None:
+    capture = reader(make_query("Fix it"), odd, make_assistant(make_text("Done.")))
+    assert list_texts(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
     assert capture.skipped == {"unknown": 1}
 
 
@@ -419,9 +443,9 @@ OTHERS: dict[str, list[Record]] = {
 
 
 @pytest.mark.parametrize("harness", OTHERS)
-def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: str, reading: Reading) -> None:
+def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: str, reader: Reader) -> None:
     with pytest.raises(TranscriptError, match="no Cursor record") as caught:
-        reading(*OTHERS[harness])
+        reader(*OTHERS[harness])
     assert "--harness" in caught.value.hint
 
 

@@ -12,7 +12,7 @@ from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.harness.gemini import read
 from tests.support.gemini import (
     PNG,
-    Reading,
+    Reader,
     Record,
     list_messages,
     make_header,
@@ -34,7 +34,7 @@ SIGNATURE = "c2lnLXBsYWNlaG9sZGVy" * 6
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Reading:
+def reader(tmp_path: Path) -> Reader:
     """Reads records as a log; a header stands before them where they begin with none."""
 
     def read_records(*records: Record) -> Capture:
@@ -47,10 +47,10 @@ def reading(tmp_path: Path) -> Reading:
 # What an update adds
 
 
-def test_a_message_that_grows_gives_each_of_its_parts_once(reading: Reading) -> None:
+def test_a_message_that_grows_gives_each_of_its_parts_once(reader: Reader) -> None:
     thought = {"subject": "Look", "description": "at it", "timestamp": "2026-10-02T09:00:30Z"}
     done = make_tool_call([make_response(output="import os")], "success", timestamp="2026-10-02T09:02:00Z")
-    capture = reading(
+    capture = reader(
         make_model_message("g", thoughts=[thought]),
         make_model_message("g", "I read it.", thoughts=[thought]),
         make_model_message("g", "I read it.", thoughts=[thought], toolCalls=[make_tool_call()]),
@@ -66,8 +66,8 @@ def test_a_message_that_grows_gives_each_of_its_parts_once(reading: Reading) -> 
     assert capture.skipped == {"bookkeeping": 1, "replayed": 1}
 
 
-def test_a_result_that_comes_with_new_words_stands_before_them(reading: Reading) -> None:
-    capture = reading(
+def test_a_result_that_comes_with_new_words_stands_before_them(reader: Reader) -> None:
+    capture = reader(
         make_model_message("g", toolCalls=[make_tool_call()]),
         make_model_message(
             "g",
@@ -83,8 +83,8 @@ def test_a_result_that_comes_with_new_words_stands_before_them(reading: Reading)
     ]
 
 
-def test_a_text_that_another_message_said_before_is_said_again(reading: Reading) -> None:
-    capture = reading(
+def test_a_text_that_another_message_said_before_is_said_again(reader: Reader) -> None:
+    capture = reader(
         make_model_message("g1", "Done."),
         make_model_message("g2"),
         make_model_message("g2", "Done."),
@@ -95,8 +95,8 @@ def test_a_text_that_another_message_said_before_is_said_again(reading: Reading)
     assert capture.skipped == {"bookkeeping": 2}
 
 
-def test_a_text_that_is_written_anew_is_a_turn_of_its_own(reading: Reading) -> None:
-    capture = reading(
+def test_a_text_that_is_written_anew_is_a_turn_of_its_own(reader: Reader) -> None:
+    capture = reader(
         make_model_message("g", "It splits."),
         make_model_message("g", "It splits on LF."),
         make_model_message("g", [make_text("It splits on LF.")]),
@@ -119,27 +119,27 @@ def test_a_text_that_is_written_anew_is_a_turn_of_its_own(reading: Reading) -> N
     ],
     ids=repr,
 )
-def test_content_is_a_string_a_part_or_a_list_of_them(content: Any, shown: str, reading: Reading) -> None:
-    assert [turn.text for turn in reading(make_model_message("g", content)).turns] == [shown]
+def test_content_is_a_string_a_part_or_a_list_of_them(content: Any, shown: str, reader: Reader) -> None:
+    assert [turn.text for turn in reader(make_model_message("g", content)).turns] == [shown]
 
 
 @pytest.mark.parametrize("content", [None, "", [], " \n", [make_text("")], 3, [3]])
-def test_a_message_without_words_is_counted(content: Any, reading: Reading) -> None:
-    capture = reading(make_model_message("g", content), make_message("q", "user", content))
+def test_a_message_without_words_is_counted(content: Any, reader: Reader) -> None:
+    capture = reader(make_model_message("g", content), make_message("q", "user", content))
     assert capture.turns == ()
     assert capture.skipped["bookkeeping"] == 2
     assert capture.skipped["harness notes"] == 1
 
 
-def test_unknown_parts_are_counted(reading: Reading) -> None:
-    capture = reading(make_user_message("q", {"hologram": {}}, "Hi"))
+def test_unknown_parts_are_counted(reader: Reader) -> None:
+    capture = reader(make_user_message("q", {"hologram": {}}, "Hi"))
     assert list_messages(capture) == [(USER, "Hi")]
     assert capture.skipped == {"bookkeeping": 1, "unknown": 1}
 
 
-def test_thoughts_among_the_parts_count_where_there_is_no_list_of_them(reading: Reading) -> None:
+def test_thoughts_among_the_parts_count_where_there_is_no_list_of_them(reader: Reader) -> None:
     thought = {"text": "Look first.", "thought": True, "thoughtSignature": SIGNATURE}
-    capture = reading(
+    capture = reader(
         make_model_message("g1", [thought, make_text("Done.")]),
         make_model_message(
             "g2", [thought, make_text("Done.")], thoughts=[{"subject": "Look"}, {"description": "  "}, "loose"]
@@ -171,20 +171,18 @@ def test_thoughts_among_the_parts_count_where_there_is_no_list_of_them(reading: 
     ],
     ids=repr,
 )
-def test_a_result_is_its_output_its_error_or_all_of_it(
-    response: Any, shown: str, error: bool, reading: Reading
-) -> None:
+def test_a_result_is_its_output_its_error_or_all_of_it(response: Any, shown: str, error: bool, reader: Reader) -> None:
     given = [{"functionResponse": {"id": "c1", "name": "read_file", "response": response}}]
-    turn = reading(make_model_message("g", toolCalls=[make_tool_call(given, "success")])).turns[1]
+    turn = reader(make_model_message("g", toolCalls=[make_tool_call(given, "success")])).turns[1]
     assert (turn.name, turn.error) == ("read_file", error)
     assert shown in turn.text
     assert PNG not in turn.text
 
 
-def test_what_lies_beside_and_inside_a_response_belongs_to_the_result(reading: Reading) -> None:
+def test_what_lies_beside_and_inside_a_response_belongs_to_the_result(reader: Reader) -> None:
     inside = make_response(output="two images")
     inside["functionResponse"]["parts"] = [make_image()]
-    turn = reading(
+    turn = reader(
         make_model_message("g", toolCalls=[make_tool_call([inside, make_image(), make_text("beside")], "success")])
     ).turns[1]
     assert turn.text == f"two images\n{NOTE}\n{NOTE}\nbeside"
@@ -204,16 +202,14 @@ def test_what_lies_beside_and_inside_a_response_belongs_to_the_result(reading: R
     ],
 )
 def test_a_call_has_a_result_when_it_has_ended(
-    status: str, result: Any, display: Any, shown: list[tuple[str, bool]], reading: Reading
+    status: str, result: Any, display: Any, shown: list[tuple[str, bool]], reader: Reader
 ) -> None:
-    turns = reading(make_model_message("g", toolCalls=[make_tool_call(result, status, resultDisplay=display)])).turns[
-        1:
-    ]
+    turns = reader(make_model_message("g", toolCalls=[make_tool_call(result, status, resultDisplay=display)])).turns[1:]
     assert [(turn.text, turn.error) for turn in turns] == shown
 
 
-def test_input_is_what_the_call_was_about_and_holds_no_blob(reading: Reading) -> None:
-    capture = reading(
+def test_input_is_what_the_call_was_about_and_holds_no_blob(reader: Reader) -> None:
+    capture = reader(
         make_model_message(
             "g1", toolCalls=[make_tool_call() | {"args": {"description": "Run", "command": "pytest -q"}}]
         ),
@@ -227,9 +223,9 @@ def test_input_is_what_the_call_was_about_and_holds_no_blob(reading: Reading) ->
     ]
 
 
-def test_results_that_go_back_to_the_model_are_no_prompt(reading: Reading) -> None:
+def test_results_that_go_back_to_the_model_are_no_prompt(reader: Reader) -> None:
     done = make_tool_call([make_response(output="import os")], "success")
-    capture = reading(
+    capture = reader(
         make_model_message("g", toolCalls=[done]),
         make_user_message("r", make_response(output="import os"), make_image()),
     )
@@ -237,8 +233,8 @@ def test_results_that_go_back_to_the_model_are_no_prompt(reading: Reading) -> No
     assert capture.skipped == {"bookkeeping": 1, "replayed": 1}
 
 
-def test_calls_and_results_that_stand_among_the_parts_alone_are_kept(reading: Reading) -> None:
-    capture = reading(
+def test_calls_and_results_that_stand_among_the_parts_alone_are_kept(reader: Reader) -> None:
+    capture = reader(
         make_model_message("g", [make_request(file_path="a.py"), make_request("c2", file_path="b.py")]),
         make_user_message("r", make_response(output="one"), make_image(), make_response("c2", output="two")),
         make_user_message(
@@ -256,9 +252,9 @@ def test_calls_and_results_that_stand_among_the_parts_alone_are_kept(reading: Re
     ]
 
 
-def test_a_call_among_the_parts_and_in_the_list_is_one(reading: Reading) -> None:
+def test_a_call_among_the_parts_and_in_the_list_is_one(reader: Reader) -> None:
     content = [make_request(file_path="a.py")]
-    capture = reading(
+    capture = reader(
         make_model_message("g", content),
         make_model_message("g", content, toolCalls=[make_tool_call([make_response(output="x")], "success")]),
     )
@@ -277,8 +273,8 @@ def test_a_call_among_the_parts_and_in_the_list_is_one(reading: Reading) -> None
     ],
 )
 @pytest.mark.parametrize("as_parts", [False, True])
-def test_what_harness_and_hooks_say_is_no_prompt(words: str, as_parts: bool, reading: Reading) -> None:
-    capture = reading(make_user_message("q", words) if as_parts else make_message("q", "user", words))
+def test_what_harness_and_hooks_say_is_no_prompt(words: str, as_parts: bool, reader: Reader) -> None:
+    capture = reader(make_user_message("q", words) if as_parts else make_message("q", "user", words))
     assert capture.turns == ()
     assert capture.skipped == {"bookkeeping": 1, "harness notes": 1}
 
@@ -292,29 +288,29 @@ def test_what_harness_and_hooks_say_is_no_prompt(words: str, as_parts: bool, rea
         make_user_message("q", "<lineage-context>\nx\n</lineage-context>\nFix it"),
     ],
 )
-def test_what_is_wrapped_around_a_prompt_goes(prompt: Record, reading: Reading) -> None:
-    assert list_messages(reading(prompt)) == [(USER, "Fix it")]
+def test_what_is_wrapped_around_a_prompt_goes(prompt: Record, reader: Reader) -> None:
+    assert list_messages(reader(prompt)) == [(USER, "Fix it")]
 
 
 @pytest.mark.parametrize("words", ["What does <hook_context> mean?", "<session_context> is never closed"])
-def test_a_prompt_may_speak_of_what_is_wrapped(words: str, reading: Reading) -> None:
-    assert list_messages(reading(make_user_message("q", words))) == [(USER, words)]
+def test_a_prompt_may_speak_of_what_is_wrapped(words: str, reader: Reader) -> None:
+    assert list_messages(reader(make_user_message("q", words))) == [(USER, words)]
 
 
-def test_what_was_typed_stands_for_what_the_model_got(reading: Reading) -> None:
+def test_what_was_typed_stands_for_what_the_model_got(reader: Reader) -> None:
     content = [make_text("Fix @a.py"), make_text("--- a.py ---\nimport os"), make_image()]
-    capture = reading(make_message("q", "user", content, displayContent=[make_text("Fix @a.py")]))
+    capture = reader(make_message("q", "user", content, displayContent=[make_text("Fix @a.py")]))
     assert list_messages(capture) == [(USER, f"Fix @a.py\n{NOTE}")]
 
 
-def test_what_hooks_append_to_a_result_goes(reading: Reading) -> None:
+def test_what_hooks_append_to_a_result_goes(reader: Reader) -> None:
     given = [make_response(output="ok\n\n<hook_context>note</hook_context>")]
-    assert reading(make_model_message("g", toolCalls=[make_tool_call(given, "success")])).turns[1].text == "ok"
+    assert reader(make_model_message("g", toolCalls=[make_tool_call(given, "success")])).turns[1].text == "ok"
 
 
 @pytest.mark.parametrize("kind", ["info", "error", "warning"])
-def test_what_the_harness_tells_the_user_is_a_note(kind: str, reading: Reading) -> None:
-    capture = reading(make_user_message("q", "Fix it"), make_message("i", kind, "Request cancelled."))
+def test_what_the_harness_tells_the_user_is_a_note(kind: str, reader: Reader) -> None:
+    capture = reader(make_user_message("q", "Fix it"), make_message("i", kind, "Request cancelled."))
     assert list_messages(capture) == [(USER, "Fix it")]
     assert capture.skipped == {"bookkeeping": 1, "harness notes": 1}
 
@@ -322,8 +318,8 @@ def test_what_the_harness_tells_the_user_is_a_note(kind: str, reading: Reading) 
 # Rewinds
 
 
-def test_what_a_rewind_drops_stays_and_is_counted(reading: Reading) -> None:
-    capture = reading(
+def test_what_a_rewind_drops_stays_and_is_counted(reader: Reader) -> None:
+    capture = reader(
         make_user_message("q1", "a"),
         make_model_message("g1", "b"),
         make_user_message("q2", "c"),
@@ -335,8 +331,8 @@ def test_what_a_rewind_drops_stays_and_is_counted(reading: Reading) -> None:
     assert capture.skipped == {"bookkeeping": 2, "rewound": 2}
 
 
-def test_what_was_dropped_is_not_counted_twice(reading: Reading) -> None:
-    capture = reading(
+def test_what_was_dropped_is_not_counted_twice(reader: Reader) -> None:
+    capture = reader(
         make_user_message("q1", "a"),
         make_user_message("q2", "b"),
         {"$rewindTo": "q2"},
@@ -346,8 +342,8 @@ def test_what_was_dropped_is_not_counted_twice(reading: Reading) -> None:
     assert capture.skipped["rewound"] == 3
 
 
-def test_a_rewind_to_an_unknown_message_drops_all(reading: Reading) -> None:
-    capture = reading(
+def test_a_rewind_to_an_unknown_message_drops_all(reader: Reader) -> None:
+    capture = reader(
         make_user_message("q1", "a"), make_model_message("g1", "b"), {"$rewindTo": "nowhere"}, {"$rewindTo": "q1"}
     )
     assert len(capture.turns) == 2
@@ -357,17 +353,15 @@ def test_a_rewind_to_an_unknown_message_drops_all(reading: Reading) -> None:
 # Compressions
 
 
-def test_a_list_with_a_snapshot_is_a_compression(reading: Reading) -> None:
-    capture = reading(
+def test_a_list_with_a_snapshot_is_a_compression(reader: Reader) -> None:
+    capture = reader(
         make_user_message("q1", "Fix it"),
-        make_model_message(
-            "g1", "Reading.", toolCalls=[make_tool_call([make_response(output="import os")], "success")]
-        ),
+        make_model_message("g1", "Reader.", toolCalls=[make_tool_call([make_response(output="import os")], "success")]),
         make_rewrite(
             make_snapshot("s1", "\ngoal: fix it\n"),
             make_model_message("a1", [make_text("Got it. Thanks for the additional context!")]),
             make_model_message(
-                "k1", [{"text": "Hm.", "thought": True}, make_text("Reading."), make_request(file_path="a.py")]
+                "k1", [{"text": "Hm.", "thought": True}, make_text("Reader."), make_request(file_path="a.py")]
             ),
             make_user_message("k2", make_response(output="im…")),
         ),
@@ -387,39 +381,39 @@ def test_a_list_with_a_snapshot_is_a_compression(reading: Reading) -> None:
     assert capture.skipped == {"bookkeeping": 3, "harness notes": 1, "replayed": 4}
 
 
-def test_a_snapshot_may_stand_in_a_line_of_its_own_after_what_the_model_thought(reading: Reading) -> None:
+def test_a_snapshot_may_stand_in_a_line_of_its_own_after_what_the_model_thought(reader: Reader) -> None:
     words = "<scratchpad>What matters?</scratchpad>\n <state_snapshot>\ngoal\n</state_snapshot> bye"
-    capture = reading(make_user_message("s", words), make_user_message("s", words))
+    capture = reader(make_user_message("s", words), make_user_message("s", words))
     assert [compacted.summary for compacted in capture.compactions] == ["goal"]
     assert list_messages(capture) == [(SYSTEM, "goal")]
 
 
 @pytest.mark.parametrize(("words", "summary"), [("<state_snapshot>cut sho", "cut sho"), ("<state_snapshot>", None)])
-def test_a_snapshot_may_be_cut_short_or_empty(words: str, summary: str | None, reading: Reading) -> None:
-    capture = reading(make_rewrite(make_user_message("s", words)))
+def test_a_snapshot_may_be_cut_short_or_empty(words: str, summary: str | None, reader: Reader) -> None:
+    capture = reader(make_rewrite(make_user_message("s", words)))
     assert [compacted.summary for compacted in capture.compactions] == [summary]
     assert len(capture.turns) == (summary is not None)
 
 
-def test_a_prompt_may_speak_of_a_snapshot(reading: Reading) -> None:
-    capture = reading(make_user_message("q", "What is a <state_snapshot>?"))
+def test_a_prompt_may_speak_of_a_snapshot(reader: Reader) -> None:
+    capture = reader(make_user_message("q", "What is a <state_snapshot>?"))
     assert (list_messages(capture), capture.compactions) == ([(USER, "What is a <state_snapshot>?")], ())
 
 
-def test_a_list_that_masks_results_says_nothing_new(reading: Reading) -> None:
+def test_a_list_that_masks_results_says_nothing_new(reader: Reader) -> None:
     prompt, done = (
         make_user_message("q", "Fix it"),
         make_model_message("g", toolCalls=[make_tool_call([make_response(output="import os")], "success")]),
     )
     masked = make_model_message("g", toolCalls=[make_tool_call([make_response(output="[masked]")], "success")])
-    capture = reading(prompt, done, make_rewrite(prompt, masked), masked)
+    capture = reader(prompt, done, make_rewrite(prompt, masked), masked)
     assert list_messages(capture)[1:] == [(ASSISTANT, "read_file"), (TOOL, "import os")]
     assert capture.compactions == ()
     assert capture.skipped == {"bookkeeping": 2, "replayed": 3}
 
 
-def test_what_only_a_list_says_is_kept(reading: Reading) -> None:
-    capture = reading(
+def test_what_only_a_list_says_is_kept(reader: Reader) -> None:
+    capture = reader(
         make_model_message("g1", toolCalls=[make_tool_call()]),
         make_rewrite(
             make_user_message("q", "Fix it"),
@@ -432,32 +426,32 @@ def test_what_only_a_list_says_is_kept(reading: Reading) -> None:
     assert capture.skipped == {"bookkeeping": 2, "unknown": 2}
 
 
-def test_a_copy_that_grows_afterwards_adds_what_is_new(reading: Reading) -> None:
-    capture = reading(
-        make_model_message("g", "Reading."),
+def test_a_copy_that_grows_afterwards_adds_what_is_new(reader: Reader) -> None:
+    capture = reader(
+        make_model_message("g", "Reader."),
         make_rewrite(
             make_snapshot("s", "goal"),
             make_model_message("a", "Got it."),
-            make_model_message("k", [make_text("Reading.")]),
+            make_model_message("k", [make_text("Reader.")]),
         ),
         make_model_message(
             "k",
-            [make_text("Reading.")],
+            [make_text("Reader.")],
             toolCalls=[make_tool_call([make_response(output="x")], "success", call_id="c2")],
         ),
     )
     assert list_messages(capture) == [
-        (ASSISTANT, "Reading."),
+        (ASSISTANT, "Reader."),
         (SYSTEM, "goal"),
         (ASSISTANT, "read_file"),
         (TOOL, "x"),
     ]
 
 
-def test_a_copy_of_a_prompt_with_what_the_model_got_is_a_copy(reading: Reading) -> None:
+def test_a_copy_of_a_prompt_with_what_the_model_got_is_a_copy(reader: Reader) -> None:
     content = [make_text("Fix @a.py"), make_text("import os")]
     prompt = make_message("q", "user", content, displayContent=[make_text("Fix @a.py")])
-    capture = reading(
+    capture = reader(
         prompt,
         make_rewrite(
             make_snapshot("s", "goal"), make_model_message("a", "Got it."), make_message("k", "user", content)
@@ -466,8 +460,8 @@ def test_a_copy_of_a_prompt_with_what_the_model_got_is_a_copy(reading: Reading) 
     assert list_messages(capture) == [(USER, "Fix @a.py"), (SYSTEM, "goal")]
 
 
-def test_a_rewind_after_a_list_drops_what_the_list_holds(reading: Reading) -> None:
-    capture = reading(
+def test_a_rewind_after_a_list_drops_what_the_list_holds(reader: Reader) -> None:
+    capture = reader(
         make_user_message("q1", "a"),
         make_user_message("q2", "b"),
         make_rewrite(make_user_message("q2", "b")),
@@ -480,16 +474,14 @@ def test_a_rewind_after_a_list_drops_what_the_list_holds(reading: Reading) -> No
 # Title, models, times
 
 
-def test_the_last_summary_is_the_title(reading: Reading) -> None:
-    assert (
-        reading({"$set": {"summary": "One"}}, {"$set": {"summary": "Two"}}, {"$set": {"summary": " "}}).title == "Two"
-    )
-    assert reading(make_header(summary="Old")).title == "Old"
-    assert reading({"$set": {"summary": 3}}).title is None
+def test_the_last_summary_is_the_title(reader: Reader) -> None:
+    assert reader({"$set": {"summary": "One"}}, {"$set": {"summary": "Two"}}, {"$set": {"summary": " "}}).title == "Two"
+    assert reader(make_header(summary="Old")).title == "Old"
+    assert reader({"$set": {"summary": 3}}).title is None
 
 
-def test_models_are_a_set_in_the_order_of_their_first_mention(reading: Reading) -> None:
-    capture = reading(
+def test_models_are_a_set_in_the_order_of_their_first_mention(reader: Reader) -> None:
+    capture = reader(
         make_model_message("a", model="pro"),
         make_model_message("b", model="flash"),
         make_model_message("c", model="pro"),
@@ -498,14 +490,14 @@ def test_models_are_a_set_in_the_order_of_their_first_mention(reading: Reading) 
     assert capture.models == ("pro", "flash")
 
 
-def test_a_session_begins_with_its_header_and_ends_with_its_last_turn(reading: Reading) -> None:
+def test_a_session_begins_with_its_header_and_ends_with_its_last_turn(reader: Reader) -> None:
     late = make_user_message("q", "a") | {"timestamp": "2026-10-02T11:30:00+02:00"}
-    capture = reading(late, make_model_message("g", "b") | {"timestamp": "soon"})
+    capture = reader(late, make_model_message("g", "b") | {"timestamp": "soon"})
     assert (capture.started_at, capture.ended_at) == ("2026-10-02T09:00:00.000Z", "2026-10-02T09:30:00.000Z")
     assert [turn.at for turn in capture.turns] == ["2026-10-02T09:30:00.000Z", None]
-    capture = reading(make_header(startTime=None), late)
+    capture = reader(make_header(startTime=None), late)
     assert (capture.started_at, capture.ended_at) == ("2026-10-02T09:30:00.000Z",) * 2
-    assert reading(make_header()).ended_at == "2026-10-02T09:00:00.000Z"
+    assert reader(make_header()).ended_at == "2026-10-02T09:00:00.000Z"
 
 
 # Growth
@@ -532,10 +524,10 @@ LISTS = st.builds(lambda messages: make_rewrite(*messages), st.lists(MESSAGES, m
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(records=st.lists(MESSAGES | REWINDS | LISTS, max_size=8))
-def test_whatever_is_written_a_longer_log_only_adds_turns(records: list[Record], reading: Reading) -> None:
-    whole = reading(*records).turns
+def test_whatever_is_written_a_longer_log_only_adds_turns(records: list[Record], reader: Reader) -> None:
+    whole = reader(*records).turns
     for count in range(len(records)):
-        turns = reading(*records[:count]).turns
+        turns = reader(*records[:count]).turns
         assert turns == whole[: len(turns)]
     ids = [turn.source_id for turn in whole]
     assert len(set(ids)) == len(ids)

@@ -13,7 +13,7 @@ from lineage.harness.adapter import SessionLocation
 from lineage.harness.gemini import discover, list_roots, read
 from tests.support.gemini import (
     SESSION,
-    Reading,
+    Reader,
     Record,
     list_messages,
     make_header,
@@ -33,7 +33,7 @@ RICH = CHATS / "session-2026-10-04T09-00-071ea8f7.jsonl"
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Reading:
+def reader(tmp_path: Path) -> Reader:
     """Reads records as a log; a header stands before them where they begin with none."""
 
     def read_records(*records: Record) -> Capture:
@@ -203,7 +203,7 @@ def test_a_namesake_of_another_session_is_not_read(data: bytes, tmp_path: Path) 
 # The project, which no record names
 
 
-def placed(root: Path, *, noted: str | None = None, registry: str | None = None) -> Path:
+def place_transcript(root: Path, *, noted: str | None = None, registry: str | None = None) -> Path:
     path = write_records(root / "tmp/demo/chats/session-1.jsonl", make_header(), make_user_message("q", "Fix it"))
     if noted is not None:
         (root / "tmp/demo/.project_root").write_text(noted, encoding="utf-8")
@@ -227,7 +227,7 @@ def placed(root: Path, *, noted: str | None = None, registry: str | None = None)
 def test_the_project_is_what_lies_around_the_file(
     noted: str | None, registry: str | None, project: str | None, tmp_path: Path
 ) -> None:
-    assert read(placed(tmp_path, noted=noted, registry=registry)).project == project
+    assert read(place_transcript(tmp_path, noted=noted, registry=registry)).project == project
 
 
 def test_a_file_that_lies_elsewhere_has_no_project(tmp_path: Path) -> None:
@@ -274,9 +274,9 @@ def test_a_document_may_begin_with_a_byte_order_mark_and_be_empty(tmp_path: Path
     assert read(path) == Capture(turns=())
 
 
-def test_what_is_no_message_in_a_document_is_counted(reading: Reading) -> None:
+def test_what_is_no_message_in_a_document_is_counted(reader: Reader) -> None:
     messages = [make_user_message("q", "Fix it"), {"type": "user"}, 3, make_message("f", "future", "x")]
-    capture = reading(make_header(messages=messages))
+    capture = reader(make_header(messages=messages))
     assert list_messages(capture) == [(USER, "Fix it")]
     assert capture.skipped == {"bookkeeping": 1, "unknown": 3}
 
@@ -285,8 +285,8 @@ def test_what_is_no_message_in_a_document_is_counted(reading: Reading) -> None:
     "record",
     [make_message("x", "future", "words"), {"type": "user", "content": "no id"}, {"$set": 3}, {"$rewindTo": None}],
 )
-def test_unknown_records_are_counted_and_the_others_read(record: Record, reading: Reading) -> None:
-    capture = reading(make_user_message("q", "Fix it"), record, make_model_message("g", "Done."))
+def test_unknown_records_are_counted_and_the_others_read(record: Record, reader: Reader) -> None:
+    capture = reader(make_user_message("q", "Fix it"), record, make_model_message("g", "Done."))
     assert list_messages(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
     assert capture.skipped == {"bookkeeping": 1, "unknown": 1}
 

@@ -24,7 +24,7 @@ EXPECTED = (
 )
 
 
-def written(folder: Path, name: str, text: str | bytes) -> Path:
+def write_file(folder: Path, name: str, text: str | bytes) -> Path:
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
@@ -37,12 +37,12 @@ def test_a_list_of_turns_is_taken_as_it_is() -> None:
 @pytest.mark.parametrize("name", ["a.json", "a.JSON"])
 def test_a_json_file_holds_the_list(name: str, tmp_path: Path) -> None:
     data = b"\xef\xbb\xbf" + json.dumps(TURNS, indent=2).encode() + bytes(16)
-    assert read(written(tmp_path, name, data)).turns == EXPECTED
+    assert read(write_file(tmp_path, name, data)).turns == EXPECTED
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.JSONL"])
 def test_a_jsonl_file_holds_a_turn_a_line(name: str, tmp_path: Path) -> None:
-    capture = read(written(tmp_path, name, "".join(json.dumps(turn) + "\n" for turn in TURNS) + '{"role":'))
+    capture = read(write_file(tmp_path, name, "".join(json.dumps(turn) + "\n" for turn in TURNS) + '{"role":'))
     assert capture.turns == EXPECTED
     assert capture.skipped == {"damaged": 1}
 
@@ -83,7 +83,7 @@ def test_our_own_context_is_stripped_wherever_text_comes_from() -> None:
 
 @pytest.mark.parametrize("name", ["a.txt", "notes", "a.md"])
 def test_any_other_file_is_plain_text_of_one_turn(name: str, tmp_path: Path) -> None:
-    assert read(written(tmp_path, name, "What I did:\n- a\n- b\n")).turns == (Turn(USER, "What I did:\n- a\n- b"),)
+    assert read(write_file(tmp_path, name, "What I did:\n- a\n- b\n")).turns == (Turn(USER, "What I did:\n- a\n- b"),)
 
 
 def test_plain_text_that_begins_with_a_speaker_is_split_by_speakers() -> None:
@@ -129,7 +129,7 @@ def test_a_turn_that_breaks_the_form_is_named(wrong: object, message: str, tmp_p
     turns = [{"role": "user", "text": "fine"}, wrong]
     for attempt in (
         lambda: parse_inline(turns),
-        lambda: read(written(tmp_path, "a.json", json.dumps(turns))),
+        lambda: read(write_file(tmp_path, "a.json", json.dumps(turns))),
     ):
         with pytest.raises(InvalidInput) as caught:
             attempt()
@@ -138,7 +138,7 @@ def test_a_turn_that_breaks_the_form_is_named(wrong: object, message: str, tmp_p
 
 
 def test_a_naive_time_in_a_jsonl_file_names_the_turn(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.jsonl", '{"role":"user","text":"x","at":"2026-10-02 09:00"}\n')
+    path = write_file(tmp_path, "a.jsonl", '{"role":"user","text":"x","at":"2026-10-02 09:00"}\n')
     with pytest.raises(InvalidInput, match="turn 0: a time without a zone"):
         read(path)
 
@@ -152,17 +152,17 @@ def test_neither_list_nor_string_is_refused_by_its_type(value: object) -> None:
 @pytest.mark.parametrize("text", ["[{", "nothing", "[" * 100_000])
 def test_a_json_file_that_is_not_json_is_an_error(text: str, tmp_path: Path) -> None:
     with pytest.raises(TranscriptError, match="not valid JSON") as caught:
-        read(written(tmp_path, "a.json", text))
+        read(write_file(tmp_path, "a.json", text))
     assert "a turn is" in caught.value.hint
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.txt"])
 def test_an_empty_file_has_no_turns(name: str, tmp_path: Path) -> None:
-    assert read(written(tmp_path, name, "\n")).turns == ()
+    assert read(write_file(tmp_path, name, "\n")).turns == ()
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"GIF89a\x00\x01", "words".encode("utf-16-le")])
 def test_plain_text_that_is_not_text_is_an_error(data: bytes, tmp_path: Path) -> None:
     with pytest.raises(TranscriptError, match="not a text file") as caught:
-        read(written(tmp_path, "a.txt", data))
+        read(write_file(tmp_path, "a.txt", data))
     assert "UTF-8" in caught.value.hint

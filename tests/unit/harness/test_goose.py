@@ -34,11 +34,11 @@ from tests.support.goose import (
 
 DATA = Path(__file__).parents[2] / "data/goose"
 EXPORT = DATA / "export.json"
-Reading = Callable[..., Capture]
+Reader = Callable[..., Capture]
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Reading:
+def reader(tmp_path: Path) -> Reader:
     """Reads messages as an export; they get ids, and times a minute apart, where they have none."""
 
     def read_messages(*messages: Record, **header: Any) -> Capture:
@@ -53,7 +53,7 @@ SUMMARY = make_visibility(people=False, agent=True)
 GO_ON = make_assistant_message(make_text("Your context was compacted. Go on."), **SUMMARY)
 
 
-def spoken(capture: Capture) -> list[tuple[str, str]]:
+def list_texts(capture: Capture) -> list[tuple[str, str]]:
     """Role and text, or the tool's name where a turn has no text."""
     return [(turn.role, turn.text or turn.name) for turn in capture.turns]
 
@@ -100,13 +100,13 @@ def test_an_export_and_a_database_read_the_same(indent: int | None, tmp_path: Pa
 
 def test_a_session_must_be_named_where_there_are_several(tmp_path: Path) -> None:
     path = write_database(tmp_path / "sessions.db", make_export(make_user_message(make_text("one"))))
-    assert spoken(read(path)) == [(USER, "one")]
+    assert list_texts(read(path)) == [(USER, "one")]
     path = write_database(
         tmp_path / "two.db",
         make_export(make_user_message(make_text("one"))),
         make_export(make_user_message(make_text("two")), id="20261002_2"),
     )
-    assert spoken(read(path, "20261002_2")) == [(USER, "two")]
+    assert list_texts(read(path, "20261002_2")) == [(USER, "two")]
     for name in (None, "20261002_9"):
         with pytest.raises(TranscriptError, match="does not hold"):
             read(path, name)
@@ -148,7 +148,7 @@ def test_rows_that_hold_no_contents_are_counted(tmp_path: Path) -> None:
         connection.execute("UPDATE messages SET role = 'critic' WHERE id = 2")
         connection.commit()
     capture = read(path)
-    assert spoken(capture) == [(USER, "three")]
+    assert list_texts(capture) == [(USER, "three")]
     assert capture.skipped == {"damaged": 1, "unknown": 1}
 
 
@@ -160,7 +160,7 @@ def test_a_live_database_is_read_and_keeps_its_files(tmp_path: Path) -> None:
         writer.execute("INSERT INTO messages VALUES (NULL, ?, ?, 'assistant', ?, ?, NULL)", row)
         writer.commit()
         before = sorted(tmp_path.iterdir())
-        assert spoken(read(path)) == [(USER, "one"), (ASSISTANT, "Done.")]
+        assert list_texts(read(path)) == [(USER, "one"), (ASSISTANT, "Done.")]
         assert sorted(tmp_path.iterdir()) == before
 
 
@@ -174,8 +174,8 @@ def test_a_database_of_something_else_holds_no_session(tmp_path: Path) -> None:
 # Turns
 
 
-def test_a_content_is_a_turn_with_the_messages_time(reading: Reading) -> None:
-    capture = reading(
+def test_a_content_is_a_turn_with_the_messages_time(reader: Reader) -> None:
+    capture = reader(
         make_assistant_message(
             {"type": "thinking", "thinking": "\nHm.\n", "signature": PNG},
             make_text("I look."),
@@ -192,15 +192,15 @@ def test_a_content_is_a_turn_with_the_messages_time(reading: Reading) -> None:
     )
 
 
-def test_an_answer_that_was_streamed_lies_in_messages_of_one_id(reading: Reading) -> None:
-    capture = reading(
+def test_an_answer_that_was_streamed_lies_in_messages_of_one_id(reader: Reader) -> None:
+    capture = reader(
         make_assistant_message(make_text("One."), id="chat"), make_assistant_message(make_text("Two."), id="chat")
     )
     assert [(turn.text, turn.source_id) for turn in capture.turns] == [("One.", "chat"), ("Two.", "chat#1")]
 
 
-def test_messages_without_an_id_or_a_time_give_turns_without_one(reading: Reading) -> None:
-    capture = reading(make_user_message(make_text("One."), make_text("Two."), id=None, created=None))
+def test_messages_without_an_id_or_a_time_give_turns_without_one(reader: Reader) -> None:
+    capture = reader(make_user_message(make_text("One."), make_text("Two."), id=None, created=None))
     assert [(turn.source_id, turn.at) for turn in capture.turns] == [(None, None)] * 2
     assert (capture.started_at, capture.ended_at) == (None, None)
 
@@ -224,58 +224,58 @@ def test_messages_without_an_id_or_a_time_give_turns_without_one(reading: Readin
         (make_tool_result("words"), "", False),
     ],
 )  # fmt: skip
-def test_a_result_has_the_name_of_its_call(response: Record, expected: str, error: bool, reading: Reading) -> None:
-    capture = reading(make_assistant_message(make_tool_call("shell", command="ls")), make_user_message(response))
+def test_a_result_has_the_name_of_its_call(response: Record, expected: str, error: bool, reader: Reader) -> None:
+    capture = reader(make_assistant_message(make_tool_call("shell", command="ls")), make_user_message(response))
     assert [(turn.role, turn.name, turn.text, turn.error) for turn in capture.turns] == [
         (ASSISTANT, "shell", "", False),
         (TOOL, "shell", expected, error),
     ]
 
 
-def test_a_call_that_could_not_be_read_and_a_result_without_a_call_are_kept(reading: Reading) -> None:
+def test_a_call_that_could_not_be_read_and_a_result_without_a_call_are_kept(reader: Reader) -> None:
     broken = {"type": "toolRequest", "id": "t1", "toolCall": {"status": "error", "error": "invalid arguments"}}
-    capture = reading(make_assistant_message(broken), make_user_message(make_tool_result([make_text("lost")], "t9")))
+    capture = reader(make_assistant_message(broken), make_user_message(make_tool_result([make_text("lost")], "t9")))
     assert [(turn.name, turn.text, turn.error) for turn in capture.turns] == [
         ("tool", "invalid arguments", True),
         ("tool", "lost", False),
     ]
 
 
-def test_what_nobody_said_is_counted(reading: Reading) -> None:
+def test_what_nobody_said_is_counted(reader: Reader) -> None:
     notes = [{"type": "systemNotification", "msg": "words"}, {"type": "conversationCompacted", "msg": "words"}]
     asking = [
         {"type": "toolConfirmationRequest"},
         {"type": "actionRequired"},
         {"type": "redactedThinking", "data": PNG},
     ]
-    capture = reading(
+    capture = reader(
         make_assistant_message(*notes, *asking, {"type": "hologram"}, "loose", make_text(" ")),
         make_user_message(make_text("<lineage-context>\nold\n</lineage-context>")),
         make_user_message(make_text("<lineage-context>\nold\n</lineage-context>\nFix it"), make_image()),
         {"role": "critic", "content": []},
         {"role": "user", "content": "Fix it"},
     )
-    assert spoken(capture) == [(USER, "Fix it"), (USER, NOTE)]
+    assert list_texts(capture) == [(USER, "Fix it"), (USER, NOTE)]
     assert capture.skipped == {"bookkeeping": 4, "harness notes": 3, "unknown": 4}
 
 
 # Compactions
 
 
-def test_a_flagged_prompt_is_a_summary_and_what_it_replaced_stays(reading: Reading) -> None:
+def test_a_flagged_prompt_is_a_summary_and_what_it_replaced_stays(reader: Reader) -> None:
     old = make_visibility(people=True, agent=False)
-    capture = reading(
+    capture = reader(
         make_user_message(make_text("Fix it"), **old), make_assistant_message(make_text("Done."), **old),
         make_user_message(make_text("1. Goal."), **SUMMARY), GO_ON,
         make_user_message(make_text("Test it")),
     )  # fmt: skip
-    assert spoken(capture) == [(USER, "Fix it"), (ASSISTANT, "Done."), (SYSTEM, "1. Goal."), (USER, "Test it")]
+    assert list_texts(capture) == [(USER, "Fix it"), (ASSISTANT, "Done."), (SYSTEM, "1. Goal."), (USER, "Test it")]
     assert capture.compactions == (CompactionRecord("1. Goal.", 2, "2026-10-02T09:02:00.000Z"),)
     assert capture.skipped == {"harness notes": 1}
 
 
-def test_a_flagged_message_without_words_is_a_note(reading: Reading) -> None:
-    capture = reading(make_user_message(**SUMMARY), make_user_message(make_tool_result([make_text("x")]), **SUMMARY))
+def test_a_flagged_message_without_words_is_a_note(reader: Reader) -> None:
+    capture = reader(make_user_message(**SUMMARY), make_user_message(make_tool_result([make_text("x")]), **SUMMARY))
     assert (capture.turns, capture.compactions, capture.skipped) == ((), (), {"harness notes": 2})
 
 
@@ -298,16 +298,16 @@ COMPACTED = [
 
 
 @pytest.mark.parametrize("messages", COMPACTED, ids=["amid a task", "right after the prompt"])
-def test_the_copy_of_a_prompt_after_a_compaction_counts_once(messages: list[Record], reading: Reading) -> None:
-    capture = reading(*messages, make_assistant_message(make_text("Done.")))
-    assert [words for role, words in spoken(capture) if role != ASSISTANT] == ["Fix it", "1. Goal."]
-    assert spoken(capture)[-1] == (ASSISTANT, "Done.")
+def test_the_copy_of_a_prompt_after_a_compaction_counts_once(messages: list[Record], reader: Reader) -> None:
+    capture = reader(*messages, make_assistant_message(make_text("Done.")))
+    assert [words for role, words in list_texts(capture) if role != ASSISTANT] == ["Fix it", "1. Goal."]
+    assert list_texts(capture)[-1] == (ASSISTANT, "Done.")
     assert capture.skipped == {"harness notes": 1, "replayed": 1}
 
 
-def test_a_prompt_that_was_taken_from_sight_stays_a_prompt(reading: Reading) -> None:
-    capture = reading(make_user_message(make_text("Fix it"), **HIDDEN), make_assistant_message(make_text("Done.")))
-    assert (spoken(capture), capture.compactions) == ([(USER, "Fix it"), (ASSISTANT, "Done.")], ())
+def test_a_prompt_that_was_taken_from_sight_stays_a_prompt(reader: Reader) -> None:
+    capture = reader(make_user_message(make_text("Fix it"), **HIDDEN), make_assistant_message(make_text("Done.")))
+    assert (list_texts(capture), capture.compactions) == ([(USER, "Fix it"), (ASSISTANT, "Done.")], ())
 
 
 @pytest.mark.parametrize(
@@ -318,13 +318,13 @@ def test_a_prompt_that_was_taken_from_sight_stays_a_prompt(reading: Reading) -> 
         make_user_message(make_text("Fix them")),
     ],
 )
-def test_what_is_typed_after_a_compaction_is_no_copy(later: Record, reading: Reading) -> None:
-    capture = reading(*COMPACTED[0][:4], later)
-    assert spoken(capture)[-1] == (USER, later["content"][0]["text"])
+def test_what_is_typed_after_a_compaction_is_no_copy(later: Record, reader: Reader) -> None:
+    capture = reader(*COMPACTED[0][:4], later)
+    assert list_texts(capture)[-1] == (USER, later["content"][0]["text"])
     assert capture.skipped == {"harness notes": 1}
 
 
-def test_a_session_that_is_compacted_twice_only_ever_adds_turns(reading: Reading) -> None:
+def test_a_session_that_is_compacted_twice_only_ever_adds_turns(reader: Reader) -> None:
     """Each compaction takes what came before it from the agent's sight, and the last prompt from people's as well."""
     first = [
         make_user_message(make_text("1. Goal."), **SUMMARY, created=T + 120, id="s1"),
@@ -348,10 +348,17 @@ def test_a_session_that_is_compacted_twice_only_ever_adds_turns(reading: Reading
         [*start, *first, *copied, *more],
         [start[0] | HIDDEN, *unseen, *copied, more[0], more[1] | HIDDEN, *second, *last],
     ]
-    whole = reading(*states[-1])
-    assert [words for _, words in spoken(whole)] == ["Fix it", "1. Goal.", "Done.", "Test it", "2. Goal.", "Tested."]
+    whole = reader(*states[-1])
+    assert [words for _, words in list_texts(whole)] == [
+        "Fix it",
+        "1. Goal.",
+        "Done.",
+        "Test it",
+        "2. Goal.",
+        "Tested.",
+    ]
     for state in states:
-        turns = [(turn.role, turn.text, turn.source_id) for turn in reading(*state).turns]
+        turns = [(turn.role, turn.text, turn.source_id) for turn in reader(*state).turns]
         assert turns == [(turn.role, turn.text, turn.source_id) for turn in whole.turns[: len(turns)]]
 
 

@@ -13,13 +13,13 @@ from lineage.harness.note_files import NoteMetadata, find_note_files, infer_note
 from tests.support.parametrize import each
 
 
-def put(root: Path, *names: str) -> None:
+def write_files(root: Path, *names: str) -> None:
     for name in names:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("x")
 
 
-def listed(root: Path) -> list[str]:
+def list_names(root: Path) -> list[str]:
     return [path.relative_to(root).as_posix() for path in find_note_files(root)]
 
 
@@ -48,7 +48,7 @@ def test_a_place_says_whose_notes_they_are(path: str, layout: NoteMetadata) -> N
 
 def test_the_project_of_claude_s_memory_is_that_of_its_transcripts(tmp_path: Path) -> None:
     folder = tmp_path / "projects" / "-home-ann-demo"
-    put(folder, "memory/MEMORY.md", "memory/api.md")
+    write_files(folder, "memory/MEMORY.md", "memory/api.md")
     assert infer_note_metadata(folder / "memory" / "api.md") == NoteMetadata(fallback="note")
     (folder / "a.jsonl").write_text('no json\n[1]\n{"cwd": 7}\n')
     lines = [{"type": "summary"}, {"cwd": "/home/ann/demo"}, {"cwd": "/elsewhere"}]
@@ -60,21 +60,23 @@ def test_the_project_of_claude_s_memory_is_that_of_its_transcripts(tmp_path: Pat
 def test_a_folder_gives_its_notes_and_nothing_else(tmp_path: Path) -> None:
     notes = [".claude/CLAUDE.md", ".memory/_project.md", ".memory/ann/tasks.md", ".memory/ann.md", "CLAUDE.md",
              "MEMORY.md", "memory/2026-03-28.md"]  # fmt: skip
-    put(tmp_path, *notes, "README.md", "docs/x.md", ".memory/.vault/x.md", ".memory/ann.md.bak", ".memory/a/b/c.md")
+    write_files(
+        tmp_path, *notes, "README.md", "docs/x.md", ".memory/.vault/x.md", ".memory/ann.md.bak", ".memory/a/b/c.md"
+    )
     (tmp_path / "memory" / "link.md").symlink_to(tmp_path / "README.md")
-    assert listed(tmp_path) == notes
-    assert listed(tmp_path / ".memory") == ["_project.md", "ann/tasks.md", "ann.md"]
-    assert listed(tmp_path / "memory") == ["2026-03-28.md"]
-    assert listed(tmp_path / "docs") == ["x.md"]
+    assert list_names(tmp_path) == notes
+    assert list_names(tmp_path / ".memory") == ["_project.md", "ann/tasks.md", "ann.md"]
+    assert list_names(tmp_path / "memory") == ["2026-03-28.md"]
+    assert list_names(tmp_path / "docs") == ["x.md"]
 
 
 def test_the_folder_of_a_harness_gives_all_projects(tmp_path: Path) -> None:
-    put(tmp_path, "CLAUDE.md", "projects/-a/memory/MEMORY.md", "projects/-b/memory/x.md", "projects/-b/s.jsonl")
-    assert listed(tmp_path) == ["CLAUDE.md", "projects/-a/memory/MEMORY.md", "projects/-b/memory/x.md"]
+    write_files(tmp_path, "CLAUDE.md", "projects/-a/memory/MEMORY.md", "projects/-b/memory/x.md", "projects/-b/s.jsonl")
+    assert list_names(tmp_path) == ["CLAUDE.md", "projects/-a/memory/MEMORY.md", "projects/-b/memory/x.md"]
 
 
 def test_a_named_file_is_read_whatever_it_is_called(tmp_path: Path) -> None:
-    put(tmp_path, "notes.txt")
+    write_files(tmp_path, "notes.txt")
     assert find_note_files(tmp_path / "notes.txt") == [tmp_path / "notes.txt"]
     assert find_note_files(tmp_path) == []
     with pytest.raises(InvalidInput):

@@ -20,11 +20,11 @@ TOPIC = MAIN.with_name(f"{ID}-topic-42.jsonl")
 GATEWAY = {"provider": "openclaw", "model": "delivery-mirror"}
 
 Record = dict[str, Any]
-Reading = Callable[..., Capture]
+Reader = Callable[..., Capture]
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Reading:
+def reader(tmp_path: Path) -> Reader:
     def read_messages(*messages: Record) -> Capture:
         path = tmp_path / f"{ID}.jsonl"
         lines = [{"type": "session", "id": ID}] + [
@@ -36,7 +36,7 @@ def reading(tmp_path: Path) -> Reading:
     return read_messages
 
 
-def assistant(words: str, **more: Any) -> Record:
+def make_assistant(words: str, **more: Any) -> Record:
     return {"role": "assistant", "content": [{"type": "text", "text": words}], **more}
 
 
@@ -77,20 +77,20 @@ def test_it_is_pis_format() -> None:
     assert read(MAIN) == pi.read(MAIN)
 
 
-def test_a_delivery_that_repeats_the_agent_is_a_replay_and_any_other_a_turn(reading: Reading) -> None:
-    capture = reading(
-        assistant("Done."),
-        assistant("Done.", **GATEWAY),
-        assistant("Report.", **GATEWAY),
-        assistant("Report.", **GATEWAY),
-        assistant("Done."),
+def test_a_delivery_that_repeats_the_agent_is_a_replay_and_any_other_a_turn(reader: Reader) -> None:
+    capture = reader(
+        make_assistant("Done."),
+        make_assistant("Done.", **GATEWAY),
+        make_assistant("Report.", **GATEWAY),
+        make_assistant("Report.", **GATEWAY),
+        make_assistant("Done."),
     )
     assert [turn.text for turn in capture.turns] == ["Done.", "Report.", "Done."]
     assert capture.skipped == {"bookkeeping": 1, "replayed": 2}
 
 
-def test_the_gateway_is_no_model(reading: Reading) -> None:
-    assert reading(assistant("Report.", **GATEWAY), assistant("Hi.", model="gpt-6")).models == ("gpt-6",)
+def test_the_gateway_is_no_model(reader: Reader) -> None:
+    assert reader(make_assistant("Report.", **GATEWAY), make_assistant("Hi.", model="gpt-6")).models == ("gpt-6",)
 
 
 def test_a_topic_of_a_chat_is_a_session_of_its_own() -> None:
@@ -106,7 +106,7 @@ def test_a_copy_under_another_name_keeps_its_id(tmp_path: Path) -> None:
 
 def test_a_file_without_header_has_no_id(tmp_path: Path) -> None:
     path = tmp_path / "None-topic-1.jsonl"
-    path.write_text(json.dumps({"type": "message", "message": assistant("Hi.")}), encoding="utf-8")
+    path.write_text(json.dumps({"type": "message", "message": make_assistant("Hi.")}), encoding="utf-8")
     assert read(path).session_id is None
 
 

@@ -32,11 +32,11 @@ from tests.support.opencode import (
 SAMPLE = Path(__file__).parents[2] / "data/opencode/opencode-v1.db"
 PNG = "iVBORw0KGgo" * 30
 
-Reading = Callable[..., Capture]
+Reader = Callable[..., Capture]
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Reading:
+def reader(tmp_path: Path) -> Reader:
     """Reads messages as an export; parts get ids, messages ids and times where they have none."""
 
     def read_messages(*messages: Record, **info: Any) -> Capture:
@@ -50,9 +50,9 @@ def reading(tmp_path: Path) -> Reading:
 # Turns of version 1
 
 
-def test_a_part_is_a_turn_with_its_id_and_time(reading: Reading) -> None:
+def test_a_part_is_a_turn_with_its_id_and_time(reader: Reader) -> None:
     state = {"output": "ok", "time": {"start": T + 2000, "end": T + 3000}}
-    capture = reading(
+    capture = reader(
         make_assistant_message(
             {"type": "reasoning", "text": "\nHm.\n", "time": {"start": T + 1000, "end": T + 1500}},
             make_tool_call("edit", filePath="reader.py", oldString="a", newString="b", state=state),
@@ -67,8 +67,8 @@ def test_a_part_is_a_turn_with_its_id_and_time(reading: Reading) -> None:
     )
 
 
-def test_what_the_harness_wrote_into_a_prompt_is_a_note(reading: Reading) -> None:
-    capture = reading(
+def test_what_the_harness_wrote_into_a_prompt_is_a_note(reader: Reader) -> None:
+    capture = reader(
         make_user_message(
             make_text("Called the Read tool", synthetic=True), make_text("<system-reminder>x</system-reminder>")
         ),
@@ -85,8 +85,8 @@ def test_what_the_harness_wrote_into_a_prompt_is_a_note(reading: Reading) -> Non
 @pytest.mark.parametrize(
     "kind", ["step-start", "step-finish", "snapshot", "patch", "agent", "subtask", "retry", "hologram", ["text"], None]
 )
-def test_other_parts_are_counted(kind: Any, reading: Reading) -> None:
-    capture = reading(make_assistant_message({"type": kind, "prompt": "words", "snapshot": "abc"}, make_text("Done.")))
+def test_other_parts_are_counted(kind: Any, reader: Reader) -> None:
+    capture = reader(make_assistant_message({"type": kind, "prompt": "words", "snapshot": "abc"}, make_text("Done.")))
     assert list_messages(capture) == [(ASSISTANT, "Done.")]
     assert capture.skipped == {"unknown" if kind in ("hologram", ["text"], None) else "bookkeeping": 1}
 
@@ -101,15 +101,15 @@ def test_other_parts_are_counted(kind: Any, reading: Reading) -> None:
         ({"mime": "text/plain", "url": "file:///home/ada/a.py"}, "[file file:///home/ada/a.py]"),
     ],
 )
-def test_a_file_leaves_a_note(file: Record, note: str, reading: Reading) -> None:
-    assert list_messages(reading(make_user_message({"type": "file", **file}))) == [(USER, note)]
+def test_a_file_leaves_a_note(file: Record, note: str, reader: Reader) -> None:
+    assert list_messages(reader(make_user_message({"type": "file", **file}))) == [(USER, note)]
     attached = make_tool_call("read", state={"output": "seen", "attachments": [file]})
-    assert reading(make_assistant_message(attached)).turns[1].text == f"seen\n{note}"
-    assert list_messages(reading({"type": "user", "text": "See", "files": [file]})) == [(USER, f"See\n{note}")]
+    assert reader(make_assistant_message(attached)).turns[1].text == f"seen\n{note}"
+    assert list_messages(reader({"type": "user", "text": "See", "files": [file]})) == [(USER, f"See\n{note}")]
 
 
-def test_a_tool_that_failed_is_an_error_and_one_without_an_end_has_no_result(reading: Reading) -> None:
-    capture = reading(
+def test_a_tool_that_failed_is_an_error_and_one_without_an_end_has_no_result(reader: Reader) -> None:
+    capture = reader(
         make_assistant_message(
             make_tool_call("bash", "error", {"error": "exit 1"}, command="false"),
             make_tool_call("bash", "running", command="sleep 9"),
@@ -126,14 +126,14 @@ def test_a_tool_that_failed_is_an_error_and_one_without_an_end_has_no_result(rea
     ]
 
 
-def test_reminders_are_stripped_from_results(reading: Reading) -> None:
+def test_reminders_are_stripped_from_results(reader: Reader) -> None:
     state = {"output": "  1 import os\n<system-reminder>Be brief.</system-reminder>\n"}
-    assert reading(make_assistant_message(make_tool_call("read", state=state))).turns[1].text == "  1 import os"
+    assert reader(make_assistant_message(make_tool_call("read", state=state))).turns[1].text == "  1 import os"
 
 
 @pytest.mark.parametrize(("auto", "trigger"), [(True, "auto"), (False, "manual")])
-def test_a_summary_is_a_compaction_and_knows_what_came_before(auto: bool, trigger: str, reading: Reading) -> None:
-    capture = reading(
+def test_a_summary_is_a_compaction_and_knows_what_came_before(auto: bool, trigger: str, reader: Reader) -> None:
+    capture = reader(
         make_user_message(make_text("Fix it")),
         make_user_message({"type": "compaction", "auto": auto}),
         make_assistant_message({"type": "reasoning", "text": "Summarize."}, make_text("1. Goal."), summary=True),
@@ -146,15 +146,15 @@ def test_a_summary_is_a_compaction_and_knows_what_came_before(auto: bool, trigge
     assert capture.skipped == {"bookkeeping": 2, "harness notes": 1}
 
 
-def test_a_users_message_may_carry_a_summary_of_its_own(reading: Reading) -> None:
-    assert list_messages(reading(make_user_message(make_text("Fix it"), summary={"title": "Fix", "diffs": []}))) == [
+def test_a_users_message_may_carry_a_summary_of_its_own(reader: Reader) -> None:
+    assert list_messages(reader(make_user_message(make_text("Fix it"), summary={"title": "Fix", "diffs": []}))) == [
         (USER, "Fix it")
     ]
 
 
 @pytest.mark.parametrize("title", ["New session - 2026-10-02T09:00:00.000Z", "Child session - 2026-10-02T09", "", None])
-def test_a_title_that_nobody_gave_is_none(title: str | None, reading: Reading) -> None:
-    assert reading(make_user_message(make_text("Fix it")), title=title).title is None
+def test_a_title_that_nobody_gave_is_none(title: str | None, reader: Reader) -> None:
+    assert reader(make_user_message(make_text("Fix it")), title=title).title is None
 
 
 # Rolled back
@@ -172,14 +172,14 @@ def test_a_title_that_nobody_gave_is_none(title: str | None, reading: Reading) -
     ],
 )
 def test_what_the_user_took_back_is_counted(
-    revert: Record, kept: list[str], reverted: int, reading: Reading, tmp_path: Path
+    revert: Record, kept: list[str], reverted: int, reader: Reader, tmp_path: Path
 ) -> None:
     messages = [
         make_user_message(make_text("one")), make_assistant_message(make_text("two"), make_text("three")),
         make_user_message(make_text("four")), make_assistant_message(make_text("five")),
     ]  # fmt: skip
     session = make_export(*messages, revert=json.dumps(revert))
-    for capture in (reading(*messages, revert=revert), read(write_database(tmp_path / "a.db", session))):
+    for capture in (reader(*messages, revert=revert), read(write_database(tmp_path / "a.db", session))):
         assert [words for _, words in list_messages(capture)] == kept
         assert capture.skipped == ({"reverted": reverted} if reverted else {})
 
@@ -187,8 +187,8 @@ def test_what_the_user_took_back_is_counted(
 # Version 2
 
 
-def test_rows_of_version_2_say_who_spoke(reading: Reading) -> None:
-    capture = reading(
+def test_rows_of_version_2_say_who_spoke(reader: Reader) -> None:
+    capture = reader(
         {"type": "user", "text": "Fix it"},
         {"type": "shell", "command": "git status", "output": "clean"},
         {"type": "shell", "shell": {"command": "ls"}, "output": {"output": "a.py"}},
@@ -203,15 +203,15 @@ def test_rows_of_version_2_say_who_spoke(reading: Reading) -> None:
     assert capture.skipped == {"unknown": 1}
 
 
-def test_rows_that_nobody_said_are_counted(reading: Reading) -> None:
+def test_rows_that_nobody_said_are_counted(reader: Reader) -> None:
     notes = [{"type": kind, "text": "words"} for kind in ("system", "synthetic", "skill")]
     plain = [{"type": kind} for kind in ("agent-switched", "model-switched", "location-switched", "idle")]
-    capture = reading(*notes, *plain, {"type": "user", "text": " "}, {"type": "tomorrow"})
+    capture = reader(*notes, *plain, {"type": "user", "text": " "}, {"type": "tomorrow"})
     assert capture.turns == ()
     assert capture.skipped == {"bookkeeping": 4, "harness notes": 4, "unknown": 1}
 
 
-def test_a_tools_content_and_error_are_its_result(reading: Reading) -> None:
+def test_a_tools_content_and_error_are_its_result(reader: Reader) -> None:
     content = [
         make_text("one"),
         {"type": "file", "uri": f"data:image/png;base64,{PNG}"},
@@ -220,7 +220,7 @@ def test_a_tools_content_and_error_are_its_result(reading: Reading) -> None:
     ]
     failed = {"type": "tool", "name": "bash", "state": {"status": "error", "input": {}, "error": {"message": "no"}}}
     done = {"type": "tool", "name": "read", "state": {"status": "completed", "input": "a.py", "content": content}}
-    capture = reading({"type": "assistant", "content": [done, failed]})
+    capture = reader({"type": "assistant", "content": [done, failed]})
     assert [(turn.name, turn.input, turn.text, turn.error) for turn in capture.turns] == [
         ("read", "a.py", "", False),
         ("read", "", "one\n[image image/png, 247 bytes left out]\ntwo", False),
@@ -241,9 +241,9 @@ def test_a_tools_content_and_error_are_its_result(reading: Reading) -> None:
     ],
 )
 def test_a_compaction_counts_once_it_is_complete(
-    row: Record, compactions: list[tuple[str, str]], skipped: Record, reading: Reading
+    row: Record, compactions: list[tuple[str, str]], skipped: Record, reader: Reader
 ) -> None:
-    capture = reading({"type": "compaction", **row})
+    capture = reader({"type": "compaction", **row})
     assert [(each.summary, each.trigger) for each in capture.compactions] == compactions
     assert capture.skipped == skipped
 
@@ -251,8 +251,8 @@ def test_a_compaction_counts_once_it_is_complete(
 # Growth
 
 
-def test_what_is_under_way_waits_and_so_does_what_follows(reading: Reading) -> None:
-    capture = reading(
+def test_what_is_under_way_waits_and_so_does_what_follows(reader: Reader) -> None:
+    capture = reader(
         make_user_message(make_text("Fix it")),
         make_assistant_message(
             make_text("I look."), make_tool_call("read"), make_tool_call("bash", "running"), make_tool_call("grep"),
@@ -264,26 +264,26 @@ def test_what_is_under_way_waits_and_so_does_what_follows(reading: Reading) -> N
     assert capture.skipped == {"unfinished": 4}
 
 
-def test_a_text_that_has_ended_need_not_wait(reading: Reading) -> None:
-    capture = reading(make_assistant_message(make_text("I look.", time={"start": T, "end": T}), done=False))
+def test_a_text_that_has_ended_need_not_wait(reader: Reader) -> None:
+    capture = reader(make_assistant_message(make_text("I look.", time={"start": T, "end": T}), done=False))
     assert (list_messages(capture), capture.skipped) == ([(ASSISTANT, "I look.")], {})
 
 
 @pytest.mark.parametrize(("row", "turns"), [({"output": "clean"}, 1), ({"time": {"completed": T}}, 1), ({}, 0)])
-def test_a_command_waits_for_its_output(row: Record, turns: int, reading: Reading) -> None:
-    assert len(reading({"type": "shell", "command": "git status", "done": False, **row}).turns) == turns
+def test_a_command_waits_for_its_output(row: Record, turns: int, reader: Reader) -> None:
+    assert len(reader({"type": "shell", "command": "git status", "done": False, **row}).turns) == turns
 
 
-def test_what_broke_off_is_read_once_the_work_went_on(reading: Reading) -> None:
+def test_what_broke_off_is_read_once_the_work_went_on(reader: Reader) -> None:
     broken = make_assistant_message(make_tool_call("bash", "running"), make_text("half a sen"), done=False)
-    capture = reading(broken, make_user_message(make_text("go on")), make_assistant_message(make_text("Done.")))
+    capture = reader(broken, make_user_message(make_text("go on")), make_assistant_message(make_text("Done.")))
     assert [words for _, words in list_messages(capture)] == ["bash", "half a sen", "go on", "Done."]
     assert capture.skipped == {}
 
 
 @pytest.mark.parametrize("ending", [{"finish": "stop"}, {"error": {"name": "MessageAbortedError"}}])
-def test_a_message_that_has_an_ending_is_complete(ending: Record, reading: Reading) -> None:
-    assert list_messages(reading(make_assistant_message(make_text("Done."), done=False, **ending))) == [
+def test_a_message_that_has_an_ending_is_complete(ending: Record, reader: Reader) -> None:
+    assert list_messages(reader(make_assistant_message(make_text("Done."), done=False, **ending))) == [
         (ASSISTANT, "Done.")
     ]
 
@@ -294,31 +294,31 @@ SCRIPT = st.lists(
 )
 
 
-def states(script: list[Any], new: bool) -> Iterator[list[Record]]:
+def build_states(script: list[Any], new: bool) -> Iterator[list[Record]]:
     """Every state of a session's messages while it goes on: text grows, tools run side by side, a prompt is queued."""
     messages: list[Record] = []
     for number, step in enumerate(script):
         if step == "user":
-            messages.append(prompt(f"prompt {number}", new))
+            messages.append(make_prompt(f"prompt {number}", new))
         elif step == "compaction" and new:
             yield [*messages, {"type": "compaction", "status": "running", "summary": "1."}]
             messages.append({"type": "compaction", "status": "completed", "summary": f"{number}. Goal."})
         else:
             summary = {"summary": True} if step == "compaction" else {}
-            parts = list(stages(["text"] if summary else step))
+            parts = list(build_stages(["text"] if summary else step))
             for index, (shown, ended) in enumerate(parts):
                 row = {"type": "assistant", "content": shown, "done": ended}
                 row = row if new else make_assistant_message(*shown, done=ended, **summary)
-                yield [*messages, row, *([prompt("queued", new)] if index else [])]
-            messages += [row, prompt("queued", new)]
+                yield [*messages, row, *([make_prompt("queued", new)] if index else [])]
+            messages += [row, make_prompt("queued", new)]
         yield messages
 
 
-def prompt(words: str, new: bool) -> Record:
+def make_prompt(words: str, new: bool) -> Record:
     return {"type": "user", "text": words} if new else make_user_message(make_text(words))
 
 
-def stages(parts: list[str]) -> Iterator[tuple[list[Record], bool]]:
+def build_stages(parts: list[str]) -> Iterator[tuple[list[Record], bool]]:
     shown: list[Record] = []
     for kind in parts:
         match kind:
@@ -347,8 +347,8 @@ def stages(parts: list[str]) -> Iterator[tuple[list[Record], bool]]:
 @pytest.mark.slow
 @given(script=SCRIPT, new=st.booleans())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_session_that_goes_on_only_ever_adds_turns(script: list[Any], new: bool, reading: Reading) -> None:
-    history = [reading(*json.loads(json.dumps(state))) for state in states(script, new)]
+def test_a_session_that_goes_on_only_ever_adds_turns(script: list[Any], new: bool, reader: Reader) -> None:
+    history = [reader(*json.loads(json.dumps(state))) for state in build_states(script, new)]
     for earlier, later in itertools.pairwise(history):
         assert later.turns[: len(earlier.turns)] == earlier.turns
     ids = [turn.source_id for turn in history[-1].turns] if history else []

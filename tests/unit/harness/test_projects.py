@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lineage.harness.projects import resolve_project
 
 
-def git(*arguments: object) -> None:
+def run_git(*arguments: object) -> None:
     """Runs git without the settings of this machine, and lets it clone from folders."""
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     settings = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "protocol.file.allow=always"]
@@ -27,77 +27,77 @@ def git(*arguments: object) -> None:
 def demo(tmp_path: Path) -> Path:
     """A repository with one commit."""
     root = tmp_path / "demo"
-    git("init", "--quiet", root)
-    git("-C", root, "commit", "--quiet", "--allow-empty", "-m", "begin")
+    run_git("init", "--quiet", root)
+    run_git("-C", root, "commit", "--quiet", "--allow-empty", "-m", "begin")
     return root
 
 
-def folder(path: Path) -> str:
+def make_folder(path: Path) -> str:
     path.mkdir(parents=True, exist_ok=True)
     return str(path)
 
 
 def test_every_directory_of_a_repository_is_its_root_s(demo: Path) -> None:
     assert resolve_project(str(demo)) == str(demo)
-    assert resolve_project(folder(demo / "src" / "deep")) == str(demo)
+    assert resolve_project(make_folder(demo / "src" / "deep")) == str(demo)
     assert resolve_project(f"{demo}/src/../src/") == str(demo)
     assert resolve_project(str(demo / ".git" / "refs")) == str(demo)
 
 
 def test_the_innermost_repository_counts(demo: Path) -> None:
-    git("init", "--quiet", demo / "vendored")
-    assert resolve_project(folder(demo / "vendored" / "src")) == str(demo / "vendored")
+    run_git("init", "--quiet", demo / "vendored")
+    assert resolve_project(make_folder(demo / "vendored" / "src")) == str(demo / "vendored")
 
 
 @pytest.mark.parametrize("place", ["beside", "demo/.worktrees/topic"])
 def test_worktrees_of_one_repository_are_one_project(demo: Path, tmp_path: Path, place: str) -> None:
-    git("-C", demo, "worktree", "add", "--quiet", tmp_path / place)
-    assert resolve_project(folder(tmp_path / place / "src")) == str(demo)
+    run_git("-C", demo, "worktree", "add", "--quiet", tmp_path / place)
+    assert resolve_project(make_folder(tmp_path / place / "src")) == str(demo)
 
 
 def test_a_worktree_may_name_its_repository_relatively(demo: Path, tmp_path: Path) -> None:
-    git("-C", demo, "worktree", "add", "--quiet", tmp_path / "beside")
+    run_git("-C", demo, "worktree", "add", "--quiet", tmp_path / "beside")
     (tmp_path / "beside" / ".git").write_text("gitdir: ../demo/.git/worktrees/beside\n")
     assert resolve_project(str(tmp_path / "beside")) == str(demo)
 
 
 def test_a_worktree_whose_repository_is_gone_goes_by_its_name(tmp_path: Path) -> None:
-    there = folder(tmp_path / "topic")
+    there = make_folder(tmp_path / "topic")
     (tmp_path / "topic" / ".git").write_text("gitdir: /home/ada/demo/.git/worktrees/topic\r\n")
     assert resolve_project(there) == "/home/ada/demo"
 
 
 @pytest.mark.parametrize("place", ["vendored", "worktrees/vendored"])
 def test_a_submodule_is_a_project_of_its_own_and_so_are_its_worktrees(demo: Path, tmp_path: Path, place: str) -> None:
-    git("clone", "--quiet", demo, tmp_path / "library")
-    git("-C", demo, "submodule", "--quiet", "add", tmp_path / "library", place)
-    assert resolve_project(folder(demo / place / "src")) == str(demo / place)
-    git("-C", demo / place, "worktree", "add", "--quiet", tmp_path / "beside")
+    run_git("clone", "--quiet", demo, tmp_path / "library")
+    run_git("-C", demo, "submodule", "--quiet", "add", tmp_path / "library", place)
+    assert resolve_project(make_folder(demo / place / "src")) == str(demo / place)
+    run_git("-C", demo / place, "worktree", "add", "--quiet", tmp_path / "beside")
     assert resolve_project(str(tmp_path / "beside")) == str(demo / place)
 
 
 def test_worktrees_of_a_bare_repository_are_the_repository_s(demo: Path, tmp_path: Path) -> None:
     bare = tmp_path / "demo.git"
-    git("clone", "--quiet", "--bare", demo, bare)
-    git("-C", bare, "worktree", "add", "--quiet", "-b", "topic", tmp_path / "topic")
+    run_git("clone", "--quiet", "--bare", demo, bare)
+    run_git("-C", bare, "worktree", "add", "--quiet", "-b", "topic", tmp_path / "topic")
     assert resolve_project(str(tmp_path / "topic")) == resolve_project(str(bare)) == str(bare)
 
 
 def test_worktrees_around_a_hidden_bare_repository_are_one_project(demo: Path, tmp_path: Path) -> None:
     around = tmp_path / "around"
-    git("clone", "--quiet", "--bare", demo, around / ".bare")
+    run_git("clone", "--quiet", "--bare", demo, around / ".bare")
     (around / ".git").write_text("gitdir: ./.bare\n")
-    git("-C", around, "worktree", "add", "--quiet", "-b", "topic", around / "topic")
+    run_git("-C", around, "worktree", "add", "--quiet", "-b", "topic", around / "topic")
     assert resolve_project(str(around / "topic")) == resolve_project(str(around)) == str(around)
 
 
 def test_a_repository_that_lies_elsewhere_has_its_project_where_it_is_checked_out(tmp_path: Path) -> None:
-    git("init", "--quiet", "--separate-git-dir", tmp_path / "elsewhere.git", tmp_path / "demo")
-    assert resolve_project(folder(tmp_path / "demo" / "src")) == str(tmp_path / "demo")
+    run_git("init", "--quiet", "--separate-git-dir", tmp_path / "elsewhere.git", tmp_path / "demo")
+    assert resolve_project(make_folder(tmp_path / "demo" / "src")) == str(tmp_path / "demo")
 
 
 def test_a_directory_in_no_repository_or_not_there_is_its_own(demo: Path, tmp_path: Path) -> None:
-    assert resolve_project(folder(tmp_path / "plain" / "src")) == str(tmp_path / "plain" / "src")
+    assert resolve_project(make_folder(tmp_path / "plain" / "src")) == str(tmp_path / "plain" / "src")
     assert resolve_project(str(demo / "gone")) == str(demo / "gone")
 
 
@@ -114,20 +114,20 @@ def test_the_process_s_own_directory_is_never_used(demo: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("data", [b"", b"gitdir:", b"gitdir: \n", b"\xff\xfe\x00", b"gitdir: \x00\n", b"a" * 100_000])
 def test_a_git_file_that_says_nothing_changes_nothing(tmp_path: Path, data: bytes) -> None:
-    there = folder(tmp_path / "plain")
+    there = make_folder(tmp_path / "plain")
     (tmp_path / "plain" / ".git").write_bytes(data)
     assert resolve_project(there) == there
 
 
 def test_an_empty_git_folder_is_no_repository(demo: Path) -> None:
-    assert resolve_project(folder(demo / "src")) == str(demo)
+    assert resolve_project(make_folder(demo / "src")) == str(demo)
     (demo / "src" / ".git").mkdir()
     assert resolve_project(str(demo / "src")) == str(demo)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no pipes in the file system there")
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(demo: Path) -> None:
-    os.mkfifo(Path(folder(demo / "src"), ".git"))
+    os.mkfifo(Path(make_folder(demo / "src"), ".git"))
     assert resolve_project(str(demo / "src")) == str(demo)
 
 

@@ -26,11 +26,11 @@ NOTE = "[image image/png, 700 bytes left out]"
 SIGNATURE = "c2lnLXBsYWNlaG9sZGVy" * 6
 
 Record = dict[str, Any]
-Reading = Callable[..., Capture]
+Reader = Callable[..., Capture]
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Reading:
+def reader(tmp_path: Path) -> Reader:
     """Reads records as a transcript; each gets a uuid, a parent and a time, a minute apart, where it has none."""
 
     def complete(records: tuple[Record, ...]) -> Iterator[Record]:
@@ -46,51 +46,51 @@ def reading(tmp_path: Path) -> Reading:
     return read_records
 
 
-def parts(*given: Any) -> list[Any]:
+def make_parts(*given: Any) -> list[Any]:
     return [{"text": part} if isinstance(part, str) else part for part in given]
 
 
-def user(*given: Any, **more: Any) -> Record:
-    return {"type": "user", "message": {"role": "user", "parts": parts(*given)}, **more}
+def make_user(*given: Any, **more: Any) -> Record:
+    return {"type": "user", "message": {"role": "user", "parts": make_parts(*given)}, **more}
 
 
-def assistant(*given: Any, **more: Any) -> Record:
-    return {"type": "assistant", "message": {"role": "model", "parts": parts(*given)}, **more}
+def make_assistant(*given: Any, **more: Any) -> Record:
+    return {"type": "assistant", "message": {"role": "model", "parts": make_parts(*given)}, **more}
 
 
-def result(*given: Any, status: str = "success") -> Record:
-    message = {"role": "user", "parts": parts(*given)}
+def make_result(*given: Any, status: str = "success") -> Record:
+    message = {"role": "user", "parts": make_parts(*given)}
     return {"type": "tool_result", "message": message, "toolCallResult": {"status": status, "resultDisplay": PNG}}
 
 
-def system(subtype: str, **payload: Any) -> Record:
+def make_system(subtype: str, **payload: Any) -> Record:
     return {"type": "system", "subtype": subtype, "systemPayload": payload}
 
 
-def asked(call_id: str = "c1", name: str = "read_file", **arguments: Any) -> Record:
+def make_call_part(call_id: str = "c1", name: str = "read_file", **arguments: Any) -> Record:
     return {"functionCall": {"id": call_id, "name": name, "args": arguments}}
 
 
-def answer(call_id: str = "c1", name: str = "read_file", nested: Any = None, **response: Any) -> Record:
+def make_response_part(call_id: str = "c1", name: str = "read_file", nested: Any = None, **response: Any) -> Record:
     more = {"parts": nested} if nested else {}
     return {"functionResponse": {"id": call_id, "name": name, "response": response, **more}}
 
 
-def thought(words: str) -> Record:
+def make_thought(words: str) -> Record:
     return {"text": words, "thought": True, "thoughtSignature": SIGNATURE}
 
 
-def image() -> Record:
+def make_image() -> Record:
     return {"inlineData": {"mimeType": "image/png", "data": PNG}}
 
 
-def compressed(*texts: str, reason: str | None = None) -> Record:
+def make_compression(*texts: str, reason: str | None = None) -> Record:
     roles = ("user", "model")
     history = [{"role": roles[index % 2], "parts": [{"text": words}]} for index, words in enumerate(texts)]
-    return system("chat_compression", info={"triggerReason": reason}, compressedHistory=history)
+    return make_system("chat_compression", info={"triggerReason": reason}, compressedHistory=history)
 
 
-def spoken(capture: Capture) -> list[tuple[str, str]]:
+def list_texts(capture: Capture) -> list[tuple[str, str]]:
     """Role and text, or the tool's name where a turn has no text."""
     return [(turn.role, turn.text or turn.name) for turn in capture.turns]
 
@@ -149,8 +149,10 @@ def test_the_sample_session_says_what_it_was() -> None:
 # Turns of the agent
 
 
-def test_a_record_gives_a_turn_a_part_with_ids_of_their_own(reading: Reading) -> None:
-    capture = reading(assistant(thought("Look first."), "I look.", asked(file_path="a.py"), model="qwen4-coder"))
+def test_a_record_gives_a_turn_a_part_with_ids_of_their_own(reader: Reader) -> None:
+    capture = reader(
+        make_assistant(make_thought("Look first."), "I look.", make_call_part(file_path="a.py"), model="qwen4-coder")
+    )
     assert capture.turns == (
         Turn(ASSISTANT, "Look first.", "2026-10-02T09:01:00.000Z", thinking=True, source_id="u1"),
         Turn(ASSISTANT, "I look.", "2026-10-02T09:01:00.000Z", source_id="u1#1"),
@@ -160,31 +162,31 @@ def test_a_record_gives_a_turn_a_part_with_ids_of_their_own(reading: Reading) ->
     assert SIGNATURE not in repr(capture)
 
 
-def test_records_without_an_id_give_turns_without_one(reading: Reading) -> None:
-    capture = reading(assistant("One.", "Two.", uuid=None), assistant("Three.", uuid=None))
+def test_records_without_an_id_give_turns_without_one(reader: Reader) -> None:
+    capture = reader(make_assistant("One.", "Two.", uuid=None), make_assistant("Three.", uuid=None))
     assert [(turn.text, turn.source_id) for turn in capture.turns] == [("One.", None), ("Two.", None), ("Three.", None)]
 
 
-def test_a_record_that_says_nothing_is_counted(reading: Reading) -> None:
-    capture = reading(assistant(), assistant("\n"), assistant({"hologram": {}}, "Done."))
-    assert spoken(capture) == [(ASSISTANT, "Done.")]
+def test_a_record_that_says_nothing_is_counted(reader: Reader) -> None:
+    capture = reader(make_assistant(), make_assistant("\n"), make_assistant({"hologram": {}}, "Done."))
+    assert list_texts(capture) == [(ASSISTANT, "Done.")]
     assert capture.skipped == {"bookkeeping": 2, "unknown": 1}
 
 
-def test_an_image_of_the_agents_leaves_a_note(reading: Reading) -> None:
-    assert spoken(reading(assistant("See", image()))) == [(ASSISTANT, "See"), (ASSISTANT, NOTE)]
+def test_an_image_of_the_agents_leaves_a_note(reader: Reader) -> None:
+    assert list_texts(reader(make_assistant("See", make_image()))) == [(ASSISTANT, "See"), (ASSISTANT, NOTE)]
 
 
 # Tools
 
 
-def test_a_result_is_named_after_its_call(reading: Reading) -> None:
-    capture = reading(
-        assistant(asked("c1", "read_file"), asked("c2", "grep"), asked("c3", "")),
-        result(answer("c2", "other", output="two")),
-        result(answer("c1", output="one")),
-        result(answer("c9", "ls", output="three")),
-        result(answer("c3", "", output="four")),
+def test_a_result_is_named_after_its_call(reader: Reader) -> None:
+    capture = reader(
+        make_assistant(make_call_part("c1", "read_file"), make_call_part("c2", "grep"), make_call_part("c3", "")),
+        make_result(make_response_part("c2", "other", output="two")),
+        make_result(make_response_part("c1", output="one")),
+        make_result(make_response_part("c9", "ls", output="three")),
+        make_result(make_response_part("c3", "", output="four")),
     )
     assert [(turn.name, turn.text) for turn in capture.turns[3:]] == [
         ("grep", "two"),
@@ -205,15 +207,20 @@ def test_a_result_is_named_after_its_call(reading: Reading) -> None:
     ],
 )
 def test_a_result_is_an_error_where_response_or_status_says_so(
-    response: Record, status: str, shown: str, error: bool, reading: Reading
+    response: Record, status: str, shown: str, error: bool, reader: Reader
 ) -> None:
-    turn = reading(result(answer(**response), status=status)).turns[0]
+    turn = reader(make_result(make_response_part(**response), status=status)).turns[0]
     assert (turn.text, turn.error) == (shown, error)
 
 
-def test_media_inside_and_beside_a_response_leave_notes(reading: Reading) -> None:
-    capture = reading(
-        result(answer(nested=[image()], output="one"), image(), "beside", answer("c2", "grep", output="two"))
+def test_media_inside_and_beside_a_response_leave_notes(reader: Reader) -> None:
+    capture = reader(
+        make_result(
+            make_response_part(nested=[make_image()], output="one"),
+            make_image(),
+            "beside",
+            make_response_part("c2", "grep", output="two"),
+        )
     )
     assert [(turn.name, turn.text) for turn in capture.turns] == [
         ("read_file", f"one\n{NOTE}\n{NOTE}\nbeside"),
@@ -222,21 +229,21 @@ def test_media_inside_and_beside_a_response_leave_notes(reading: Reading) -> Non
     assert [turn.source_id for turn in capture.turns] == ["u1", "u1#1"]
 
 
-def test_a_result_without_a_response_is_its_text(reading: Reading) -> None:
-    assert spoken(reading(result("lost"), result())) == [(TOOL, "lost"), (TOOL, "tool")]
+def test_a_result_without_a_response_is_its_text(reader: Reader) -> None:
+    assert list_texts(reader(make_result("lost"), make_result())) == [(TOOL, "lost"), (TOOL, "tool")]
 
 
-def test_the_structured_twin_of_a_result_is_not_read(reading: Reading) -> None:
-    assert PNG not in repr(reading(result(answer(output="short"))))
+def test_the_structured_twin_of_a_result_is_not_read(reader: Reader) -> None:
+    assert PNG not in repr(reader(make_result(make_response_part(output="short"))))
 
 
 # Prompts
 
 
-def test_what_a_hook_added_to_a_prompt_goes(reading: Reading) -> None:
+def test_what_a_hook_added_to_a_prompt_goes(reader: Reader) -> None:
     hook = "<qwen:user-prompt-submit-context>\n&lt;lineage-context&gt;\n</qwen:user-prompt-submit-context>"
-    capture = reading(user("Fix it", hook), user(f"Test it\n{hook}"), user(hook))
-    assert spoken(capture) == [(USER, "Fix it"), (USER, "Test it")]
+    capture = reader(make_user("Fix it", hook), make_user(f"Test it\n{hook}"), make_user(hook))
+    assert list_texts(capture) == [(USER, "Fix it"), (USER, "Test it")]
     assert capture.skipped == {"harness notes": 1}
 
 
@@ -252,10 +259,10 @@ def test_what_a_hook_added_to_a_prompt_goes(reading: Reading) -> None:
     ],
 )
 def test_what_was_typed_stands_for_what_the_model_got(
-    payload: Any, subtype: str | None, shown: str, reading: Reading
+    payload: Any, subtype: str | None, shown: str, reader: Reader
 ) -> None:
-    capture = reading(user("import os", image(), systemPayload=payload, subtype=subtype))
-    assert spoken(capture) == [(USER, f"{shown}\n{NOTE}")]
+    capture = reader(make_user("import os", make_image(), systemPayload=payload, subtype=subtype))
+    assert list_texts(capture) == [(USER, f"{shown}\n{NOTE}")]
 
 
 @pytest.mark.parametrize(
@@ -268,8 +275,8 @@ def test_what_was_typed_stands_for_what_the_model_got(
     ],
     ids=str,
 )
-def test_what_no_person_typed_is_no_prompt(envelope: Record, reading: Reading) -> None:
-    capture = reading(user("Task done", systemPayload={"displayText": "Task done", "hookContext": ""}, **envelope))
+def test_what_no_person_typed_is_no_prompt(envelope: Record, reader: Reader) -> None:
+    capture = reader(make_user("Task done", systemPayload={"displayText": "Task done", "hookContext": ""}, **envelope))
     assert capture.turns == ()
     assert capture.skipped == {"harness notes": 1}
 
@@ -277,8 +284,8 @@ def test_what_no_person_typed_is_no_prompt(envelope: Record, reading: Reading) -
 @pytest.mark.parametrize(
     "envelope", [{}, {"provenance": "real_user"}, {"subtype": None}, {"subtype": "realtime_message"}], ids=str
 )
-def test_what_a_person_typed_is_a_prompt(envelope: Record, reading: Reading) -> None:
-    assert spoken(reading(user("Fix it", **envelope))) == [(USER, "Fix it")]
+def test_what_a_person_typed_is_a_prompt(envelope: Record, reader: Reader) -> None:
+    assert list_texts(reader(make_user("Fix it", **envelope))) == [(USER, "Fix it")]
 
 
 # Compressions and rewinds
@@ -299,12 +306,12 @@ ACKNOWLEDGED = "Got it. Thanks for the additional context!"
     ],
 )
 def test_a_compression_keeps_its_summary_where_there_is_one(
-    texts: tuple[str, ...], summary: str | None, reading: Reading
+    texts: tuple[str, ...], summary: str | None, reader: Reader
 ) -> None:
-    capture = reading(user("Fix it"), compressed(*texts), user("Go on"))
+    capture = reader(make_user("Fix it"), make_compression(*texts), make_user("Go on"))
     assert capture.compactions == (CompactionRecord(summary, 1, "2026-10-02T09:02:00.000Z"),)
     expected = [(SYSTEM, summary)] if summary else []
-    assert spoken(capture) == [(USER, "Fix it"), *expected, (USER, "Go on")]
+    assert list_texts(capture) == [(USER, "Fix it"), *expected, (USER, "Go on")]
     assert capture.skipped == ({} if summary else {"bookkeeping": 1})
 
 
@@ -312,26 +319,30 @@ def test_a_compression_keeps_its_summary_where_there_is_one(
     ("reason", "trigger"),
     [("manual", "manual"), ("token_limit", "auto"), ("image_overflow", "auto"), ("tomorrow", None), (None, None)],
 )
-def test_a_compression_has_a_trigger(reason: str | None, trigger: str | None, reading: Reading) -> None:
-    assert [each.trigger for each in reading(compressed("Goal", ACKNOWLEDGED, reason=reason)).compactions] == [trigger]
+def test_a_compression_has_a_trigger(reason: str | None, trigger: str | None, reader: Reader) -> None:
+    assert [each.trigger for each in reader(make_compression("Goal", ACKNOWLEDGED, reason=reason)).compactions] == [
+        trigger
+    ]
 
 
-def test_what_a_rewind_drops_stays_and_is_counted(reading: Reading) -> None:
-    capture = reading(user("a"), user("b"), user("c"), system("rewind", truncatedCount=1) | {"parentUuid": "u1"})
+def test_what_a_rewind_drops_stays_and_is_counted(reader: Reader) -> None:
+    capture = reader(
+        make_user("a"), make_user("b"), make_user("c"), make_system("rewind", truncatedCount=1) | {"parentUuid": "u1"}
+    )
     assert [turn.text for turn in capture.turns] == ["a", "b", "c"]
     assert capture.skipped == {"bookkeeping": 1, "rewound": 2}
 
 
-def test_what_was_dropped_is_not_counted_twice(reading: Reading) -> None:
-    capture = reading(
-        user("a"),
-        assistant("b"),
-        user("c"),
-        assistant("d", "e"),
-        system("rewind", truncatedCount=2) | {"parentUuid": "u2"},
-        user("f"),
-        system("rewind", truncatedCount=5) | {"parentUuid": None},
-        user("g"),
+def test_what_was_dropped_is_not_counted_twice(reader: Reader) -> None:
+    capture = reader(
+        make_user("a"),
+        make_assistant("b"),
+        make_user("c"),
+        make_assistant("d", "e"),
+        make_system("rewind", truncatedCount=2) | {"parentUuid": "u2"},
+        make_user("f"),
+        make_system("rewind", truncatedCount=5) | {"parentUuid": None},
+        make_user("g"),
     )
     assert [turn.text for turn in capture.turns] == ["a", "b", "c", "d", "e", "f", "g"]
     assert capture.skipped == {"bookkeeping": 2, "rewound": 6}
@@ -341,21 +352,21 @@ def test_what_was_dropped_is_not_counted_twice(reading: Reading) -> None:
 
 
 @pytest.mark.parametrize("subtype", ["ui_telemetry", "attribution_snapshot", "slash_command", "tomorrow"])
-def test_system_records_are_bookkeeping(subtype: str, reading: Reading) -> None:
-    capture = reading(system(subtype, uiEvent={"response_text": "Done."}), assistant("Done."))
-    assert spoken(capture) == [(ASSISTANT, "Done.")]
+def test_system_records_are_bookkeeping(subtype: str, reader: Reader) -> None:
+    capture = reader(make_system(subtype, uiEvent={"response_text": "Done."}), make_assistant("Done."))
+    assert list_texts(capture) == [(ASSISTANT, "Done.")]
     assert capture.skipped == {"bookkeeping": 1}
 
 
-def test_sub_agents_in_a_session_are_counted_and_leave_no_trace(reading: Reading) -> None:
-    capture = reading(user("Scan"), assistant("Found 2.", isSidechain=True, model="small", gitBranch="other"))
-    assert spoken(capture) == [(USER, "Scan")]
+def test_sub_agents_in_a_session_are_counted_and_leave_no_trace(reader: Reader) -> None:
+    capture = reader(make_user("Scan"), make_assistant("Found 2.", isSidechain=True, model="small", gitBranch="other"))
+    assert list_texts(capture) == [(USER, "Scan")]
     assert (capture.skipped, capture.models, capture.branches) == ({"sub-agent": 1}, (), ())
     assert capture.ended_at == "2026-10-02T09:01:00.000Z"
 
 
-def test_a_record_whose_id_was_seen_counts_once(reading: Reading) -> None:
-    capture = reading(user("Fix it", uuid="same"), user("Fix it", uuid="same"))
+def test_a_record_whose_id_was_seen_counts_once(reader: Reader) -> None:
+    capture = reader(make_user("Fix it", uuid="same"), make_user("Fix it", uuid="same"))
     assert [turn.source_id for turn in capture.turns] == ["same"]
     assert capture.skipped == {"replayed": 1}
 
@@ -370,9 +381,9 @@ def test_a_record_whose_id_was_seen_counts_once(reading: Reading) -> None:
         {"type": "assistant", "message": {"parts": "Done."}},
     ],
 )
-def test_unknown_records_are_counted_and_the_others_read(record: Record, reading: Reading) -> None:
-    capture = reading(user("Fix it"), record, assistant("Done."))
-    assert spoken(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
+def test_unknown_records_are_counted_and_the_others_read(record: Record, reader: Reader) -> None:
+    capture = reader(make_user("Fix it"), record, make_assistant("Done."))
+    assert list_texts(capture) == [(USER, "Fix it"), (ASSISTANT, "Done.")]
     assert capture.skipped == {"unknown": 1}
 
 
@@ -382,37 +393,37 @@ def test_unknown_records_are_counted_and_the_others_read(record: Record, reading
 def test_a_sub_agents_file_is_a_session_of_its_own_with_a_parent() -> None:
     capture = read(SUB_AGENT)
     assert (capture.session_id, capture.parent_session) == ("explore-1", SESSION)
-    assert spoken(capture) == [(USER, "Find the call sites of read"), (ASSISTANT, "Two call sites.")]
+    assert list_texts(capture) == [(USER, "Find the call sites of read"), (ASSISTANT, "Two call sites.")]
 
 
-def test_a_session_names_who_started_it_and_what_it_was_forked_from(reading: Reading) -> None:
-    capture = reading(
-        system("parent_session", parentSessionId="s-parent") | {"sessionId": "s-1"},
-        user("Fix it", sessionId="s-1", forkedFrom={"sessionId": "s-0", "messageUuid": "u2"}),
+def test_a_session_names_who_started_it_and_what_it_was_forked_from(reader: Reader) -> None:
+    capture = reader(
+        make_system("parent_session", parentSessionId="s-parent") | {"sessionId": "s-1"},
+        make_user("Fix it", sessionId="s-1", forkedFrom={"sessionId": "s-0", "messageUuid": "u2"}),
     )
     assert (capture.session_id, capture.parent_session, capture.forked_from) == ("s-1", "s-parent", "s-0")
 
 
-def test_the_last_title_wins(reading: Reading) -> None:
+def test_the_last_title_wins(reader: Reader) -> None:
     titles = ("One", "Two", " ", 3)
-    assert reading(*(system("custom_title", customTitle=title) for title in titles)).title == "Two"
-    assert reading(user("Fix it")).title is None
+    assert reader(*(make_system("custom_title", customTitle=title) for title in titles)).title == "Two"
+    assert reader(make_user("Fix it")).title is None
 
 
-def test_branches_are_a_set_and_the_project_is_the_first_folder(reading: Reading) -> None:
-    capture = reading(
-        user("a", gitBranch="main", cwd="/home/ada/demo"),
-        user("b", gitBranch="fix", cwd="/home/ada/demo/sub"),
-        user("c", gitBranch="main"),
+def test_branches_are_a_set_and_the_project_is_the_first_folder(reader: Reader) -> None:
+    capture = reader(
+        make_user("a", gitBranch="main", cwd="/home/ada/demo"),
+        make_user("b", gitBranch="fix", cwd="/home/ada/demo/sub"),
+        make_user("c", gitBranch="main"),
     )
     assert (capture.branches, capture.project) == (("main", "fix"), "/home/ada/demo")
 
 
-def test_first_and_last_time_are_those_of_the_files_order(reading: Reading) -> None:
-    capture = reading(
-        user("a", timestamp="2026-10-02T11:00:00+02:00"),
-        system("ui_telemetry") | {"timestamp": "2026-10-02T08:00:00Z"},
-        user("b", timestamp="no time"),
+def test_first_and_last_time_are_those_of_the_files_order(reader: Reader) -> None:
+    capture = reader(
+        make_user("a", timestamp="2026-10-02T11:00:00+02:00"),
+        make_system("ui_telemetry") | {"timestamp": "2026-10-02T08:00:00Z"},
+        make_user("b", timestamp="no time"),
     )
     assert (capture.started_at, capture.ended_at) == ("2026-10-02T09:00:00.000Z", "2026-10-02T08:00:00.000Z")
     assert [turn.at for turn in capture.turns] == ["2026-10-02T09:00:00.000Z", None]
@@ -440,8 +451,8 @@ def test_sessions_are_found_and_sub_agents_passed_over(tmp_path: Path) -> None:
     assert list(discover(SUB_AGENT)) == [SessionLocation(SUB_AGENT)]
 
 
-def test_a_session_may_begin_with_any_record(reading: Reading) -> None:
-    assert reading(system("session_model", modelId="qwen4-coder"), {"type": "tomorrow"}).turns == ()
+def test_a_session_may_begin_with_any_record(reader: Reader) -> None:
+    assert reader(make_system("session_model", modelId="qwen4-coder"), {"type": "tomorrow"}).turns == ()
 
 
 @pytest.mark.parametrize(
@@ -454,7 +465,7 @@ def test_a_session_may_begin_with_any_record(reading: Reading) -> None:
     ],
     ids=["claude-code", "gemini", "codex", "generic"],
 )
-def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(records: list[Record], reading: Reading) -> None:
+def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(records: list[Record], reader: Reader) -> None:
     with pytest.raises(TranscriptError, match="no Qwen Code record") as caught:
-        reading(*records)
+        reader(*records)
     assert "--harness" in caught.value.hint

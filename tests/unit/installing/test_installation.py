@@ -30,34 +30,34 @@ def machine(tmp_path: Path) -> HostMachine:
     return HostMachine(home=home, environment={}, template=TEMPLATE, system=tmp_path / "system")
 
 
-def command(harness: str, workspace: str = "/home/ada/memory") -> HookCommand:
+def make_command(harness: str, workspace: str = "/home/ada/memory") -> HookCommand:
     return HookCommand((sys.executable, "-m", "lineage"), harness, workspace, "default")
 
 
 def install(machine: HostMachine, harness: str, workspace: str = "/home/ada/memory") -> list[FileChange]:
-    changes = plan_install(machine, command(harness, workspace), read_record(machine))
+    changes = plan_install(machine, make_command(harness, workspace), read_record(machine))
     apply_changes(machine, changes)
     return changes
 
 
 def uninstall(machine: HostMachine, harness: str) -> list[FileChange]:
-    changes = plan_uninstall(machine, command(harness), read_record(machine))
+    changes = plan_uninstall(machine, make_command(harness), read_record(machine))
     apply_changes(machine, changes)
     return changes
 
 
-def state(folder: Path) -> dict[str, bytes | None]:
+def read_state(folder: Path) -> dict[str, bytes | None]:
     """Every folder (None), file and link below a folder."""
-    return dict(_state(folder))
+    return dict(_iter_state(folder))
 
 
-def _state(folder: Path) -> Iterator[tuple[str, bytes | None]]:
+def _iter_state(folder: Path) -> Iterator[tuple[str, bytes | None]]:
     for path in sorted(folder.rglob("*")):
         link = str(path.readlink()).encode() if path.is_symlink() else b""
         yield str(path.relative_to(folder)), link or (None if path.is_dir() else path.read_bytes())
 
 
-def settings(machine: HostMachine, text: str = '{\n  "model": "x" // mine\n}\n') -> Path:
+def write_settings(machine: HostMachine, text: str = '{\n  "model": "x" // mine\n}\n') -> Path:
     path = machine.home / ".claude" / "settings.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
@@ -66,25 +66,25 @@ def settings(machine: HostMachine, text: str = '{\n  "model": "x" // mine\n}\n')
 
 @pytest.mark.parametrize("harness", LAYOUTS)
 def test_nothing_is_left_of_what_was_made(machine: HostMachine, harness: str) -> None:
-    before = state(machine.home)
+    before = read_state(machine.home)
     install(machine, harness)
-    assert state(machine.home) != before
+    assert read_state(machine.home) != before
     assert install(machine, harness) == []
     uninstall(machine, harness)
-    assert state(machine.home) == before
+    assert read_state(machine.home) == before
     assert uninstall(machine, harness) == []
 
 
 @pytest.mark.parametrize("harness", LAYOUTS)
 def test_another_workspace_replaces_the_first(machine: HostMachine, harness: str) -> None:
-    before = state(machine.home)
+    before = read_state(machine.home)
     install(machine, harness, "/one")
     install(machine, harness, "/two")
-    texts = [data.decode() for data in state(machine.home).values() if data]
+    texts = [data.decode() for data in read_state(machine.home).values() if data]
     assert not any("/one" in text for text in texts)
     assert any("/two" in text for text in texts)
     uninstall(machine, harness)
-    assert state(machine.home) == before
+    assert read_state(machine.home) == before
 
 
 def test_variables_move_the_folders(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_variables_move_the_folders(tmp_path: Path) -> None:
 
 
 def test_the_backup_is_what_the_file_was_and_goes_with_the_hooks(machine: HostMachine) -> None:
-    path = settings(machine)
+    path = write_settings(machine)
     before = path.read_bytes()
     install(machine, "claude-code")
     backup = path.with_name("settings.json.lineage-backup-1")
@@ -120,7 +120,7 @@ def test_the_backup_is_what_the_file_was_and_goes_with_the_hooks(machine: HostMa
 
 
 def test_backups_stay_where_somebody_else_changed_the_file(machine: HostMachine) -> None:
-    path = settings(machine)
+    path = write_settings(machine)
     before = path.read_bytes()
     install(machine, "claude-code")
     by_hand = path.read_bytes().replace(b'"x"', b'"y"')
@@ -132,7 +132,7 @@ def test_backups_stay_where_somebody_else_changed_the_file(machine: HostMachine)
 
 
 def test_a_backup_that_is_there_is_never_overwritten(machine: HostMachine) -> None:
-    path = settings(machine)
+    path = write_settings(machine)
     first = path.with_name("settings.json.lineage-backup-1")
     first.write_text("older")
     install(machine, "claude-code")
@@ -142,7 +142,7 @@ def test_a_backup_that_is_there_is_never_overwritten(machine: HostMachine) -> No
 
 @pytest.mark.skipif(os.name == "nt", reason="modes")
 def test_the_mode_stays_also_the_backups(machine: HostMachine) -> None:
-    path = settings(machine)
+    path = write_settings(machine)
     path.chmod(0o600)
     install(machine, "claude-code")
     assert {stat.S_IMODE(one.stat().st_mode) for one in path.parent.iterdir()} == {0o600}
@@ -156,24 +156,24 @@ def test_a_link_is_written_through(machine: HostMachine, tmp_path: Path) -> None
     link = machine.home / ".claude" / "settings.json"
     link.parent.mkdir()
     link.symlink_to(real)
-    before = state(tmp_path)
+    before = read_state(tmp_path)
     install(machine, "claude-code")
     assert link.is_symlink()
     assert "claude-code" in real.read_text()
     assert {one.name for one in dotfiles.iterdir()} == {"claude.json", "claude.json.lineage-backup-1"}
     uninstall(machine, "claude-code")
-    assert state(tmp_path) == before
+    assert read_state(tmp_path) == before
 
 
 def test_a_link_to_nowhere_makes_its_target(machine: HostMachine, tmp_path: Path) -> None:
     link = machine.home / ".claude" / "settings.json"
     link.parent.mkdir()
     link.symlink_to(tmp_path / "dotfiles" / "claude.json")
-    before = state(tmp_path)
+    before = read_state(tmp_path)
     install(machine, "claude-code")
     assert (tmp_path / "dotfiles" / "claude.json").is_file()
     uninstall(machine, "claude-code")
-    assert state(tmp_path) == before
+    assert read_state(tmp_path) == before
 
 
 BROKEN = {
@@ -188,25 +188,25 @@ BROKEN = {
 def test_a_file_that_is_not_understood_stays_as_it_is(machine: HostMachine, case: str) -> None:
     given = BROKEN[case]
     data, line = given if isinstance(given, tuple) else (given, 1 + given.count(b"\n"))
-    path = settings(machine)
+    path = write_settings(machine)
     path.write_bytes(data)
-    before = state(machine.home)
+    before = read_state(machine.home)
     with pytest.raises(InvalidInput) as caught:
         install(machine, "claude-code")
     assert f"{path}:{line}: " in caught.value.message
     assert "nothing was changed" in caught.value.hint
-    assert state(machine.home) == before
+    assert read_state(machine.home) == before
 
 
 def test_one_bad_file_of_two_keeps_the_other_as_it_is(machine: HostMachine) -> None:
     folder = machine.home / ".openclaw" / "extensions" / "lineage"
     folder.mkdir(parents=True)
     (folder / "index.mjs").write_text("export default {};\n")
-    before = state(machine.home)
+    before = read_state(machine.home)
     with pytest.raises(InvalidInput, match="not lineage's"):
         install(machine, "openclaw")
     assert uninstall(machine, "openclaw") == []
-    assert state(machine.home) == before
+    assert read_state(machine.home) == before
 
 
 @pytest.mark.parametrize("name", ["plugin.json", "hooks/hooks.json"])
@@ -214,14 +214,14 @@ def test_files_of_others_in_our_folder_stay(machine: HostMachine, name: str) -> 
     path = machine.home / ".agents" / "plugins" / "lineage" / name
     path.parent.mkdir(parents=True)
     path.write_text('{"name": "another"}')
-    before = state(machine.home)
+    before = read_state(machine.home)
     if name == "plugin.json":
         with pytest.raises(InvalidInput, match="not lineage's"):
             install(machine, "goose")
     else:
         install(machine, "goose")
     uninstall(machine, "goose")
-    assert state(machine.home) == before
+    assert read_state(machine.home) == before
 
 
 def test_a_plugin_that_was_edited_goes_and_leaves_a_backup(machine: HostMachine) -> None:
@@ -244,17 +244,17 @@ def test_an_empty_file_of_a_plugin_s_name_stays_empty(machine: HostMachine) -> N
     path = machine.home / ".pi" / "agent" / "extensions" / "lineage.ts"
     path.parent.mkdir(parents=True)
     path.touch()
-    before = state(machine.home)
+    before = read_state(machine.home)
     install(machine, "pi")
     uninstall(machine, "pi")
-    assert state(machine.home) == before
+    assert read_state(machine.home) == before
 
 
 def test_a_file_that_is_gone_is_forgotten(machine: HostMachine) -> None:
     install(machine, "cursor")
     (machine.home / ".cursor" / "hooks.json").unlink()
     uninstall(machine, "cursor")
-    assert state(machine.home) == {}
+    assert read_state(machine.home) == {}
 
 
 def test_a_file_that_others_made_anew_is_theirs(machine: HostMachine) -> None:
@@ -275,7 +275,7 @@ def test_what_others_put_into_a_file_we_made_stays(machine: HostMachine) -> None
 
 
 def test_without_the_record_the_entries_still_go(machine: HostMachine) -> None:
-    path = settings(machine)
+    path = write_settings(machine)
     before = path.read_bytes()
     install(machine, "claude-code")
     find_record_path(machine).unlink()
@@ -293,8 +293,8 @@ def test_a_damaged_record_is_named(machine: HostMachine, text: str) -> None:
 
 
 def test_a_file_that_changes_meanwhile_is_not_overwritten(machine: HostMachine) -> None:
-    path = settings(machine)
-    changes = plan_install(machine, command("claude-code"), read_record(machine))
+    path = write_settings(machine)
+    changes = plan_install(machine, make_command("claude-code"), read_record(machine))
     path.write_text('{"saved": "by the harness"}')
     with pytest.raises(WorkspaceError, match="was changed in this moment"):
         apply_changes(machine, changes)
@@ -319,11 +319,11 @@ class TestCodex:
 
     def test_hooks_are_kept_where_the_user_keeps_them(self, machine: HostMachine) -> None:
         path = self.config(machine, self.TOML)
-        before = state(machine.home)
+        before = read_state(machine.home)
         assert [change.path for change in install(machine, "codex")] == [path]
         assert install(machine, "codex") == []
         uninstall(machine, "codex")
-        assert state(machine.home) == before
+        assert read_state(machine.home) == before
 
     def test_a_hooks_json_wins_and_takes_the_entries_over(self, machine: HostMachine) -> None:
         path = self.config(machine, self.TOML)

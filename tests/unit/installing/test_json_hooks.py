@@ -28,7 +28,7 @@ FORMS = {
 NAME = "settings.json"
 
 
-def plain(text: str) -> Any:
+def to_plain(text: str) -> Any:
     root = parse_jsonc(text, NAME).root
     return root.to_python() if root else {}
 
@@ -37,7 +37,7 @@ def installed(text: str, form: JsonHooks = FORMS["groups"], marks: FileMarks = F
     return form.install(text, marks, NAME)
 
 
-def others(settings: dict[str, Any], form: JsonHooks) -> dict[str, Any]:
+def drop_lineage(settings: dict[str, Any], form: JsonHooks) -> dict[str, Any]:
     """The settings without the events that the form registers."""
     hooks = settings.get("hooks", {})
     return {**settings, "hooks": {event: hooks[event] for event in hooks if event not in form.elements}}
@@ -57,7 +57,7 @@ def test_installing_twice_and_uninstalling_gives_the_file_back(shape: str, text:
 @given(text=files())
 def test_installing_appends_and_leaves_the_rest_alone(shape: str, text: str) -> None:
     form = FORMS[shape]
-    before, after = plain(text), plain(form.install(text, FileMarks(), NAME)[0])
+    before, after = to_plain(text), to_plain(form.install(text, FileMarks(), NAME)[0])
     for event, element in form.elements.items():
         assert after["hooks"][event] == [*before.get("hooks", {}).get(event, []), element]
     others = {**after, "hooks": {e: v for e, v in after["hooks"].items() if e not in form.elements}}
@@ -74,7 +74,7 @@ def test_installing_appends_and_leaves_the_rest_alone(shape: str, text: str) -> 
 def test_an_outdated_command_is_changed_in_its_place(text: str) -> None:
     old, marks = installed(text, JsonHooks("claude-code", hook_definitions.build_claude_code(OTHER)))
     new, marks = installed(old, marks=marks)
-    assert plain(new) == plain(installed(text)[0])
+    assert to_plain(new) == to_plain(installed(text)[0])
     assert FORMS["groups"].uninstall(new, marks, NAME) == text
 
 
@@ -82,28 +82,28 @@ def test_an_outdated_command_is_changed_in_its_place(text: str) -> None:
 def test_what_somebody_changes_in_between_stays_and_the_rest_is_as_before(text: str, data: st.DataObject) -> None:
     """The same foreign value is changed in the file as it was and in the file with hooks: the first is what is left."""
     once, marks = installed(text)
-    paths = sorted(foreign(plain(text)), key=repr)
+    paths = sorted(list_paths(to_plain(text)), key=repr)
     path = data.draw(st.sampled_from(paths)) if paths else None
     if path is not None:
-        text, once = (with_value(one, path, '"by hand"') for one in (text, once))
+        text, once = (replace_value(one, path, '"by hand"') for one in (text, once))
     assert FORMS["groups"].uninstall(once, marks, NAME) == text
 
 
-def foreign(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def list_paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Where single values stand."""
     if isinstance(value, dict):
-        return [found for key, one in value.items() for found in foreign(one, (*path, key))]
+        return [found for key, one in value.items() for found in list_paths(one, (*path, key))]
     if isinstance(value, list):
-        return [found for place, one in enumerate(value) for found in foreign(one, (*path, place))]
+        return [found for place, one in enumerate(value) for found in list_paths(one, (*path, place))]
     return [path]
 
 
-def with_value(text: str, path: tuple[Any, ...], new: str) -> str:
-    old = node(parse_jsonc(text, NAME).root, path)
+def replace_value(text: str, path: tuple[Any, ...], new: str) -> str:
+    old = find_node(parse_jsonc(text, NAME).root, path)
     return text[: old.start] + new + text[old.end :]
 
 
-def node(found: JsoncNode | None, path: tuple[Any, ...]) -> JsoncNode:
+def find_node(found: JsoncNode | None, path: tuple[Any, ...]) -> JsoncNode:
     for step in path:
         assert found is not None
         found = found.items[step].value if isinstance(step, int) else found.get_member(step)
@@ -116,15 +116,15 @@ def test_hooks_that_others_add_in_between_stay(text: str) -> None:
     theirs = {"hooks": [{"type": "command", "command": "notify-send done"}]}
     once, marks = installed(text)
     document = parse_jsonc(once, NAME)
-    edited, _ = insert_item(document, node(document.root, ("hooks", "Stop")), theirs)
-    left = plain(FORMS["groups"].uninstall(edited, marks, NAME))
-    before = plain(text)
+    edited, _ = insert_item(document, find_node(document.root, ("hooks", "Stop")), theirs)
+    left = to_plain(FORMS["groups"].uninstall(edited, marks, NAME))
+    before = to_plain(text)
     assert left["hooks"].pop("Stop") == [*before.get("hooks", {}).get("Stop", []), theirs]
     before.get("hooks", {}).pop("Stop", None)
     assert {"hooks": {}, **left} == {"hooks": {}, **before}
 
 
-def used(settings: dict[str, Any]) -> dict[str, Any]:
+def drop_unused(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings without lists of hooks that are empty."""
     return {**settings, "hooks": {event: groups for event, groups in settings.get("hooks", {}).items() if groups}}
 
@@ -133,10 +133,10 @@ def used(settings: dict[str, Any]) -> dict[str, Any]:
 def test_without_a_record_the_entries_go_and_what_is_empty_then(text: str) -> None:
     left = FORMS["groups"].uninstall(installed(text)[0], FileMarks(), NAME)
     assert "claude-code" not in left
-    used = {event: groups for event, groups in plain(text).get("hooks", {}).items() if groups}
-    assert {event: groups for event, groups in plain(left).get("hooks", {}).items() if groups} == used
-    assert {k: v for k, v in plain(left).items() if k != "hooks"} == {
-        k: v for k, v in plain(text).items() if k != "hooks"
+    used = {event: groups for event, groups in to_plain(text).get("hooks", {}).items() if groups}
+    assert {event: groups for event, groups in to_plain(left).get("hooks", {}).items() if groups} == used
+    assert {k: v for k, v in to_plain(left).items() if k != "hooks"} == {
+        k: v for k, v in to_plain(text).items() if k != "hooks"
     }
 
 
@@ -193,38 +193,38 @@ def test_what_others_made_of_a_list_does_not_matter() -> None:
 
 def test_a_group_that_others_joined_keeps_their_handlers() -> None:
     once, marks = installed("{}\n")
-    settings = plain(once)
+    settings = to_plain(once)
     theirs = {"type": "command", "command": "echo hello"}
     settings["hooks"]["Stop"][0]["hooks"].append(theirs)
     edited = json.dumps(settings, indent=2)
-    assert plain(FORMS["groups"].uninstall(edited, marks, NAME)) == {"hooks": {"Stop": [{"hooks": [theirs]}]}}
-    again = plain(installed(edited, marks=marks)[0])["hooks"]["Stop"]
+    assert to_plain(FORMS["groups"].uninstall(edited, marks, NAME)) == {"hooks": {"Stop": [{"hooks": [theirs]}]}}
+    again = to_plain(installed(edited, marks=marks)[0])["hooks"]["Stop"]
     assert again == [{"hooks": [theirs]}, FORMS["groups"].elements["Stop"]]
 
 
 def test_second_and_superfluous_entries_go_when_installing_again() -> None:
     once, marks = installed("{}\n")
-    settings = plain(once)
+    settings = to_plain(once)
     settings["hooks"]["Stop"].append(FORMS["groups"].elements["Stop"])
     settings["hooks"]["PreCompact"] = [FORMS["groups"].elements["Stop"]]
-    again = plain(installed(json.dumps(settings), marks=marks)[0])
-    assert again == {"hooks": {**plain(once)["hooks"], "PreCompact": []}}
+    again = to_plain(installed(json.dumps(settings), marks=marks)[0])
+    assert again == {"hooks": {**to_plain(once)["hooks"], "PreCompact": []}}
 
 
 def test_what_stands_beside_hooks_stays_where_later_hooks_need_it() -> None:
     form = FORMS["handlers"]
     once, marks = form.install("", FileMarks(), NAME)
     theirs = {"command": "echo", "timeout": 1}
-    settings = plain(once)
+    settings = to_plain(once)
     settings["hooks"]["stop"].append(theirs)
-    left = plain(form.uninstall(json.dumps(settings), marks, NAME))
+    left = to_plain(form.uninstall(json.dumps(settings), marks, NAME))
     assert left == {"version": 1, "hooks": {"stop": [theirs]}}
 
 
 def test_removing_an_entry_before_a_bracket_never_comments_the_bracket_out() -> None:
     text = '{"hooks": {"Stop": [{"a": 1}, // note\n{"command": "lineage hook claude-code"}]}}'
     left = FORMS["groups"].uninstall(text, FileMarks(), NAME)
-    assert plain(left) == {"hooks": {"Stop": [{"a": 1}]}}
+    assert to_plain(left) == {"hooks": {"Stop": [{"a": 1}]}}
     assert "// note" in left
 
 
@@ -253,5 +253,5 @@ def test_a_comment_that_others_took_out_does_not_come_back() -> None:
 def test_several_entries_in_one_list_all_go() -> None:
     ours, theirs = {"command": "lineage hook claude-code"}, {"command": "echo"}
     text = json.dumps({"hooks": {"Stop": [ours, theirs, {"hooks": [theirs, ours, theirs, ours]}, ours]}})
-    left = plain(FORMS["groups"].uninstall(text, FileMarks(), NAME))
+    left = to_plain(FORMS["groups"].uninstall(text, FileMarks(), NAME))
     assert left == {"hooks": {"Stop": [theirs, {"hooks": [theirs, theirs]}]}}

@@ -1,4 +1,4 @@
-"""Reading JSON with comments: what it takes, and that what it refuses is named by file and line."""
+"""Reader JSON with comments: what it takes, and that what it refuses is named by file and line."""
 
 import json
 from typing import Any
@@ -12,19 +12,19 @@ from tests.support.parametrize import each
 from tests.unit.installing.generated import scattered, settings
 
 
-def plain(text: str) -> Any:
+def to_plain(text: str) -> Any:
     root = parse_jsonc(text, "settings.json").root
     return root.to_python() if root else None
 
 
 @given(value=settings())
 def test_json_reads_as_python_reads_it(value: Any) -> None:
-    assert plain(json.dumps(value)) == value
+    assert to_plain(json.dumps(value)) == value
 
 
 @given(text=scattered({"a": [1, {"b": "// no comment"}], "c": None}, comments=True))
 def test_comments_and_trailing_commas_change_nothing(text: str) -> None:
-    assert plain(text) == {"a": [1, {"b": "// no comment"}], "c": None}
+    assert to_plain(text) == {"a": [1, {"b": "// no comment"}], "c": None}
 
 
 def test_the_last_of_a_repeated_key_counts() -> None:
@@ -35,7 +35,7 @@ def test_the_last_of_a_repeated_key_counts() -> None:
 
 @pytest.mark.parametrize("text", ["", " \n", "\ufeff", "// nothing\n"])
 def test_a_file_may_hold_no_value(text: str) -> None:
-    assert plain(text) is None
+    assert to_plain(text) is None
 
 
 BROKEN = {

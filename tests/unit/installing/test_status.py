@@ -37,44 +37,44 @@ def machine(tmp_path: Path) -> HostMachine:
     )
 
 
-def command(machine: HostMachine, harness: str, workspace: str = "/home/ada/memory") -> HookCommand:
+def make_command(machine: HostMachine, harness: str, workspace: str = "/home/ada/memory") -> HookCommand:
     return HookCommand((f"{machine.environment['PATH']}/lineage",), harness, workspace, "default")
 
 
 def install(machine: HostMachine, harness: str, workspace: str = "/home/ada/memory") -> None:
-    apply_changes(machine, plan_install(machine, command(machine, harness, workspace), read_record(machine)))
+    apply_changes(machine, plan_install(machine, make_command(machine, harness, workspace), read_record(machine)))
 
 
-def look(machine: HostMachine, harness: str) -> HookStatus:
-    return read_status(machine, command(machine, harness, "/elsewhere"))
+def get_status(machine: HostMachine, harness: str) -> HookStatus:
+    return read_status(machine, make_command(machine, harness, "/elsewhere"))
 
 
-def kinds(machine: HostMachine, harness: str) -> list[str]:
-    return [finding.kind for finding in look(machine, harness).findings]
+def list_kinds(machine: HostMachine, harness: str) -> list[str]:
+    return [finding.kind for finding in get_status(machine, harness).findings]
 
 
-def put(path: Path, value: Any) -> None:
+def write_json(path: Path, value: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(value if isinstance(value, str) else json.dumps(value))
 
 
-def changed(path: Path, change: Callable[[Any], Any]) -> None:
-    put(path, change(json.loads(path.read_text())))
+def change_json(path: Path, change: Callable[[Any], Any]) -> None:
+    write_json(path, change(json.loads(path.read_text())))
 
 
 @pytest.mark.parametrize("harness", LAYOUTS)
 def test_a_machine_without_the_harness(machine: HostMachine, harness: str) -> None:
-    assert look(machine, harness) == HookStatus(harness, present=False, state="not installed")
+    assert get_status(machine, harness) == HookStatus(harness, present=False, state="not installed")
 
 
 @pytest.mark.parametrize("harness", LAYOUTS)
 def test_what_is_installed_says_for_whom(machine: HostMachine, harness: str) -> None:
     LAYOUTS[harness].folder(machine).mkdir(parents=True)
     install(machine, harness)
-    found = look(machine, harness)
+    found = get_status(machine, harness)
     assert (found.present, found.state) == (True, "installed")
     assert (found.workspace, found.agent) == ("/home/ada/memory", "default")
-    assert found.command == command(machine, harness).argv
+    assert found.command == make_command(machine, harness).argv
     assert found.files and found.events
     assert [one.kind for one in found.findings] == (["untrusted"] if harness == "codex" else [])
 
@@ -82,28 +82,30 @@ def test_what_is_installed_says_for_whom(machine: HostMachine, harness: str) -> 
 @pytest.mark.parametrize("harness", LAYOUTS)
 def test_another_program_is_outdated(machine: HostMachine, harness: str) -> None:
     install(machine, harness)
-    found = read_status(machine, replace(command(machine, harness), program=("/new/lineage",)))
+    found = read_status(machine, replace(make_command(machine, harness), program=("/new/lineage",)))
     assert (found.state, found.findings[0].kind) == ("outdated", "outdated")
 
 
 def test_an_event_that_is_missing_and_a_bare_command_are_outdated(machine: HostMachine) -> None:
     install(machine, "claude-code")
     path = machine.home / ".claude" / "settings.json"
-    changed(path, lambda values: {"hooks": {"Stop": values["hooks"]["Stop"]}})
-    assert look(machine, "claude-code").state == "outdated"
-    put(path, {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "lineage hook claude-code"}]}]}})
-    found = look(machine, "claude-code")
+    change_json(path, lambda values: {"hooks": {"Stop": values["hooks"]["Stop"]}})
+    assert get_status(machine, "claude-code").state == "outdated"
+    write_json(path, {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "lineage hook claude-code"}]}]}})
+    found = get_status(machine, "claude-code")
     assert (found.state, found.workspace, found.agent) == ("outdated", None, None)
 
 
 def test_an_agent_that_is_none_is_outdated(machine: HostMachine) -> None:
-    put(machine.home / ".cursor" / "hooks.json", {"hooks": {"stop": [{"command": "lineage hook cursor --agent a:b"}]}})
-    assert look(machine, "cursor").state == "outdated"
+    write_json(
+        machine.home / ".cursor" / "hooks.json", {"hooks": {"stop": [{"command": "lineage hook cursor --agent a:b"}]}}
+    )
+    assert get_status(machine, "cursor").state == "outdated"
 
 
 def test_a_damaged_file_is_named(machine: HostMachine) -> None:
-    put(machine.home / ".gemini" / "settings.json", "{")
-    found = look(machine, "gemini")
+    write_json(machine.home / ".gemini" / "settings.json", "{")
+    found = get_status(machine, "gemini")
     assert (found.state, [one.kind for one in found.findings]) == ("unreadable", ["unreadable"])
     assert "settings.json:1: " in found.findings[0].what
 
@@ -111,55 +113,57 @@ def test_a_damaged_file_is_named(machine: HostMachine) -> None:
 @pytest.mark.parametrize("harness", LAYOUTS)
 def test_a_program_that_is_gone(machine: HostMachine, harness: str) -> None:
     install(machine, harness)
-    Path(command(machine, harness).program[0]).unlink()
-    assert "executable" in kinds(machine, harness)
+    Path(make_command(machine, harness).program[0]).unlink()
+    assert "executable" in list_kinds(machine, harness)
 
 
 def test_a_program_without_a_path_is_looked_for_on_path(machine: HostMachine) -> None:
-    put(machine.home / ".cursor" / "hooks.json", {"hooks": {"stop": [{"command": "lineage hook cursor"}]}})
-    assert "executable" not in kinds(machine, "cursor")
-    assert "executable" in kinds(replace(machine, environment={"PATH": "/nowhere"}), "cursor")
+    write_json(machine.home / ".cursor" / "hooks.json", {"hooks": {"stop": [{"command": "lineage hook cursor"}]}})
+    assert "executable" not in list_kinds(machine, "cursor")
+    assert "executable" in list_kinds(replace(machine, environment={"PATH": "/nowhere"}), "cursor")
 
 
 def test_two_commands_in_one_file(machine: HostMachine) -> None:
     install(machine, "cursor")
     other = {"command": "lineage hook cursor", "timeout": 10}
-    changed(
+    change_json(
         machine.home / ".cursor" / "hooks.json",
         lambda values: {**values, "hooks": {**values["hooks"], "stop": [*values["hooks"]["stop"], other]}},
     )
-    assert kinds(machine, "cursor") == ["outdated", "duplicate"]
+    assert list_kinds(machine, "cursor") == ["outdated", "duplicate"]
 
 
-def plugin_of_claude_code(machine: HostMachine) -> None:
-    changed(machine.home / ".claude" / "settings.json", lambda v: {**v, "enabledPlugins": {"lineage@lineage": True}})
+def enable_claude_plugin(machine: HostMachine) -> None:
+    change_json(
+        machine.home / ".claude" / "settings.json", lambda v: {**v, "enabledPlugins": {"lineage@lineage": True}}
+    )
 
 
-def plugin_of_codex(machine: HostMachine) -> None:
-    put(machine.home / ".codex" / "config.toml", '[plugins."lineage@lineage"]\nenabled = true\n')
+def enable_codex_plugin(machine: HostMachine) -> None:
+    write_json(machine.home / ".codex" / "config.toml", '[plugins."lineage@lineage"]\nenabled = true\n')
 
 
-def extension_of_gemini(machine: HostMachine) -> None:
-    put(machine.home / ".gemini" / "extensions" / "lineage" / "gemini-extension.json", {"name": "lineage"})
+def install_gemini_extension(machine: HostMachine) -> None:
+    write_json(machine.home / ".gemini" / "extensions" / "lineage" / "gemini-extension.json", {"name": "lineage"})
 
 
-PLUGINS = {"claude-code": plugin_of_claude_code, "codex": plugin_of_codex, "gemini": extension_of_gemini}
+PLUGINS = {"claude-code": enable_claude_plugin, "codex": enable_codex_plugin, "gemini": install_gemini_extension}
 
 
 @pytest.mark.parametrize("harness", PLUGINS)
 def test_a_plugin_beside_the_settings(machine: HostMachine, harness: str) -> None:
     install(machine, harness)
-    before = kinds(machine, harness)
+    before = list_kinds(machine, harness)
     PLUGINS[harness](machine)
-    assert sorted(kinds(machine, harness)) == sorted(["duplicate", *before])
-    assert "executable" in kinds(replace(machine, environment={"PATH": "/nowhere"}), harness)
+    assert sorted(list_kinds(machine, harness)) == sorted(["duplicate", *before])
+    assert "executable" in list_kinds(replace(machine, environment={"PATH": "/nowhere"}), harness)
 
 
 def test_a_plugin_that_is_off_does_not_count(machine: HostMachine) -> None:
     install(machine, "claude-code")
     path = machine.home / ".claude" / "settings.json"
-    changed(path, lambda values: {**values, "enabledPlugins": {"lineage@x": False, "other@x": True}})
-    assert kinds(machine, "claude-code") == []
+    change_json(path, lambda values: {**values, "enabledPlugins": {"lineage@x": False, "other@x": True}})
+    assert list_kinds(machine, "claude-code") == []
 
 
 PROJECT_FILES = {
@@ -175,23 +179,23 @@ PROJECT_FILES = {
 @pytest.mark.parametrize(("harness", "name"), [(key, name) for key, names in PROJECT_FILES.items() for name in names])
 def test_the_project_s_own_settings_count_too(machine: HostMachine, harness: str, name: str) -> None:
     install(machine, harness)
-    before = kinds(machine, harness)
+    before = list_kinds(machine, harness)
     assert machine.project is not None
-    put(machine.project / name, {"hooks": {"x": [{"command": f"lineage hook {harness}"}]}})
-    assert sorted(kinds(machine, harness)) == sorted(["duplicate", *before])
+    write_json(machine.project / name, {"hooks": {"x": [{"command": f"lineage hook {harness}"}]}})
+    assert sorted(list_kinds(machine, harness)) == sorted(["duplicate", *before])
 
 
 def test_a_project_in_the_home_is_the_same_file(machine: HostMachine) -> None:
     install(machine, "claude-code")
-    assert kinds(replace(machine, project=machine.home), "claude-code") == []
+    assert list_kinds(replace(machine, project=machine.home), "claude-code") == []
 
 
 def test_cursor_and_copilot_may_run_claude_code_s_hooks(machine: HostMachine) -> None:
     for harness in ("cursor", "copilot", "claude-code"):
         install(machine, harness)
-    assert kinds(machine, "cursor") == ["duplicate"]
-    assert kinds(machine, "copilot") == []
-    assert kinds(replace(machine, project=machine.home), "copilot") == ["duplicate"]
+    assert list_kinds(machine, "cursor") == ["duplicate"]
+    assert list_kinds(machine, "copilot") == []
+    assert list_kinds(replace(machine, project=machine.home), "copilot") == ["duplicate"]
 
 
 OFF = {
@@ -210,9 +214,9 @@ OFF = {
 def test_hooks_that_are_switched_off(machine: HostMachine, case: str) -> None:
     harness = case.partition(",")[0]
     name, value = OFF[case]
-    assert "disabled" not in kinds(machine, harness)
-    put(machine.home.parent / name, value)
-    assert "disabled" in kinds(machine, harness)
+    assert "disabled" not in list_kinds(machine, harness)
+    write_json(machine.home.parent / name, value)
+    assert "disabled" in list_kinds(machine, harness)
 
 
 class TestTrust:
@@ -223,29 +227,29 @@ class TestTrust:
     def test_approved_hooks_need_nothing(self, machine: HostMachine) -> None:
         install(machine, "codex")
         self.approve(machine, self.EVENTS)
-        assert kinds(machine, "codex") == []
+        assert list_kinds(machine, "codex") == []
 
     def test_those_that_are_not_are_named(self, machine: HostMachine) -> None:
         install(machine, "codex")
         self.approve(machine, self.EVENTS[:2])
-        (finding,) = look(machine, "codex").findings
+        (finding,) = get_status(machine, "codex").findings
         assert (finding.kind, finding.what.rpartition(": ")[2]) == ("untrusted", "PostCompact, SessionEnd")
         assert "/hooks" in finding.mend
 
     def test_an_approval_that_was_taken_back_is_none(self, machine: HostMachine) -> None:
         install(machine, "codex")
         self.approve(machine, self.EVENTS, more="enabled = false\n")
-        assert kinds(machine, "codex") == ["untrusted"]
+        assert list_kinds(machine, "codex") == ["untrusted"]
 
     def test_the_place_counts(self, machine: HostMachine) -> None:
         path = machine.home / ".codex" / "hooks.json"
-        put(path, {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "echo"}]}]}})
+        write_json(path, {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "echo"}]}]}})
         install(machine, "codex")
         self.approve(machine, self.EVENTS)
-        (finding,) = look(machine, "codex").findings
+        (finding,) = get_status(machine, "codex").findings
         assert finding.what.endswith(": Stop")
 
     def approve(self, machine: HostMachine, events: tuple[str, ...], more: str = "") -> None:
         path = machine.home / ".codex" / "hooks.json"
         tables = [f'[hooks.state."{path}:{event}:0:0"]\ntrusted_hash = "sha256:1"\n{more}' for event in events]
-        put(path.with_name("config.toml"), "".join(tables))
+        write_json(path.with_name("config.toml"), "".join(tables))

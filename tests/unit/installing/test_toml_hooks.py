@@ -35,7 +35,7 @@ PIECES = [
 ]
 
 
-def valid(text: str) -> bool:
+def is_valid(text: str) -> bool:
     try:
         tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError:
@@ -52,35 +52,35 @@ def files(draw: Any) -> str:
     return ("\ufeff" if draw(st.booleans()) else "") + text
 
 
-def plain(text: str) -> dict[str, Any]:
+def to_plain(text: str) -> dict[str, Any]:
     return tomllib.loads(text.removeprefix("\ufeff"))
 
 
-@given(text=files().filter(valid))
+@given(text=files().filter(is_valid))
 def test_installing_twice_and_uninstalling_gives_the_file_back(text: str) -> None:
     once, marks = FORM.install(text, FileMarks(), NAME)
     assert FORM.install(once, marks, NAME) == (once, marks)
     assert FORM.uninstall(once, marks, NAME) == text
-    before, after = plain(text), plain(once)
+    before, after = to_plain(text), to_plain(once)
     for event, group in FORM.elements.items():
         assert after["hooks"][event] == [*before.get("hooks", {}).get(event, []), group]
 
 
-@given(text=files().filter(valid), more=st.sampled_from(["[later]\na = 1\n", '[[hooks.Stop]]\nmatcher = "x"\n']))
+@given(text=files().filter(is_valid), more=st.sampled_from(["[later]\na = 1\n", '[[hooks.Stop]]\nmatcher = "x"\n']))
 def test_what_is_added_behind_stays_and_an_update_keeps_the_place(text: str, more: str) -> None:
     once, marks = OTHER.install(text, FileMarks(), NAME)
     later = once + more
-    if not valid(later):
+    if not is_valid(later):
         return
     updated, marks = FORM.install(later, marks, NAME)
     assert updated.endswith(more)
-    assert plain(FORM.uninstall(updated, marks, NAME)) == plain(f"{text}\n{more}")
+    assert to_plain(FORM.uninstall(updated, marks, NAME)) == to_plain(f"{text}\n{more}")
 
 
-@given(text=files().filter(valid))
+@given(text=files().filter(is_valid))
 def test_without_a_record_the_tables_go_all_the_same(text: str) -> None:
     left = FORM.uninstall(FORM.install(text, FileMarks(), NAME)[0], FileMarks(), NAME)
-    assert plain(left) == plain(text)
+    assert to_plain(left) == to_plain(text)
     assert left.rstrip() == text.rstrip()
 
 
@@ -93,7 +93,7 @@ def test_a_handler_beside_others_goes_alone() -> None:
 def test_second_entries_go_when_installing_again() -> None:
     once, marks = FORM.install("a = 1\n", FileMarks(), NAME)
     twice = once + '\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = "lineage hook codex"\n'
-    assert plain(FORM.install(twice, marks, NAME)[0]) == plain(once)
+    assert to_plain(FORM.install(twice, marks, NAME)[0]) == to_plain(once)
 
 
 def test_an_empty_line_stands_before_the_block() -> None:

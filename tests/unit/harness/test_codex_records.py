@@ -10,7 +10,7 @@ from lineage.core.format.turns import ASSISTANT, TOOL
 from tests.support.codex import (
     NOTE,
     PNG,
-    Reading,
+    Reader,
     Record,
     list_messages,
     make_call,
@@ -25,34 +25,32 @@ from tests.support.codex import (
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Reading:
+def reader(tmp_path: Path) -> Reader:
     return partial(read_capture, tmp_path / "rollout-test.jsonl")
 
 
 # Paginated files
 
 
-def paginated() -> Record:
+def make_paginated_meta() -> Record:
     return make_meta(history_mode="paginated")
 
 
 @pytest.mark.parametrize("event_first", [True, False])
 @pytest.mark.parametrize("item_id", ["m1", None])
-def test_a_completed_message_and_its_item_are_one_turn(
-    event_first: bool, item_id: str | None, reading: Reading
-) -> None:
+def test_a_completed_message_and_its_item_are_one_turn(event_first: bool, item_id: str | None, reader: Reader) -> None:
     twins = [
         make_part("AgentMessage", id="m1", content=[{"type": "Text", "text": "Done."}]),
         make_message("assistant", "Done.\n", id=item_id),
     ]
-    capture = reading(paginated(), *(twins if event_first else reversed(twins)))
+    capture = reader(make_paginated_meta(), *(twins if event_first else reversed(twins)))
     assert list_messages(capture) == [(ASSISTANT, "Done.")]
     assert capture.skipped == {"bookkeeping": 1, "repeated": 1}
 
 
-def test_twins_of_one_id_may_differ_and_the_plan_that_was_cut_out_is_kept(reading: Reading) -> None:
-    capture = reading(
-        paginated(),
+def test_twins_of_one_id_may_differ_and_the_plan_that_was_cut_out_is_kept(reader: Reader) -> None:
+    capture = reader(
+        make_paginated_meta(),
         make_part("AgentMessage", id="m1", content=[{"type": "Text", "text": "My plan:"}]),
         make_part("Plan", id="p1", text="1. Read"),
         make_message("assistant", "My plan:\n<proposed_plan>\n1. Read\n</proposed_plan>", id="m1"),
@@ -60,23 +58,23 @@ def test_twins_of_one_id_may_differ_and_the_plan_that_was_cut_out_is_kept(readin
     assert list_messages(capture) == [(ASSISTANT, "My plan:"), (ASSISTANT, "1. Read")]
 
 
-def test_a_legacy_plan_repeats_the_message(reading: Reading) -> None:
-    capture = reading(
+def test_a_legacy_plan_repeats_the_message(reader: Reader) -> None:
+    capture = reader(
         make_message("assistant", "<proposed_plan>1. Read</proposed_plan>"), make_part("Plan", text="1. Read")
     )
     assert list_messages(capture) == [(ASSISTANT, "<proposed_plan>1. Read</proposed_plan>")]
 
 
-def test_the_same_reply_twice_is_two_turns(reading: Reading) -> None:
+def test_the_same_reply_twice_is_two_turns(reader: Reader) -> None:
     twins = [make_part("AgentMessage", content=[{"type": "Text", "text": "Done."}]), make_message("assistant", "Done.")]
-    assert list_messages(reading(paginated(), *twins, *twins)) == [(ASSISTANT, "Done.")] * 2
-    assert list_messages(reading(paginated(), *sorted(twins * 2, key=str))) == [(ASSISTANT, "Done.")] * 2
-    assert list_messages(reading(paginated(), *twins, twins[1])) == [(ASSISTANT, "Done.")] * 2
+    assert list_messages(reader(make_paginated_meta(), *twins, *twins)) == [(ASSISTANT, "Done.")] * 2
+    assert list_messages(reader(make_paginated_meta(), *sorted(twins * 2, key=str))) == [(ASSISTANT, "Done.")] * 2
+    assert list_messages(reader(make_paginated_meta(), *twins, twins[1])) == [(ASSISTANT, "Done.")] * 2
 
 
-def test_a_tool_that_ran_inside_a_call_is_told_by_its_completed_item(reading: Reading) -> None:
-    capture = reading(
-        paginated(),
+def test_a_tool_that_ran_inside_a_call_is_told_by_its_completed_item(reader: Reader) -> None:
+    capture = reader(
+        make_paginated_meta(),
         make_item("custom_tool_call", name="exec", input="await tools.run()", call_id="c1"),
         make_part("CommandExecution", id="n1", command=["/bin/sh", "-c", "ls a"], aggregated_output="no a",
         exit_code=2),
@@ -99,8 +97,8 @@ def test_a_tool_that_ran_inside_a_call_is_told_by_its_completed_item(reading: Re
     assert capture.skipped == {"bookkeeping": 1, "repeated": 1}
 
 
-def test_a_command_that_the_user_ran_is_a_note(reading: Reading) -> None:
-    capture = reading(
+def test_a_command_that_the_user_ran_is_a_note(reader: Reader) -> None:
+    capture = reader(
         make_part("CommandExecution", id="n1", command=["ls"], source="user_shell"), make_part("HookPrompt")
     )
     assert capture.skipped == {"bookkeeping": 1, "harness notes": 2}
@@ -133,8 +131,8 @@ def test_a_command_that_the_user_ran_is_a_note(reading: Reading) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_a_call_shows_what_it_was_about(record: Record, name: str, argument: str, reading: Reading) -> None:
-    (turn,) = reading(record).turns
+def test_a_call_shows_what_it_was_about(record: Record, name: str, argument: str, reader: Reader) -> None:
+    (turn,) = reader(record).turns
     assert (turn.role, turn.name, turn.input) == (ASSISTANT, name, argument)
     assert turn.text == (NOTE if "result" in record["payload"] else "")
 
@@ -163,9 +161,9 @@ def test_a_call_shows_what_it_was_about(record: Record, name: str, argument: str
 )
 @pytest.mark.parametrize("kind", ["function_call_output", "custom_tool_call_output", "local_shell_call_output"])
 def test_a_result_is_its_text_and_failed_where_it_says_so(
-    kind: str, output: Any, text: str, error: bool, reading: Reading
+    kind: str, output: Any, text: str, error: bool, reader: Reader
 ) -> None:
-    capture = reading(make_call("exec_command"), make_item(kind, call_id="c1", output=output))
+    capture = reader(make_call("exec_command"), make_item(kind, call_id="c1", output=output))
     assert (capture.turns[1].role, capture.turns[1].name) == (TOOL, "exec_command")
     assert (capture.turns[1].text, capture.turns[1].error) == (text, error)
 
@@ -184,14 +182,14 @@ def test_a_result_is_its_text_and_failed_where_it_says_so(
         (make_event("exec_command_end", call_id="c2", exit_code=1), False),
     ],
 )
-def test_the_end_of_a_tools_work_may_tell_of_a_failure(ending: Record, error: bool, reading: Reading) -> None:
-    capture = reading(make_call("tool"), make_call("tool", "c2"), ending, make_result("plain"))
+def test_the_end_of_a_tools_work_may_tell_of_a_failure(ending: Record, error: bool, reader: Reader) -> None:
+    capture = reader(make_call("tool"), make_call("tool", "c2"), ending, make_result("plain"))
     assert (capture.turns[-1].role, capture.turns[-1].error) == (TOOL, error)
     assert capture.skipped == {"bookkeeping": 1, "repeated": 1}
 
 
-def test_results_are_named_after_their_calls_and_kept_without(reading: Reading) -> None:
-    capture = reading(
+def test_results_are_named_after_their_calls_and_kept_without(reader: Reader) -> None:
+    capture = reader(
         make_call("a", "c1"),
         make_call("b", "c2"),
         make_result("of b", "c2"),

@@ -25,27 +25,27 @@ BUILT = {
 }
 
 
-def command(harness: str) -> HookCommand:
+def make_command(harness: str) -> HookCommand:
     return HookCommand(("/opt/lineage",), harness, "/home/ada/memory", "default")
 
 
-def handlers(harness: str) -> dict[str, dict[str, Any]]:
-    elements = BUILT[harness](command(harness))
+def list_handlers(harness: str) -> dict[str, dict[str, Any]]:
+    elements = BUILT[harness](make_command(harness))
     return {event: element["hooks"][0] if "hooks" in element else element for event, element in elements.items()}
 
 
 @pytest.mark.parametrize("harness", BUILT)
 def test_every_entry_is_known_as_ours(harness: str) -> None:
-    elements = BUILT[harness](command(harness))
+    elements = BUILT[harness](make_command(harness))
     found = list(find_entries({event: [element] for event, element in elements.items()}, harness))
-    assert [(entry.event, entry.argv) for entry in found] == [(event, command(harness).argv) for event in elements]
+    assert [(entry.event, entry.argv) for entry in found] == [(event, make_command(harness).argv) for event in elements]
 
 
 @pytest.mark.parametrize("harness", BUILT)
 def test_every_event_is_one_that_the_hook_understands(harness: str) -> None:
     name = {"goose": "event", "copilot": "hook_event_name"}.get(harness, "hook_event_name")
     ids = {"session_id": "s-1", "conversation_id": "s-1"}
-    for event in handlers(harness):
+    for event in list_handlers(harness):
         heard = parse_hook_payload(harness, {name: event, **ids})
         assert heard is not None and heard.event != "other", event
 
@@ -53,19 +53,19 @@ def test_every_event_is_one_that_the_hook_understands(harness: str) -> None:
 @pytest.mark.parametrize("harness", BUILT)
 def test_timeouts_have_the_harness_s_unit_and_keep_its_limit(harness: str) -> None:
     least, most = (1, SECONDS[harness]) if harness in SECONDS else (1000, MILLISECONDS[harness])
-    for handler in handlers(harness).values():
+    for handler in list_handlers(harness).values():
         assert least <= handler["timeoutSec" if harness == "copilot" else "timeout"] <= most
 
 
 def test_codex_gives_a_session_end_exactly_three_seconds() -> None:
-    assert handlers("codex")["SessionEnd"]["timeout"] == 3
+    assert list_handlers("codex")["SessionEnd"]["timeout"] == 3
 
 
 def test_claude_code_runs_it_without_a_shell() -> None:
-    for handler in handlers("claude-code").values():
-        assert [handler["command"], *handler["args"]] == list(command("claude-code").argv)
-    assert [event for event, handler in handlers("claude-code").items() if handler.get("async")] == ["Stop"]
-    assert "SubagentStart" not in handlers("claude-code")
+    for handler in list_handlers("claude-code").values():
+        assert [handler["command"], *handler["args"]] == list(make_command("claude-code").argv)
+    assert [event for event, handler in list_handlers("claude-code").items() if handler.get("async")] == ["Stop"]
+    assert "SubagentStart" not in list_handlers("claude-code")
 
 
 class Bare(HookCommand):
