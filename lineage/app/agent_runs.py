@@ -1,7 +1,7 @@
-"""Composition for `resume`, `send` and `spawn`: this machine's programs, and the bounds on what they start.
+"""Running agents for `resume`, `send` and `spawn`, within bounds.
 
-An agent that lineage started starts no other, unless the workspace's `spawn_depth` lets it (lesson 39: 1,057 child
-processes); at most four run at once for a workspace, each for a bounded time.
+An agent that lineage started starts no other, unless the workspace's `spawn_depth` allows it (lesson 39: 1,057 child
+processes). At most four run at once for a workspace, each for a bounded time.
 """
 
 import os
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lineage.app.locations import open_private_store
-from lineage.app.machine_config import detect_machine
+from lineage.app.machine_config import SUPPRESS_VARIABLE, detect_machine
 from lineage.app.subprocesses import TextSink, run_subprocess
 from lineage.app.workspace import run_in_workspace
 from lineage.core.base.identity import validate_agent_id
@@ -32,16 +32,15 @@ from lineage.store import BusyError
 from lineage.workspace.workspace import Workspace
 
 DEPTH_VARIABLE = "LINEAGE_DEPTH"
-SUPPRESS_VARIABLE = "LINEAGE_SUPPRESS"
 MAX_CONCURRENT_RUNS = 4
 
 _PARENT_VARIABLES = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT")
-"""What Claude Code tells the commands that it runs; one that finds it takes itself for a part of that session."""
+"""Claude Code sets these for the commands that it runs; an agent that inherits them joins the outer session."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResumePlan:
-    """A session and the call that resumes it in its folder, if that is known."""
+    """A session and the call that resumes it. `max_depth` is the workspace's `spawn_depth`."""
 
     target: ResumeTarget
     call: ProgramCall
@@ -50,7 +49,7 @@ class ResumePlan:
 
 @dataclass(frozen=True, slots=True)
 class AgentRunResult:
-    """What became of a message: the program's exit code, the folder it ran in, the captures of what it said."""
+    """The result of a run: the program's exit code, its folder, the captures of its sessions."""
 
     harness: str
     folder: str
@@ -60,7 +59,7 @@ class AgentRunResult:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How long a program may take, and where its output goes: (say, cleaner) for stdout and stderr."""
+    """The time limit of a program, and the sinks of its output with their escape filters."""
 
     timeout_seconds: float
     out: tuple[TextSink, EscapeFilter]
@@ -68,44 +67,40 @@ class RunOptions:
 
 
 def plan_resume(root: Path, reference: str, project: Path | None = None) -> ResumePlan:
-    """What resumes a session, in `project` instead of its own folder where one is named. Raises NotFoundError, and
-    InvalidInput where its harness has no such call."""
+    """Return the call that resumes a session, in `project` or else in the session's own folder.
 
-    def found(ws: Workspace) -> ResumePlan:
-        session = _with_folder(find_resume_target(ws, reference), project)
-        return ResumePlan(
-            session, build_resume_call(session.harness, session.session_id), ws.settings.sessions.spawn_depth
-        )
-
-    return run_in_workspace(root, found)
+    Raises NotFoundError, and InvalidInput for a harness without such a call.
+    """
+    session, max_depth = _load_target(root, reference, project)
+    return ResumePlan(session, build_resume_call(session.harness, session.session_id), max_depth)
 
 
 def resume(plan: ResumePlan) -> int:
-    """Becomes the harness's program, in the session's folder: its hooks ring as ever. On Windows, waits for it."""
+    """Become the harness's program, in the session's folder and with its hooks. On Windows, wait for it."""
     _check_depth(plan.max_depth)
     words = _find_program(plan.call)
     folder = _resolve_folder(plan.target.folder)
     if os.name != "nt":
         os.chdir(folder)
-        os.execv(words[0], words)
+        os.execv(words[0], words)  # does not return
     return subprocess.run(words, cwd=folder, check=False).returncode
 
 
 def send(root: Path, reference: str, text: str, *, project: Path | None, options: RunOptions) -> AgentRunResult:
-    """Sends a session a message, in `project` instead of its own folder where one is named, and captures what came of
-    it. Raises NotFoundError, InvalidInput, LineageError."""
-    found, most = run_in_workspace(
-        root, lambda ws: (find_resume_target(ws, reference), ws.settings.sessions.spawn_depth)
-    )
-    session = _with_folder(found, project)
+    """Send a session a message, in `project` or else in its own folder, and capture the answer.
+
+    Raises NotFoundError, InvalidInput, LineageError.
+    """
+    session, max_depth = _load_target(root, reference, project)
     call = build_send_call(session.harness, session.session_id, text)
     folder = _resolve_folder(session.folder)
-    is_new = bool(get_program(session.harness).history_file)
-    before = list_harness_sessions(detect_machine(), session.harness, folder) if is_new else frozenset()
-    code = _run_program(root, call, folder, most, options)
+    # such a program continues in a session of its own: the new one in the folder is captured, not the one named
+    starts_session = bool(get_program(session.harness).history_file)
+    before = list_harness_sessions(detect_machine(), session.harness, folder) if starts_session else frozenset()
+    code = _run_program(root, call, folder, max_depth, options)
 
     def capture(ws: Workspace) -> list[CaptureResult]:
-        if is_new:
+        if starts_session:
             return capture_new_sessions(ws, detect_machine(), session.harness, session.agent_id, folder, before)
         return capture_target(ws, detect_machine(), session)
 
@@ -113,12 +108,12 @@ def send(root: Path, reference: str, text: str, *, project: Path | None, options
 
 
 def spawn(root: Path, harness: str, text: str, *, agent: str, project: Path, options: RunOptions) -> AgentRunResult:
-    """Begins a session with a message, and captures it. Raises InvalidInput and LineageError."""
+    """Begin a session with a message, and capture it. Raises InvalidInput and LineageError."""
     agent, folder = validate_agent_id(agent), _resolve_folder(str(project.absolute()))
-    identifier, most = run_in_workspace(root, lambda ws: (_new_uuid(ws), ws.settings.sessions.spawn_depth))
+    identifier, max_depth = run_in_workspace(root, lambda ws: (_new_uuid(ws), ws.settings.sessions.spawn_depth))
     call = build_spawn_call(harness, identifier, text)
     before = list_harness_sessions(detect_machine(), harness, folder)
-    code = _run_program(root, call, folder, most, options)
+    code = _run_program(root, call, folder, max_depth, options)
 
     def capture(ws: Workspace) -> list[CaptureResult]:
         if get_program(harness).accepts_session_id:
@@ -128,8 +123,12 @@ def spawn(root: Path, harness: str, text: str, *, agent: str, project: Path, opt
     return AgentRunResult(harness, str(folder), code, tuple(run_in_workspace(root, capture, writes=True)))
 
 
-def _with_folder(session: ResumeTarget, project: Path | None) -> ResumeTarget:
-    return replace(session, folder=str(project.absolute())) if project else session
+def _load_target(root: Path, reference: str, project: Path | None) -> tuple[ResumeTarget, int]:
+    """Return the session that is meant, with its folder, and the workspace's `spawn_depth`."""
+    session, max_depth = run_in_workspace(
+        root, lambda ws: (find_resume_target(ws, reference), ws.settings.sessions.spawn_depth)
+    )
+    return (replace(session, folder=str(project.absolute())) if project else session), max_depth
 
 
 def _run_program(root: Path, call: ProgramCall, folder: Path, max_depth: int, options: RunOptions) -> int:
@@ -150,10 +149,10 @@ def _run_program(root: Path, call: ProgramCall, folder: Path, max_depth: int, op
 
 
 def _check_depth(max_depth: int) -> int:
-    """How deep this process is below a person: what lineage started is one deeper. Raises LineageError where no more
-    may be started from here."""
-    given = os.environ.get(DEPTH_VARIABLE, "0")
-    depth = int(given) if given.isascii() and given.isdigit() else max_depth
+    """Return how many agents lie between a person and this process. Raises LineageError at the limit."""
+    value = os.environ.get(DEPTH_VARIABLE, "0")
+    depth = int(value) if value.isascii() and value.isdigit() else max_depth
+    # a process of lineage's without a depth, a worker for example, counts as one deep
     depth = max(depth, 1 if os.environ.get(SUPPRESS_VARIABLE) else 0)
     if depth >= max_depth:
         raise LineageError(
@@ -164,15 +163,15 @@ def _check_depth(max_depth: int) -> int:
 
 
 def _find_program(call: ProgramCall) -> list[str]:
-    found = shutil.which(call.argv[0])
-    if found is None:
+    program = shutil.which(call.argv[0])
+    if program is None:
         raise LineageError(f"there is no program {call.argv[0]} on PATH", hint="install it, or add its folder to PATH")
-    return [found, *call.argv[1:]]
+    return [program, *call.argv[1:]]
 
 
-def _resolve_folder(named: str | None) -> Path:
-    """The folder to run in: this one where nobody named another. Raises LineageError where it is not there."""
-    folder = Path(named) if named else Path.cwd()
+def _resolve_folder(name: str | None) -> Path:
+    """Return the folder to run in, the current one without a name. Raises LineageError for a missing folder."""
+    folder = Path(name) if name else Path.cwd()
     if not (folder.is_absolute() and folder.is_dir()):
         raise LineageError(
             f"the folder {folder} is not there (any more)",
@@ -182,19 +181,19 @@ def _resolve_folder(named: str | None) -> Path:
 
 
 def _new_uuid(ws: Workspace) -> str:
-    """A new id in the form that harnesses take."""
+    """Return a new id in the form of a UUID, as harnesses take it."""
     digits = ws.new_id()
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 @contextmanager
 def _reserve_slot(root: Path) -> Iterator[None]:
-    """One of the places for programs that run at once. Raises BusyError where all are taken."""
+    """Hold one of the slots for concurrent programs. Raises BusyError if all are taken."""
     private = open_private_store(root)
-    with ExitStack() as held:
+    with ExitStack() as slot:
         for number in range(MAX_CONCURRENT_RUNS):
             with suppress(BusyError):
-                held.enter_context(private.lock(f"child-{number}", wait=False))
+                slot.enter_context(private.lock(f"child-{number}", wait=False))
                 break
         else:
             raise BusyError(

@@ -1,4 +1,4 @@
-"""Bundles as files of the user's: written durably and never by accident over another one, read in bounded memory."""
+"""Bundles as files of the user: written durably, never over another file by accident, read in bounded memory."""
 
 import os
 import stat
@@ -19,33 +19,35 @@ _LINK = "name a place that is no symbolic link"
 
 
 def export_bundle(root: Path, session: str | None, output: Path, *, include_private: bool, force: bool) -> BundleExport:
-    """Writes the bundle of a session, or of the global books where none is named, to a file that is there whole or not
-    at all. Raises InvalidInput where the file is there and `force` isn't set, and for a place that is a link."""
+    """Write the bundle of a session, or of the global books, to a file, atomically.
+
+    Raises InvalidInput for an existing file without `force`, and for a path with a link.
+    """
     path = _resolve_output(output, root)
 
-    def exported(ws: Workspace) -> BundleExport:
+    def export(ws: Workspace) -> BundleExport:
         if session is None:
             return export_global(ws)
         return export_session(ws, session, include_private=include_private)
 
-    made = run_in_workspace(root, exported, writes=True)
-    _write_bundle_file(path, made.data, root, force=force)
-    return made
+    result = run_in_workspace(root, export, writes=True)
+    _write_bundle_file(path, result.data, root, force=force)
+    return result
 
 
 def import_bundle_file(root: Path, file: Path, *, restore: bool, trust: bool, dry_run: bool) -> BundleImport:
-    """Imports the bundle in a file; an import of it that was cut off is finished instead."""
+    """Import the bundle in a file; an interrupted import of the same bundle is finished instead."""
     data = _read_bundle_file(file)
 
-    def imported(ws: Workspace) -> BundleImport:
+    def run_import(ws: Workspace) -> BundleImport:
         if dry_run:
             return import_bundle(ws, data, restore=restore, trust=trust, dry_run=True)
         jobs = list_unfinished(ws, unpack(data).digest)
-        done = finish_imports(ws, jobs) if jobs else None
+        result = finish_imports(ws, jobs) if jobs else None
         finish_pending(ws)
-        return done or import_bundle(ws, data, restore=restore, trust=trust)
+        return result or import_bundle(ws, data, restore=restore, trust=trust)
 
-    return run_in_workspace(root, imported, create=not dry_run)
+    return run_in_workspace(root, run_import, create=not dry_run)
 
 
 def _resolve_output(output: Path, root: Path) -> Path:
@@ -60,7 +62,7 @@ def _resolve_output(output: Path, root: Path) -> Path:
 
 
 def _write_bundle_file(path: Path, data: bytes, root: Path, *, force: bool) -> None:
-    # for its owner alone: what leaves the workspace is no longer kept by the workspace's own modes
+    # private: outside of the workspace its folders' modes no longer protect the text
     store = LocalStore(path.parent, locks=root / STATE_FOLDER / "locks", private=True)
     if force:
         update(store, path.name, lambda _: data)
@@ -72,7 +74,7 @@ def _write_bundle_file(path: Path, data: bytes, root: Path, *, force: bool) -> N
 
 
 def _read_bundle_file(file: Path) -> bytes:
-    """The bytes of a regular file, as many as a bundle may have. Raises WorkspaceError and InvalidInput."""
+    """Return the bytes of a regular file of at most a bundle's size. Raises WorkspaceError and InvalidInput."""
     try:
         with file.open("rb") as opened:
             if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):

@@ -1,6 +1,7 @@
-"""What keeps sessions from becoming memory on this machine, looked up in one go."""
+"""The checks of `lineage doctor`: everything on this machine that keeps sessions from becoming memory."""
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ _EVENT_PREFIX = "event "
 
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
-    """What is wrong, where, and what mends it."""
+    """A problem, its place and its remedy; the field names are JSON keys."""
 
     where: str
     what: str
@@ -29,8 +30,10 @@ class DoctorFinding:
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
-    """`events` says by harness when its last event came and which; `harnesses` are those on this machine; `on_path`
-    whether the command is found by its name, as plug-ins need it."""
+    """The state of hooks on this machine, and the problems; the field names are JSON keys.
+
+    `events` has each harness's last event and its time. `on_path` is whether `lineage` is on PATH, as plug-ins need it.
+    """
 
     harnesses: list[HookStatus]
     events: dict[str, str]
@@ -39,18 +42,18 @@ class DoctorReport:
 
 
 def examine(root: Path) -> DoctorReport:
-    """Looks at the hooks of every harness and at the workspace. Raises WorkspaceError where there is no workspace."""
-    state, away = _load_status(root)
-    statuses = [one for one in hooks.read_statuses(root, "default", ()) if one.present or one.files]
+    """Check the hooks of every harness and the workspace. Raises WorkspaceError for a missing workspace."""
+    state, index_findings = _load_status(root)
+    statuses = [status for status in hooks.read_statuses(root, "default", ()) if status.present or status.files]
     events = {
         name.removeprefix(_EVENT_PREFIX): at for name, at in state["marks"].items() if name.startswith(_EVENT_PREFIX)
     }
-    findings = [*_check_engine(), *away, *_check_hooks(root, statuses), *_check_workspace(state)]
+    findings = [*_check_engine(), *index_findings, *_check_hooks(root, statuses), *_check_workspace(state)]
     return DoctorReport(statuses, events, shutil.which("lineage") is not None, findings)
 
 
 def _load_status(root: Path) -> tuple[dict[str, Any], list[DoctorFinding]]:
-    """What `status` finds; while the index is away, what this machine knows by itself."""
+    """Return the status and, while the index is unavailable, the local part of it with a finding."""
     try:
         return run_in_workspace(root, read_status), []
     except IndexUnavailable as error:
@@ -67,37 +70,28 @@ def _check_engine() -> list[DoctorFinding]:
     return []
 
 
-def _check_hooks(root: Path, statuses: list[HookStatus]) -> list[DoctorFinding]:
-    found = [
-        DoctorFinding(one.harness, finding.what, finding.mend)
-        for one in statuses
-        for finding in one.findings
-        if finding.mend != HARMLESS_HINT
-    ]
-    for one in statuses:
-        if one.workspace and Path(one.workspace) != root:
-            what = f"its hooks capture into {one.workspace}"
-            found.append(
-                DoctorFinding(one.harness, what, f"`lineage hooks install {one.harness}` if that is not meant")
-            )
-    return found
+def _check_hooks(root: Path, statuses: list[HookStatus]) -> Iterator[DoctorFinding]:
+    for status in statuses:
+        for finding in status.findings:
+            if finding.mend != HARMLESS_HINT:
+                yield DoctorFinding(status.harness, finding.what, finding.mend)
+    for status in statuses:
+        if status.workspace and Path(status.workspace) != root:
+            what = f"its hooks capture into {status.workspace}"
+            yield DoctorFinding(status.harness, what, f"`lineage hooks install {status.harness}` if that is not meant")
 
 
-def _check_workspace(state: dict[str, Any]) -> list[DoctorFinding]:
-    found = []
+def _check_workspace(state: dict[str, Any]) -> Iterator[DoctorFinding]:
     if state["signals"]:
-        found.append(DoctorFinding("spool", f"{pluralize(len(state['signals']), 'signal')} waiting", "lineage work"))
-    for rung in state["given_up"]:
-        what = f"a signal of {rung['harness']}, {rung['at']}, was given up: {rung['why']}"
-        found.append(DoctorFinding("spool", what, "look into .lineage/spool/dead, then delete it"))
+        yield DoctorFinding("spool", f"{pluralize(len(state['signals']), 'signal')} waiting", "lineage work")
+    for event in state["given_up"]:
+        what = f"a signal of {event['harness']}, {event['at']}, was given up: {event['why']}"
+        yield DoctorFinding("spool", what, "look into .lineage/spool/dead, then delete it")
     if state["unfinished"]:
-        found.append(
-            DoctorFinding("spool", f"{pluralize(len(state['unfinished']), 'flow')} unfinished", "lineage recover")
-        )
+        yield DoctorFinding("spool", f"{pluralize(len(state['unfinished']), 'flow')} unfinished", "lineage recover")
     if state["hook_failures"]:
         what = f"{pluralize(len(state['hook_failures']), 'failure')}, the last: {state['hook_failures'][-1]}"
-        found.append(DoctorFinding("hooks", what, "mend it, then delete .lineage/log/hook.log"))
+        yield DoctorFinding("hooks", what, "mend it, then delete .lineage/log/hook.log")
     for path in state["damaged_jobs"]:
         what = f".lineage/{path} is damaged and ignored"
-        found.append(DoctorFinding("spool", what, f"look into .lineage/{path}, then delete it"))
-    return found
+        yield DoctorFinding("spool", what, f"look into .lineage/{path}, then delete it")

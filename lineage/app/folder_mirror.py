@@ -1,4 +1,4 @@
-"""`lineage mirror`: a folder kept in step with a workspace. See pipeline/mirroring/."""
+"""`lineage mirror`: a folder kept in step with a workspace, round by round. See pipeline/transfer/mirror/."""
 
 import queue
 from collections.abc import Callable, Iterator
@@ -20,33 +20,33 @@ _NAME_LENGTH = 16
 
 @contextmanager
 def open_mirror(root: Path, folder: str) -> Iterator[Callable[[bool], MirrorResult]]:
-    """The one mirror of the workspace at `root` in a folder, held until the block ends: each call is a round, in houses
-    of its own; its parameter confirms that what looks lost is meant to be gone.
+    """Hold the right to mirror the workspace in a folder, and yield the function that runs a round.
 
-    Raises BusyError where the folder is being mirrored, InvalidInput where it can't be, WorkspaceError where there is
-    no workspace.
+    Its parameter confirms that entries which look lost are meant to be deleted. Raises BusyError for a folder that is
+    being mirrored, InvalidInput for an unsuitable one, WorkspaceError for a missing workspace.
     """
-    here = resolve_workspace_root(folder)
-    _check_folder(here, root)
+    target = resolve_workspace_root(folder)
+    _check_folder(target, root)
     open_workspace(root).close()
-    with ExitStack() as held:
+    with ExitStack() as lock:
         try:
-            held.enter_context(LocalStore(here).lock("mirror", wait=False))
+            lock.enter_context(LocalStore(target).lock("mirror", wait=False))
         except BusyError as error:
-            raise BusyError(f"{here} is being mirrored already", hint="one mirror is enough: end the other") from error
-        yield lambda confirmed: _run_round(root, here, confirmed=confirmed)
+            raise BusyError(
+                f"{target} is being mirrored already", hint="one mirror is enough: end the other"
+            ) from error
+        yield lambda confirmed: _run_round(root, target, confirmed=confirmed)
 
 
 def _run_round(root: Path, folder: Path, *, confirmed: bool) -> MirrorResult:
-    journal = (
-        folder / STATE_FOLDER / "mirror" / f"{sha256(format_location(root).encode()).hexdigest()[:_NAME_LENGTH]}.db"
-    )
+    # the journal lies with the folder, one for each workspace that it mirrors
+    name = sha256(format_location(root).encode()).hexdigest()[:_NAME_LENGTH]
     with (
         closing(open_workspace(folder, create=True, use_model=False)) as one,
         closing(open_workspace(root, use_model=False)) as other,
-        closing(MirrorJournal(journal)) as book,
+        closing(MirrorJournal(folder / STATE_FOLDER / "mirror" / f"{name}.db")) as journal,
     ):
-        return run_mirror(MirrorPair(one, other), book, confirmed=confirmed)
+        return run_mirror(MirrorPair(one, other), journal, confirmed=confirmed)
 
 
 def _check_folder(folder: Path, root: Path) -> None:
@@ -59,11 +59,12 @@ def _check_folder(folder: Path, root: Path) -> None:
 
 
 class RoundTimer:
-    """When to look: at once and every so many seconds, until `end` is called, be it in a signal handler."""
+    """An iterator that yields at once and then every `every` seconds, until `stop` is called."""
 
     def __init__(self, every: float) -> None:
         self._every, self._is_stopped = every, False
-        self._wakeups: queue.SimpleQueue[None] = queue.SimpleQueue()  # its put is safe in a signal handler
+        # unlike a threading.Event it may be set in a signal handler
+        self._wakeups: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def __iter__(self) -> Iterator[None]:
         while not self._is_stopped:
@@ -72,6 +73,7 @@ class RoundTimer:
                 self._wakeups.get(timeout=self._every)
 
     def stop(self) -> None:
+        """End the iteration. Safe in a signal handler."""
         self._is_stopped = True
         self._wakeups.put(None)
 
@@ -82,13 +84,13 @@ def run_rounds(
     on_round: Callable[[MirrorResult], object],
     on_error: Callable[[LineageError], object],
 ) -> None:
-    """Rounds until the end; no failure of the world ends a mirror. An error is told when it is new."""
-    told = ""
+    """Run rounds until the timer stops; an error ends none. The same error in a row is reported once."""
+    last_message = ""
     for _ in rounds:
         try:
             on_round(mirror(False))
-            told = ""
+            last_message = ""
         except LineageError as error:
-            if error.message != told:
+            if error.message != last_message:
                 on_error(error)
-            told = error.message
+            last_message = error.message

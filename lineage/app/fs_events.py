@@ -1,4 +1,4 @@
-"""Hints of the operating system about a workspace's folders, by watchdog."""
+"""Change notifications of the operating system about a workspace's folders, by watchdog."""
 
 import os
 import queue
@@ -27,7 +27,7 @@ _CHANGES: list[type[FileSystemEvent]] = [
     FileCreatedEvent, FileModifiedEvent, FileMovedEvent, FileDeletedEvent,
     DirCreatedEvent, DirMovedEvent, DirDeletedEvent,
 ]  # fmt: skip
-"""Reading is none of them: a scan is no hint to itself."""
+"""Opening and reading are left out: a scan must not trigger the next one."""
 
 _MAX_WAIT_SECONDS = 1.0 if os.name == "nt" else 86400.0
 """On Windows a signal does not interrupt a wait: it is seen when the wait ends."""
@@ -36,12 +36,12 @@ _Identity = tuple[int, int] | None
 
 
 class FileEvents(AbstractContextManager["FileEvents"], FileSystemEventHandler):
-    """The hints of one workspace. It hears nothing before `listen`, and only of folders that were there then."""
+    """The notifications of one workspace. `listen` subscribes to the folders that exist at that time."""
 
     def __init__(self, root: Path) -> None:
         self.ended = False
         self._root = self._base = root
-        self._hints: queue.SimpleQueue[None] = queue.SimpleQueue()  # its put is safe in a signal handler
+        self._hints: queue.SimpleQueue[None] = queue.SimpleQueue()  # put is safe in a signal handler
         self._observer: BaseObserver | None = None
         self._watches: dict[str, tuple[_Identity, ObservedWatch]] = {}
         self._stale: set[str] = set()
@@ -52,6 +52,7 @@ class FileEvents(AbstractContextManager["FileEvents"], FileSystemEventHandler):
             self._observer.join()
 
     def wait(self, seconds: float) -> bool:
+        """Wait for a hint, at most so many seconds; return whether there was one."""
         try:
             self._hints.get(timeout=min(seconds, _MAX_WAIT_SECONDS))
         except queue.Empty:
@@ -59,14 +60,14 @@ class FileEvents(AbstractContextManager["FileEvents"], FileSystemEventHandler):
         return True
 
     def stop(self) -> None:
-        """Asks for the end; safe in a signal handler."""
+        """End the watch. Safe in a signal handler."""
         self.ended = True
         self._hints.put(None)
 
     def listen(self) -> None:
-        """Listens to folders that came or were replaced, no more to those that went. Called before each scan.
+        """Subscribe to new and replaced folders, unsubscribe from deleted ones. Called before each scan.
 
-        Raises WorkspaceError where the system has no more to give: the timer still finds every change.
+        Raises WorkspaceError if the system has no more watches: the timer still finds every change.
         """
         try:
             self._base = self._root.resolve()
@@ -83,7 +84,7 @@ class FileEvents(AbstractContextManager["FileEvents"], FileSystemEventHandler):
             ) from error
 
     def _update_watch(self, observer: BaseObserver, folder: str) -> None:
-        """Flat, but for books: what lies deeper elsewhere is not ours."""
+        # only books have subfolders of lineage's; deeper ones elsewhere are the user's
         is_stale = folder in self._stale
         self._stale.discard(folder)
         path = self._base / folder
@@ -100,12 +101,11 @@ class FileEvents(AbstractContextManager["FileEvents"], FileSystemEventHandler):
             self._watches[folder] = (now, watch)
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        """A hint, where the path is one that matters. One that nobody took yet stands for all, so that of a burst no
-        more than a few are looked at."""
+        """Record a hint for a path that matters; one pending hint stands for a whole burst."""
         if not event.is_directory and not self._hints.empty():
             return
-        found = (_relative_key(self._base, path) for path in (event.src_path, event.dest_path) if path)
-        keys = {key for key in found if key is not None}
+        relative = (_relative_key(self._base, path) for path in (event.src_path, event.dest_path) if path)
+        keys = {key for key in relative if key is not None}
         if event.is_directory:
             self._stale |= keys.intersection(FOLDERS)
         if any(map(is_hint, keys)) and self._hints.empty():
@@ -113,7 +113,7 @@ class FileEvents(AbstractContextManager["FileEvents"], FileSystemEventHandler):
 
 
 def _read_identity(path: Path) -> _Identity:
-    """What tells a folder from another of the same name; None where there is none, or a link."""
+    """Return device and inode of a folder, None for a missing one or a link: a replaced folder has others."""
     try:
         status = path.stat(follow_symlinks=False)
     except (FileNotFoundError, NotADirectoryError):
@@ -122,7 +122,7 @@ def _read_identity(path: Path) -> _Identity:
 
 
 def _relative_key(root: Path, path: bytes | str) -> str | None:
-    """A path relative to the workspace, None for one outside of it."""
+    """Return the path relative to the workspace, None outside of it."""
     try:
         key = Path(os.fsdecode(path)).relative_to(root).as_posix()
     except ValueError:

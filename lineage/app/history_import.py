@@ -1,4 +1,4 @@
-"""Composition for imports: this machine, how many processes it has room for, and the workspace."""
+"""Composition of `lineage import`: this machine's histories, the number of processes, the workspace."""
 
 import os
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ _MAX_JOBS = 4
 
 
 def build_import_request(harness: str, paths: Sequence[str], *, agent_id: str, jobs: int | None) -> ImportRequest:
-    """What a command line asks for; `jobs` is, where not given, one for each processor, at most four.
+    """Return the checked request; `jobs` defaults to one for each processor, at most four.
 
-    Raises InvalidInput for an unknown harness or agent, and where nobody knows what to read; TranscriptError for a path
-    at which there is nothing.
+    Raises InvalidInput for an unknown harness or agent and for a harness without a history of its own,
+    TranscriptError for a path with nothing at it.
     """
     machine = detect_machine()
     for path in paths:
@@ -46,7 +46,7 @@ def build_import_request(harness: str, paths: Sequence[str], *, agent_id: str, j
 
 
 def import_history(root: Path, request: ImportRequest, progress: StageProgress) -> tuple[HistoryImport, ...]:
-    """Imports into the workspace, which is made where there is none. Raises what the use case raises."""
+    """Import into the workspace, made if it is missing. Raises as the use case does."""
     opened = partial(open_workspace, root, use_model=False)  # thousands of sessions, and the same files each time
     return run_in_workspace(
         root, lambda ws: history_import.import_history(ws, opened, request, progress), create=True, writes=True

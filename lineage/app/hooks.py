@@ -1,4 +1,4 @@
-"""Composition for the hooks in harnesses' settings: this machine, this program, and what was asked for."""
+"""Composition of `lineage hooks`: entries in the settings of this machine's harnesses."""
 
 import os
 import shutil
@@ -26,8 +26,10 @@ from lineage.installing import (
 
 @dataclass(frozen=True, slots=True)
 class HookOutcome:
-    """What became, or with a dry run would become, of one harness: its changed files, or the error that left them all
-    as they were. `then` is what its user does next."""
+    """The result for one harness: its changed files, or the error that left all of them unchanged.
+
+    `next_step` is left to the user.
+    """
 
     harness: str
     changes: tuple[FileChange, ...] = ()
@@ -36,43 +38,43 @@ class HookOutcome:
 
 
 def detect_machine() -> HostMachine:
-    """This machine, as its environment describes it, and the folder that the command was started in."""
+    """Return this machine with its environment and the current folder."""
     return HostMachine(
         home=Path.home(), environment=dict(os.environ), template=find_template(), project=_current_folder()
     )
 
 
 def find_program() -> tuple[str, ...]:
-    """How a hook starts lineage, in a form that an update keeps: the command as it was found, else this Python."""
+    """Return the words that start lineage in a hook: the command, whose path survives an update, else this Python."""
     name = "lineage.exe" if os.name == "nt" else "lineage"
     started = Path(sys.argv[0])
     if started.name == name and started.is_file():
         return (str(started.absolute()),)
-    found = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
-    return (str(Path(found).absolute()),) if found else (sys.executable, "-m", "lineage")
+    program = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+    return (str(Path(program).absolute()),) if program else (sys.executable, "-m", "lineage")
 
 
 def install(root: Path, agent: str, names: Sequence[str], *, dry_run: bool) -> list[HookOutcome]:
-    """Installs the hooks of the named harnesses, or of every one that is on this machine.
+    """Install the hooks of the named harnesses, or of every harness on this machine.
 
-    Raises InvalidInput for an unknown name or agent. What goes wrong with one harness does not keep the others back.
+    Raises InvalidInput for an unknown name or agent. An error of one harness does not stop the others.
     """
-    here = detect_machine()
-    chosen = names or [name for name, layout in LAYOUTS.items() if layout.folder(here).is_dir()]
-    return _apply_each(here, _build_commands(root, agent, chosen), plan_install, dry_run=dry_run)
+    machine = detect_machine()
+    names = names or [name for name, layout in LAYOUTS.items() if layout.folder(machine).is_dir()]
+    return _apply_each(machine, _build_commands(root, agent, names), plan_install, dry_run=dry_run)
 
 
 def uninstall(root: Path, agent: str, names: Sequence[str], *, dry_run: bool) -> list[HookOutcome]:
-    """Takes lineage's hooks out again, whatever workspace and agent they name. Raises and goes on as `install` does."""
+    """Remove lineage's hooks of any workspace and agent. Errors as with `install`."""
     return _apply_each(
         detect_machine(), _build_commands(root, agent, names or list(LAYOUTS)), plan_uninstall, dry_run=dry_run
     )
 
 
 def read_statuses(root: Path, agent: str, names: Sequence[str]) -> list[HookStatus]:
-    """The status of the named harnesses, or of all that have hooks."""
-    here = detect_machine()
-    return [read_status(here, command) for command in _build_commands(root, agent, names or list(LAYOUTS))]
+    """Return the status of the named harnesses, or of all with hooks."""
+    machine = detect_machine()
+    return [read_status(machine, command) for command in _build_commands(root, agent, names or list(LAYOUTS))]
 
 
 def _build_commands(root: Path, agent: str, names: Sequence[str]) -> list[HookCommand]:
@@ -99,9 +101,9 @@ def _apply_each(
         except LineageError as error:
             outcomes.append(HookOutcome(command.harness, error=error))
             continue
-        seen = tuple(change for change in changes if change.before != change.after)
-        then = get_layout(command.harness).next_step if seen and plan is plan_install else None
-        outcomes.append(HookOutcome(command.harness, seen, next_step=then))
+        effective = tuple(change for change in changes if change.before != change.after)
+        next_step = get_layout(command.harness).next_step if effective and plan is plan_install else None
+        outcomes.append(HookOutcome(command.harness, effective, next_step=next_step))
     return outcomes
 
 

@@ -1,16 +1,15 @@
-"""`lineage init`: a workspace out of the template, in a folder of its own or under one folder of somebody's vault.
+"""`lineage init`: a workspace from the template, in a folder of its own or in a folder of the user's vault.
 
 Three sorts of files, three rules. (format: Workspace)
 
-1. What is the user's from the first moment on (AGENT_MEMORY.md, the settings, `.gitignore`) is made where it is
-   missing, and never written again.
-2. `.obsidian/` belongs to whom the vault belongs to. Where it is somebody's already, or the workspace is only a folder
-   of the vault, nothing of it is written but the style sheet, which does nothing until it is turned on.
-3. All else is lineage's: the handbook, views, integrations. A file that is there with other content is a conflict, and
-   replaced only where the caller says so.
+1. The user's files (AGENT_MEMORY.md, the settings, `.gitignore`) are made if missing, and never written again.
+2. `.obsidian/` belongs to the vault's owner. In an existing vault, and for a workspace in a folder of a vault, only the
+   style sheet is written: it has no effect until the user turns it on.
+3. The handbook, views and integrations are lineage's. An existing file with other content is a conflict; the caller
+   decides whether it is replaced.
 
-MEMORY.md is written by every command: one that is somebody else's is a conflict, and there is no workspace without an
-answer. What is there is looked at, and asked about, before anything is written.
+MEMORY.md is written by every command: a foreign one is a conflict that must be resolved before there is a workspace.
+All checks and questions come before the first write.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -50,7 +49,7 @@ _IGNORE_LINES = frozenset({STATE_FOLDER, f"{STATE_FOLDER}/", f"/{STATE_FOLDER}",
 
 
 class TemplateFileState(Enum):
-    """What is at a place where a file of the template belongs."""
+    """The state of a template file's target."""
 
     MISSING = "missing"
     UNCHANGED = "kept"
@@ -60,7 +59,7 @@ class TemplateFileState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _TemplateFile:
-    """A file of the template, its place, and what is there: `path` is relative to `store`, `shown` to the vault."""
+    """A file of the template and its target. `path` is relative to `store`, `display_path` to the vault."""
 
     path: str
     data: bytes
@@ -71,12 +70,11 @@ class _TemplateFile:
 
 @dataclass(slots=True)
 class InitResult:
-    """What became of each file of the template. Paths are relative to the folder that was named, the vault's root.
+    """The result for each file of the template; the field names are JSON keys. Paths are relative to the vault.
 
-    `made` and `replaced` were written; `kept` and `refused` were there and stay, the latter with other content than
-    lineage's; `withheld` are settings of Obsidian that a vault of somebody's lacks and doesn't get. `shadowing` are
-    files of the vault that links of this workspace would lead to instead; `is_ignored` tells whether git leaves
-    `.lineage/` out.
+    `made` and `replaced` were written. `kept` and `refused` stay, the latter with foreign content. `withheld` are
+    Obsidian's settings that a user's vault does not get. `shadowing` are files of the vault that hide files of the
+    workspace from its links. `is_ignored` is whether git ignores `.lineage/`.
     """
 
     workspace: Path
@@ -92,11 +90,10 @@ class InitResult:
 def init_workspace(
     vault: Path, folder: str | None = None, may_replace: Callable[[str], bool] = lambda _: False
 ) -> InitResult:
-    """Makes a workspace in `vault`, or in `folder` below it. Doing it again changes nothing.
+    """Make a workspace in `vault`, or in `folder` below it. Running it again changes nothing.
 
-    `may_replace` is asked about each conflict, by its path. Raises InvalidInput for a folder that can't be one,
-    WorkspaceError where there is no vault to put it in, or a file is in the way of a folder, and Problems for a bucket
-    that would lose writes.
+    `may_replace` decides each conflict, by its path. Raises InvalidInput for an unsuitable folder, WorkspaceError for
+    a missing vault and for a file in place of a folder, FindingsReported for a bucket that would lose writes.
     """
     _check_vault_path(vault)
     workspace = vault / _validate_folder(vault, folder) if folder else vault
@@ -104,12 +101,12 @@ def init_workspace(
     is_ours = not folder and _has_only_template_files(vault)
     files = [(file, _classify(file, is_ours)) for file in _list_template_files(vault, workspace)]
     _check_memory_md(workspace, may_replace)
-    agreed = {
+    replaceable = {
         file.path for file, state in files if state is TemplateFileState.CONFLICT and may_replace(file.display_path)
     }
     result = InitResult(workspace)
     for file, state in files:
-        _apply(file, state, file.path in agreed, result)
+        _apply(file, state, file.path in replaceable, result)
     result.shadowing = _find_shadowing_files(vault, [file.path for file, _ in files]) if folder else []
     run_in_workspace(workspace, _index_curated_book)
     result.is_ignored = _is_ignored(workspace)
@@ -117,7 +114,7 @@ def init_workspace(
 
 
 def _check_vault_path(vault: Path) -> None:
-    """Raises WorkspaceError for a path that there can't be, or that can't be looked at."""
+    """Raise WorkspaceError for an impossible or unreadable path."""
     try:
         vault.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -139,7 +136,7 @@ def check_bucket(root: Path) -> None:
 
 
 def _validate_folder(vault: Path, folder: str) -> str:
-    """The folder, as a path below the vault that Obsidian shows."""
+    """Return the folder as a path below the vault, one that Obsidian shows."""
     if is_bucket(vault):
         raise InvalidInput(
             "a bucket is no vault", hint=f"give the folder in the address: {format_location(vault)}/{folder}"
@@ -158,20 +155,23 @@ def _validate_folder(vault: Path, folder: str) -> str:
 
 
 def _list_template_files(vault: Path, workspace: Path) -> Iterator[_TemplateFile]:
-    """The template's files, each with its place: Obsidian's at the vault's root and last, all else in the workspace.
-    Raises WorkspaceError where what is there can't be read."""
+    """Yield the template's files with their targets: in the workspace, then Obsidian's settings in the vault's root.
+
+    Raises WorkspaceError for a target that can't be read.
+    """
     locks = workspace / STATE_FOLDER / "locks"
     root, inner = LocalStore(vault, locks=locks), _open_target_store(workspace, locks)
     prefix = "" if workspace == vault else f"{workspace.relative_to(vault).as_posix()}/"
     source, has_link = find_template(), (vault / OBSIDIAN_FOLDER).is_symlink()
-    paths = [found.relative_to(source).as_posix() for found in source.rglob("*") if found.is_file()]
+    paths = [file.relative_to(source).as_posix() for file in source.rglob("*") if file.is_file()]
     if is_bucket(workspace):  # Obsidian opens folders
         paths = [path for path in paths if not path.startswith(OBSIDIAN_FOLDER)]
     for path in sorted(paths, key=lambda path: (path.startswith(OBSIDIAN_FOLDER), path)):
         is_setting = path.startswith(OBSIDIAN_FOLDER)
-        store, shown = (root, path) if is_setting else (inner, prefix + path)
-        there = None if is_setting and has_link else _read_existing(store, path)
-        yield _TemplateFile(path, (source / path).read_bytes(), store, shown, there)
+        store, display_path = (root, path) if is_setting else (inner, prefix + path)
+        # a link may lead into another vault: nothing is read or written through it
+        existing = None if is_setting and has_link else _read_existing(store, path)
+        yield _TemplateFile(path, (source / path).read_bytes(), store, display_path, existing)
 
 
 def _open_target_store(workspace: Path, locks: Path) -> "LocalStore | BucketStore":
@@ -191,13 +191,12 @@ def _read_existing(store: "LocalStore | BucketStore", path: str) -> Blob | None:
 
 
 def _has_only_template_files(vault: Path) -> bool:
-    """Whether `.obsidian/` holds nothing but files of the template, as they are there: it is missing, or lineage's, be
-    it that a run was cut off. One that is a link is never ours."""
+    """Return whether `.obsidian/` is missing or holds only unchanged template files, as after an interrupted run."""
     settings, ours = vault / OBSIDIAN_FOLDER, find_template() / OBSIDIAN_FOLDER
     if settings.is_symlink():
         return False
-    there = (path for path in settings.rglob("*") if not path.is_dir())
-    return all(_is_same(path, ours / path.relative_to(settings)) for path in there)
+    files = (path for path in settings.rglob("*") if not path.is_dir())
+    return all(_is_same(path, ours / path.relative_to(settings)) for path in files)
 
 
 def _is_same(path: Path, other: Path) -> bool:
@@ -219,7 +218,7 @@ def _classify(file: _TemplateFile, owns_settings: bool) -> TemplateFileState:
 
 
 def _check_memory_md(workspace: Path, may_replace: Callable[[str], bool]) -> None:
-    """Raises WorkspaceError where MEMORY.md is somebody's own, and may not be written over."""
+    """Raise WorkspaceError for a foreign MEMORY.md that must not be replaced."""
     blob = read_or_none(open_store(workspace), _MEMORY_MD)
     if blob and _GENERATED_MARK not in blob.data and not may_replace(_MEMORY_MD):
         raise WorkspaceError(
@@ -229,8 +228,10 @@ def _check_memory_md(workspace: Path, may_replace: Callable[[str], bool]) -> Non
 
 
 def _apply(file: _TemplateFile, state: TemplateFileState, may_overwrite: bool, result: InitResult) -> None:
-    """Writes the file where it is missing, or where that was agreed to; what came in between stays. Raises
-    ConflictError where what was asked about has changed since."""
+    """Write the file if it is missing or may be replaced, and record the outcome.
+
+    A file created since the check stays. Raises ConflictError for one that changed since its question.
+    """
     if state is TemplateFileState.MISSING:
         try:
             file.store.create(file.path, file.data)
@@ -250,15 +251,17 @@ def _apply(file: _TemplateFile, state: TemplateFileState, may_overwrite: bool, r
 
 
 def _index_curated_book(ws: Workspace) -> None:
-    """The curated book gets its rows, and MEMORY.md is there from the beginning."""
+    """Index the curated book, and write the first MEMORY.md."""
     index_books(ws, [BookRef(GLOBAL, CURATED)])
     if read_or_none(ws.documents.store, _MEMORY_MD) is None:
         publish_all(ws)
 
 
 def _find_shadowing_files(vault: Path, paths: Iterable[str]) -> list[str]:
-    """The vault's own files that have, from its root, the path that a link of the workspace names: Obsidian takes the
-    path from the root before it takes the end of a longer one."""
+    """Return files of the vault whose path from its root equals a link target of the workspace.
+
+    Obsidian prefers a path from the root to the end of a longer path.
+    """
     linked = {_MEMORY_MD, *(path for path in paths if not path.startswith(OBSIDIAN_FOLDER) and path != GITIGNORE)}
     return sorted(path for path in linked if (vault / path).is_file())
 

@@ -1,4 +1,4 @@
-"""Where `lineage serve` listens, and what a client has to know there."""
+"""The address of `lineage serve` and its access key."""
 
 import os
 import socket
@@ -13,7 +13,7 @@ _MIN_KEY_LENGTH = 20
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches the address.
+    """Return whether only this machine reaches the address.
 
     >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org")]
     [True, True, True, False, False]
@@ -25,11 +25,11 @@ def is_loopback(host: str) -> bool:
 
 
 def take_access_key(environment: MutableMapping[str, str], *, is_local: bool, configured: str = "") -> str | None:
-    """The token that the environment names, taken out of it, for what is started from here has no use for it; else the
-    configured one.
+    """Return the access key from the environment, else the configured one; None without one.
 
-    Raises InvalidInput for one that can be guessed, and where it is not for this machine alone and there is none.
+    Raises InvalidInput for a key that can be guessed, and without a key if other machines reach the server.
     """
+    # popped: child processes have no use for the key and must not leak it
     token = (environment.pop(ACCESS_KEY_VARIABLE, "") or configured).strip()
     if not token and not is_local:
         raise InvalidInput(
@@ -45,7 +45,7 @@ def take_access_key(environment: MutableMapping[str, str], *, is_local: bool, co
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens there. Port 0 is any free one. Raises WorkspaceError where it is taken or not ours."""
+    """Return a listening socket; port 0 is any free one. Raises WorkspaceError for an address that can't be bound."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
@@ -57,7 +57,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 
 def format_url(listener: socket.socket) -> str:
-    """How a browser on this machine calls it."""
+    """Return the URL for a browser on this machine."""
     host, port = listener.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{port}/"
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}/"

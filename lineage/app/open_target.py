@@ -1,4 +1,4 @@
-"""From a file of the workspace to what shows it: the vault that it lies in, Obsidian's address of it, the opener."""
+"""Opening a file of the workspace: its vault, its address in Obsidian, the system's opener."""
 
 import shutil
 import sys
@@ -19,20 +19,22 @@ _OPENER = ("xdg-open",)
 
 @dataclass(frozen=True, slots=True)
 class FileLocation:
-    """A file of this machine. `line` is where what is meant begins, None where that is the whole file."""
+    """A file of this machine, and the line to show; None for the whole file."""
 
     path: Path
     line: int | None = None
 
     @property
     def uri(self) -> str:
-        """The address at which Obsidian opens the file."""
+        """The address that opens the file in Obsidian."""
         return f"obsidian://open?path={quote(str(self.path), safe='')}"
 
 
 def locate_file(root: Path, target: FileTarget) -> FileLocation:
-    """Where a target lies; of what is archived, the note of the archive. Raises NotFoundError where the workspace isn't
-    a folder, or the file is gone."""
+    """Return the location of a target; for an archived file that of its note.
+
+    Raises NotFoundError for a workspace in a bucket and for a missing file.
+    """
     keys = [target.path, *([note_path(target.path)] if is_archivable(target.path) else [])]
     path = next((root / key for key in keys if (root / key).is_file()), None)
     if path is None:
@@ -45,12 +47,12 @@ def locate_file(root: Path, target: FileTarget) -> FileLocation:
 
 
 def is_in_vault(path: Path) -> bool:
-    """Whether Obsidian knows the file: a vault is a folder with a `.obsidian` in it."""
+    """Return whether the file lies in a vault of Obsidian: a folder with `.obsidian` in it."""
     return any((folder / _VAULT).is_dir() for folder in path.parents)
 
 
 def find_opener() -> Sequence[str] | None:
-    """The words of the program that opens addresses on this system, None where it isn't installed."""
+    """Return the command that opens addresses on this system, None if it isn't installed."""
     words = _OPENERS.get(sys.platform, _OPENER)
     program = shutil.which(words[0])
     return [program, *words[1:]] if program else None

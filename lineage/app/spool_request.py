@@ -1,4 +1,4 @@
-"""What is asked of a memory whose store is away waits in this machine's spool."""
+"""Requests that wait in this machine's spool while the workspace's store is unavailable."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,13 +12,8 @@ from lineage.pipeline.maintenance.finish_pending import NO_SENTENCE
 
 
 def spool_request(root: Path, flow: str, payload: Mapping[str, Any]) -> None:
-    """Puts a flow's job into the spool, unless the flow, or one that was asked for the same before, did so itself.
-
-    Raises InvalidInput for a payload that is none.
-    """
-    spool, job = (
-        open_documents(root).spool,
-        build_job(parse_request(flow, payload, agent_id=None, now=clock.now()), NO_SENTENCE),
-    )
-    if all((known.flow, known.payload) != (flow, job.payload) for known in spool.list_pending(job.token)):
+    """Put the job of a request into the spool, unless the same one waits there. Raises InvalidInput."""
+    spool = open_documents(root).spool
+    job = build_job(parse_request(flow, payload, agent_id=None, now=clock.now()), NO_SENTENCE)
+    if all((pending.flow, pending.payload) != (flow, job.payload) for pending in spool.list_pending(job.token)):
         spool.put(job)

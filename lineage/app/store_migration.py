@@ -1,4 +1,4 @@
-"""`lineage migrate-store`: a workspace moves from one place to another. See pipeline/mirroring/moving.py."""
+"""`lineage migrate-store`: a workspace moves from one place to another. See pipeline/transfer/move_store.py."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from lineage.workspace.workspace import Workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigrationReceipt:
-    """What was moved, and what `verify` finds in the new place."""
+    """The moved files and the findings of `verify` in the new place; the field names are JSON keys."""
 
     source: str
     target: str
@@ -26,20 +26,20 @@ class MigrationReceipt:
 
 
 def migrate_store(source: str, target: str, progress: Progress | None = None) -> MigrationReceipt:
-    """Copies the workspace `source` to the empty place `target`, and verifies it there; `source` stays as it is.
+    """Copy the workspace `source` to the empty place `target`, and verify it there; `source` stays unchanged.
 
-    Raises InvalidInput where one lies in the other, WorkspaceError where there is nothing to move, something of it
-    still waits in the spool, or the target is somebody's, and Problems for a bucket that would lose writes.
+    Raises InvalidInput if one lies in the other, WorkspaceError for a missing source, for jobs in its spool and for a
+    target in use, FindingsReported for a bucket that would lose writes.
     """
     origin, place = resolve_workspace_root(source), resolve_workspace_root(target)
     _check_disjoint(format_location(origin), format_location(place))
     _check_source(origin)
     check_bucket(place)
-    done = move_store(open_store(origin), open_store(place), format_location(origin), progress)
+    moved = move_store(open_store(origin), open_store(place), format_location(origin), progress)
     findings = run_in_workspace(place, _reindex_and_verify, create=True, needs_index=False)
     finish_move(open_store(place))
     return MigrationReceipt(
-        source=format_location(origin), target=format_location(place), moved=done, findings=findings
+        source=format_location(origin), target=format_location(place), moved=moved, findings=findings
     )
 
 
@@ -58,8 +58,8 @@ def _check_source(root: Path) -> None:
         raise WorkspaceError(
             f"no workspace at {format_location(root)}", hint="name the place of the memory that is to move"
         )
-    canon = open_documents(root)
-    waiting = len(canon.spool.list_pending()) + len(canon.hook_queue.list_pending())
+    documents = open_documents(root)
+    waiting = len(documents.spool.list_pending()) + len(documents.hook_queue.list_pending())
     if waiting:
         place = format_location(root)
         raise WorkspaceError(

@@ -1,4 +1,4 @@
-"""A program that lineage starts for somebody: bounded in time, its output passed on, nothing of it left behind."""
+"""Running a program on behalf of the user: bounded in time, its output passed on, no process left behind."""
 
 import codecs
 import contextlib
@@ -24,7 +24,7 @@ _NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 
 
 class ProcessTimeout(LineageError):
-    """A program took longer than it was given: it was ended, with all that it had started."""
+    """A program exceeded its time and was ended, with all that it had started."""
 
     default_hint = "give it more time with `--timeout SECONDS`"
 
@@ -39,10 +39,10 @@ def run_subprocess(
     out: tuple[TextSink, EscapeFilter],
     err: tuple[TextSink, EscapeFilter],
 ) -> int:
-    """Runs a program to its end and gives back its exit code; what it prints is passed on piece by piece, cleaned.
+    """Run a program to its end, pass its output on piece by piece, cleaned, and return its exit code.
 
-    It has a process group of its own, which ends with it, when its time is up, or when this process is told to end.
-    Raises TimeIsUp, and LineageError where it cannot be started.
+    Its process group ends with it, on a timeout and when this process is signalled to end. Raises ProcessTimeout, and
+    LineageError if the program can't be started.
     """
     process = _start_process(argv, cwd, environment)
     assert process.stdin and process.stdout and process.stderr
@@ -88,26 +88,26 @@ def _start_thread(work: Callable[..., None], *arguments: object) -> Thread:
 
 def _pump(pipe: IO[bytes], write: TextSink, cleaner: EscapeFilter) -> None:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    with pipe, contextlib.suppress(BrokenPipeError):  # nobody reads on: the program is told by its own broken pipe
+    with pipe, contextlib.suppress(BrokenPipeError):  # the reader is gone: the program gets a broken pipe itself
         while piece := os.read(pipe.fileno(), _CHUNK):
             write(cleaner.clean(decoder.decode(piece)))
         write(cleaner.clean(decoder.decode(b"", final=True)) + cleaner.flush())
 
 
 def _feed(pipe: IO[bytes], data: bytes) -> None:
-    with contextlib.suppress(OSError), pipe:  # a program need not read what it is told
+    with contextlib.suppress(OSError), pipe:  # a program need not read its stdin
         pipe.write(data)
 
 
 def _wait_until_drained(pumps: Sequence[Thread]) -> bool:
-    """Whether nobody holds the program's output any more; it is waited for a little."""
+    """Wait a little for the pumps to end; return whether they did. A grandchild may hold the pipes open."""
     for pump in pumps:
         pump.join(_DRAIN_SECONDS)
     return not any(pump.is_alive() for pump in pumps)
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
-    """Ends the program and all of its group: asked first, then not asked."""
+    """End the program and its process group: SIGTERM first, SIGKILL after the grace period."""
     _send_signal(process, hard=False)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(timeout=_GRACE_SECONDS)
@@ -126,10 +126,12 @@ def _send_signal(process: subprocess.Popen[bytes], *, hard: bool) -> None:
 
 @contextmanager
 def _interrupt_on_signals() -> Iterator[None]:
-    """Lets SIGTERM and SIGHUP end this process as Ctrl-C does: by way of what ends the program."""
+    """Turn SIGTERM and SIGHUP into KeyboardInterrupt, so that cleaning up ends the program, too."""
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    heeded = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, _raise_interrupt) for number in heeded if current_thread() is main_thread()}
+    active = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]  # nohup stays nohup
+    if current_thread() is not main_thread():  # only the main thread may set handlers
+        active = []
+    before = {number: signal.signal(number, _raise_interrupt) for number in active}
     try:
         yield
     finally:

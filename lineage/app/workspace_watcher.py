@@ -1,4 +1,4 @@
-"""`lineage watch`: the loop of pipeline/incoming/watching.py over real folders, a real clock and houses opened anew."""
+"""`lineage watch`: the loop of pipeline/maintenance/watch.py over real folders and a real clock."""
 
 import os
 import time
@@ -27,10 +27,10 @@ PeriodicTask = Callable[[Workspace], object]
 
 
 def _drain_hooks(ws: Workspace) -> None:
-    """What hooks have signalled; where a worker is at it, it does it."""
-    with ExitStack() as held:
+    """Drain the hook queue, unless a worker is doing it."""
+    with ExitStack() as lock:
         try:
-            held.enter_context(ws.documents.hook_queue.store.lock(hook_protocol.WORKER_LOCK, wait=False))
+            lock.enter_context(ws.documents.hook_queue.store.lock(hook_protocol.WORKER_LOCK, wait=False))
         except BusyError:
             return
         drain(ws, detect_machine())
@@ -41,11 +41,11 @@ def _sweep_sessions(ws: Workspace) -> None:
 
 
 PERIODIC_TASKS: Sequence[PeriodicTask] = (_drain_hooks, _sweep_sessions)
-"""What is done on the timer, each in a house of its own, so that each reads the time once."""
+"""The tasks on the timer. Each opens the workspace anew: the time is read once per use case."""
 
 
 class Watcher:
-    """The one watcher of a workspace; `end` may be called from a signal handler."""
+    """The one watcher of a workspace."""
 
     def __init__(self, root: Path, hints: FileEvents) -> None:
         self._root, self._hints = root, hints
@@ -58,49 +58,46 @@ class Watcher:
         on_error: Callable[[LineageError], object],
         tasks: Sequence[PeriodicTask] = PERIODIC_TASKS,
     ) -> None:
-        """Watches until `end` is called, and finishes the round that runs then. `every` is in seconds.
-
-        What the parameters get is told by `Watch`.
-        """
-        bound = [_bind_task(self._root, chore) for chore in tasks]
-        watch = Watch(self._hints.listen, lambda: reconcile(self._root), bound, on_report=on_report, on_error=on_error)
+        """Watch until `stop` is called, and finish the running round. The callbacks are those of `Watch`."""
+        bound_tasks = [partial(run_in_workspace, self._root, task) for task in tasks]
+        watch = Watch(
+            self._hints.listen, lambda: reconcile(self._root), bound_tasks, on_report=on_report, on_error=on_error
+        )
         watch.run(iter_occasions(self._hints, time.monotonic, every=interval_seconds))
 
     def stop(self) -> None:
-        """Asks for the end."""
+        """End the watch. Safe in a signal handler."""
         self._hints.stop()
 
 
 @contextmanager
 def open_watcher(root: Path) -> Iterator[Watcher]:
-    """The right to watch a workspace, held until the block ends.
+    """Hold the right to watch a workspace until the block ends.
 
-    Raises BusyError where somebody watches it, WorkspaceError where there is none, InvalidInput for its settings.
+    Raises BusyError for a watched workspace, WorkspaceError for a missing one, InvalidInput for its settings.
     """
     open_workspace(root).close()
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            held.enter_context(LocalStore(root).lock("watch", wait=False))
+            stack.enter_context(LocalStore(root).lock("watch", wait=False))
         except BusyError as error:
             hint = "one watcher is enough: end the other one first"
             raise BusyError(f"{format_location(root)} is watched already", hint=hint) from error
-        yield Watcher(root, held.enter_context(FileEvents(root)))
+        yield Watcher(root, stack.enter_context(FileEvents(root)))
 
 
 def run_once(root: Path, tasks: Sequence[PeriodicTask] = PERIODIC_TASKS) -> ReindexReport:
-    """A single round, with the chores. Raises SuddenLoss, having changed nothing."""
+    """Run a single round with its tasks. Raises SuddenLoss, having changed nothing."""
     report = reconcile(root)
-    for chore in tasks:
-        run_in_workspace(root, chore)
+    for task in tasks:
+        run_in_workspace(root, task)
     return report
 
 
 def reconcile(root: Path) -> ReindexReport:
-    """Makes rows and MEMORY.md what the files say; an index that is missing or damaged is begun anew. A burst is read
-    by several processes, which end with it."""
+    """Bring rows and MEMORY.md up to the files; a missing or damaged index is built anew.
+
+    Several processes read a burst of changes, and end with it.
+    """
     with open_worker_pool(min(os.cpu_count() or 1, _MAX_JOBS)) as pool:
         return run_in_workspace(root, partial(reindex, executor=pool.pool), needs_index=False)
-
-
-def _bind_task(root: Path, task: PeriodicTask) -> Callable[[], object]:
-    return lambda: run_in_workspace(root, task)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from lineage.app.agent_runs import DEPTH_VARIABLE, SUPPRESS_VARIABLE
+from lineage.app.agent_runs import DEPTH_VARIABLE
+from lineage.app.machine_config import SUPPRESS_VARIABLE
 from lineage.core.base.identity import derive_session_token
 from lineage.harness.programs import PROGRAMS
 from tests.support.commands import LineageCommand, run_process
