@@ -1,11 +1,11 @@
-"""Calls of language models: each is counted, and the day's limit stops them politely (lessons: 39, 40)."""
+"""Calls of language models, counted and limited by day (lessons: 39, 40)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from lineage.core.base.times import to_date
-from lineage.extraction.model.port import ModelAnswer, ModelError, ModelProvider, ParsedAnswer
+from lineage.extraction.model.port import ModelError, ModelProvider, ParsedAnswer
 from lineage.telemetry import ModelUsage, Telemetry
 from lineage.workspace.workspace import Workspace
 
@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class ModelQuota:
-    """What a day (UTC) may cost, and how long a prompt may be."""
+    """The limits of a day (UTC) and of a prompt."""
 
     calls: int
     tokens: int
@@ -31,11 +31,7 @@ class ModelQuota:
 
 @dataclass(slots=True)
 class MeteredModel:
-    """A provider as use cases ask it: one call at a time, each counted before it is made and when it has ended.
-
-    After three failures in a row the provider is left alone for the rest of this run: it would fail all the others too,
-    each for as long as it may take. `day` is the UTC date that calls are counted under.
-    """
+    """A provider within its quota: each call is counted before and after it. `day` is the UTC date to count under."""
 
     provider: ModelProvider
     telemetry: Telemetry
@@ -45,9 +41,11 @@ class MeteredModel:
 
     @property
     def max_chars(self) -> int:
+        """Return the limit of a prompt's length."""
         return self.quota.max_chars
 
     def ask(self, task: str, prompt: str, read: Callable[[str], ParsedAnswer[Value]]) -> Value | None:
+        """Return the parsed answer to a prompt, None without an answer or beyond the quota."""
         call = self._begin_call(task, prompt)
         if call is None:
             return None
@@ -58,26 +56,31 @@ class MeteredModel:
             self.telemetry.end_call(call, failure.reason, estimate_tokens(prompt))
             return None
         self.failures = 0
-        reading = read(answer.text)
-        self.telemetry.end_call(call, reading.complaint or ANSWERED, _count_tokens(prompt, answer))
-        return reading.value
+        parsed = read(answer.text)
+        tokens = estimate_tokens(prompt) + estimate_tokens(answer.text) if answer.tokens is None else answer.tokens
+        self.telemetry.end_call(call, parsed.complaint or ANSWERED, tokens)
+        return parsed.value
 
     def _begin_call(self, task: str, prompt: str) -> int | None:
-        """The number of the call that may be made now, None where none may."""
-        why = TOO_LONG if len(prompt) > self.max_chars else FAILING if self.failures >= _MAX_FAILURES else OVER_LIMIT
-        if why == OVER_LIMIT:
-            expected, limits = estimate_tokens(prompt), self.quota
+        """Return the number of a new call, None if none is allowed."""
+        if len(prompt) > self.max_chars:
+            reason = TOO_LONG
+        elif self.failures >= _MAX_FAILURES:  # each further failure may take as long as the time limit
+            reason = FAILING
+        else:
+            reason = OVER_LIMIT
+            tokens, quota = estimate_tokens(prompt), self.quota
             call = self.telemetry.begin_call(
-                self.day, task, tokens=expected, max_calls=limits.calls, max_tokens=limits.tokens
+                self.day, task, tokens=tokens, max_calls=quota.calls, max_tokens=quota.tokens
             )
             if call is not None:
                 return call
-        self.telemetry.record_skipped_call(self.day, task, why)
+        self.telemetry.record_skipped_call(self.day, task, reason)
         return None
 
 
 def estimate_tokens(text: str) -> int:
-    """The tokens of a text where nobody counted them: four characters each, rounded up (format: Commands).
+    """Estimate the tokens of a text: four characters each, rounded up (format: Commands).
 
     >>> estimate_tokens("12345")
     2
@@ -85,13 +88,8 @@ def estimate_tokens(text: str) -> int:
     return -(-len(text) // 4)
 
 
-def _count_tokens(prompt: str, answer: ModelAnswer) -> int:
-    return estimate_tokens(prompt) + estimate_tokens(answer.text) if answer.tokens is None else answer.tokens
-
-
 def read_usage(ws: Workspace) -> dict[str, Any]:
-    """What `lineage status` shows of language models: which one, what it was asked today and in the last 30 days, and
-    whether today's limit is reached."""
+    """Return the state of the language model for `lineage status`: its name, its use today and in the last 30 days."""
     model = ws.model if isinstance(ws.model, MeteredModel) else None
     today = ws.telemetry.read_model_usage(to_date(ws.now))
     return {

@@ -26,7 +26,7 @@ class RecordedCompactionCounts:
 def capture_recorded_compactions(
     ws: Workspace, payload: Mapping[str, Any], token: str, capture: Capture, at: str
 ) -> RecordedCompactionCounts:
-    """Keep each of the session's own compactions, at its recorded time, else at `at`. (canonical UTC)
+    """Keep each of the session's own compactions, at its recorded time, else at `at` (canonical UTC).
 
     `payload` is that of the session's end. A compaction that was kept from its signal is not kept again, even if the
     harness words it differently. Those that a fork inherited stay its parent's.

@@ -71,7 +71,7 @@ class Session:
 
 @contextmanager
 def session_lock(ws: Workspace, token: str, *, wait: bool = True) -> Iterator[None]:
-    """Hold the session's lock, shared by about a thousand others. (format: a stem moves on under the session's lock)
+    """Hold the session's lock, shared by about a thousand others (format: a stem moves on under the session's lock).
 
     Raise BusyError if it is taken and `wait` is False.
     """

@@ -1,4 +1,4 @@
-"""Turns that do not fit into memory, in a private file without a name: it is gone when nobody needs them any more."""
+"""Turns that do not fit into memory, in a private file without a name that ends with its last user."""
 
 import marshal
 import tempfile
@@ -17,15 +17,15 @@ _BATCH = 64
 
 
 class TurnsOnDisk(LazySequence[Turn]):
-    """Sanitized turns, read from their file a few at a time. `folder` is where it lies, None for the system's place.
+    """Sanitized turns, read from their file a few at a time.
 
-    Raises WorkspaceError where it cannot be written.
+    `folder` is the file's folder, None for the system's own. Raise WorkspaceError if it cannot be written.
     """
 
     def __init__(self, turns: Iterable[Turn], folder: Path | None) -> None:
         self._ends = array("Q", [0])
         try:
-            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (it is open for as long as this is there)
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (open as long as this object)
             weakref.finalize(self, self._file.close)
             for turn in turns:
                 self._ends.append(self._ends[-1] + self._file.write(marshal.dumps(tuple(turn))))
@@ -40,6 +40,7 @@ class TurnsOnDisk(LazySequence[Turn]):
         return len(self._ends) - 1
 
     def iter_range(self, start: int, stop: int) -> Iterator[Turn]:
+        """Yield the turns from one position up to another."""
         for first in range(start, stop, _BATCH):
             yield from map(_decode_turn, self._records(self._ends[first : min(first + _BATCH, stop) + 1]))
 

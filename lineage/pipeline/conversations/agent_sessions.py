@@ -1,12 +1,11 @@
-"""Sessions that lineage has a harness go on with, or begin: where they are, and their capture when they end.
+"""Sessions that lineage itself resumes or starts in a harness: their target, and their capture at the end.
 
-Hooks do nothing in a process that lineage starts (`LINEAGE_SUPPRESS`), so lineage captures what comes of it itself.
-(format: Commands)
+Hooks do nothing in a process that lineage starts (`LINEAGE_SUPPRESS`): lineage captures these sessions. (format:
+Commands)
 """
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lineage.errors import LineageError
 from lineage.harness import ADAPTERS, SessionLocation
@@ -24,7 +23,7 @@ from lineage.workspace.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class ResumeTarget:
-    """A session that a harness is asked to go on with. `folder`: where it ran, None where nobody said so."""
+    """A session to resume in its harness. `folder` is its working directory, None if unknown."""
 
     harness: str
     agent_id: str
@@ -38,7 +37,7 @@ class ResumeTarget:
 
 
 def find_resume_target(ws: Workspace, reference: str) -> ResumeTarget:
-    """The session that an id, key, token or a prefix of one names. Raises NotFoundError for none and for many."""
+    """Return the session with this id, key, token or prefix. Raise NotFoundError for none and for several."""
     row = resolve_session(ws, reference)
     seen = next((seen for seen in ws.telemetry.list_seen_sessions() if seen.session_token == row.session_token), None)
     stem = ws.documents.claims.get_stem(row.session_token)
@@ -57,7 +56,7 @@ def find_resume_target(ws: Workspace, reference: str) -> ResumeTarget:
 
 
 def list_harness_sessions(histories: HarnessHistories, harness: str, folder: Path) -> frozenset[SessionLocation]:
-    """The sessions that a harness keeps, or of the folder where it keeps them there."""
+    """Return the sessions in a harness's history; the folder's, if the harness keeps its history there."""
     history = get_program(harness).history_file
     if history:
         return frozenset(ADAPTERS[harness].discover(folder / history))
@@ -65,7 +64,7 @@ def list_harness_sessions(histories: HarnessHistories, harness: str, folder: Pat
 
 
 def capture_target(ws: Workspace, histories: HarnessHistories, target: ResumeTarget) -> list[CaptureResult]:
-    """Captures what a session has become; nothing where its transcript is not found."""
+    """Capture a resumed session; nothing without a transcript."""
     path = locate_transcript(histories, target.harness, target.session_id, target.transcript_path)
     return [_capture(ws, target, path)] if path else []
 
@@ -78,33 +77,24 @@ def capture_new_sessions(
     folder: Path,
     existing: frozenset[SessionLocation],
 ) -> list[CaptureResult]:
-    """Captures the sessions of a folder that a harness did not keep before."""
-    outcomes = []
-    for found in sorted(list_harness_sessions(histories, harness, folder) - existing):
+    """Capture the sessions of a folder that are not in `existing`."""
+    results = []
+    for location in sorted(list_harness_sessions(histories, harness, folder) - existing):
         try:
-            capture = ADAPTERS[harness].read(found.path, found.session)
-        except LineageError:  # not a transcript, whatever its name: the sweep's business, if anybody's
+            capture = ADAPTERS[harness].read(location.path, location.session)
+        except LineageError:  # not a transcript after all
             continue
         if capture.project and Path(capture.project).resolve() != folder.resolve():
             continue
-        session = found.session or capture.session_id or found.path.stem
-        begun = ResumeTarget(harness, agent_id, session, "", str(folder))
-        outcomes.append(_capture(ws, begun, found.path))
-    return outcomes
+        session_id = location.session or capture.session_id or location.path.stem
+        target = ResumeTarget(harness, agent_id, session_id, session_token="", folder=str(folder))
+        results.append(_capture(ws, target, location.path))
+    return results
 
 
 def _capture(ws: Workspace, target: ResumeTarget, path: Path) -> CaptureResult:
     size = wait_until_stable(path, ws.now)
-    outcome = capture_session_tree(ws, _build_payload(target, path), ws.now)
-    if not ws.documents.tombstones.has(outcome.session_token):
-        ws.telemetry.record_event(_build_seen_session(ws, target, path, outcome.session_token, size))
-        ws.documents.checkpoints.discard(outcome.session_token)
-    return outcome
-
-
-def _build_payload(target: ResumeTarget, path: Path) -> dict[str, Any]:
-    key = {"lane": target.lane} if target.lane else {"session_key": target.session_key}
-    return {
+    payload = {
         "harness": target.harness,
         "agent_id": target.agent_id,
         "session_id": target.session_id,
@@ -112,21 +102,23 @@ def _build_payload(target: ResumeTarget, path: Path) -> dict[str, Any]:
         "project": resolve_project(target.folder),
         "private": target.private,
         "reason": "lineage",
-        **key,
+        **({"lane": target.lane} if target.lane else {"session_key": target.session_key}),
     }
-
-
-def _build_seen_session(ws: Workspace, target: ResumeTarget, path: Path, token: str, size: int | None) -> SeenSession:
-    return SeenSession(
-        harness=target.harness,
-        agent_id=target.agent_id,
-        session_id=target.session_id,
-        session_token=token,
-        transcript_path=str(path),
-        cwd=target.folder,
-        event=SESSION_END,
-        at=ws.now,
-        captured_size=size,
-        session_key=target.session_key,
-        lane=target.lane,
-    )
+    result = capture_session_tree(ws, payload, ws.now)
+    if not ws.documents.tombstones.has(result.session_token):
+        seen = SeenSession(
+            harness=target.harness,
+            agent_id=target.agent_id,
+            session_id=target.session_id,
+            session_token=result.session_token,
+            transcript_path=str(path),
+            cwd=target.folder,
+            event=SESSION_END,
+            at=ws.now,
+            captured_size=size,
+            session_key=target.session_key,
+            lane=target.lane,
+        )
+        ws.telemetry.record_event(seen)
+        ws.documents.checkpoints.discard(result.session_token)
+    return result

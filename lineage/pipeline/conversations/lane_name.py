@@ -1,7 +1,7 @@
-"""Lanes: which conversation a person's message belongs to, for ever; the sessions in it come and go. (format: Identity)
+"""Names of lanes: a lane is one conversation of a person, through many sessions (format: Identity).
 
-A lane is text with `:` between its parts, and what else the parts hold is escaped, so it parses back to exactly these
-parts. `<lane>#<session id>` is the key of a session in it.
+Its parts are escaped and joined by `:`, so the name parses back to exactly these parts. `<lane>#<session id>` is the
+key of a session in it.
 """
 
 import re
@@ -31,7 +31,7 @@ _SPECIAL = frozenset("%:#/")
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """The parts of a lane; those that its scope leaves out are empty. `person` is the canonical id of a linked one."""
+    """The parts of a lane; those outside its scope are empty. `person` is the canonical id of a linked person."""
 
     scope: str
     app: str
@@ -43,34 +43,37 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class IdentityLinks:
-    """Who is the same person on several channels: `people` are canonical ids by (channel, id), both folded."""
+    """The ids of one person on several channels: canonical ids by (channel, id), both folded."""
 
     people_by_id: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @staticmethod
     def from_table(table: Mapping[str, Sequence[str]]) -> "IdentityLinks":
-        """The links of a table: canonical id → ids with their channel in front, `telegram:123`. Raises InvalidInput for
-        an id without a channel, an empty one, and one that two people claim."""
+        """Return the links of a table: canonical id → ids with their channel in front, as in `telegram:123`.
+
+        Raise InvalidInput for an id without a channel, an empty one, and one of two people.
+        """
         people: dict[tuple[str, str], str] = {}
         for person, ids in table.items():
-            for given in ids:
-                channel, _, user = given.partition(":")
+            for name in ids:
+                channel, _, user = name.partition(":")
                 key = _fold(channel), _normalize_id(channel, user)
                 if not person.strip() or not all(key):
                     raise InvalidInput(
-                        f"identity_links: {given!r} of {person!r} is no channel and id",
+                        f"identity_links: {name!r} of {person!r} is no channel and id",
                         hint='write the channel in front: alice = ["telegram:123", "discord:456"]',
                     )
                 if people.setdefault(key, person.strip()) != person.strip():
                     raise InvalidInput(
-                        f"identity_links: {given!r} belongs to {people[key]!r} and to {person!r}",
+                        f"identity_links: {name!r} belongs to {people[key]!r} and to {person!r}",
                         hint="an id is one person's: take it from one of the two",
                     )
         return IdentityLinks(people)
 
     def find_person(self, channel: str, user: str) -> str | None:
-        """The canonical id of whom a channel calls `user`, None for somebody who isn't linked. Compared as channels
-        send ids: whatever the case, with white space, an `@`, or the channel's own name in front.
+        """Return the canonical id of a channel's user, None without a link.
+
+        Case, white space, a leading `@` and the channel's own name in front make no difference.
 
         >>> IdentityLinks.from_table({"alice": ["Telegram:123"]}).find_person("telegram", " telegram:123 ")
         'alice'
@@ -84,24 +87,24 @@ NO_LINKS = IdentityLinks()
 def build_lane(
     scope: str, app: str, channel: str = "", account: str = "", user: str = "", *, links: IdentityLinks = NO_LINKS
 ) -> str:
-    """The lane of a message that `user` sent to `app` on `channel`, to its `account` there.
+    """Return the lane of a message from `user` to `app` on `channel`, to its `account` there.
 
-    `main`: one for all of an app. `per-peer`: one for each person; a linked one has a single lane on all channels, of
-    the others each id on each channel is somebody else. `per-channel-peer` and `per-account-channel-peer`: one for each
-    id there. Raises InvalidInput for another scope, a part that the scope needs and that is empty, an overlong lane.
+    `main`: one lane for an app. `per-peer`: one for each person; a linked person has one on all channels.
+    `per-channel-peer`, `per-account-channel-peer`: one for each id there. Raise InvalidInput for an unknown scope, an
+    empty part, an overlong lane.
 
     >>> build_lane("per-channel-peer", "home", "telegram", "", "a:b")
     'home:telegram:dm:a%3Ab'
     """
-    given = {"app": app.strip(), "channel": channel.strip(), "account": account.strip(), "user": user.strip()}
+    values = {"app": app.strip(), "channel": channel.strip(), "account": account.strip(), "user": user.strip()}
     if scope not in _REQUIRED_PARTS:
         raise InvalidInput(f"not a scope of lanes: {scope[:60]!r}", hint=f"one of: {', '.join(SCOPES)}")
-    missing = [part for part in _REQUIRED_PARTS[scope] if not given[part]]
+    missing = [part for part in _REQUIRED_PARTS[scope] if not values[part]]
     if missing:
-        what = f"{' and '.join(missing)} missing: strangers would share a lane {scope}"
-        raise InvalidInput(what, hint="give each part as the channel reports it")
-    app, channel, account, user = map(_escape, given.values())
-    person = links.find_person(channel=given["channel"], user=given["user"])
+        message = f"{' and '.join(missing)} missing: strangers would share a lane {scope}"
+        raise InvalidInput(message, hint="give each part as the channel reports it")
+    app, channel, account, user = map(_escape, values.values())
+    person = links.find_person(channel=values["channel"], user=values["user"])
     parts = {
         MAIN: (app, MAIN),
         PER_PEER: (app, _DIRECT, _escape(person) if person else f"{channel}/{user}"),
@@ -112,45 +115,46 @@ def build_lane(
 
 
 def parse_lane(text: str) -> Lane:
-    """The parts that `lane` made a text of. Raises InvalidInput for any other text.
+    """Return the parts of a lane's name. Raise InvalidInput for any other text.
 
     >>> parse_lane("home:dm:telegram/123")
     Lane(scope='per-peer', app='home', channel='telegram', account='', user='123', person='')
     """
     match text.split(":"):
         case [app, "main"]:
-            found = Lane(MAIN, *_unescape(app))
+            lane = Lane(MAIN, *_unescape(app))
         case [app, "dm", peer] if "/" in peer:
             channel, _, user = peer.partition("/")
             app, channel, user = _unescape(app, channel, user)
-            found = Lane(PER_PEER, app, channel, user=user)
+            lane = Lane(PER_PEER, app, channel, user=user)
         case [app, "dm", person]:
             app, person = _unescape(app, person)
-            found = Lane(PER_PEER, app, person=person)
+            lane = Lane(PER_PEER, app, person=person)
         case [app, channel, "dm", user]:
             app, channel, user = _unescape(app, channel, user)
-            found = Lane(PER_CHANNEL_PEER, app, channel, user=user)
+            lane = Lane(PER_CHANNEL_PEER, app, channel, user=user)
         case [app, channel, account, "dm", user]:
             app, channel, account, user = _unescape(app, channel, account, user)
-            found = Lane(PER_ACCOUNT_CHANNEL_PEER, app, channel, account, user)
+            lane = Lane(PER_ACCOUNT_CHANNEL_PEER, app, channel, account, user)
         case _:
             raise InvalidInput(f"not a lane: {text[:80]!r}", hint="for example home:telegram:dm:123")
-    return found
+    return lane
 
 
 def _escape(part: str) -> str:
-    """A part without anything that separates, that is white space, or that no terminal shows."""
-    return "".join(char if char.isprintable() and char not in _SPECIAL and char != " " else _hex(char) for char in part)
-
-
-def _hex(char: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogatepass"))
+    """Return a part with separators, white space and unprintable characters escaped."""
+    return "".join(
+        char
+        if char.isprintable() and char not in _SPECIAL and char != " "
+        else "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogatepass"))
+        for char in part
+    )
 
 
 def _unescape(*parts: str) -> list[str]:
-    found = [unquote_to_bytes(part.encode("utf-8", "surrogatepass")) for part in parts]
+    encoded = [unquote_to_bytes(part.encode("utf-8", "surrogatepass")) for part in parts]
     try:
-        values = [value.decode("utf-8", "surrogatepass") for value in found]
+        values = [value.decode("utf-8", "surrogatepass") for value in encoded]
     except UnicodeDecodeError:
         values = []
     if [*map(_escape, values)] != list(parts) or not all(parts):
@@ -163,7 +167,7 @@ def _fold(text: str) -> str:
 
 
 def _normalize_id(channel: str, user: str) -> str:
-    """An id as channels mean it: on telegram `telegram:123`, `telegram_123` and ` 123 ` are 123, `@Ann` is ann."""
+    """Return an id in its plain form: on telegram `telegram:123`, `telegram_123` and ` 123 ` are 123, `@Ann` is ann."""
     name, folded = _fold(channel), _fold(user)
     prefixed = re.fullmatch(rf"{re.escape(name)}(?::(.+)|[_./-](\d+))", folded) if name else None
     return (prefixed[1] or prefixed[2] if prefixed else folded).removeprefix("@")

@@ -1,6 +1,6 @@
-"""What harnesses keep of earlier sessions: every source, and the session that it belongs to.
+"""The sources of an import: files and records of earlier sessions, grouped by session.
 
-The first two thirds of an import: observe (`surveyed`) and plan (`grouped`). Nothing here writes.
+This is the observing and planning part of an import; nothing here writes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,13 +21,12 @@ READING = "reading"
 CAPTURING = "capturing"
 
 StageProgress = Callable[[str, int, int], None]
-"""Is told the stage, how many of its items are done, and how many there are."""
+"""A callback with the stage, the number of finished items, and their total."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRequest:
-    """What is to be imported: of which harnesses, for which agent, and from where: `paths`, else where each harness
-    keeps its history on this machine. `jobs` is how many processes may work on it."""
+    """The scope of an import. `paths` replace the harnesses' own histories; `jobs` is the limit of processes."""
 
     harnesses: tuple[str, ...]
     agent_id: str
@@ -36,15 +35,18 @@ class ImportRequest:
     jobs: int = 1
 
     def list_places(self, harness: str) -> list[Path]:
-        """The files and folders to look in, absolute; those that there are."""
-        named = self.paths or ADAPTERS[harness].list_roots(self.histories.home, self.histories.environment)
-        return [path for path in map(Path.absolute, named) if is_there(path)]
+        """Return the existing files and folders to search, as absolute paths."""
+        roots = self.paths or ADAPTERS[harness].list_roots(self.histories.home, self.histories.environment)
+        return [path for path in map(Path.absolute, roots) if is_there(path)]
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ImportSource:
-    """A source of one session as it lay there before it was read: `session` names it where a file holds many. `size` is
-    the file's, in bytes; `stamp` is another one whenever the file, or the program that reads it, is."""
+    """A source of one session before it was read.
+
+    `session` names it in a file of many sessions, else "". `size` is the file's, in bytes; `stamp` changes with the
+    file and with lineage's version.
+    """
 
     harness: str
     path: str
@@ -54,10 +56,11 @@ class ImportSource:
 
     @property
     def key(self) -> tuple[str, str, str]:
+        """Return the key of the source in the record of imports."""
         return self.harness, self.path, self.session
 
     def read(self) -> Capture:
-        """The session. Raises TranscriptError and InvalidInput, as adapters do."""
+        """Return the parsed session. Raise TranscriptError or InvalidInput, as adapters do."""
         try:
             self.path.encode()
         except UnicodeEncodeError as error:
@@ -65,7 +68,7 @@ class ImportSource:
         return ADAPTERS[self.harness].read(Path(self.path), self.session or None)
 
     def read_mtime(self) -> str:
-        """When the file was last written to. Raises TranscriptError where that cannot be told."""
+        """Return the time of the file's last write, canonical UTC. Raise TranscriptError if it is unknown."""
         try:
             return from_epoch(Path(self.path).stat().st_mtime)
         except (OSError, ValueError, OverflowError, InvalidInput) as error:
@@ -74,7 +77,7 @@ class ImportSource:
 
 @dataclass(frozen=True, slots=True)
 class SourceCount:
-    """The number of a harness's sources, and the bytes of their files."""
+    """The number of a harness's sources, and the size of their files in bytes."""
 
     harness: str
     sources: int
@@ -83,34 +86,31 @@ class SourceCount:
 
 @dataclass(frozen=True, slots=True)
 class SourceSummary:
-    """What a source says of itself: its session, the number of its turns and the session that it was forked from, or
-    why it cannot be read."""
+    """The identity of a source's session, or the `problem` of an unreadable one."""
 
     source: ImportSource
     session_id: str = ""
-    turns: int = 0
     forked_from: str | None = None
     problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSources:
-    """The sources of one session, in a fixed order; `parent` is the token of the session that it was forked from."""
+    """The sources of one session in a fixed order. `parent` is the token of the session that it was forked from."""
 
     token: str
     session_id: str
     parent: str | None
-    summaries: tuple[SourceSummary, ...]
-
-    @property
-    def sources(self) -> tuple[ImportSource, ...]:
-        return tuple(sighting.source for sighting in self.summaries)
+    sources: tuple[ImportSource, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistorySurvey:
-    """What there is. `unchanged` are the sources that lie there as the last import left them, with their sessions'
-    tokens: they were not read. `problems` are (harness, path, reason)."""
+    """All sources of an import.
+
+    `unchanged` maps sources without a change since their import to session tokens; they were not read. `problems` are
+    (harness, path, reason).
+    """
 
     harnesses: tuple[str, ...]
     sources: tuple[ImportSource, ...]
@@ -119,42 +119,42 @@ class HistorySurvey:
     problems: tuple[tuple[str, str, str], ...] = field(default=())
 
 
-def count_sources(wanted: ImportRequest) -> tuple[SourceCount, ...]:
-    """Count what an import would look at; nothing is read."""
-    origins = list(_find_sources(wanted))
-    return tuple(_count(name, [origin for origin in origins if origin.harness == name]) for name in _present(wanted))
+def count_sources(import_request: ImportRequest) -> tuple[SourceCount, ...]:
+    """Count the sources of an import without reading them."""
+    sources = list(_find_sources(import_request))
+    counts = []
+    for harness in _list_present(import_request):
+        own = [source for source in sources if source.harness == harness]
+        sizes = {source.path: source.size for source in own}  # a file may hold many sessions
+        counts.append(SourceCount(harness, len(own), sum(sizes.values())))
+    return tuple(counts)
 
 
-def _count(harness: str, origins: Sequence[ImportSource]) -> SourceCount:
-    sizes = {origin.path: origin.size for origin in origins}  # a file may hold many sessions
-    return SourceCount(harness, len(origins), sum(sizes.values()))
-
-
-def _present(wanted: ImportRequest) -> tuple[str, ...]:
-    """The wanted harnesses; of all of them, those that keep something here."""
-    is_all = len(wanted.harnesses) > 1
-    return tuple(name for name in wanted.harnesses if not is_all or wanted.list_places(name))
+def _list_present(import_request: ImportRequest) -> tuple[str, ...]:
+    """Return the requested harness, even without a history; of several, those with one."""
+    names = import_request.harnesses
+    return names if len(names) == 1 else tuple(name for name in names if import_request.list_places(name))
 
 
 def survey_history(
     ws: Workspace, import_request: ImportRequest, pool: WorkerPool, progress: StageProgress
 ) -> HistorySurvey:
-    """Finds every source and reads those that are new or changed."""
-    origins = tuple(_find_sources(import_request))
-    unchanged = _find_unchanged(ws, import_request.agent_id, origins)
-    read = [origin for origin in origins if origin not in unchanged]
-    sightings = pool.map_chunks(summarize_sources, read, lambda done, total: progress(READING, done, total))
+    """Find every source and read the new and changed ones."""
+    sources = tuple(_find_sources(import_request))
+    unchanged = _find_unchanged(ws, import_request.agent_id, sources)
+    changed = [source for source in sources if source not in unchanged]
+    summaries = pool.map_chunks(summarize_sources, changed, lambda done, total: progress(READING, done, total))
     return HistorySurvey(
-        harnesses=_present(import_request),
-        sources=origins,
+        harnesses=_list_present(import_request),
+        sources=sources,
         unchanged=unchanged,
-        groups=tuple(group_by_session(import_request.agent_id, sightings)),
-        problems=tuple((s.source.harness, s.source.path, s.problem) for s in sightings if s.problem is not None),
+        groups=tuple(group_by_session(import_request.agent_id, summaries)),
+        problems=tuple((s.source.harness, s.source.path, s.problem) for s in summaries if s.problem is not None),
     )
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is a file or folder that this process can see."""
+    """Return whether this process can see a file or folder of that name."""
     try:
         return path.exists()
     except (OSError, ValueError):
@@ -162,22 +162,22 @@ def is_there(path: Path) -> bool:
 
 
 def _find_sources(import_request: ImportRequest) -> Iterator[ImportSource]:
-    """Every source once, however many of the places hold it."""
-    found = {
+    """Yield every source once, in order, however many places hold it."""
+    keys = {
         (harness, str(item.path), item.session or "")
         for harness in import_request.harnesses
         for place in import_request.list_places(harness)
         for item in ADAPTERS[harness].discover(place)
     }
-    for harness, path, session in sorted(found):
+    for harness, path, session in sorted(keys):
         size, stamp = _read_state(path)
         yield ImportSource(harness, path, session, size, stamp)
 
 
 def _read_state(path: str) -> tuple[int, str]:
-    """A file's size and stamp. What a database has not taken in yet lies beside it."""
+    """Return a file's size and stamp."""
     states = []
-    for name in (path, f"{path}-wal"):
+    for name in (path, f"{path}-wal"):  # the newest records of an SQLite database are in its write-ahead log
         try:
             status = Path(name).stat()
         except (OSError, ValueError):
@@ -187,19 +187,19 @@ def _read_state(path: str) -> tuple[int, str]:
 
 
 def _find_unchanged(ws: Workspace, agent_id: str, sources: Iterable[ImportSource]) -> dict[ImportSource, str]:
-    """The sources that were imported as they are now, into sessions that are still there."""
-    known = ws.telemetry.list_imports(agent_id)
-    found = {}
-    for origin in sources:
-        stamp, token = known.get(origin.key, ("", ""))
-        if stamp == origin.stamp and ws.documents.claims.has(token) and not ws.documents.tombstones.has(token):
-            found[origin] = token
-    return found
+    """Return the sources imported in their present state into sessions that still exist."""
+    imports = ws.telemetry.list_imports(agent_id)
+    unchanged = {}
+    for source in sources:
+        stamp, token = imports.get(source.key, ("", ""))
+        if stamp == source.stamp and ws.documents.claims.has(token) and not ws.documents.tombstones.has(token):
+            unchanged[source] = token
+    return unchanged
 
 
 def summarize_sources(sources: Sequence[ImportSource]) -> list[SourceSummary]:
-    """What each source says of itself. A session without an id of its own goes by its file's name."""
-    return [_summarize_source(origin) for origin in sources]
+    """Read each source's identity. A session without an id goes by its file's name."""
+    return [_summarize_source(source) for source in sources]
 
 
 def _summarize_source(source: ImportSource) -> SourceSummary:
@@ -208,29 +208,28 @@ def _summarize_source(source: ImportSource) -> SourceSummary:
         session_id = validate_id("session_id", capture.session_id or source.session or Path(source.path).stem)
     except (TranscriptError, InvalidInput) as error:
         return SourceSummary(source, problem=error.message)
-    return SourceSummary(source, session_id, len(capture.turns), capture.forked_from)
+    return SourceSummary(source, session_id, capture.forked_from)
 
 
 def group_by_session(agent_id: str, summaries: Iterable[SourceSummary]) -> list[SessionSources]:
-    """The readable sources by session, in the order of each session's first one."""
-    groups: dict[str, list[SourceSummary]] = {}
-    for sighting in sorted((s for s in summaries if s.problem is None), key=lambda s: s.source):
-        groups.setdefault(derive_session_token(agent_id, sighting.session_id), []).append(sighting)
-    return [_build_group(agent_id, token, group) for token, group in groups.items()]
-
-
-def _build_group(agent_id: str, token: str, summaries: Sequence[SourceSummary]) -> SessionSources:
-    forked_from = next(filter(None, (sighting.forked_from for sighting in summaries)), None)
-    parent = derive_session_token(agent_id, forked_from) if forked_from else None
-    return SessionSources(token, summaries[0].session_id, parent, tuple(summaries))
+    """Return the readable sources by session, in the order of each session's first one."""
+    by_token: dict[str, list[SourceSummary]] = {}
+    for summary in sorted((s for s in summaries if s.problem is None), key=lambda s: s.source):
+        by_token.setdefault(derive_session_token(agent_id, summary.session_id), []).append(summary)
+    groups = []
+    for token, own in by_token.items():
+        forked_from = next(filter(None, (summary.forked_from for summary in own)), None)
+        parent = derive_session_token(agent_id, forked_from) if forked_from else None
+        groups.append(SessionSources(token, own[0].session_id, parent, tuple(summary.source for summary in own)))
+    return groups
 
 
 def order_by_fork(groups: Iterable[SessionSources]) -> Iterator[list[SessionSources]]:
-    """The groups in rounds: a fork comes after the session it was forked from, for a turn that both hold belongs to the
-    first of them. Those that are forked from each other come last, together."""
-    left = {group.token: group for group in groups}
-    while left:
-        born = [group for group in left.values() if group.parent not in left] or list(left.values())
-        yield born
-        for group in born:
-            del left[group.token]
+    """Yield the groups in rounds, parents before forks: a shared turn belongs to the first session captured."""
+    remaining = {group.token: group for group in groups}
+    while remaining:
+        # Sessions forked from each other would wait for ever: they come last, together.
+        ready = [group for group in remaining.values() if group.parent not in remaining] or list(remaining.values())
+        yield ready
+        for group in ready:
+            del remaining[group.token]

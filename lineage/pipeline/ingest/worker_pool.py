@@ -1,4 +1,4 @@
-"""Work that is spread over processes: bounded in number, and gone with the process that started them."""
+"""A pool of worker processes, bounded in number, that ends with its parent."""
 
 import multiprocessing
 import os
@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class WorkerPool:
-    """Processes that wait for work; without a pool this process does it itself."""
+    """Worker processes; without a pool this process does the work."""
 
     pool: Executor | None = None
 
@@ -35,18 +35,21 @@ class WorkerPool:
         *,
         chunk: int = _CHUNK,
     ) -> list[Result]:
-        """The result of every item, in the items' order. `work` takes `chunk` at a time, and can be pickled, as can
-        what it takes, gives and raises. `progress` is told how many of how many are done."""
+        """Return the result of every item, in order.
+
+        `work` gets `chunk` items at a time; it, its items, results and errors can be pickled. `progress` is called with
+        (done, total).
+        """
         chunks = [items[start : start + chunk] for start in range(0, len(items), chunk)]
-        found: list[Result] = []
-        for results in self.pool.map(work, chunks) if self.pool and len(chunks) > 1 else map(work, chunks):
-            found += results
-            progress(len(found), len(items))
-        return found
+        results: list[Result] = []
+        for part in self.pool.map(work, chunks) if self.pool and len(chunks) > 1 else map(work, chunks):
+            results += part
+            progress(len(results), len(items))
+        return results
 
 
 class _LazyProcesses(Executor):
-    """Processes that begin with the first work that there is for them: a few files need none."""
+    """Processes that start with the first work: a few files need none."""
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
@@ -65,7 +68,7 @@ class _LazyProcesses(Executor):
 
 @contextmanager
 def open_worker_pool(jobs: int) -> Iterator[WorkerPool]:
-    """At most `jobs` processes; with one, there is none but this. Raises LineageError where one of them dies."""
+    """Open a pool of at most `jobs` processes; with one, this process. Raise LineageError if one of them dies."""
     if jobs == 1:
         yield WorkerPool()
         return
@@ -82,13 +85,11 @@ def open_worker_pool(jobs: int) -> Iterator[WorkerPool]:
 
 
 def _start_process() -> None:
-    """What a process does first. An interrupt is its parent's to decide on; without the parent it has no work.
-
-    SQLite lets go of the interpreter at every row: a thread that writes rows, for which other processes wait, gets it
-    back soon from those that compute."""
     os.environ["LINEAGE_SUPPRESS"] = "1"
+    # SQLite releases the interpreter at every row. The thread that writes rows, for which other processes wait, must
+    # get it back soon from threads that compute.
     sys.setswitchinterval(_SWITCH_SECONDS)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides on an interrupt
     threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
