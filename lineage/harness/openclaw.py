@@ -6,6 +6,7 @@ the hook's payload. (format: Identity)
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from lineage.core.capture.capture import Capture
@@ -18,7 +19,7 @@ def read(path: Path, session: str | None = None) -> Capture:
     # A chat's topics have files of their own with the same id in each header: there the file's name is the id.
     capture = read_tree_transcript(path, "OpenClaw")
     is_topic = capture.session_id is not None and path.stem.startswith(f"{capture.session_id}-topic-")
-    return capture._replace(session_id=path.stem) if is_topic else capture
+    return replace(capture, session_id=path.stem) if is_topic else capture
 
 
 def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:

@@ -80,7 +80,7 @@ def _session(prose: Prose, ended_at: str) -> Iterator[Document]:
         "ended_at": ended_at,
     }
     asked = parse_request(SESSION_END, payload, agent_id=None, now=ended_at)
-    turns = assign_ids(list(_turns(prose, ended_at)), asked.token)
+    turns = tuple(assign_ids(list(_turns(prose, ended_at)), asked.token))
     source = _source(asked, turns, prose.sentence()[:80])
     stem = naming.build_stem(ended_at, asked.token)
     happened = build_digest(turns[:_DIGESTED])

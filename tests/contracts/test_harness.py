@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -210,7 +210,7 @@ def test_turns_have_the_ids_of_their_records_and_no_two_the_same(case: Case) -> 
 
 @each_file
 def test_no_two_turns_have_the_same_id(case: Case) -> None:
-    ids = [turn.id for turn in assign_ids(case.open(case.sample).turns, "token")]
+    ids = [turn.id for turn in tuple(assign_ids(case.open(case.sample).turns, "token"))]
     assert ids
     assert len(set(ids)) == len(ids)
 
@@ -300,5 +300,5 @@ def test_turns_that_are_not_held_are_the_same(case: Case) -> None:
     expected = case.open(case.sample)
     with limit_streams(1):
         found = case.open(case.sample)
-        assert found._replace(turns=tuple(found.turns)) == expected
+        assert replace(found, turns=tuple(found.turns)) == expected
         assert (len(found.turns), found.turns[-1]) == (len(expected.turns), expected.turns[-1])

@@ -170,7 +170,7 @@ texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40) | s
 def test_what_is_learned_is_the_same_from_the_turns_and_from_their_file(said: list[tuple[str, str]]) -> None:
     """The run that captures learns from its turns, whoever finishes it after a crash from the transcript."""
     shown = (transcript.clip_turn(Turn(role, text), transcript.ClipLimits()) for role, text in said)
-    captured_turns = assign_ids([turn for turn in shown if turn.text], "t" * 16)
+    captured_turns = tuple(assign_ids([turn for turn in shown if turn.text], "t" * 16))
     body = transcript.render_turns("[[a]]", captured_turns)
     assert extract_candidates(transcript.parse_turns(body)) == extract_candidates(captured_turns)
     assert transcript.find_first_number(body) == (1 if captured_turns else None)

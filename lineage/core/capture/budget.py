@@ -1,15 +1,18 @@
-"""Budgets in bytes and in tokens: what fits is kept whole, in order, and no part takes the room of the others."""
+"""Budgets in bytes and in tokens, shared between the parts of a text."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from itertools import accumulate, takewhile
 
 QUARTERS_PER_TOKEN = 4
-"""Of a token: the unit of `cost`."""
+"""A cost is counted in quarters of a token."""
 
 
 def estimate_cost(text: str) -> int:
-    """What a text costs a model, in quarters of a token, estimated conservatively: an ASCII character is one quarter,
-    of any other each byte of its UTF-8 is two. It is never less than the characters or the bytes.
+    """Return a conservative estimate of a text's cost in quarters of a token.
+
+    An ASCII character costs one quarter, any other character two for each byte of its UTF-8. The cost is at least the
+    number of bytes.
 
     >>> estimate_cost("word"), estimate_cost("é"), estimate_cost("語"), estimate_cost("🧵")
     (4, 4, 6, 8)
@@ -21,13 +24,16 @@ def estimate_cost(text: str) -> int:
 
 
 def cost_to_tokens(quarters: int) -> int:
-    """A cost in tokens, rounded up. For ASCII a token is four characters. (format: Commands)"""
+    """Return a cost in tokens, rounded up. For ASCII a token is four characters. (format: Commands)"""
     return -(-quarters // QUARTERS_PER_TOKEN)
 
 
-class BudgetRequest(NamedTuple):
-    """What one part of a text asks for: all that it `need`s, the `least` of it that is worth showing, and its shares of
-    the budget in percent: nobody takes the `floor` from it, and it never takes more than the `cap`."""
+@dataclass(frozen=True, slots=True)
+class BudgetRequest:
+    """The request of one part of a text: its full cost, its smallest useful cost, and its shares in percent.
+
+    The part gets `min_percent` of the budget if it needs that much, and never more than `max_percent`.
+    """
 
     need: int
     min_cost: int
@@ -35,49 +41,44 @@ class BudgetRequest(NamedTuple):
     max_percent: int
 
     def limit_for(self, budget: int) -> int:
-        """What it may take of a budget, whatever it needs."""
+        """Return the most that the part may take of a budget."""
         return max(self.min_cost, budget * self.max_percent // 100)
 
 
 def allocate_budget(requests: Sequence[BudgetRequest], budget: int) -> list[int]:
-    """The room of each part, never more than it needs. What some leave is given to the others in order. The floors are
-    100 percent at most, and the `least` of all parts fit into the budget together.
+    """Return the share of each part, at most its need. The parts share in order the rest that others leave.
+
+    The `min_percent` of all parts are at most 100 together, and their `min_cost` fit into the budget.
 
     >>> (allocate_budget([BudgetRequest(900, 10, 50, 60), BudgetRequest(30, 10, 30, 30), BudgetRequest(400, 10, 20,
     ... 40)], 200))
     [120, 30, 50]
     """
-    spare = budget - sum(claim.min_cost for claim in requests)
-    wanted = [min(claim.need, claim.limit_for(budget)) for claim in requests]
-    given = [min(want, c.min_cost + spare * c.min_percent // 100) for want, c in zip(wanted, requests, strict=True)]
-    left = budget - sum(given)
-    for index, want in enumerate(wanted):
-        more = min(want - given[index], left)
-        given[index] += more
-        left -= more
-    return given
+    spare = budget - sum(request.min_cost for request in requests)
+    limits = [min(request.need, request.limit_for(budget)) for request in requests]
+    shares = [min(limit, r.min_cost + spare * r.min_percent // 100) for limit, r in zip(limits, requests, strict=True)]
+    rest = budget - sum(shares)
+    for index, limit in enumerate(limits):
+        more = min(limit - shares[index], rest)
+        shares[index] += more
+        rest -= more
+    return shares
 
 
 def count_fitting(costs: Iterable[int], budget: int) -> int:
-    """How many of the first items fit into `budget` bytes together.
+    """Return how many of the first items fit into `budget` together.
 
     >>> count_fitting([10, 10, 10], 25)
     2
     """
-    kept = spent = 0
-    for cost in costs:
-        spent += cost
-        if spent > budget:
-            break
-        kept += 1
-    return kept
+    return sum(1 for _ in takewhile(lambda total: total <= budget, accumulate(costs)))
 
 
 def clip_text(text: str, budget: int, marker: str) -> str:
-    """The text cut at a line end so that it and the marker line stay within `budget` bytes of UTF-8."""
+    """Return the text, cut at a line end so that it and the marker line stay within `budget` bytes of UTF-8."""
     if len(text.encode()) <= budget:
         return text
     room = budget - len(marker.encode()) - 1
     lines = text.split("\n")
-    kept = count_fitting((len(line.encode()) + 1 for line in lines), room)
-    return "\n".join([*lines[:kept], marker])
+    count = count_fitting((len(line.encode()) + 1 for line in lines), room)
+    return "\n".join([*lines[:count], marker])

@@ -1,17 +1,17 @@
-"""What an adapter makes of a harness's transcript, before anything is sanitized or decided."""
+"""The session in a harness's transcript, as an adapter reads it: nothing is sanitized or decided yet."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from lineage.core.format.turns import Turn
 
 DATA_TAG = "data"
-"""The tag of a transcript whose session has data attached: only there are findings. (format: Books)"""
+"""The tag of transcripts with data attached to the session: only these have findings. (format: Books)"""
 
 
-class CompactionRecord(NamedTuple):
-    """A compaction that the transcript records: its summary, and how many turns came before it. `summary` is None where
-    the harness kept none, or kept it where it cannot be read: a state of its own."""
+@dataclass(frozen=True, slots=True)
+class CompactionRecord:
+    """A compaction in the transcript, after `turns_before` turns. `summary` is None without a readable one."""
 
     summary: str | None
     turns_before: int
@@ -19,13 +19,14 @@ class CompactionRecord(NamedTuple):
     trigger: str | None = None
 
 
-class Capture(NamedTuple):
-    """A session as its source shows it. Times are canonical UTC strings, `turns` in the source's order: a tuple, or a
-    sequence that reads them again each time where they are too many to be held.
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A session in its source. Times are canonical UTC strings.
 
-    `session_id`, `parent_session` (of a sub-agent) and `forked_from` are the harness's own ids, where the source names
+    `turns` are in the source's order: a tuple, or a sequence that reads a long transcript anew on each iteration.
+    `session_id`, `parent_session` (of a sub-agent) and `forked_from` are the harness's own ids, if the source names
     them. `skipped` counts, by reason, the records that are not turns: unknown, damaged, bookkeeping, sub-agents.
-    `has_data` declares that data is attached to the session: only then it can have findings.
+    `has_data` says that data is attached to the session, so that it can have findings.
     """
 
     turns: Sequence[Turn]
@@ -39,5 +40,5 @@ class Capture(NamedTuple):
     models: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
     compactions: tuple[CompactionRecord, ...] = ()
-    skipped: Mapping[str, int] = {}
+    skipped: Mapping[str, int] = field(default_factory=dict)
     has_data: bool = False

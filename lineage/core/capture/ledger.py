@@ -1,4 +1,4 @@
-"""The ledger's entries: one for each capture of the window, made of its artifacts' frontmatter. (format: MEMORY.md)"""
+"""The ledger: an entry for each capture of the window, from the frontmatter of artifacts. (format: MEMORY.md)"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,8 +13,9 @@ from lineage.core.capture.window import compute_membership
 from lineage.core.format.documents import Artifact, Manifest
 
 
+# Heads and entries are named tuples: every row of the window makes one, on each publish.
 class ArtifactHead(NamedTuple):
-    """What the ledger needs of one artifact: frontmatter only, never its body."""
+    """The frontmatter of one artifact that the ledger needs."""
 
     path: str
     kind: str
@@ -29,7 +30,7 @@ class ArtifactHead(NamedTuple):
 
 
 class LedgerEntry(NamedTuple):
-    """One row of the ledger. `links` are (path, label), in the order in which they are shown."""
+    """One row of the ledger. `links` are pairs of path and label, in order of display."""
 
     membership: str
     stem: str
@@ -41,12 +42,12 @@ class LedgerEntry(NamedTuple):
 
     @property
     def is_public(self) -> bool:
-        """Whether the row may say what the session was about."""
+        """Whether the row may show the subject of the session."""
         return is_allowed_in_scope(GLOBAL, private=self.private, token="")
 
 
 class ProjectTally(NamedTuple):
-    """How many `entries` a project has on a day; "" stands for those that are private or name none."""
+    """The number of entries of a project on a day; the project "" holds private ones and those without one."""
 
     day: str
     project: str
@@ -54,14 +55,17 @@ class ProjectTally(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """A window's entries, newest first, and the tallies of all of them: who renders takes as many entries as it shows
-    and counts the others without looking at them."""
+    """A window's entries, newest first, and the tallies of all of them.
+
+    A renderer reads as many entries as it shows, and counts the others by their tallies.
+    """
 
     entries: Iterable[LedgerEntry]
     tallies: Sequence[ProjectTally]
 
 
 def build_head(artifact: Artifact) -> ArtifactHead:
+    """Return the head of an artifact."""
     return ArtifactHead(
         path=artifact.path,
         kind=artifact.kind,
@@ -77,41 +81,37 @@ def build_head(artifact: Artifact) -> ArtifactHead:
 
 
 def is_visible(document: Artifact | Manifest) -> bool:
-    """Whether the ledger and search show the session: temp and test sessions stay out."""
+    """Return whether the ledger and search show the session: temp and test sessions stay out."""
     return not is_test_session(document.identity, document.project)
 
 
 def build_ledger(entries: Sequence[LedgerEntry]) -> Ledger:
-    """The ledger of entries that are all at hand, newest first."""
-    counts = Counter((to_date(entry.membership), _public_project(entry)) for entry in entries)
+    """Return the ledger of all entries of a window, newest first."""
+    counts = Counter((to_date(entry.membership), (entry.project or "") if entry.is_public else "") for entry in entries)
     return Ledger(entries, [ProjectTally(*key, count) for key, count in sorted(counts.items())])
 
 
 def build_entries(heads: Iterable[ArtifactHead]) -> list[LedgerEntry]:
-    """One entry for each capture, newest first; a session without one has its newest compaction's."""
+    """Return an entry for each capture, newest first; a session without captures gets its newest compaction's."""
     ordered = sorted(heads, key=lambda item: (item.token, item.stem))
-    shown: list[ArtifactHead] = []
+    visible: list[ArtifactHead] = []
     for _, group in groupby(ordered, key=lambda item: item.token):
         session = list(group)
         captures = [item for item in session if item.kind != naming.COMPACTION]
-        shown += captures or [item for item in session if item.stem == session[-1].stem]
-    return list(group_heads(sorted(shown, key=lambda item: (item.membership, item.stem), reverse=True)))
+        visible += captures or [item for item in session if item.stem == session[-1].stem]
+    return list(group_heads(sorted(visible, key=lambda item: (item.membership, item.stem), reverse=True)))
 
 
 def group_heads(heads: Iterable[ArtifactHead]) -> Iterator[LedgerEntry]:
-    """The entries of heads that come sorted by stem: each stem's are one entry."""
+    """Yield the entries of heads that come sorted by stem: the heads of a stem make one entry."""
     for _, group in groupby(heads, key=lambda item: item.stem):
         yield _build_entry({item.kind: item for item in group})
 
 
-def _build_entry(parts: dict[str, ArtifactHead]) -> LedgerEntry:
-    shown = [parts[kind] for kind in naming.ARTIFACT_DISPLAY_ORDER if kind in parts]
-    first = shown[0]
-    links = (*((item.path, item.kind) for item in shown), (first.manifest_path, naming.MANIFEST))
+def _build_entry(heads: dict[str, ArtifactHead]) -> LedgerEntry:
+    ordered = [heads[kind] for kind in naming.ARTIFACT_DISPLAY_ORDER if kind in heads]
+    first = ordered[0]
+    links = (*((item.path, item.kind) for item in ordered), (first.manifest_path, naming.MANIFEST))
     return LedgerEntry(
         first.membership, first.stem, first.session_id, first.project, first.sentence, first.private, links
     )
-
-
-def _public_project(entry: LedgerEntry) -> str:
-    return (entry.project or "") if entry.is_public else ""

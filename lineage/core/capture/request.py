@@ -1,10 +1,12 @@
-"""What a harness or a person asks for: the payload of `session-end` and `compaction`, checked at the door.
+"""Capture requests: the checked payloads of `session-end` and `compaction`. (format: Commands)
 
-Times are converted to UTC here, ids are checked here; nothing further in looks at a raw payload. (format: Commands)
+Ids are checked and times converted to UTC here. No other module reads a raw payload.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
 
 from lineage.core.base.identity import DEFAULT_AGENT, Identity, validate_agent_id, validate_id
 from lineage.core.base.links import to_one_line
@@ -21,9 +23,13 @@ _KEYS = (
 )  # fmt: skip
 
 
-class Request(NamedTuple):
-    """A checked payload. `transcript` is an inline one (list of turns or text); `captured_at` is never missing;
-    `data` says that the session has data attached: findings about it are welcome."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Request:
+    """A checked payload. All times are canonical UTC.
+
+    `transcript` is an inline one, a list of turns or text. `data` says that data is attached to the session, so that
+    it can have findings. `payload` is the raw one.
+    """
 
     flow: str
     harness: str
@@ -40,19 +46,20 @@ class Request(NamedTuple):
     private: bool = False
     data: bool = False
     lane: str | None = None
-    payload: Mapping[str, Any] = {}
+    payload: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Nothing of what is in the payload: that may be raw text."""
+        # Without the payload: it may be raw text, and this ends up in error reports.
         return f"Request({self.flow}, {self.identity}, {self.captured_at})"
 
     @property
     def token(self) -> str:
+        """The session's token."""
         return self.identity.token
 
 
 def parse_request(flow: str, payload: Mapping[str, Any], *, agent_id: str | None, now: str) -> Request:
-    """The request that a payload makes. `now` is taken where it names no `captured_at`.
+    """Return the request of a payload. `now` replaces a missing `captured_at`.
 
     Raises InvalidInput for unknown keys, missing or malformed ids, texts of another type, naive or unparsable times.
     """
@@ -74,7 +81,7 @@ def parse_request(flow: str, payload: Mapping[str, Any], *, agent_id: str | None
         captured_at=_parse_time(payload, "captured_at") or now,
         transcript_path=payload.get("transcript_path") or None,
         transcript=_check_transcript(flow, payload),
-        project=_parse_project(payload),
+        project=to_one_line(payload.get("project") or payload.get("cwd") or "") or None,  # (format: Identity)
         started_at=_parse_time(payload, "started_at"),
         ended_at=_parse_time(payload, "ended_at"),
         reason=payload.get("reason"),
@@ -90,22 +97,21 @@ def parse_request(flow: str, payload: Mapping[str, Any], *, agent_id: str | None
 def _reject_unknown_keys(payload: Mapping[str, Any]) -> None:
     for key in payload:
         if key not in _KEYS:
-            from difflib import get_close_matches  # noqa: PLC0415
-
-            near = get_close_matches(str(key), _KEYS, 1)
-            meant = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(_KEYS)}"
-            raise InvalidInput(f"unknown key {str(key)[:60]!r} in the payload", hint=meant)
+            close = get_close_matches(str(key), _KEYS, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known keys: {', '.join(_KEYS)}"
+            raise InvalidInput(f"unknown key {str(key)[:60]!r} in the payload", hint=hint)
 
 
 def _parse_identity(payload: Mapping[str, Any], agent_id: str | None) -> Identity:
     agent = payload.get("agent_id") or agent_id or DEFAULT_AGENT
-    key = payload.get("session_key")
     session_id = validate_id("session_id", payload.get("session_id"))
-    checked = validate_id("session_key", key) if key else None
+    raw_key = payload.get("session_key")
+    key = validate_id("session_key", raw_key) if raw_key else None
     lane = payload.get("lane")
     if lane:
-        checked = f"{validate_id('lane', lane)}#{session_id}"
-    return Identity(validate_agent_id(str(agent)), session_id, checked)
+        # Sessions of one lane are told apart by id: a gateway's session key is the same for all of them.
+        key = f"{validate_id('lane', lane)}#{session_id}"
+    return Identity(validate_agent_id(str(agent)), session_id, key)
 
 
 def _check_transcript(flow: str, payload: Mapping[str, Any]) -> Any:
@@ -116,11 +122,6 @@ def _check_transcript(flow: str, payload: Mapping[str, Any]) -> Any:
     if inline is None and not path and flow == SESSION_END:
         raise InvalidInput("a transcript is missing", hint="give --transcript-path FILE, or `transcript` on stdin")
     return inline
-
-
-def _parse_project(payload: Mapping[str, Any]) -> str | None:
-    """The project, else the working directory; None where neither is given. (format: Identity)"""
-    return to_one_line(payload.get("project") or payload.get("cwd") or "") or None
 
 
 def _parse_time(payload: Mapping[str, Any], key: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The summary's and the compaction's body. (format: Bodies)"""
+"""The bodies of summaries and compactions. (format: Bodies)"""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _ENDINGS = {
 
 
 def render_summary(siblings: str, title: str, digest: Digest, narrative: str | None) -> str:
-    """The summary: `narrative` (the harness's or a model's own) where there is one, and what was extracted."""
+    """Return the summary of a digest; a `narrative` by the harness or a model replaces the part about the work."""
     parts = [siblings, f"# {escape_markdown(title)}"]
     if narrative:
         parts.append(neutralize_markdown(narrative.strip("\n")))
@@ -38,17 +38,17 @@ def render_summary(siblings: str, title: str, digest: Digest, narrative: str | N
 
 
 def render_compaction(siblings: str, title: str, text: str) -> str:
-    """The compaction: the harness's summary of what it dropped from its context, defused."""
+    """Return the compaction: the harness's summary of its dropped context, neutralized."""
     return f"{siblings}\n\n# {escape_markdown(title)}\n\n{neutralize_markdown(text.strip(chr(10)))}\n"
 
 
 def _render_section(heading: str, items: Sequence[str], *, quote: bool = False, code: bool = False) -> str:
     if not items:
         return ""
-    shown = [_render_item(line, quote=quote, code=code) for line in items[:_MAX_ITEMS]]
+    lines = [_render_item(line, quote=quote, code=code) for line in items[:_MAX_ITEMS]]
     if len(items) > _MAX_ITEMS:
-        shown.append(f"- … and {len(items) - _MAX_ITEMS} more, in the transcript")
-    return f"## {heading}\n\n" + "\n".join(shown)
+        lines.append(f"- … and {len(items) - _MAX_ITEMS} more, in the transcript")
+    return f"## {heading}\n\n" + "\n".join(lines)
 
 
 def _render_item(text: str, *, quote: bool, code: bool) -> str:
@@ -59,24 +59,24 @@ def _render_item(text: str, *, quote: bool, code: bool) -> str:
 
 
 def _escape_prose(line: str) -> str:
-    """A line of text in which code spans stay readable and everything else is escaped."""
+    """Escape a line of text outside of its code spans."""
     parts = _CODE.split(line)
     return "".join(_render_code(part) if index % 2 else escape_markdown_line(part) for index, part in enumerate(parts))
 
 
 def _render_code(code: str) -> str:
-    """A code span that no inline query or template plug-in runs: those look at how it begins, or for `<%`."""
+    # Inline queries of Obsidian plug-ins begin with `=` or `$`, templates with `<%`.
     marker = "› " if code.lstrip().startswith(("=", "$")) else ""
     return f"`{marker}{code.replace('<%', '< %')}`"
 
 
 def _describe_work(digest: Digest) -> Sequence[str]:
-    done = [f"{pluralize(digest.turns, 'turn')}, of which the agent's replies: {digest.replies}"]
+    lines = [f"{pluralize(digest.turns, 'turn')}, of which the agent's replies: {digest.replies}"]
     if digest.tools:
-        done.append("Tools: " + ", ".join(f"{name} ×{count}" for name, count in digest.tools[:_MAX_ITEMS]))
+        lines.append("Tools: " + ", ".join(f"{name} ×{count}" for name, count in digest.tools[:_MAX_ITEMS]))
     if digest.errors:
-        done.append(pluralize(digest.errors, "tool error"))
-    return done
+        lines.append(pluralize(digest.errors, "tool error"))
+    return lines
 
 
 def _describe_ending(digest: Digest) -> Sequence[str]:

@@ -1,7 +1,8 @@
-"""Turns of a session: their stable ids, the watermark of a capture, and what is new after it. (format: Captures)"""
+"""Turns of a session, their stable ids, and the watermark of a capture. (format: Captures)"""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 USER = "user"
@@ -11,11 +12,12 @@ SYSTEM = "system"
 ROLES = (USER, ASSISTANT, TOOL, SYSTEM)
 
 
+# A named tuple: long sessions have tens of thousands of turns.
 class Turn(NamedTuple):
     """One visible record of a session.
 
-    `at` is a canonical UTC time. `name` is the tool's, `input` its argument as one line; `source_id` is the id that the
-    harness gave the record, None where it has none. `id` and `number` are filled in by `identified`.
+    `at` is a canonical UTC time. `name` is the tool's, `input` its argument as one line. `source_id` is the harness's
+    id of the record, if it has one. `id` and `number` (from 1) come from `assign_ids`.
     """
 
     role: str
@@ -30,41 +32,43 @@ class Turn(NamedTuple):
     number: int = 0
 
 
-class Watermark(NamedTuple):
-    """How far a capture reaches: so many turns of the session, the last one's id, and the sanitizer that was used."""
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """The end of a capture: the number of turns, the last one's id, and the version of the sanitizer."""
 
     turns: int
     last: str | None
     sanitizer: str
 
     def as_list(self) -> list[Any]:
+        """Return the watermark as a value of frontmatter."""
         return [self.turns, self.last, self.sanitizer]
 
     @staticmethod
     def from_list(value: Sequence[Any]) -> "Watermark":
+        """Return the watermark of a value of frontmatter."""
         turns, last, sanitizer = value
         return Watermark(int(turns), last, str(sanitizer))
 
 
-def assign_ids(turns: Iterable[Turn], token: str) -> tuple[Turn, ...]:
-    """The turns with number and id: 10 hex digits of the hash of the record's id or, where the harness has none, of
-    session token, ordinal and (sanitized) text, so that such ids never match across sessions."""
-    return tuple(iter_identified(turns, token))
+def assign_ids(turns: Iterable[Turn], token: str) -> Iterator[Turn]:
+    """Yield the turns with number and id, a hash of the harness's id of the record.
 
-
-def iter_identified(turns: Iterable[Turn], token: str) -> Iterator[Turn]:
-    """`identified`, one turn after the other."""
+    Without one it is the hash of session token, number and sanitized text: such ids never match across sessions.
+    """
     for number, turn in enumerate(turns, 1):
-        yield Turn(*turn[:8], compute_turn_id(turn.source_id or f"{token}\n{number}\n{turn.text}"), number)
+        turn_id = compute_turn_id(turn.source_id or f"{token}\n{number}\n{turn.text}")
+        yield turn._replace(id=turn_id, number=number)
 
 
 def renumber(turns: Iterable[Turn]) -> Iterator[Turn]:
-    """The turns numbered from 1, their ids kept: some were taken out."""
+    """Yield the turns numbered from 1 again, with their ids: some were taken out."""
     return (turn._replace(number=number) for number, turn in enumerate(turns, 1))
 
 
 def compute_turn_id(seed: str) -> str:
-    """
+    """Return a turn id: 10 hex digits of the hash of `seed`.
+
     >>> compute_turn_id("a record's id")
     't-aa7f78f239'
     """
@@ -74,17 +78,17 @@ def compute_turn_id(seed: str) -> str:
 def find_first_new(
     turns: Sequence[Turn], watermark: Watermark | None, sanitizer: str, captured_ids: Callable[[], Sequence[str]]
 ) -> int:
-    """The position of the first turn that no capture holds; `len(turns)` where nothing is new.
+    """Return the position of the first turn outside all captures; `len(turns)` if nothing is new.
 
-    What follows the last captured turn is new. Where that turn is gone (rewritten, rolled back, a shorter prefix), it
-    is what follows the longest common prefix with `captured()`, the ids of all captured turns. Ids made from the text
-    change with the sanitizer: then the count decides, for a new sanitizer alone makes nothing new.
+    New turns follow the last captured turn. If that turn is gone (rewritten, rolled back, a shorter prefix), they
+    follow the longest common prefix with `captured_ids()`, the ids of all captured turns.
     """
     if watermark is None or watermark.last is None:
         return 0
     for position in range(len(turns) - 1, -1, -1):
         if turns[position].id == watermark.last:
             return position + 1
+    # Ids made from text change with the sanitizer. Then the count decides: a new sanitizer alone makes nothing new.
     if watermark.sanitizer != sanitizer and turns and turns[0].source_id is None:
         return min(watermark.turns, len(turns))
     common = 0

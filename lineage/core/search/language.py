@@ -1,7 +1,6 @@
-"""What is known of languages: words that say nothing about a subject, and the forms that a word takes.
+"""Stop words of five languages, and other forms of German, French, Portuguese and Spanish words.
 
-English endings are the index's own matter (its tokenizer takes them off); here are the forms of German, French,
-Portuguese and Spanish words, which a query asks for beside what was typed.
+A query asks for these forms beside the typed ones. English needs none: the tokenizer of the index strips its endings.
 """
 
 import re
@@ -50,7 +49,7 @@ _STOP = {language: frozenset(words.split()) for language, words in _STOP_WORDS.i
 _LETTERS = {GERMAN: "äöüß", FRENCH: "èêëîïôûœ", PORTUGUESE: "ãõ", SPANISH: "ñ¿¡"}
 
 _GERMAN = ("", "e", "en", "er", "ern", "es", "n", "s")
-_MIN_STEM = 4
+_MIN_STEM = 4  # letters: forms of shorter stems are mostly other words
 _PAIRS: dict[str, tuple[tuple[str, str], ...]] = {
     FRENCH: (("eaux", "eau"), ("aux", "al"), ("euses", "eur"), ("euse", "eur"), ("trices", "teur"), ("trice", "teur"),
              ("ées", "é"), ("ée", "é"), ("és", "é"), ("er", "é"), ("é", "er"), ("ations", "er"), ("ation", "er"),
@@ -68,8 +67,9 @@ _MAX_FORMS = 8
 
 
 def detect_language(words: Iterable[str]) -> str | None:
-    """The language that the most of the words are stop words of, or, where none is, whose letters they have; None
-    where nothing tells, as for a name. English goes before the others.
+    """Return the language with the most stop words and special letters among the words, or None for neither.
+
+    Of equal languages English comes first.
 
     >>> (detect_language(["why", "did", "it", "die"]), detect_language(["warum", "die", "zeile"]),
     ... detect_language(["parser"]))
@@ -84,43 +84,38 @@ def detect_language(words: Iterable[str]) -> str | None:
 
 
 def is_stop_word(word: str, language: str | None) -> bool:
-    """Whether a word says nothing about a subject; where the language isn't known, English decides."""
+    """Return whether a word is a stop word, of English if the language is unknown."""
     return word.lower() in _STOP[language or ENGLISH]
 
 
 def find_forms(word: str, language: str | None) -> list[str]:
-    """Other forms of a word, the likeliest first: of its language or, where that isn't known, of any. English has none.
+    """Return other forms of a word, the likeliest first, of all languages if its own is unknown. English has none.
 
     >>> (find_forms("zeilen", "de")[:2], find_forms("configurações", "pt"), find_forms("journaux", "fr"),
     ... find_forms("parsers", "en"))
     (['zeil', 'zeile'], ['configuração', 'configuraçõe'], ['journal', 'journau'], [])
     """
     languages: Sequence[str] = [language] if language else [GERMAN, FRENCH, PORTUGUESE, SPANISH]
-    found = dict.fromkeys(form for one in languages for form in _forms(unicodedata.normalize("NFC", word.lower()), one))
-    return [form for form in found if form != word][:_MAX_FORMS]
+    lowered = unicodedata.normalize("NFC", word.lower())
+    forms = dict.fromkeys(form for one in languages for form in _forms(lowered, one))
+    return [form for form in forms if form != word][:_MAX_FORMS]
 
 
 def _forms(word: str, language: str) -> list[str]:
     if language == GERMAN:
         return _german_forms(word)
-    found = []
+    forms = []
     for ending, other in _PAIRS.get(language, ()):
         stem = word.removesuffix(ending)
         if word.endswith(ending) and len(stem) >= _MIN_STEM - 1 and not (ending == "" and word[-1] in "sxz"):
-            found.append(stem + other)
-    return found
+            forms.append(stem + other)
+    return forms
 
 
 def _german_forms(word: str) -> list[str]:
-    """Endings taken off and put on; in the stem of what may be a plural, umlauts too."""
-    stem = next(
-        (
-            word[: -len(ending)]
-            for ending in sorted(_GERMAN, key=len, reverse=True)
-            if ending and word.endswith(ending) and len(word) - len(ending) >= _MIN_STEM - 1
-        ),
-        word,
-    )
+    endings = sorted(filter(word.endswith, _GERMAN), key=len, reverse=True)
+    stem = next((word.removesuffix(end) for end in endings if end and len(word) - len(end) >= _MIN_STEM - 1), word)
+    # A plural may have changed the vowel of its stem: `Bäume` is also looked up as `Baum`.
     plain = re.sub("[äöü]", lambda match: "aou"["äöü".index(match[0])], stem)
     stems = [stem, plain] if plain != stem else [stem]
     return [one + ending for one in stems for ending in _GERMAN]

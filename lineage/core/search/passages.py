@@ -1,17 +1,21 @@
-"""Passages: what search finds and shows of a long text, some hundred words each. (format: Commands)"""
+"""Passages of long texts, about 150 words each: the units that search finds and shows. (format: Commands)"""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
+from lineage.core.base.sequences import Replayable
+
 MAX_PASSAGES = 1 << 20
-"""How many passages a text has at most; those of a longer one are longer."""
+"""The largest number of passages of a text; those of a longer text are longer."""
 
 _MIN_LENGTH = 900  # characters: about 150 words; measured, see scripts/eval
-_MIN_REMAINDER = 300  # what is left over joins the passage before it
+_MIN_REMAINDER = 300  # a shorter rest joins the passage before it
 
 
+# A named tuple: a reindex makes one for every 900 characters.
 class Passage(NamedTuple):
-    """Some text and the numbers of the first and the last turn in it, 0 where it isn't of turns."""
+    """A text and the numbers of its first and last turn, 0 outside of transcripts."""
 
     text: str
     first: int = 0
@@ -19,23 +23,16 @@ class Passage(NamedTuple):
 
 
 def split_turns(turn_texts: Sequence[tuple[int, str]]) -> Iterable[Passage]:
-    """The passages of a transcript, whose turns say this by number: consecutive turns as far as they fit, and the
-    pieces of one that doesn't. A tuple, or made again each time where what is said isn't held."""
-    if not isinstance(turn_texts, tuple | list):
-        return _StreamedPassages(turn_texts)
-    return tuple(_iter_passages(turn_texts, _passage_length(sum(len(text) for _, text in turn_texts))))
+    """Return the passages of a transcript from the number and text of each turn.
 
-
-class _StreamedPassages:
-    def __init__(self, turn_texts: Sequence[tuple[int, str]]) -> None:
-        self._turn_texts = turn_texts
-
-    def __iter__(self) -> Iterator[Passage]:
-        return _iter_passages(self._turn_texts, _passage_length(sum(len(text) for _, text in self._turn_texts)))
+    A passage holds consecutive turns that fit, or a chunk of a long turn. Streamed turns give streamed passages.
+    """
+    is_held = isinstance(turn_texts, tuple | list)
+    return tuple(_iter_passages(turn_texts)) if is_held else Replayable(partial(_iter_passages, turn_texts))
 
 
 def split_text(text: str) -> tuple[Passage, ...]:
-    """The passages of a text without turns, cut between lines where that can be."""
+    """Return the passages of a text without turns, cut between lines if possible."""
     return tuple(map(Passage, _split_chunks(text.strip(), _passage_length(len(text)))))
 
 
@@ -43,16 +40,17 @@ def _passage_length(total: int) -> int:
     return max(_MIN_LENGTH, 2 * total // MAX_PASSAGES + 1)
 
 
-def _iter_passages(turn_texts: Iterable[tuple[int, str]], length: int) -> Iterator[Passage]:
+def _iter_passages(turn_texts: Sequence[tuple[int, str]]) -> Iterator[Passage]:
+    length = _passage_length(sum(len(text) for _, text in turn_texts))
     window: list[tuple[int, str]] = []
     size = 0
     for number, text in turn_texts:
         if window and size + len(text) > length:
             yield _build_passage(window)
             window, size = [], 0
-        *whole, rest = _split_chunks(text, length) if len(text) > length else (text,)
-        for piece in whole:
-            yield Passage(piece, number, number)
+        *chunks, rest = _split_chunks(text, length) if len(text) > length else (text,)
+        for chunk in chunks:
+            yield Passage(chunk, number, number)
         window.append((number, rest))
         size += len(rest)
     if window:
@@ -64,16 +62,16 @@ def _build_passage(window: Sequence[tuple[int, str]]) -> Passage:
 
 
 def _split_chunks(text: str, length: int) -> list[str]:
-    """The text in pieces of about a length, cut at the end of a line, else of a word, else anywhere."""
-    pieces = []
+    """Return the text in chunks of about a length, cut at the end of a line, else of a word, else anywhere."""
+    chunks = []
     start = 0
     while len(text) - start > length + _MIN_REMAINDER:
         end = start + length
-        for seam in ("\n", " "):
-            place = text.rfind(seam, start + length // 2, end)
-            if place > 0:
-                end = place
+        for separator in ("\n", " "):
+            position = text.rfind(separator, start + length // 2, end)
+            if position > 0:
+                end = position
                 break
-        pieces.append(text[start:end])
+        chunks.append(text[start:end])
         start = end
-    return [*pieces, text[start:]] if text[start:] else pieces
+    return [*chunks, text[start:]] if text[start:] else chunks

@@ -1,4 +1,4 @@
-"""Vectors as bytes: a byte for each component. What is compared is their angle, which their length has no part in."""
+"""Vectors as bytes, one for each component. Only their angles are compared, so their lengths don't matter."""
 
 import math
 from array import array
@@ -10,8 +10,9 @@ _MAX_COMPONENT = 127
 
 
 def quantize(vector: Sequence[float]) -> bytes:
-    """A vector as signed bytes, its largest component at the end of the scale: cosines stay as they are to about a
-    hundredth. Raises InvalidInput for one that has no direction.
+    """Return a vector as signed bytes, its largest component as 127. Cosines change by about a hundredth.
+
+    Raises InvalidInput for a vector without a direction.
 
     >>> list(quantize([0.5, -0.25, 0.0]))
     [127, 192, 0]

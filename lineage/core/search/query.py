@@ -1,11 +1,11 @@
-"""What a person or an agent asks for: words, phrases, what must not be there, and filters. (format: Commands)
+"""Search queries: words, phrases, excluded words and filters. (format: Commands)
 
-Any text is a query; only what is documented here means something else than its words.
+Any text is a valid query. Outside of the documented operators it stands for its words.
 """
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from lineage.core.base.times import shift_time
 from lineage.core.search import language, segmentation
@@ -36,9 +36,12 @@ _STATES = (SESSION, ENTRY, OPEN, DONE, PINNED, SUPERSEDED, ARCHIVED)
 _BOOKS = ("decision", "task", "lesson", "preference", "fact", "context", "finding", "note", "handoff")
 
 
-class Filters(NamedTuple):
-    """What a result has to be. `since` and `until` are canonical times, both included; `kinds` are of artifacts or of
-    books, of which a result has one; `states` are those of `is:`, all of which it has."""
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The conditions of a result. `since` and `until` are canonical times, both included.
+
+    A result has one of the `kinds` (of artifacts or books) and all of the `states` (of `is:`).
+    """
 
     project: str | None = None
     agent: str | None = None
@@ -48,9 +51,12 @@ class Filters(NamedTuple):
     until: str | None = None
 
 
-class Query(NamedTuple):
-    """A query taken apart. `words` rank: any of them finds, each is looked up as it stands, one with signs within as a
-    phrase. `phrases` have to be there, `without` must not. `language` is None where nothing tells it."""
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A parsed query. A result has any of `words`, all `phrases` and none of `excluded_words`.
+
+    A word with punctuation inside is looked up as a phrase. `language` is None if it is unknown.
+    """
 
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
@@ -60,84 +66,83 @@ class Query(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it asks for nothing: what must not be there alone finds nothing."""
+        """Whether the query has no words, phrases or filters: excluded words alone find nothing."""
         return not self.words and not self.phrases and self.filters == Filters()
 
 
 def parse_query(text: str, now: str = _LAST) -> Query:
-    """The query that a text is. `now` is what `since:7d` counts from.
+    """Return the query in a text. Times such as `since:7d` count from `now`.
 
-    Raises InvalidInput for a time that is none and for an `is:` that nothing is.
+    Raises InvalidInput for an invalid time and for an unknown `is:`.
 
     >>> parse_query('why "last row" lost is:decision -draft').words
     ('lost',)
     >>> parse_query("project:demo TypeError in src/app.py").words
     ('TypeError', 'src/app.py', 'src', 'app', 'py')
     """
-    found = list(_TOKEN.finditer(text[:_MAX_CHARACTERS]))
-    phrases = [
-        match["phrase"][:_MAX_PHRASE_CHARACTERS] for match in found if match["phrase"] and _PART.search(match["phrase"])
-    ]
-    words, tongue = _select_words(match["word"] for match in found if match["word"])
+    tokens = list(_TOKEN.finditer(text[:_MAX_CHARACTERS]))
+    phrases = (t["phrase"][:_MAX_PHRASE_CHARACTERS] for t in tokens if t["phrase"] and _PART.search(t["phrase"]))
+    excluded = (token["without"] for token in tokens if token["without"])
+    words, word_language = _select_words(token["word"] for token in tokens if token["word"])
     return Query(
         words=words,
         phrases=tuple(dict.fromkeys(phrases))[:_MAX_PHRASES],
-        excluded_words=tuple(dict.fromkeys(match["without"] for match in found if match["without"]))[:_MAX_PHRASES],
-        filters=_build_filters([(match["key"], match["value"].strip('"')) for match in found if match["filter"]], now),
-        language=tongue,
+        excluded_words=tuple(dict.fromkeys(excluded))[:_MAX_PHRASES],
+        filters=_build_filters([(token["key"], token["value"].strip('"')) for token in tokens if token["filter"]], now),
+        language=word_language,
     )
 
 
 def strip_operators(text: str) -> str:
-    """A query without its filters and what must not be there: what it is about, as it was typed.
+    """Return the words and phrases of a query as typed, without filters and excluded words.
 
     >>> strip_operators('project:demo why is the "last row" lost -draft')
     'why is the last row lost'
     """
 
-    def kept(match: re.Match[str]) -> str:
+    def keep(match: re.Match[str]) -> str:
         return "" if match["filter"] or match["without"] else match["phrase"] or match["word"] or ""
 
-    return " ".join(_TOKEN.sub(kept, text[:_MAX_CHARACTERS]).split())
+    return " ".join(_TOKEN.sub(keep, text[:_MAX_CHARACTERS]).split())
 
 
 def extract_words(text: str) -> tuple[str, ...]:
-    """The words of a text that is no query but a matter: nothing in it is a filter."""
+    """Return the words to look up for a text that is no query: nothing in it is an operator."""
     return _select_words(match[0] for match in re.finditer(r"\w(?:[\w./\\:@+-]*\w)?", text[:_MAX_CHARACTERS]))[0]
 
 
 def _select_words(words: Iterable[str]) -> tuple[tuple[str, ...], str | None]:
-    """The words that say something (all, where none does) with their parts, and the language they are in."""
-    asked = list(dict.fromkeys(words))
-    tongue = language.detect_language(asked)
-    kept = [word for word in asked if not language.is_stop_word(word, tongue)] or asked
-    found: dict[str, str] = {}
-    for part in (part for word in kept for part in _lookup_terms(word, tongue)):
-        found.setdefault(part.lower(), part)
-    return tuple(found.values())[:MAX_QUERY_WORDS], tongue
+    """Return the terms of all words but stop words (of all words if there are no others), and their language."""
+    unique = list(dict.fromkeys(words))
+    word_language = language.detect_language(unique)
+    content = [word for word in unique if not language.is_stop_word(word, word_language)] or unique
+    terms: dict[str, str] = {}
+    for term in (term for word in content for term in _lookup_terms(word, word_language)):
+        terms.setdefault(term.lower(), term)
+    return tuple(terms.values())[:MAX_QUERY_WORDS], word_language
 
 
-def _lookup_terms(word: str, tongue: str | None) -> Iterator[str]:
-    """What a word is looked up by: an identifier or a path whole and by its parts, a dense run by pairs."""
+def _lookup_terms(word: str, word_language: str | None) -> Iterator[str]:
+    # An identifier or a path is looked up as a whole and by its parts, a run of an unspaced script by its bigrams.
     parts = _PART.findall(word)
     if not parts:
         return
     if len(parts) > 1 or not segmentation.is_unspaced(word):
-        plain = [run for part in parts for run in segmentation.split_runs(part)]
-        if len(plain) > 1:
+        runs = [run for part in parts for run in segmentation.split_runs(part)]
+        if len(runs) > 1:
             yield word
-            plain = [one for one in plain if len(one) > 1 and not language.is_stop_word(one, tongue)]
-        parts = plain
+            runs = [run for run in runs if len(run) > 1 and not language.is_stop_word(run, word_language)]
+        parts = runs
     for part in parts:
         for run in segmentation.split_runs(part):
             yield from segmentation.split_bigrams(run) if segmentation.is_unspaced(run) else (run,)
 
 
-def _build_filters(given: Iterable[tuple[str, str]], now: str) -> Filters:
-    one: dict[str, str] = {}
+def _build_filters(pairs: Iterable[tuple[str, str]], now: str) -> Filters:
+    values: dict[str, str] = {}
     kinds: list[str] = []
     states: list[str] = []
-    for key, value in given:
+    for key, value in pairs:
         if key == "kind":
             kinds.append(value.lower())
         elif key == "is":
@@ -146,21 +151,21 @@ def _build_filters(given: Iterable[tuple[str, str]], now: str) -> Filters:
                 raise InvalidInput(f"nothing is {name[:40]!r}", hint=f"is: takes {', '.join((*_STATES, *_BOOKS))}")
             (kinds if name in _BOOKS else states).append(name)
         else:
-            one[key] = value
+            values[key] = value
     return Filters(
-        project=one.get("project"),
-        agent=one.get("agent"),
+        project=values.get("project"),
+        agent=values.get("agent"),
         kinds=tuple(dict.fromkeys(kinds)),
         states=tuple(dict.fromkeys(states)),
-        since=_parse_time(one["since"], now, _FIRST) if "since" in one else None,
-        until=_parse_time(one["until"], now, _LAST) if "until" in one else None,
+        since=_parse_time(values["since"], now, _FIRST) if "since" in values else None,
+        until=_parse_time(values["until"], now, _LAST) if "until" in values else None,
     )
 
 
-def _parse_time(value: str, now: str, rest: str) -> str:
-    """A day, month or year, filled up as `rest` is, or so long ago."""
+def _parse_time(value: str, now: str, boundary: str) -> str:
+    """Return the time of a day, month or year, completed from `boundary`, or of a distance such as `7d`."""
     if _DATE.fullmatch(value):
-        return value + rest[len(value) :]
+        return value + boundary[len(value) :]
     ago = _AGO.fullmatch(value)
     if ago is None:
         raise InvalidInput(

@@ -1,43 +1,41 @@
-"""Scripts that write no spaces between words: each of their characters is made a token of its own.
+"""Segmentation of scripts without spaces between words: each character becomes a token of its own.
 
-A full-text index then finds words of any length as phrases of characters, those of two characters too.
+A full-text index then finds words of any length as phrases of characters, even words of two.
 """
 
 import re
 
 SEPARATOR = "\u200b"
-"""What stands between the characters: no tokenizer keeps it, and nobody sees it."""
+"""The separator of characters: tokenizers drop it, and nobody sees it."""
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"  # kana and Han
     "\uac00-\ud7af\U00020000-\U0003ffff"  # Hangul, Han beyond the basic plane
 )
-_MAYBE_UNSPACED = re.compile("[^\x00-\u0dff\u2000-\u2fff]")  # quick to look for: texts without one have no dense script
+_MAYBE_UNSPACED = re.compile("[^\x00-\u0dff\u2000-\u2fff]")  # one range, so a quick search clears most texts
 _CHARACTER = re.compile(f"([{_UNSPACED}])")
 _RUN = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 
 
 def segment(text: str) -> str:
-    r"""The text as it is indexed, with a seam after and before each character of a dense script.
+    r"""Return the text for an index, with separators around each character of an unspaced script.
 
     >>> segment("plain"), segment("修正 parser")
     ('plain', '\u200b修\u200b\u200b正\u200b parser')
     """
-    return (
-        text
-        if text.isascii() or not _MAYBE_UNSPACED.search(text)
-        else _CHARACTER.sub(rf"{SEPARATOR}\1{SEPARATOR}", text)
-    )
+    if text.isascii() or not _MAYBE_UNSPACED.search(text):
+        return text
+    return _CHARACTER.sub(rf"{SEPARATOR}\1{SEPARATOR}", text)
 
 
 def remove_separators(text: str) -> str:
-    """The text as it was written, without its seams."""
+    """Undo `segment`."""
     return text if text.isascii() else text.replace(SEPARATOR, "")
 
 
 def split_runs(text: str) -> list[str]:
-    """The text cut where dense scripts begin and end.
+    """Return the text, cut at the ends of unspaced scripts.
 
     >>> split_runs("csv解析器v2")
     ['csv', '解析器', 'v2']
@@ -46,12 +44,12 @@ def split_runs(text: str) -> list[str]:
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether the text begins in a script that writes no spaces between words."""
+    """Return whether the text begins in an unspaced script."""
     return not text.isascii() and _CHARACTER.match(text) is not None
 
 
 def split_bigrams(run: str) -> list[str]:
-    """What a dense run is looked up by: its neighbouring characters, two by two.
+    """Return the pairs of neighbouring characters of a run.
 
     >>> split_bigrams("最后一行"), split_bigrams("行")
     (['最后', '后一', '一行'], ['行'])

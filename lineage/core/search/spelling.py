@@ -1,9 +1,9 @@
-"""Words that were mistyped: which of those that an index knows is meant."""
+"""Mistyped words, and the nearest terms of an index."""
 
 import re
 from collections.abc import Iterable
 
-_MIN_LENGTH, _LONG_LENGTH = 4, 8  # letters: shorter words are taken as they are, longer ones may have two mistakes
+_MIN_LENGTH, _LONG_LENGTH = 4, 8  # letters: a shorter word has no mistake, a long one may have two
 _MAX_RESULTS = 3
 _MIN_STEM = 5
 _PLAIN = re.compile(r"[^\W\d_]+")
@@ -11,10 +11,11 @@ _ENDINGS = (
     "s", "es", "ed", "er", "ers", "ing", "ings", "ion", "ions", "ation", "ations", "ment", "ments", "able", "ness",
     "ity", "ly", "al", "ive", "ful", "e", "ance", "ence", "ator", "ating", "ated", "izing", "ized", "ization",
 )  # fmt: skip
+_MAX_ENDING = max(map(len, _ENDINGS))
 
 
 def mistakes_allowed(word: str) -> int:
-    """How many letters of a word may be wrong.
+    """Return the number of mistakes that a word may have.
 
     >>> [mistakes_allowed(word) for word in ("tar", "parser", "configuration", "utf8")]
     [0, 1, 2, 0]
@@ -25,63 +26,62 @@ def mistakes_allowed(word: str) -> int:
 
 
 def find_nearest(word: str, terms: Iterable[str]) -> list[str]:
-    """The terms with the fewest mistakes, at most three, in order. A term may be a stem of what is meant: then what the
-    word has beyond it is an ending, which may have a mistake too.
+    """Return the terms with the fewest mistakes in the word, at most three, sorted.
+
+    A term may be a stem. The rest of the word is then an English ending, possibly with a mistake too.
 
     >>> find_nearest("configuraton", ["configur", "contour", "figur"]), find_nearest("parsre", ["parser", "parsed"])
     (['configur'], ['parser'])
     """
     allowed = mistakes_allowed(word)
     letters = set(word)
-    found = []
-    for term in terms:
-        if (
-            allowed
-            and len(set(term) - letters) <= allowed
-            and abs(len(term) - len(word)) <= allowed + len(max(_ENDINGS, key=len))
-        ):
+    matches = []
+    for term in terms if allowed else ():
+        # Two cheap tests spare nearly all terms of an index the table of `edit_distance`.
+        distance = abs(len(term) - len(word))
+        if len(set(term) - letters) <= allowed and distance <= allowed + _MAX_ENDING:
             mistakes = _count_mistakes(word, term, allowed)
             if mistakes <= allowed:
-                found.append((mistakes, abs(len(term) - len(word)), term))
-    best = min(found, default=(0, 0, ""))[0]
-    return [term for mistakes, _, term in sorted(found)[:_MAX_RESULTS] if mistakes == best]
+                matches.append((mistakes, distance, term))
+    best = min(matches, default=(0, 0, ""))[0]
+    return [term for mistakes, _, term in sorted(matches)[:_MAX_RESULTS] if mistakes == best]
 
 
 def _count_mistakes(word: str, term: str, allowed: int) -> int:
-    """Mistakes in the word if the term is meant, or its stem."""
+    """Return the number of mistakes in the word, taking the term for the whole word or for its stem."""
     if abs(len(term) - len(word)) <= allowed:
-        whole = edit_distance(word, term, allowed)
-        if whole <= allowed:
-            return whole
+        mistakes = edit_distance(word, term, allowed)
+        if mistakes <= allowed:
+            return mistakes
+    best = allowed + 1
     if len(term) < _MIN_STEM:
-        return allowed + 1
-    least = allowed + 1
+        return best
     for cut in range(len(term) - 1, min(len(term) + 2, len(word))):
-        stem = edit_distance(word[:cut], term, allowed)
-        if stem < least:
-            ending = min(edit_distance(word[cut:], ending, allowed) for ending in _ENDINGS)
-            if ending <= len(word[cut:]) // 3:
-                least = min(least, stem + ending)
-    return least
+        in_stem = edit_distance(word[:cut], term, allowed)
+        if in_stem < best:
+            in_ending = min(edit_distance(word[cut:], ending, allowed) for ending in _ENDINGS)
+            if in_ending <= len(word[cut:]) // 3:
+                best = min(best, in_stem + in_ending)
+    return best
 
 
 def edit_distance(one: str, other: str, max_distance: int) -> int:
-    """How many letters are wrong, missing, too many or swapped with their neighbour; `most` + 1 for any that are more.
+    """Return the number of wrong, missing, extra or swapped letters, at most `max_distance` + 1.
 
     >>> edit_distance("parsre", "parser", 2), edit_distance("abc", "xyz", 2)
     (1, 3)
     """
     if abs(len(one) - len(other)) > max_distance:
         return max_distance + 1
-    before: list[int] = []
+    previous: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):
-        before, above, row = row, before, [i]
-        for j, there in enumerate(other, 1):
-            least = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != there))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == there:
-                least = min(least, above[j - 2] + 1)
-            row.append(least)
+        previous, before_previous, row = row, previous, [i]
+        for j, other_letter in enumerate(other, 1):
+            distance = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (letter != other_letter))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == other_letter:
+                distance = min(distance, before_previous[j - 2] + 1)
+            row.append(distance)
         if min(row) > max_distance:
             return max_distance + 1
     return min(row[-1], max_distance + 1)

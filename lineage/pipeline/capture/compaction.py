@@ -48,7 +48,7 @@ def _narrate(ws: Workspace, request: Request, source: SessionSource, watermark: 
     session = load_session(ws, request.token)
     if _find_same_job(session, request) or _find_same_compaction(ws, session, source, watermark):
         return NO_NARRATION
-    request = request._replace(private=session.is_private(request))
+    request = replace(request, private=session.is_private(request))
     return narrate_compaction(ws, request, source, source.turns[: watermark.turns])
 
 
@@ -89,12 +89,12 @@ def _plan_compaction(
     turns = source.turns[: watermark.turns]
     job = _find_same_job(session, request)
     if job:
-        request = request._replace(captured_at=job.captured_at)
+        request = replace(request, captured_at=job.captured_at)
         narration = narration_from_job(job, ws.build_sanitizer())
     else:
         narration = narration.for_turns(turns)
         if session.stem and session.is_claimed_only:
-            request = request._replace(captured_at=naming.parse_captured_at(session.stem))
+            request = replace(request, captured_at=naming.parse_captured_at(session.stem))
     sentence = narration.sentence_and_quality or compose_sentence(
         request, source, build_digest(turns), "was compacted", ws.build_sanitizer()
     )

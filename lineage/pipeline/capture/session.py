@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lineage.core.base import naming
 from lineage.core.base.times import shift_time
@@ -171,7 +171,7 @@ def build_intent(
     Its time is the first millisecond from the request's whose paths are free, or hold this very content already. Its
     privacy is the session's.
     """
-    request = request._replace(private=session.is_private(request))
+    request = replace(request, private=session.is_private(request))
     while True:
         stem = session.stem or naming.build_stem(request.captured_at, request.token)
         artifacts = build(request, stem)
@@ -179,7 +179,7 @@ def build_intent(
         if False not in contents:  # None: the path is free
             is_first = session.stem is None and not any(contents)
             return Intent(build_job(request, sentence_and_quality), stem, artifacts, is_first)
-        request = request._replace(captured_at=shift_time(request.captured_at, milliseconds=1))
+        request = replace(request, captured_at=shift_time(request.captured_at, milliseconds=1))
 
 
 def build_job(request: Request, sentence_and_quality: tuple[str, str]) -> Job:

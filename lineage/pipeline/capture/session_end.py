@@ -68,7 +68,7 @@ def _narrate(ws: Workspace, request: Request, source: SessionSource) -> Narratio
     session = load_session(ws, request.token)
     if session.pending_ends:
         return NO_NARRATION
-    request = request._replace(private=session.is_private(request))
+    request = replace(request, private=session.is_private(request))
     return narrate(ws, request, source, _select_new_turns(ws, session, request, source))
 
 
@@ -128,7 +128,7 @@ def _plan_capture(
         narration = narration_from_job(job, ws.build_sanitizer())
     narrative = source.summary or narration.narrative
     # A model's narrative goes into the job as the signal's summary: recovery then writes the same file.
-    request = request._replace(captured_at=_choose_time(session, request, job), summary=request.summary or narrative)
+    request = replace(request, captured_at=_choose_time(session, request, job), summary=request.summary or narrative)
     ending = "was resumed and ended" if session.captures and turns[0].number > 1 else "ended"
     sentence = narration.sentence_and_quality or compose_sentence(request, source, digest, ending, ws.build_sanitizer())
 

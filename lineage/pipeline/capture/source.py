@@ -13,7 +13,7 @@ from lineage.core.capture.capture import Capture
 from lineage.core.capture.request import Request
 from lineage.core.format import transcript
 from lineage.core.format.sentence import strip_markup
-from lineage.core.format.turns import USER, Turn, iter_identified, renumber
+from lineage.core.format.turns import USER, Turn, assign_ids, renumber
 from lineage.core.sanitizer import Sanitizer
 from lineage.errors import InvalidInput
 from lineage.harness import generic, load_adapter, validate_harness
@@ -62,7 +62,7 @@ def read_source(ws: Workspace, request: Request, capture: Capture | None = None)
     removed = ws.documents.tombstones.read_removed_turns()
     hidden_positions: list[int] = []
     visible = _filter_visible(capture.turns, ws.settings, hidden_positions)
-    identified = iter_identified(_sanitize(visible, sanitizer, ws.settings), request.token)
+    identified = assign_ids(_sanitize(visible, sanitizer, ws.settings), request.token)
     removed_counts = Counter[str]()
     if removed:
         identified = renumber(_filter_removed(identified, removed, removed_counts))

@@ -73,7 +73,7 @@ def test_a_name_is_found_whatever_else_is_there(text: str) -> None:
 
 @given(TURNS)
 def test_a_digest_of_the_written_transcript_is_the_digest_of_the_turns(raw: list[Turn]) -> None:
-    turns = assign_ids([clip_turn(turn, ClipLimits()) for turn in raw], "token")
+    turns = tuple(assign_ids([clip_turn(turn, ClipLimits()) for turn in raw], "token"))
     assert build_digest(parse_turns(render_turns("[[x]]", turns))) == build_digest(turns)
 
 

@@ -114,17 +114,17 @@ def test_the_sample_session_says_what_it_was() -> None:
 def test_resuming_rewrites_the_file_and_only_adds_turns() -> None:
     before, after = read(BEFORE).turns, read(MAIN).turns
     assert after[: len(before)] == before
-    assert assign_ids(after, "token")[: len(before)] == assign_ids(before, "token")
+    assert list(assign_ids(after, "token"))[: len(before)] == list(assign_ids(before, "token"))
 
 
 def test_turns_have_no_id_of_their_own() -> None:
     """Place and text alone would name turns of two sessions that begin alike."""
     assert {turn.source_id for turn in read(MAIN).turns} == {None}
-    assert assign_ids(read(MAIN).turns, "one")[0].id != assign_ids(read(SUB_AGENT).turns, "another")[0].id
+    assert next(assign_ids(read(MAIN).turns, "one")).id != next(assign_ids(read(SUB_AGENT).turns, "another")).id
 
 
 def test_a_prompt_that_was_rewritten_is_another_turn(reader: Reader) -> None:
-    first, second = (assign_ids(reader(make_query(words)).turns, "token")[0].id for words in ("Fix it", "Mend it"))
+    first, second = (next(assign_ids(reader(make_query(words)).turns, "token")).id for words in ("Fix it", "Mend it"))
     assert first != second
 
 

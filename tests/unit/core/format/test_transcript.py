@@ -46,7 +46,7 @@ def as_kept(turn: Turn, limits: ClipLimits) -> Turn:
 
 @given(st.lists(RAW, max_size=8), st.integers(0, 40))
 def test_what_is_rendered_reads_back_equal(raw: list[Turn], limit: int) -> None:
-    turns = assign_ids([as_kept(turn, ClipLimits(result=limit, input=max(limit, 1))) for turn in raw], "token")
+    turns = tuple(assign_ids([as_kept(turn, ClipLimits(result=limit, input=max(limit, 1))) for turn in raw], "token"))
     body = render_turns(SIBLINGS, turns)
     assert parse_turns(body) == turns
     assert extract_turn_ids(body) == [turn.id for turn in turns]
@@ -82,8 +82,10 @@ def test_whatever_somebody_wrote_is_read_line_by_line(lines: list[str]) -> None:
 
 @given(st.lists(RAW, max_size=4), st.lists(st.tuples(st.integers(0, 40), st.booleans(), st.sampled_from(LINES))))
 def test_what_somebody_changed_says_what_its_marks_say(raw: list[Turn], changes: list[tuple[int, bool, str]]) -> None:
-    """Fails where `_said_as_written` takes a body for one that lineage wrote: of pieces each mark is looked at."""
-    lines = render_turns(SIBLINGS, assign_ids([as_kept(turn, ClipLimits()) for turn in raw], "token")).split("\n")
+    """Fails if `_extract_texts_fast` takes a body for one that lineage wrote: in chunks each mark is parsed."""
+    lines = render_turns(SIBLINGS, tuple(assign_ids([as_kept(turn, ClipLimits()) for turn in raw], "token"))).split(
+        "\n"
+    )
     for place, is_instead, line in changes:
         lines[place : place + is_instead] = [line]
     body = "\n".join(lines)
@@ -91,7 +93,9 @@ def test_what_somebody_changed_says_what_its_marks_say(raw: list[Turn], changes:
 
 
 def test_what_lineage_wrote_is_read_without_a_look_at_each_mark(monkeypatch: pytest.MonkeyPatch) -> None:
-    turns = assign_ids([Turn(USER, "~~~\n## x", "2026-03-28T22:34:06.000Z"), Turn(TOOL, "", name="Edit")], "token")
+    turns = tuple(
+        assign_ids([Turn(USER, "~~~\n## x", "2026-03-28T22:34:06.000Z"), Turn(TOOL, "", name="Edit")], "token")
+    )
     monkeypatch.setattr(transcript, "_MARK", None)
     assert extract_texts(render_turns(SIBLINGS, turns)) == [(1, "~~~\n## x"), (2, "Edit")]
 
@@ -100,7 +104,7 @@ def test_what_lineage_wrote_is_read_without_a_look_at_each_mark(monkeypatch: pyt
 def test_what_is_read_in_pieces_is_what_is_read_at_once(raw: list[Turn], lines: int, dice: Random) -> None:
     """Fails where `_turns_in` forgets the day, or takes a turn for whole whose fence isn't closed yet."""
     days = [turn._replace(at=dice.choice([None, turn.at, "2026-03-28T22:34:06.000Z"])) for turn in raw]
-    turns = assign_ids([as_kept(turn, ClipLimits()) for turn in days], "token")
+    turns = tuple(assign_ids([as_kept(turn, ClipLimits()) for turn in days], "token"))
     body = render_turns(SIBLINGS, turns)
     parts = [part for part in (line + "\n" for line in body.split("\n")[:-1]) if part]
     pieces = ["".join(group) for _, group in groupby(parts, key=lambda _: dice.randrange(3))]
@@ -118,7 +122,7 @@ def test_what_is_read_in_pieces_is_what_is_read_at_once(raw: list[Turn], lines: 
 @given(RAW)
 def test_nothing_of_a_call_leaves_its_line_or_links(turn: Turn) -> None:
     kept = as_kept(turn._replace(text=""), ClipLimits())
-    body = render_turns(SIBLINGS, assign_ids([kept], "token")).removeprefix(SIBLINGS)
+    body = render_turns(SIBLINGS, tuple(assign_ids([kept], "token"))).removeprefix(SIBLINGS)
     assert not INVISIBLE.search(body.replace("\n", ""))
     assert "[[" not in body
     assert "`" not in body
@@ -133,7 +137,7 @@ def test_input_and_error_without_a_name_are_kept_under_a_name(text: str, error: 
 
 def test_times_have_seconds_and_the_day_shows_where_it_changes() -> None:
     times = ["2026-03-28T22:31:07.999Z", "2026-03-28T23:00:00.000Z", None, "2026-03-29T00:00:01.000Z"]
-    body = render_turns(SIBLINGS, assign_ids([Turn(USER, "x", at) for at in times], "token"))
+    body = render_turns(SIBLINGS, tuple(assign_ids([Turn(USER, "x", at) for at in times], "token")))
     headings = [line.split(" ^")[0] for line in body.split("\n") if line.startswith("##")]
     assert headings == [
         "## 1 · user · 2026-03-28 22:31:07Z",
@@ -147,7 +151,7 @@ def test_times_have_seconds_and_the_day_shows_where_it_changes() -> None:
 
 
 def test_thinking_is_told_apart() -> None:
-    turns = assign_ids([Turn(ASSISTANT, "hm", thinking=True), Turn(ASSISTANT, "so")], "token")
+    turns = tuple(assign_ids([Turn(ASSISTANT, "hm", thinking=True), Turn(ASSISTANT, "so")], "token"))
     assert parse_turns(render_turns(SIBLINGS, turns)) == turns
 
 

@@ -13,7 +13,7 @@ WITHOUT_IDS = st.lists(draw_texts().map(lambda text: Turn(USER, text)), max_size
 WITH_IDS = st.lists(st.integers(0, 99), unique=True, max_size=10).map(
     lambda ids: [Turn(USER, "text", source_id=f"r{number}") for number in ids]
 )
-SESSIONS = (WITHOUT_IDS | WITH_IDS).map(lambda turns: assign_ids(turns, "token"))
+SESSIONS = (WITHOUT_IDS | WITH_IDS).map(lambda turns: tuple(assign_ids(turns, "token")))
 
 
 class Captures:
@@ -59,19 +59,19 @@ def test_what_replaces_a_rolled_back_end_is_captured_and_nothing_before_it(
     session.capture(turns)
     kept = min(kept, len(turns) - 1)
     fresh = [Turn(USER, f"fresh {number}", source_id=f"fresh-{number}") for number in range(more)]
-    source = assign_ids([*turns[:kept], *fresh], "token")
+    source = tuple(assign_ids([*turns[:kept], *fresh], "token"))
     assert session.capture(source) == list(source[kept:])
 
 
 @given(WITHOUT_IDS, st.integers(1, 5))
 def test_a_new_sanitizer_alone_makes_nothing_new(turns: list[Turn], more: int) -> None:
     session = Captures()
-    session.capture(assign_ids(turns, "token"))
-    changed = assign_ids([Turn(USER, f"{turn.text}[REDACTED:x]") for turn in turns], "token")
+    session.capture(tuple(assign_ids(turns, "token")))
+    changed = tuple(assign_ids([Turn(USER, f"{turn.text}[REDACTED:x]") for turn in turns], "token"))
     if turns:
         assert session.capture(changed, V2) == []
     added = [Turn(USER, f"added {number}") for number in range(more)]
-    longer = assign_ids([*changed, *added], "token")
+    longer = tuple(assign_ids([*changed, *added], "token"))
     assert session.capture(longer, V2) == list(longer[len(turns) :])
 
 
@@ -84,7 +84,7 @@ def test_turns_are_numbered_from_one_and_their_ids_are_distinct(turns: Sequence[
 @given(draw_texts())
 def test_an_id_made_from_the_text_never_matches_across_sessions_and_a_harnesss_own_does(text: str) -> None:
     def first_id(token: str, source_id: str | None) -> str:
-        return assign_ids([Turn(USER, text, source_id=source_id)], token)[0].id
+        return next(assign_ids([Turn(USER, text, source_id=source_id)], token)).id
 
     assert first_id("one", None) != first_id("other", None)
     assert first_id("one", "record") == first_id("other", "record") == compute_turn_id("record")
