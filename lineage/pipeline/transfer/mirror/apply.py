@@ -1,7 +1,7 @@
-"""The steps of a mirror, carried out one file at a time.
+"""The steps of a mirror are applied one file at a time.
 
-The store that is mirrored is written first, the folder second, the journal last. What this mirror is about to write
-there is noted before: after a crash it is known again, and nothing is merged with itself.
+The mirrored store is written first, the folder second, the journal last. The journal notes each write to the store
+beforehand: after a crash the mirror knows its own write, and merges nothing with itself.
 """
 
 from contextlib import nullcontext
@@ -37,8 +37,10 @@ _MERGED = (FileKind.MANIFEST, FileKind.BOOK, FileKind.NOTE)
 
 @dataclass(slots=True)
 class MirrorCounts:
-    """How many files came from there (`pulled`), went there (`pushed`), were brought together (`merged`), deleted where
-    the other side had, and put back where they had gone without a removal (`restored`)."""
+    """The number of files by the change: `pulled` from there, `pushed` to there, `merged` on both sides.
+
+    `deleted` files follow the other side's deletion; `restored` ones were lost on one side without a removal.
+    """
 
     pulled: int = 0
     pushed: int = 0
@@ -47,13 +49,13 @@ class MirrorCounts:
     restored: int = 0
 
     def __iadd__(self, other: "MirrorCounts") -> "MirrorCounts":
-        for one in fields(MirrorCounts):
-            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+        for count_field in fields(MirrorCounts):
+            setattr(self, count_field.name, getattr(self, count_field.name) + getattr(other, count_field.name))
         return self
 
 
 class MirrorApplier:
-    """Carries out the steps of one pass. `present` are the keys on each side, here first."""
+    """Applies the steps of one pass. `present` are the keys on each side, here first."""
 
     def __init__(self, pair: MirrorPair, journal: MirrorJournal, present: tuple[set[str], set[str]]) -> None:
         self.counts = MirrorCounts()
@@ -61,9 +63,9 @@ class MirrorApplier:
         self._pair, self._journal, self._present = pair, journal, present
 
     def apply(self, step: MirrorStep) -> list[str]:
-        """Does what a step says, as far as it still holds; the names under which versions were kept beside others.
+        """Apply a step if it still holds. Return the names of conflicting versions kept beside the file.
 
-        Raises ConflictError for a file that keeps changing, FormatError for one that nobody may copy.
+        Raises ConflictError for a file that keeps changing, FormatError for one that must not be copied.
         """
         if step.action is MirrorAction.FORGET:
             self._journal.forget(step.key)
@@ -79,8 +81,8 @@ class MirrorApplier:
         raise ConflictError(f"{step.key} kept changing while it was being copied")
 
     def _sync_file(self, key: str, *, is_restored: bool = False) -> list[str]:
-        """Makes a file the same on both sides, whatever it is on each by now."""
-        here, there = (read_or_none(store, key) for store in self._pair.list_stores())
+        """Make a file the same on both sides, from its present state."""
+        here, there = self._read_both(key)
         if here is None and there is None:
             return []
         result = self._merge(key, here.data if here else None, there.data if there else None)
@@ -88,38 +90,48 @@ class MirrorApplier:
             return []
         if classify_file(key) is FileKind.MANIFEST:
             self._sync_named(parse_document_as(Manifest, result.data, key))
-        beside = [self._keep_beside(key, result.conflict_copy)] if result.conflict_copy is not None else []
+        copies = [self._write_conflict_copy(key, result.conflict_copy)] if result.conflict_copy is not None else []
         self._write(key, result.data, here, there, is_restored=is_restored)
-        return beside
+        return copies
+
+    def _read_both(self, key: str) -> tuple[Blob | None, Blob | None]:
+        here, there = (read_or_none(store, key) for store in self._pair.list_stores())
+        # a file that another process archived since this round began is not lost: no twin is written beside its bundle
+        if (here is None or there is None) and self._pair.notice_archives():
+            here, there = (read_or_none(store, key) for store in self._pair.list_stores())
+        return here, there
 
     def _merge(self, key: str, here: bytes | None, there: bytes | None) -> MergedFile | None:
-        """What both sides shall hold; None where a note was deleted meanwhile, which the next round sees."""
-        sort, agreed, base = classify_file(key), self._journal.find_content(key), self._find_base(key, there)
+        """Return the content for both sides; None for a note deleted meanwhile, left to the next round."""
+        kind, synced, base = classify_file(key), self._journal.find_content(key), self._find_base(key, there)
         if here is None or there is None:
-            return self._resolve_missing(key, here, there, base) if agreed else self._copy(key, here, there)
+            return self._resolve_missing(key, here, there, base) if synced else self._copy(key, here, there)
         if here == there:
             return MergedFile(here)
-        if sort is FileKind.ARTIFACT:
+        if kind is FileKind.ARTIFACT:
             return MergedFile(self._choose_replacement(key, here, there))
-        if sort in _MERGED and base:
+        if kind in _MERGED and base:
             if hash_bytes(here) == base.sha256:
                 return MergedFile(validate_file(key, there))
             if hash_bytes(there) == base.sha256:
                 return MergedFile(validate_file(key, here))
-        if sort is FileKind.CLAIM:
+        if kind is FileKind.CLAIM:
             self._journal.mark_owed(CLAIMS)
         return merge_versions(key, base.base if base else None, here, there)
 
     def _find_base(self, key: str, there: bytes | None) -> SyncedContent | None:
-        """What both sides began from: after a crash that is what went from here into the version there."""
-        went = self._journal.find_expected(key, hash_bytes(there)) if there is not None else None
-        return self._journal.find_content(key) if went is None else SyncedContent(hash_bytes(went), went)
+        """Return the common ancestor: after a crash, the version here that went into the one there."""
+        sent = self._journal.find_expected(key, hash_bytes(there)) if there is not None else None
+        return self._journal.find_content(key) if sent is None else SyncedContent(hash_bytes(sent), sent)
 
     def _resolve_missing(
         self, key: str, here: bytes | None, there: bytes | None, base: SyncedContent | None
     ) -> MergedFile | None:
-        """A file that one side has lost. A book is emptied of what it had; a changed note is put back, and so is what
-        goes by a removal only."""
+        """Return the content of a file that one side has lost.
+
+        A book loses the entries of its ancestor. A changed note comes back, and so does a file that only a removal may
+        delete.
+        """
         if classify_file(key) is FileKind.BOOK:
             return merge_versions(key, base.base if base else None, here, there)
         data = here if there is None else there
@@ -135,7 +147,7 @@ class MirrorApplier:
         return MergedFile(data)
 
     def _choose_replacement(self, key: str, here: bytes, there: bytes) -> bytes:
-        """The newer of two versions of an artifact, where its manifest says that it was replaced under new rules."""
+        """Return the newer of two versions of an artifact, by its manifest's records of resanitization."""
         stems = {parse_document_as(Artifact, data, key).manifest_path for data in (here, there)}
         records = [record for path in sorted(stems) for record in self._load_records(path)]
         if is_recorded_change(records, key, hash_bytes(here), hash_bytes(there)):
@@ -146,19 +158,19 @@ class MirrorApplier:
 
     def _load_records(self, path: str) -> list[Replacement]:
         blobs = (read_or_none(store, path) for store in self._pair.list_stores())
-        found = [parse_document_as(Manifest, blob.data, path).replacements() for blob in blobs if blob]
-        return list(dict.fromkeys(record for records in found for record in records))
+        manifests = [parse_document_as(Manifest, blob.data, path) for blob in blobs if blob]
+        return list(dict.fromkeys(record for manifest in manifests for record in manifest.replacements()))
 
     def _sync_named(self, manifest: Manifest) -> None:
-        """A manifest names only what is there: what came after the listing comes before it."""
+        """Sync the artifacts that a manifest names before the manifest: some may be newer than the listing."""
         for path in list_artifact_paths(manifest):
             if not all(path in keys for keys in self._present):
                 self._sync_file(path)
             if not all(path in keys for keys in self._present):
                 raise FormatError(f"{manifest.stem}: names {path}, which is on neither side", hint="lineage verify")
 
-    def _keep_beside(self, key: str, data: bytes) -> str:
-        """Keeps a version under another name here; it goes to the other side as any note."""
+    def _write_conflict_copy(self, key: str, data: bytes) -> str:
+        """Write a version under another name, and sync it like any note."""
         for number in count(1):
             name = conflict_name(key, to_date(self._pair.here.now), number)
             try:
@@ -178,8 +190,8 @@ class MirrorApplier:
             self._journal.mark_owed(side)
         if is_new_there:
             self._journal.note_expected(key, hash_bytes(data), here.data if here else b"")
-        gated = is_new_there and there is not None and classify_file(key) is FileKind.NOTE
-        with remote.lock(GATE) if gated else nullcontext():
+        replaces_note = is_new_there and there is not None and classify_file(key) is FileKind.NOTE
+        with remote.lock(GATE) if replaces_note else nullcontext():
             stamp = write_if_unchanged(remote, key, data, there)
         self._record(key, SyncedStamps(write_if_unchanged(local, key, data, here), stamp), data)
         self.counts.restored += is_restored
@@ -188,18 +200,18 @@ class MirrorApplier:
         self.counts.merged += is_new_here and is_new_there
 
     def _record(self, key: str, stamps: SyncedStamps, data: bytes) -> None:
-        keeps = classify_file(key) in _MERGED and len(data) <= _MAX_BASE_BYTES
-        self._journal.record(key, stamps, SyncedContent(hash_bytes(data), data if keeps else None))
+        keeps_base = classify_file(key) in _MERGED and len(data) <= _MAX_BASE_BYTES
+        self._journal.record(key, stamps, SyncedContent(hash_bytes(data), data if keeps_base else None))
         for keys in self._present:
             keys.add(key)
 
     def _delete(self, step: MirrorStep) -> None:
-        """Deletes a note that the other side has deleted, where it is still what it was in step."""
+        """Delete a note that the other side has deleted, if it has not changed since."""
         store, other = (self._pair.select_store(is_here=is_here) for is_here in (step.to_here, not step.to_here))
-        agreed = self._journal.find_content(step.key)
+        synced = self._journal.find_content(step.key)
         with nullcontext() if step.to_here else store.lock(GATE):
             blob = read_or_none(store, step.key)
-            if agreed is None or read_or_none(other, step.key) or (blob and hash_bytes(blob.data) != agreed.sha256):
+            if synced is None or read_or_none(other, step.key) or (blob and hash_bytes(blob.data) != synced.sha256):
                 raise ConflictError(f"{step.key} came back while it was being deleted")
             self._journal.mark_owed(HERE if step.to_here else THERE)
             store.delete(step.key)

@@ -1,9 +1,10 @@
-"""What becomes of a file that two sides hold in two versions.
+"""The merge of two versions of a file.
 
-No word of either is lost. A book is brought together by entry, a manifest by link, a note by line; where people changed
-the same lines of a note, the version here is kept beside the other one.
+No word of either is lost. A book is merged by entry, a manifest by link, a note by line. If both sides changed the same
+lines of a note, the version here is kept under another name.
 """
 
+import contextlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -25,39 +26,43 @@ from lineage.pipeline.transfer.mirror.text_merge import merge_texts
 
 
 class MergedFile(NamedTuple):
-    """What both sides shall hold, and what is kept beside it under another name."""
+    """The content for both sides, and a version to keep under another name."""
 
     data: bytes
     conflict_copy: bytes | None = None
 
 
 def merge_versions(key: str, base: bytes | None, here: bytes | None, there: bytes | None) -> MergedFile:
-    """The two versions brought together; None stands for a book's file that is gone. `base` is what both began from,
-    None where nobody knows. Raises FormatError where a file of lineage's own is damaged; artifacts are never given."""
-    sort = classify_file(key)
-    if sort is FileKind.BOOK:
+    """Merge two versions of a file that is no artifact; None stands for a deleted file of a book.
+
+    `base` is the common ancestor, None if unknown. Raises FormatError for a damaged document.
+    """
+    kind = classify_file(key)
+    if kind is FileKind.BOOK:
         return MergedFile(_merge_book(key, base, here, there))
     assert here is not None
     assert there is not None
-    if sort is FileKind.MANIFEST:
+    if kind is FileKind.MANIFEST:
         return MergedFile(_merge_manifest(key, base, here, there))
-    if sort is FileKind.CLAIM:
+    if kind is FileKind.CLAIM:
         return MergedFile(min((there, here), key=lambda data: parse_document_as(Claim, data, key).stem))
-    if sort is FileKind.TOMBSTONE:
+    if kind is FileKind.TOMBSTONE:
         return MergedFile(_merge_tombstone(key, here, there))
     return _merge_note(base, here, there)
 
 
 def validate_file(key: str, data: bytes) -> bytes:
-    """A file that is about to be copied. Raises FormatError for a damaged one of lineage's own; a damaged tombstone
-    counts, so it is copied too."""
+    """Return a file's content for a copy. Raises FormatError for a damaged document.
+
+    A damaged tombstone is copied: it removes its session all the same.
+    """
     if classify_file(key) in (FileKind.CLAIM, FileKind.ARTIFACT, FileKind.MANIFEST):
         parse_document(data, key)
     return data
 
 
 def conflict_name(key: str, day: str, number: int) -> str:
-    """The name under which a version is kept beside the other.
+    """Return the name for a version kept beside the other.
 
     >>> conflict_name("ideas/Plans.md", "2026-11-22", 1), conflict_name("LICENSE", "2026-11-22", 2)
     ('ideas/Plans (conflict 2026-11-22).md', 'LICENSE (conflict 2026-11-22, 2)')
@@ -79,23 +84,21 @@ def _merge_book(key: str, base: bytes | None, here: bytes | None, there: bytes |
 
 
 def _merge_manifest(key: str, base: bytes | None, here: bytes, there: bytes) -> bytes:
-    began = parse_document_as(Manifest, base, key) if base is not None else None
+    ancestor = parse_document_as(Manifest, base, key) if base is not None else None
     ours, theirs = parse_document_as(Manifest, here, key), parse_document_as(Manifest, there, key)
-    result = merge_manifests(began, ours, theirs)
+    result = merge_manifests(ancestor, ours, theirs)
     return here if result is ours else there if result is theirs else serialize_document(result)
 
 
 def _merge_tombstone(key: str, here: bytes, there: bytes) -> bytes:
-    """The earlier removal, with what either removed. Of two that are damaged the one there stays."""
-    found: list[Tombstone] = []
+    """Return the earlier removal with the paths, turns and tokens of both. Of two damaged ones, the one there stays."""
+    tombstones: list[Tombstone] = []
     for data in (there, here):
-        try:
-            found.append(parse_document_as(Tombstone, data, key))
-        except FormatError:
-            continue
-    if len(found) < 2:
-        return serialize_document(found[0]) if found else there
-    first, second = sorted(found, key=lambda one: (one.removed_at, one.reason, serialize_document(one)))
+        with contextlib.suppress(FormatError):
+            tombstones.append(parse_document_as(Tombstone, data, key))
+    if len(tombstones) < 2:
+        return serialize_document(tombstones[0]) if tombstones else there
+    first, second = sorted(tombstones, key=lambda one: (one.removed_at, one.reason, serialize_document(one)))
     return serialize_document(
         first._replace(
             removed_paths=_union(first.removed_paths, second.removed_paths),

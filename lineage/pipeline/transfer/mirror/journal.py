@@ -1,7 +1,7 @@
-"""What was in step the last time, file by file: written after each, so that a mirror that was cut off goes on.
+"""The journal of a mirror: the last synced state, recorded file by file, from which an interrupted round continues.
 
-It lies on this machine only, and can be lost: then both sides are compared anew, and what was deleted by hand on one of
-them meanwhile comes back. Of files that are merged it keeps the text that both began from.
+It lies on this machine only. Without it, both sides are compared anew, and a note deleted by hand on one of them comes
+back. For files that are merged it keeps the text of the common ancestor.
 """
 
 import sqlite3
@@ -19,14 +19,14 @@ create table if not exists owed (side text primary key) without rowid;
 
 
 class SyncedContent(NamedTuple):
-    """What a file was on both sides: its hash, and its content where that is kept."""
+    """The content of a file on both sides: its hash, and its bytes if kept."""
 
     sha256: str
     base: bytes | None
 
 
 class MirrorJournal:
-    """The journal of one pair of stores, in the database at `path`. Raises what `guarded` raises."""
+    """The journal of one pair of stores, in the database at `path`. Raises the errors of `translate_errors`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -35,57 +35,61 @@ class MirrorJournal:
             self._connection.executescript(_TABLES)
 
     def close(self) -> None:
+        """Close the database."""
         self._connection.close()
 
     def read_synced(self) -> dict[str, SyncedStamps]:
-        """The stamps of every file that was in step."""
+        """Return the stamps of every synced file."""
         return {
             key: SyncedStamps(here, there) for key, here, there in self._query("select key, here, there from synced")
         }
 
     def find_content(self, key: str) -> SyncedContent | None:
+        """Return the last synced content of a file."""
         return next(
             (SyncedContent(*row) for row in self._query("select sha256, base from synced where key = ?", key)), None
         )
 
     def record(self, key: str, stamps: SyncedStamps, content: SyncedContent) -> None:
-        """The file is the same on both sides."""
+        """Record that a file is the same on both sides."""
         self._execute("insert or replace into synced values (?, ?, ?, ?, ?)", key, *stamps, *content)
         self._execute("delete from expected where key = ?", key)
 
     def note_expected(self, key: str, sha256: str, here: bytes) -> None:
-        """About to write to the other side what this hash is of, and what `here` went into."""
+        """Note a write to the other side: the hash of the new version, and the version here that went into it."""
         self._execute("insert or replace into expected values (?, ?, ?)", key, sha256, here)
 
     def find_expected(self, key: str, sha256: str) -> bytes | None:
-        """What went from here into the version of this hash on the other side, where this mirror wrote that."""
-        found = self._query("select base from expected where key = ? and sha256 = ?", key, sha256)
-        return next((bytes(base) for (base,) in found), None)
+        """Return the version here that went into the other side's version, if this mirror wrote that."""
+        rows = self._query("select base from expected where key = ? and sha256 = ?", key, sha256)
+        return next((bytes(base) for (base,) in rows), None)
 
     def mark_owed(self, side: str) -> None:
-        """About to change files of a side: its rows and MEMORY.md are to follow, whoever dies in between. The same for
-        what is to follow a change of claims."""
+        """Note before a change of a side that it needs a reindex, or before one of claims that it needs a recovery."""
         self._execute("insert or ignore into owed values (?)", side)
 
     def list_owed(self) -> frozenset[str]:
-        """What is to follow still."""
+        """Return the marks of `mark_owed` that stand."""
         return frozenset(side for (side,) in self._query("select side from owed"))
 
     def clear_owed(self, side: str) -> None:
+        """Clear a mark of `mark_owed`."""
         self._execute("delete from owed where side = ?", side)
 
     def forget(self, key: str) -> None:
-        """The file is gone on both sides."""
+        """Forget a file that is gone on both sides."""
         self._execute("delete from synced where key = ?", key)
         self._execute("delete from expected where key = ?", key)
 
     def scrub(self, removed: frozenset[str], *, is_due: bool) -> None:
-        """Forgets the files of removed sessions. Where there were any, or `is_due` says that words of one went from a
-        book, nothing of them is left in the database's free pages."""
-        gone = [key for key in self.read_synced() if not find_owner_tokens(key).isdisjoint(removed)]
-        for key in gone:
+        """Forget the files of removed sessions, and overwrite their bytes in the database.
+
+        `is_due` says that a removed session's entries left a book, whose ancestor may lie in a free page.
+        """
+        keys = [key for key in self.read_synced() if not find_owner_tokens(key).isdisjoint(removed)]
+        for key in keys:
             self.forget(key)
-        if gone or is_due:
+        if keys or is_due:
             with translate_errors(self._path):
                 vacuum(self._connection)
 

@@ -1,7 +1,7 @@
-"""Two versions of a manifest brought together, under a revision of its own (spec: mutable session manifest).
+"""The merge of two versions of a manifest, under a new revision (spec: mutable session manifest).
 
-A link that one side added is in the result, one that it took out of what both began from is not. The same two versions
-make the same bytes wherever they meet, so that several mirrors agree.
+The result has each link that one side added, and lacks each link of the ancestor that one side dropped. The same two
+versions give the same bytes on every machine, so several mirrors agree.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ _WRITE_ID = 32
 
 
 def merge_manifests(base: Manifest | None, one: Manifest, other: Manifest) -> Manifest:
-    """The manifest that says what both say; one of the two where that says it all."""
+    """Merge two manifests. Return one of them unchanged if it holds the links of both."""
     older, newer = sorted((one, other), key=lambda m: (m.revision, m.updated_at, m.write_id))
     merged = _merge(base, older, newer)
     for side in (newer, older):
@@ -33,12 +33,12 @@ def merge_manifests(base: Manifest | None, one: Manifest, other: Manifest) -> Ma
 
 
 def _merge(base: Manifest | None, older: Manifest, newer: Manifest) -> Manifest:
-    def of_both(field: Callable[[Manifest], list[str]]) -> list[str]:
-        mine, yours = set(field(newer)), set(field(older))
-        began = set(field(base)) if base else set()
-        return sorted((mine | yours) - (began - mine) - (began - yours))
+    def merge_links(field: Callable[[Manifest], list[str]]) -> list[str]:
+        ours, theirs = set(field(newer)), set(field(older))
+        ancestor = set(field(base)) if base else set()
+        return sorted((ours | theirs) - (ancestor - ours) - (ancestor - theirs))
 
-    captures, compactions = of_both(lambda m: m.captures), of_both(lambda m: m.compactions)
+    captures, compactions = merge_links(lambda m: m.captures), merge_links(lambda m: m.compactions)
     first = older if captures and captures[0] not in newer.captures else newer
     last = older if captures and captures[-1] not in newer.captures else newer
     return newer._replace(
@@ -47,7 +47,7 @@ def _merge(base: Manifest | None, older: Manifest, newer: Manifest) -> Manifest:
         transcript_path=naming.artifact_path(captures[-1], naming.TRANSCRIPT) if captures else None,
         summary_path=naming.artifact_path(captures[-1], naming.SUMMARY) if captures else None,
         compaction_path=naming.artifact_path(compactions[-1], naming.COMPACTION) if compactions else None,
-        memory_md_refs=of_both(lambda m: m.memory_md_refs),
+        memory_md_refs=merge_links(lambda m: m.memory_md_refs),
         resanitized=list(dict.fromkeys((*newer.resanitized, *older.resanitized))),
         project=newer.project or older.project,
         started_at=first.started_at,
@@ -58,5 +58,5 @@ def _merge(base: Manifest | None, older: Manifest, newer: Manifest) -> Manifest:
 
 
 def _without_revision(manifest: Manifest) -> Manifest:
-    """What a manifest says, whoever wrote it and when."""
+    """Return a manifest without the fields of its latest write."""
     return manifest._replace(body="", content_sha256="", revision=0, write_id="", updated_at="")

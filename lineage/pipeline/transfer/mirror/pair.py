@@ -1,4 +1,4 @@
-"""The two sides of a mirror, and a file on one of them."""
+"""The two sides of a mirror, and writes to one of them."""
 
 import hashlib
 from collections.abc import Iterable
@@ -16,31 +16,37 @@ from lineage.workspace.workspace import Workspace
 HERE, THERE, CLAIMS = "here", "there", "claims"
 
 GATE = "mirror-notes"
-"""The mutex under which mirrors change what nobody but mirrors and people writes: a deletion has no condition."""
+"""The lock for notes, which only mirrors and people write: a deletion has no condition on the content."""
 
 
 @dataclass(frozen=True, slots=True)
 class MirrorPair:
-    """A folder's house and the one whose copy it is."""
+    """The workspace of a folder, and the workspace that it mirrors."""
 
     here: Workspace
     there: Workspace
 
+    def notice_archives(self) -> bool:
+        """Choose the stores again. Return whether an archive has appeared on either side."""
+        return any([self.here.documents.notice_archive(), self.there.documents.notice_archive()])
+
     def list_stores(self) -> tuple[Store, Store]:
+        """Return the store here and the store there."""
         return self.here.documents.store, self.there.documents.store
 
     def select_store(self, *, is_here: bool) -> Store:
+        """Return the store of one side."""
         return (self.here if is_here else self.there).documents.store
 
     def list_removed_tokens(self) -> frozenset[str]:
-        """The tokens of the sessions that are removed by now, on either side."""
+        """Return the tokens of the sessions removed on either side by now."""
         return self.here.documents.tombstones.list_tokens() | self.there.documents.tombstones.list_tokens()
 
 
 def write_if_unchanged(store: Store, key: str, data: bytes, there: Blob | None) -> str:
-    """Writes over what was read, and the stamp of what was written: "" where it has changed again since.
+    """Write over the version that was read. Return the stamp of the result, "" if it has changed again since.
 
-    Raises ConflictError where it is something else by now. What lies there already is not written.
+    Equal content is not written. Raises ConflictError if the file has changed.
     """
     if there is not None and there.data == data:
         return there.stamp
@@ -56,14 +62,15 @@ def write_if_unchanged(store: Store, key: str, data: bytes, there: Blob | None) 
 
 
 def drop_removed_entries(key: str, data: bytes, removed: Iterable[str]) -> bytes:
-    """A book's file with what removed sessions taught forgotten."""
+    """Return a book's file with the entries of removed sessions forgotten."""
     ref = parse_book_path(key)
     assert ref is not None
-    named = sorted({*naming.find_tokens(data.decode("utf-8", "replace"))}.intersection(removed))
-    if not named:
+    tokens = sorted({*naming.find_tokens(data.decode("utf-8", "replace"))}.intersection(removed))
+    if not tokens:
         return data
-    return serialize_book(reduce(remove_session, named, parse_book(data, ref.scope, ref.kind)))
+    return serialize_book(reduce(remove_session, tokens, parse_book(data, ref.scope, ref.kind)))
 
 
 def hash_bytes(data: bytes) -> str:
+    """Return the SHA-256 in hex."""
     return hashlib.sha256(data).hexdigest()

@@ -1,7 +1,6 @@
-"""What a mirror has to do: two listings against what was in step the last time.
+"""The plan of a mirror: two listings are compared with the last synced state.
 
-Names and stamps alone decide here; where both sides hold something, and one of it may be new, their contents do
-(core/mirror_contents.py).
+Names and stamps decide here. If both sides hold a file and one version may be new, the contents decide (file_merge.py).
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,15 +19,18 @@ Stamps = Mapping[str, str]
 
 
 class SyncedStamps(NamedTuple):
-    """The stamps that a file had on both sides when it was the same on both."""
+    """The stamps of a file on both sides at its last sync."""
 
     here: str
     there: str
 
 
 class MirrorAction(Enum):
-    """`COPY` to the side that never had it; `RESTORE` to the one that lost it; `DELETE` where the other side did;
-    `MERGE`: the contents decide; `FORGET` what is gone on both sides."""
+    """The change of a step.
+
+    `COPY` to the side that never had the file, `RESTORE` to the side that lost it, `DELETE` after the other side,
+    `MERGE` by content, `FORGET` a file gone on both sides.
+    """
 
     COPY = "copy"
     RESTORE = "restore"
@@ -38,7 +40,7 @@ class MirrorAction(Enum):
 
 
 class MirrorStep(NamedTuple):
-    """One thing to do. `to_here` says which side is written, where it is one."""
+    """A step for one file. `to_here` says which side is written, if it is one."""
 
     key: str
     action: MirrorAction
@@ -46,8 +48,9 @@ class MirrorStep(NamedTuple):
 
 
 def is_mirrored(key: str) -> bool:
-    """Whether a file goes to the other side: neither what each side makes itself, MEMORY.md and the archive, nor what
-    a sync client left among lineage's own files.
+    """Return whether a file goes to the other side.
+
+    False for MEMORY.md and the archive, which each side makes itself, and for a sync client's copies.
 
     >>> [is_mirrored(key) for key in ("Plans.md", "MEMORY.md", "books/global/note 2.md", "archive/2026-01/2026-01.md")]
     [True, False, False, False]
@@ -58,7 +61,7 @@ def is_mirrored(key: str) -> bool:
 
 
 def find_owner_tokens(key: str) -> frozenset[str]:
-    """The tokens of the sessions whose file it is, by its name; none for a tombstone, which stays.
+    """Return the tokens of the sessions that a file belongs to, by its name; none for a tombstone.
 
     >>> (sorted(find_owner_tokens("memory/claims/h7k3n4p2m2x6q3r5.md")),
     ... sorted(find_owner_tokens("memory/tombstones/h7k3n4p2m2x6q3r5.md")))
@@ -72,7 +75,7 @@ def find_owner_tokens(key: str) -> frozenset[str]:
 def plan_mirror(
     here: Stamps, there: Stamps, synced: Mapping[str, SyncedStamps], removed: frozenset[str]
 ) -> Iterator[MirrorStep]:
-    """The steps, in the order of copying; none for files of removed sessions, which go by another way."""
+    """Yield the steps, in the order of copying. `propagate_removals` deletes the files of removed sessions."""
     for key in sort_for_copying({*here, *there, *synced}):
         if find_owner_tokens(key).isdisjoint(removed):
             step = _plan_step(key, here.get(key), there.get(key), synced.get(key))
@@ -97,5 +100,5 @@ def _plan_step(key: str, here: str | None, there: str | None, synced: SyncedStam
 
 
 def count_lost(side: Stamps, synced: Mapping[str, SyncedStamps], removed: frozenset[str]) -> int:
-    """How many files have gone from a side that no removal explains."""
+    """Return the number of files gone from a side without a removal."""
     return sum(find_owner_tokens(key).isdisjoint(removed) for key in synced.keys() - side.keys())

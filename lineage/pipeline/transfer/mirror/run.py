@@ -1,7 +1,7 @@
-"""A mirror: a folder and a store are made the same, both ways, by the store protocol alone.
+"""A round of a mirror: a folder and a store are made the same, both ways, by the store protocol alone.
 
-Observe both listings and the journal, plan, carry out file by file, each written to the journal when it is the same on
-both sides. Whoever dies at any point is gone on from where the files are.
+Observe both listings and the journal, plan, apply file by file, and record each file in the journal once it is the same
+on both sides. After a crash at any point, the next round continues from the files.
 """
 
 from dataclasses import dataclass, field
@@ -24,9 +24,11 @@ _MAX_PASSES = 5
 
 @dataclass(slots=True)
 class MirrorResult:
-    """What a round did. `conflicts` are files that were kept beside another version; `findings` are (file, what is
-    wrong): those were left as they are; `deferred` ones kept changing, the next round has them. `removed` are tokens of
-    sessions whose removal came across."""
+    """The result of a round.
+
+    `conflicts` are versions kept under another name, `findings` are (file, error message) of files left alone,
+    `deferred` files kept changing and wait for the next round, `removed` are tokens of the removals propagated.
+    """
 
     counts: MirrorCounts = field(default_factory=MirrorCounts)
     removed: list[str] = field(default_factory=list)
@@ -36,50 +38,50 @@ class MirrorResult:
 
 
 def run_mirror(pair: MirrorPair, journal: MirrorJournal, *, confirmed: bool = False) -> MirrorResult:
-    """Makes both sides the same. Ending with it, rows and MEMORY.md of each that changed are brought up.
+    """Make both sides the same, then reindex each side that changed.
 
-    Raises SuddenLoss, having changed nothing, where more than half of what was in step has gone from a side and
-    `confirmed` is False, and StoreAway.
+    Raises StoreUnavailable; and SuddenLoss, with nothing changed, if more than half of the synced files are gone from a
+    side and `confirmed` is False.
     """
     for ws in (pair.here, pair.there):
         finish_pending(ws)
     result = MirrorResult()
     for _ in range(_MAX_PASSES):
-        carrier = _run_pass(pair, journal, result, confirmed=confirmed)
-        if CLAIMS in journal.list_owed():  # one session was begun on both sides: its manifests become one
-            recover(pair.there)
+        applier = _run_pass(pair, journal, result, confirmed=confirmed)
+        if CLAIMS in journal.list_owed():
+            recover(pair.there)  # one session began on both sides: merge its manifests
             journal.clear_owed(CLAIMS)
-        elif not carrier.is_overtaken:
+        elif not applier.is_overtaken:
             break
     owed = journal.list_owed()
     for side, ws in ((HERE, pair.here), (THERE, pair.there)):
         if side in owed:
-            _reindex(ws)
+            with tolerate_outage(ws, mark_stale=True):
+                reindex(ws, confirmed=True)
             journal.clear_owed(side)
     return result
 
 
 def _run_pass(pair: MirrorPair, journal: MirrorJournal, result: MirrorResult, *, confirmed: bool) -> MirrorApplier:
-    """One look at both sides and what follows from it; `is_overtaken` where a removal came in between."""
+    """Sync both sides once. The applier is overtaken if a removal came in between."""
     result.findings, result.deferred = [], []
     here, there = map(_list_stamps, (pair.here, pair.there))
     removed = parse_removed_tokens((*here, *there))
     _check_loss(here, there, journal, removed, confirmed=confirmed)
-    gone = propagate_removals(pair.here, pair.there, frozenset(here), removed) | propagate_removals(
-        pair.there, pair.here, frozenset(there), removed
-    )
-    if gone:
-        result.removed = sorted({*result.removed, *gone})
-        for side in (HERE, THERE):  # no row of a removed session stays on this machine, whichever side's it is
+    propagated = propagate_removals(pair.here, pair.there, frozenset(here), removed)
+    propagated |= propagate_removals(pair.there, pair.here, frozenset(there), removed)
+    if propagated:
+        result.removed = sorted({*result.removed, *propagated})
+        for side in (HERE, THERE):  # both reindex: neither index on this machine may keep a row of the session
             journal.mark_owed(side)
         here, there = map(_list_stamps, (pair.here, pair.there))
-    carrier = MirrorApplier(pair, journal, (set(here), set(there)))
+    applier = MirrorApplier(pair, journal, (set(here), set(there)))
     for step in plan_mirror(_filter_mirrored(here), _filter_mirrored(there), journal.read_synced(), removed):
-        _apply_step(carrier, step, result)
-    journal.scrub(removed, is_due=bool(gone))
-    result.counts += carrier.counts
-    carrier.is_overtaken = pair.list_removed_tokens() != removed
-    return carrier
+        _apply_step(applier, step, result)
+    journal.scrub(removed, is_due=bool(propagated))
+    result.counts += applier.counts
+    applier.is_overtaken = pair.list_removed_tokens() != removed
+    return applier
 
 
 def _apply_step(applier: MirrorApplier, step: MirrorStep, result: MirrorResult) -> None:
@@ -106,15 +108,9 @@ def _check_loss(
 ) -> None:
     synced = journal.read_synced()
     for side, name in ((here, "the folder"), (there, "the memory that it mirrors")):
-        gone = count_lost(side, synced, removed)
-        if not confirmed and gone * 2 > len(synced):
+        lost = count_lost(side, synced, removed)
+        if not confirmed and lost * 2 > len(synced):
             raise SuddenLoss(
-                f"{gone} of {len(synced)} files that were in step are gone from {name}",
+                f"{lost} of {len(synced)} files that were in step are gone from {name}",
                 hint="if they are meant to be gone: `--yes`; else bring them back first",
             )
-
-
-def _reindex(ws: Workspace) -> None:
-    """Rows and MEMORY.md say what the files say now. While the index is away they wait for it."""
-    with tolerate_outage(ws, mark_stale=True):
-        reindex(ws, confirmed=True)

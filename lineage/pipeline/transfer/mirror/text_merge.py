@@ -1,4 +1,4 @@
-"""Two changed versions of a text brought together line by line, against the one that both began from."""
+"""The merge of two versions of a text, line by line, against their common ancestor."""
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class _CommonLines(NamedTuple):
-    """Lines that all three have, by where they begin."""
+    """A run of lines common to all three texts, by its start in each."""
 
     base: int
     ours: int
@@ -15,7 +15,7 @@ class _CommonLines(NamedTuple):
 
 
 def merge_texts(base: str, ours: str, theirs: str) -> str | None:
-    """What both made of `base`; None where they changed the same place, or places with nothing in between.
+    """Merge the changes of both to `base`. Return None if they touch the same or adjacent lines.
 
     >>> merge_texts("a\\nb\\nc\\n", "A\\nb\\nc\\n", "a\\nb\\nC\\n")
     'A\\nb\\nC\\n'
@@ -36,10 +36,10 @@ def merge_texts(base: str, ours: str, theirs: str) -> str | None:
 
 
 def _iter_common(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> Iterator[_CommonLines]:
-    """What all three have in common, in order, and an empty piece at the end."""
-    yours = _matching_blocks(base, theirs)
+    """Yield the common runs of lines in order, and an empty one at the end."""
+    their_blocks = _matching_blocks(base, theirs)
     for start, mine, length in _matching_blocks(base, ours):
-        for other, place, size in yours:
+        for other, place, size in their_blocks:
             first, last = max(start, other), min(start + length, other + size)
             if first < last:
                 yield _CommonLines(first, mine + first - start, place + first - other, last - first)
