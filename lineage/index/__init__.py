@@ -7,7 +7,7 @@ from lineage.index.base import Index, IndexedFile
 from lineage.index.books import BookFile, BookFiles, BookRows, EntryRow, build_book_rows, parse_owner_token
 from lineage.index.fts_query import build_match_expression
 from lineage.index.publish_queue import QueuedCapture
-from lineage.index.recall import RecalledSession, RecallResult
+from lineage.index.recall import RecalledSession, RecallQuery, RecallResult
 from lineage.index.rows import ArtifactRow, TurnTexts, build_row, build_row_from_hash
 from lineage.index.sessions import SessionRow
 from lineage.index.sqlite import SqliteIndex
@@ -25,6 +25,7 @@ __all__ = [
     "Index",
     "IndexedFile",
     "QueuedCapture",
+    "RecallQuery",
     "RecallResult",
     "RecalledSession",
     "SessionRow",

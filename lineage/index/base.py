@@ -12,7 +12,7 @@ from lineage.core.search.query import Query
 from lineage.index.books import BookFiles, EntryRow
 from lineage.index.fts_query import Ranking
 from lineage.index.publish_queue import QueuedCapture
-from lineage.index.recall import RecallResult
+from lineage.index.recall import RecallQuery, RecallResult
 from lineage.index.rows import ArtifactRow
 from lineage.index.sessions import SessionRow
 from lineage.index.text_search import Hit
@@ -173,22 +173,12 @@ class Index(Protocol):
         deleted. They are closed with the index.
         """
 
-    def recall(
-        self,
-        query: str | None,
-        *,
-        agent_id: str,
-        scopes: Sequence[str],
-        kinds: Sequence[str],
-        max_sessions: int,
-        max_entries: int,
-        until: str | None = None,
-    ) -> RecallResult:
-        """Return the recall of a new session, as of the time `until`.
+    def recall(self, query: RecallQuery) -> RecallResult:
+        """Return the recall of a new session.
 
-        Standing entries of these scopes and kinds, archived ones included, best match first; none if the query has no
-        word. The agent's newest sessions, without private and trial ones. The caller passes the scopes that the session
-        may see.
+        Standing entries of these scopes and kinds, archived ones included, best match first; none for a text without
+        words. The agent's newest sessions, without private and trial ones. The caller passes the scopes that the
+        session may see.
         """
 
     def index_books(self, book_files: Iterable[BookFiles]) -> None:

@@ -36,60 +36,65 @@ class RecallResult:
     sessions: tuple[RecalledSession, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class RecallQuery:
+    """A question for `Index.recall`. `text` finds entries by its words; `until` is the time of the question."""
+
+    text: str | None
+    agent_id: str
+    scopes: Sequence[str]
+    kinds: Sequence[str]
+    max_sessions: int
+    max_entries: int
+    until: str | None = None
+
+
 END_OF_TIME = "~"  # sorts after every time
 _NO_WORDS = '""'
-_ENTRY_COLUMNS = ", ".join(f"e.{name}" for name in books.COLUMNS)
-_SESSION_COLUMNS = (
-    "a.session_id, a.session_token, a.project, a.membership_ts, a.memory_sentence, a.source_path, a.manifest_path"
-)
 _SESSION_COLUMN_COUNT = len(fields(RecalledSession))
 _PADDING = ", null" * (len(books.COLUMNS) - _SESSION_COLUMN_COUNT)  # both halves of the union need as many columns
-_WEIGHTS = ", ".join(map(str, COLUMN_WEIGHTS))
+SELECT_ENTRIES = f"""
+    select {{prefix}} {", ".join(f"e.{name}" for name in books.COLUMNS)}
+    from found join book_entries e on e.id = -found.id
+    where e.standing = 1 and {build_privacy_condition("e.scope", "e.origin_token")}
+      and e.scope in (select value from json_each(:scopes)) and e.kind in (select value from json_each(:kinds))
+    order by found.rank, e.at desc, e.entry_id, e.path limit :entries
+"""
+SELECT_SESSIONS = f"""
+    select {{prefix}} a.session_id, a.session_token, a.project, a.membership_ts, a.memory_sentence, a.source_path,
+           a.manifest_path {{padding}}
+    from entries e join artifacts a on a.stem = e.stem and a.source_kind = '{naming.SUMMARY}'
+    where e.agent_id = :agent and e.is_compaction = 0 and e.membership_ts <= :until
+      and (a.private = 0 or may_reach({GLOBAL_SCOPE_SQL}, a.private, a.session_token))
+      and not exists (
+          select 1 from entries n
+          where n.session_token = e.session_token and n.is_compaction = 0 and n.membership_ts <= :until
+            and (n.membership_ts, n.stem) > (e.membership_ts, e.stem))
+    order by e.membership_ts desc, e.stem desc limit :sessions
+"""
+# One statement: its first column tells sessions from entries, the next three keep the order of each half.
 _SELECT_RECALL = f"""
     with found as materialized (
-        select -rowid as id, bm25(search, {_WEIGHTS}) as rank from search where search match :words and rowid < 0
+        select rowid as id, bm25(search, {", ".join(map(str, COLUMN_WEIGHTS))}) as rank
+        from search where search match :words and rowid < 0
     )
-    select * from (
-        select 0, found.rank, e.at, e.entry_id, {_ENTRY_COLUMNS}
-        from found join book_entries e on e.id = found.id
-        where e.standing = 1 and {build_privacy_condition("e.scope", "e.origin_token")}
-          and e.scope in (select value from json_each(:scopes)) and e.kind in (select value from json_each(:kinds))
-        order by found.rank, e.at desc, e.entry_id, e.path limit :entries)
+    select * from ({SELECT_ENTRIES.format(prefix="0, found.rank, e.at, e.entry_id,")})
     union all
-    select * from (
-        select 1, 0, e.membership_ts, e.session_token, {_SESSION_COLUMNS}{_PADDING}
-        from entries e join artifacts a on a.stem = e.stem and a.source_kind = '{naming.SUMMARY}'
-        where e.agent_id = :agent and e.is_compaction = 0 and e.membership_ts <= :until
-          and (a.private = 0 or may_reach({GLOBAL_SCOPE_SQL}, a.private, a.session_token))
-          and not exists (
-              select 1 from entries n
-              where n.session_token = e.session_token and n.is_compaction = 0 and n.membership_ts <= :until
-                and (n.membership_ts, n.stem) > (e.membership_ts, e.stem))
-        order by e.membership_ts desc, e.stem desc limit :sessions)
+    select * from ({SELECT_SESSIONS.format(prefix="1, 0, e.membership_ts, e.session_token,", padding=_PADDING)})
     order by 1, 2, 3 desc, 4, 5
 """
 
 
-def load_recall(
-    connection: sqlite3.Connection,
-    query: str | None,
-    *,
-    agent_id: str,
-    scopes: Sequence[str],
-    kinds: Sequence[str],
-    max_sessions: int,
-    max_entries: int,
-    until: str | None,
-) -> RecallResult:
+def load_recall(connection: sqlite3.Connection, query: RecallQuery) -> RecallResult:
     """Return the recall of a new session. See `Index.recall`."""
     values: dict[str, Any] = {
-        "words": build_match_expression(query or "") or _NO_WORDS,
-        "agent": replace_surrogates(agent_id),
-        "scopes": json.dumps([replace_surrogates(scope) for scope in scopes]),
-        "kinds": json.dumps([replace_surrogates(kind) for kind in kinds]),
-        "sessions": max_sessions,
-        "entries": max_entries,
-        "until": until or END_OF_TIME,
+        "words": build_match_expression(query.text or "") or _NO_WORDS,
+        "agent": replace_surrogates(query.agent_id),
+        "scopes": json.dumps([replace_surrogates(scope) for scope in query.scopes]),
+        "kinds": json.dumps([replace_surrogates(kind) for kind in query.kinds]),
+        "sessions": query.max_sessions,
+        "entries": query.max_entries,
+        "until": query.until or END_OF_TIME,
     }
     entries, sessions = [], []
     for is_session, _, _, _, *columns in connection.execute(_SELECT_RECALL, values):

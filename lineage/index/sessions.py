@@ -1,8 +1,6 @@
 """Sessions as lists show them: one row for each, from its artifacts' rows."""
 
-import json
-import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -19,19 +17,24 @@ _SESSIONS = """
     from artifacts m
     left join artifacts a on a.session_token = m.session_token and a.source_kind = 'transcript'
     where {where}
-    group by m.id order by newest desc, m.session_token limit ?
+    group by m.id order by newest desc, m.session_token limit :limit
 """
-_REFERENCE = "(m.session_id like ? escape '!' or m.session_key like ? escape '!' or m.session_token like ? escape '!')"
+_PROJECT = "(m.project = :project or m.project like :project_end escape '!')"
+_REFERENCE = (
+    "(m.session_id like :reference escape '!' or m.session_key like :reference escape '!'"
+    " or m.session_token like :reference escape '!')"
+)
 _OLDEST_MANIFEST = """
     m.source_kind = 'manifest' and m.source_path = (select min(o.source_path) from artifacts o
     where o.session_token = m.session_token and o.source_kind = 'manifest')
 """
 
-_SELECT_INDEXED_TOKENS = """
-    select session_token from artifacts where session_token in (select value from json_each(?1))
-    union select owner from book_entries where owner in (select value from json_each(?1))
-    union select origin_token from book_entries where origin_token in (select value from json_each(?1))
+SELECT_INDEXED_TOKENS = """
+    select session_token from artifacts where session_token in (select value from json_each(:tokens))
+    union select owner from book_entries where owner in (select value from json_each(:tokens))
+    union select origin_token from book_entries where origin_token in (select value from json_each(:tokens))
 """
+"""Selects those of the sessions `tokens` that have rows, or entries in books."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,38 +57,27 @@ class SessionRow:
     private: bool
 
 
-def list_sessions(
-    connection: sqlite3.Connection,
-    agent_id: str | None,
-    *,
-    limit: int,
-    project: str | None,
-    reference: str | None,
-) -> list[SessionRow]:
-    """Return sessions, newest first. See `Index.list_sessions`."""
+def build_list_statement(
+    agent_id: str | None, limit: int, project: str | None, reference: str | None
+) -> tuple[str, dict[str, object]]:
+    """Return the statement of `Index.list_sessions` and its values. Its columns are the fields of `SessionRow`."""
     where = [_OLDEST_MANIFEST]
-    values: list[object] = []
+    values: dict[str, object] = {"limit": limit}
     if agent_id is not None:
-        where.append("m.agent_id = ?")
-        values.append(replace_surrogates(agent_id))
+        where.append("m.agent_id = :agent")
+        values["agent"] = replace_surrogates(agent_id)
     if project is not None:
+        where.append(_PROJECT)
         project = replace_surrogates(project)
-        where.append("(m.project = ? or m.project like ? escape '!')")
-        values += [project, f"%/{escape_like(project)}"]
+        values |= {"project": project, "project_end": f"%/{escape_like(project)}"}
     if reference is not None:
         where.append(_REFERENCE)
-        values += [f"{escape_like(replace_surrogates(reference))}%"] * 3
-    rows = connection.execute(_SESSIONS.format(where=" and ".join(where)), (*values, limit))
-    return list(map(build_session_row, rows))
+        values["reference"] = f"{escape_like(replace_surrogates(reference))}%"
+    return _SESSIONS.format(where=" and ".join(where)), values
 
 
 def build_session_row(row: Sequence[Any]) -> SessionRow:
-    """Return the session of a row whose columns are the fields of `SessionRow`, in their order."""
+    """Return the session of a selected row."""
     values: dict[str, Any] = dict(zip((field.name for field in fields(SessionRow)), row, strict=True))
     sentence = values["memory_sentence"] or ""
     return SessionRow(**{**values, "memory_sentence": sentence, "private": bool(values["private"])})
-
-
-def find_indexed_tokens(connection: sqlite3.Connection, tokens: Collection[str]) -> set[str]:
-    """Return the sessions with a row, or with entries in books. See `Index.find_indexed_tokens`."""
-    return {row[0] for row in connection.execute(_SELECT_INDEXED_TOKENS, (json.dumps(list(tokens)),))}

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from lineage.index.books import BookFiles, EntryRow
 from lineage.index.fts_query import DEFAULT_RANKING, Ranking
 from lineage.index.privacy_sql import register_privacy_function
 from lineage.index.publish_queue import FILE_NAME, SqlitePublishQueue
-from lineage.index.recall import RecallResult
+from lineage.index.recall import RecallQuery, RecallResult
 from lineage.index.rows import UPSERT, ArtifactRow
 from lineage.index.sessions import SessionRow
 from lineage.index.text_search import Hit
@@ -132,7 +132,7 @@ class SqliteIndex:
 
     def iter_files(self, after: str = "") -> Iterator[IndexedFile]:
         """Return the indexed files behind a path, in path order."""
-        return (IndexedFile(*row) for row in self._query(_SELECT_FILES, (after,)))
+        return (IndexedFile(*row) for row in self._query(_SELECT_FILES, (replace_surrogates(after),)))
 
     def has_paths(self, paths: Sequence[str]) -> bool:
         """Return whether every path has a row."""
@@ -157,7 +157,7 @@ class SqliteIndex:
 
     def count_future_captures(self, agent_id: str, window: Window) -> int:
         """Return the number of captures dated after the window's end."""
-        return int(next(self._read(_COUNT_FUTURE, (agent_id, window.until)))[0])
+        return int(next(self._read(_COUNT_FUTURE, (replace_surrogates(agent_id), window.until)))[0])
 
     def list_sessions(
         self,
@@ -168,12 +168,12 @@ class SqliteIndex:
         reference: str | None = None,
     ) -> list[SessionRow]:
         """Return sessions, newest first. See `Index.list_sessions`."""
-        with translate_errors(self.path):
-            return sessions.list_sessions(self._connection, agent_id, limit=limit, project=project, reference=reference)
+        sql, values = sessions.build_list_statement(agent_id, limit, project, reference)
+        return list(map(sessions.build_session_row, self._read(sql, values)))
 
     def list_session_files(self, token: str) -> list[tuple[str, str]]:
         """Return (path, kind) of a session's files, oldest first."""
-        return list(self._read(_SELECT_SESSION_FILES, (token,)))
+        return list(self._read(_SELECT_SESSION_FILES, (replace_surrogates(token),)))
 
     def search(
         self,
@@ -192,29 +192,10 @@ class SqliteIndex:
                 engine, query, agent_id, limit, by_passage=by_passage, ranking=ranking or DEFAULT_RANKING
             )
 
-    def recall(
-        self,
-        query: str | None,
-        *,
-        agent_id: str,
-        scopes: Sequence[str],
-        kinds: Sequence[str],
-        max_sessions: int,
-        max_entries: int,
-        until: str | None = None,
-    ) -> RecallResult:
+    def recall(self, query: RecallQuery) -> RecallResult:
         """Return the recall of a new session, in one statement. See `Index.recall`."""
         with translate_errors(self.path):
-            return recall.load_recall(
-                self._connection,
-                query,
-                agent_id=agent_id,
-                scopes=scopes,
-                kinds=kinds,
-                max_sessions=max_sessions,
-                max_entries=max_entries,
-                until=until,
-            )
+            return recall.load_recall(self._connection, query)
 
     def index_books(self, book_files: Iterable[BookFiles]) -> None:
         """Update the rows of books in one transaction. `book_files` is read under the write lock."""
@@ -250,8 +231,7 @@ class SqliteIndex:
 
     def find_indexed_tokens(self, tokens: Collection[str]) -> set[str]:
         """Return those of these sessions that have rows, or entries in books."""
-        with translate_errors(self.path):
-            return sessions.find_indexed_tokens(self._connection, tokens)
+        return {token for (token,) in self._read(sessions.SELECT_INDEXED_TOKENS, {"tokens": json.dumps(list(tokens))})}
 
     def delete_session(self, token: str) -> int:
         """Delete every row of a session and of its entries in books. Return their number."""
@@ -332,20 +312,16 @@ class SqliteIndex:
         with translate_errors(self.path), self._connection:
             yield self._connection
 
-    def _read(self, sql: str, values: Sequence[object] = ()) -> Iterator[Any]:
+    def _read(self, sql: str, values: Sequence[object] | Mapping[str, object] = ()) -> Iterator[Any]:
         """Yield the rows of a query that captures and renders run."""
         with translate_errors(self.path):  # damage may show at any row
-            yield from self._connection.execute(sql, _replace_surrogates(values))
+            yield from self._connection.execute(sql, values)
 
     def _query(self, sql: str, values: Sequence[object] = ()) -> Iterator[Any]:
         """Yield the rows of any other query, by sqlite_utils."""
         with translate_errors(self.path):
-            yield from as_database(self._connection).execute(sql, _replace_surrogates(values))
+            yield from as_database(self._connection).execute(sql, values)
 
     def _iter_guarded(self, rows: Iterator[T]) -> Iterator[T]:
         with translate_errors(self.path):
             yield from rows
-
-
-def _replace_surrogates(values: Sequence[object]) -> list[object]:
-    return [replace_surrogates(value) if isinstance(value, str) else value for value in values]

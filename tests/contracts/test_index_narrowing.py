@@ -17,7 +17,7 @@ from lineage.core.books.entry import TASK
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
 from lineage.core.format.turns import Turn
-from lineage.index import BookFile, BookFiles, Index
+from lineage.index import BookFile, BookFiles, Index, RecallQuery
 from lineage.index.fts_query import UBIQUITOUS, Ranking, Term, build_pruned_expression, quote
 from lineage.index.postgres.text_search import PostgresTextSearch
 from lineage.index.text_search import SqliteTextSearch
@@ -220,7 +220,7 @@ def test_a_recall_is_of_the_agent_as_of_its_time_and_no_compaction_hides_a_sessi
     add_to_index(index, make_artifact(session="later", at=LATEST), make_artifact(naming.TRANSCRIPT, "later", LATEST))
 
     def recalled(until: str | None = None) -> list[str]:
-        asked = index.recall("x", agent_id="default", scopes=[], kinds=[], max_sessions=9, max_entries=9, until=until)
+        asked = index.recall(RecallQuery("x", "default", [], [], max_sessions=9, max_entries=9, until=until))
         return [session.session_id for session in asked.sessions]
 
     assert recalled() == ["later", "mine"]

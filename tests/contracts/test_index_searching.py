@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from lineage.core.base import naming
 from lineage.core.books.entry import ASSISTANT_TURN, USER_TURN
-from lineage.index import SNIPPET_MARKS, Index, RecalledSession, RecallResult
+from lineage.index import SNIPPET_MARKS, Index, RecalledSession, RecallQuery, RecallResult
 from tests.contracts.test_index_books import book, files
 from tests.support.artifacts import AT, add_to_index, make_artifact, make_identity
 from tests.support.books import make_entry
@@ -44,7 +44,7 @@ def found(index: Index, query: str, agent: str | None = None) -> list[str | None
 
 def recall(index: Index, query: str | None = "apples", **more: object) -> RecallResult:
     asked = {"agent_id": "default", "scopes": ["global"], "kinds": ["note"], "max_sessions": 5, "max_entries": 5}
-    return index.recall(query, **{**asked, **more})  # type: ignore[arg-type]
+    return index.recall(RecallQuery(query, **{**asked, **more}))  # type: ignore[arg-type]
 
 
 def texts(recalled: RecallResult) -> list[str]:
@@ -206,7 +206,7 @@ def test_a_recall_is_one_statement_or_three(engine: str, index: Index) -> None:
 
 @given(st.one_of(st.none(), st.text()), st.lists(st.text()), st.text())
 def test_nothing_that_is_asked_is_syntax(shared: Index, query: str | None, names: list[str], agent: str) -> None:
-    assert shared.recall(query, agent_id=agent, scopes=names, kinds=names, max_sessions=3, max_entries=3).entries == ()
+    assert shared.recall(RecallQuery(query, agent, names, names, max_sessions=3, max_entries=3)).entries == ()
 
 
 @pytest.fixture(scope="module")

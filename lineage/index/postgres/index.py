@@ -9,20 +9,19 @@ from lineage.core.capture.window import Window
 from lineage.core.search.query import Query, parse_query
 from lineage.database.postgres import Postgres
 from lineage.database.sqlite import delete_database
-from lineage.index import text_search
+from lineage.index import sessions, text_search
 from lineage.index.base import IndexBuild, IndexedFile
 from lineage.index.books import BookFiles, EntryRow
-from lineage.index.filter_sql import escape_like
 from lineage.index.fts_query import DEFAULT_RANKING, Ranking
 from lineage.index.fts_rows import build_artifact_fts_rows
 from lineage.index.postgres import books, fts_rows, ledger, pgvector, recall, schema
 from lineage.index.postgres.publish_queue import PostgresPublishQueue
-from lineage.index.postgres.text_search import PostgresTextSearch
+from lineage.index.postgres.text_search import PostgresTextSearch, to_postgres_sql
 from lineage.index.postgres.tokenizer import Tokenizer
 from lineage.index.postgres.vector_search import PostgresVectorSearch
-from lineage.index.recall import RecallResult
+from lineage.index.recall import RecallQuery, RecallResult
 from lineage.index.rows import COLUMNS, ArtifactRow
-from lineage.index.sessions import SessionRow, build_session_row
+from lineage.index.sessions import SessionRow
 from lineage.index.text_search import Hit
 from lineage.index.vectorfile import VectorFile
 from lineage.index.vectors import Vectors
@@ -44,31 +43,9 @@ _UPDATE_STAMPS = """
     update artifacts a set stamp = given.stamp from unnest(%s::text[], %s::text[]) as given(path, stamp)
     where a.source_path = given.path
 """
-_SELECT_SESSIONS = """
-    select m.session_id, m.session_key, m.session_token, m.agent_id, m.project, m.harness, m.title,
-           m.started_at, m.ended_at, coalesce(max(a.membership_ts), m.membership_ts) as newest,
-           coalesce((select s.memory_sentence from artifacts s
-                     where s.session_token = m.session_token and s.source_kind <> 'manifest'
-                     order by s.stem desc, s.source_kind limit 1), ''),
-           m.source_path, count(distinct a.stem), m.private
-    from artifacts m
-    left join artifacts a on a.session_token = m.session_token and a.source_kind = 'transcript'
-    where m.source_kind = 'manifest' and m.source_path = (
-        select min(o.source_path) from artifacts o
-        where o.session_token = m.session_token and o.source_kind = 'manifest')
-    and {where} group by m.id order by newest desc, m.session_token limit %(limit)s
-"""
-_REFERENCE = """
-    (m.session_id ilike %(reference)s escape '!' or m.session_key ilike %(reference)s escape '!'
-     or m.session_token ilike %(reference)s escape '!')
-"""
 _COUNT_FUTURE = "select count(*) from entries where agent_id = %s and membership_ts > %s"
 _COUNT_BY_KIND = "select source_kind, count(*) from artifacts group by source_kind order by source_kind"
-_SELECT_INDEXED_TOKENS = """
-    select session_token from artifacts where session_token = any(%(tokens)s::text[])
-    union select owner from book_entries where owner = any(%(tokens)s::text[])
-    union select origin_token from book_entries where origin_token = any(%(tokens)s::text[])
-"""
+_SELECT_INDEXED_TOKENS = to_postgres_sql(sessions.SELECT_INDEXED_TOKENS)
 _SELECT_OLDEST_MANIFESTS = (
     "select min(source_path) from artifacts where source_kind = 'manifest' group by session_token order by 1"
 )
@@ -210,18 +187,10 @@ class PostgresIndex:
         reference: str | None = None,
     ) -> list[SessionRow]:
         """Return sessions, newest first. See `Index.list_sessions`."""
-        where = ["true"]
-        values: dict[str, object] = {"limit": limit, "agent": agent_id}
-        if agent_id is not None:
-            where.append("m.agent_id = %(agent)s")
-        if project is not None:
-            where.append("(m.project = %(project)s or m.project ilike %(project_end)s escape '!')")
-            values |= {"project": project, "project_end": f"%/{escape_like(project)}"}
-        if reference is not None:
-            where.append(_REFERENCE)
-            values["reference"] = f"{escape_like(reference)}%"
-        rows = self.database.execute(_SELECT_SESSIONS.format(where=" and ".join(where)), values)
-        return list(map(build_session_row, rows))
+        statement, values = sessions.build_list_statement(agent_id, limit, project, reference)
+        # SQLite's `like` ignores case.
+        statement = to_postgres_sql(statement).replace(" like ", " ilike ")
+        return list(map(sessions.build_session_row, self.database.execute(statement, values)))
 
     def list_session_files(self, token: str) -> list[tuple[str, str]]:
         """Return (path, kind) of a session's files, oldest first."""
@@ -261,28 +230,9 @@ class PostgresIndex:
             self._vectors = shared or VectorFile(file)
         return self._vectors
 
-    def recall(
-        self,
-        query: str | None,
-        *,
-        agent_id: str,
-        scopes: Sequence[str],
-        kinds: Sequence[str],
-        max_sessions: int,
-        max_entries: int,
-        until: str | None = None,
-    ) -> RecallResult:
+    def recall(self, query: RecallQuery) -> RecallResult:
         """Return the recall of a new session. See `Index.recall`."""
-        return recall.load_recall(
-            self._text_search,
-            query,
-            agent_id=agent_id,
-            scopes=scopes,
-            kinds=kinds,
-            max_sessions=max_sessions,
-            max_entries=max_entries,
-            until=until,
-        )
+        return recall.load_recall(self._text_search, query)
 
     def index_books(self, book_files: Iterable[BookFiles]) -> None:
         """Update the rows of books in one transaction. `book_files` is read under the lock of books."""

@@ -17,7 +17,7 @@ from lineage.core.books.entry import DERIVED, HAND
 from lineage.core.format.documents import Artifact
 from lineage.extraction.normalize import is_unspaced, tokenize
 from lineage.harness.projects import resolve_project
-from lineage.index import EntryRow, RecalledSession
+from lineage.index import EntryRow, RecalledSession, RecallQuery
 from lineage.projection.context_block import ContextBlock, ContextItems, build_context_block
 from lineage.projection.memory_item import MemoryItem
 from lineage.workspace.book_reader import BookEntry, BookReader, list_open_tasks, rank_entries
@@ -93,7 +93,7 @@ class _ContextBuilder:
 
     def build(self) -> ContextItems:
         """Return the items of all sections."""
-        recalled = self._ws.index.recall(
+        question = RecallQuery(
             self._request.query or " ".join([self._folder or "", *(entry.text for entry in self._handoffs[:1])]),
             agent_id=self._request.agent_id,
             scopes=[GLOBAL, *self._scopes],
@@ -102,6 +102,7 @@ class _ContextBuilder:
             max_entries=4 * _MAX_RELEVANT,
             until=self._ws.now,
         )
+        recalled = self._ws.index.recall(question)
         hidden = {*self._reader.removed_tokens, self._request.token}
         sessions = self._filter_by_project([row for row in recalled.sessions if row.session_token not in hidden])
         others = {row.session_token for row in recalled.sessions} - {row.session_token for row in sessions}
