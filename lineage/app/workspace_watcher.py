@@ -1,6 +1,5 @@
 """`lineage watch`: the loop of pipeline/maintenance/watch.py over real folders and a real clock."""
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,13 +14,11 @@ from lineage.core.base import hook_protocol
 from lineage.errors import LineageError
 from lineage.pipeline.ingest.sweep import sweep
 from lineage.pipeline.ingest.worker import drain
-from lineage.pipeline.ingest.worker_pool import open_worker_pool
+from lineage.pipeline.ingest.worker_pool import count_readers, open_worker_pool
 from lineage.pipeline.maintenance.reindex import ReindexReport, reindex
 from lineage.pipeline.maintenance.watch import Watch, iter_occasions
 from lineage.store import BusyError, LocalStore
 from lineage.workspace.workspace import Workspace
-
-_MAX_JOBS = 4
 
 PeriodicTask = Callable[[Workspace], object]
 
@@ -99,5 +96,5 @@ def reconcile(root: Path) -> ReindexReport:
 
     Several processes read a burst of changes, and end with it.
     """
-    with open_worker_pool(min(os.cpu_count() or 1, _MAX_JOBS)) as pool:
+    with open_worker_pool(count_readers()) as pool:
         return run_in_workspace(root, partial(reindex, executor=pool.pool), needs_index=False)

@@ -1,6 +1,5 @@
 """`lineage reindex`."""
 
-import os
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -13,15 +12,13 @@ from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.cli.progress import show_progress
 from lineage.core.base.plural import pluralize
-from lineage.pipeline.ingest.worker_pool import open_worker_pool
+from lineage.pipeline.ingest.worker_pool import count_readers, open_worker_pool
 from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.pipeline.maintenance.partial_reindex import reindex_recent
 from lineage.pipeline.maintenance.reindex import ReindexReport, reindex
 from lineage.pipeline.search.embeddings import EmbedResult, embed_pending
 from lineage.pipeline.search.search import require_semantic
 from lineage.workspace.workspace import Workspace
-
-_MAX_JOBS = 4
 
 
 @click.command("reindex")
@@ -65,7 +62,7 @@ def _reindex(ws: Workspace, *, yes: bool, jobs: int | None, recent: bool) -> Rei
         report = reindex_recent(ws, confirmed=yes)
     else:
         with (
-            open_worker_pool(jobs or min(os.cpu_count() or 1, _MAX_JOBS)) as pool,
+            open_worker_pool(jobs or count_readers()) as pool,
             show_progress("reindex") as progress,
         ):
             report = reindex(ws, confirmed=yes, progress=progress, executor=pool.pool)

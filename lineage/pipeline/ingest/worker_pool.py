@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from lineage.errors import LineageError
 
 _CHUNK = 4
+_MAX_READERS = 4
 _SWITCH_SECONDS = 0.0005  # a tenth of Python's own
 
 Item = TypeVar("Item")
@@ -64,6 +65,13 @@ class _LazyProcesses(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         if self._pool:
             self._pool.shutdown(wait, cancel_futures=cancel_futures)
+
+
+def count_readers() -> int:
+    """Return the default number of processes that read files for one that writes rows."""
+    # The writer keeps a processor busy; with one more, sending rows costs about what reading beside it gains.
+    processors = os.cpu_count() or 1
+    return min(processors, _MAX_READERS) if processors > 2 else 1
 
 
 @contextmanager

@@ -106,13 +106,21 @@ def test_no_more_than_a_few_batches_are_held(workspace: Path) -> None:
             assert elsewhere.submitted == min(number + prefetch._BATCHES_AHEAD, len(batches))
 
 
+@pytest.mark.parametrize(("processors", "readers"), [(None, 1), (1, 1), (2, 1), (3, 3), (64, 4)])
+def test_two_processors_read_in_one_process(
+    monkeypatch: pytest.MonkeyPatch, processors: int | None, readers: int
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: processors)
+    assert worker_pool.count_readers() == readers
+
+
 @pytest.mark.slow
 @pytest.mark.leaves_findings
 def test_a_burst_is_read_by_several_processes(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
     submit = worker_pool._LazyProcesses.submit
     monkeypatch.setattr(worker_pool._LazyProcesses, "submit", lambda *args: (asked.append(args), submit(*args))[1])
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
     assert reconcile(workspace).added == FILES - 1
     assert asked
     index = SqliteIndex(workspace / ".lineage" / "index.db")
