@@ -8,7 +8,6 @@ session, and only text typed by the user at a terminal reaches global scope unco
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from lineage.core.base.links import to_one_line
 from lineage.core.base.privacy import GLOBAL, is_allowed_in_scope, session_scope
@@ -17,12 +16,10 @@ from lineage.extraction import policy_phrases
 from lineage.extraction.candidates import HEURISTIC, MODEL, Candidate
 from lineage.extraction.cues import CONTEXT, DECISION, FACT, LESSON, PREFERENCE, TASK
 from lineage.extraction.normalize import fold_text, is_unspaced, measure_width, normalize_text
-from lineage.extraction.phrases import PhraseMatcher, compile_phrases
+from lineage.extraction.phrases import PhraseMatcher
 
-TERMINAL = "terminal"
-"""`remember`, typed by the user."""
-HARNESS = "harness"
-"""`remember`, called inside a harness: by an agent, even if it claims otherwise."""
+TERMINAL = "terminal"  # `remember`, typed by the user
+HARNESS = "harness"  # `remember`, called inside a harness: by an agent, even if it claims otherwise
 
 FINDING = "finding"
 NOTE = "note"
@@ -35,8 +32,7 @@ ALLOWED_KINDS = {
 }
 
 _MANUAL, _USER_TURN, _ASSISTANT_TURN = "manual", "user_turn", "assistant_turn"
-MIN_WIDTH = 6
-"""In Latin characters. A character of a script without spaces counts two."""
+MIN_WIDTH = 6  # In Latin characters. A character of a script without spaces counts two.
 MAX_LENGTH = 500
 MAX_NOTE_LENGTH = 4_000
 
@@ -53,11 +49,15 @@ _KNOWN = "known"
 _FORGOTTEN = "forgotten"
 REMOVED = "removed session"
 TOO_MANY = "too many wait"
+# The reasons for a rejection, in the order of the checks.
 REASONS = (
     _BAD_KIND, _BAD_LENGTH, _NOT_PLAIN, _SELF_REFERENCE, _PERMISSION, _NO_DATA, PRIVATE, _TOOL, _NO_SESSION, REMOVED,
     _KNOWN, _FORGOTTEN, TOO_MANY,
 )  # fmt: skip
-"""The reasons for a rejection, in the order of the checks."""
+
+_SELF_REFERENCES = PhraseMatcher(policy_phrases.SELF_REFERENCE)
+_SAFEGUARDS = PhraseMatcher(policy_phrases.SAFEGUARD)
+_PERMISSIONS = PhraseMatcher(policy_phrases.PERMISSION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def is_self_referential(text: str) -> bool:
     >>> is_self_referential("The AI refuses to run SQL"), is_self_referential("User approved the airline booking")
     (True, False)
     """
-    return _compile_self_reference().matches(fold_text(to_one_line(text)), is_unspaced(text))
+    return _SELF_REFERENCES.matches(fold_text(to_one_line(text)), is_unspaced(text))
 
 
 def is_permission(text: str) -> bool:
@@ -202,22 +202,7 @@ def is_permission(text: str) -> bool:
     (True, False)
     """
     # "Never deploy without approval" asks for more care: safeguards are masked before permissions are looked for.
-    return _compile_permissions().matches(_compile_safeguards().mask(fold_text(to_one_line(text))), is_unspaced(text))
-
-
-@cache
-def _compile_self_reference() -> PhraseMatcher:
-    return compile_phrases(policy_phrases.SELF_REFERENCE)
-
-
-@cache
-def _compile_safeguards() -> PhraseMatcher:
-    return compile_phrases(policy_phrases.SAFEGUARD)
-
-
-@cache
-def _compile_permissions() -> PhraseMatcher:
-    return compile_phrases(policy_phrases.PERMISSION)
+    return _PERMISSIONS.matches(_SAFEGUARDS.mask(fold_text(to_one_line(text))), is_unspaced(text))
 
 
 def _find_fault(candidate: Candidate, context: CandidateContext, via: str) -> str:

@@ -15,23 +15,25 @@ from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.extraction import cues
 from lineage.extraction.cues import CONTEXT, DECISION, FACT, LESSON, PREFERENCE, TASK
 from lineage.extraction.normalize import is_unspaced, measure_width, normalize_text
-from lineage.extraction.phrases import PhraseMatcher, compile_phrases
+from lineage.extraction.phrases import PhraseMatcher
 from lineage.extraction.sentences import Sentence, split_sentences
 from lineage.extraction.tool_overlap import find_repeated_tools
 
-HEURISTIC = "heuristic"
-MODEL = "model"
-"""The finder of a candidate: rules, or a language model."""
+HEURISTIC = "heuristic"  # found by rules
+MODEL = "model"  # found by a language model
 
+# In order of precedence: a sentence with cues of several kinds gets the first.
 KINDS = (PREFERENCE, DECISION, LESSON, TASK, FACT, CONTEXT)
-"""In order of precedence: a sentence with cues of several kinds gets the first."""
 MAX_PER_KIND = 16
 MAX_CANDIDATES = 48
-MIN_WIDTH = 14
-"""In Latin characters. A character of a script without spaces counts two."""
+MIN_WIDTH = 14  # In Latin characters. A character of a script without spaces counts two.
 MAX_SENTENCE_LENGTH = 300
 # An agent's "I prefer" and "I am working on" are about its own turn, not about the user.
 _USER_ONLY_KINDS = frozenset({PREFERENCE, CONTEXT})
+_CUES = {kind: PhraseMatcher({language: kinds[kind] for language, kinds in cues.CUES.items()}) for kind in KINDS}
+_ALL_CUES = PhraseMatcher({lang: [cue for kind in KINDS for cue in kinds[kind]] for lang, kinds in cues.CUES.items()})
+_HYPOTHETICAL = PhraseMatcher(cues.HYPOTHETICAL)
+_HEDGING = PhraseMatcher(cues.HEDGING)
 _QUESTION = re.compile(cues.QUESTION)
 
 
@@ -120,15 +122,15 @@ def _classify(sentence: Sentence, role: str) -> tuple[str, bool]:
     if folded.endswith(":"):  # it leads into a list: the items are the statements
         return "", False
     # Most sentences end here: one search for all cues is cheaper than one for each kind.
-    if not (sentence.is_open_task or ":" in folded or _compile_all_cues().matches(folded, unspaced)):
+    if not (sentence.is_open_task or ":" in folded or _ALL_CUES.matches(folded, unspaced)):
         return "", False
     kinds = [kind for kind in KINDS if role == USER or kind not in _USER_ONLY_KINDS]
     labels = (kind for kind in kinds if ":" in folded and _compile_label(kind).match(folded))
     label = next(labels, TASK if sentence.is_open_task else "")
-    kind = label or next((kind for kind in kinds if _compile_cues(kind).matches(folded, unspaced)), "")
-    if not kind or _QUESTION.search(folded) or _compile_hypothetical().matches(folded, unspaced):
+    kind = label or next((kind for kind in kinds if _CUES[kind].matches(folded, unspaced)), "")
+    if not kind or _QUESTION.search(folded) or _HYPOTHETICAL.matches(folded, unspaced):
         return "", False
-    if role == ASSISTANT and _compile_hedging().matches(folded, unspaced):
+    if role == ASSISTANT and _HEDGING.matches(folded, unspaced):
         return "", False
     return kind, bool(label)
 
@@ -143,28 +145,6 @@ def _limit_candidates(candidates: Sequence[tuple[int, Candidate]]) -> list[tuple
             kinds[kind] += 1
             selected.append(index)
     return [candidates[index] for index in sorted(selected)]
-
-
-@cache
-def _compile_cues(kind: str) -> PhraseMatcher:
-    return compile_phrases({language: kinds[kind] for language, kinds in cues.CUES.items()})
-
-
-@cache
-def _compile_all_cues() -> PhraseMatcher:
-    return compile_phrases(
-        {language: [cue for kind in KINDS for cue in kinds[kind]] for language, kinds in cues.CUES.items()}
-    )
-
-
-@cache
-def _compile_hypothetical() -> PhraseMatcher:
-    return compile_phrases(cues.HYPOTHETICAL)
-
-
-@cache
-def _compile_hedging() -> PhraseMatcher:
-    return compile_phrases(cues.HEDGING)
 
 
 @cache

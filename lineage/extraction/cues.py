@@ -11,8 +11,7 @@ LESSON = "lesson"
 TASK = "task"
 CONTEXT = "context"
 
-UNSPACED = frozenset({"ja", "zh"})
-"""Languages without spaces between words."""
+UNSPACED = frozenset({"ja", "zh"})  # languages without spaces between words
 
 CUES: dict[str, dict[str, tuple[str, ...]]] = {
     "en": {
@@ -214,6 +213,7 @@ CUES: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }  # fmt: skip
 
+# A sentence that opens with one of these and a colon names its kind itself.
 LABELS: dict[str, tuple[str, ...]] = {
     PREFERENCE: ("preference", "preferencia", "praferenz", "vorliebe"),
     DECISION: ("decision", "decided", "decisao", "entscheidung", "決定", "决定"),
@@ -224,8 +224,8 @@ LABELS: dict[str, tuple[str, ...]] = {
     FACT: ("fact", "fato", "facto", "fakt", "hecho", "fait", "事実", "事实"),
     CONTEXT: ("context", "contexto", "kontext", "contexte", "背景"),
 }  # fmt: skip
-"""A sentence that opens with one of these and a colon names its kind itself."""
 
+# Marks of a mere thought: the sentence states no fact.
 HYPOTHETICAL: dict[str, tuple[str, ...]] = {
     "en": (
         r"^(?:and |but |so |or |well, |even )*(?:if|suppose|supposing|imagine|assuming|what if|unless|whether)",
@@ -239,8 +239,8 @@ HYPOTHETICAL: dict[str, tuple[str, ...]] = {
     "ja": (r"もし", r"仮に", r"かもしれ", r"としたら", r"たぶん"),
     "zh": (r"如果", r"假如", r"假设", r"要是", r"也许", r"可能会?", r"或许"),
 }  # fmt: skip
-"""Marks of a mere thought: the sentence states no fact."""
 
+# Marks of an agent that thinks aloud.
 HEDGING: dict[str, tuple[str, ...]] = {
     "en": (
         r"i (?:think|believe|guess|suspect|wonder|assume|should|could|need to|have to|want to)",
@@ -254,7 +254,6 @@ HEDGING: dict[str, tuple[str, ...]] = {
     "ja": (r"と思います", r"と思う", r"でしょう", r"みましょう", r"ようです"),
     "zh": (r"我(?:认为|觉得|想)", r"让我", r"看起来", r"大概", r"应该是"),
 }  # fmt: skip
-"""Marks of an agent that thinks aloud."""
 
+# A question, in any of the languages.
 QUESTION = r"(?:\?\W*|[吗嗎呢][。.]?|か(?:な|ね)?[。.]?)$|¿|ですか|ますか|要不要|是不是"
-"""A question, in any of the languages."""

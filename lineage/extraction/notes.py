@@ -35,8 +35,7 @@ _ID_MARKER = re.compile(r"[ \t]*<!--[ \t]*id:[ \t]*([1-3]\d{12})[ \t]*-->[ \t]*"
 _DATED_HEADING = re.compile(r"##[ \t]+(\d{4}-\d\d-\d\d)(?:T[\d:.]+Z?)?[ \t]*(?:·(?P<tags>(?:[ \t]*#[^\s#]+)*)[ \t]*)?")
 _TAG = re.compile(r"#([^\s#]+)")
 _RULE = re.compile(r"-{3,}[ \t]*")
-_MAX_CLOCK_DIFFERENCE = timedelta(days=2)
-"""A dated heading has the local date of its machine, the id is UTC."""
+_MAX_CLOCK_DIFFERENCE = timedelta(days=2)  # a dated heading has the local date of its machine, the id is UTC
 
 
 @dataclass(frozen=True, slots=True)

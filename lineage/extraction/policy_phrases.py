@@ -15,6 +15,7 @@ _STANDING_EN = (
     r"|delet\w+|drop\w*|sql|commands?|scripts?|deploy\w*|push\w*|access|permissions?|tools?|actions?|operations?|requests?)"
 )
 
+# Statements about the assistant itself: such a fact brings about the behaviour that it describes.
 SELF_REFERENCE: dict[str, tuple[str, ...]] = {
     "en": (
         r"(?:the|this|your|my|an?) (?:ai )?assistant", r"(?:as )?an ai", r"ai (?:assistant|agent)", r"language model",
@@ -50,8 +51,8 @@ SELF_REFERENCE: dict[str, tuple[str, ...]] = {
         r"(?:claude|chatgpt|codex|gemini|智能体)(?:不|必须|应该|可以|总是|永远|绝不)",
     ),
 }  # fmt: skip
-"""Statements about the assistant itself: such a fact brings about the behaviour that it describes."""
 
+# Standing approvals, skipped confirmations, rules set aside: a memory grants nothing.
 PERMISSION: dict[str, tuple[str, ...]] = {
     "en": (
         rf"{_NO_EN} (?:[\w-]+[ ,]+){{0,5}}{_PERMIT_EN}",
@@ -110,8 +111,8 @@ PERMISSION: dict[str, tuple[str, ...]] = {
         r"用户(?:已经?|已)?[^。]{0,6}(?:批准|授权|同意|允许|许可)",
     ),
 }  # fmt: skip
-"""Standing approvals, skipped confirmations, rules set aside: a memory grants nothing."""
 
+# Phrases that ask for more care, not for less: they are masked before permissions are looked for.
 SAFEGUARD: dict[str, tuple[str, ...]] = {
     "en": (
         r"(?:never|don't|do not|must not|mustn't|may not|nothing|not) (?:[\w-]+ ){0,5}without"
@@ -125,4 +126,3 @@ SAFEGUARD: dict[str, tuple[str, ...]] = {
     "ja": (r"(?:なし|せず)(?:に|で|は)?[^。]{0,20}(?:ない|禁止)",),
     "zh": (r"(?:不要|不得|禁止|不能)[^。]{0,12}(?:跳过|省略)",),
 }
-"""Phrases that ask for more care, not for less: they are masked before permissions are looked for."""

@@ -4,6 +4,7 @@ from difflib import get_close_matches
 
 from lineage.extraction.normalize import tokenize
 
+# Headings without accents, by the kind of the entries below them.
 SECTIONS: dict[str, tuple[str, ...]] = {
     "decision": (
         "decision", "decisions", "technical decisions", "key decisions", "design decisions", "architecture decisions",
@@ -27,7 +28,6 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "handoff": ("handoff", "handoffs", "last session", "session summary", "ultima sessao", "resumo da sessao"),
 }  # fmt: skip
-"""Headings without accents, by the kind of the entries below them."""
 
 _KINDS = {name: kind for kind, names in SECTIONS.items() for name in names}
 _LONGEST_FIRST = sorted(_KINDS, key=lambda name: (-len(name), name))

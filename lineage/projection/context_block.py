@@ -26,8 +26,7 @@ PREAMBLE = (
     "AGENT_MEMORY.md is authoritative, the rest is recalled. Where two differ, a person's words in AGENT_MEMORY.md "
     "hold, then what is [user-stated], then the newer one."
 )
-MAX_SECTION_COST = 16 * 1024
-"""In quarters of a token, and so in bytes too, with any budget."""
+MAX_SECTION_COST = 16 * 1024  # In quarters of a token, and so in bytes too, with any budget
 
 _MIN_SECTION_COST = 120
 _MIN_PIECE_COST = 40
@@ -49,6 +48,7 @@ class _SectionRule:
     cap: int
 
 
+# The sections, in their order in the block.
 SECTION_RULES = (
     _SectionRule("curated", "AGENT_MEMORY.md (authoritative)", "`AGENT_MEMORY.md`", 24, 60),
     _SectionRule("preferences", "Preferences and decisions", "`lineage book list`", 18, 50),
@@ -62,15 +62,14 @@ SECTION_RULES = (
     _SectionRule("recovery", "A session that had not ended, its last messages", "its transcript", 4, 20),
     _SectionRule("recent", "Recent sessions", "`lineage sessions`", 3, 20),
 )
-"""The sections, in their order in the block."""
 
 _FRAME_COST = estimate_cost(f"{CONTEXT_OPENING}\n{PREAMBLE}\n{CONTEXT_CLOSING}\n")
 
+# The order in which sections go if the budget is too small for all of them.
 DROP_ORDER = (
     "lessons", "decisions", "last_session", "recent", "daily", "recovery", "session", "project", "tasks",
     "preferences", "curated",
 )  # fmt: skip
-"""The order in which sections go if the budget is too small for all of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,10 +55,7 @@ class CommandProvider:
 
     def run(self, prompt: str) -> str:
         """Return the program's output. Raises ModelError for none, too much, a failure and a time-out."""
-        with (
-            TemporaryFile() as stdin,
-            TemporaryDirectory(prefix=MODEL_FOLDER, ignore_cleanup_errors=True) as folder,
-        ):
+        with TemporaryFile() as stdin, TemporaryDirectory(prefix=MODEL_FOLDER, ignore_cleanup_errors=True) as folder:
             # A file, not a pipe: a program that never reads its stdin can't block the writer.
             stdin.write(prompt.encode("utf-8", "replace"))
             stdin.seek(0)

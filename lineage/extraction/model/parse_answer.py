@@ -13,8 +13,7 @@ from lineage.extraction.admission_policy import is_permission
 from lineage.extraction.model.port import ParsedAnswer
 from lineage.extraction.model.prompts import ANSWER_FORM, SENTENCE, SUMMARY
 
-Clean = Callable[[str], str]
-"""The sanitizer's `sanitize`."""
+Clean = Callable[[str], str]  # the sanitizer's `sanitize`
 
 MAX_NARRATIVE_LENGTH = 4_000
 EMPTY = "empty"

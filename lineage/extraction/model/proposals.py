@@ -21,8 +21,7 @@ UNKNOWN_KIND = "kind"
 UNKNOWN_QUOTE = "nobody said the quote"
 DUPLICATE = "repeated"
 TOO_MANY = "too many"
-REASONS = (UNPARSABLE, UNKNOWN_KIND, UNKNOWN_QUOTE, DUPLICATE, TOO_MANY)
-"""The reasons for dropping a line of an answer."""
+REASONS = (UNPARSABLE, UNKNOWN_KIND, UNKNOWN_QUOTE, DUPLICATE, TOO_MANY)  # the reasons for dropping a line of an answer
 
 _FENCE = re.compile(r"^\s*`{3,}\w*\s*$", re.MULTILINE)
 _COLUMNS = ("kind", "quote", "text")

@@ -116,8 +116,7 @@ class MigratedFile:
         }
 
 
-_NoteKey = tuple[str, str, tuple[str, ...]]
-"""Kind, time and tags of blocks that go into one note together."""
+_NoteKey = tuple[str, str, tuple[str, ...]]  # kind, time and tags of blocks that go into one note together
 
 
 @dataclass(frozen=True, slots=True)

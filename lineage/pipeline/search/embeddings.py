@@ -29,8 +29,7 @@ NOT_INSTALLED = "not installed"
 
 _LOCK_NAME = "embedding"
 
-Progress = Callable[[int, int], None]
-"""Called with (files done, files pending at the start)."""
+Progress = Callable[[int, int], None]  # called with (files done, files pending at the start)
 
 
 @dataclass(slots=True)

@@ -20,8 +20,7 @@ from lineage.workspace.workspace import Workspace
 LEXICAL, SEMANTIC, HYBRID = "lexical", "semantic", "hybrid"
 MODES = (LEXICAL, SEMANTIC, HYBRID)
 
-SMOOTHING = 60
-"""The larger, the more two middling ranks outweigh a single first one."""
+SMOOTHING = 60  # the larger, the more two middling ranks outweigh a single first one
 
 _EMBED = "run `lineage reindex --embed`"
 _MIN_RANKED, _RANKED_PER_RESULT = 30, 2

@@ -30,8 +30,8 @@ CLEAN = Sanitizer().sanitize
 MARKUP = re.compile(r"\[\[|\]\]|[`<>|{}\\*~\"]|://|www\.|!\[|#(?!\d)")
 KEY = "AKIA" + "QWERTYUIOPASDFGH"
 
-SHELL = draw_texts(
-    "SENTENCE:", "\nSUMMARY: ", "\n", "In demo, the agent ", "fixed it. ", "`code` ", "https://x.y/z ", KEY
+SHELL = draw_texts(  # the key stands alone: within a longer word it is no key
+    "SENTENCE:", "\nSUMMARY: ", "\n", "In demo, the agent ", "fixed it. ", "`code` ", "https://x.y/z ", f" {KEY} "
 )
 
 
