@@ -8,8 +8,6 @@ from typing import Any, Literal
 from lineage.config.checks import check_type, parse_toml, unknown_setting
 from lineage.errors import InvalidInput
 
-PersonalDataMode = Literal["mask", "drop"]
-
 SETTINGS_FILE = "lineage.toml"
 
 
@@ -43,7 +41,7 @@ class SanitizerSettings:
     ip_addresses: str = "off"
 
     @property
-    def personal_data_modes(self) -> dict[str, PersonalDataMode]:
+    def personal_data_modes(self) -> dict[str, Literal["mask", "drop"]]:
         """Return the mode of each active rule for personal data, by rule id."""
         modes = {"email": self.emails, "user-name": self.user_names, "ip-address": self.ip_addresses}
         return {name: "drop" if mode == "drop" else "mask" for name, mode in modes.items() if mode != "off"}

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from dataclasses import fields
 from pathlib import Path
 
 import click
@@ -99,7 +100,7 @@ def test_the_template_documents_every_setting_with_its_default() -> None:
     uncommented = re.sub(r"^# (?=\w+ = )", "", text, flags=re.MULTILINE)
     assert parse_settings(text) == parse_settings(uncommented) == Settings()
     for section in (Settings().ledger, Settings().transcript):
-        for key in section._fields:
+        for key in (field.name for field in fields(section)):
             assert re.search(rf"^# {key} = ", text, re.MULTILINE), key
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lineage.config import KnowledgeSettings, Settings
+from lineage.config.workspace import KnowledgeSettings, Settings
 from lineage.core.base.book_paths import PENDING
 from lineage.core.format.documents import Artifact, Tombstone
 from lineage.core.format.turns import USER

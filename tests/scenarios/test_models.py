@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lineage.app.workspace import open_workspace
-from lineage.config import LanguageModelSettings, Settings
+from lineage.config.workspace import LanguageModelSettings, Settings
 from lineage.core.base import naming
 from lineage.core.format.documents import Artifact
 from lineage.extraction.model.port import ParsedAnswer, Value

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.config import LedgerSettings, Settings
+from lineage.config.workspace import LedgerSettings, Settings
 from lineage.core.base.times import shift_time
 from lineage.pipeline.maintenance.reindex import sync_rows
 from lineage.store import MemoryStore

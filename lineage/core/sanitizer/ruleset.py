@@ -161,12 +161,6 @@ def build_ruleset(
 BUILTIN = build_ruleset()
 
 
-def _find_group(rule: Rule, match: Any) -> int:
-    if rule.group != FIRST_GROUP:
-        return rule.group
-    return next((number for number, value in enumerate(match.groups(), 1) if value), 0)
-
-
 def _add_matches(
     rule: Rule, data: bytes, first: int, last: int, spans: dict[tuple[int, int], Span], verdicts: Verdicts
 ) -> None:
@@ -178,7 +172,10 @@ def _add_matches(
             last = min(len(data), last + max(_BLOCK_BYTES, last - match_start))
             _add_matches(rule, data, match_start, last, spans, verdicts)
             return
-        start, end = match.span(_find_group(rule, match)) if rule.group else (match_start, match_end)
+        group = rule.group
+        if group == FIRST_GROUP:
+            group = next((number for number, value in enumerate(match.groups(), 1) if value), 0)
+        start, end = match.span(group)
         if data[end - 1 : end] == b"." and (end == len(data) or data[end : end + 1].isspace()):
             end -= 1  # a full stop
         known = spans.get((start, end))

@@ -25,7 +25,7 @@ def test_nothing_configured_is_no_model() -> None:
     assert EmbeddingSettings().provider == "none"
 
 
-def test_what_is_set_is_taken() -> None:
+def test_settings_are_read() -> None:
     found = settings(f'{REMOTE}url = "https://host.example/v1"\nkey_variable = "K"\nbatch = 7\nseconds_per_run = 0\n')
     assert (found.url, found.model, found.key_variable, found.batch) == ("https://host.example/v1", "small", "K", 7)
     assert found.is_remote
@@ -51,7 +51,7 @@ def test_what_is_set_is_taken() -> None:
         (f'{REMOTE}url = "http://host.example/v1"\nkey_variable = "K"\n', "use https"),
     ],
 )
-def test_a_mistake_is_answered_with_what_was_meant(text: str, hint: str) -> None:
+def test_a_mistake_gets_a_hint(text: str, hint: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         settings(text)
     assert hint in caught.value.hint
@@ -60,19 +60,19 @@ def test_a_mistake_is_answered_with_what_was_meant(text: str, hint: str) -> None
 
 
 @pytest.mark.parametrize("line", ["batch = 0", "batch = true", "timeout_seconds = 0", 'batch = "9"', "model = 1"])
-def test_what_is_mistyped_or_out_of_range_is_refused(line: str) -> None:
+def test_a_value_of_another_type_or_range_is_refused(line: str) -> None:
     with pytest.raises(InvalidInput):
         settings(f'[embedding]\nprovider = "local"\n{line}\n')
 
 
-def test_a_key_may_go_in_the_clear_within_this_machine_and_no_further() -> None:
+def test_a_key_is_sent_unencrypted_only_to_this_machine() -> None:
     assert settings(f'{REMOTE}url = "http://127.0.0.1:1/v1"\nkey = "{KEY}"\n').key == KEY
     assert settings(f'{REMOTE}url = "http://lan.example/v1"\n').url
     assert KEY not in repr(settings(f'{REMOTE}url = "https://host.example/v1"\nkey = "{KEY}"\n'))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes of files are those of POSIX")
-def test_a_file_with_a_key_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_file_with_a_key_must_be_private(tmp_path: Path) -> None:
     file = tmp_path / FILE
     file.write_text(f'{REMOTE}url = "https://host.example/v1"\nkey = "{KEY}"\n')
     file.chmod(0o644)

@@ -29,7 +29,7 @@ def test_nothing_configured_is_no_model() -> None:
     assert build_provider(ModelSettings(), {}) is None
 
 
-def test_what_is_set_is_taken() -> None:
+def test_settings_are_read() -> None:
     text = (
         '[model]\nprovider = "command"\ncommand = ["claude", "-p"]\nname = ""\ntimeout_seconds = 5\n'
         "max_prompt_chars = 4000\nmax_answer_bytes = 1000\ncalls_per_day = 0\ntokens_per_day = 7\n"
@@ -38,7 +38,7 @@ def test_what_is_set_is_taken() -> None:
     assert settings('[model]\nprovider = "llm"\nname = "gpt-x"\n') == ModelSettings("llm", name="gpt-x")
 
 
-def test_where_the_memory_is_and_how_buckets_are_reached() -> None:
+def test_the_workspace_and_the_bucket_settings_are_read() -> None:
     text = 'workspace = "s3://b/team"\n[bucket]\nregion = "eu-1"\nskip_signature = true\nretries = 3\n'
     found = parse_machine_settings(text, FILE)
     assert found.workspace == "s3://b/team"
@@ -47,12 +47,12 @@ def test_where_the_memory_is_and_how_buckets_are_reached() -> None:
 
 
 @pytest.mark.parametrize("text", ["workspace = 7", "[workspace]", "bucket = 1", "[bucket]\nkeys = [1]", "[buckets]"])
-def test_what_is_mistyped_about_places_is_named(text: str) -> None:
+def test_a_mistyped_workspace_or_bucket_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match=FILE):
         parse_machine_settings(text + "\n", FILE)
 
 
-def test_a_command_as_text_is_split_as_a_shell_would() -> None:
+def test_a_command_as_text_is_split_like_in_a_shell() -> None:
     text = '[model]\nprovider = "command"\ncommand = "ollama run \'my model\' $HOME; rm"\n'
     assert settings(text).command == ("ollama", "run", "my model", "$HOME;", "rm")
 
@@ -73,7 +73,7 @@ def test_a_command_as_text_is_split_as_a_shell_would() -> None:
         ("zzz = 1\n", "known: model"),
     ],
 )
-def test_a_mistake_is_answered_with_what_was_meant(text: str, hint: str) -> None:
+def test_a_mistake_gets_a_hint(text: str, hint: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         settings(text)
     assert hint in caught.value.hint
@@ -95,7 +95,7 @@ def test_a_value_of_another_type_or_range_is_refused(values: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["[model\n", "model = 5\n", "[[model]]\n", "a = " + "[" * 5000])
-def test_what_is_no_table_is_refused(text: str) -> None:
+def test_broken_tables_are_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match=FILE):
         settings(text)
 
@@ -117,7 +117,7 @@ def test_the_file_is_where_xdg_says(tmp_path: Path) -> None:
     assert machine_config_path({"XDG_CONFIG_HOME": "/etc/xdg"}, tmp_path) == Path("/etc/xdg/lineage/config.toml")
 
 
-def test_a_file_that_is_not_there_is_no_mistake_and_one_that_cannot_be_read_is(tmp_path: Path) -> None:
+def test_a_missing_file_means_defaults_and_an_unreadable_one_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     assert read_machine_settings(path) == MachineSettings()
     assert read_machine_settings(path / "below") == MachineSettings()
@@ -127,9 +127,7 @@ def test_a_file_that_is_not_there_is_no_mistake_and_one_that_cannot_be_read_is(t
         read_machine_settings(tmp_path)
 
 
-def test_a_file_that_cannot_even_be_looked_at_is_told_to_every_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_inaccessible_file_stops_every_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     around = tmp_path / "lineage"
     around.symlink_to(around)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
@@ -137,7 +135,7 @@ def test_a_file_that_cannot_even_be_looked_at_is_told_to_every_command(
         open_workspace(tmp_path / "workspace", create=True)
 
 
-def test_a_file_that_anybody_may_change_names_no_program(tmp_path: Path) -> None:
+def test_a_file_that_anybody_can_write_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('[model]\nprovider = "none"\n')
     path.chmod(0o666)
@@ -148,7 +146,7 @@ def test_a_file_that_anybody_may_change_names_no_program(tmp_path: Path) -> None
     assert read_machine_settings(path) == MachineSettings()
 
 
-def test_a_program_in_the_home_folder_is_found_there_and_rings_no_doorbell(
+def test_a_program_in_the_home_folder_is_found_and_its_hooks_are_suppressed(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lineage.extraction.model.command import CommandProvider

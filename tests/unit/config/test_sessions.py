@@ -2,14 +2,14 @@
 
 import pytest
 
-from lineage.config import SessionSettings, Settings, parse_settings
+from lineage.config.workspace import SessionSettings, Settings, parse_settings
 from lineage.errors import InvalidInput
 from lineage.pipeline.conversations.lane_name import SCOPES
 from lineage.pipeline.conversations.lanes import build_resets
 from tests.support.parametrize import each
 
 
-def test_what_is_set_is_taken() -> None:
+def test_settings_are_read() -> None:
     text = (
         '[sessions]\ndm_scope = "per-peer"\ndaily_reset = ""\nreset_time_zone = "Europe/Berlin"\nidle_minutes = 30\n'
         'spawn_depth = 2\n[identity_links]\nalice = ["telegram:123", "discord:456"]\n"Bob B." = []\n'
@@ -46,12 +46,12 @@ def test_every_scope_can_be_set(scope: str) -> None:
         '[identity_links.alice]\ntelegram = "123"\n',
     ],
 )
-def test_what_cannot_be_meant_is_refused(text: str) -> None:
+def test_an_impossible_value_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"lineage\.toml"):
         parse_settings(text)
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berln", "Mars", "posixrules/x", "a" * 300])
-def test_a_zone_that_there_is_not_is_refused_where_it_is_needed(zone: str) -> None:
+def test_an_unknown_time_zone_is_refused_on_use(zone: str) -> None:
     with pytest.raises(InvalidInput, match="not a time zone"):
         build_resets(parse_settings(f'[sessions]\nreset_time_zone = "{zone}"\n'))

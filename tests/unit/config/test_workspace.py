@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.config import LedgerSettings, Settings, TranscriptSettings, parse_settings
+from lineage.config.workspace import LedgerSettings, Settings, TranscriptSettings, parse_settings
 from lineage.errors import InvalidInput
 from tests.support.parametrize import each
 
@@ -33,7 +33,7 @@ def test_the_template_documents_every_setting_with_its_default() -> None:
         assert all(re.search(rf"^{key} = ", active, re.MULTILINE) for key in (field.name for field in fields(section)))
 
 
-def test_what_is_set_is_taken() -> None:
+def test_settings_are_read() -> None:
     text = '[ledger]\nmax_bytes = 4096\nrow_style = "compact"\n[transcript]\nthinking = true\nmax_result_chars = 0\n'
     assert parse_settings(text) == Settings(LedgerSettings(4096, "compact"), TranscriptSettings(True, 0))
 
@@ -49,7 +49,7 @@ def test_what_is_set_is_taken() -> None:
         ('command = "rm"\n', "~/.config/lineage/config.toml"),
     ],
 )
-def test_an_unknown_setting_is_answered_with_the_nearest_known_one(text: str, hint: str) -> None:
+def test_the_hint_for_an_unknown_setting_names_the_nearest_known_one(text: str, hint: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_settings(text)
     assert hint in caught.value.hint

@@ -17,43 +17,41 @@ from tests.support.stores import FakeClock, skip_sleeps
 KEY = ".lineage/locks/x.lease"
 
 
-def record_of_mine(store: LocalStore) -> dict[str, object]:
+def write_own_record(store: LocalStore) -> dict[str, object]:
     """The record of a lease that this process holds."""
     with acquire_lease(store, "x"):
         record: dict[str, object] = json.loads(store.read(KEY).data)
     return record
 
 
-def held_by(store: LocalStore, holder: str) -> None:
+def set_holder(store: LocalStore, holder: str) -> None:
     record = {"generation": 5, "holder": holder, "free": False}
     store.replace(KEY, json.dumps(record).encode(), store.read(KEY).version)
 
 
-def test_a_holder_is_known_by_machine_process_and_start(tmp_path: Path) -> None:
-    machine, pid, start = str(record_of_mine(LocalStore(tmp_path))["holder"]).split(" ")
+def test_the_holder_id_has_machine_process_and_start_time(tmp_path: Path) -> None:
+    machine, pid, start = str(write_own_record(LocalStore(tmp_path))["holder"]).split(" ")
     assert machine
     assert int(pid) == os.getpid()
     assert start.isdigit()
 
 
-def test_a_process_id_that_was_given_to_another_process_does_not_hold(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reused_process_id_holds_no_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = LocalStore(tmp_path)
-    machine, pid, start = str(record_of_mine(store)["holder"]).split(" ")
-    held_by(store, f"{machine} {pid} {int(start) - 1}")
+    machine, pid, start = str(write_own_record(store)["holder"]).split(" ")
+    set_holder(store, f"{machine} {pid} {int(start) - 1}")
     FakeClock(monkeypatch, on_sleep=skip_sleeps)
     with acquire_lease(store, "x") as held:
         assert held.generation == 6
 
 
 @pytest.mark.parametrize("foreign", ["elsewhere 1 1", "elsewhere 999999999 1", "", "x", "a b c d", "elsewhere -1 1"])
-def test_a_holder_that_cannot_be_judged_from_here_is_waited_for(
+def test_a_holder_on_another_machine_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, foreign: str
 ) -> None:
     store = LocalStore(tmp_path)
-    record_of_mine(store)
-    held_by(store, foreign)
+    write_own_record(store)
+    set_holder(store, foreign)
     clock = FakeClock(monkeypatch)
     with acquire_lease(store, "x", ttl=3.0) as held:
         assert held.generation == 6
@@ -62,8 +60,8 @@ def test_a_holder_that_cannot_be_judged_from_here_is_waited_for(
 
 def test_a_running_holder_of_another_user_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = LocalStore(tmp_path)
-    machine, pid, start = str(record_of_mine(store)["holder"]).split(" ")
-    held_by(store, f"{machine} {pid} {start}")
+    machine, pid, start = str(write_own_record(store)["holder"]).split(" ")
+    set_holder(store, f"{machine} {pid} {start}")
 
     def kill(_: int, __: int) -> None:
         raise PermissionError
@@ -78,11 +76,11 @@ def test_another_process_namespace_of_this_machine_is_another_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = LocalStore(tmp_path)
-    machine, _, _ = str(record_of_mine(store)["holder"]).split(" ")
+    machine, _, _ = str(write_own_record(store)["holder"]).split(" ")
     assert machine.endswith(str(Path("/proc/self/ns/pid").readlink()))
 
 
-def test_who_waits_may_find_that_it_was_done(tmp_path: Path) -> None:
+def test_a_waiter_can_end_the_wait(tmp_path: Path) -> None:
     """Asked only while it has to wait: a lease that is free is taken without a question."""
     store, asked = LocalStore(tmp_path), list[bool]()
 
@@ -99,7 +97,7 @@ def test_who_waits_may_find_that_it_was_done(tmp_path: Path) -> None:
         assert held.generation == 2
 
 
-def test_who_waited_asks_once_more_before_it_takes_the_lease(tmp_path: Path) -> None:
+def test_the_waiter_is_called_again_before_the_lease_is_taken(tmp_path: Path) -> None:
     store, answers = LocalStore(tmp_path), [False, True]
     with ExitStack() as first:
         first.enter_context(acquire_lease(store, "x"))

@@ -49,7 +49,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def writes(store: LocalStore) -> dict[str, Callable[[], object]]:
+def build_writes(store: LocalStore) -> dict[str, Callable[[], object]]:
     """Every way to write, against a store that holds `memory/old.md`."""
     version = store.create("memory/old.md", b"old")
     return {
@@ -63,7 +63,7 @@ def writes(store: LocalStore) -> dict[str, Callable[[], object]]:
 
 
 @given(st.text("a. /\\:\x00\x1f\x7f\ud800\u0085\u200bé", min_size=1, max_size=3))
-def test_a_part_of_a_key_is_a_name_that_a_file_can_have_everywhere(part: str) -> None:
+def test_a_part_of_a_key_is_a_file_name_on_every_system(part: str) -> None:
     is_usable = not set(part) & set("/\\:\x00\x1f\x7f\ud800") and part[-1] not in ". "
     with contextlib.nullcontext() if is_usable else pytest.raises(WorkspaceError, match="not a usable path"):
         assert validate_key(f"memory/{part.replace('/', '//')}")
@@ -96,7 +96,7 @@ def test_a_private_store_is_its_owner_s_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("umask")
-def test_locks_lie_apart_from_what_is_synced(store: LocalStore, tmp_path: Path) -> None:
+def test_lock_files_lie_outside_of_the_synced_files(store: LocalStore, tmp_path: Path) -> None:
     update(store, KEY, lambda _: b"1")
     update(store, KEY, lambda _: b"2")
     assert [path.name for path in (tmp_path / "memory").iterdir()] == ["a.md"]
@@ -132,8 +132,8 @@ def test_links_and_pipes_are_not_keys(store: LocalStore, tmp_path: Path) -> None
 def test_a_failure_leaves_the_old_state_and_no_temporary_file(
     store: LocalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, call: str
 ) -> None:
-    write = writes(store)[way]
-    monkeypatch.setattr(os, call, failing_for_temporaries(call))
+    write = build_writes(store)[way]
+    monkeypatch.setattr(os, call, fail_for_temporaries(call))
     with pytest.raises(WorkspaceError, match="Input/output error"):
         write()
     monkeypatch.undo()
@@ -142,7 +142,7 @@ def test_a_failure_leaves_the_old_state_and_no_temporary_file(
     write()
 
 
-def failing_for_temporaries(call: str) -> Callable[..., Any]:
+def fail_for_temporaries(call: str) -> Callable[..., Any]:
     """The system's call, failing for temporary files; a file is closed all the same."""
     genuine = getattr(os, call)
 
@@ -161,7 +161,7 @@ def test_a_write_is_flushed_before_it_is_visible_and_its_folder_after(
 ) -> None:
     version = store.create("memory/old.md", b"old")
     store.delete("memory/none.md")
-    calls = recorded(monkeypatch)
+    calls = record_calls(monkeypatch)
     store.create(KEY, b"new", frozen=True)
     assert calls == [
         "write temporary",
@@ -182,17 +182,17 @@ def test_a_write_is_flushed_before_it_is_visible_and_its_folder_after(
 def test_a_new_folder_is_made_durable_in_its_parent(
     store: LocalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls = recorded(monkeypatch)
+    calls = record_calls(monkeypatch)
     store.create("memory/claims/x.md", b"")
     folders = [call for call in calls if call.startswith(("mkdir", "fsync")) and "temporary" not in call]
     assert folders == ["mkdir memory", f"fsync {tmp_path.name}", "mkdir claims", "fsync memory", "fsync claims"]
 
 
-def test_a_key_that_another_has_just_made_is_durable_before_it_counts_as_there(
+def test_a_key_of_another_writer_is_durable_before_it_is_reported(
     store: LocalStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit(store, KEY, b"data")
-    calls = recorded(monkeypatch)
+    calls = record_calls(monkeypatch)
     assert commit(store, KEY, b"data") is False
     assert "fsync memory" in calls
 
@@ -216,7 +216,7 @@ def test_after_a_failed_flush_a_new_temporary_file_is_written(
     assert store.read(KEY).data == b"data"
 
 
-def recorded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def record_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A growing list of what is asked of the system: the call, and the name of what it is about. Locks are left out."""
     calls: list[str] = []
 
@@ -268,7 +268,7 @@ def test_a_linked_file_is_refused_and_its_target_stays(store: LocalStore, tmp_pa
     assert outside.exists()
 
 
-def test_a_link_to_nowhere_is_a_taken_key(store: LocalStore, tmp_path: Path) -> None:
+def test_a_broken_link_takes_a_key(store: LocalStore, tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
     (tmp_path / KEY).symlink_to(tmp_path / "nowhere")
     with pytest.raises(ExistsError):
@@ -276,7 +276,7 @@ def test_a_link_to_nowhere_is_a_taken_key(store: LocalStore, tmp_path: Path) -> 
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_a_folder_that_is_a_link_to_nowhere_is_an_error_of_the_workspace(store: LocalStore, tmp_path: Path) -> None:
+def test_a_folder_that_is_a_broken_link_is_a_workspace_error(store: LocalStore, tmp_path: Path) -> None:
     """Not an empty one either: a folder that is not mounted is no sign that everything was removed."""
     (tmp_path / "memory").symlink_to(tmp_path / "unmounted")
     with pytest.raises(WorkspaceError):
@@ -288,7 +288,7 @@ def test_a_folder_that_is_a_link_to_nowhere_is_an_error_of_the_workspace(store: 
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
-def test_a_pipe_or_a_folder_in_a_file_s_place_is_refused_without_waiting(
+def test_a_pipe_or_a_folder_in_place_of_a_file_is_refused_at_once(
     store: LocalStore, tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     (tmp_path / "memory").mkdir()
@@ -308,7 +308,7 @@ def test_a_folder_is_not_deleted_as_a_key(store: LocalStore, tmp_path: Path) -> 
     assert (tmp_path / KEY).is_dir()
 
 
-def test_a_file_in_a_folder_s_place_is_an_error_of_the_workspace(store: LocalStore, tmp_path: Path) -> None:
+def test_a_file_in_place_of_a_folder_is_a_workspace_error(store: LocalStore, tmp_path: Path) -> None:
     (tmp_path / "memory").write_bytes(b"not a folder")
     with pytest.raises(WorkspaceError):
         store.create(KEY, b"new")
@@ -320,7 +320,7 @@ def test_a_file_in_a_folder_s_place_is_an_error_of_the_workspace(store: LocalSto
 
 
 @pytest.mark.parametrize("way", ["create", "replace"])
-def test_short_writes_are_carried_on(store: LocalStore, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+def test_short_writes_are_continued(store: LocalStore, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     genuine = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, data: genuine(descriptor, data[:1]))
     data = bytes(range(256)) * 4
@@ -356,7 +356,7 @@ def test_a_full_disk_says_what_to_do(store: LocalStore, monkeypatch: pytest.Monk
     assert "free some space" in caught.value.hint
 
 
-def test_a_write_that_the_system_cuts_off_leaves_the_old_state(tmp_path: Path) -> None:
+def test_an_aborted_write_leaves_the_old_state(tmp_path: Path) -> None:
     """A real refusal by the kernel, after the first 4096 bytes of a file."""
     code = f"""
 import resource
@@ -411,7 +411,7 @@ def test_a_disk_that_fills_up_loses_nothing(tiny: Path) -> None:
 
 
 @pytest.mark.parametrize("frozen_mode", [0o555, 0o000], ids=["read-only", "closed"])
-def test_a_folder_that_is_not_ours_to_write_says_so(tmp_path: Path, frozen_mode: int) -> None:
+def test_an_unwritable_folder_is_reported(tmp_path: Path, frozen_mode: int) -> None:
     store = LocalStore(tmp_path)
     store.create(KEY, b"old")
     with store.lock("warm"):
@@ -444,7 +444,7 @@ for action in (create, delete, lambda: list(store.list("memory/"))):
 
 
 @pytest.mark.parametrize("code", [errno.EPERM, errno.EOPNOTSUPP])
-def test_where_there_are_no_hard_links_a_key_is_still_created_once(
+def test_a_key_is_created_once_without_hard_links(
     store: LocalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     def link(*_: object, **__: object) -> None:
@@ -502,7 +502,7 @@ LocalStore(Path.cwd()).create("memory/a.md", b"data" * 1000)
 
 
 @pytest.mark.parametrize("call", ["write", "fsync", "link"])
-def test_a_writer_that_is_killed_leaves_no_key_and_is_in_nobody_s_way(tmp_path: Path, call: str) -> None:
+def test_a_killed_writer_leaves_no_key_and_blocks_nobody(tmp_path: Path, call: str) -> None:
     store = LocalStore(tmp_path)
     with store.lock("warm"):
         pass

@@ -59,7 +59,7 @@ def impatient(store: BucketStore) -> BucketStore:
 
 @pytest.mark.parametrize("fault", [LOST, BUSY, CUT])
 @pytest.mark.parametrize("times", [1, 3])
-def test_a_create_is_done_once_whatever_becomes_of_its_answer(
+def test_a_create_happens_once_even_if_its_answer_is_lost(
     store: BucketStore, plain: BucketStore, proxy: FaultyProxy, fault: str, times: int
 ) -> None:
     proxy.fail_next(fault, "PUT", times)
@@ -72,7 +72,7 @@ def test_a_create_is_done_once_whatever_becomes_of_its_answer(
 
 
 @pytest.mark.parametrize("fault", [LOST, BUSY, CUT])
-def test_a_replace_is_done_once_whatever_becomes_of_its_answer(
+def test_a_replace_happens_once_even_if_its_answer_is_lost(
     store: BucketStore, plain: BucketStore, proxy: FaultyProxy, fault: str
 ) -> None:
     first = store.create(KEY, b"one")
@@ -86,7 +86,7 @@ def test_a_replace_is_done_once_whatever_becomes_of_its_answer(
 
 @pytest.mark.parametrize("fault", [LOST, BUSY, CUT])
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
-def test_reading_listing_and_deleting_are_asked_again(
+def test_reads_listings_and_deletes_are_retried(
     store: BucketStore, proxy: FaultyProxy, fault: str, method: str
 ) -> None:
     store.create(KEY, b"one")
@@ -102,7 +102,7 @@ def test_reading_listing_and_deleting_are_asked_again(
         store.read(KEY)
 
 
-def test_a_create_that_was_overtaken_by_the_same_bytes_is_not_taken_for_done(
+def test_a_create_overtaken_by_the_same_bytes_still_fails(
     store: BucketStore, plain: BucketStore, proxy: FaultyProxy
 ) -> None:
     """The request is cut off, somebody else writes the very same: exactly one of the two has created it."""
@@ -140,7 +140,7 @@ def test_a_replace_that_was_overtaken_is_a_conflict(store: BucketStore, plain: B
 
 
 @pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
-def test_writers_that_collided_ask_again(store: BucketStore, proxy: FaultyProxy) -> None:
+def test_colliding_writers_retry(store: BucketStore, proxy: FaultyProxy) -> None:
     """Amazon S3 refuses one of two conditional writes at the same time, whatever the conditions say."""
     proxy.fail_next(COLLIDED, "PUT", 2)
     version = store.create(KEY, b"1")
@@ -149,7 +149,7 @@ def test_writers_that_collided_ask_again(store: BucketStore, proxy: FaultyProxy)
 
 
 @pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
-def test_a_store_that_misses_the_key_of_a_replace_says_conflict_too(store: BucketStore, proxy: FaultyProxy) -> None:
+def test_a_replace_of_a_missing_key_is_a_conflict(store: BucketStore, proxy: FaultyProxy) -> None:
     version = store.create(KEY, b"1")
     proxy.fail_next(GONE, "PUT")
     with pytest.raises(ConflictError):
@@ -168,7 +168,7 @@ def test_an_update_whose_answers_are_lost_changes_once(
 # servers that are away, and what asking again does not mend
 
 
-def test_a_server_that_stays_away_is_said_to_be(store: BucketStore, proxy: FaultyProxy) -> None:
+def test_a_server_without_answers_is_reported(store: BucketStore, proxy: FaultyProxy) -> None:
     proxy.fail_always(CUT)
     for action in (
         lambda: impatient(store).read(KEY),
@@ -182,7 +182,7 @@ def test_a_server_that_stays_away_is_said_to_be(store: BucketStore, proxy: Fault
     assert len(proxy.requests) > 5, "it was not asked again"
 
 
-def test_a_port_where_nobody_listens_is_a_server_that_is_away(kind: str, plain: BucketStore) -> None:
+def test_a_closed_port_is_an_unavailable_server(kind: str, plain: BucketStore) -> None:
     with pytest.raises(StoreUnavailable):
         BucketStore(plain.url, engines.start_object_store(kind).settings(1), patience=0.2).read(KEY)
 
@@ -207,7 +207,7 @@ def test_a_missing_bucket_is_no_missing_key(kind: str, plain: BucketStore) -> No
         assert not isinstance(caught.value, MissingError)
 
 
-def test_a_setting_that_nobody_knows_is_named(plain: BucketStore) -> None:
+def test_an_unknown_setting_is_named(plain: BucketStore) -> None:
     with pytest.raises(InvalidInput, match=r"can't be opened.*bogus"):
         BucketStore(plain.url, {**plain.settings, "bogus": "1"}).read(KEY)
 
@@ -246,7 +246,7 @@ def test_a_key_that_is_too_long_for_a_bucket_is_refused(plain: BucketStore) -> N
         plain.create("/".join(["x" * 200] * 5), b"")
 
 
-def test_a_bucket_can_be_handed_to_another_process(plain: BucketStore) -> None:
+def test_a_bucket_can_be_pickled_for_another_process(plain: BucketStore) -> None:
     plain.create(KEY, b"one")
     assert pickle.loads(pickle.dumps(plain)).read(KEY).data == b"one"
 
@@ -262,7 +262,7 @@ def test_secrets_are_not_shown(plain: BucketStore) -> None:
 @pytest.mark.parametrize(
     ("header", "promise"), [("if-none-match", "a key is created once"), ("if-match", "a key is replaced by version")]
 )
-def test_a_store_that_ignores_conditions_is_found_out(
+def test_a_store_without_conditional_writes_is_detected(
     plain: BucketStore, proxy: FaultyProxy, header: str, promise: str
 ) -> None:
     settings = engines.start_object_store().settings(proxy.port)
@@ -284,7 +284,7 @@ def machine_of(plain: BucketStore, folder: Path) -> BucketStore:
 
 
 @pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
-def test_a_mutex_is_one_for_all_machines(plain: BucketStore, tmp_path: Path) -> None:
+def test_a_lock_excludes_other_machines(plain: BucketStore, tmp_path: Path) -> None:
     here, there = machine_of(plain, tmp_path / "here"), machine_of(plain, tmp_path / "there")
     with here.lock("m"):
         for other in (there, machine_of(plain, tmp_path / "here")):
@@ -295,7 +295,7 @@ def test_a_mutex_is_one_for_all_machines(plain: BucketStore, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
-def test_what_a_process_of_this_machine_left_behind_is_taken_over_at_once(plain: BucketStore, tmp_path: Path) -> None:
+def test_a_dead_process_of_this_machine_is_overtaken_at_once(plain: BucketStore, tmp_path: Path) -> None:
     died = machine_of(plain, tmp_path)
     records = died._record_locks
     held = records.lock("m", wait=True)
@@ -306,7 +306,7 @@ def test_what_a_process_of_this_machine_left_behind_is_taken_over_at_once(plain:
 
 
 @pytest.mark.parametrize("kind", ["seaweedfs"], indirect=True)
-def test_a_mutex_is_given_back_though_the_server_is_away_when_it_ends(
+def test_a_lock_is_released_even_if_the_server_is_unavailable(
     plain: BucketStore, store: BucketStore, proxy: FaultyProxy, tmp_path: Path
 ) -> None:
     held = BucketStore(store.url, store.settings, tmp_path, patience=0.2)

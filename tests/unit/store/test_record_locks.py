@@ -39,7 +39,7 @@ def test_the_fence_grows_with_every_holder() -> None:
         assert record(store)["holder"] == ""
 
 
-def test_a_holder_that_does_not_move_is_overtaken_after_its_time_by_the_waiter_s_clock(
+def test_a_holder_without_renewals_is_overtaken_by_the_waiter_s_clock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     store, clock = MemoryStore(), Clock(monkeypatch)
@@ -51,7 +51,7 @@ def test_a_holder_that_does_not_move_is_overtaken_after_its_time_by_the_waiter_s
         assert record(store) == {"fence": 2, "beat": 0, "holder": "waits"}, "it gave back what is another's by now"
 
 
-def test_a_holder_that_moves_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_holder_with_renewals_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     store = MemoryStore()
 
     def move() -> None:
@@ -67,7 +67,7 @@ def test_a_holder_that_moves_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> N
         assert record(store)["fence"] == 5
 
 
-def test_who_does_not_wait_is_told_and_may_try_until_the_holder_counts_as_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_caller_that_does_not_wait_succeeds_once_the_holder_counts_as_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     store, clock = MemoryStore(), Clock(monkeypatch)
     store.create(KEY, b'{"fence": 4, "beat": 0, "holder": "died"}')
     tries = RecordLocks(store, "tries", ttl=30.0)
@@ -80,7 +80,7 @@ def test_who_does_not_wait_is_told_and_may_try_until_the_holder_counts_as_dead(m
         assert record(store)["holder"] == "tries"
 
 
-def test_a_record_of_the_same_holder_is_one_that_it_left_behind() -> None:
+def test_a_record_of_the_same_holder_is_free() -> None:
     store = MemoryStore()
     store.create(KEY, b'{"fence": 4, "beat": 7, "holder": "me"}')
     with RecordLocks(store, "me").lock("m", wait=False):
@@ -95,7 +95,7 @@ def test_a_damaged_record_is_free(damage: bytes) -> None:
         assert record(store)["fence"] == 1
 
 
-def test_the_record_of_a_holder_that_lives_moves_by_itself() -> None:
+def test_a_live_holder_renews_its_record() -> None:
     moved = threading.Event()
 
     class Watched(MemoryStore):
@@ -112,7 +112,7 @@ def test_the_record_of_a_holder_that_lives_moves_by_itself() -> None:
         pass
 
 
-def test_two_who_see_a_free_record_do_not_both_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_one_of_two_gets_a_free_record(monkeypatch: pytest.MonkeyPatch) -> None:
     class Overtaken(MemoryStore):
         tries = 0
 

@@ -54,10 +54,12 @@ NOISE = (
 )  # fmt: skip
 
 
-def disguised() -> st.SearchStrategy[str]:
+def draw_disguised() -> st.SearchStrategy[str]:
     """An example in some disguise."""
-    return st.builds(lambda disguise, text: disguise(text), st.sampled_from([*DISGUISES.values(), str]), examples())
+    return st.builds(
+        lambda disguise, text: disguise(text), st.sampled_from([*DISGUISES.values(), str]), draw_examples()
+    )
 
 
-def examples() -> st.SearchStrategy[str]:
+def draw_examples() -> st.SearchStrategy[str]:
     return st.sampled_from(EXAMPLES)

@@ -40,7 +40,7 @@ HARMLESS = {
 
 
 @each("text", HARMLESS.values(), ids=HARMLESS)
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_harmless_text_stays(text: str) -> None:
     assert Sanitizer().sanitize(text) == text
 
 
@@ -56,7 +56,7 @@ def test_what_is_no_secret_stays(text: str) -> None:
     ],
 )
 @each("secret", SECRETS.values(), ids=SECRETS)
-def test_a_vendors_token_in_harmless_company_goes(text: str, secret: str) -> None:
+def test_a_vendors_token_beside_harmless_text_is_redacted(text: str, secret: str) -> None:
     shown = Sanitizer().sanitize(text.format(secret))
     assert secret not in shown
     assert all(part in shown for part in text.split("{}"))
@@ -65,7 +65,7 @@ def test_a_vendors_token_in_harmless_company_goes(text: str, secret: str) -> Non
 @pytest.mark.parametrize(
     "value", ["7b0f1d0e-9c1f-4a8e-8a57-0c7f1f7f0a11", f"sha256:{SHA256}", "[HIDDEN]", "a" * 20, "ChangeMe-1234"]
 )
-def test_a_guess_is_not_made_of_what_is_known_to_be_harmless(value: str) -> None:
+def test_a_guess_ignores_harmless_values(value: str) -> None:
     text = f"secret = '{value}'"
     assert Sanitizer(OWN).sanitize(text) == text
 
@@ -91,20 +91,18 @@ def test_a_guess_is_judged_anew_at_every_place(text: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(("over", "allowed"), [("line", " fine"), ("match", "!")])
-def test_an_allow_list_over_more_than_the_secret_is_asked_at_every_place(
-    over: Literal["line", "match"], allowed: str
-) -> None:
+def test_a_context_allowance_is_checked_at_every_place(over: Literal["line", "match"], allowed: str) -> None:
     allowance = Allowance(patterns=(f"{allowed}$",), over=over)
     rules = Ruleset((Rule(id="pair", pattern=r"ada:([a-z0-9]{8})!?", group=1, allow=(allowance,)),))
     left, gone = f"ada:q7zp4vlk{allowed}\n", "ada:q7zp4vlk\n"
     assert Sanitizer(rules).sanitize(left + gone + left) == f"{left}ada:[REDACTED:pair]\n{left}"
 
 
-def test_a_plain_hex_secret_without_such_a_name_goes() -> None:
+def test_a_hex_secret_without_a_digest_label_is_redacted() -> None:
     assert SHA256 not in Sanitizer(OWN).sanitize(f"secret = '{SHA256}'")
     assert Sanitizer(OWN).sanitize(f"secret: {SHA256[:30]} x") == "secret: [REDACTED:named-secret] x"
 
 
-def test_a_documented_key_is_allowed_only_as_it_is() -> None:
+def test_a_documentation_key_is_allowed_only_unchanged() -> None:
     assert "IOSFODNN7" not in Sanitizer().sanitize("AKIA" + "IOSFODNN7QWERTYU")
     assert TOKEN not in Sanitizer(OWN).sanitize(f"AKIA{'IOSFODNN7EXAMPLE'} {TOKEN}")

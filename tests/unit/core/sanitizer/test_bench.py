@@ -13,7 +13,7 @@ _SCRIPTS = Path(__file__).parents[4] / "scripts"
 
 
 @pytest.mark.slow
-def test_what_is_in_transcripts_is_counted_and_not_shown(tmp_path: Path) -> None:
+def test_findings_in_transcripts_are_counted_and_not_shown(tmp_path: Path) -> None:
     (tmp_path / "session.jsonl").write_text(
         f'{{"text": "it is {SECRETS["npm"]}"}}\nno JSON {SECRETS["aws"]}\n', "utf-8"
     )

@@ -26,10 +26,12 @@ from lineage.core.sanitizer.encodings import is_plain, iter_decoded_layers
 from lineage.core.sanitizer.layers import Layer
 from tests.support.parametrize import each
 from tests.support.strategies import draw_texts
-from tests.unit.core.sanitizer.material import EXAMPLES, NOISE, OWN, TOKEN, disguised
+from tests.unit.core.sanitizer.material import EXAMPLES, NOISE, OWN, TOKEN, draw_disguised
 
 ANY = draw_texts(*EXAMPLES, *NOISE) | draw_texts(*NOISE).flatmap(
-    lambda before: disguised().flatmap(lambda hidden: draw_texts(*NOISE).map(lambda after: before + hidden + after))
+    lambda before: draw_disguised().flatmap(
+        lambda hidden: draw_texts(*NOISE).map(lambda after: before + hidden + after)
+    )
 )
 
 
@@ -97,7 +99,7 @@ def test_lines_and_columns_count_from_one(text: str) -> None:
         assert 1 <= finding.column <= len(lines[finding.line - 1]) + 1
 
 
-def test_a_finding_says_where_and_never_what() -> None:
+def test_a_finding_has_a_place_and_no_secret() -> None:
     (finding,) = Sanitizer(OWN).find_secrets(f"one\r\ntwo\x1b[31m é {TOKEN[:9]}\u200b{TOKEN[9:]}.")
     assert finding == RedactionFinding("probe-token", 16, 16 + len(TOKEN) + 1, 2, 7)
     assert TOKEN[:9] not in repr(finding)
@@ -112,7 +114,7 @@ def test_a_marker_is_neither_replaced_nor_extended(marker: str) -> None:
         assert Sanitizer().sanitize(text) == text
 
 
-def test_a_credential_that_poses_as_a_marker_is_none() -> None:
+def test_a_credential_inside_a_marker_is_redacted() -> None:
     assert Sanitizer(OWN).sanitize(f"[REDACTED:{TOKEN}]") == "[REDACTED:[REDACTED:probe-token]]"
 
 
@@ -123,12 +125,12 @@ def test_redactions_are_counted_by_rule_and_seen_in_the_text() -> None:
     assert count_redactions(shown) == 3
 
 
-def test_of_overlapping_findings_the_first_and_longest_names_what_covers_all_of_them() -> None:
+def test_overlapping_findings_merge_under_the_first_and_longest() -> None:
     assert Sanitizer(OWN).sanitize(f"secret='abc-{TOKEN}' ok") == "secret='[REDACTED:named-secret]' ok"
     assert Sanitizer(OWN).sanitize(f"secret='{TOKEN}/and_more' ok") == "secret='[REDACTED:probe-token]/and_more' ok"
 
 
-def test_what_never_comes_to_rest_is_redacted_whole() -> None:
+def test_text_that_changes_in_every_pass_is_redacted_as_a_whole() -> None:
     """Each pass finds one piece more: in the end the rest goes as a whole, and a second run has nothing to find."""
     rules = Ruleset((Rule(id="first", pattern=r"\Axx(?:yy)?"),))
     once = Sanitizer(rules).sanitize("xxyy" * 100)
@@ -136,27 +138,27 @@ def test_what_never_comes_to_rest_is_redacted_whole() -> None:
     assert Sanitizer(rules).sanitize(once) == once
 
 
-@given(st.text(st.characters(codec="ascii"), max_size=40) | disguised() | draw_texts(*NOISE))
+@given(st.text(st.characters(codec="ascii"), max_size=40) | draw_disguised() | draw_texts(*NOISE))
 @example("[REDACTED:jwt]")
 @example(b64encode(TOKEN.encode()).decode())
 @example(TOKEN.encode().hex())
-def test_what_is_plain_can_be_read_in_one_way_and_holds_no_marker(text: str) -> None:
+def test_plain_text_has_one_reading_and_no_marker(text: str) -> None:
     if is_plain(text):
         assert [layer.text for layer in iter_decoded_layers(Layer(text))] == [text]
         assert not MARKER.search(text)
 
 
-def test_what_one_rule_refuses_another_one_may_take() -> None:
+def test_a_match_refused_by_one_rule_may_be_found_by_another() -> None:
     guess, sure = (Rule(id=name, pattern=r"k=(\w+)", group=1, guess=name == "guess") for name in ("guess", "sure"))
     assert Sanitizer(Ruleset((guess, sure))).sanitize("k=example1") == "k=[REDACTED:sure]"
 
 
-def test_a_finding_does_not_go_on_over_lines_that_were_left_out() -> None:
+def test_a_finding_ends_where_lines_are_left_out() -> None:
     rules = Ruleset((Rule(id="pair", pattern="beginA[^!]*Bend"),))
     assert Sanitizer(rules).sanitize("begi%6eA\nplain\nB%65nd") == "[REDACTED:pair]plain\nB%65nd"
 
 
-def test_what_stands_behind_a_marker_is_a_text_of_its_own() -> None:
+def test_text_behind_a_marker_is_searched_on_its_own() -> None:
     rules = Ruleset((Rule(id="first", pattern="^zz[0-9]+"),))
     assert Sanitizer(rules).sanitize("[REDACTED:jwt]zz12 zz12") == "[REDACTED:jwt][REDACTED:first] zz12"
 
@@ -167,7 +169,7 @@ def test_a_marker_is_not_searched() -> None:
 
 
 @pytest.mark.parametrize("before", [0, 16_000, 16_384, 40_000])
-def test_a_secret_longer_than_the_parts_a_long_text_is_searched_in_is_one(before: int) -> None:
+def test_a_secret_longer_than_a_search_block_is_one_finding(before: int) -> None:
     body = "".join(f"{number:064d}\n" for number in range(1200))
     words = "words " * (before // 6)
     text = f"{words}\n-----BEGIN PROBE PRIVATE KEY-----\n{body}-----END PROBE PRIVATE KEY-----\n{TOKEN} x"

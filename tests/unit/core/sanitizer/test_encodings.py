@@ -32,7 +32,7 @@ def test_a_credential_is_found_in_every_disguise(secret: str, disguise: object) 
 
 @each("disguise", SURROUNDED.values(), ids=SURROUNDED)
 @each("secret", SECRETS.values(), ids=SECRETS)
-def test_what_stands_around_it_stays_byte_for_byte(secret: str, disguise: object) -> None:
+def test_text_around_a_credential_stays_byte_for_byte(secret: str, disguise: object) -> None:
     assert callable(disguise)
     around = disguise("HERE").split("HERE")
     assert re.fullmatch(MARKER.pattern.join(map(re.escape, around)), Sanitizer().sanitize(disguise(secret)))
@@ -93,7 +93,7 @@ EXACT = {
 
 
 @each(("text", "expected"), EXACT.values(), ids=EXACT)
-def test_only_what_the_secret_is_made_of_is_replaced(text: str, expected: str) -> None:
+def test_only_the_encoded_secret_is_replaced(text: str, expected: str) -> None:
     assert Sanitizer(OWN).sanitize(text) == expected
 
 
@@ -121,11 +121,11 @@ def test_a_block_with_escaped_line_ends_is_one_secret() -> None:
         "0f1e2d3c4b5a69788796a5b4c3d2e1f0",
     ],
 )
-def test_what_only_looks_encoded_stays(text: str) -> None:
+def test_text_that_only_looks_encoded_stays(text: str) -> None:
     assert Sanitizer(OWN).sanitize(text) == text
 
 
-def test_a_guess_is_made_over_a_line_end_only_where_a_token_surely_goes_on() -> None:
+def test_a_guess_crosses_a_line_end_only_inside_a_token() -> None:
     assert NAMED.guess
     assert Sanitizer(OWN).sanitize("secret = q7Zp4vLk\n9sXw2mBt6h") == "secret = [REDACTED:named-secret]"
     for text in ("secret = q7Zp4v\nnextName = 1", "secret = q7Zp4vLk\nand more words"):
@@ -134,6 +134,6 @@ def test_a_guess_is_made_over_a_line_end_only_where_a_token_surely_goes_on() -> 
 
 
 @pytest.mark.parametrize("following", ["-KEY=old", " OTHER=1", "other: 2", "+KEY=zzz1", "key = 3"])
-def test_what_the_next_line_assigns_is_no_part_of_the_token_before_it(following: str) -> None:
+def test_an_assignment_on_the_next_line_is_no_part_of_a_token(following: str) -> None:
     token = "glpat-aB3dE5fG7hJ9kL1mN2pQ"
     assert Sanitizer().sanitize(f"+K={token}\n{following}\n") == f"+K=[REDACTED:gitlab-token]\n{following}\n"

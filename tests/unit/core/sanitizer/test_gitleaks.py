@@ -89,11 +89,11 @@ def test_a_file_of_rules_is_used() -> None:
         ("pair ada:q7Zp4vLk # fine", "pair ada:[REDACTED:acme-pair] # fine"),
     ],
 )
-def test_groups_entropy_and_allow_lists_mean_what_they_mean_there(text: str, shown: str) -> None:
+def test_groups_entropy_and_allow_lists_mean_the_same_as_in_gitleaks(text: str, shown: str) -> None:
     assert Sanitizer(build_ruleset(read(FILE).rules)).sanitize(text) == shown
 
 
-def test_without_a_group_the_first_that_holds_anything_is_the_secret() -> None:
+def test_without_a_group_the_first_nonempty_one_is_the_secret() -> None:
     rules = read(
         "[[rules]]\nid = 'a'\nregex = '''x=(?:(a[0-9]{9})|(b[0-9]{9}))'''\n[[rules]]\nid = 'b'\nregex = 'yy[0-9]{9}'"
     )
@@ -146,18 +146,18 @@ def test_all_patterns_that_re2_does_not_take_are_named() -> None:
         {"extend": {"disabledRules": "a"}},
     ],
 )
-def test_what_is_not_well_formed_is_refused(config: dict[str, Any]) -> None:
+def test_a_malformed_file_is_refused(config: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         translate_config(config)
 
 
-def test_nothing_is_no_rules() -> None:
+def test_an_empty_file_has_no_rules() -> None:
     assert translate_config({}).rules == ()
 
 
 @pytest.mark.parametrize(
     ("name", "shown"), [("aws-key", "aws-key"), ("K8s Secret!", "k8s-secret"), ("密", "rule"), ("a" * 60, "a" * 16)]
 )
-def test_an_id_becomes_one_that_a_marker_can_have(name: str, shown: str) -> None:
+def test_an_id_is_translated_to_a_marker_id(name: str, shown: str) -> None:
     assert build_marker_id(name).startswith(shown)
     assert Sanitizer().sanitize(f"[REDACTED:{build_marker_id(name)}]") == f"[REDACTED:{build_marker_id(name)}]"

@@ -50,7 +50,7 @@ UNITS = {
 }
 
 
-def finishes(code: str) -> None:
+def run_in_time(code: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=_LIMIT, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -58,7 +58,7 @@ def finishes(code: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
 def test_a_hostile_megabyte_comes_through(unit: str) -> None:
-    finishes(
+    run_in_time(
         "from lineage.core.sanitizer import Sanitizer\n"
         f"text = {unit!a} * ({_MEGABYTE} // {len(unit)})\n"
         "once = Sanitizer().sanitize(text)\n"
@@ -69,7 +69,7 @@ def test_a_hostile_megabyte_comes_through(unit: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["b64encode(data).decode()", "data.hex()", "data.decode('latin-1')", "repr(data)"])
 def test_a_megabyte_of_noise_comes_through(kind: str) -> None:
-    finishes(
+    run_in_time(
         "from base64 import b64encode\nfrom random import Random\n"
         "from lineage.core.sanitizer import Sanitizer\n"
         f"data = Random(1).randbytes({_MEGABYTE})\n"
@@ -79,9 +79,9 @@ def test_a_megabyte_of_noise_comes_through(kind: str) -> None:
 
 
 @pytest.mark.slow
-def test_what_every_rule_waits_for_over_and_over_comes_through() -> None:
+def test_repeated_keywords_and_half_examples_come_through() -> None:
     """Every keyword, and the first half of every example: a match that begins everywhere and ends nowhere."""
-    finishes(
+    run_in_time(
         "from lineage.core.sanitizer import RULES, Sanitizer\n"
         "units = sorted({w for r in RULES for w in (*r.keywords, r.example[:len(r.example) * 2 // 3]) if w})\n"
         "for unit in units:\n"
@@ -93,7 +93,7 @@ def test_what_every_rule_waits_for_over_and_over_comes_through() -> None:
 @pytest.mark.slow
 def test_many_disguised_credentials_come_through() -> None:
     text = "\n".join(disguise(TOKEN) for disguise in DISGUISES.values())
-    finishes(
+    run_in_time(
         "from lineage.core.sanitizer import Sanitizer\n"
         f"text = {text!a} * {200_000 // len(text)}\n"
         "Sanitizer().sanitize(text)\n"

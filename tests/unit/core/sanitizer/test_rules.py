@@ -36,11 +36,11 @@ TO_A_SPACE = {"netrc-password", "pgpass-password"}
 """Files that end a password with white space alone: in an address there is no telling where it ends."""
 
 
-def match_of(rule: Rule, text: str) -> Any:
+def match_rule(rule: Rule, text: str) -> Any:
     return compile_pattern(rule.pattern).search(text.encode())
 
 
-def secret_in(rule: Rule, match: Any) -> str:
+def extract_secret(rule: Rule, match: Any) -> str:
     group = rule.group
     if group == FIRST_GROUP:
         group = next((number for number, held in enumerate(match.groups(), 1) if held), 0)
@@ -49,15 +49,15 @@ def secret_in(rule: Rule, match: Any) -> str:
     return secret.decode()
 
 
-def secret_of(rule: Rule) -> str:
-    return secret_in(rule, match_of(rule, rule.example))
+def get_secret(rule: Rule) -> str:
+    return extract_secret(rule, match_rule(rule, rule.example))
 
 
-def escaped(text: str, times: int) -> str:
-    return text if not times else escaped(json.dumps(text, ensure_ascii=False)[1:-1], times - 1)
+def escape(text: str, times: int) -> str:
+    return text if not times else escape(json.dumps(text, ensure_ascii=False)[1:-1], times - 1)
 
 
-def redacted(text: str, rules: Ruleset = BUILTIN) -> str:
+def redact(text: str, rules: Ruleset = BUILTIN) -> str:
     return MARKER.sub("@", Sanitizer(rules).sanitize(text))
 
 
@@ -65,14 +65,14 @@ CREDENTIALS = [rule for rule in RULES if not rule.personal]
 MARKED = [
     rule
     for rule in CREDENTIALS
-    if any(len(word) > 2 and secret_of(rule).lower().startswith(word) for word in rule.keywords) and not rule.guess
+    if any(len(word) > 2 and get_secret(rule).lower().startswith(word) for word in rule.keywords) and not rule.guess
 ]
 """Rules whose secrets carry a mark of the vendor at their start."""
 
 each_credential = pytest.mark.parametrize("rule", CREDENTIALS, ids=lambda rule: rule.id)
 
 
-def over(rules: Sequence[Rule]) -> Callable[[Test], Test]:
+def each_rule(rules: Sequence[Rule]) -> Callable[[Test], Test]:
     return each("rule", rules, ids=lambda rule: rule.id)
 
 
@@ -81,38 +81,38 @@ def test_ids_are_unique_and_can_stand_in_a_marker() -> None:
     assert all(MARKER.fullmatch(f"[REDACTED:{rule.id}]") for rule in RULES)
 
 
-def test_there_are_rules_for_far_more_families_than_were_asked_for() -> None:
+def test_the_number_of_families_is_above_the_goal() -> None:
     assert len(CREDENTIALS) >= 190
     assert len(MARKED) >= 150
 
 
-@over(RULES)
-def test_a_rule_says_what_it_is_and_where_that_stands(rule: Rule) -> None:
+@each_rule(RULES)
+def test_a_rule_has_a_description_an_example_and_a_source(rule: Rule) -> None:
     assert rule.description
     assert rule.example
     assert re.fullmatch(r"https://[a-z0-9.-]+/[^\s]*", rule.source)
 
 
-@over(RULES)
+@each_rule(RULES)
 def test_a_keyword_is_in_what_the_rule_matches(rule: Rule) -> None:
     assert all(rule.keywords)
     assert all(word == word.lower() or not word.isascii() for word in rule.keywords)
-    lowered = match_of(rule, rule.example).group(0).lower()
+    lowered = match_rule(rule, rule.example).group(0).lower()
     assert not rule.keywords or any(word.encode() in lowered for word in rule.keywords)
 
 
-@over(RULES)
-def test_a_rule_takes_its_example_for_a_secret(rule: Rule) -> None:
-    start = rule.example.index(secret_of(rule))
+@each_rule(RULES)
+def test_a_rule_finds_its_example(rule: Rule) -> None:
+    start = rule.example.index(get_secret(rule))
     hits = Ruleset((rule,)).find_matches(rule.example)
-    assert (start, start + len(secret_of(rule))) in [(hit.start, hit.end) for hit in hits]
+    assert (start, start + len(get_secret(rule))) in [(hit.start, hit.end) for hit in hits]
 
 
 @pytest.mark.slow
-@over(RULES)
+@each_rule(RULES)
 def test_the_secret_of_an_example_is_redacted_and_nothing_else(rule: Rule) -> None:
     rules = build_ruleset(personal={rule.id: "mask"} if rule.personal else None)
-    assert redacted(rule.example, rules) == rule.example.replace(secret_of(rule), "@")
+    assert redact(rule.example, rules) == rule.example.replace(get_secret(rule), "@")
 
 
 @pytest.mark.slow
@@ -120,34 +120,34 @@ def test_the_secret_of_an_example_is_redacted_and_nothing_else(rule: Rule) -> No
 def test_an_example_is_found_wherever_it_stands(rule: Rule) -> None:
     places = {name: around for name, around in SURROUNDINGS.items() if "&" not in around or rule.id not in TO_A_SPACE}
     texts = {name: around.replace("{}", rule.example) for name, around in places.items()}
-    wanted = {name: text.replace(secret_of(rule), "@") for name, text in texts.items()}
-    assert {name: redacted(text) for name, text in texts.items()} == wanted
+    wanted = {name: text.replace(get_secret(rule), "@") for name, text in texts.items()}
+    assert {name: redact(text) for name, text in texts.items()} == wanted
 
 
 @pytest.mark.slow
 @each_credential
 @pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
 def test_an_example_is_found_in_escaped_text(rule: Rule, times: int) -> None:
-    text = escaped(f"one\n{rule.example}\ntwo", times)
-    assert redacted(text) == text.replace(escaped(secret_of(rule), times), "@")
+    text = escape(f"one\n{rule.example}\ntwo", times)
+    assert redact(text) == text.replace(escape(get_secret(rule), times), "@")
 
 
-@over(MARKED)
+@each_rule(MARKED)
 def test_without_its_mark_the_rule_finds_nothing(rule: Rule) -> None:
-    secret = secret_of(rule)
+    secret = get_secret(rule)
     other = "%" if secret[0] in "{$-" else "j" if secret[0] != "j" else "w"
-    assert match_of(rule, rule.example.replace(secret, other + secret[1:])) is None
+    assert match_rule(rule, rule.example.replace(secret, other + secret[1:])) is None
 
 
-@over(MARKED)
+@each_rule(MARKED)
 def test_the_mark_alone_is_no_secret(rule: Rule) -> None:
-    secret = secret_of(rule)
+    secret = get_secret(rule)
     word = max((word for word in rule.keywords if secret.lower().startswith(word)), key=len)
-    assert match_of(rule, rule.example.replace(secret, secret[: len(word)])) is None
+    assert match_rule(rule, rule.example.replace(secret, secret[: len(word)])) is None
 
 
 @each("text", ORDINARY)
-def test_what_is_ordinary_stays(text: str) -> None:
+def test_ordinary_text_stays(text: str) -> None:
     assert Sanitizer().sanitize(text) == text
 
 
@@ -172,19 +172,19 @@ WRITTEN = {
 
 @each("block", WRITTEN.values(), ids=WRITTEN)
 def test_a_private_key_is_redacted_as_a_whole(block: str) -> None:
-    assert redacted(f'a "{block}", b') == 'a "@", b'
+    assert redact(f'a "{block}", b') == 'a "@", b'
 
 
 @each("block", WRITTEN.values(), ids=WRITTEN)
-def test_of_a_private_key_without_its_end_no_line_is_left(block: str) -> None:
-    shown = redacted(block[: block.index("qW3rT5")])
+def test_a_private_key_without_its_end_is_redacted_to_the_last_line(block: str) -> None:
+    shown = redact(block[: block.index("qW3rT5")])
     assert "@" in shown
     assert not re.search(r"[A-Za-z0-9+/]{12}", shown)
 
 
-def test_what_is_only_said_about_private_keys_stays() -> None:
+def test_a_text_about_private_keys_stays() -> None:
     text = 'A file that begins with "-----BEGIN PRIVATE KEY-----" and has nothing else is refused.'
-    assert redacted(text) == text
+    assert redact(text) == text
 
 
 PERSONAL = {
@@ -198,7 +198,7 @@ PERSONAL = {
 def test_personal_data_stays_unless_its_rule_is_chosen(name: str) -> None:
     given, shown = PERSONAL[name]
     assert Sanitizer().sanitize(given) == given
-    assert redacted(given, build_ruleset(personal={name: "mask"})) == shown
+    assert redact(given, build_ruleset(personal={name: "mask"})) == shown
 
 
 def test_the_personal_rules_are_these() -> None:
@@ -247,8 +247,8 @@ VALUES = ("q7Zp4vLk9sXwT2mRb8Yc5N", "9f86d081884c7d659a2feaa0c55ad015", "kd3-Xv9
 
 @each("value", VALUES)
 @each("written", UNSEEN.values(), ids=UNSEEN)
-def test_a_family_that_no_rule_knows_is_found_by_what_stands_beside_it(written: str, value: str) -> None:
-    assert redacted(written.replace("{}", value)) == written.replace("{}", "@")
+def test_an_unknown_family_is_found_by_the_name_beside_the_value(written: str, value: str) -> None:
+    assert redact(written.replace("{}", value)) == written.replace("{}", "@")
 
 
 PASSWORDS = {
@@ -269,5 +269,5 @@ PASSWORDS = {
 
 @each("value", ["hunter42x", "Tr0ub4dor!3", "Blue7Otter"])
 @each("written", PASSWORDS.values(), ids=PASSWORDS)
-def test_a_password_is_found_by_what_stands_beside_it(written: str, value: str) -> None:
-    assert redacted(written.replace("{}", value)) == written.replace("{}", "@")
+def test_a_password_is_found_by_the_name_beside_it(written: str, value: str) -> None:
+    assert redact(written.replace("{}", value)) == written.replace("{}", "@")

@@ -35,7 +35,7 @@ HOME = Rule(
 DROPPING = build_ruleset([HOME, PROBE], {HOME.id: DROP})
 
 
-def test_personal_rules_are_used_only_where_they_are_chosen() -> None:
+def test_personal_rules_run_only_on_request() -> None:
     text = "cd /home/ada/demo"
     assert Sanitizer(build_ruleset([HOME])).sanitize(text) == text
     assert not any(rule.personal for rule in BUILTIN.rules)
@@ -49,7 +49,7 @@ def test_a_masked_project_stays_one_project_and_a_path() -> None:
     assert sanitizer.sanitize("/home/ada/demo") == sanitizer.sanitize("/home/bob/demo")
 
 
-def test_what_is_dropped_leaves_nothing_and_what_comes_together_then_is_searched_again() -> None:
+def test_text_around_a_drop_is_joined_and_searched_again() -> None:
     assert Sanitizer(DROPPING).sanitize("cd /home/ada/demo") == "cd /home//demo"
     apart = Rule(id="apart", pattern="~+", personal=True)
     sanitizer = Sanitizer(build_ruleset([apart, PROBE], {"apart": DROP}))
@@ -63,7 +63,7 @@ def test_dropping_twice_is_dropping_once(text: str) -> None:
     assert "".join(Sanitizer(DROPPING).sanitize_stream([once])) == once
 
 
-def test_what_never_stops_coming_together_is_masked_in_the_end() -> None:
+def test_endless_drops_end_in_a_mask() -> None:
     nested = Rule(id="nested", pattern=r"\(\)", personal=True)
     sanitizer = Sanitizer(build_ruleset([nested], {"nested": DROP}))
     once = sanitizer.sanitize("(" * 50 + ")" * 50)
@@ -71,7 +71,7 @@ def test_what_never_stops_coming_together_is_masked_in_the_end() -> None:
     assert Sanitizer(build_ruleset([nested], {"nested": DROP})).sanitize(once) == once
 
 
-def test_a_personal_rule_that_there_is_not_is_an_error_that_names_the_others() -> None:
+def test_an_unknown_personal_rule_is_an_error_that_names_the_known_ones() -> None:
     with pytest.raises(InvalidInput) as raised:
         build_ruleset([HOME], {"shoe-size": MASK})
     assert "shoe-size" in raised.value.message
@@ -150,7 +150,7 @@ def test_without_the_engine_nothing_is_sanitized(monkeypatch: pytest.MonkeyPatch
     assert "google-re2" in raised.value.hint
 
 
-def test_where_the_search_for_keywords_gives_up_all_rules_are_tried() -> None:
+def test_all_rules_are_tried_if_the_keyword_search_runs_out_of_memory() -> None:
     """RE2's sets say "none" both for no match and for no memory."""
 
     class GaveUp:

@@ -18,7 +18,7 @@ def test_normalizing_twice_changes_nothing(text: str) -> None:
     assert not any(c < " " and c not in "\n\t" for c in once)
 
 
-def test_terminal_sequences_go_and_an_unfinished_one_takes_no_other_line_with_it() -> None:
+def test_terminal_sequences_are_removed_and_an_unfinished_one_ends_with_its_line() -> None:
     assert normalize_text("\x1b[31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x1b\\ ok\x00") == "red link ok"
     assert normalize_text("\x1b]0;title\nthe rest") == "\nthe rest"
     assert normalize_text("\x1b]0;title\r\nthe rest") == "\nthe rest"
@@ -41,14 +41,14 @@ def test_a_placeholder_is_no_secret(text: str) -> None:
     assert Sanitizer().sanitize(text) == text
 
 
-def test_nothing_is_remembered_between_texts_but_the_counts() -> None:
+def test_only_the_counts_are_kept_between_texts() -> None:
     sanitizer = Sanitizer()
     shown = [sanitizer.sanitize(text) for text in (f"it is {TOKEN[:20]}", TOKEN[20:], TOKEN, "no")]
     assert shown == [f"it is {TOKEN[:20]}", TOKEN[20:], "[REDACTED:github-token]", "no"]
     assert sanitizer.redactions == {"github-token": 1}
 
 
-def test_nothing_at_all_stays_nothing() -> None:
+def test_no_text_and_empty_text_stay_unchanged() -> None:
     assert Sanitizer().sanitize_optional(None) is None
     assert Sanitizer().sanitize_optional(TOKEN) == "[REDACTED:github-token]"
     assert Sanitizer().sanitize("") == ""

@@ -40,7 +40,7 @@ def test_a_secret_in_many_small_chunks_is_redacted_in_all_of_them() -> None:
     assert all(MARKER.fullmatch(text) for text in shown[1:-1])
 
 
-def test_a_private_key_goes_on_in_the_next_text() -> None:
+def test_a_private_key_continues_in_the_next_text() -> None:
     key = OWN.rules[1].example
     for at in range(50, len(key) - 20, 9):
         assert Sanitizer(OWN).sanitize_all([f"cat it\n{key[:at]}", f"{key[at:]}\ndone"]) == [
@@ -50,17 +50,17 @@ def test_a_private_key_goes_on_in_the_next_text() -> None:
 
 
 @pytest.mark.parametrize("following", ["Thanks!", "and then", " it works", "\nx", "", "OK", "https://example.org"])
-def test_a_whole_secret_takes_nothing_of_the_next_text(following: str) -> None:
+def test_a_complete_secret_leaves_the_next_text_alone(following: str) -> None:
     assert Sanitizer(OWN).sanitize_all([f"it is {TOKEN}", following])[1] == following
 
 
-def test_white_space_between_them_keeps_texts_apart() -> None:
+def test_white_space_separates_texts() -> None:
     halves = [f"it is {TOKEN[:12]} ", TOKEN[12:]]
     assert Sanitizer(OWN).sanitize_all(halves) == halves
 
 
 @given(ANY)
-def test_texts_twice_is_texts_once(given_texts: list[str]) -> None:
+def test_sanitizing_texts_twice_changes_nothing(given_texts: list[str]) -> None:
     once = Sanitizer(OWN).sanitize_all(given_texts)
     again = Sanitizer(OWN)
     assert again.sanitize_all(once) == once
@@ -69,7 +69,7 @@ def test_texts_twice_is_texts_once(given_texts: list[str]) -> None:
 
 
 @given(ANY)
-def test_nothing_is_left_that_a_text_alone_would_have_lost(given_texts: list[str]) -> None:
+def test_every_text_is_clean_on_its_own(given_texts: list[str]) -> None:
     for shown in Sanitizer(OWN).sanitize_all(given_texts):
         assert Sanitizer(OWN).sanitize(shown) == shown
 
@@ -81,7 +81,7 @@ PADDED = st.lists(
 
 
 @given(PADDED, st.integers(1, 3 * WINDOW_CHARS))
-def test_texts_that_come_in_batches_are_what_they_are_together(drawn: list[tuple[str, int, str]], batch: int) -> None:
+def test_batches_give_the_same_result_as_all_texts_together(drawn: list[tuple[str, int, str]], batch: int) -> None:
     """The middle is long enough, or not, to keep what is read around a text's beginning apart from its end."""
     given_texts = [f"{head}{'word. ' * (middle // 6)}{tail}" for head, middle, tail in drawn]
     together = Sanitizer(OWN)
@@ -93,7 +93,7 @@ def test_texts_that_come_in_batches_are_what_they_are_together(drawn: list[tuple
     assert apart.redactions == together.redactions
 
 
-def test_few_texts_are_held_even_where_each_goes_on_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_texts_are_in_memory_even_if_each_continues_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(split_secrets, "BATCH_CHARS", 1000)
     asked: list[int] = []
 
@@ -107,7 +107,7 @@ def test_few_texts_are_held_even_where_each_goes_on_in_the_next(monkeypatch: pyt
     assert len(asked) < 10
 
 
-def test_what_begins_and_what_ends_in_a_text_that_two_batches_share_is_redacted(
+def test_secrets_that_begin_or_end_in_a_shared_text_are_redacted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     halves = TOKEN[:12], TOKEN[12:]

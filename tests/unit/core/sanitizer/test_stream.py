@@ -37,7 +37,7 @@ LINES = st.lists(
 )
 
 
-def cut(text: str, seed: int) -> Iterator[str]:
+def iter_chunks(text: str, seed: int) -> Iterator[str]:
     """The text in chunks of any size, empty ones among them."""
     source, position = random.Random(seed), 0
     while position < len(text):
@@ -46,40 +46,40 @@ def cut(text: str, seed: int) -> Iterator[str]:
         position += size
 
 
-def streamed(text: str, seed: int = 0, block: int = BLOCK, overlap: int = OVERLAP) -> str:
-    return "".join(Sanitizer(OWN).sanitize_stream(cut(text, seed), block, overlap))
+def sanitize_chunks(text: str, seed: int = 0, block: int = BLOCK, overlap: int = OVERLAP) -> str:
+    return "".join(Sanitizer(OWN).sanitize_stream(iter_chunks(text, seed), block, overlap))
 
 
 @given(LINES, st.integers(0, 9))
 def test_a_stream_is_the_same_as_the_whole(lines: list[str], seed: int) -> None:
     text = "\n".join(lines)
-    assert streamed(text, seed) == Sanitizer(OWN).sanitize(text)
+    assert sanitize_chunks(text, seed) == Sanitizer(OWN).sanitize(text)
 
 
 @given(LINES, st.integers(0, 9))
 def test_findings_in_a_stream_are_those_of_the_whole(lines: list[str], seed: int) -> None:
     text = "\n".join(lines)
-    assert list(Sanitizer(OWN).find_secrets_in_stream(cut(text, seed), BLOCK, OVERLAP)) == Sanitizer(OWN).find_secrets(
-        text
-    )
+    assert list(Sanitizer(OWN).find_secrets_in_stream(iter_chunks(text, seed), BLOCK, OVERLAP)) == Sanitizer(
+        OWN
+    ).find_secrets(text)
 
 
 @each("before", range(0, 130, 7))
-def test_a_secret_is_whole_wherever_a_block_ends(before: int) -> None:
+def test_a_secret_is_one_finding_wherever_a_block_ends(before: int) -> None:
     text = f"{'x ' * before}{TOKEN} y\n" * 12
-    assert streamed(text, block=200, overlap=100) == Sanitizer(OWN).sanitize(text)
+    assert sanitize_chunks(text, block=200, overlap=100) == Sanitizer(OWN).sanitize(text)
 
 
 @pytest.mark.parametrize("separator", ["\n", " ", ""])
 def test_a_line_longer_than_any_block_comes_through(separator: str) -> None:
     text = separator.join(["abc"] * 5000 + [f" {TOKEN} "] + ["abc"] * 5000)
-    assert streamed(text) == Sanitizer(OWN).sanitize(text)
+    assert sanitize_chunks(text) == Sanitizer(OWN).sanitize(text)
 
 
 @pytest.mark.parametrize("ending", ["\n-----END PROBE PRIVATE KEY-----", ""])
-def test_of_a_key_longer_than_four_blocks_nothing_comes_out(ending: str) -> None:
+def test_no_part_of_a_key_longer_than_four_blocks_comes_out(ending: str) -> None:
     body = "".join(f"{number:064d}\n" for number in range(900))
-    shown = streamed(f"before\n-----BEGIN PROBE PRIVATE KEY-----\n{body[:-1]}{ending}\nand after it\n")
+    shown = sanitize_chunks(f"before\n-----BEGIN PROBE PRIVATE KEY-----\n{body[:-1]}{ending}\nand after it\n")
     assert shown.startswith("before\n[REDACTED:probe-block]")
     assert shown.removesuffix("\n").endswith("and after it")
     assert "000000" not in shown
@@ -89,10 +89,10 @@ def test_of_a_key_longer_than_four_blocks_nothing_comes_out(ending: str) -> None
 def test_a_key_within_the_bound_is_one_redaction() -> None:
     body = "".join(f"{number:064d}\n" for number in range(250))
     text = f"a\n-----BEGIN PROBE PRIVATE KEY-----\n{body}-----END PROBE PRIVATE KEY-----\nb"
-    assert streamed(text) == "a\n[REDACTED:probe-block]\nb"
+    assert sanitize_chunks(text) == "a\n[REDACTED:probe-block]\nb"
 
 
-def test_nothing_streams_to_nothing() -> None:
+def test_an_empty_stream_stays_empty() -> None:
     assert list(Sanitizer(OWN).sanitize_stream([])) == []
     assert "".join(Sanitizer(OWN).sanitize_stream(["", "\x00", ""])) == ""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lineage.config import ContextSettings, Settings
+from lineage.config.workspace import ContextSettings, Settings
 from lineage.core.base.book_paths import PENDING, BookRef
 from lineage.core.base.hook_output import CUT_NOTE, MAX_TOKENS, OUTPUT_FORMATS, format_hook_output
 from lineage.core.base.identity import derive_session_token
