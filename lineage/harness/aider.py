@@ -48,7 +48,7 @@ def read(path: Path, session: str | None = None) -> Capture:
     name = choose_session(sections, session, f"the history {path}", _HINT)
     reader = _Reader()
     reader.read_section(sections[name])
-    return reader.build_capture(session_id=name, project=str(path.resolve().parent), models=tuple(reader.models))
+    return reader.build_capture(session_id=name, project=str(path.resolve().parent))
 
 
 def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
@@ -96,7 +96,6 @@ def _sections(path: Path, data: bytes) -> Iterator[_Section]:
 class _Reader(Collector):
     """A collector of blocks: prompts, answers, and each of aider's own lines."""
 
-    models: dict[str, None] = field(default_factory=dict)
     role: str = ""
     lines: list[str] = field(default_factory=list)
     fence: str = ""
@@ -166,7 +165,7 @@ class _Reader(Collector):
     def _add_status(self, text: str) -> None:
         """Add one of aider's own lines. Its settings are bookkeeping."""
         if model := _MODEL.match(text):
-            self.models[model[1].rstrip(",")] = None
+            self.note_model(model[1].rstrip(","))
         if not text or _BOOKKEEPING.match(text):
             self.skip(BOOKKEEPING)
         elif edit := _EDIT.fullmatch(text):

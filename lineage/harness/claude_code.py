@@ -49,8 +49,6 @@ def read(path: Path, session: str | None = None) -> Capture:
         forked_from=reader.session_ids.forked_from,
         project=reader.cwd,
         title=reader.choose_title(),
-        models=tuple(reader.models),
-        branches=tuple(reader.branches),
     )
 
 
@@ -66,8 +64,6 @@ class _Reader(Collector):
         self.session_ids = ClaudeSessionIds(path)
         self.spilled_results = SpilledResults(path)
         self.cwd: str | None = None
-        self.models: dict[str, None] = {}
-        self.branches: dict[str, None] = {}
         self.titles: dict[str, str] = {}
         self.summaries: list[tuple[str, str]] = []
         self.uuid_hashes: set[int] = set()
@@ -102,8 +98,7 @@ class _Reader(Collector):
             self.uuid_hashes.add(uuid_hash)
         at = self.record_time(record.get("timestamp"))
         self.cwd = self.cwd or as_string(record.get("cwd")) or None
-        if as_string(record.get("gitBranch")):
-            self.branches[record["gitBranch"]] = None
+        self.note_branch(record.get("gitBranch"))
         self.session_ids.update(record)
         turns = list(self._turns_of(kind, record))
         for index, turn in enumerate(turns):
@@ -159,8 +154,7 @@ class _Reader(Collector):
         if record.get("isApiErrorMessage") or message.get("model") == SYNTHETIC_MODEL:
             self.skip(API_ERROR if record.get("isApiErrorMessage") else NOTES)
             return
-        if as_string(message.get("model")):
-            self.models[message["model"]] = None
+        self.note_model(message.get("model"))
         for block in as_blocks(message["content"]):
             if isinstance(block, dict):
                 yield from self._block(block)

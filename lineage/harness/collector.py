@@ -41,6 +41,9 @@ class Collector:
     started_at: str | None = None
     ended_at: str | None = None
     seen_ids: set[str] = field(default_factory=set)
+    # Dictionaries without values: sets that keep the order.
+    models: dict[str, None] = field(default_factory=dict)
+    branches: dict[str, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.buffer = TurnBuffer(self.max_chars)
@@ -74,6 +77,16 @@ class Collector:
         at = to_utc_or_none(time)
         self.note_time(at)
         return at
+
+    def note_model(self, model: Any) -> None:
+        """Note the model of a record."""
+        if as_string(model):
+            self.models[model] = None
+
+    def note_branch(self, branch: Any) -> None:
+        """Note the git branch of a record."""
+        if as_string(branch):
+            self.branches[branch] = None
 
     def check_replay(self, record_id: str | None) -> bool:
         """Return whether an earlier record has the same id, and count it then."""
@@ -115,9 +128,13 @@ class Collector:
 
         A fork that copies its parent's records starts at the parent's first time.
         """
-        return Capture(
-            turns=tuple(self.buffer.pop_turns()) if turns is None else turns,
-            compactions=tuple(self.compactions),
-            skipped=dict(sorted(self.skipped.items())),
-            **{"started_at": self.started_at, "ended_at": self.ended_at, **details},
-        )
+        collected = {
+            "started_at": self.started_at,
+            "ended_at": self.ended_at,
+            "models": tuple(self.models),
+            "branches": tuple(self.branches),
+            "compactions": tuple(self.compactions),
+            "skipped": dict(sorted(self.skipped.items())),
+        }
+        turns = tuple(self.buffer.pop_turns()) if turns is None else turns
+        return Capture(turns=turns, **(collected | details))

@@ -38,8 +38,7 @@ def read(path: Path, session: str | None = None) -> Capture:
         parent_session=as_string(reader.start.get("detachedFromSpawningParentSessionId")) or None,
         project=reader.project or None,
         title=reader.title or None,
-        models=tuple(reader.answering_models or reader.selected_models),
-        branches=tuple(reader.branches),
+        models=tuple(reader.models or reader.selected_models),
     )
 
 
@@ -66,9 +65,7 @@ class _Reader(Collector):
     start: dict[str, Any] = field(default_factory=dict)
     project: str = ""
     title: str = ""
-    answering_models: dict[str, None] = field(default_factory=dict)
     selected_models: dict[str, None] = field(default_factory=dict)
-    branches: dict[str, None] = field(default_factory=dict)
     calls: dict[str, _Call] = field(default_factory=dict)
     thoughts: set[str] = field(default_factory=set)
 
@@ -115,14 +112,13 @@ class _Reader(Collector):
         text = strip_injections(as_string(data.get("content")))
         # Skills, other agents and autopilot write such messages too; the source tells them apart.
         is_typed = as_string(data.get("source")) in _PROMPT_SOURCES and data.get("isAutopilotContinuation") is not True
-        shown = "\n".join([text] * bool(text) + notes)
-        if shown and is_typed and not text.startswith(_SKILL):
-            yield Turn(USER, shown)
+        if (text or notes) and is_typed and not text.startswith(_SKILL):
+            yield Turn(USER, "\n".join(filter(None, [text, *notes])))
         else:
             self.skip(NOTES)
 
     def _message(self, data: dict[str, Any]) -> Iterator[Turn]:
-        self._note_model(data)
+        self.note_model(data.get("model"))
         text, calls = as_string(data.get("content")).strip("\n"), as_list(data.get("toolRequests"))
         if as_string(data.get("reasoningText")).strip():
             yield from self._thought(data["reasoningText"])
@@ -158,19 +154,15 @@ class _Reader(Collector):
             self.calls[call_id] = call
 
     def _result(self, data: dict[str, Any]) -> Turn:
-        self._note_model(data)
+        self.note_model(data.get("model"))
         call = self.calls.get(as_string(data.get("toolCallId"))) or _Call(as_string(data.get("toolName")) or "tool")
         result = as_mapping(data.get("result"))
         text = strip_injections(
             as_string(result.get("content")) or as_string(as_mapping(data.get("error")).get("message"))
         )
         notes = [note for blob in as_list(result.get("binaryResultsForLlm")) if (note := _blob(blob))]
-        shown = "\n".join([text] * bool(text) + notes)
-        return Turn(TOOL, shown, name=call.name, input=call.input, error=data.get("success") is False)
-
-    def _note_model(self, data: dict[str, Any]) -> None:
-        if as_string(data.get("model")):
-            self.answering_models[data["model"]] = None
+        text = "\n".join(filter(None, [text, *notes]))
+        return Turn(TOOL, text, name=call.name, input=call.input, error=data.get("success") is False)
 
     def _note(self, kind: str, data: dict[str, Any]) -> None:
         match kind:
@@ -192,8 +184,7 @@ class _Reader(Collector):
     def _note_context(self, context: Any, model: Any) -> None:
         context = as_mapping(context)
         self.project = self.project or as_string(context.get("cwd"))
-        if as_string(context.get("branch")):
-            self.branches[context["branch"]] = None
+        self.note_branch(context.get("branch"))
         if as_string(model):
             self.selected_models[model] = None
 

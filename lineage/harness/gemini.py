@@ -95,7 +95,6 @@ class _Reader(Collector):
     session_id: str | None = None
     is_sub_agent: bool = False
     title: str | None = None
-    models: dict[str, None] = field(default_factory=dict)
     emitted_ids: set[str] = field(default_factory=set)
     seen_texts: set[tuple[str, str]] = field(default_factory=set)
     versions: Counter[str] = field(default_factory=Counter)
@@ -115,7 +114,6 @@ class _Reader(Collector):
             parent_session=path.parent.name if self.is_sub_agent else None,
             project=_find_project(path),
             title=self.title,
-            models=tuple(self.models),
         )
 
     def add(self, record: dict[str, Any]) -> None:
@@ -204,8 +202,7 @@ class _Reader(Collector):
             case "user":
                 yield from self._user(message)
             case "gemini":
-                if as_string(message.get("model")):
-                    self.models[message["model"]] = None
+                self.note_model(message.get("model"))
                 yield from self._gemini(message)
 
     def _user(self, message: dict[str, Any]) -> Iterator[Turn]:
@@ -239,8 +236,8 @@ class _Reader(Collector):
         """Yield an update's results of earlier calls, then its thoughts, its text, and new calls with results."""
         content = as_parts(message.get("content"))
         calls = {_call_key(message, call, index): call for index, call in enumerate(_objects(message.get("toolCalls")))}
-        shown = calls.keys() & self.emitted_ids
-        yield from self._results(message, {key: call for key, call in calls.items() if key in shown})
+        earlier = calls.keys() & self.emitted_ids
+        yield from self._results(message, {key: call for key, call in calls.items() if key in earlier})
         yield from self._thoughts(message, content)
         yield from self._emit_text(message, ASSISTANT, extract_text(_text_parts(content), self.skipped))
         yield from self._part_calls(message, content)
@@ -248,7 +245,7 @@ class _Reader(Collector):
             turn = genai.build_call_turn(call.get("name"), call.get("args"))
             self.calls[as_string(call.get("id"))] = turn.name
             yield from self._emit(key, turn, message)
-        yield from self._results(message, {key: call for key, call in calls.items() if key not in shown})
+        yield from self._results(message, {key: call for key, call in calls.items() if key not in earlier})
 
     def _thoughts(self, message: dict[str, Any], content: list[Any]) -> Iterator[Turn]:
         thoughts = _objects(message.get("thoughts")) or [part for part in content if genai.is_thought(part)]

@@ -7,7 +7,7 @@ reading ends at unfinished work: it may still change, and turns never do.
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from lineage.core.capture.capture import Capture
@@ -43,7 +43,6 @@ def build_capture(info: JsonObject, messages: Sequence[JsonObject], skipped: Cou
         forked_from=as_string(info.get("forkedFrom")) or None,
         project=as_string(info.get("directory")) or None,
         title=None if _DEFAULT_TITLE.match(title) else title or None,
-        models=tuple(reader.models),
     )
 
 
@@ -89,7 +88,6 @@ def _kind(message: JsonObject) -> str:
 
 @dataclass(slots=True)
 class _Reader(Collector):
-    models: dict[str, None] = field(default_factory=dict)
     trigger: str | None = None
 
     def add_message(self, message: JsonObject, *, is_working: bool) -> None:
@@ -115,8 +113,7 @@ class _Reader(Collector):
             self.skip(UNKNOWN)
             return
         if kind == ASSISTANT:
-            model = as_string(body.get("modelID")) or as_string(as_mapping(body.get("model")).get("id"))
-            self.models.update({model: None} if model else {})
+            self.note_model(as_string(body.get("modelID")) or as_mapping(body.get("model")).get("id"))
         is_summary = kind == ASSISTANT and body.get("summary") is True
         for index, part in enumerate(parts):
             if is_working and _is_in_progress(as_mapping(part), last=index == len(parts) - 1):

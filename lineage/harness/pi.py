@@ -61,7 +61,6 @@ def read_tree_transcript(path: Path, harness: str) -> Capture:
         forked_from=_parse_parent_id(header),
         project=as_string(header.get("cwd")) or None,
         title=reader.name or None,
-        models=tuple(reader.models),
     )
 
 
@@ -70,7 +69,6 @@ class _Reader(Collector):
     header: dict[str, Any] = field(default_factory=dict)
     entry_count: int = 0
     name: str = ""
-    models: dict[str, None] = field(default_factory=dict)
     seen_texts: set[str] = field(default_factory=set)
 
     def add(self, record: dict[str, Any]) -> None:
@@ -142,8 +140,8 @@ class _Reader(Collector):
     def _assistant(self, message: dict[str, Any]) -> Iterator[Turn]:
         # OpenClaw's gateway repeats texts that it delivered to a chat, under a model of its own.
         is_delivery = message.get("provider") == _GATEWAY
-        if as_string(message.get("model")) and not is_delivery:
-            self.models[message["model"]] = None
+        if not is_delivery:
+            self.note_model(message.get("model"))
         blocks = as_blocks(message.get("content"))
         if not blocks:
             self.skip(NOTES)

@@ -22,16 +22,16 @@ def resolve_project(cwd: str | None) -> str | None:
     missing one, or one with an unreadable repository is its own project. For a bare repository's worktrees it is the
     folder that hides the repository (`demo/.bare`), else the repository itself (`demo.git`).
     """
-    here = Path(cwd or "")
+    path = Path(cwd or "")
     with contextlib.suppress(OSError, ValueError):  # a forbidden folder, a name or a file that is no text
-        if cwd and here.is_absolute() and here.is_dir():
-            return next(_find_roots(Path(os.path.normpath(here))), cwd)
+        if cwd and path.is_absolute() and path.is_dir():
+            return next(_find_roots(Path(os.path.normpath(path))), cwd)
     return cwd or None
 
 
-def _find_roots(here: Path) -> Iterator[str]:
+def _find_roots(start: Path) -> Iterator[str]:
     """Yield the repositories around a folder, the innermost first."""
-    for folder in (here, *here.parents)[:_MAX_LEVELS]:
+    for folder in (start, *start.parents)[:_MAX_LEVELS]:
         git = folder / ".git"
         if _is_repository(git):
             yield str(folder)

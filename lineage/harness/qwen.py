@@ -38,8 +38,6 @@ def read(path: Path, session: str | None = None) -> Capture:
         forked_from=values.get("forkedFrom"),
         project=values.get("cwd"),
         title=reader.title,
-        models=tuple(reader.models),
-        branches=tuple(reader.branches),
     )
 
 
@@ -59,8 +57,6 @@ class _Reader(Collector):
     first_values: dict[str, str] = field(default_factory=dict)
     is_sub_agent: bool | None = None
     title: str | None = None
-    models: dict[str, None] = field(default_factory=dict)
-    branches: dict[str, None] = field(default_factory=dict)
     calls: dict[str, str] = field(default_factory=dict)
     visible_counts: dict[str, int] = field(default_factory=dict)
 
@@ -120,8 +116,7 @@ class _Reader(Collector):
             self.skip(NOTES)
 
     def _assistant(self, record: dict[str, Any], content: list[Any]) -> Iterator[Turn]:
-        if as_string(record.get("model")):
-            self.models[record["model"]] = None
+        self.note_model(record.get("model"))
         for part in content:
             call = get_object(part, "functionCall")
             if call:
@@ -151,8 +146,7 @@ class _Reader(Collector):
         for name in ("sessionId", "agentId", "cwd"):
             self._note_first(record, name)
         self._note_first({"forkedFrom": get_object(record, "forkedFrom").get("sessionId")}, "forkedFrom")
-        if as_string(record.get("gitBranch")):
-            self.branches[record["gitBranch"]] = None
+        self.note_branch(record.get("gitBranch"))
 
     def _note_first(self, values: dict[str, Any], name: str) -> None:
         if as_string(values.get(name)):
