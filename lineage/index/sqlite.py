@@ -146,7 +146,7 @@ class SqliteIndex:
 
     def list_agents(self) -> list[str]:
         """Return the agents with rows, sorted."""
-        return [agent for (agent,) in self._query("select distinct agent_id from artifacts order by agent_id")]
+        return [agent for (agent,) in self._read("select distinct agent_id from artifacts order by agent_id")]
 
     def load_ledger(self, agent_id: str, window: Window) -> Ledger:
         """Return the agent's ledger in the window. Its entries are read on demand."""

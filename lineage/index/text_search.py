@@ -65,23 +65,25 @@ class RankedRow(NamedTuple):  # a search makes thousands
     score: float
     at: str
     path: str
-    key: str | int
+    key: str
 
 
 _SELECT_MATCHES = "select rowid as id, rank from search where search match :words and rank match :weights"
-_SELECT_ALL = f"""
-    select id * {MAX_PASSAGES} as id, 0.0 as rank from artifacts where source_kind != 'manifest'
+SELECT_ALL = f"""
+    select id * {MAX_PASSAGES} as id, cast(0.0 as double precision) as rank
+    from artifacts where source_kind != 'manifest'
     union all select -id, 0.0 from book_entries where shelf != 'pending' and hidden = 0
 """
-_SELECT_RANKED = """
+# Both engines run it, so both halves of the union have columns of one type. `place` has a fixed length, to be sorted.
+SELECT_RANKED = """
     with found as materialized ({found}),
          least as materialized (select rank from found order by rank limit 1 offset :most)
-    select found.id, -found.rank as score, a.membership_ts as at, a.source_path as path, a.session_token,
-           found.id % {passages} as place
+    select found.id, -found.rank as score, a.membership_ts as at, a.source_path as path, a.session_token as key,
+           cast(100000000 + found.id % {passages} as text) as place
     from found join artifacts a on a.id = found.id / {passages}
     where found.id > 0 and found.rank <= coalesce((select rank from least), 9e9) and {artifacts}
     union all
-    select found.id, -found.rank, e.at, e.path, found.id, e.entry_id
+    select found.id, -found.rank, e.at, e.path, cast(found.id as text), e.entry_id
     from found join book_entries e on e.id = -found.id
     where found.id < 0 and found.rank <= coalesce((select rank from least), 9e9) and {entries}
     order by score desc, at desc, path, place
@@ -168,7 +170,7 @@ def _group_results(rows: Sequence[RankedRow], decay: float | None) -> list[Ranke
     """Return the best row of each result with the result's score, best first. Without a decay each row is a result."""
     if decay is None:
         return list(rows)
-    by_key: dict[str | int, list[RankedRow]] = {}
+    by_key: dict[str, list[RankedRow]] = {}
     for row in rows:
         by_key.setdefault(row.key, []).append(row)
     results = []
@@ -188,8 +190,8 @@ class SqliteTextSearch(SqliteVocabulary):
         self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, limit: int
     ) -> list[RankedRow]:
         """Return the best matching rows. See `TextSearchEngine.rank_rows`."""
-        sql = _SELECT_RANKED.format(
-            found=_SELECT_MATCHES if expression else _SELECT_ALL,
+        sql = SELECT_RANKED.format(
+            found=_SELECT_MATCHES if expression else SELECT_ALL,
             passages=MAX_PASSAGES,
             artifacts=filter_sql.build_artifact_condition(query.filters),
             entries=filter_sql.build_entry_condition(query.filters),

@@ -58,7 +58,7 @@ _SELECT_FILTERED = """
     select near.id, near.likeness as score, a.membership_ts as at, a.source_path as path, a.session_token as result
     from near join artifacts a on a.id = near.id / {passages} where near.id > 0 and {artifacts}
     union all
-    select near.id, near.likeness, e.at, e.path, {own}
+    select near.id, near.likeness, e.at, e.path, cast(near.id as text)
     from near join book_entries e on e.id = -near.id where near.id < 0 and {entries}
     order by score desc, at desc, path
 """
@@ -120,9 +120,9 @@ def build_hits(
             for place, number, row in engine.find_rows(neighbors)
             if _build_embedding_text(row).hash == neighbors[place].hash
         ]
-        results: dict[str | int, RankedRow] = {}
+        results: dict[str, RankedRow] = {}
         for ranked in engine.filter_rows(query, agent_id, unchanged):
-            results.setdefault(ranked.number if by_passage else ranked.key, ranked)
+            results.setdefault(str(ranked.number) if by_passage else ranked.key, ranked)
         return engine.load_hits("", list(results.values())[:limit])
 
 
@@ -161,19 +161,15 @@ class SqliteVectorSearch(SqliteTextSearch):
             "near": json.dumps(list(scored_rows)),
         }
         neighbors_sql = _SELECT_NEIGHBORS.format(words=build_phrase_condition(query, _MATCHES_PHRASE))
-        sql = build_filter_statement(query.filters, neighbors_sql, entry_key_sql="near.id")
+        sql = build_filter_statement(query.filters, neighbors_sql)
         return [RankedRow(*row) for row in self.connection.execute(sql, values)]
 
 
-def build_filter_statement(filters: Filters, neighbors_sql: str, entry_key_sql: str) -> str:
-    """Return the statement of `EmbeddedTexts.filter_rows`.
-
-    `neighbors_sql` selects (id, likeness), `entry_key_sql` is the key of an entry's row.
-    """
+def build_filter_statement(filters: Filters, neighbors_sql: str) -> str:
+    """Return the statement of `EmbeddedTexts.filter_rows`, given one that selects (id, likeness)."""
     return _SELECT_FILTERED.format(
         near=neighbors_sql,
         passages=MAX_PASSAGES,
-        own=entry_key_sql,
         artifacts=filter_sql.build_artifact_condition(filters),
         entries=filter_sql.build_entry_condition(filters),
     )

@@ -21,7 +21,7 @@ from lineage.index.fts_query import DEFAULT_RANKING, Ranking, Term
 from lineage.index.fts_rows import parse_turn_range
 from lineage.index.postgres.fts_rows import ROW_COUNT_TERM, WORD_COUNT_TERM
 from lineage.index.postgres.tokenizer import Tokenizer, is_single_word
-from lineage.index.text_search import NO_LIMIT, Hit, RankedRow, build_entry_hit
+from lineage.index.text_search import NO_LIMIT, SELECT_ALL, SELECT_RANKED, Hit, RankedRow, build_entry_hit
 from lineage.index.vocabulary import MAX_COMPARED_WORDS
 
 _PHRASE = re.compile(r'"[^"]*"(?: \*)?')
@@ -44,23 +44,6 @@ _FREQUENCY = (
 )
 _SCORE = "%(idf{0})s::float8 * often{0} * 2.2 / (often{0} + {1})"
 _CANDIDATES_PER_ROW = 3  # rows that are scored for each row wanted: those with the rarest words
-_SELECT_ALL = f"""
-    select id * {MAX_PASSAGES} as id, 0.0::double precision as rank from artifacts where source_kind <> 'manifest'
-    union all select -id, 0.0 from book_entries where shelf <> 'pending' and hidden = 0
-"""
-_SELECT_RANKED = """
-    with found as materialized ({found}),
-         least as materialized (select rank from found order by rank limit 1 offset %(most)s)
-    select found.id, -found.rank as score, a.membership_ts as at, a.source_path as path, a.session_token as key,
-           lpad((found.id %% {passages})::text, 8, '0') as place
-    from found join artifacts a on a.id = found.id / {passages}
-    where found.id > 0 and found.rank <= coalesce((select rank from least), 9e9) and {artifacts}
-    union all
-    select found.id, -found.rank, e.at, e.path, found.id::text, e.entry_id
-    from found join book_entries e on e.id = -found.id
-    where found.id < 0 and found.rank <= coalesce((select rank from least), 9e9) and {entries}
-    order by score desc, at desc, path, place
-"""
 _SELECT_ARTIFACTS = f"""
     select s.id, s.title, s.sentence, s.body, s.turns, a.session_id, a.session_token, a.agent_id, a.source_kind,
            a.source_path, a.project, a.membership_ts, a.memory_sentence
@@ -166,15 +149,17 @@ class PostgresTextSearch:
     ) -> list[RankedRow]:
         """Return the best matching rows. See `TextSearchEngine.rank_rows`."""
         limit = limit if limit != NO_LIMIT else _UNLIMITED
-        matches, match_values = _SELECT_ALL, dict[str, Any]()
+        matches, match_values = SELECT_ALL, dict[str, Any]()
         if expression:
             matches, match_values = self.build_match_statement(expression, limit, ranking=ranking)
-        statement = _SELECT_RANKED.format(
-            found=matches,
+        statement = SELECT_RANKED.format(
+            found="{found}",
             passages=MAX_PASSAGES,
-            artifacts=to_postgres_sql(filter_sql.build_artifact_condition(query.filters)),
-            entries=to_postgres_sql(filter_sql.build_entry_condition(query.filters)),
+            artifacts=filter_sql.build_artifact_condition(query.filters),
+            entries=filter_sql.build_entry_condition(query.filters),
         )
+        # `matches` is in the server's SQL already.
+        statement = to_postgres_sql(statement).replace("{found}", matches)
         values = {
             **filter_sql.build_values(query.filters, agent_id),
             "kinds": list(query.filters.kinds),

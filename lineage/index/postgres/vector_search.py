@@ -70,7 +70,7 @@ class PostgresVectorSearch(PostgresTextSearch):
         }
         neighbors_sql = _SELECT_NEIGHBORS.format(words=build_phrase_condition(query, _MATCHES_PHRASE))
         # `neighbors_sql` is in the server's SQL already.
-        statement = build_filter_statement(query.filters, "{near}", entry_key_sql="near.id::text")
+        statement = build_filter_statement(query.filters, "{near}")
         statement = to_postgres_sql(statement).replace("{near}", neighbors_sql)
         return [RankedRow(*row) for row in self.database.execute(statement, values)]
 
