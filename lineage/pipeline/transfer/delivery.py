@@ -1,6 +1,4 @@
-"""What a bundle delivers, judged before anything of it is written: each file as `verify` would judge it here, then made
-to follow this workspace's rules. (reliability.md 18)
-"""
+"""The contents of a bundle, checked as `verify` would and sanitized, before a byte is written (reliability.md 18)."""
 
 import hashlib
 import re
@@ -41,8 +39,10 @@ _HINT = "the bundle is damaged, or was altered by hand; nothing was written"
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A session that a bundle brings. Its files are such as lineage writes, and agree; it is private where the bundle,
-    the manifest or any of its artifacts says so."""
+    """A session of a bundle, its files checked one by one and against each other.
+
+    It is private if the bundle, the manifest or an artifact says so.
+    """
 
     session: BundledSession
     manifest: Manifest
@@ -52,18 +52,19 @@ class Delivery:
 
     @property
     def turns(self) -> frozenset[str]:
+        """The ids of the session's turns."""
         transcripts = (artifact for artifact in self.artifacts if artifact.kind == naming.TRANSCRIPT)
         return frozenset(turn for artifact in transcripts for turn in transcript.extract_turn_ids(artifact.body))
 
     @property
     def came_from(self) -> tuple[str, ...]:
-        """The tokens that it had, its last one too, oldest first."""
+        """The session's earlier tokens and its token in the bundle, oldest first."""
         chain = (*self.manifest.imported_from, *self.session.imported_from, self.session.session_token)
         return tuple(dict.fromkeys(chain))
 
 
 def parse_deliveries(unpacked: UnpackedBundle) -> list[Delivery]:
-    """The sessions of a bundle, in its order. Raises FormatError for whatever is not as lineage writes it."""
+    """Return the sessions of a bundle, in its order. Raises FormatError for a file that lineage would not write."""
     bundle = unpacked.bundle
     if bundle.holds != SESSIONS:
         raise FormatError("the bundle holds no session", hint=_HINT)
@@ -77,20 +78,19 @@ def _parse_delivery(session: BundledSession, files: Mapping[str, bytes], *, priv
         if (name := naming.parse_path(path)) and name.token == session.session_token
     ]
     artifacts = tuple(document for document in documents if isinstance(document, Artifact))
-    found = [document for document in documents if isinstance(document, Manifest)]
-    if len(found) != 1:
-        raise FormatError(f"session {session.session_token} has {len(found)} manifests", hint=_HINT)
-    _check_manifest(found[0], artifacts)
+    manifests = [document for document in documents if isinstance(document, Manifest)]
+    if len(manifests) != 1:
+        raise FormatError(f"session {session.session_token} has {len(manifests)} manifests", hint=_HINT)
+    _check_manifest(manifests[0], artifacts)
     private = private or any(document.private for document in documents)
     books = {ref: data for path, data in files.items() if (ref := _parse_own_book(path, session, private=private))}
-    return Delivery(session, found[0], artifacts, books, private)
+    return Delivery(session, manifests[0], artifacts, books, private)
 
 
 def _parse_own_book(path: str, session: BundledSession, *, private: bool) -> BookRef | None:
-    """A session's own book at a path: into any other scope nothing comes with a session, whatever the session is."""
+    """Return the session's own book at a path: no other scope receives anything with a session."""
     ref = parse_book_path(path)
-    own = ref is not None and is_allowed_in_scope(ref.scope, private=True, token=session.session_token)
-    return ref if own else None
+    return ref if ref and is_allowed_in_scope(ref.scope, private=True, token=session.session_token) else None
 
 
 def _parse_document(path: str, data: bytes) -> Artifact | Manifest:
@@ -119,7 +119,7 @@ def _check_artifact(artifact: Artifact, unknown: list[str]) -> None:
 
 
 def _check_manifest(manifest: Manifest, artifacts: tuple[Artifact, ...]) -> None:
-    """The manifest names the artifacts that came with it, and no others, the newest of each kind as such."""
+    """Check that the manifest names exactly the artifacts of the bundle, and the newest of each kind as such."""
     newest = (
         (manifest.transcript_path, manifest.captures, naming.TRANSCRIPT),
         (manifest.summary_path, manifest.captures, naming.SUMMARY),
@@ -138,8 +138,11 @@ def _check_manifest(manifest: Manifest, artifacts: tuple[Artifact, ...]) -> None
 
 @dataclass(frozen=True, slots=True)
 class SanitizedDelivery:
-    """A delivery under this workspace's rules. `redactions` counts what the rules found, `defused` the files in which
-    something would have run; `replaced` records what that changed of artifacts that keep their names."""
+    """A delivery under this workspace's rules.
+
+    `redactions` counts the rules' finds, `defused` the files with neutralized markdown; `replaced` are the records of
+    changed artifacts.
+    """
 
     delivery: Delivery
     redactions: Counter[str]
@@ -148,8 +151,10 @@ class SanitizedDelivery:
 
 
 def sanitize_delivery(delivery: Delivery, sanitizer: Sanitizer) -> SanitizedDelivery:
-    """The delivery with every artifact and book sanitized and defused, and as private as the session is. What needs
-    none of it stays byte for byte."""
+    """Sanitize and neutralize every artifact and book, and give them the session's privacy.
+
+    A clean file stays byte for byte.
+    """
     defusals: Counter[bool] = Counter()
     artifacts, replaced = [], []
     for artifact in delivery.artifacts:
@@ -193,11 +198,12 @@ def _hash_artifact(artifact: Artifact) -> str:
     return hashlib.sha256(serialize_document(artifact)).hexdigest()
 
 
-def sanitize_manifest(sanitized_delivery: SanitizedDelivery, sanitizer: Sanitizer, write_id: str, now: str) -> Manifest:
-    """The delivery's manifest for a session that keeps its ids: as it came where it says what its files say by now."""
-    manifest = sanitized_delivery.delivery.manifest
-    wanted = manifest._replace(private=sanitized_delivery.delivery.private)
-    clean = manifests.record_replacements(wanted, sanitized_delivery.replaced, sanitizer.sanitize, write_id, now)
+def sanitize_manifest(sanitized: SanitizedDelivery, sanitizer: Sanitizer, write_id: str, now: str) -> Manifest:
+    """Return the delivery's manifest with its privacy and records; unchanged if these are."""
+    manifest = sanitized.delivery.manifest
+    wanted = manifest._replace(private=sanitized.delivery.private)
+    clean = manifests.record_replacements(wanted, sanitized.replaced, sanitizer.sanitize, write_id, now)
+    # compared without the fields of the write itself
     same = clean._replace(revision=manifest.revision, write_id=manifest.write_id, updated_at=manifest.updated_at)
     return manifest if same == manifest else clean
 
@@ -215,6 +221,6 @@ def _sanitize_book(data: bytes, ref: BookRef, sanitizer: Sanitizer, defusals: Co
 
 
 def _neutralize_lines(text: str) -> Iterator[str]:
-    """The lines with nothing in them that runs; a rule in somebody's own words is none of that."""
+    """Yield the lines neutralized, except horizontal rules."""
     for line in text.splitlines(keepends=True):
         yield line if line.strip() == "---" else neutralize_markdown(line)

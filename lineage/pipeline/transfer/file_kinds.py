@@ -1,7 +1,7 @@
-"""What a workspace's keys are to whoever copies them into another store, and in which order they go.
+"""The kinds of a workspace's files, and the order of their copies into another store.
 
-Tombstones go first, so that nothing comes back; a claim before what it claims, artifacts before the manifest that names
-them; what people write last. MEMORY.md is rendered where it lies, never copied.
+Tombstones go first, so that no session comes back; claims before their sessions, artifacts before their manifest, notes
+of people last. MEMORY.md is rendered in place, never copied.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from lineage.core.transfer.archive_paths import is_archive_bundle
 
 
 class FileKind(IntEnum):
-    """The sorts of files, in the order in which they are copied."""
+    """The kinds of files, in the order of copying."""
 
     TOMBSTONE = 0
     CLAIM = 1
@@ -25,7 +25,7 @@ class FileKind(IntEnum):
 
 
 def classify_file(key: str) -> FileKind:
-    """The sort of a file by its name; whatever is none of lineage's is a note.
+    """Return the kind of a file by its name; a foreign file is a note.
 
     >>> ([classify_file(key).name for key in ("memory/tombstones/h7k3n4p2m2x6q3r5.md", "books/global/note.md",
     ... "Plans.md")])
@@ -40,15 +40,15 @@ def classify_file(key: str) -> FileKind:
 
 
 def sort_for_copying(keys: Iterable[str]) -> list[str]:
-    """Keys in the order in which they are copied."""
+    """Return keys in the order of copying."""
     return sorted(keys, key=lambda key: (classify_file(key), key))
 
 
 def is_memory_md(key: str) -> bool:
-    """Whether a file is an agent's MEMORY.md, which every workspace renders itself."""
+    """Return whether a file is an agent's MEMORY.md, rendered by every workspace itself."""
     return key == naming.memory_md_path(DEFAULT_AGENT) or naming.parse_agent(key) is not None
 
 
 def is_immutable(key: str) -> bool:
-    """Whether a file is written once, as the stores take it."""
+    """Return whether a file is written once (`frozen` in `Store.create`)."""
     return classify_file(key) <= FileKind.ARTIFACT or is_archive_bundle(key)

@@ -1,13 +1,12 @@
-"""A memory moves: every file of one store into another, read back and compared.
+"""The move of a workspace: every file of one store is copied into another, read back and compared.
 
-The target says from where it is being filled until it is full: whoever was cut off goes on, and nobody else's files are
-ever taken for copies. Nothing is deleted at the source.
+A mark in the target names the source until the move ends: an interrupted move continues, and no other files are taken
+for copies. Nothing is deleted at the source.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -15,7 +14,7 @@ from itertools import groupby
 from lineage.core.base.progress import Progress
 from lineage.errors import WorkspaceError
 from lineage.pipeline.transfer.file_kinds import classify_file, is_immutable, is_memory_md, sort_for_copying
-from lineage.store import ConflictError, ExistsError, MissingError, Store, read_or_none, update
+from lineage.store import ConflictError, ExistsError, Store, read_or_none, update
 
 _MARK = ".lineage/migration.json"
 _THREADS = 8
@@ -24,8 +23,11 @@ _MAX_ROUNDS = 10
 
 @dataclass(slots=True)
 class MoveResult:
-    """What became of a move. `written` files were, `there` ones lay in the target already; `bytes` counts both.
-    `dropped` files were copied by a run before this one, and have gone from the source since."""
+    """The result of a move.
+
+    `there` counts files found in the target, `bytes` those and the `written` ones. `dropped` counts deleted copies of
+    files that have left the source.
+    """
 
     files: int = 0
     bytes: int = 0
@@ -35,39 +37,37 @@ class MoveResult:
 
 
 def move_store(source: Store, target: Store, origin: str, progress: Progress | None = None) -> MoveResult:
-    """Copies everything of `source`, whose name is `origin`, until a listing shows nothing new. What was cut off is
-    gone on with; to be ended by `settled`.
+    """Copy every file of `source`, named `origin`, until a listing shows no change. `finish_move` ends the move.
 
-    Raises BusyError where somebody is at it, WorkspaceError where the target holds anything else or gives back other
-    bytes than it got, ConflictError where the source does not stop changing.
+    Raises BusyError during another move, WorkspaceError if the target has foreign files or returns other bytes than
+    written, ConflictError if the source does not stop changing.
     """
     result = MoveResult()
-    with ExitStack() as held:
-        held.enter_context(target.lock("migration", wait=False))
+    with target.lock("migration", wait=False):
         _claim_target(target, origin)
-        seen: dict[str, str] | None = None
+        copied: dict[str, str] | None = None
         for _ in range(_MAX_ROUNDS):
-            there = {entry.key: entry.stamp for entry in source.list("") if not is_memory_md(entry.key)}
-            if there == seen:
-                result.files = len(there)
+            stamps = {entry.key: entry.stamp for entry in source.list("") if not is_memory_md(entry.key)}
+            if stamps == copied:
+                result.files = len(stamps)
                 return result
-            fresh = [key for key in sort_for_copying(there) if (seen or {}).get(key) != there[key]]
-            _copy_files(source, target, fresh, result, progress)
-            result.dropped += _delete_stale_copies(target, there)
-            seen = there
+            changed = [key for key in sort_for_copying(stamps) if (copied or {}).get(key) != stamps[key]]
+            _copy_files(source, target, changed, result, progress)
+            result.dropped += _delete_stale_copies(target, stamps)
+            copied = stamps
     raise ConflictError(f"{origin} keeps changing", hint="let its agents rest, then run the command again")
 
 
 def finish_move(target: Store) -> None:
-    """Ends a move: from now on the target is a memory like any other."""
+    """End a move: remove the mark from the target."""
     target.delete(_MARK)
 
 
 def _claim_target(target: Store, origin: str) -> None:
-    """Marks an empty target as one that is being filled from `origin`, or finds that mark."""
+    """Mark an empty target as filled from `origin`, or find that mark."""
     mark = json.dumps({"from": origin}).encode()
     blob = read_or_none(target, _MARK)
-    if blob is None and not any(True for _ in target.list("")):
+    if blob is None and target.is_empty(""):
         target.create(_MARK, mark)
     elif blob is None or blob.data != mark:
         raise WorkspaceError(
@@ -77,7 +77,7 @@ def _claim_target(target: Store, origin: str) -> None:
 
 
 def _copy_files(source: Store, target: Store, keys: list[str], result: MoveResult, progress: Progress | None) -> None:
-    """Copies files, sort by sort: those of one sort at once."""
+    """Copy files, one kind after another; those of a kind concurrently."""
     done = 0
     with ThreadPoolExecutor(_THREADS) as pool:
         for _, group in groupby(keys, classify_file):
@@ -91,8 +91,10 @@ def _copy_files(source: Store, target: Store, keys: list[str], result: MoveResul
 
 
 def _copy_file(source: Store, target: Store, key: str) -> tuple[int, bool]:
-    """Copies one file and compares what lies there now with it: its size, and whether it was written. What has gone
-    meanwhile has no size; the next listing tells."""
+    """Copy one file and read it back. Return its size and whether it was written.
+
+    A file deleted meanwhile has size 0; the next listing lacks it.
+    """
     blob = read_or_none(source, key)
     if blob is None:
         return 0, False
@@ -101,23 +103,16 @@ def _copy_file(source: Store, target: Store, key: str) -> tuple[int, bool]:
     except ExistsError:
         if not update(target, key, lambda _: blob.data):
             return len(blob.data), False
-    _verify_copy(target, key, blob.data)
+    copy = read_or_none(target, key)
+    if copy is None or copy.data != blob.data:
+        raise WorkspaceError(f"{key}: the target gives back other bytes than it got", hint="run `lineage store check`")
     return len(blob.data), True
 
 
-def _verify_copy(target: Store, key: str, data: bytes) -> None:
-    try:
-        kept = target.read(key).data
-    except MissingError:
-        kept = None
-    if kept != data:
-        raise WorkspaceError(f"{key}: the target gives back other bytes than it got", hint="run `lineage store check`")
-
-
-def _delete_stale_copies(target: Store, there: Iterable[str]) -> int:
-    """Deletes copies of what has gone from the source."""
-    known = set(there)
-    gone = [entry.key for entry in target.list("") if entry.key not in known and not is_memory_md(entry.key)]
-    for key in gone:
+def _delete_stale_copies(target: Store, source_keys: Collection[str]) -> int:
+    """Delete the copies of files that have left the source, and return their number."""
+    keys = [entry.key for entry in target.list("") if not is_memory_md(entry.key)]
+    stale = [key for key in keys if key not in source_keys]
+    for key in stale:
         target.delete(key)
-    return len(gone)
+    return len(stale)

@@ -1,7 +1,7 @@
-"""Fresh names for what came from elsewhere: tokens and entry ids, replaced everywhere at once.
+"""Fresh ids for an imported session: tokens and entry ids are replaced everywhere at once.
 
-A token is 80 bits of a hash, an entry's id 64: wherever one stands, it is a reference. So renaming is one substitution
-over the whole of a text, it can be taken back, and nothing of the old names is left by construction. (lesson 24)
+A token is 80 bits of a hash, an entry's id 64: each occurrence is a reference. So renaming is one reversible
+substitution over a whole text, and leaves no old id by construction (lesson 24).
 """
 
 import re
@@ -26,7 +26,7 @@ _MARKER = re.compile(r"<!--[ \t]*lineage:(?:entry|end|forgotten)\b[^\r\n]*")
 
 
 def replace_ids(text: str, new_ids: Mapping[str, str]) -> str:
-    """The text with every old name replaced by its new one, all at once. Names are tokens and entry ids.
+    """Replace every old id in a text by its new one, all at once. Ids are tokens and entry ids.
 
     >>> replace_ids("memory/aaaaaaaaaaaaaaaa.md", {"aaaaaaaaaaaaaaaa": "bbbbbbbbbbbbbbbb"})
     'memory/bbbbbbbbbbbbbbbb.md'
@@ -35,12 +35,12 @@ def replace_ids(text: str, new_ids: Mapping[str, str]) -> str:
 
 
 def contains_ids(text: str, ids: Iterable[str]) -> bool:
-    """Whether one of the names stands anywhere in a text."""
+    """Return whether one of the ids occurs in a text."""
     return replace_ids(text, dict.fromkeys(ids, "")) != text
 
 
 def _replace_in_run(run: str, new_ids: Mapping[str, str]) -> str:
-    """A run of letters and digits in which a name may stand anywhere."""
+    """Replace the ids anywhere in a run of letters and digits."""
     if len(run) == _LENGTH:
         return new_ids.get(run, run)
     parts, at = [], 0
@@ -53,8 +53,10 @@ def _replace_in_run(run: str, new_ids: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reidentification:
-    """A session that gets a fresh identity. Of all that move together, it too, `tokens` are the new tokens and
-    `sessions` the new ids, by the old."""
+    """A fresh identity for a session.
+
+    `tokens` and `sessions` map the old tokens and ids of all sessions of the bundle, this one included, to the new.
+    """
 
     old: Identity
     new: Identity
@@ -62,8 +64,10 @@ class Reidentification:
     sessions: Mapping[str, str] = field(default_factory=dict)
 
     def reidentify_document(self, document: AnyFile) -> AnyFile:
-        """The artifact or manifest under the new identity: every field, and the body. Its key and lane were those of
-        the old one, and go; the id of a parent stays, unless that moves too."""
+        """Return an artifact or manifest under the new identity, in every field and the body.
+
+        Its key and lane are dropped. A parent's id changes only if the parent is in the bundle.
+        """
         changed: dict[str, Any] = {
             name: self._replace_value(value) for name, value in document._asdict().items() if name != "content_sha256"
         }
@@ -82,7 +86,7 @@ class Reidentification:
         return self._reidentify_text(moved, known_as) if isinstance(moved, Artifact) else moved
 
     def _reidentify_text(self, artifact: Artifact, old_title: str) -> Artifact:
-        """The artifact whose sentence and heading name the new session where they named the old one."""
+        """Rename the session in an artifact's sentence and heading."""
         heading, fresh = (f"\n# {escape_markdown(title)}\n" for title in (old_title, artifact.title))
         is_headed = artifact.kind != naming.TRANSCRIPT and heading != fresh
         body = str(artifact.body).replace(heading, fresh, 1) if is_headed else artifact.body
@@ -102,32 +106,32 @@ class Reidentification:
         return self.sessions.get(session, session) if session else session
 
     def _replace_session_name(self, text: str) -> str:
-        """A title or sentence that calls the session by its id."""
+        """Rename the session in a title or sentence with its id."""
         pattern = rf"\bsession {re.escape(self.old.session_id)}(?![\w-])"
         return re.sub(pattern, lambda _: f"session {self.new.session_id}", text)
 
 
 def map_entry_ids(books: Mapping[str, Book], new_ids: Mapping[str, str]) -> dict[str, str]:
-    """New ids for all that the books of one scope name, by the old: in use, forgotten, superseded, or in a damaged
-    marker. `books` are those of each kind and shelf before they are renamed, by any key; `names` renames their scope.
+    """Return new ids for the ids in the books of one scope: in use, forgotten, superseded or in a damaged marker.
 
-    An id that is the hash of what its entry says becomes the hash of what it says under the new name; any other one
-    (the entry was edited since, or is gone) a hash of the old id.
+    `books` are those of each kind and shelf, by any key; `new_ids` renames their scope. An id that hashes its entry's
+    text becomes the hash of the renamed text; the id of an edited or deleted entry becomes a hash of the old id.
     """
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for _, book in sorted(books.items()):
         for old in sorted(_find_ids(book)):
-            found.setdefault(old, compute_entry_id(replace_ids(book.scope, new_ids), book.kind, old, None))
+            result.setdefault(old, compute_entry_id(replace_ids(book.scope, new_ids), book.kind, old, None))
     for _, book in sorted(books.items()):
         for entry in book.entries:
             if entry.id == compute_entry_id(book.scope, book.kind, entry.body, entry.origin):
-                found[entry.id] = _new_id(book, entry, new_ids)
-    return found
+                result[entry.id] = _new_id(book, entry, new_ids)
+    return result
 
 
 def _find_ids(book: Book) -> set[str]:
-    """The ids in the markers of a book, damaged ones too; a number in somebody's words is none."""
-    return {found for part in book.parts for line in _MARKER.findall(part.raw) for found in ENTRY_ID.findall(line)}
+    """Return the ids in the markers of a book, damaged ones too; a number in the text is none."""
+    markers = (marker for part in book.parts for marker in _MARKER.findall(part.raw))
+    return {entry_id for marker in markers for entry_id in ENTRY_ID.findall(marker)}
 
 
 def _new_id(book: Book, entry: Entry, new_ids: Mapping[str, str]) -> str:
@@ -136,5 +140,5 @@ def _new_id(book: Book, entry: Entry, new_ids: Mapping[str, str]) -> str:
 
 
 def replace_ids_in_file(data: bytes, new_ids: Mapping[str, str]) -> bytes:
-    """A book's file with its references renamed; every other byte stays."""
+    """Replace the ids in a book's file. Every other byte stays."""
     return replace_ids(data.decode("utf-8", "surrogateescape"), new_ids).encode("utf-8", "surrogateescape")
