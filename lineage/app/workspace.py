@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,10 +12,10 @@ from lineage.app.machine_config import STATE_FOLDER, load_machine_settings
 from lineage.app.models import build_embedding, build_model
 from lineage.config import Settings
 from lineage.documents import Documents
-from lineage.errors import DatabaseDamaged, IndexUnavailable, LineageError, WorkspaceError
+from lineage.errors import DatabaseDamaged, LineageError, WorkspaceError
 from lineage.store import Store
 from lineage.workspace.removed_sessions import drop_removed_sessions, finish_scrub
-from lineage.workspace.stale_index import list_stale_marks
+from lineage.workspace.stale_index import list_stale_marks, tolerate_outage
 from lineage.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # the rules cost 40 ms to import: a command that only reads does without
@@ -60,7 +59,7 @@ def run_in_workspace(
 
 def _run(ws: Workspace, use_case: Callable[[Workspace], Result], *, writes: bool, needs_index: bool) -> Result:
     if needs_index:
-        with suppress(IndexUnavailable):  # a use case that can't do without it gets the error from its own query
+        with tolerate_outage(ws):  # a use case that can't do without it gets the error from its own query
             _ensure_indexed(ws)
     if writes:
         from lineage.pipeline.maintenance.finish_pending import finish_pending  # the capture pipeline, 30 ms

@@ -1,9 +1,9 @@
 """A PostgreSQL server that goes away: what is captured meanwhile is in the files, and the next run catches up.
 
 What each guard rests on:
-- files first: `except IndexAway` in `carry_out`; the job that stays in the spool, and `signals` in capture/session.py.
-- books: `shelve` and `publish_or_mark_stale`. Catching up: `ensure_indexed`, `resume`.
-- vectors: `except IndexAway` and `prune` in `embed`.
+- files first: `tolerate_outage` in `apply_plan`; the job that stays in the spool; `pending_ends` in capture/session.py.
+- books: `index_books` and `publish_or_mark_stale`. Catching up: `ensure_indexed`, `finish_pending`.
+- vectors: `tolerate_outage` and `prune_vectors` in `embed_pending`.
 - nobody waits twice: `_away` in database/postgres.py.
 """
 

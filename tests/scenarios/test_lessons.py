@@ -2,8 +2,8 @@
 
 Fails when the token is made of anything but agent and identity (3), when `_known` of pipeline/capture/compaction.py
 ignores the summary (4), without the compare of `replace` in store/local.py (6), without `spool.discard` or `_paths` in
-`finish_removal` (7, 45), without the stem in `observed` of pipeline/capture/session.py (8), without `escaped` in the
-ledger's row (9), without `utc` in `_time` of core/request.py (10), without `sync` in `_temporary` or `create` of
+`finish_removal` (7, 45), without the stem in `load_session` of pipeline/capture/session.py (8), without `escaped` in
+the ledger's row (9), without `utc` in `_time` of core/request.py (10), without `sync` in `_temporary` or `create` of
 store/local.py (12), without the mutex or WAL (42), and when `resolve` finds something for any reference (45).
 """
 

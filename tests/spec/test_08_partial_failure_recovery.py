@@ -1,8 +1,8 @@
 """Spec, test 8: every partial-failure state is recovered, by `recover` and by the next writing command.
 
-Fails without the rows of `_CANONICAL` and `_DERIVED` in core/planner.py, without `resume` in `_run` of app (or of
-`recover`), without `carry_out` in `_finish_session` of pipeline/upkeep/recovery.py (`.lineage/` deleted), when
-`_intent` of a flow asks for a sentence although a job holds one, and when anything is written that is there already.
+Fails without the rows of `_CANONICAL` and the steps after them in core/capture/planner.py, without `finish_pending` in
+`_run` of app/workspace.py (or of `recover`), without `apply_plan` in pipeline/maintenance/recover.py (`.lineage/`
+deleted), when a flow's plan asks for a sentence although a job holds one, and when anything is written that exists.
 """
 
 from collections.abc import Callable

@@ -12,12 +12,13 @@ from typing import Any
 from lineage.core.base.naming import MEMORY
 from lineage.core.base.times import to_date
 from lineage.core.search.quantization import quantize
-from lineage.errors import IndexUnavailable, InvalidInput
+from lineage.errors import InvalidInput
 from lineage.extraction.embedding.port import Embedder, EmbeddingError, EmbeddingModel
 from lineage.index import vector_search
 from lineage.index.vector_search import EmbeddingText
 from lineage.index.vectors import PassageVector, Vectors, VectorsLost, VectorSource
 from lineage.store import BusyError
+from lineage.workspace.stale_index import tolerate_outage
 from lineage.workspace.vectors import prune_vectors, scrub_vectors
 from lineage.workspace.workspace import Workspace
 
@@ -60,18 +61,19 @@ def embed_pending(
     """
     result = EmbedResult()
     try:
-        result.dropped = prune_vectors(ws)
-        if result.dropped:
-            scrub_vectors(ws)
-        if ws.embedding is None or ws.vectors is None:
-            return result
-        run = _EmbeddingRun(ws, ws.embedding, ws.vectors, result)
-        with ws.documents.spool.store.lock(_LOCK_NAME, wait=False), run.vectors.embedding_lock():
-            run.run(max_passages=max_passages, should_continue=should_continue, progress=progress)
+        with tolerate_outage(ws) as outage:
+            result.dropped = prune_vectors(ws)
+            if result.dropped:
+                scrub_vectors(ws)
+            if ws.embedding is None or ws.vectors is None:
+                return result
+            run = _EmbeddingRun(ws, ws.embedding, ws.vectors, result)
+            with ws.documents.spool.store.lock(_LOCK_NAME, wait=False), run.vectors.embedding_lock():
+                run.run(max_passages=max_passages, should_continue=should_continue, progress=progress)
+        if outage.reason:
+            result.failed = INDEX_UNAVAILABLE
     except BusyError:
         result.failed = BUSY
-    except IndexUnavailable:
-        result.failed = INDEX_UNAVAILABLE
     except EmbeddingError as error:
         result.failed = error.reason
     is_failure = result.failed not in ("", BUSY)

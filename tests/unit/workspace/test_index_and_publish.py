@@ -1,8 +1,8 @@
 """Captures that wait for MEMORY.md together: one render takes them all in, and what it gives is what a render from
 scratch gives.
 
-Fails without `unless` in `Publication`, `queue.take`, the tombstones or the FormatError in `_rows_of`, the rows of
-others in `take_in`, and `until` in `Queue.first`.
+Fails without `waiter` in `Publication`, `queue.mark_done`, the tombstones or the FormatError in `_load_waiting_rows`,
+the rows of others in `index_and_publish`, and `now` in `queue.peek`.
 """
 
 import time
