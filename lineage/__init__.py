@@ -1,15 +1,63 @@
 """lineage: a memory for coding agents that people can trust.
 
-The house, from the roof down. A package imports only from floors below its own:
+Files are the truth; the index and MEMORY.md are derived from them. A capture observes the existing files, plans the
+missing steps as data and applies them in order: a second run, recovery after a crash and repair are the same call.
 
-    cli                    surfaces: parse, call one use case, print
-    app                    composition root: the only place that chooses concrete backends
-    pipeline               use cases: session_end, compaction, reindex, render, verify …
-    projection · index · telemetry · extract · harness
-    canon                  typed documents over a store
-    store                  bytes: create · read · replace · list · delete
-    core · config          the contracts of the spec, pure
-    errors                 one hierarchy
+Layers
+------
+A package imports only from layers below its own::
+
+    cli · mcp · web      surfaces: parse, call one use case, print
+    app                  composition root: chooses backends, reads the clock, the environment and the machine's settings
+    pipeline/            use cases: capture, memory, search, ingest, maintenance, transfer, conversations
+    workspace            the Workspace and the operations that all use cases share: load, publish, access, stale index
+    installing           lineage's hooks in the settings of harnesses
+    projection           MEMORY.md, context blocks and notes, rendered from typed entries
+    index                the derived rows: SQLite, or PostgreSQL for many machines
+    telemetry            counters and marks that survive a rebuild of the index
+    extraction           digests, candidates for memory, language and embedding models
+    harness              adapters: a harness's transcript or hook payload → turns
+    documents            typed documents over a store: artifacts, manifests, claims, tombstones, books, spool, archives
+    database             the engines of SQLite and PostgreSQL
+    store                bytes under keys: folder, bucket, memory; locks and leases
+    core/                pure: base ← format ← capture, books, search, transfer, sanitizer
+    config, errors       settings as values; one hierarchy of errors with exit codes and hints
+
+`lineage.api` is the public surface for Python.
+
+A session on its way from the hook to MEMORY.md
+-----------------------------------------------
+1. `cli/hook_entry`: a harness's hook puts an event into the spool and starts the worker.
+2. `pipeline/ingest/worker`: reads the event, finds the transcript, requests a capture.
+3. `pipeline/capture/session_end`: reads and sanitizes the source, selects the new turns, builds the capture's intent.
+4. `core/capture/planner`: turns the intent and the state of the files into a plan, the steps that are missing.
+5. `pipeline/capture/apply`: observes that state and applies the plan in order; the spool's job is its journal.
+6. `workspace/publish`: writes MEMORY.md and indexes the rows.
+
+Words
+-----
+- harness: a program that runs agents, such as Claude Code or Codex; an adapter reads its transcripts
+- session, turn: one conversation with an agent; one message, tool call or tool result in it
+- lane: the conversation that a person's message belongs to; the sessions in it come and go
+- token, short id: the 16 letters that name a session in file names and commands, derived from agent and session
+- stem: the common part of a capture's file names: time and token
+- artifact: an immutable file of a capture: transcript, summary or compaction
+- manifest: the document that names the artifacts of a capture, with their hashes
+- claim: the document that fixes the stem of a session's manifest: of many writers one wins
+- tombstone: the document of a removed session, which keeps it from coming back
+- spool: this machine's queue of hook events and unfinished jobs
+- checkpoint: the last messages of a running session, for the next one after an interruption
+- watermark: the count and the last id of the turns that are captured already
+- planner: the pure function from the state of a capture to the steps that are missing
+- sanitizer: the redaction of secrets, the only way for text into a file
+- ledger: the rows of MEMORY.md, one for each capture
+- window: the days that the ledger covers
+- book: a file of entries (decisions, lessons, tasks …) of one scope and kind
+- rollover: moving old entries of a book to the archive of their year
+- bundle: a session or the global books in one portable file
+- lease: a lock with an expiry and a generation, also between machines that share a bucket
+- sweep: the search for sessions that ended without an event
+- receipt: the report of a removal or migration: what was done and what was checked
 """
 
 __version__ = "0.1.0"

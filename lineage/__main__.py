@@ -4,8 +4,9 @@ import sys
 
 
 def main() -> None:
-    """Run the command line and exit with its code. A hook is dispatched before anything heavy is imported."""
+    """Run the command line and exit with its code."""
     arguments = sys.argv[1:]
+    # Dispatched before click is imported: every session of a harness pays for the imports of a hook.
     if arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments):
         from lineage.cli.hook_entry import run as run_hook
 

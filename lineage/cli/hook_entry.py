@@ -1,8 +1,8 @@
-"""The doorbell: what a harness's hook runs. It leaves the payload in the spool, starts the worker, and is gone.
+"""`lineage hook`: put the payload of a harness's hook into the spool, start the worker, end.
 
-The standard library only, and of that next to nothing: every session of every harness pays for what is imported here.
-The transcript is never read, nothing is waited for, nothing is said but a session start's block, and whatever goes
-wrong, the harness sees exit 0; `lineage status` shows it. (law 5; harnesses.md 0.1)
+The standard library only, and little of it: every session of every harness pays for each import. The hook never reads
+the transcript, waits for nothing, prints nothing but the context block at a session's start, and always exits 0;
+failures show in `lineage status`. (law 5; harnesses.md 0.1)
 """
 
 import os
@@ -11,7 +11,7 @@ import time
 
 from lineage.core.base import hook_protocol
 
-TYPE_CHECKING = False
+TYPE_CHECKING = False  # typing itself costs as much as this module
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
@@ -28,7 +28,7 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
 def run(arguments: "Sequence[str]") -> int:
-    """Rings for `HARNESS [--workspace DIR] [--agent NAME]` with the payload that is on stdin. Returns 0, always."""
+    """Enqueue the payload on stdin for `HARNESS [--workspace DIR] [--agent NAME]`. Always return 0."""
     if os.environ.get("LINEAGE_SUPPRESS"):
         return 0
     words, options = _parse_arguments(arguments)
@@ -38,13 +38,13 @@ def run(arguments: "Sequence[str]") -> int:
         if len(words) != 1:
             raise ValueError(f"one harness is to be named, there are {len(words)} words")
         enqueue(root, words[0], options.get("--agent") or "default", _read_payload())
-    except Exception as error:  # noqa: BLE001  (a hook that fails must not fail its harness)
+    except Exception as error:  # noqa: BLE001  (a failing hook must not fail its harness)
         _log_failure(root, error)
     return 0
 
 
 def enqueue(root: str, harness: str, agent: str, payload: "dict[str, Any]") -> None:
-    """Leaves the payload in the workspace's spool, durably; answers a session start; starts a worker if one is due."""
+    """Write the payload to the spool, durably; answer a session start; start a worker unless a turn merely ended."""
     event = _find_event(payload)
     is_turn_end = event in hook_protocol.TURN_END_EVENTS
     _write_event(root, harness, agent, payload, is_turn_end)
@@ -55,7 +55,6 @@ def enqueue(root: str, harness: str, agent: str, payload: "dict[str, Any]") -> N
 
 
 def _find_event(payload: "dict[str, Any]") -> str:
-    """The event's name, "" where nothing tells."""
     for field in hook_protocol.EVENT_FIELDS:
         name = payload.get(field)
         if isinstance(name, str) and name.strip():
@@ -64,7 +63,7 @@ def _find_event(payload: "dict[str, Any]") -> str:
 
 
 def _parse_arguments(arguments: "Sequence[str]") -> "tuple[list[str], dict[str, str]]":
-    """The words and the options of a command line; an option that nobody knows is a word too many."""
+    """Return the words and the options of a command line; an unknown option counts as a word."""
     words, options = [], {}
     rest = list(arguments)
     while rest:
@@ -77,12 +76,13 @@ def _parse_arguments(arguments: "Sequence[str]") -> "tuple[list[str], dict[str, 
 
 
 def _resolve_root(workspace: str | None) -> str:
-    named = workspace or os.environ.get("LINEAGE_WORKSPACE") or os.environ.get("SIGNET_WORKSPACE") or _DEFAULT_ROOT
-    return _resolve_bucket_folder(named) if "://" in named else os.path.abspath(os.path.expanduser(named))
+    # The machine's configuration is not read: `lineage hooks install` writes --workspace into the command.
+    name = workspace or os.environ.get("LINEAGE_WORKSPACE") or os.environ.get("SIGNET_WORKSPACE") or _DEFAULT_ROOT
+    return _resolve_bucket_folder(name) if "://" in name else os.path.abspath(os.path.expanduser(name))
 
 
 def _resolve_bucket_folder(address: str) -> str:
-    """The folder of this machine that stands for a bucket, as `app.places` has it."""
+    """Return the folder of this machine that stands for a bucket, the same as `app.locations` does."""
     from lineage.core.base.address import address_to_folder, normalize_address
 
     normal = normalize_address(address)
@@ -94,8 +94,7 @@ def _resolve_bucket_folder(address: str) -> str:
 
 
 def _read_payload() -> "dict[str, Any]":
-    """The JSON object that stdin begins with, as soon as it is complete: some harnesses close stdin late, some
-    never."""
+    """Return the JSON object on stdin as soon as it is complete: some harnesses close stdin late, some never."""
     data, value = bytearray(), None
     for part in _read_chunks(time.monotonic() + READ_SECONDS):
         data += part
@@ -112,8 +111,8 @@ def _read_payload() -> "dict[str, Any]":
 
 
 def _read_chunks(deadline: float) -> "Iterator[bytes]":
-    """What is on stdin, until it ends or the time is up."""
-    if os.name == "nt":  # pipes cannot be waited for there
+    """Yield the input until it ends or the deadline passes."""
+    if os.name == "nt":  # select takes no pipes there
         yield sys.stdin.buffer.read(MAX_BYTES + 1)
         return
     from select import select
@@ -134,7 +133,7 @@ def _has_more_input() -> bool:
 
 
 def _decode_object(data: bytearray) -> "dict[str, Any] | None":
-    """The object that the bytes begin with, None where they hold no whole one."""
+    """Return the object at the start of the bytes, None for an incomplete one."""
     text = data.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     if text[:1] != "{":
         return None
@@ -146,7 +145,7 @@ def _decode_object(data: bytearray) -> "dict[str, Any] | None":
 
 
 def _build_scanner() -> "Any":
-    """json's own scanner, without the package around it, which costs as much as the whole start of Python."""
+    """Return json's own C scanner: the package around it costs as much as the start of Python."""
     try:
         from _json import make_scanner
     except ImportError:
@@ -173,7 +172,7 @@ def _write_event(root: str, harness: str, agent: str, payload: "dict[str, Any]",
         "payload": {key: value for key, value in payload.items() if key in hook_protocol.PAYLOAD_FIELDS},
     }
     name = f"{moment.replace(':', '-')}--{os.urandom(6).hex()}.json"
-    if is_turn_end:
+    if is_turn_end:  # one file a session, replaced at each turn: the queue does not grow with a session
         session = f"{harness} {agent} {[payload.get(key) for key in hook_protocol.ID_FIELDS]}"
         name = f"{hook_protocol.TURN_PREFIX}{_checksum(session):08x}-{len(session):x}.json"
     folder = _ensure_folder(root, hook_protocol.EVENT_QUEUE)
@@ -181,7 +180,7 @@ def _write_event(root: str, harness: str, agent: str, payload: "dict[str, Any]",
 
 
 def _ensure_folder(root: str, key: str) -> str:
-    """A folder of the machine's own below `.lineage`, made where it is missing, for its owner alone."""
+    """Return a private folder below `.lineage`, made if missing, readable by its owner only."""
     os.makedirs(root, exist_ok=True)
     folder = root
     for part in (".lineage", *key.rstrip("/").split("/")):
@@ -195,7 +194,10 @@ def _ensure_folder(root: str, key: str) -> str:
 
 
 def _write_atomically(folder: str, name: str, data: bytes) -> None:
-    """A whole file or none, durable on return. It is held until then: what nobody holds may be collected."""
+    """Write a file atomically; it is durable on return.
+
+    The temporary file is locked until then: garbage collection deletes unlocked ones.
+    """
     temporary = os.path.join(folder, f".lineage-tmp-{os.urandom(8).hex()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, 0o600)
     try:
@@ -218,7 +220,7 @@ def _write_atomically(folder: str, name: str, data: bytes) -> None:
 
 
 def _try_lock(descriptor: int) -> bool:
-    """Locks a file for as long as a descriptor of it is open. False where somebody else holds it."""
+    """Lock a file for as long as its descriptor is open. Return False if another process holds it."""
     try:
         from fcntl import LOCK_EX, LOCK_NB, flock
     except ImportError:
@@ -241,14 +243,14 @@ def _sync_folder(folder: str) -> None:
 
 
 def _encode_json(value: "Any") -> str:
-    """JSON in ASCII of what the scanner gave."""
+    """Encode a value of the scanner as ASCII JSON."""
     if isinstance(value, str):
         return _quote_json(value)
     if isinstance(value, dict):
         return "{" + ",".join(f"{_quote_json(key)}:{_encode_json(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_encode_json, value)) + "]"
-    if isinstance(value, float) and value - value != 0:  # no JSON has these
+    if isinstance(value, float) and value - value != 0:  # NaN and infinity, unknown to JSON
         return "null"
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
@@ -264,14 +266,12 @@ def _quote_json(text: str) -> str:
 
 
 def _print_context(root: str, harness: str, agent: str, payload: "dict[str, Any]") -> None:
-    """Prints the block that the last run prepared for the session's folder, or one above it in the same repository."""
+    """Print the prepared context block of the session's folder, or of one above it in the same repository."""
     folder = payload.get("cwd") or payload.get("directory") or payload.get("worktree")
     if not isinstance(folder, str):
         roots = payload.get("workspace_roots")
         folder = roots[0] if isinstance(roots, list) and roots else None
-    if not isinstance(folder, str):
-        return
-    for place in _list_candidate_folders(folder):
+    for place in _list_candidate_folders(folder) if isinstance(folder, str) else ():
         block = _read_context(root, agent, place)
         if block:
             from lineage.core.base.hook_output import format_hook_output
@@ -281,20 +281,20 @@ def _print_context(root: str, harness: str, agent: str, payload: "dict[str, Any]
 
 
 def _list_candidate_folders(folder: str) -> "list[str]":
-    """A folder and those above it, up to its repository's; outside of any it stands alone. (format: Identity)"""
+    """Return a folder and its parents up to its repository's root, or the folder alone. (format: Identity)"""
     places = [folder]
     while len(places) < _MAX_FOLDERS:
         if os.path.lexists(os.path.join(places[-1], ".git")):
             return places
-        above = os.path.dirname(places[-1])
-        if above == places[-1]:
+        parent = os.path.dirname(places[-1])
+        if parent == places[-1]:
             break
-        places.append(above)
+        places.append(parent)
     return [folder]
 
 
 def _write_stdout(text: str) -> None:
-    """Straight to the descriptor: nothing stays in a buffer that could fail when the process ends."""
+    # past sys.stdout: a buffer flushed at exit could fail, and set the exit code
     view = memoryview(text.encode("ascii"))
     while view:
         view = view[os.write(1, view) :]
@@ -316,9 +316,9 @@ def _checksum(text: str) -> int:
 
 
 def start_worker(root: str) -> None:
-    """Starts `lineage work` on its own, unless one runs: that one looks into the spool again before it ends.
+    """Start a detached `lineage work`, unless one runs: that one looks into the spool again before it ends.
 
-    The lock goes with it: from here until the worker ends there is no moment at which another one could be started.
+    The child inherits the lock: no second worker can start between this check and the worker's end.
     """
     command = [sys.executable, "-P", "-m", "lineage", "work", "--workspace", root]
     if os.name == "nt":
@@ -337,11 +337,13 @@ def start_worker(root: str) -> None:
 
 
 def _exec_worker(command: "list[str]", root: str, lock: int) -> None:
-    """In the child: a session of its own, a grandchild that nobody waits for, nothing of the harness's left open."""
+    """Become the worker, in a grandchild with a session of its own and none of the harness's descriptors."""
     try:
         os.setsid()
         if os.fork() == 0:
-            lock = _move_descriptor(lock)
+            from fcntl import F_DUPFD, fcntl
+
+            lock = fcntl(lock, F_DUPFD, hook_protocol.WORKER_LOCK_FD + 1)  # out of the way of the dup2s below
             null = os.open(os.devnull, os.O_RDWR)
             for descriptor in (0, 1, 2):
                 os.dup2(null, descriptor)
@@ -351,12 +353,6 @@ def _exec_worker(command: "list[str]", root: str, lock: int) -> None:
             os.execve(command[0], command, {**os.environ, "LINEAGE_SUPPRESS": "1"})
     finally:
         os._exit(0)
-
-
-def _move_descriptor(descriptor: int) -> int:
-    from fcntl import F_DUPFD, fcntl
-
-    return fcntl(descriptor, F_DUPFD, hook_protocol.WORKER_LOCK_FD + 1)
 
 
 def _start_on_windows(command: "list[str]") -> None:
@@ -379,7 +375,7 @@ def _start_on_windows(command: "list[str]") -> None:
 
 
 def _log_failure(root: str, error: BaseException) -> None:
-    """A line for `lineage status`: when, and what kind of failure; no value of the payload."""
+    """Append the time and the kind of a failure for `lineage status`; no value of the payload."""
     try:
         path = os.path.join(_ensure_folder(root, "log"), "hook.log")
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_FOLLOW, 0o600)
@@ -387,16 +383,15 @@ def _log_failure(root: str, error: BaseException) -> None:
             if os.fstat(descriptor).st_size > _MAX_LOG_BYTES:
                 os.ftruncate(descriptor, 0)
             moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            os.write(
-                descriptor, f"{moment} {type(error).__name__}: {_format_error(error)}\n".encode("ascii", "replace")
-            )
+            line = f"{moment} {type(error).__name__}: {_format_error(error)}\n"
+            os.write(descriptor, line.encode("ascii", "replace"))
         finally:
             os.close(descriptor)
-    except Exception:  # noqa: BLE001  (a hook that cannot even say so has nobody left to tell)
+    except Exception:  # noqa: BLE001  (a log that can't be written must not fail the harness either)
         return
 
 
 def _format_error(error: BaseException) -> str:
-    """What an error says without a file's name: that may hold what the payload said."""
+    """Return an error's text without a file name: the payload may have chosen it."""
     text = error.strerror if isinstance(error, OSError) else str(error)
     return str(text)[:200].replace("\n", " ")

@@ -46,7 +46,7 @@ def _command(what: str, arguments: Sequence[str]) -> Pair:
 
 @contextmanager
 def hook(corpus: Corpus) -> Iterator[Pair]:
-    """The doorbell with a transcript of 100 MB at hand, which it may not look at."""
+    """The hook with a transcript of 100 MB at hand, which it may not look at."""
     folder = corpus.scratch("hooked")
     end = _payload("SessionEnd", _transcript(folder))
     words = _hook(folder / "workspace")
@@ -63,7 +63,7 @@ def hook(corpus: Corpus) -> Iterator[Pair]:
 
 @contextmanager
 def hook_with_worker(corpus: Corpus) -> Iterator[Pair]:
-    """The same at a session's start, where it starts a worker: the harness waits for the doorbell alone."""
+    """The same at a session's start, where it starts a worker: the harness waits for the hook alone."""
     folder = corpus.scratch("hooked-worker")
     workspace = folder / "workspace"
     start = _payload("SessionStart", _transcript(folder))

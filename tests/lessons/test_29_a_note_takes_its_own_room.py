@@ -50,7 +50,7 @@ def test_a_note_of_25_kb_keeps_to_its_room(tmp_path: Path, path: str, heading: s
         assert "The demo reads lines" in found.text.partition(f"{heading}\n")[2].partition("\n")[0]
 
 
-def test_what_the_doorbell_finds_keeps_to_it_too(tmp_path: Path) -> None:
+def test_the_context_of_a_hook_keeps_to_it_too(tmp_path: Path) -> None:
     with open_test_workspace(tmp_path) as ws:
         furnish(ws)
         edit_by_hand(ws, "books/project/demo/note.md", NOTE)

@@ -1,7 +1,7 @@
 """A memory in a bucket, by the command line: two machines, a server that goes away, what a bucket can't do.
 
 What each guard rests on:
-- addresses: `resolve_bucket_folder` in `app.places` and in the doorbell, which must agree; `folder_to_address` in
+- addresses: `resolve_bucket_folder` in `app.locations` and in `hook_entry`, which must agree; `folder_to_address` in
   `open_store`.
 - a store that breaks a promise: `_check_promises` in init.
 - what another machine removed: `drop_removed_sessions` in `_ensure_indexed`.
@@ -117,14 +117,14 @@ def test_the_machine_s_configuration_names_a_workspace_for_want_of_another(home:
 
 
 @pytest.mark.parametrize("address", ["s3://team", "gs://Team/nötes/", "az://c/a b"])
-def test_the_doorbell_finds_the_same_folder(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hook_finds_the_same_folder(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert bell._resolve_root(address) == str(resolve_workspace_root(address, {}))
     monkeypatch.setenv("LINEAGE_WORKSPACE", address)
     monkeypatch.setenv("XDG_STATE_HOME", "/var/state")
     assert bell._resolve_root(None) == str(resolve_workspace_root(None, dict(os.environ)))
 
 
-def test_a_doorbell_with_an_address_of_no_known_kind_says_so_and_fails_nobody(home: Path) -> None:
+def test_a_hook_with_an_address_of_an_unknown_kind_logs_it_and_exits_0(home: Path) -> None:
     assert bell.run(["claude-code", "--workspace", "ftp://host"]) == 0
     assert "no address" in (home / ".agents" / ".lineage" / "log" / "hook.log").read_text()
     assert not list(home.rglob("spool"))

@@ -213,7 +213,7 @@ def test_what_a_tool_has_said_changes_nothing_in_the_next_context(
 
 
 @pytest.mark.slow
-def test_the_doorbell_answers_with_the_same_text(tmp_path: Path, home: Path) -> None:
+def test_the_hook_answers_with_the_same_text(tmp_path: Path, home: Path) -> None:
     root, folder = tmp_path / "w", str(tmp_path)
     path = append_transcript(tmp_path / "s-1.jsonl", "Mend the reader, it drops the last line.")
     enqueue_in_process(root, {**make_end_payload(path), "cwd": folder})

@@ -105,7 +105,7 @@ def test_send_passes_the_answer_on_and_captures_both(
     assert read_seen_sessions(lineage.root)[0].captured_size == path.stat().st_size
 
 
-def test_what_lineage_starts_rings_no_doorbell_and_knows_how_deep_it_is(
+def test_what_lineage_starts_runs_no_hook_and_knows_its_depth(
     lineage: LineageCommand, programs: FakePrograms, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     programs.add("codex")

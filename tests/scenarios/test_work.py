@@ -116,7 +116,7 @@ def test_a_signal_that_comes_as_the_worker_ends_is_not_lost(tmp_path: Path) -> N
 
 
 def test_a_signal_that_comes_after_the_last_look_is_worked_off(tmp_path: Path) -> None:
-    """The doorbell that left it saw this worker's lock and went away."""
+    """The hook that left the event saw this worker's lock and started none."""
     root, path = tmp_path / "w", append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")
     rounds = working_process._run_rounds
 
@@ -154,7 +154,7 @@ def test_a_worker_that_is_killed_leaves_the_rest_to_the_next(tmp_path: Path) -> 
 
 
 @POSIX
-def test_a_worker_holds_what_the_doorbell_took_for_it(tmp_path: Path) -> None:
+def test_a_worker_holds_the_lock_that_the_hook_took_for_it(tmp_path: Path) -> None:
     """While one is at it, no other can be started, and the command says so."""
     root = tmp_path / "w"
     enqueue_in_process(root, make_payload("SessionStart"))

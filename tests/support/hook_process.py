@@ -1,4 +1,4 @@
-"""Ringing the doorbell in tests as a harness does: a process of its own, a payload on stdin."""
+"""Running `lineage hook` in tests as a harness does: a process of its own, a payload on stdin."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def run_hook(
 
 
 def read_spooled_events(root: Path) -> list[dict[str, Any]]:
-    """What the doorbell left, as it lies there, by name."""
+    """The spooled events as they lie there, by name."""
     return [json.loads(path.read_bytes()) for path in list_spooled_paths(root)]
 
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.cli import hook_entry as bell
+from lineage.cli import hook_entry
 from lineage.core.base import hook_protocol
 from lineage.documents import ContextCache
 from lineage.harness import hook_formats
@@ -42,7 +42,7 @@ POSIX = pytest.mark.skipif(os.name == "nt", reason="pipes, links and descriptors
 
 @contextmanager
 def ringing(root: Path, *more: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """A doorbell whose stdin the test holds open."""
+    """A hook process whose stdin the test holds open."""
     process = subprocess.Popen(
         hook_command(root, *more), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=build_environment(**NO_WORKER)
     )
@@ -145,7 +145,7 @@ def test_too_much_is_refused(tmp_path: Path) -> None:
     with subprocess.Popen(hook_command(tmp_path), stdin=subprocess.PIPE, env=build_environment(**NO_WORKER)) as process:
         assert process.stdin
         try:
-            process.stdin.write(b'{"session_id": "' + b"x" * (bell.MAX_BYTES + 70_000) + b'"}')
+            process.stdin.write(b'{"session_id": "' + b"x" * (hook_entry.MAX_BYTES + 70_000) + b'"}')
             process.stdin.close()
         except BrokenPipeError:
             process.stdin = None
@@ -367,7 +367,7 @@ def test_what_tells_who_rang_is_kept() -> None:
 
 
 @pytest.mark.parametrize("harness", EVERY)
-def test_the_doorbell_takes_events_for_what_they_are(harness: str) -> None:
+def test_the_hook_takes_events_for_what_they_are(harness: str) -> None:
     for name, event in EVERY[harness].events.items():
         assert (name in hook_protocol.START_EVENTS) == (event == hook_formats.SESSION_START), name
         assert (name in hook_protocol.TURN_END_EVENTS) == (event == hook_formats.TURN_END), name
@@ -391,18 +391,18 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_what_it_writes_is_what_it_read(value: Any) -> None:
-    assert json.loads(bell._encode_json(value)) == value
-    assert bell._encode_json(value).isascii()
+    assert json.loads(hook_entry._encode_json(value)) == value
+    assert hook_entry._encode_json(value).isascii()
 
 
 @given(st.dictionaries(TEXTS, VALUES, max_size=4), st.booleans())
 def test_it_reads_what_json_reads(value: dict[str, Any], ascii_only: bool) -> None:
     data = json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "replace")
-    assert bell._decode_object(bytearray(data)) == json.loads(data)
+    assert hook_entry._decode_object(bytearray(data)) == json.loads(data)
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 def test_what_is_no_number_in_json_is_null(number: float) -> None:
-    decoded = bell._decode_object(bytearray(json.dumps({"a": number}).encode()))
+    decoded = hook_entry._decode_object(bytearray(json.dumps({"a": number}).encode()))
     assert decoded is not None
-    assert bell._encode_json(decoded) == '{"a":null}'
+    assert hook_entry._encode_json(decoded) == '{"a":null}'

@@ -1,8 +1,8 @@
 """Lessons, 14: "A summarizer that spawned a full agent ran that agent's own hooks: 260k tokens."
 
-Here the model is a program that does what such an agent does: its own hooks ring this workspace's doorbell, at its
+Here the model is a program that does what such an agent does: its own hooks signal this workspace, at its
 start and at its end. Fails where `build_provider` of app/models.py leaves LINEAGE_SUPPRESS out of a child's
-environment, where the doorbell ignores it, and where a temp session is shown to a model.
+environment, where the hook ignores it, and where a temp session is shown to a model.
 """
 
 from pathlib import Path
