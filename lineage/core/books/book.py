@@ -1,14 +1,15 @@
-"""Books: one hand-editable note per scope and kind, read without ever losing a word of it. (format: Books)
+"""Books: one hand-editable note per scope and kind. (format: Books)
 
-Every file can be read, and writing a book that was read gives the same bytes. What stands between no markers is the
-human's; what lineage cannot make out is kept, and named in `problems`.
+Every file can be parsed, and serializing it again gives the same bytes. Text outside of markers belongs to the user.
+Damaged parts stay as they are, and `problems` names them.
 """
 
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from lineage.core.base.book_paths import CURATED
 from lineage.core.base.privacy import GLOBAL
@@ -38,10 +39,12 @@ _OWN_MARKER_WORD = re.compile(r"[ \t]*lineage:\w+(?:.*-->)?")
 _HEX = re.compile(rf"(?<![0-9a-f]){ENTRY_ID.pattern}(?![0-9a-f])")
 
 
+# Parts and entries are named tuples: a large book has thousands, and each edit parses it again.
 class BookPart(NamedTuple):
-    """A stretch of a book, `raw` as it stands in the file: an entry, the mark of a forgotten one, or free text.
+    """A part of a book, `raw` as in the file: an entry, the tombstone of a forgotten one, or free text.
 
-    An entry is `sound` where its end was found; one that isn't may hold words of the human's, and is left alone."""
+    An entry without its end marker is not complete: it may hold the user's words, so no edit touches it.
+    """
 
     raw: str
     entry: Entry | None = None
@@ -50,11 +53,13 @@ class BookPart(NamedTuple):
 
     @property
     def is_free_text(self) -> bool:
+        """Whether the part is text outside of entries and tombstones."""
         return self.entry is None and not self.forgotten_id
 
 
-class Book(NamedTuple):
-    """`head` is the frontmatter with its delimiters. Texts hold undecodable bytes as lone surrogates."""
+@dataclass(frozen=True, slots=True)
+class Book:
+    """A parsed book. `head` is the frontmatter with its delimiters. Texts hold undecodable bytes as lone surrogates."""
 
     scope: str
     kind: str
@@ -69,55 +74,60 @@ class Book(NamedTuple):
 
     @property
     def forgotten_ids(self) -> frozenset[str]:
+        """The ids of forgotten entries."""
         return frozenset(part.forgotten_id for part in self.parts if part.forgotten_id)
 
     @property
     def all_ids(self) -> frozenset[str]:
-        """Every id that the book names, in a marker that may be damaged too: none of them is added again."""
+        """Every id in the book, in damaged markers too: none of them is added again."""
         return frozenset(identifier for part in self.parts for identifier in _HEX.findall(part.raw))
 
     @property
     def handwritten_entries(self) -> tuple[Entry, ...]:
-        """The human's free text, each stretch of it as an entry; it has no time. Headings and comments alone say
-        nothing."""
+        """The user's free text, each part as an entry without a time. Headings and comments alone are no entry."""
         texts = (_strip_markers(part.raw) for part in self.parts if part.is_free_text)
-        return tuple(self._handwritten_entry(text) for text in texts if _EMPTY_TEXT.sub("", text).strip())
+        return tuple(
+            Entry(id=compute_entry_id(self.scope, self.kind, text, HAND), at="", source=HAND, text=text + "\n")
+            for text in texts
+            if _EMPTY_TEXT.sub("", text).strip()
+        )
 
     @property
     def active_entries(self) -> tuple[Entry, ...]:
-        """The marked entries that are in force: neither forgotten nor superseded."""
-        gone = self.forgotten_ids | find_superseded(self.entries)
-        return tuple(entry for entry in self.entries if entry.id not in gone)
+        """The marked entries that are neither forgotten nor superseded."""
+        inactive = self.forgotten_ids | find_superseded(self.entries)
+        return tuple(entry for entry in self.entries if entry.id not in inactive)
 
     @property
     def line_end(self) -> str:
+        """The first line end of the file, LF in an empty one."""
         match = next(filter(None, map(_LINE_END.search, (self.head, *(part.raw for part in self.parts)))), None)
         return match[0] if match else "\n"
 
-    def _handwritten_entry(self, text: str) -> Entry:
-        return Entry(id=compute_entry_id(self.scope, self.kind, text, HAND), at="", source=HAND, text=text + "\n")
-
 
 def find_superseded(entries: Iterable[Entry]) -> frozenset[str]:
-    """The ids that an entry of them takes the place of. An older one never does, nor a derived one where the user has
-    spoken, whatever its comment says."""
+    """Return the ids of superseded entries.
+
+    An older entry supersedes nothing, nor does a derived one supersede the user's words, whatever its comment says.
+    """
     listed = list(entries)
-    places = {entry.id: (entry.at, number, entry.trust) for number, entry in enumerate(listed)}
+    ages = {entry.id: (entry.at, position) for position, entry in enumerate(listed)}
+    trusts = {entry.id: entry.trust for entry in listed}
     return frozenset(
         old
-        for number, entry in enumerate(listed)
+        for position, entry in enumerate(listed)
         for old in entry.supersedes
-        if old in places and places[old][:2] < (entry.at, number) and can_supersede(entry.trust, places[old][2])
+        if old in ages and ages[old] < (entry.at, position) and can_supersede(entry.trust, trusts[old])
     )
 
 
 def can_supersede(new: str, old: str) -> bool:
-    """Whether an entry of one trust may take the place of one of another."""
+    """Return whether an entry of trust `new` may supersede one of trust `old`."""
     return new == USER_STATED or old == DERIVED
 
 
 def new_book(scope: str, kind: str) -> Book:
-    """A book without a file yet. The curated one is the human's, and gets no frontmatter."""
+    """Return an empty book. The curated one is the user's and gets no frontmatter."""
     if (scope, kind) == (GLOBAL, CURATED):
         return Book(scope, kind)
     return Book(
@@ -126,85 +136,83 @@ def new_book(scope: str, kind: str) -> Book:
 
 
 def parse_book(data: bytes, scope: str, kind: str) -> Book:
-    """The book that a file holds. Never raises: what can't be made out is free text, and a problem."""
+    """Return the book in a file. Never raises: a damaged part is free text, and a problem."""
     text = data.decode("utf-8", "surrogateescape")
     head, problems = _parse_head(text, scope, kind)
-    reader = _BookParser(problems)
+    parser = _BookParser(problems)
     for number, line in enumerate(_LINE.findall(text[len(head) :]), start=len(_LINE.findall(head)) + 1):
-        reader.feed(number, line)
-    parts = reader.finish()
-    return Book(scope, kind, head, parts, (*reader.problems, *_find_problems(parts)))
+        parser.feed(number, line)
+    parts = parser.finish()
+    return Book(scope, kind, head, parts, (*parser.problems, *_find_problems(parts)))
 
 
 def serialize_book(book: Book) -> bytes:
-    """The file of a book, byte for byte what it was where nothing changed."""
+    """Return the file of a book, byte for byte the parsed one if nothing changed."""
     text = book.head + "".join(part.raw for part in book.parts)
     return text.encode("utf-8", "surrogateescape")
 
 
 def with_parts(book: Book, parts: Iterable[BookPart]) -> Book:
-    """The book with other parts, as it would be read back."""
-    return parse_book(serialize_book(book._replace(parts=tuple(parts))), book.scope, book.kind)
+    """Return the book with other parts, parsed again."""
+    return parse_book(serialize_book(replace(book, parts=tuple(parts))), book.scope, book.kind)
 
 
 def redact_book(book: Book, clean: Callable[[str], str], *, include_handwritten: bool) -> Book:
-    """The book with its entries as `clean` leaves them, quotes too; `by_hand` says whether what stands between no
-    markers is cleaned as well. An entry that lost its end is the human's."""
+    """Return the book with its entries redacted by `clean`, and the user's own text too if `include_handwritten`.
+
+    An entry without its end marker counts as the user's.
+    """
+
+    def clean_json(text: str) -> str:
+        value = json.loads(text)
+        return json.dumps(clean(value) if isinstance(value, str) else value)
+
     parts = []
     for part in book.parts:
         if part.entry and part.is_complete:
-            entry = part.entry._replace(text=clean(part.entry.text), more=_clean_values(part.entry.more, clean))
+            more = tuple((key, clean_json(value)) for key, value in part.entry.more)
+            entry = part.entry._replace(text=clean(part.entry.text), more=more)
             parts.append(part if entry == part.entry else make_entry_part(book, entry))
         else:
             parts.append(part._replace(raw=clean(part.raw)) if include_handwritten and not part.forgotten_id else part)
     return book if tuple(parts) == book.parts else with_parts(book, parts)
 
 
-def _clean_values(values: Iterable[tuple[str, str]], clean: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
-    def cleaned(value: Any) -> Any:
-        return clean(value) if isinstance(value, str) else value
-
-    return tuple((key, json.dumps(cleaned(json.loads(text)))) for key, text in values)
-
-
 def make_entry_part(book: Book, entry: Entry) -> BookPart:
-    return BookPart(_convert_line_ends(book, render_entry(entry)), entry)
+    """Return the part of an entry, with the book's line ends."""
+    return BookPart(_LINE_END.sub(book.line_end, render_entry(entry)), entry)
 
 
 def make_tombstone_part(book: Book, identifier: str) -> BookPart:
-    return BookPart(_convert_line_ends(book, render_tombstone(identifier)), forgotten_id=identifier)
+    """Return the part of a forgotten entry, with the book's line ends."""
+    return BookPart(_LINE_END.sub(book.line_end, render_tombstone(identifier)), forgotten_id=identifier)
 
 
 def append_parts(book: Book, *parts: BookPart) -> Book:
-    """The book with parts at its end, each set apart by an empty line."""
-    end, found = book.line_end, list(book.parts)
+    """Return the book with parts at its end, each after an empty line."""
+    all_parts = list(book.parts)
     for part in parts:
-        before = (book.head + "".join(known.raw for known in found))[-4:]
-        lines = len(_LINE_END.findall(before[len(before.rstrip("\r\n")) :]))
-        found += [BookPart(end * max(0, 2 - lines if before else 0)), part]
-    return with_parts(book, found)
-
-
-def _convert_line_ends(book: Book, text: str) -> str:
-    return _LINE_END.sub(book.line_end, text)
+        tail = (book.head + "".join(known.raw for known in all_parts))[-4:]  # two line ends of Windows have four
+        ends = len(_LINE_END.findall(tail[len(tail.rstrip("\r\n")) :]))
+        all_parts += [BookPart(book.line_end * max(0, 2 - ends if tail else 0)), part]
+    return with_parts(book, all_parts)
 
 
 def _strip_markers(text: str) -> str:
-    kept = (line if not _MARKER_START.search(line) else _strip_marker(line) for line in _LINE.findall(text))
-    return normalize_body("".join(kept)).strip("\n\ufeff \t")
+    lines = (_strip_marker(line) if _MARKER_START.search(line) else line for line in _LINE.findall(text))
+    return normalize_body("".join(lines)).strip("\n\ufeff \t")
 
 
 def _strip_marker(line: str) -> str:
-    """What else stands in a line with a damaged marker; nothing where that is all."""
-    first, *comments = line.split("<!--")
+    """Return a line without its damaged markers, "" if nothing else is left."""
+    text, *comments = line.split("<!--")
     for comment in comments:
-        is_own = _MARKER_START.match("<!--" + comment)
-        first += (
-            "<!--" + comment
-            if not is_own
-            else comment.partition("-->")[2] or _OWN_MARKER_WORD.sub("", comment, count=1)
-        )
-    return first if first.strip() else ""
+        if not _MARKER_START.match("<!--" + comment):
+            text += "<!--" + comment
+        else:
+            # Without its end a marker goes on to the end of the line, and the user's words may be in it.
+            text += comment.partition("-->")[2] or _OWN_MARKER_WORD.sub("", comment, count=1)
+    return text if text.strip() else ""
 
 
 def _parse_head(text: str, scope: str, kind: str) -> tuple[str, list[str]]:
@@ -224,15 +232,15 @@ def _parse_head(text: str, scope: str, kind: str) -> tuple[str, list[str]]:
 
 def _find_problems(parts: tuple[BookPart, ...]) -> list[str]:
     counts = Counter(part.entry.id for part in parts if part.entry)
-    gone = {part.forgotten_id for part in parts if part.forgotten_id}
-    twice = [f"entry {identifier} is there {count} times" for identifier, count in counts.items() if count > 1]
-    return twice + [
-        f"entry {identifier} was forgotten, and is there again" for identifier in counts if identifier in gone
+    forgotten = {part.forgotten_id for part in parts if part.forgotten_id}
+    return [
+        *(f"entry {identifier} is there {count} times" for identifier, count in counts.items() if count > 1),
+        *(f"entry {identifier} was forgotten, and is there again" for identifier in counts if identifier in forgotten),
     ]
 
 
 class _BookParser:
-    """Takes the lines of a book one by one."""
+    """A parser that takes the lines of a book one by one."""
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems

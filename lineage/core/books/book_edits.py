@@ -1,6 +1,6 @@
-"""What can be done to a book, as pure functions: each gives another book, the same one where nothing is to be done.
+"""Edits of a book, as pure functions: each returns the edited book, or the same one if nothing changes.
 
-A book that a person edits meanwhile is brought together with the result by `merging`. (format: Books)
+`merge` combines the result with concurrent edits by a person. (format: Books)
 """
 
 from collections.abc import Callable, Set
@@ -21,7 +21,7 @@ BookEdit = Callable[[Book], Book]
 
 
 def find_part(book: Book, identifier: str) -> BookPart:
-    """The part that holds an entry. Raises NotFoundError for none, InvalidInput where its end marker is missing."""
+    """Return the part of an entry. Raises NotFoundError for none, InvalidInput if its end marker is missing."""
     part = next((part for part in book.parts if part.entry and part.entry.id == identifier), None)
     if part is None:
         raise NotFoundError(
@@ -37,87 +37,96 @@ def find_part(book: Book, identifier: str) -> BookPart:
 
 
 def find_entry(book: Book, identifier: str) -> Entry:
-    """The entry itself; raises as `found` does."""
+    """Return an entry. Raises as `find_part` does."""
     entry = find_part(book, identifier).entry
     assert entry is not None
     return entry
 
 
 def add(book: Book, entry: Entry, known_ids: Set[str] = frozenset()) -> Book:
-    """Adds an entry at the end, unless its id is in the book already, was forgotten, or is among `known`: those of the
-    archive and the pending book. A text that resembles another is added: it may be a change of mind.
+    """Add an entry at the end, unless its id is in the book, forgotten, or in `known_ids` of other shelves.
 
     Raises InvalidInput for a derived entry that would supersede a user-stated one.
     """
+    # Only ids are compared: a text that resembles another may be a change of mind.
     if entry.id in book.all_ids or entry.id in known_ids:
         return book
-    _check_supersession(book, entry)
+    for old in book.entries:
+        if old.id in entry.supersedes and not can_supersede(entry.trust, old.trust):
+            raise InvalidInput(
+                f"a derived entry can't take the place of {old.id}, which the user stated",
+                hint="add it without `supersedes`; the user can confirm it",
+            )
     return append_parts(book, make_entry_part(book, entry))
 
 
 def supersede(book: Book, old: str, entry: Entry) -> Book:
-    """Adds an entry that takes the place of another one, which stays. Raises as `add` and `found` do."""
+    """Add an entry that supersedes another one; that one stays. Raises as `add` and `find_part` do."""
     find_part(book, old)
     return add(book, entry._replace(supersedes=tuple(dict.fromkeys((*entry.supersedes, old)))))
 
 
 def edit(book: Book, identifier: str, body: str, now: str) -> Book:
-    """Gives an entry another body in the user's words; all else stays."""
+    """Replace the body of an entry with the user's words."""
     return _update_entry(book, identifier, lambda entry: replace_body(entry, body), now)
 
 
 def tag(book: Book, identifier: str, tags: tuple[str, ...], now: str) -> Book:
+    """Replace the tags of an entry."""
     return _update_entry(book, identifier, lambda entry: entry._replace(tags=tags), now)
 
 
 def mark_done(book: Book, identifier: str, now: str, *, is_done: bool = True) -> Book:
-    """Ticks a task's box, or clears it. Raises InvalidInput for an entry without a box."""
+    """Tick a task's box, or clear it. Raises InvalidInput for an entry without a box."""
     return _update_entry(book, identifier, lambda entry: set_done(entry, is_done), now)
 
 
 def pin(book: Book, identifier: str, now: str, *, is_pinned: bool = True) -> Book:
-    """A pinned entry never rolls over."""
+    """Pin an entry, so that it never rolls over, or unpin it."""
     return _update_entry(book, identifier, lambda entry: entry._replace(pinned=is_pinned), now)
 
 
 def forget(book: Book, identifier: str) -> Book:
-    """Takes an entry out, with each copy of it, and leaves its id: it can't come back. Nothing happens where it is
-    forgotten already. Raises as `found` does."""
-    is_there = any(entry.id == identifier for entry in book.entries)
-    if not is_there and identifier in book.forgotten_ids:
+    """Replace an entry and its copies with a tombstone, so that it can't come back.
+
+    A forgotten entry stays forgotten. Raises as `find_part` does.
+    """
+    is_present = any(entry.id == identifier for entry in book.entries)
+    if not is_present and identifier in book.forgotten_ids:
         return book
     find_part(book, identifier)
-    mark = [] if identifier in book.forgotten_ids else [make_tombstone_part(book, identifier)]
+    tombstones = [] if identifier in book.forgotten_ids else [make_tombstone_part(book, identifier)]
     parts: list[BookPart] = []
     for part in book.parts:
-        is_it = part.is_complete and part.entry is not None and part.entry.id == identifier
-        parts += [part] if not is_it else [mark.pop()] if mark else []
+        if not _is_entry(part, identifier):
+            parts.append(part)
+        elif tombstones:  # the first copy leaves the tombstone
+            parts.append(tombstones.pop())
     return with_parts(book, parts)
 
 
 def confirm(pending: Book, book: Book, identifier: str, now: str) -> tuple[Book, Book]:
-    """Moves what waits into the book, as confirmed by the user. Both books, the pending one first."""
+    """Move a pending entry into the book, as confirmed by the user. Return both books, the pending one first."""
     entry = find_entry(pending, identifier)._replace(source=CONFIRMED, updated=now)
     return remove_entry(pending, identifier), add(book, entry)
 
 
 def demote(book: Book, target: Book, identifier: str, now: str) -> tuple[Book, Book]:
-    """Moves an entry into the book of another scope, and keeps it from coming back to this one. Both, this first."""
+    """Move an entry into the book of another scope, and forget it in its own. Return both books, its own first."""
     entry = find_entry(book, identifier)
-    fresh = compute_entry_id(target.scope, target.kind, entry.body, entry.origin)
-    moved = entry._replace(id=fresh, pinned=False, updated=now)
-    if fresh == identifier:
+    new_id = compute_entry_id(target.scope, target.kind, entry.body, entry.origin)
+    if new_id == identifier:
         return book, target
-    return forget(book, identifier), add(target, moved)
+    return forget(book, identifier), add(target, entry._replace(id=new_id, pinned=False, updated=now))
 
 
 def remove_entry(book: Book, identifier: str) -> Book:
-    """The book without an entry that lies elsewhere by now; the empty lines below it go too."""
+    """Remove an entry after its move to another book, with the empty lines below it."""
     parts: list[BookPart] = []
     is_dropped = False
     for part in book.parts:
         is_gap = is_dropped and part.is_free_text and not part.raw.strip()
-        is_dropped = part.is_complete and part.entry is not None and part.entry.id == identifier
+        is_dropped = _is_entry(part, identifier)
         parts += [] if is_dropped or is_gap else [part]
     return with_parts(book, parts)
 
@@ -127,14 +136,9 @@ def _update_entry(book: Book, identifier: str, change: Callable[[Entry], Entry],
     changed = change(entry)
     if changed == entry:
         return book
-    fresh = make_entry_part(book, changed._replace(updated=now))
-    return with_parts(book, (fresh if known is part else known for known in book.parts))
+    new_part = make_entry_part(book, changed._replace(updated=now))
+    return with_parts(book, (new_part if other is part else other for other in book.parts))
 
 
-def _check_supersession(book: Book, entry: Entry) -> None:
-    for old in book.entries:
-        if old.id in entry.supersedes and not can_supersede(entry.trust, old.trust):
-            raise InvalidInput(
-                f"a derived entry can't take the place of {old.id}, which the user stated",
-                hint="add it without `supersedes`; the user can confirm it",
-            )
+def _is_entry(part: BookPart, identifier: str) -> bool:
+    return part.is_complete and part.entry is not None and part.entry.id == identifier

@@ -1,7 +1,6 @@
-"""Entries: what a book knows, one by one, each with where it came from. (format: Books)
+"""Entries of books, each with its provenance. (format: Books)
 
-An entry stands between two comments that carry its provenance and its end, so that a rule, a heading or a comment
-within it breaks nothing:
+An entry stands between two comments with its provenance and its end, so that any markdown inside breaks nothing:
 
     <!-- lineage:entry {"id": "0123456789abcdef", "at": "2026-03-28T22:34:06.792Z", "source": "manual", …} -->
     ### 2026-03-28 22:34
@@ -46,8 +45,10 @@ _KEYS = ("id", "at", "source", "tool", "from", "tags", "supersedes", "updated", 
 
 
 class Entry(NamedTuple):
-    """One entry. `text` is all that stands between its comments, title line first; `origin` is a wikilink to the
-    artifact it came from (`from` in the comment); `more` holds keys that this version doesn't know, as JSON."""
+    """One entry. `text` is everything between its comments, title line first.
+
+    `origin` is a wikilink to the source artifact (`from` in the comment). `more` holds unknown keys, values as JSON.
+    """
 
     id: str
     at: str
@@ -63,30 +64,31 @@ class Entry(NamedTuple):
 
     @property
     def trust(self) -> str:
-        """`[user-stated]` or `[derived]`; what came out of a tool's result is derived whoever passed it on."""
+        """`[user-stated]` or `[derived]`. Content of a tool's result is derived, even in the user's words."""
         return USER_STATED if self.source in USER_SOURCES and not self.tool else DERIVED
 
     @property
     def title(self) -> str:
+        """The heading, or the text beside a task's box."""
         match = _TITLE.match(self.text)
         return (match["heading"] if match["mark"] is None else match["task"]).strip() if match else ""
 
     @property
     def body(self) -> str:
-        """What the entry says: the text below its heading; of a task, the text beside and below its box."""
+        """The text below the heading; for a task, the text beside and below its box."""
         match = _TITLE.match(self.text)
         rest = normalize_body(self.text[match.end() if match else 0 :]).strip("\n")
         return f"{self.title}\n{rest}".strip("\n") if (match and match["mark"] is not None) or not rest else rest
 
     @property
     def done(self) -> bool | None:
-        """Whether its box is ticked; None where the title line has no box."""
+        """Whether its box is ticked, None without a box in the title line."""
         match = _TITLE.match(self.text)
         return match["mark"] in "xX-" if match and match["mark"] is not None else None
 
 
 def compute_entry_id(scope: str, kind: str, body: str, origin: str | None) -> str:
-    """Sixteen hex digits of the hash of scope, kind, normalized body and origin: the same found twice is one."""
+    """Return 16 hex digits of the hash of scope, kind, normalized body and origin, so that a repetition is no news."""
     seed = json.dumps([scope, kind, _normalize(body), origin or ""])
     return hashlib.sha256(seed.encode()).hexdigest()[:16]
 
@@ -104,8 +106,10 @@ def new_entry(  # noqa: PLR0913  (these are what an entry consists of)
     tags: tuple[str, ...] = (),
     supersedes: tuple[str, ...] = (),
 ) -> Entry:
-    """An entry for a book; a task gets a box. What isn't the user's own text is defused. Raises InvalidInput for an
-    empty body or a time that is none."""
+    """Return an entry for a book. A task gets a box, and text that isn't the user's own is neutralized.
+
+    Raises InvalidInput for an empty body or an invalid time.
+    """
     if not _normalize(body):
         raise InvalidInput("there is nothing to remember", hint="give a text, for example: lineage remember TEXT")
     entry = Entry(
@@ -118,46 +122,45 @@ def new_entry(  # noqa: PLR0913  (these are what an entry consists of)
         tags=tuple(dict.fromkeys(filter(None, map(to_one_line, tags)))),
         supersedes=supersedes,
     )
-    laid = format_entry_body(body, is_user_text=entry.trust == USER_STATED)
+    text = format_entry_body(body, is_user_text=entry.trust == USER_STATED)
     title = f"### {escape_markdown(heading) or entry.at[:16].replace('T', ' ')}\n\n"
-    return with_text(entry, ("- [ ] " if kind == TASK else title) + laid + "\n")
+    return with_text(entry, ("- [ ] " if kind == TASK else title) + text + "\n")
 
 
 def with_text(entry: Entry, text: str) -> Entry:
-    """The entry with another text; all else stays, its id too."""
+    """Return the entry with another text and the same id."""
     return entry._replace(text=text)
 
 
 def format_entry_body(body: str, *, is_user_text: bool) -> str:
-    """A body as it is written into a book: it can't hold a marker; nothing in it runs, hides or leaves a fence open
-    unless the user wrote it so."""
+    """Return a body for a book, without markers of lineage.
+
+    Unless it is the user's text, nothing in it runs, hides or leaves a fence open.
+    """
     text = _normalize(body)
-    return (
-        escape_own_markers(text) if is_user_text else _close_fence(_ANY_COMMENT.sub("&lt;", neutralize_markdown(text)))
-    )
+    if is_user_text:
+        return escape_own_markers(text)
+    return _close_fence(_ANY_COMMENT.sub("&lt;", neutralize_markdown(text)))
 
 
 def escape_own_markers(text: str) -> str:
-    """The text with its markers taken for text."""
+    """Return a text with lineage's markers as visible text."""
     return _OWN_COMMENT.sub("&lt;", text)
 
 
 def replace_body(entry: Entry, body: str) -> Entry:
-    """The entry with another body under its own title line, or beside its own box."""
+    """Return the entry with another body under its heading or beside its box."""
     match = _TITLE.match(entry.text)
-    laid = format_entry_body(body, is_user_text=True) + "\n"
+    text = format_entry_body(body, is_user_text=True) + "\n"
     if match is None:
-        return with_text(entry, laid)
-    kept = (
-        entry.text[: match.end()].rstrip("\r\n") + "\n\n"
-        if match["mark"] is None
-        else entry.text[: match.start("task")]
-    )
-    return with_text(entry, kept + laid)
+        return with_text(entry, text)
+    is_heading = match["mark"] is None
+    head = entry.text[: match.end()].rstrip("\r\n") + "\n\n" if is_heading else entry.text[: match.start("task")]
+    return with_text(entry, head + text)
 
 
 def set_done(entry: Entry, done: bool) -> Entry:
-    """The entry with its box ticked or cleared. Raises InvalidInput where it has none."""
+    """Return the entry with its box ticked or cleared. Raises InvalidInput if it has none."""
     match = _TITLE.match(entry.text)
     if match is None or match["mark"] is None:
         raise InvalidInput(f"{entry.id} is no task: it has no box to tick", hint="`lineage book show` lists tasks")
@@ -168,8 +171,9 @@ def set_done(entry: Entry, done: bool) -> Entry:
 
 
 def parse_marker(line: str) -> tuple[str, str] | None:
-    """What a marker line says, (`entry`, `end` or `forgotten`; its value); None for any other line."""
+    """Return the word of a marker line (`entry`, `end` or `forgotten`) and its value, None for any other line."""
     text = line.strip(" \t\r\n")
+    # `<!-->` begins and ends like a comment.
     if len(text) < 7 or not (text.startswith("<!--") and text.endswith("-->")):
         return None
     word, _, value = text[4:-3].strip(" \t").partition(" ")
@@ -177,18 +181,18 @@ def parse_marker(line: str) -> tuple[str, str] | None:
 
 
 def render_entry(entry: Entry) -> str:
-    """The entry with its two comments. No value can end a comment or look like one."""
+    """Return the entry with its two comments. No value can end a comment or look like one."""
     gap = "" if not entry.text or entry.text[-1] in "\r\n" else "\n"
     return f"<!-- lineage:entry {_render_comment(entry)} -->\n{entry.text}{gap}<!-- lineage:end {entry.id} -->\n"
 
 
 def render_tombstone(identifier: str) -> str:
-    """What stays of a forgotten entry. Whoever deletes the line by hand takes the forgetting back."""
+    """Return the line in place of a forgotten entry. Deleting it by hand undoes the forgetting."""
     return f"<!-- lineage:forgotten {identifier} -->\n"
 
 
 def parse_entry(value: str) -> Entry | None:
-    """The entry, still without text, whose opening comment says `value`; None where it can't be read."""
+    """Return the entry of an opening comment's value, without text; None if the value is damaged."""
     try:
         meta = parse_strict_json(value)
         if not ENTRY_ID.fullmatch(meta["id"]) or not isinstance(meta["source"], str):
@@ -243,7 +247,6 @@ def _normalize(body: str) -> str:
 
 
 def _close_fence(text: str) -> str:
-    """The text with the fence closed that it leaves open."""
     fence = ""
     for line in text.split("\n"):
         match = _FENCE.fullmatch(line)

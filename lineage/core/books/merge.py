@@ -1,7 +1,6 @@
-"""Two changed versions of a book brought together, entry by entry, against the one that both began from.
+"""A three-way merge of books, entry by entry. (format: Books)
 
-No word of either is lost: where both changed the same text, both texts stay. What one side forgot stays forgotten.
-(format: Books)
+No word of either side is lost: if both changed the same text, both texts stay. Forgotten entries stay forgotten.
 """
 
 from collections import Counter
@@ -11,15 +10,17 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from lineage.core.books.book import Book, BookPart, append_parts, make_entry_part, make_tombstone_part, with_parts
-from lineage.core.books.entry import Entry, compute_entry_id, escape_own_markers, with_text
+from lineage.core.books.entry import Entry, compute_entry_id, escape_own_markers
 from lineage.core.format.body import normalize_body
 
 _Key = tuple[str, int]
 
 
 def merge_books(base: Book, ours: Book, theirs: Book) -> Book:
-    """`base` is what was read, `ours` what was made of it, `theirs` what lies there now. Order, free text and
-    frontmatter are theirs, unless only we changed them."""
+    """Return the merge of `ours`, an edit of `base`, with `theirs`, the present file.
+
+    Order, free text and frontmatter are theirs, unless only we changed them.
+    """
     if ours in (base, theirs):
         return theirs
     if theirs == base:
@@ -32,13 +33,14 @@ def merge_books(base: Book, ours: Book, theirs: Book) -> Book:
 
 @dataclass(frozen=True, slots=True)
 class _Merge:
-    """`mine` gives the order; what `yours` did is brought into it."""
+    """A merge into the order of `mine`."""
 
     base: Book
     mine: Book
     yours: Book
 
     def merge_parts(self) -> Iterable[BookPart]:
+        """Yield the parts of `mine`, with the changes of `yours` to its entries."""
         base, yours, mine = _entries_by_id(self.base), _entries_by_id(self.yours), _entries_by_id(self.mine)
         keys = {id(part): key for key, part in mine.items()}
         for part in self.mine.parts:
@@ -49,7 +51,7 @@ class _Merge:
                 yield from self._merge_entry(key, base, part, yours.get(key))
         for key, part in yours.items():
             if key not in mine:
-                yield from (self._take_separately(one) for one in self._merge_entry(key, base, None, part))
+                yield from (self._take_separately(new) for new in self._merge_entry(key, base, None, part))
 
     def _merge_entry(
         self, key: _Key, base: Mapping[_Key, BookPart], mine: BookPart | None, yours: BookPart | None
@@ -60,8 +62,9 @@ class _Merge:
                 BookPart(words) for part in (mine, yours) if part and old and (words := _find_added_lines(old, part))
             ]
         if mine is None or yours is None:
-            left = mine or yours
-            return [left] if left and (old is None or not _is_same(left, old)) else []
+            # One side deleted it by hand. A change on the other side wins, so that no word is lost.
+            remaining = mine or yours
+            return [remaining] if remaining and (old is None or not _is_same(remaining, old)) else []
         if _is_same(mine, yours) or (old and _is_same(yours, old)):
             return [mine]
         if old and _is_same(mine, old):
@@ -76,14 +79,15 @@ class _Merge:
         before = old.entry if old and old.entry else None
         entry = _merge_fields(before, mine.entry, yours.entry)
         first, *rest = _merge_texts(_text(old) if old else None, _text(mine), _text(yours))
-        other = [
-            with_text(entry, text)._replace(id=compute_entry_id(self.mine.scope, self.mine.kind, text, entry.id))
-            for text in rest
-        ]
-        return [make_entry_part(self.mine, one) for one in (with_text(entry, first), *other)]
+        entries = [entry._replace(text=first)]
+        for text in rest:
+            # The id of the second text follows from both, so that each machine of a sync makes the same.
+            new_id = compute_entry_id(self.mine.scope, self.mine.kind, text, entry.id)
+            entries.append(entry._replace(text=text, id=new_id))
+        return [make_entry_part(self.mine, merged) for merged in entries]
 
     def _take(self, part: BookPart) -> BookPart:
-        """A part of the other side in this one's place; it may have stood at the end of its file."""
+        # At the end of its file it may have had no line end.
         return part._replace(raw=_ensure_line_end(part.raw))
 
     def _take_separately(self, part: BookPart) -> BookPart:
@@ -91,25 +95,27 @@ class _Merge:
         return part._replace(raw=end * 2 + _ensure_line_end(part.raw), entry=None)
 
     def add_tombstones(self, book: Book) -> Book:
+        """Return the book with the tombstones that only `yours` has."""
         missing = sorted((self.yours.forgotten_ids - self.base.forgotten_ids) - book.forgotten_ids)
         return append_parts(book, *(make_tombstone_part(book, identifier) for identifier in missing))
 
     def add_free_lines(self, book: Book) -> Book:
-        """The lines outside of entries that only `yours` has, where both sides changed what stands there."""
+        """Return the book with the free lines of `yours`, if both sides changed the free text."""
         base, mine, yours = _free_lines(self.base), _free_lines(self.mine), _free_lines(self.yours)
         if yours in (base, mine):
             return book
         steps = SequenceMatcher(a=base, b=yours, autojunk=False).get_opcodes()
-        fresh = [line for sort, _, _, start, stop in steps if sort != "equal" for line in yours[start:stop]]
-        held, kept = Counter(mine) - Counter(base), []
-        for line in fresh:
-            held[line] -= 1
-            kept += [line] if held[line] < 0 else []
-        return append_parts(book, BookPart(book.line_end.join(kept) + book.line_end)) if kept else book
+        added = [line for sort, _, _, start, stop in steps if sort != "equal" for line in yours[start:stop]]
+        # A line that both sides added is there once.
+        present, missing = Counter(mine) - Counter(base), []
+        for line in added:
+            present[line] -= 1
+            missing += [line] if present[line] < 0 else []
+        return append_parts(book, BookPart(book.line_end.join(missing) + book.line_end)) if missing else book
 
 
 def _entries_by_id(book: Book) -> dict[_Key, BookPart]:
-    """The entries by id, and of copies by their number."""
+    """Return the entries by id, and by a number for copies."""
     counts: Counter[str] = Counter()
     keyed: dict[_Key, BookPart] = {}
     for part in book.parts:
@@ -120,7 +126,7 @@ def _entries_by_id(book: Book) -> dict[_Key, BookPart]:
 
 
 def _free_lines(book: Book) -> list[str]:
-    """The lines outside of entries, white space at their ends and empty ones aside."""
+    """Return the lines outside of entries, without empty ones and trailing white space."""
     texts = (book.head, *(part.raw for part in book.parts if part.is_free_text))
     return [line.rstrip() for text in texts for line in normalize_body(text).split("\n") if line.strip()]
 
@@ -134,9 +140,9 @@ def _is_same(one: BookPart, other: BookPart) -> bool:
 
 
 def _find_added_lines(old: BookPart, new: BookPart) -> str:
-    """The lines that somebody wrote into an entry that is forgotten now; no marker among them is one any more."""
-    held = set(normalize_body(old.raw).split("\n"))
-    lines = (line for line in normalize_body(new.raw).split("\n") if line not in held)
+    """Return the lines that somebody added to a forgotten entry, with markers as text."""
+    known = set(normalize_body(old.raw).split("\n"))
+    lines = (line for line in normalize_body(new.raw).split("\n") if line not in known)
     return "".join(escape_own_markers(line) + "\n" for line in lines)
 
 
@@ -145,7 +151,7 @@ def _ensure_line_end(text: str) -> str:
 
 
 def _merge_fields(old: Entry | None, mine: Entry, yours: Entry) -> Entry:
-    """Mine, with every field that only yours changed; tags and ids of both; the later time of change."""
+    """Return `mine` with every field that only `yours` changed, tags and ids of both, and the later change time."""
     changed: dict[str, Any] = {
         name: getattr(yours, name)
         for name in Entry._fields
@@ -160,7 +166,7 @@ def _merge_fields(old: Entry | None, mine: Entry, yours: Entry) -> Entry:
 
 
 def _merge_texts(old: str | None, mine: str, yours: str) -> list[str]:
-    """One text where one of them says it all, else both."""
+    """Return one text if it contains the other or only it changed, else both."""
     if yours == old or yours in mine:
         return [mine + "\n"]
     if mine == old or mine in yours:

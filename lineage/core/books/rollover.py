@@ -1,14 +1,15 @@
-"""Caps: they bound what is active in a book. What is older goes into an archive, word for word. (format: Books)"""
+"""Caps of books: entries beyond them roll over into an archive, word for word. (format: Books)"""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from lineage.core.base.privacy import GLOBAL
 from lineage.core.books.book import Book, BookPart, find_superseded, with_parts
 from lineage.core.books.entry import TASK, USER_STATED, Entry
 
 
-class Cap(NamedTuple):
-    """More than `most` entries are brought down to `keep`."""
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """The cap of a book: more than `max_entries` roll over until `keep` are left."""
 
     max_entries: int
     keep: int
@@ -20,7 +21,7 @@ DEFAULT_CAP = Cap(100, 100)
 
 
 def default_cap(scope: str, kind: str) -> Cap:
-    """The default cap of a book.
+    """Return the default cap of a book.
 
     >>> default_cap("agent/ann", "decision"), default_cap("session/x", "finding")
     (Cap(max_entries=30, keep=20), Cap(max_entries=100, keep=100))
@@ -29,32 +30,35 @@ def default_cap(scope: str, kind: str) -> Cap:
 
 
 def roll_over(book: Book, cap: Cap) -> tuple[Book, tuple[BookPart, ...]]:
-    """The book within its cap, and what rolled out of it, oldest first, each as it stood.
+    """Return the book within its cap, and the parts that rolled over, oldest first.
 
-    Superseded entries go first, then the oldest. The human's free text, entries that lost their end, and whatever
-    `stays` says never go, even where that leaves more than the cap.
+    Superseded entries go first, then the oldest. Free text, entries without their end marker and exempt ones never
+    go, even if more than the cap are left.
     """
     count = len(book.entries)
     if count <= cap.max_entries:
         return book, ()
-    gone = find_superseded(book.entries)
-    able = [
-        part
-        for part in book.parts
-        if part.entry and part.is_complete and not is_exempt(part.entry, book.scope, book.kind)
+    superseded = find_superseded(book.entries)
+    candidates = [
+        (entry.id not in superseded, entry.at, position)
+        for position, part in enumerate(book.parts)
+        if (entry := part.entry) and part.is_complete and not is_exempt(entry, book.scope, book.kind)
     ]
-    able.sort(key=lambda part: (part.entry.id not in gone, part.entry.at) if part.entry else (False, ""))
-    rolled = able[: max(0, count - cap.keep)]
-    leaving = {id(part) for part in rolled}
-    parts: list[BookPart] = []
-    for part, before in zip(book.parts, (None, *book.parts), strict=False):
-        is_gap = id(before) in leaving and part.is_free_text and not part.raw.strip()
-        parts += [] if id(part) in leaving or is_gap else [part]
-    oldest_first = sorted(rolled, key=lambda part: part.entry.at if part.entry else "")
-    return (with_parts(book, parts), tuple(oldest_first)) if rolled else (book, ())
+    chosen = sorted(candidates)[: max(0, count - cap.keep)]
+    if not chosen:
+        return book, ()
+    leaving = {position for _, _, position in chosen}
+    rest = [
+        part
+        for position, part in enumerate(book.parts)
+        # The empty lines below an entry leave with it.
+        if position not in leaving and not (position - 1 in leaving and part.is_free_text and not part.raw.strip())
+    ]
+    oldest_first = sorted(chosen, key=lambda choice: choice[1])
+    return with_parts(book, rest), tuple(book.parts[position] for _, _, position in oldest_first)
 
 
 def is_exempt(entry: Entry, scope: str, kind: str) -> bool:
-    """Whether an entry never rolls over: open tasks, pinned ones, and in global books what the user stated."""
+    """Return whether an entry never rolls over: open tasks, pinned ones, and in global books the user's words."""
     is_open = entry.done is False or (kind == TASK and entry.done is None)
     return is_open or entry.pinned or (scope == GLOBAL and entry.trust == USER_STATED)

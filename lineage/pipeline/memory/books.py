@@ -6,7 +6,7 @@ entry: its words would be theirs. (reliability: poisoned memory)
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lineage.core.base.book_paths import PENDING, BookRef
@@ -282,7 +282,7 @@ def _locate_entries(ref: BookRef, book: Book) -> Iterator[EntryLocation]:
             blank = len(_LINE_END.findall(part.raw[: len(part.raw) - len(part.raw.lstrip())]))
             yield from (
                 EntryLocation(ref, entry, line + blank, STANDING)
-                for entry in book._replace(parts=(part,)).handwritten_entries
+                for entry in replace(book, parts=(part,)).handwritten_entries
             )
         line += len(_LINE_END.findall(part.raw))
 

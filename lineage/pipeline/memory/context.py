@@ -227,7 +227,7 @@ def load_curated_items(reader: BookReader) -> list[MemoryItem]:
         if part.entry and (entry := entries.pop(part.entry.id, None)):
             contents.append(entry)
         elif part.is_free_text:
-            text = "".join(entry.text for entry in book._replace(parts=(part,)).handwritten_entries)
+            text = "".join(entry.text for entry in replace(book, parts=(part,)).handwritten_entries)
             contents += [line for line in _COMMENT.sub("", text).splitlines() if line.strip()]
     if all(isinstance(item, str) and _HEADING.match(item) for item in contents):
         return []
