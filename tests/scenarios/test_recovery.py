@@ -43,7 +43,6 @@ from tests.support.workspace import (
     write_capture,
 )
 
-pytestmark = pytest.mark.slow
 
 LATER, LAST = "2026-11-21T13:00:00.000Z", "2026-11-21T18:00:00.000Z"
 TALK = make_turns("Why does reader.py drop the last line?", "It splits on newline.", "And now?", "Fixed in reader.py.")
@@ -192,6 +191,7 @@ def test_a_merged_session_goes_on_under_the_manifest_that_won(tmp_path: Path) ->
     nothing_more(root)
 
 
+@pytest.mark.slow
 def test_temporary_files_of_a_killed_writer_are_collected_and_those_of_a_living_one_are_not(root: Path) -> None:
     dead = [root / "memory" / f"{TEMP_PREFIX}dead", root / ".lineage" / "spool" / f"{TEMP_PREFIX}dead"]
     for path in dead:
@@ -317,6 +317,7 @@ def test_a_job_of_a_session_with_a_damaged_manifest_blocks_no_other_command(root
     assert len(list_spool_paths(root)) == 1
 
 
+@pytest.mark.slow
 def test_a_session_that_another_process_holds_is_left_to_it_and_recover_waits_for_it(
     root: Path, tmp_path: Path
 ) -> None:

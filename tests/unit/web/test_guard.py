@@ -99,6 +99,13 @@ def test_a_change_needs_the_csrf_value_of_our_pages() -> None:
     assert ask(service, "/api/entries", HOST, JSON, right, method="POST", body=body)[0] < 400
 
 
+def test_a_form_needs_the_csrf_value_of_our_pages() -> None:
+    service, form = make_service(), (b"content-type", b"application/x-www-form-urlencoded")
+    for csrf, status in (("", 403), ("0" * 64, 403), (service.make_csrf("other"), 403)):
+        body = f"csrf={csrf}".encode()
+        assert ask(service, "/entries/0123456789abcdef/pin", HOST, form, method="POST", body=body)[0] == status
+
+
 def test_where_there_is_an_access_key_nothing_is_told_without_it() -> None:
     service = make_service(access_key=KEY)
     assert ask(service, "/api/openapi.json", HOST)[0] == 401

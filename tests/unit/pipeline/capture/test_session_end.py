@@ -1,0 +1,36 @@
+"""Forks whose manifests name each other.
+
+Fails without the look at the parents that were visited: it would go round for ever.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from lineage.core.capture.capture import Capture
+from lineage.core.format.turns import Turn
+from lineage.pipeline.capture import session_end
+from lineage.pipeline.capture.session import Session
+from lineage.workspace.workspace import Workspace
+from tests.support.workspace import build_end_request, open_memory_workspace
+
+
+def capture_fork(ws: Workspace, session: str, parent: str) -> str:
+    turns = (Turn("user", f"Go on in {session}."), Turn("assistant", f"Done in {session}."))
+    request = build_end_request(ws, session)
+    return session_end.capture_session(ws, request, Capture(turns=turns, forked_from=parent)).status
+
+
+def test_forks_that_name_each_other_are_captured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_memory_workspace(tmp_path) as ws:
+        statuses = [capture_fork(ws, session, parent) for session, parent in (("a", "b"), ("b", "a"))]
+        load_session, loads = session_end.load_session, list[str]()
+
+        def load_counted(ws: Workspace, token: str) -> Session:
+            loads.append(token)
+            assert len(loads) < 10, "it goes round"
+            return load_session(ws, token)
+
+        monkeypatch.setattr(session_end, "load_session", load_counted)
+        assert [*statuses, capture_fork(ws, "c", "a")] == ["captured"] * 3
+        assert len(loads) == 2
