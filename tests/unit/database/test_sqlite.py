@@ -1,6 +1,6 @@
-"""How the machine's databases are opened, and which failures are damage.
+"""Opening this machine's databases, and telling damage from other errors.
 
-What each guard rests on: `_DAMAGE` in `guarded`; the mode of the folder in `connect`; the loop in `_use_wal`.
+What each guard rests on: `_DAMAGE` in `translate_errors`; the mode of the folder in `connect`; the loop in `_use_wal`.
 """
 
 import sqlite3

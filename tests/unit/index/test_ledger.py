@@ -1,8 +1,8 @@
-"""What a render asks of the index, counted in steps of SQLite's machine: not more for sessions outside the window, and
-next to nothing for those inside that are not shown.
+"""The cost of a render's queries, in steps of SQLite's machine: independent of sessions outside the window, and next to
+nothing for those inside that are not shown.
 
-Fails without the index `entries_agent`, with counts that are made of entries, where all heads are read, and where the
-entries of a batch are made session by session.
+Fails without the index `entries_agent`, with counts made of entries, if all heads are read, and if the entries of a
+batch are made session by session.
 """
 
 import sqlite3

@@ -1,7 +1,7 @@
-"""From a file to its row, and from what was typed to a query.
+"""From a file to its row, and from typed words to a query.
 
-What each guard rests on: the fields of `build_row`; `_searchable`, which leaves headings and links out; the quotes in
-`build_match_expression`.
+What each guard rests on: the fields of `build_row`; `_build_passages`, which leaves headings and links out; the quotes
+in `build_match_expression`.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
-"""A database that is built beside the index: what FTS5 merges meanwhile, and afterwards.
+"""A database that is built beside the index: the merges of FTS5 meanwhile and afterwards.
 
-Fails where `build` leaves FTS5's own bounds for merging segments at once, or merges while it builds.
+Fails if `build` keeps FTS5's own limits for merging segments at once, or merges while it builds.
 """
 
 import sqlite3

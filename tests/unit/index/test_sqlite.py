@@ -1,9 +1,11 @@
-"""What is SQLite's own: damage is begun anew, a lock or a missing permission is not. The rest is in contracts/.
+"""SQLite's own parts: a damaged index is recreated, a locked or unreadable one is an error. The rest is in contracts/.
 
-What each guard rests on: `guarded`, and `except DamagedIndex` in `SqliteIndex`.
+What each guard rests on: `translate_errors`, and `except DatabaseDamaged` in `SqliteIndex`.
 """
 
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -87,6 +89,8 @@ def test_a_locked_database_is_an_error_and_is_not_thrown_away(tmp_path: Path, mo
     complete_index(path)
     code = """
 import sqlite3
+import subprocess
+import sys
 database = sqlite3.connect("index.db", isolation_level=None)
 database.execute("pragma locking_mode = exclusive")
 database.execute("begin immediate")
@@ -169,3 +173,17 @@ def open_many(_: Store, folder: Path) -> None:
     for number in range(10):
         with closing(SqliteIndex(folder / f"{number}.db")) as index:
             index.upsert([row(text="apples")])
+
+
+def test_captures_and_searches_do_not_import_sqlite_utils(tmp_path: Path) -> None:
+    """A status does: it counts by sqlite_utils. Fails with `_query` in place of `_read`."""
+    path = tmp_path / "index.db"
+    SqliteIndex(path).close()
+    code = (
+        "import sys; from pathlib import Path; from lineage.index import SqliteIndex\n"
+        f"index = SqliteIndex(Path({str(path)!r}))\n"
+        "index.upsert([]); index.search('apples', None, limit=1); index.list_agents(); index.has_paths(['x'])\n"
+        "print('sqlite_utils' in sys.modules); index.count_by_kind(); print('sqlite_utils' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]

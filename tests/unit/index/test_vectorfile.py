@@ -1,6 +1,6 @@
-"""`vectors.db`: what is a file's own. (lineage/index/vectorfile.py; tests/contracts/test_vectors.py)
+"""`vectors.db`: the properties of a file. (lineage/index/vectorfile.py; tests/contracts/test_vectors.py)
 
-Fails without the scrub, and where damage costs more than the vectors.
+Fails without the vacuum in `scrub`, and if damage costs more than the vectors.
 """
 
 import sqlite3

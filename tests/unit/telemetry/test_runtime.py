@@ -1,7 +1,7 @@
 """Telemetry on a real database: counted once, kept through every reindex, and never in a capture's way.
 
-What each guard rests on: `or ignore` and the primary key of `captures`; `quarantine` in `_begin_anew`; the second
-attempt in `_execute`.
+What each guard rests on: `on conflict do nothing` and the primary key of `captures`; `quarantine` in `_recreate`; the
+second attempt in `_retry_damaged`; `_migrate`, which leaves tables of an unversioned database alone.
 """
 
 import sqlite3
@@ -14,7 +14,7 @@ from lineage.database import sqlite
 from lineage.errors import WorkspaceError
 from lineage.index import SqliteIndex
 from lineage.store import LocalStore, Store
-from lineage.telemetry import Telemetry
+from lineage.telemetry import Telemetry, runtime
 from tests.support.concurrency import run_concurrently
 
 NOW = "2026-11-21T12:00:00.000Z"
@@ -136,3 +136,25 @@ def count_many(_: Store, folder: Path, who: int) -> None:
     for number in range(5):
         count(Telemetry(folder / "runtime.db"), stem=f"{who}-{number}")
         count(Telemetry(folder / "runtime.db"), stem=f"{who}-{number}")
+
+
+def test_a_database_without_a_version_keeps_its_rows_and_gets_one(path: Path) -> None:
+    with closing(Telemetry(path)) as telemetry:
+        count(telemetry)
+    with closing(sqlite3.connect(path)) as database, database:
+        assert database.execute("pragma user_version").fetchone() == (len(runtime._MIGRATIONS),)
+        database.execute("drop table drops")
+        database.execute("pragma user_version = 0")
+    with closing(Telemetry(path)) as telemetry:
+        assert telemetry.read_counters()["captures"] == 1
+        assert telemetry.read_drop_counts() == {}
+
+
+def test_processes_that_begin_at_once_make_the_tables_once(tmp_path: Path) -> None:
+    run_concurrently(LocalStore(tmp_path), _count_one, [(str(tmp_path), number) for number in range(4)])
+    assert Telemetry(tmp_path / "runtime.db").read_counters()["captures"] == 4
+
+
+def _count_one(_: Store, folder: str, number: int) -> None:
+    with closing(Telemetry(Path(folder) / "runtime.db")) as telemetry:
+        count(telemetry, f"stem-{number}")

@@ -1,10 +1,13 @@
-"""What is PostgreSQL's own of vectors, on real servers: with pgvector, without it, and where a role may not create it.
+"""Vectors on real servers: with pgvector, without it, and with a role that may not create it.
 
-What each guard rests on, in index/postgres/pgvector.py and engine.py:
-- never required: `_home`, `may_create` and `_MAY_BEGIN` in `shared`. One too old: `to_regtype` in `_EXTENSION`.
-- what lies beside rows that begin anew: the schema `_vectors`, and `is_complete` in `keep`.
-- versions: `check`. Damage: `_whole`, which leaves that of the rows alone. A file that is not in use: `discard`.
-- one who embeds: `embedding`. What a scan reads: `toast_tuple_target`. Bytes that are gone: `unsampled` and `scrub`.
+What each guard rests on, in index/postgres/pgvector.py and index.py:
+- never required: `_find_extension_schema`, `may_create` and `_CAN_CREATE_SCHEMA` in `open_shared_vectors`. An extension
+  that is too old: `halfvec` in `_SELECT_EXTENSION_SCHEMA`.
+- vectors outlive the rows: the schema `_vectors`, and `is_complete` in `prune`.
+- versions: `ensure_version`. Damage: `_reset_if_damaged`, which leaves that of the rows alone. A file that is not in
+  use: `delete_database` in `open_vectors`.
+- one machine embeds: `embedding_lock`. Speed of a scan: `toast_tuple_target`. Deleted bytes:
+  `disable_statistics_sql` and `scrub`.
 """
 
 from collections.abc import Iterator

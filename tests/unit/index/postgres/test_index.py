@@ -1,11 +1,11 @@
-"""What is PostgreSQL's own, on a real server: versions, the counts of words, and both engines finding the same.
+"""PostgreSQL's own parts on a real server: versions, counts of words, ranks equal to SQLite's.
 
 What each guard rests on:
 - the ledger: the join by session in index/postgres/ledger.py.
-- versions: `begin` in index/postgres/schema.py and in telemetry/postgres.py.
-- the counts of words: `_count` and `_DROPPED` in index/postgres/texts.py; `skip locked` there.
-- ranks: `matching`; the weights in `FOUND`. The gate: `is_allowed_in_scope` in index/postgres/schema.py.
-- bytes that are gone: `scrubbed` in database/postgres.py. Who is asked nothing: `_own_name` in app/indexing.py.
+- versions: `ensure_tables` in index/postgres/schema.py, `_migrate` in telemetry/postgres.py.
+- the counts of words: `_add_counts` and `_DELETE_ROWS` in index/postgres/fts_rows.py; `skip locked` there.
+- ranks: `build_match_statement` and `_SELECT_MATCHES`. The privacy rule: `may_reach` in index/postgres/schema.py.
+- deleted bytes: `vacuum_tables` in database/postgres.py. The names of schemas: `derive_schema` in app/databases.py.
 """
 
 import contextlib
