@@ -20,6 +20,7 @@ from lineage.harness.collector import BOOKKEEPING, NOTES, UNFINISHED, UNKNOWN, C
 from lineage.harness.jsonl import read_bytes
 from lineage.harness.text import strip_injections
 
+# NUL padding after a power cut, and a byte order mark.
 _SPACE = b" \t\r\n\x00\xef\xbb\xbf"
 _NAME = ".aider.chat.history.md"
 _HEADING = re.compile(rb"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[ \t\r]*\n", re.MULTILINE)
@@ -27,6 +28,7 @@ _PROMPT, _STATUS, _HARD_BREAK = "####", ">", "  "
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 _EDIT = re.compile(r"Applied edit to (.+)")
 _MODEL = re.compile(r"(?:Main model|Models?): (\S+)")
+# aider's own settings, printed at each start.
 _BOOKKEEPING = re.compile(
     r"(?:\S*aider(?: |$)|Aider v|Main model: |Models?: |Weak model: |Editor model: |Git repo: |Repo-map: |Tokens: |"
     r"Cost: |Use /help )"

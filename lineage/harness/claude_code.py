@@ -143,6 +143,7 @@ class _Reader(Collector):
         blocks = content if isinstance(content, list) else [content]
         results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
         yield from map(self._result, results)
+        # Text beside tool results is the harness's: hook output and reminders.
         text = "" if results else strip_injections(self._text(content))
         if text and is_prompt(record, text):
             yield Turn(USER, text)
@@ -166,6 +167,7 @@ class _Reader(Collector):
             case ("text" | "thinking") as kind if as_string(block.get(kind)).strip():
                 yield Turn(ASSISTANT, block[kind].strip("\n"), thinking=kind == "thinking")
             case "tool_use" | "server_tool_use":
+                # A session calls few tools many times: one copy of each name.
                 name = intern(as_string(block.get("name")) or "tool")
                 self.calls[as_string(block.get("id"))] = name
                 yield Turn(ASSISTANT, "", name=name, input=render_tool_input(block.get("input")))

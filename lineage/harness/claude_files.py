@@ -15,13 +15,17 @@ from lineage.harness.text import format_omission
 
 SUB_AGENTS = "subagents"
 AGENT_PREFIX = "agent-"
+# Claude Code's own helpers: compaction and prompt suggestion.
 _INTERNAL = ("agent-acompact-", "agent-aprompt_suggestion-")
 _NO_TRANSCRIPTS = frozenset({"journal.jsonl", "history.jsonl"})
+# `memory/` is Claude Code's own, `tool-results/` belongs to a transcript.
 _NO_FOLDERS = frozenset({"memory", "tool-results"})
 
 _RESULTS_FOLDER = "tool-results"
+# The second is that of an MCP server's result.
 _PREVIEW_PREFIXES = ("<persisted-output>", "Error: result (")
 _SAVED_TO = re.compile(r"saved to:? [^\n]*tool-results[/\\]([A-Za-z0-9_][A-Za-z0-9_.-]*\.(?:txt|json))\b")
+# Bounds on untrusted input: a preview is short, and a session may point to any number of large files.
 _MAX_POINTER_CHARS = 8192
 _MAX_FILE_BYTES = 1 << 20
 _MAX_TOTAL_BYTES = 32 << 20

@@ -17,6 +17,7 @@ BOOKKEEPING_KINDS = frozenset(
     }
 )  # fmt: skip
 TITLE_KEYS = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
+# The model of messages that Claude Code writes itself.
 SYNTHETIC_MODEL = "<synthetic>"
 
 API_ERROR = "API errors"
@@ -30,6 +31,7 @@ _SYSTEM_REASONS = {"api_error": API_ERROR, "stop_hook_summary": HOOK} | dict.fro
     ),
     BOOKKEEPING,
 )  # fmt: skip
+# Texts in the user's role that the harness wrote.
 _WRAPPERS = (
     "<local-command-caveat>", "<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>",
     "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification>", "[Request interrupted by user",

@@ -169,6 +169,7 @@ class _Reader(Collector):
                 self._add_assistant_text(text, item)
             case "user" if extract_prompt(text) and self.has_prompt:
                 self.skip(REPEATED)
+            # Only an event proves that the user typed it; it may follow.
             case "user" if extract_prompt(text) and not bare:
                 self.turns.add_pending(Turn(USER, extract_prompt(text), self.at), as_string(item.get("id")))
             case "user":

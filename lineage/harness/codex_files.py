@@ -9,6 +9,7 @@ from lineage.harness.adapter import SessionLocation, list_files
 from lineage.harness.json_values import as_mapping, as_string, decode_json
 from lineage.harness.jsonl import read_bytes, read_records
 
+# Codex compresses files older than 7 days.
 COMPRESSED = ".zst"
 
 _FOLDERS = ("sessions", "archived_sessions")

@@ -34,6 +34,7 @@ BOOKKEEPING_EVENTS = frozenset(
         "error", "warning", "stream_error",
     }
 )  # fmt: skip
+# These repeat an item: only its failure is news.
 DUPLICATE_EVENTS = frozenset(
     {
         "agent_message", "agent_reasoning", "agent_reasoning_raw_content", "context_compacted", "exec_command_end",
@@ -57,9 +58,11 @@ _WRAPPERS = (
     "<subagent_notification>", "<collaboration_mode>", "<apps_instructions>", "<plugins_instructions>",
     "<recommended_plugins>", "<hook_prompt", "<model_switch>", "<personality_spec>",
 )  # fmt: skip
+# Editors put context before the request.
 _PREFACES = ("# Context from my IDE setup", "# Files mentioned by the user", "## My request for Codex")
 _REQUEST = re.compile(r"^## My request[^\n:]*:?[ \t]*\n*", re.MULTILINE)
 _SUMMARY_PREAMBLE = "Another language model started to solve this problem"
+# The lines that Codex puts above a command's output.
 _HEADER = re.compile(
     r"(?:(?:Chunk ID|Wall time|Process exited with code|Process running with session ID|Exit code"
     r"|Original token count|Total output lines)\b[^\n]*\n)+(?:Output:(?:\n|\Z))?"
@@ -68,7 +71,9 @@ _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.
 _PATCH = "*** Begin Patch"
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _COMMANDS = ("command", "cmd")
+# `bash -lc COMMAND`: the last word is the command.
 _SHELL_WORDS = 3
+# A longer address holds data or a signature.
 _MAX_URL_CHARS = 300
 
 

@@ -61,6 +61,7 @@ class CodexThread:
         self.forked_from = forked_from or None
         self.is_paginated = meta.get("history_mode") == _PAGINATED
         self.first_ordinal = first_ordinal if isinstance(first_ordinal, int) else 0
+        # A fork with a `history_base` points to its parent's records, others copy them.
         copies = forked_from and not isinstance(meta.get("history_base"), dict)
         self.root_id = forked_from if copies else identity
 

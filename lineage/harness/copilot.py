@@ -17,6 +17,7 @@ from lineage.harness.json_values import as_list, as_mapping, as_string, format_m
 from lineage.harness.text import format_omission, render_tool_input, strip_injections
 
 _LOG = "events.jsonl"
+# The first words of event types: a new type of a known family is still Copilot's.
 _FAMILIES = frozenset(
     {
         "abort", "assistant", "auto_mode_switch", "capabilities", "command", "commands", "elicitation",
@@ -25,6 +26,7 @@ _FAMILIES = frozenset(
         "tool_search", "ui", "user", "user_input",
     }
 )  # fmt: skip
+# A person's prompt has this source, or none.
 _PROMPT_SOURCES = ("", "user")
 _SKILL = "<skill-context"
 
@@ -75,6 +77,7 @@ class _Reader(Collector):
             self.skip(UNKNOWN)
             return
         self.recognized_count += 1
+        # A sub-agent's events lie in the same file.
         if as_string(record.get("agentId")) or as_string(data.get("parentToolCallId")):
             self.skip(SUB_AGENT)
             return

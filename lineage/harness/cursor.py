@@ -19,6 +19,7 @@ from lineage.harness.text import render_tool_input, strip_injections
 
 _TRANSCRIPTS = "agent-transcripts"
 _SUB_AGENTS = "subagents"
+# Cursor's marker for hidden thinking.
 _REDACTED = "[REDACTED]"
 _QUERY = ("<user_query>", "</user_query>")
 
@@ -31,6 +32,7 @@ _STAMP = re.compile(
     r"[A-Za-z]+, ([A-Z][a-z]{2}) (\d{1,2}), (\d{4}), (0?[1-9]|1[0-2]):([0-5]\d)\s?([AP]M)"
     r" \(UTC(?:([+-])(\d{1,2})(?::(\d{2}))?)?\)"
 )
+# Not `strptime`, which follows the locale.
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _ALPHANUMERIC = re.compile(r"[A-Za-z0-9]+")
 _ABSOLUTE = re.compile(r"(?:[A-Za-z]:)?[/\\]")

@@ -74,6 +74,7 @@ def _records(path: Path, skipped: Counter[str]) -> Iterator[dict[str, Any]]:
 def _files_of(path: Path, session: str | None) -> list[Path]:
     """Return the file and those beside it of the same session. Their names end with the beginning of its id."""
     ending = f"-{session[:8]}" if session else ""
+    # A copy under another name stands for itself.
     if not ending or not (path.name.startswith(_PREFIX) and path.stem.endswith(ending)):
         return [path]
     beside = path.parent.glob(f"{_PREFIX}*{glob.escape(ending)}.json*")
@@ -321,6 +322,7 @@ def _call_key(message: dict[str, Any], call: dict[str, Any], index: int) -> str:
 
 def _find_project(path: Path) -> str | None:
     """Return the folder of a history, from its own note or the registry. The hash in a file is not reversible."""
+    # `tmp/<slug>/chats/…`: the slug names the project.
     slug = next((folder for folder in path.parents if (folder / "chats") in path.parents), None)
     if slug is None:
         return None

@@ -16,8 +16,10 @@ from lineage.harness.json_values import as_mapping, as_string, format_media_note
 from lineage.harness.text import format_omission, render_tool_input, strip_injections
 
 _WRAPPERS = ("session_context", "hook_context", "qwen:user-prompt-submit-context")
+# At the start of a line: prose and code may mention the tag.
 _SNAPSHOT = re.compile(r"^[ \t]*<state_snapshot>", re.MULTILINE)
 _SNAPSHOT_END = "</state_snapshot>"
+# Base64 of images in results, in every field that a tool chose.
 _BLOB = re.compile(r'(?<=")[A-Za-z0-9+/=_-]{256,}(?=")')
 
 

@@ -35,6 +35,7 @@ def read(path: Path, session: str | None = None) -> Capture:
         reader, turns = read_turns(path, _Reader)
         if not reader.has_roles and (reader.item_count or reader.skipped):
             raise TranscriptError(f"no turn in {path}", hint=_HINT)
+        # A file without roles is foreign; one with them has a broken turn, which is worth a better message.
         reader.raise_first_error()
         return reader.build_capture(turns)
     text = _read_text(path)
@@ -61,6 +62,7 @@ def _read_text(path: Path) -> str:
         text = read_bytes(path).decode("utf-8-sig").strip(" \t\r\n\x00")
     except UnicodeDecodeError:
         text = "\x00"
+    # Text with NUL is binary, or UTF-16.
     if "\x00" in text:
         raise TranscriptError(f"not a text file: {path}", hint="give a JSON list of turns or plain text in UTF-8")
     return text

@@ -34,6 +34,7 @@ _SKIPPED_TYPES = frozenset({"sub_agent", "hidden"})
 _INTERACTION_TYPES = frozenset({"toolConfirmationRequest", "actionRequired", "redactedThinking"})
 _DATABASE = "sessions.db"
 _HEAD_BYTES = 4096
+# `working_dir` precedes the messages, so a few KB show whether a file is an export.
 _HEADER = re.compile(rb'\s*\{[^\[]*?"working_dir"\s*:')
 _HINT = "name `sessions.db`, or what `goose session export --format json` wrote"
 

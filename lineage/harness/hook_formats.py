@@ -26,6 +26,7 @@ _FIELDS: FieldNames = {
     "summary": ("compact_summary",),
     "last_message": ("last_assistant_message",),
 }
+# Of our own plugins, which pass on the names of each harness's API.
 _PLUGIN_FIELDS: FieldNames = {
     "session_id": ("session_id", "sessionId", "sessionID"),
     "session_key": ("session_key", "sessionKey"),
@@ -118,6 +119,7 @@ HOOK_FORMATS: Mapping[str, HookFormat] = {
             "trigger": ("trigger",),
             "at": ("timestamp",),
         },
+        # In camel case mode payloads have no event name; the order decides between shared fields.
         event_markers=(
             ("agentId", "subagentStop"),
             ("stopReason", "agentStop"),

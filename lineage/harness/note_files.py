@@ -30,6 +30,7 @@ _NOTE_PATTERNS = (
     ".memory/*.md", ".memory/*/*.md", "projects/*/memory/*.md", ".claude/projects/*/memory/*.md",
 )  # fmt: skip
 _FOLDER_PATTERNS = {FIVE_LAYER: ("*.md", "*/*.md"), _MEMORY: ("*.md",)}
+# The working directory is in one of the first records; lines may be megabytes long.
 _MAX_LINES = 50
 _MAX_LINE_BYTES = 1 << 20
 

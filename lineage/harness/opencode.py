@@ -18,9 +18,11 @@ from lineage.harness.json_values import JsonObject, as_list, as_mapping, as_stri
 from lineage.harness.jsonl import DAMAGED, read_bytes, read_text
 from lineage.harness.sqlite import Row, fetch_rows, list_tables, read_database
 
+# The tables of each schema. A migrated database has both.
 _V1 = frozenset({"session", "message", "part"})
 _V2 = frozenset({"session_v2", "session_message"})
 _EXPORT_KEYS = frozenset({"info", "messages"})
+# A project's folder may hold any JSON: the first key shows an export.
 _EXPORT = re.compile(rb'\s*\{\s*"info"\s*:')
 _HEAD_BYTES = 256
 _HINT = "name a database `opencode.db`, or what `opencode export SESSION > FILE.json` wrote"

@@ -21,8 +21,10 @@ REVERTED = "reverted"
 _PLAIN_PARTS = frozenset({"step-start", "step-finish", "snapshot", "patch", "agent", "subtask", "retry"})
 _PLAIN_ROWS = frozenset({"agent-switched", "model-switched", "location-switched", "idle"})
 _NOTE_ROWS = frozenset({"system", "synthetic", "skill"})
+# Kinds of messages that change while the agent works.
 _WORK_KINDS = frozenset({"assistant", "shell", "compaction"})
 _END_STATES = frozenset({"completed", "failed", "error", "cancelled", "interrupted"})
+# OpenCode's title of a session until a model finds one.
 _DEFAULT_TITLE = re.compile(r"(?:New|Child) session - \d{4}-")
 _DATA_URL = re.compile(r"data:([^;,]*)[^,]*,")
 

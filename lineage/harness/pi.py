@@ -24,6 +24,7 @@ _ROLES = frozenset(
         "compactionSummary",
     }
 )  # fmt: skip
+# The time in a file's name has dashes for colons.
 _FILE_TIME = re.compile(r"^\d{4}-\d{2}-\d{2}T[0-9-]+Z_")
 _GATEWAY = "openclaw"
 
@@ -83,6 +84,7 @@ class _Reader(Collector):
         if not kind:
             self.skip(UNKNOWN)
         elif not self.check_replay(entry):
+            # Other harnesses have entries of the other kinds too.
             self.recognized_count += kind == "message"
             at = self.record_time(record.get("timestamp"))
             self.append(self._turns_of(kind, record, at), at, entry)

@@ -126,6 +126,7 @@ def _build_call(
     if arguments is None:
         able = [name for name, program in PROGRAMS.items() if program.send and program.spawn and program.resume]
         raise InvalidInput(f"the program of {harness} does not {action}", hint=f"these do: {', '.join(able)}")
+    # Ids come from transcripts, which are untrusted.
     if session.startswith("-"):
         raise InvalidInput(f"{session[:60]!r} would be read as an option", hint="no harness gives such an id")
     if "\x00" in text + session:

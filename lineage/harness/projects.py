@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+# Bounds on a foreign tree: no project is deeper, no file of git's that is read here longer.
 _MAX_LEVELS = 128
 _MAX_BYTES = 1 << 16
 _GITDIR = re.compile(r"gitdir:[ \t]*([^\r\n]+)[\r\n]*\Z")

@@ -22,6 +22,7 @@ _MESSAGES = frozenset({"user", "assistant", "tool_result"})
 _PROMPT_SUBTYPES = frozenset({"", "mid_turn_user_message", "realtime_message"})
 _HUMAN_PROVENANCES = frozenset({"", "real_user"})
 _TRIGGERS = {"manual": "manual", "token_limit": "auto", "image_overflow": "auto"}
+# The model's fixed answer to the summary in a compressed history.
 _ACKNOWLEDGEMENT = "Got it. Thanks for the additional context"
 _TRAILER = "\n\nResume the prior task using the summary above."
 _SUB_AGENTS = "subagents"

@@ -98,6 +98,8 @@ def _read_copy(path: Path, read: DatabaseReader[Result]) -> Result:
 def _read_connected(path: Path, options: str, read: DatabaseReader[Result]) -> Result:
     uri = f"{path.absolute().as_uri()}?{options}"
     with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
+        # Text that was cut inside a character would raise by default.
         connection.text_factory = lambda data: data.decode("utf-8", errors="replace")
+        # One transaction: all queries see the same state.
         connection.execute("BEGIN")
         return read(connection)

@@ -36,6 +36,7 @@ class TurnBuffer:
         self._count += 1
         self._chars += len(turn.text) + len(turn.input)
         self._turns.append(turn)
+        # All of them: half of the turns in memory would help nobody.
         if self._chars > self._max_chars:
             self._turns.clear()
 

@@ -7,12 +7,14 @@ from typing import Any
 from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING
 
 _GAP = re.compile(r"(?:[ \t]*\n)+|[ \t]*")
+# Our own block first: it would come back as memory of memory.
 _INJECTED_BLOCKS = (
     (CONTEXT_OPENING, CONTEXT_CLOSING),
     ("<system-reminder>", "</system-reminder>"),
     ("<ide_opened_file>", "</ide_opened_file>"),
     ("<ide_selection>", "</ide_selection>"),
 )
+# The main argument of common tools, the most telling first.
 _INPUT_KEYS = (
     "file_path",
     "filePath",

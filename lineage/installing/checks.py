@@ -20,6 +20,7 @@ DUPLICATE, DISABLED, UNTRUSTED, EXECUTABLE, OUTDATED, UNREADABLE = (
     "duplicate", "disabled", "untrusted", "executable", "outdated", "unreadable",
 )  # fmt: skip
 
+# Linux and macOS.
 _MANAGED_SETTINGS = (
     "etc/claude-code/managed-settings.json",
     "Library/Application Support/ClaudeCode/managed-settings.json",

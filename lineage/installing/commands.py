@@ -13,7 +13,9 @@ from typing import Any
 from lineage.core.base.identity import validate_agent_id
 from lineage.errors import InvalidInput
 
+# All harnesses' keys for a command line; some write one for each system.
 _COMMAND_KEYS = ("command", "bash", "powershell", "commandWindows")
+# Control characters, line separators and lone surrogates.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _WINDOWS = re.compile(r"""^(?:&\s*)?["']?[A-Za-z]:\\""")
 
@@ -143,6 +145,7 @@ def _split_line(line: str) -> tuple[str, ...]:
         words = tuple(reader)
     except ValueError:
         return ()
+    # An operator means another command in the same line: not ours alone.
     return () if any(not set(word) - set("();<>|&") for word in words if word) else words
 
 

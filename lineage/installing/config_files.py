@@ -70,6 +70,7 @@ def replace(path: Path, before: bytes | None, after: bytes | None, *, last_diges
     Raise WorkspaceError if the file cannot be written, or is no longer `before`.
     """
     with _translate_os_errors(path):
+        # The plan may be minutes old: its user looked at a diff.
         if read(path) != before:
             raise WorkspaceError(f"{path} was changed in this moment", hint="run the command again")
         prefix = path.name + BACKUP

@@ -69,6 +69,7 @@ def apply_changes(machine: HostMachine, changes: Iterable[FileChange]) -> None:
         if change.marks is not None:
             new = [str(folder) for folder in config_files.make_folders(change.path)]
             folders = (*new, *(folder for folder in change.marks.folders if folder not in new))
+            # Before the file is written: a crash in between leaves a record too many, never an unknown addition.
             _update_record(machine, change.path, replace(change.marks, folders=folders))
         if change.before != change.after:
             last_digest = change.old_marks.written if change.old_marks else None

@@ -172,5 +172,6 @@ def _remove_root(text: str, name: str, before: str | None) -> str:
     root = document.root
     if before is None or root is None or root.items or _has_comment(document, root):
         return text
+    # Comments around the root may have changed since: then they stay.
     rest = text[: root.start] + text[root.end :]
     return before if rest.strip() == before.strip() else rest

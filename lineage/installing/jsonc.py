@@ -14,6 +14,7 @@ from lineage.errors import InvalidInput
 OBJECT, ARRAY, SCALAR = "object", "array", "scalar"
 
 _MAX_DEPTH = 100  # below the limit of Python's recursion
+# The byte order mark counts as white space at the start only.
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n]+|\A\ufeff)
     |   (?P<comment>//[^\r\n]*|/\*.*?\*/)

@@ -9,6 +9,7 @@ from lineage.installing.commands import HookEntry, is_lineage_command
 from lineage.installing.install_record import FileMarks
 from lineage.installing.jsonc import raise_invalid
 
+# The only line of a template that differs between machines.
 _COMMAND = re.compile(r"^const COMMAND = (\[.*\]);?[ \t]*$", re.MULTILINE)
 
 

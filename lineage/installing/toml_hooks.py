@@ -16,7 +16,9 @@ from lineage.installing.jsonc import detect_newline, raise_invalid
 
 _HOOKS = "hooks"
 _LINE = re.compile(r"line (\d+)")
+# For the line number in errors.
 _MENTION = re.compile(r"^[ \t]*\[*[ \t]*hooks\b", re.MULTILINE)
+# Comments and empty lines at the end of a table stay when it goes.
 _TAIL = re.compile(r"^(?:[ \t\r]*(?:#[^\n]*)?(?:\n|\Z))*\Z", re.MULTILINE)
 _TOKEN = re.compile(
     r"""(?P<text>"{3}(?:\\.|[^\\])*?"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*')
