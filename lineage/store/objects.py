@@ -96,7 +96,7 @@ class BucketStore(Store):
 
     def exists(self) -> bool:
         """Tell whether the bucket has any key under its prefix. Raises WorkspaceError if it does not answer."""
-        return not self.is_empty("")
+        return bool(self._list_metas("", is_enough=lambda meta: is_listed(meta["path"], "")))
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         """Write a free key (see `Store.create`)."""
@@ -137,7 +137,8 @@ class BucketStore(Store):
     def is_empty(self, prefix: str) -> bool:
         """Tell whether there are no keys below a prefix."""
         validate_prefix(prefix)
-        return not self._list_metas(prefix, is_enough=lambda meta: is_listed(meta["path"], prefix))
+        metas = self._list_metas(prefix, is_enough=lambda meta: is_listed(meta["path"], prefix))
+        return not any(is_listed(meta["path"], prefix) for meta in metas)
 
     def delete(self, key: str) -> None:
         """Remove a key, if it exists."""

@@ -191,6 +191,13 @@ def test_stamps_are_those_of_the_listing(store: Store, prefix: str) -> None:
     assert store.is_empty(prefix) == (not keys(store, prefix))
 
 
+def test_hidden_keys_leave_a_store_empty(store: Store) -> None:
+    assert store.is_empty("")
+    store.create(".lineage/x.md", b"")
+    assert store.is_empty("")
+    assert not store.is_empty(".lineage/")
+
+
 def test_a_listing_begins_behind_the_key_it_is_given(store: Store) -> None:
     for name in "abcd":
         store.create(f"memory/{name}.md", b"")
