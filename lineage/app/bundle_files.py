@@ -42,6 +42,7 @@ def import_bundle_file(root: Path, file: Path, *, restore: bool, trust: bool, dr
     def run_import(ws: Workspace) -> BundleImport:
         if dry_run:
             return import_bundle(ws, data, restore=restore, trust=trust, dry_run=True)
+        # by digest: the same file is recognized under any name
         jobs = list_unfinished(ws, unpack(data).digest)
         result = finish_imports(ws, jobs) if jobs else None
         finish_pending(ws)

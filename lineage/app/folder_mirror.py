@@ -22,7 +22,7 @@ _NAME_LENGTH = 16
 def open_mirror(root: Path, folder: str) -> Iterator[Callable[[bool], MirrorResult]]:
     """Hold the right to mirror the workspace in a folder, and yield the function that runs a round.
 
-    Its parameter confirms that entries which look lost are meant to be deleted. Raises BusyError for a folder that is
+    Its parameter confirms the deletion of seemingly lost entries. Raises BusyError for a folder that is
     being mirrored, InvalidInput for an unsuitable one, WorkspaceError for a missing workspace.
     """
     target = resolve_workspace_root(folder)
@@ -35,6 +35,7 @@ def open_mirror(root: Path, folder: str) -> Iterator[Callable[[bool], MirrorResu
             raise BusyError(
                 f"{target} is being mirrored already", hint="one mirror is enough: end the other"
             ) from error
+        # workspaces are opened anew for each round: the time is read once per use case
         yield lambda confirmed: _run_round(root, target, confirmed=confirmed)
 
 
@@ -91,6 +92,7 @@ def run_rounds(
             on_round(mirror(False))
             last_message = ""
         except LineageError as error:
+            # a mirror runs for days: a network that is down must not fill the log
             if error.message != last_message:
                 on_error(error)
             last_message = error.message

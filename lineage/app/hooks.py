@@ -45,8 +45,9 @@ def detect_machine() -> HostMachine:
 
 
 def find_program() -> tuple[str, ...]:
-    """Return the words that start lineage in a hook: the command, whose path survives an update, else this Python."""
+    """Return the words that start lineage in a hook: the installed command, else this Python."""
     name = "lineage.exe" if os.name == "nt" else "lineage"
+    # the command rather than the interpreter behind it: its path survives an update
     started = Path(sys.argv[0])
     if started.name == name and started.is_file():
         return (str(started.absolute()),)
@@ -98,7 +99,7 @@ def _apply_each(
             changes = plan(machine, command, read_record(machine))
             if not dry_run:
                 apply_changes(machine, changes)
-        except LineageError as error:
+        except LineageError as error:  # one harness with broken settings must not stop the others
             outcomes.append(HookOutcome(command.harness, error=error))
             continue
         effective = tuple(change for change in changes if change.before != change.after)
@@ -110,5 +111,5 @@ def _apply_each(
 def _current_folder() -> Path | None:
     try:
         return Path.cwd()
-    except OSError:
+    except OSError:  # the folder was deleted
         return None

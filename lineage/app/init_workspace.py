@@ -233,7 +233,7 @@ def _apply(file: _TemplateFile, state: TemplateFileState, may_overwrite: bool, r
     A file created since the check stays. Raises ConflictError for one that changed since its question.
     """
     if state is TemplateFileState.MISSING:
-        try:
+        try:  # another `init` may run at the same time
             file.store.create(file.path, file.data)
             result.made.append(file.display_path)
         except ExistsError:
@@ -258,9 +258,9 @@ def _index_curated_book(ws: Workspace) -> None:
 
 
 def _find_shadowing_files(vault: Path, paths: Iterable[str]) -> list[str]:
-    """Return files of the vault whose path from its root equals a link target of the workspace.
+    """Return files of the vault that links of the workspace would open instead of its own.
 
-    Obsidian prefers a path from the root to the end of a longer path.
+    Obsidian takes a path from the vault's root before it takes the end of a longer path.
     """
     linked = {_MEMORY_MD, *(path for path in paths if not path.startswith(OBSIDIAN_FOLDER) and path != GITIGNORE)}
     return sorted(path for path in linked if (vault / path).is_file())

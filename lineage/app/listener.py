@@ -46,6 +46,7 @@ def take_access_key(environment: MutableMapping[str, str], *, is_local: bool, co
 
 def bind_socket(host: str, port: int) -> socket.socket:
     """Return a listening socket; port 0 is any free one. Raises WorkspaceError for an address that can't be bound."""
+    # create_server sets SO_REUSEADDR on POSIX: a restart need not wait for old connections
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)

@@ -1,4 +1,4 @@
-"""Where workspaces are: a folder, or a bucket together with the folder of this machine that stands for it.
+"""The places of workspaces: a folder, or a bucket together with the folder of this machine that stands for it.
 
 The one place that knows the difference. Files of this machine only lie below `.lineage/` of that folder either way.
 """

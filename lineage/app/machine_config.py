@@ -1,4 +1,4 @@
-"""This machine as lineage sees it: its configuration file, its environment, the histories of its harnesses."""
+"""The machine as lineage sees it: its configuration file, its environment, the histories of its harnesses."""
 
 import os
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ def load_machine_settings(environment: Mapping[str, str]) -> MachineSettings:
 
 
 def read_machine_settings(path: Path) -> MachineSettings:
-    """Return the settings in a file, the defaults without one. (format: Workspace)
+    """Return the settings in a file, the defaults without one (format: Workspace).
 
     Raises InvalidInput for a file that is wrong or unreadable, that every user may change, or that holds a key and is
     readable by others.
@@ -39,7 +39,7 @@ def read_machine_settings(path: Path) -> MachineSettings:
     try:
         status = path.stat()
         text = path.read_bytes().decode("utf-8", "replace")
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError):  # the normal case: most machines have no such file
         return MachineSettings()
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}", hint="mend it, or move it away") from error
@@ -53,12 +53,12 @@ def read_machine_settings(path: Path) -> MachineSettings:
 
 
 def suppress_hooks() -> None:
-    """Keep hooks silent in every process that this one starts: what lineage itself runs is no session."""
+    """Keep hooks silent in every process that this one starts: its work is no session."""
     os.environ[SUPPRESS_VARIABLE] = "1"
 
 
 def detect_caller() -> callers.Caller | None:
-    """Return the harness whose agent runs this process; None for a person at a terminal. (format: Books)"""
+    """Return the harness that runs this process for its agent; None for a person (format: Books)."""
     return callers.detect_caller(os.environ)
 
 

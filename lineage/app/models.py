@@ -1,4 +1,4 @@
-"""The language model and the embedding model that this machine is configured for. (format: Workspace; lessons: 14, 40)
+"""The language model and the embedding model that this machine is configured for (format: Workspace; lessons: 14, 40).
 
 Each provider is an optional engine: its module is imported when it is configured.
 """
@@ -33,7 +33,7 @@ def build_model(settings: ModelSettings, telemetry: Telemetry, day: str) -> "Mod
 
 
 def build_provider(settings: ModelSettings, environment: Mapping[str, str]) -> "ModelProvider | None":
-    """Return the configured provider; hooks stay silent in its processes. (lessons: 14)"""
+    """Return the configured provider; hooks stay silent in its processes (lessons: 14)."""
     inherited = {name: value for name, value in environment.items() if name not in _SESSION_VARIABLES}
     child_environment = {**inherited, SUPPRESS_VARIABLE: "1", "NO_COLOR": "1"}
     seconds, max_bytes = settings.timeout_seconds, settings.max_answer_bytes

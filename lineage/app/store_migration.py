@@ -37,6 +37,7 @@ def migrate_store(source: str, target: str, progress: Progress | None = None) ->
     check_bucket(place)
     moved = move_store(open_store(origin), open_store(place), format_location(origin), progress)
     findings = run_in_workspace(place, _reindex_and_verify, create=True, needs_index=False)
+    # last: until then an interrupted move is recognized by its mark, and resumed
     finish_move(open_store(place))
     return MigrationReceipt(
         source=format_location(origin), target=format_location(place), moved=moved, findings=findings
@@ -59,6 +60,7 @@ def _check_source(root: Path) -> None:
             f"no workspace at {format_location(root)}", hint="name the place of the memory that is to move"
         )
     documents = open_documents(root)
+    # jobs wait in this machine's folder: the copy would lose them
     waiting = len(documents.spool.list_pending()) + len(documents.hook_queue.list_pending())
     if waiting:
         place = format_location(root)

@@ -72,7 +72,7 @@ def _start_process(argv: Sequence[str], cwd: Path, environment: Mapping[str, str
             stderr=pipe,
             cwd=cwd,
             env=dict(environment),
-            start_new_session=True,
+            start_new_session=True,  # a process group of its own: everything in it can be ended
             creationflags=_NEW_GROUP,
         )
     except (OSError, ValueError) as error:

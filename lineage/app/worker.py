@@ -22,7 +22,7 @@ from lineage.pipeline.search.embeddings import embed_pending
 from lineage.store import BusyError, LocalStore
 from lineage.workspace.workspace import Workspace
 
-_MAX_SECONDS = 600
+_MAX_SECONDS = 600  # then the next hook starts a fresh process: a leak or a hang ends here
 _MAX_WAIT_SECONDS = 60.0
 _POLL_SECONDS = 0.5
 _MAX_MEMORY_BYTES = 4 << 30
@@ -49,7 +49,7 @@ def _drain_until_idle(root: Path) -> list[DrainResult]:
         except BusyError:
             break
         inherited_lock = None
-        # the lock is free now: an event that came since the last round found it held, and started no worker
+        # The lock is free now: an event that came since the last round found it held, and started no worker
         if not _is_due(private):
             break
     return results
@@ -57,6 +57,7 @@ def _drain_until_idle(root: Path) -> list[DrainResult]:
 
 def _take_inherited_lock(root: Path) -> AbstractContextManager[object] | None:
     """Return the worker's lock if the hook took it for this process; None for a command that a user started."""
+    # only if the descriptor really is the lock's file: a user's shell may have anything open under this number
     with contextlib.suppress(OSError):
         lock = (root / STATE_FOLDER / "locks" / f"{hook_protocol.WORKER_LOCK}.lock").stat()
         if os.path.samestat(os.fstat(hook_protocol.WORKER_LOCK_FD), lock):

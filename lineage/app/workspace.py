@@ -43,7 +43,7 @@ def run_in_workspace(
     try:
         try:
             result = _run(ws, use_case, writes=writes, needs_index=needs_index)
-        except DatabaseDamaged:
+        except DatabaseDamaged:  # disposable means disposable: begin anew from the files
             ws.index.reset()
         except LineageError:
             if not ws.documents.notice_archive():
@@ -90,7 +90,7 @@ def open_workspace(root: Path, *, create: bool = False, use_model: bool = True) 
         raise WorkspaceError(
             f"no workspace at {name}", hint=f"run `lineage init {name}`, or name another with `--workspace`"
         )
-    settings = load_settings(store)
+    settings = load_settings(store)  # first: a typo in lineage.toml stops every command alike
     machine = load_machine_settings(os.environ)
     private, moment = open_private_store(root), clock.now()
     index, telemetry = open_databases(root, private)

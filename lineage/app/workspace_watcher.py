@@ -73,7 +73,7 @@ def open_watcher(root: Path) -> Iterator[Watcher]:
 
     Raises BusyError for a watched workspace, WorkspaceError for a missing one, InvalidInput for its settings.
     """
-    open_workspace(root).close()
+    open_workspace(root).close()  # errors of the settings show now, not in the first round
     with ExitStack() as stack:
         try:
             stack.enter_context(LocalStore(root).lock("watch", wait=False))

@@ -1,4 +1,4 @@
-"""What `send`, `spawn` and `resume` share: options of the program's run, and its output."""
+"""Shared by `send`, `spawn` and `resume`: options of the program's run, and its output."""
 
 import sys
 from functools import partial
@@ -38,7 +38,8 @@ class ProgramOutput:
         self._text = ""
 
     def build_options(self, seconds: float) -> RunOptions:
-        """Return the options of a run: its time and where its output goes."""
+        """Return the options of a run: its time limit and the sinks of its output."""
+        # stderr passes through in both cases: it is no part of the answer
         if self._as_json:
             out = (self._append, EscapeFilter())
         else:
@@ -47,7 +48,7 @@ class ProgramOutput:
         return RunOptions(seconds, out, err)
 
     def report(self, result: AgentRunResult) -> int:
-        """Print what was captured and return the exit code, 1 if the program failed.
+        """Print the captures and return the exit code, 1 if the program failed.
 
         Raises LineageError for a failed program, unless the output is JSON.
         """

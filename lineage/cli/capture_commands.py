@@ -1,4 +1,4 @@
-"""What `session-end` and `compaction` share: the options of the payload, the capture, its output."""
+"""Shared by `session-end` and `compaction`: the options of the payload, the capture, its output."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -19,6 +19,7 @@ _PLAIN_PROGRAMS = frozenset({"notepad", "open", "xdg-open", "gio"})
 def find_editor(hint: str) -> Sequence[str]:
     """Return the words of VISUAL, else of EDITOR. Raises InvalidInput with `hint` if neither names a program."""
     try:
+        # EDITOR may hold options, `code --wait` for example
         words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
     except ValueError:
         words = []

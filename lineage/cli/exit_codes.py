@@ -1,4 +1,4 @@
-"""How a command line ends: the one place that turns errors into messages and exit codes. (format: Commands)"""
+"""How a command line ends: the one place that turns errors into messages and exit codes (format: Commands)."""
 
 import errno
 import os

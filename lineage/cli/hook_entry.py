@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_BYTES = 16 * 1024 * 1024
-READ_SECONDS = 0.3
+READ_SECONDS = 0.3  # some harnesses never close stdin, and all wait for the hook
 
 _CHUNK = 1 << 16
-_MAX_FOLDERS = 40
-_MAX_LOG_BYTES = 1 << 18
+_MAX_FOLDERS = 40  # each is a look at the disk before the session starts
+_MAX_LOG_BYTES = 1 << 18  # a hook that fails at each turn must not fill the disk
 _DEFAULT_ROOT = "~/.agents"
 _OPTIONS = {"--workspace": "--workspace", "-w": "--workspace", "--agent": "--agent"}
+# a link planted in .lineage must not lead a write elsewhere; Windows has no such flag
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -281,7 +282,7 @@ def _print_context(root: str, harness: str, agent: str, payload: "dict[str, Any]
 
 
 def _list_candidate_folders(folder: str) -> "list[str]":
-    """Return a folder and its parents up to its repository's root, or the folder alone. (format: Identity)"""
+    """Return a folder and its parents up to its repository's root, or the folder alone (format: Identity)."""
     places = [folder]
     while len(places) < _MAX_FOLDERS:
         if os.path.lexists(os.path.join(places[-1], ".git")):
@@ -328,6 +329,7 @@ def start_worker(root: str) -> None:
     lock = os.open(path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, 0o600)
     try:
         if _try_lock(lock):
+            # forked twice: the worker is nobody's child, and leaves no zombie to the harness
             child = os.fork()
             if child == 0:
                 _exec_worker(command, root, lock)
@@ -359,6 +361,7 @@ def _start_on_windows(command: "list[str]") -> None:
     import subprocess
 
     detached, new_group, breakaway = 0x8, 0x200, 0x1000000
+    # a job object may forbid to break away: then without
     for flags in (detached | new_group | breakaway, detached | new_group):
         try:
             subprocess.Popen(

@@ -10,7 +10,7 @@ import click
 class LazyGroup(click.Group):
     """A group that starts one command without loading the others.
 
-    `modules` maps a command's name to its module, which defines it as `command`. `short_helps` has the first sentence
+    `modules` maps a command's name to a module that defines `command`. `short_helps` has the first sentence
     of each help text, so that the list of commands imports none of them.
     """
 
@@ -34,6 +34,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands as click does, from the short helps."""
+        # the width that click itself leaves for the texts
         limit = formatter.width - 6 - max(map(len, self._modules))
         with formatter.section("Commands"):
             formatter.write_dl([(name, self._short_help(ctx, name, limit)) for name in self._modules])

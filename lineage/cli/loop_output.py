@@ -1,4 +1,4 @@
-"""What `watch` and `mirror` share: a loop that SIGTERM ends, and the output of its rounds."""
+"""Shared by `watch` and `mirror`: a loop that SIGTERM ends, and the output of its rounds."""
 
 import json
 import signal

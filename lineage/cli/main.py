@@ -1,4 +1,4 @@
-"""The group of commands. (format: Commands)"""
+"""The group of commands (format: Commands)."""
 
 from collections.abc import Sequence
 

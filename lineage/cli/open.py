@@ -44,6 +44,7 @@ def command(
     """
     turn = parse_turn_range(turns)[0] if turns is not None else None
     if not prints:
+        # an agent must not pop up windows on the user's screen
         refuse_agents(detect_caller(), "open the user's programs")
     target = run_in_workspace(root, lambda ws: find_file_target(ws, session, kind, turn))
     file = locate_file(root, target)

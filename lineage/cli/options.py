@@ -22,6 +22,7 @@ def workspace(function: Function) -> Function:
     def resolve_root(ctx: click.Context, _: click.Parameter, value: str | None) -> Path:
         return resolve_workspace_root(value or (ctx.find_root().obj or {}).get("workspace"))
 
+    # the callback sees the group's value too: the option may stand before or after the command
     return click.option(
         "--workspace",
         "-w",

@@ -37,7 +37,7 @@ def print_warning(text: str) -> None:
 
 
 def print_error(message: str, hint: str) -> None:
-    """Print an error and what to do about it on stderr."""
+    """Print an error and its remedy on stderr."""
     _echo(f"lineage: {strip_controls(message)}\n  {strip_controls(hint)}\n", sys.stderr)
 
 

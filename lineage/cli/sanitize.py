@@ -35,6 +35,7 @@ def command(root: Path, file: BinaryIO, report: bool, as_json: bool) -> int:
     """
     sanitizer = Sanitizer(load_workspace_rules(root).ruleset)
     if not (report or as_json):
+        # bytes: stdout's encoding must not change the text
         for part in sanitizer.sanitize_stream(_read_chunks(file)):
             sys.stdout.buffer.write(part.encode())
         return 0
@@ -52,7 +53,7 @@ def command(root: Path, file: BinaryIO, report: bool, as_json: bool) -> int:
 
 
 def _read_chunks(file: BinaryIO) -> Iterator[str]:
-    """The text in chunks: UTF-8, or UTF-16 where a byte order mark says so."""
+    """Yield the text in chunks, decoded as UTF-8, or as UTF-16 after a byte order mark."""
     data = file.read(_CHUNK)
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     decoder = codecs.getincrementaldecoder("utf-16" if wide else "utf-8-sig")(errors="replace")

@@ -41,7 +41,7 @@ def command(root: Path, host: str, port: int, names: Sequence[str], check: bool,
     caller, is_local = detect_caller(), listener.is_loopback(host) and not names
     configured = load_machine_settings(os.environ).web.token
     access_key = listener.take_access_key(os.environ, is_local=is_local, configured=configured)
-    open_workspace(root).close()
+    open_workspace(root).close()  # a missing workspace is an error now, not at the first request
     with listener.bind_socket(host, port) as server_socket:
         url, place = listener.format_url(server_socket), format_location(root)
         if as_json:

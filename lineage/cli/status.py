@@ -33,7 +33,7 @@ def command(root: Path, as_json: bool) -> int:
         status = run_in_workspace(
             root, lambda ws: {**read_status(ws), "model": read_usage(ws), "embedding": describe_coverage(ws)}
         )
-    except (IndexUnavailable, StoreUnavailable) as error:
+    except (IndexUnavailable, StoreUnavailable) as error:  # the status is most wanted when something is down
         return _report_unavailable(root, error, as_json=as_json)
     state = {
         "workspace": format_location(root),

@@ -29,6 +29,7 @@ def command(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> i
     Example:
       lineage book confirm 77ab 0c3e
     """
+    # an agent must not put its own proposals in force
     refuse_agents(detect_caller(), "confirm what waits for the user")
     evidence = run_in_workspace(root, lambda ws: load_evidence(ws, entry_ids))
     if not yes and (as_json or not sys.stdin.isatty()):
