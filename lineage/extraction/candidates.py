@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 from lineage.core.base.links import to_one_line
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
@@ -34,6 +33,7 @@ _CUES = {kind: PhraseMatcher({language: kinds[kind] for language, kinds in cues.
 _ALL_CUES = PhraseMatcher({lang: [cue for kind in KINDS for cue in kinds[kind]] for lang, kinds in cues.CUES.items()})
 _HYPOTHETICAL = PhraseMatcher(cues.HYPOTHETICAL)
 _HEDGING = PhraseMatcher(cues.HEDGING)
+_LABELS = {kind: re.compile(rf"(?:{'|'.join(map(re.escape, cues.LABELS[kind]))}) ?:") for kind in KINDS}
 _QUESTION = re.compile(cues.QUESTION)
 
 
@@ -125,7 +125,7 @@ def _classify(sentence: Sentence, role: str) -> tuple[str, bool]:
     if not (sentence.is_open_task or ":" in folded or _ALL_CUES.matches(folded, unspaced)):
         return "", False
     kinds = [kind for kind in KINDS if role == USER or kind not in _USER_ONLY_KINDS]
-    labels = (kind for kind in kinds if ":" in folded and _compile_label(kind).match(folded))
+    labels = (kind for kind in kinds if ":" in folded and _LABELS[kind].match(folded))
     label = next(labels, TASK if sentence.is_open_task else "")
     kind = label or next((kind for kind in kinds if _CUES[kind].matches(folded, unspaced)), "")
     if not kind or _QUESTION.search(folded) or _HYPOTHETICAL.matches(folded, unspaced):
@@ -145,8 +145,3 @@ def _limit_candidates(candidates: Sequence[tuple[int, Candidate]]) -> list[tuple
             kinds[kind] += 1
             selected.append(index)
     return [candidates[index] for index in sorted(selected)]
-
-
-@cache
-def _compile_label(kind: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:{'|'.join(map(re.escape, cues.LABELS[kind]))}) ?:")

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lineage.extraction.embedding.port import EmbeddingError, Vector
 from lineage.extraction.embedding.wordpiece import encode
@@ -101,7 +101,8 @@ def _load_model(folder: Path) -> _LoadedModel:
 
     try:
         config = json.loads((folder / "config.json").read_bytes())
-        pooling = _read_optional_json(folder / "1_Pooling" / "config.json")
+        pooling_file = folder / "1_Pooling" / "config.json"  # optional
+        pooling = json.loads(pooling_file.read_bytes()) if pooling_file.exists() else {}
         lines = (folder / "vocab.txt").read_text(encoding="utf-8").split("\n")
         bert = BertEncoder(
             folder / "model.safetensors",
@@ -116,7 +117,3 @@ def _load_model(folder: Path) -> _LoadedModel:
         raise EmbeddingError(UNREADABLE) from error
     vocabulary = {word: number for number, word in enumerate(lines) if word}
     return _LoadedModel(bert, vocabulary, min(_MAX_TOKENS, config["max_position_embeddings"]))
-
-
-def _read_optional_json(file: Path) -> dict[str, Any]:
-    return dict(json.loads(file.read_bytes())) if file.exists() else {}

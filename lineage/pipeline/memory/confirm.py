@@ -50,18 +50,15 @@ def confirm_entries(ws: Workspace, evidence: Sequence[Evidence], caller: Caller 
     """
     refuse_agents(caller, "confirm what waits for the user")
     for item in evidence:  # all of them before the first change
-        _check_unchanged(ws, item.location)
+        identifier = item.location.entry.id
+        if _find_pending(ws, identifier).entry != item.location.entry:
+            raise InvalidInput(
+                f"{identifier} was changed since it was shown", hint=f"lineage book confirm {identifier}"
+            )
     for item in evidence:
         _confirm_entry(ws, item.location)
     publish_books(ws, (item.location.ref for item in evidence))
     return [find_entry(ws, item.location.entry.id) for item in evidence]
-
-
-def _check_unchanged(ws: Workspace, location: EntryLocation) -> None:
-    if _find_pending(ws, location.entry.id).entry != location.entry:
-        raise InvalidInput(
-            f"{location.entry.id} was changed since it was shown", hint=f"lineage book confirm {location.entry.id}"
-        )
 
 
 def _confirm_entry(ws: Workspace, location: EntryLocation) -> None:

@@ -179,7 +179,8 @@ class _ContextBuilder:
             unique = {entry.entry.id: entry for entry in entries}.values()
             newest = sorted(unique, key=lambda entry: (entry.updated_at, entry.entry.id), reverse=True)
             last = handoff.text if handoff else sessions[0].memory_sentence if sessions else ""
-            entries = _sort_by_shared_words(newest, f"{self._folder or ''} {last}")
+            words = _comparison_words(f"{self._folder or ''} {last}")
+            entries = sorted(newest, key=lambda entry: -len(words & _comparison_words(entry.text)))
         preferences = {entry.entry.id for entry in self._reader.entries(GLOBAL, *_GLOBAL_KINDS)}
         return [entry for entry in entries if entry.entry.id not in preferences]
 
@@ -254,11 +255,6 @@ def _build_items(entries: Iterable[BookEntry]) -> list[MemoryItem]:
 def _build_item(entry: BookEntry) -> MemoryItem:
     label = ", ".join(filter(None, (entry.ref.kind, to_date(entry.updated_at))))
     return MemoryItem(entry.text, entry.entry.trust, label)
-
-
-def _sort_by_shared_words(entries: Sequence[BookEntry], text: str) -> list[BookEntry]:
-    words = _comparison_words(text)
-    return sorted(entries, key=lambda entry: -len(words & _comparison_words(entry.text)))
 
 
 def _comparison_words(text: str) -> frozenset[str]:

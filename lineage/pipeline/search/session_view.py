@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -95,8 +95,8 @@ def load_session_view(ws: Workspace, reference: str) -> SessionView:
     session = resolve_session(ws, reference)
     manifest = _load_manifest(ws, session)
     unread: list[str] = []
-    captures = tuple(_load_capture(ws, stem, unread) for stem in manifest.captures)
-    compactions = tuple(_load_compaction(ws, stem, unread) for stem in manifest.compactions)
+    captures = tuple(_load_part(ws, stem, (naming.TRANSCRIPT, naming.SUMMARY), unread) for stem in manifest.captures)
+    compactions = tuple(_load_part(ws, stem, (naming.COMPACTION,), unread) for stem in manifest.compactions)
     last = max((part.turns[1] for part in captures if part.turns), default=0)
     relatives = (*_find_ancestors(ws, manifest), *_find_descendants(ws, session))
     return SessionView(session, manifest.revision, last, captures, compactions, relatives, tuple(unread))
@@ -159,33 +159,18 @@ def _load_manifest(ws: Workspace, session: SessionRow) -> Manifest:
     return document
 
 
-def _load_capture(ws: Workspace, stem: str, unread: list[str]) -> SessionPart:
-    path, summary = naming.artifact_path(stem, naming.TRANSCRIPT), naming.artifact_path(stem, naming.SUMMARY)
-    artifact = _load_artifact(ws, path, unread)
-    numbers = [turn.number for turn in transcript.parse_turns(artifact.body)] if artifact else []
-    paths = {naming.TRANSCRIPT: path, naming.SUMMARY: summary}
-    return _build_part(stem, artifact, paths, (numbers[0], numbers[-1]) if numbers else None)
-
-
-def _load_compaction(ws: Workspace, stem: str, unread: list[str]) -> SessionPart:
-    path = naming.artifact_path(stem, naming.COMPACTION)
-    return _build_part(stem, _load_artifact(ws, path, unread), {naming.COMPACTION: path}, None)
-
-
-def _build_part(
-    stem: str, artifact: Artifact | None, paths: dict[str, str], turns: tuple[int, int] | None
-) -> SessionPart:
-    name = naming.parse_path(next(iter(paths.values())))
-    at = artifact.captured_at if artifact else name.captured_at if name else ""
-    return SessionPart(stem, at, artifact.memory_sentence if artifact else "", paths, turns)
-
-
-def _load_artifact(ws: Workspace, path: str, unread: list[str]) -> Artifact | None:
+def _load_part(ws: Workspace, stem: str, kinds: Sequence[str], unread: list[str]) -> SessionPart:
+    """Return a part with files of these kinds, from the first of them."""
+    paths = {kind: naming.artifact_path(stem, kind) for kind in kinds}
+    path = paths[kinds[0]]
     document = load_readable_document(ws, path)
-    if isinstance(document, Artifact):
-        return document
-    unread.append(path)
-    return None
+    if not isinstance(document, Artifact):
+        unread.append(path)
+        name = naming.parse_path(path)
+        return SessionPart(stem, name.captured_at if name else "", "", paths, None)
+    turns = transcript.parse_turns(document.body) if naming.TRANSCRIPT in kinds else ()
+    numbers = (turns[0].number, turns[-1].number) if turns else None
+    return SessionPart(stem, document.captured_at, document.memory_sentence, paths, numbers)
 
 
 def _load_turns(ws: Workspace, manifest: Manifest) -> list[Turn]:

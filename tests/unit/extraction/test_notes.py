@@ -1,7 +1,7 @@
-"""Flat notes taken apart: which section is of which kind, what is an entry of its own, and that each line is in one.
+"""Parsing of flat notes: the kinds of sections, entries of their own, and that no line is lost.
 
-What the guards rest on: `_entry`, `_starts`, `_packed`, `_is_of` and `_headings` of extract/notes.py; the folding, the
-words and the likeness in `find_section_kind` of extract/sections.py.
+Fails without `_parse_timed_part`, `_block_starts`, `_group_by_size`, `_is_same_date` and `_headings` of notes.py, the
+folding, the words and the similarity in `find_section_kind` of sections.py.
 """
 
 import pytest

@@ -1,8 +1,8 @@
-"""Keeping: what was admitted is in its book once, with its words and its turn, whoever found it how often.
+"""Writing entries: an admitted text is in its book once, with its words and its turn, however often it is found.
 
-Fails without any of these in pipeline/knowledge/keeping.py: the tombstones and the gate in `_allowed`, the turn in the
-id, the quote, `superseded` in `_new`, the look into archives in `_due`, the bound of what waits, the roll-over,
-`shelve`, the sanitizer.
+Fails without any of these in pipeline/memory/entry_writer.py: the tombstones and the privacy in `_filter_allowed`, the
+turn in the id, the quote, `superseded` in `collect_known`, the archives in `_relevant_shelves`, the bound of pending
+entries, the roll-over, `index_books`, the sanitizer.
 """
 
 from collections import Counter
