@@ -149,6 +149,7 @@ class AgentAccess:
         session_id = session_id.strip()
         rows = self.ws.index.list_sessions(None, reference=session_id, limit=_MAX_CANDIDATES)
         matches = [row for row in rows if session_id in (row.session_id, row.session_key)]
+        # Ids are the harness's own: two agents may have the same one, and a wrong guess must not reveal the other.
         if any(row.agent_id != self.agent_id for row in matches):
             raise NotFoundError(f"{session_id[:80]!r} is no session of this agent", hint="leave out session_id")
         return matches
@@ -158,7 +159,7 @@ class AgentAccess:
         return is_public and row.agent_id == self.agent_id and row.session_token not in self.book_reader.removed_tokens
 
     def _may_show_token(self, token: str) -> bool:
-        if token not in self._sessions:
+        if token not in self._sessions:  # a search result may name the same session many times
             rows = self.ws.index.list_sessions(self.agent_id, reference=token) if token else []
             self._sessions[token] = any(row.session_token == token and self._may_show(row) for row in rows)
         return self._sessions[token]

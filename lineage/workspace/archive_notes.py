@@ -43,7 +43,7 @@ def render_month_notes(ws: Workspace, month: str, members: Mapping[str, Member])
         try:
             blob = ws.documents.archives.read(path)
             artifact = parse_document_as(Artifact, blob.data, path) if blob else None
-        except FormatError:
+        except FormatError:  # `verify` reports it
             continue
         if blob and artifact:
             heads.append(build_head(artifact))

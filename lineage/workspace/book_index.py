@@ -15,7 +15,7 @@ from lineage.store import read_or_none
 from lineage.workspace.stale_index import tolerate_outage
 from lineage.workspace.workspace import Workspace
 
-_BATCH = 100
+_BATCH = 100  # books a transaction: a reindex must not lock out writers for long
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ def index_changed_books(ws: Workspace) -> BookIndexReport:
     ]
     for start in range(0, len(due), _BATCH):
         ws.index.index_books(read_books(ws, due[start : start + _BATCH], report.problems))
-    if with_removed:
+    if with_removed:  # deleted rows stay readable in the database file until it is scrubbed
         ws.index.scrub()
     report.changed = len(changed - report.problems.keys())
     return report

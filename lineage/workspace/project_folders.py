@@ -38,6 +38,7 @@ def resolve_project_folder(ws: Workspace, project: str | None, *, claim: bool = 
     name = key.rpartition("/")[2]
     if name in ("", "~"):
         return None
+    # A name that no file system accepts is replaced by the hash alone.
     hashed = f"{name}-{_hash_key(key)[:8]}"
     if not _is_valid_name(hashed):
         return f"project-{_hash_key(key)[:8]}"
@@ -65,7 +66,7 @@ def _find_owner(ws: Workspace, name: str, key: str, *, claim: bool) -> str:
             meta = {"kind": "project", "project": name, "key": _hash_key(key)}
             note = frontmatter.dump(frontmatter.build_post(meta, _ABOUT))
             ws.documents.store.create(path, note.encode())
-        except ExistsError:
+        except ExistsError:  # another process claimed the folder just now
             return _find_owner(ws, name, key, claim=False)
     return _parse_claim(blob.data) if blob else _hash_key(key)
 

@@ -27,8 +27,8 @@ from lineage.workspace.removed_sessions import drop_removed_sessions
 from lineage.workspace.stale_index import tolerate_outage
 from lineage.workspace.workspace import Workspace
 
-_MAX_ATTEMPTS = 20
-_MAX_BATCH = 64
+_MAX_ATTEMPTS = 20  # renders under lost leases; each time another process took over
+_MAX_BATCH = 64  # waiting captures in one render
 _CURATED_KINDS = ("preference", "decision", "note")
 
 
@@ -63,7 +63,7 @@ class Publication(AbstractContextManager["Publication"]):
             self.removed = self._ws.documents.tombstones.list_tokens()
             if self.removed:
                 drop_removed_sessions(self._ws, self.removed)
-        except BaseException:
+        except BaseException:  # __exit__ does not run after a failed __enter__
             self._leases.close()
             raise
         return self

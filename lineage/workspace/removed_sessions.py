@@ -24,7 +24,7 @@ def drop_removed_sessions(ws: Workspace, removed: Collection[str]) -> int:
         return 0
     private = ws.documents.spool.store
     with private.lock(_LOCK):
-        commit(private, _SCRUB_PENDING, b"")
+        commit(private, _SCRUB_PENDING, b"")  # before the first drop: a crash must not leave readable copies
         ws.documents.context_cache.clear()
         tokens = sorted(ws.index.find_indexed_tokens(removed))  # asked again: another process may have dropped some
         for token in tokens:

@@ -58,5 +58,6 @@ def list_stale_marks(documents: Documents) -> list[str]:
 
 def clear_stale(documents: Documents, marks: Sequence[str]) -> None:
     """Delete marks listed before a look at all files; younger ones stay."""
+    # By name: a mark made since then stands for rows that the look may have missed.
     for key in marks:
         documents.spool.store.delete(key)

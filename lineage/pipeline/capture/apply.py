@@ -51,6 +51,7 @@ def apply_plan(ws: Workspace, intent: Intent, hints: CaptureHints | None = None)
     """Make the intent true, step by step. The caller holds the session's lock."""
     steps = plan_steps(intent, load_capture_state(ws, intent))
     run = _Applier(ws, intent, hints or CaptureHints())
+    # All files are written before the first step that needs the index, and CLEAR comes last: the job stays.
     with tolerate_outage(ws, mark_stale=True) as outage:
         for step in steps:
             run.apply(step)
@@ -73,6 +74,7 @@ class _Applier:
             case CaptureStep.SPOOL:
                 documents.spool.put(intent.job)
             case CaptureStep.CLAIM:
+                # The session's lock does not reach other machines: a shared folder or bucket may have another writer.
                 if documents.claims.claim(self.first.identity, intent.stem) != intent.stem:
                     raise ConflictError("the session was claimed by another writer in the meantime")
             case CaptureStep.TRANSCRIPT | CaptureStep.SUMMARY | CaptureStep.COMPACTION:
@@ -126,7 +128,7 @@ def load_capture_state(ws: Workspace, intent: Intent) -> CaptureState:
     """Return the state of an intent: its job, its files, its rows."""
     documents, first = ws.documents, intent.artifacts[0]
     is_spooled = any(job.name == intent.job.name for job in documents.spool.list_pending(intent.job.token))
-    if intent.is_first:
+    if intent.is_first:  # nothing can exist: save the reads
         return CaptureState(is_spooled)
     manifest = documents.manifests.get(intent.stem)
     is_indexed = is_counted = False

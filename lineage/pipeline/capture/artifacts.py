@@ -47,6 +47,7 @@ def build_transcript(
         (naming.artifact_path(own_stem, naming.SUMMARY), "summary"),
         (naming.artifact_path(stem, naming.MANIFEST), "manifest"),
     )
+    # A later capture starts with its own first turn, not with the session.
     is_first = turns[0].number == 1
     return _build_artifact(
         naming.TRANSCRIPT,

@@ -70,6 +70,7 @@ def _find_same_compaction(
     """Return the stored compaction with the same turns and summary. A new sanitizer alone makes nothing new."""
     for stem in session.compactions:
         artifact = ws.documents.artifacts.get(naming.artifact_path(stem, naming.COMPACTION))
+        # Without the watermark's third value, the sanitizer's version.
         if artifact and artifact.watermark[:2] == watermark.as_list()[:2]:
             body = render_compaction_body(source.summary or "", artifact.title, artifact.manifest_path)
             if body == str(artifact.body):
@@ -93,7 +94,7 @@ def _plan_compaction(
         narration = narration_from_job(job, ws.build_sanitizer())
     else:
         narration = narration.for_turns(turns)
-        if session.stem and session.is_claimed_only:
+        if session.stem and session.is_claimed_only:  # write what the crashed run was about to write
             request = replace(request, captured_at=naming.parse_captured_at(session.stem))
     sentence = narration.sentence_and_quality or compose_sentence(
         request, source, build_digest(turns), "was compacted", ws.build_sanitizer()

@@ -69,6 +69,7 @@ def narrate(ws: Workspace, request: Request, source: SessionSource, turns: Seque
     wants_narrative = uses.summaries and not source.summary  # the harness's own summary is better
     if uses.sentences or wants_narrative:
         digest = build_digest(turns)
+        # One call for both: the turns are the larger part of its cost.
         prompt = prompts.build_summary_prompt(
             turns,
             _list_names(request, source, digest),

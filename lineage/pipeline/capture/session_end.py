@@ -68,11 +68,13 @@ def _narrate(ws: Workspace, request: Request, source: SessionSource) -> Narratio
     session = load_session(ws, request.token)
     if session.pending_ends:
         return NO_NARRATION
+    # The first capture may have made the session private: then no model may see it, whatever this request says.
     request = replace(request, private=session.is_private(request))
     return narrate(ws, request, source, _select_new_turns(ws, session, request, source))
 
 
 def _select_new_turns(ws: Workspace, session: Session, request: Request, source: SessionSource) -> Sequence[Turn]:
+    # A fork's transcript begins with its parent's turns; they stay the parent's.
     if not session.captures and source.forked_from:
         return source.turns[_count_inherited(ws, request.identity.agent_id, source) :]
     watermark = find_watermark(ws, session)

@@ -13,7 +13,7 @@ from lineage.core.base.sequences import LazySequence
 from lineage.core.format.turns import Turn
 from lineage.errors import WorkspaceError
 
-_BATCH = 64
+_BATCH = 64  # turns a read: few enough to hold, many enough to be fast
 
 
 class TurnsOnDisk(LazySequence[Turn]):
@@ -26,6 +26,7 @@ class TurnsOnDisk(LazySequence[Turn]):
         self._ends = array("Q", [0])
         try:
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (open as long as this object)
+            # The file has no name, so its space is free once it is closed, also after a crash.
             weakref.finalize(self, self._file.close)
             for turn in turns:
                 self._ends.append(self._ends[-1] + self._file.write(marshal.dumps(tuple(turn))))
@@ -51,5 +52,6 @@ class TurnsOnDisk(LazySequence[Turn]):
 
 
 def _decode_turn(record: memoryview) -> Turn:
+    # marshal is safe here: the file is this process's own, and nobody else can open it.
     values: Any = marshal.loads(record)
     return Turn(*values)

@@ -43,8 +43,8 @@ PRIVATE = "private"
 TOO_LARGE = "too large"
 UNREADABLE = "unreadable"
 
-_MAX_BYTES = 256 << 20
-_MAX_MESSAGE_CHARS = 20_000
+_MAX_BYTES = 256 << 20  # of a transcript: reading more takes longer than a checkpoint is worth
+_MAX_MESSAGE_CHARS = 20_000  # cut before the sanitizer, which would read the rest for nothing
 _INACTIVE_EVENTS = (hook_payload.SESSION_END, hook_payload.SESSION_START)
 
 

@@ -38,7 +38,7 @@ from lineage.workspace.workspace import Workspace
 FAILED = "failed"
 
 _LANES = 4  # sessions that a process works on at once
-_CHUNK = 4 * _LANES
+_CHUNK = 4 * _LANES  # sessions that a process takes at once: enough for its lanes to overlap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +202,7 @@ def _import_session(ws: Workspace, agent_id: str, group: SessionSources) -> Sess
         result.skipped.update(reading.capture.skipped)
         try:
             _capture_source(ws, agent_id, group.session_id, reading, result)
-        except RemovedError:
+        except RemovedError:  # removed while it was read
             result.status = REFUSED
         except (TranscriptError, InvalidInput, FormatError) as error:
             result.add_failure(reading.source, error.message)

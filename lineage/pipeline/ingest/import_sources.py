@@ -62,7 +62,7 @@ class ImportSource:
     def read(self) -> Capture:
         """Return the parsed session. Raise TranscriptError or InvalidInput, as adapters do."""
         try:
-            self.path.encode()
+            self.path.encode()  # file systems allow names that no JSON or database can hold
         except UnicodeEncodeError as error:
             raise TranscriptError("the name of the file is not UTF-8", hint="give the file another name") from error
         return ADAPTERS[self.harness].read(Path(self.path), self.session or None)

@@ -8,7 +8,7 @@ from lineage.errors import LineageError
 from lineage.harness import ADAPTERS, SessionLocation
 from lineage.workspace.paths import expand_home
 
-_SHORT_ID = 8
+_SHORT_ID = 8  # letters of an id in the file names of some harnesses
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from lineage.workspace.workspace import Workspace
 def prepare_contexts(ws: Workspace) -> int:
     """Write the block of every agent and folder with a session, and of its project; return the number of changes."""
     seen = {(seen.agent_id, seen.cwd) for seen in ws.telemetry.list_seen_sessions() if seen.cwd}
+    # A session may start in a subfolder or at the project's root: both get a block.
     places = sorted(seen | {(agent, resolve_project(cwd) or cwd) for agent, cwd in seen})
     budget, reader, changed = min(ws.settings.context.budget, MAX_TOKENS), BookReader(ws), 0
     for agent, folder in places:

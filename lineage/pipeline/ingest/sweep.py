@@ -78,6 +78,7 @@ def _capture_session(ws: Workspace, seen: SeenSession, path: Path, size: int, do
     except Exception as error:  # noqa: BLE001  (a bug must not keep the other sessions from capture)
         done.failed.append((seen.session_id, describe_error(error)))
         return
+    # The size from before the capture: if the file grew meanwhile, the next sweep sees a difference.
     ws.telemetry.record_captured_size(seen, size)
     if result.status == CAPTURED:
         done.captured.append(result.session_token)

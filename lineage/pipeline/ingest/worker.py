@@ -65,7 +65,7 @@ def drain(
     `should_continue` is asked before each event; the rest is left to the next worker.
     """
     done = DrainResult()
-    finish_pending(ws)
+    finish_pending(ws)  # first what a crash left behind: a session's captures stay in order
     for event in ws.documents.hook_queue.list_pending():
         if event.not_before > ws.now:
             done.next_due = min(filter(None, (done.next_due, event.not_before)))
@@ -145,6 +145,7 @@ def capture_session_tree(ws: Workspace, payload: Mapping[str, Any], at: str) -> 
 
     `payload` is that of `lineage session-end`; `at` is the time of the captures, canonical UTC.
     """
+    # The end comes first: only with its capture is known which of the recorded compactions are its own.
     result = run_capture(ws, parse_request(SESSION_END, {**payload, "captured_at": at}, agent_id=None, now=ws.now))
     harness, path = payload["harness"], Path(payload["transcript_path"])
     if result.status == CAPTURED and result.compactions:
@@ -211,7 +212,7 @@ def _build_request(event: HookEvent, payload: HookPayload) -> dict[str, Any]:
 def _record_session(ws: Workspace, event: HookEvent, payload: HookPayload, path: str | None, size: int | None) -> None:
     """Record a session for the sweep, with the captured size of its transcript; not a removed one."""
     token = payload.identity(event.agent).token
-    if ws.documents.tombstones.has(token):
+    if ws.documents.tombstones.has(token):  # a removal leaves no trace, and a late hook must not make one
         return
     ws.telemetry.record_event(
         SeenSession(

@@ -58,6 +58,7 @@ class _LazyProcesses(Executor):
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
         if self._pool is None:
+            # Not fork: this process has threads and open databases.
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self._jobs, mp_context=context, initializer=_start_process)
         return self._pool.submit(fn, *args, **kwargs)
@@ -102,6 +103,7 @@ def _start_process() -> None:
 
 
 def _exit_with_parent() -> None:
+    # A killed parent cannot stop its children: each waits for its end in a thread.
     parent = multiprocessing.parent_process()
     if parent:
         parent.join()
