@@ -1,8 +1,7 @@
-"""Bundles as bytes: a ZIP with `bundle.json` first. Packing is deterministic, reading believes nothing.
+"""Bundles as bytes: a ZIP with `bundle.json` as its first member.
 
-The same description and files give the same bytes on one machine: fixed times and modes, sorted members. A bundle that
-comes from elsewhere is read in bounded memory and time: its directory is counted before it is read, no member may be
-larger than it says, and every one is held against its hash.
+Packing is deterministic: fixed times and modes, sorted members. Unpacking trusts nothing and is bounded in memory and
+time: the directory is counted before it is read, and each member is checked against its declared size and hash.
 """
 
 import hashlib
@@ -33,10 +32,10 @@ from lineage.errors import FormatError
 from lineage.store import Store, read_or_none
 
 SUFFIX = ".zip"
-"""What the name of a bundle ends in that lies in a workspace, so that a removal finds it there."""
+"""The suffix of bundles in a workspace, by which a removal finds them."""
 
 OWN_LIMITS = replace(LIMITS, ratio=2000)
-"""Bundles of the workspace itself: text may shrink by what deflate can do at most."""
+"""The limits for the workspace's own bundles: up to the highest ratio of deflate."""
 
 T = TypeVar("T")
 
@@ -59,7 +58,7 @@ _HINT = "the file is damaged, or no bundle of `lineage bundle export`; nothing w
 
 @dataclass(frozen=True, slots=True)
 class UnpackedBundle:
-    """A bundle as it was read, its members held against their hashes. `digest` is the SHA-256 of the whole file."""
+    """A bundle with its files, checked against their hashes. `digest` is the SHA-256 of the whole file."""
 
     bundle: Bundle
     files: Mapping[str, bytes]
@@ -67,13 +66,13 @@ class UnpackedBundle:
 
 
 def build_members(files: Mapping[str, bytes]) -> tuple[Member, ...]:
-    """The list of members that belongs to the files. Raises FormatError where they are more than a bundle may hold."""
+    """Return the members for files. Raises FormatError if they exceed a bundle's limits."""
     check_sizes([len(data) for data in files.values()])
     return tuple(Member(path, len(data), _sha256(data)) for path, data in sorted(files.items()))
 
 
 def pack(bundle: Bundle, files: Mapping[str, bytes]) -> bytes:
-    """The bytes of a bundle; `bundle.members` are those of `files`."""
+    """Return the bytes of a bundle. `bundle.members` are those of `files`."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, allowZip64=False) as archive:
         for name, data in ((DESCRIPTION, serialize_bundle(bundle)), *sorted(files.items())):
@@ -84,9 +83,11 @@ def pack(bundle: Bundle, files: Mapping[str, bytes]) -> bytes:
 
 
 def unpack(data: bytes, limits: BundleLimits = LIMITS) -> UnpackedBundle:
-    """The bundle that the bytes are. Raises FormatError for anything else: no archive of ours, a member that is no
-    plain file, that nobody declared, that is larger than it says, or whose hash is another one; names and sizes that
-    `core.bundle` refuses."""
+    """Return the bundle in bytes.
+
+    Raises FormatError for a foreign archive; for a member that is no plain file, undeclared, larger than declared, or
+    of another hash; and for the names and sizes that `core.transfer.bundle` refuses.
+    """
     with _open_archive(data, limits) as archive:
         infos = archive.infolist()
         bundle = _parse_description(archive, infos, limits)
@@ -100,21 +101,22 @@ def unpack(data: bytes, limits: BundleLimits = LIMITS) -> UnpackedBundle:
 
 
 def salvage(data: bytes, limits: BundleLimits = LIMITS) -> tuple[Bundle, dict[str, bytes | FormatError]]:
-    """The description, and of each member that it declares the bytes or what is wrong with them: damage to one hides no
-    other. Raises FormatError where the archive cannot be opened, or exceeds the limits."""
+    """Return the description, and each declared member's bytes or error: damage to one hides no other.
+
+    Raises FormatError if the archive cannot be opened or exceeds the limits.
+    """
     with _open_archive(data, limits) as archive:
         infos = archive.infolist()
         bundle = _parse_description(archive, infos, limits)
         check_sizes([info.file_size for info in infos[1:]], limits)
         _check_ratio(sum(info.file_size for info in infos), len(data), limits)
-        found = {info.filename: info for info in infos[1:]}
-        return bundle, {
-            member.path: _salvage_member(archive, found.get(member.path), member) for member in bundle.members
-        }
+        by_name = {info.filename: info for info in infos[1:]}
+        members = bundle.members
+        return bundle, {one.path: _salvage_member(archive, by_name.get(one.path), one) for one in members}
 
 
 def read_description(data: bytes, limits: BundleLimits = LIMITS) -> Bundle | None:
-    """What the bytes say of themselves, no member being read; None where they are no bundle."""
+    """Return a bundle's description without reading its members; None if the bytes are no bundle."""
     try:
         with _open_archive(data, limits) as archive:
             return _parse_description(archive, archive.infolist(), limits)
@@ -123,13 +125,13 @@ def read_description(data: bytes, limits: BundleLimits = LIMITS) -> Bundle | Non
 
 
 def find_bundles_with_session(store: Store, token: str) -> Iterator[str]:
-    """The keys of bundles in a workspace that hold a session, by a token it has or had, in order (format: Removal).
+    """Yield the keys of the bundles with a session, by any token it has or had, in order (format: Removal).
 
-    Those of the archive are none of them: they hold others' artifacts too, and a session's are taken out one by one.
+    The archive's bundles are left out: they hold other sessions too, and lose a session's artifacts one by one.
     """
     for entry in store.list(""):
-        is_due = entry.key.lower().endswith(SUFFIX) and not is_archive_bundle(entry.key)
-        blob = read_or_none(store, entry.key) if is_due else None
+        is_candidate = entry.key.lower().endswith(SUFFIX) and not is_archive_bundle(entry.key)
+        blob = read_or_none(store, entry.key) if is_candidate else None
         bundle = read_description(blob.data) if blob else None
         if bundle and token in bundle.all_tokens:
             yield entry.key
@@ -145,7 +147,7 @@ def _open_archive(data: bytes, limits: BundleLimits) -> Iterator[zipfile.ZipFile
 
 
 def _translate_errors(read: Callable[[], T]) -> T:
-    """What `read` gives; whatever a damaged archive makes the library raise is a FormatError."""
+    """Call `read`, and raise FormatError for any error that a damaged archive causes in the library."""
     try:
         return read()
     except _DAMAGE_ERRORS as error:
@@ -153,8 +155,10 @@ def _translate_errors(read: Callable[[], T]) -> T:
 
 
 def _check_end(data: bytes, limits: BundleLimits) -> None:
-    """The end of the archive, before anything is allocated for what it says: as we write it, without a comment, and
-    without the extensions for huge archives."""
+    """Check the end record before memory is allocated for its numbers.
+
+    Only the form that `pack` writes passes: no comment, no extension for huge archives.
+    """
     if len(data) > limits.file_bytes:
         raise FormatError("the file is larger than a bundle may be", hint=_HINT)
     end = data[-_END_RECORD.size :]
@@ -220,17 +224,17 @@ def _salvage_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, decl
 
 
 def _read_bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int) -> bytes:
-    """A member, no byte more than `size` being unpacked."""
+    """Return a member, unpacking at most one byte more than `size`."""
 
-    def parts() -> bytes:
-        found, left = [], size + 1
+    def read() -> bytes:
+        chunks, left = [], size + 1
         with archive.open(info) as file:
-            while left and (part := file.read(min(_CHUNK, left))):
-                found.append(part)
-                left -= len(part)
-        return b"".join(found)
+            while left and (chunk := file.read(min(_CHUNK, left))):
+                chunks.append(chunk)
+                left -= len(chunk)
+        return b"".join(chunks)
 
-    data = _translate_errors(parts)
+    data = _translate_errors(read)
     if len(data) != size:
         raise FormatError(f"{info.filename[:120]!r} has another size than it declares", hint=_HINT)
     return data

@@ -15,11 +15,11 @@ class _CommonLines(NamedTuple):
 
 
 def merge_texts(base: str, ours: str, theirs: str) -> str | None:
-    """Merge the changes of both to `base`. Return None if they touch the same or adjacent lines.
+    r"""Merge the changes of both to `base`. Return None if they touch the same or adjacent lines.
 
-    >>> merge_texts("a\\nb\\nc\\n", "A\\nb\\nc\\n", "a\\nb\\nC\\n")
-    'A\\nb\\nC\\n'
-    >>> merge_texts("a\\n", "b\\n", "c\\n") is None
+    >>> merge_texts("a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n")
+    'A\nb\nC\n'
+    >>> merge_texts("a\n", "b\n", "c\n") is None
     True
     """
     lines = [text.splitlines(keepends=True) for text in (base, ours, theirs)]
