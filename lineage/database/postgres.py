@@ -22,8 +22,8 @@ _NUL, _NUL_REPLACEMENT = "\0", "\U0010ffff"
 _CONNECT_SECONDS = 5
 _SETTINGS = {
     "lock_timeout": "30s",
-    "idle_in_transaction_session_timeout": "300s",
-    "jit": "off",
+    "idle_in_transaction_session_timeout": "300s",  # a machine that sleeps must not hold locks
+    "jit": "off",  # compiling takes longer than our queries
     "work_mem": "64MB",
     "client_min_messages": "warning",
     "standard_conforming_strings": "on",
@@ -96,6 +96,7 @@ class Postgres:
     @contextmanager
     def exclusive_lock(self, name: str) -> Iterator[None]:
         """Hold a lock of the schema within the block. Raises BusyError if another connection holds it."""
+        # A lock of the session, not of a transaction: it lasts over several of them.
         key = f"lineage {self.schema} {name} alone"
         if not self.execute("select pg_try_advisory_lock(hashtextextended(%s, 0))", (key,))[0][0]:
             raise BusyError(f"{self.name} is in use by another process: {name}")
@@ -172,6 +173,7 @@ class Postgres:
             raise WorkspaceError(f"{self.name}: {_format_error(error)}", hint="run `lineage doctor`") from error
 
     def _get_connection(self) -> psycopg.Connection[Any]:
+        # Waiting for the server once per command is enough.
         if self._unavailable:
             raise self._unavailable
         if self._connection is None:
@@ -187,6 +189,7 @@ class Postgres:
         settings = {**_SETTINGS, "search_path": f'"{self.schema}"'}
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         connection = psycopg.connect(
+            # The client binds values: only so can one call run several statements.
             self._url, autocommit=True, options=options, connect_timeout=_CONNECT_SECONDS, application_name="lineage",
             cursor_factory=psycopg.ClientCursor,
         )  # fmt: skip

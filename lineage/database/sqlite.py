@@ -38,7 +38,9 @@ def connect(path: Path, library: Any = sqlite3) -> sqlite3.Connection:
         connection: sqlite3.Connection = library.connect(path, timeout=_TIMEOUT_SECONDS)
         try:
             _use_wal(connection, library)
+            # A power cut may cost the last commits, but in WAL mode it never damages the file.
             connection.execute("pragma synchronous = normal")
+            # Deleted text is overwritten at once.
             connection.execute("pragma secure_delete = on")
         except library.Error:
             connection.close()

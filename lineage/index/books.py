@@ -142,6 +142,7 @@ def sync_book(connection: sqlite3.Connection, book: BookFiles) -> None:
     """Update the rows of a book to its files. Unchanged rows are not written."""
     numbers = {decode_entry(row[1:]): row[0] for row in connection.execute(_SELECT_ENTRIES, (book.scope, book.kind))}
     files = parse_changed_files(book, numbers, connection.execute(_SELECT_FILES, (book.scope, book.kind)))
+    # Two equal lines of a file make one row.
     rows = dict.fromkeys(row for file in files for row in file.rows)
     _delete_entries(connection, [number for row, number in numbers.items() if row not in rows])
     for row in rows:

@@ -84,6 +84,7 @@ def build_entry_condition(filters: Filters) -> str:
     if filters.since:
         conditions.append("e.at >= :since")
     if filters.until:
+        # Handwritten entries have no time.
         conditions.append("e.at <= :until and e.at != ''")
     if query.SESSION in filters.states:
         conditions.append("false")

@@ -39,6 +39,7 @@ _CAPTURES = f"""
     from (select *, min(source_kind) from artifacts
           where {_OF_SESSIONS} visible = 1 and source_kind in ('summary', 'transcript') group by stem)
 """
+# A compaction shows only while its session has no capture.
 _COMPACTIONS = f"""
     insert into entries select stem, agent_id, session_token, membership_ts, iif(private, '', coalesce(project, '')), 1
     from (select *, max(stem) from artifacts a where {_OF_SESSIONS} visible = 1 and source_kind = 'compaction'

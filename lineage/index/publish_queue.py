@@ -68,6 +68,7 @@ class SqlitePublishQueue:
 
     def peek(self, agent_id: str, until: str, limit: int) -> list[tuple[int, QueuedCapture]]:
         """Return an agent's captures up to a time, each with its ticket, oldest ticket first."""
+        # Most machines never have the file: reading must not create it.
         if not self._path.exists():
             return []
         with translate_errors(self._path):

@@ -41,6 +41,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
     database = as_database(connection)
     artifact_types: dict[str, type] = {name: int if name in _INTEGERS else str for name in COLUMNS}
     with connection:
+        # The write lock first: the next process then finds the tables.
         connection.execute("begin immediate")
         artifacts = database.create_table(
             "artifacts", {"id": int, **artifact_types}, pk="id", not_null=_NOT_NULL, if_not_exists=True
@@ -55,4 +56,5 @@ def create_tables(connection: sqlite3.Connection) -> None:
         for table, name, columns in _INDEXES:
             database.table(table).create_index(columns, name, if_not_exists=True)
         database.execute("insert into search (search, rank) values ('hashsize', ?)", (fts_rows.HASH_SIZE_BYTES,))
+        # Last: a database without a version counts as empty.
         database.execute(f"pragma application_id = {VERSION}")

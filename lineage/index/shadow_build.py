@@ -44,6 +44,7 @@ def build(path: Path) -> Iterator[Callable[[Sequence[tuple[int, ArtifactRow]]], 
     FTS5 merges no segments meanwhile, and later step by step: merging all at once would delay the next writer.
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        # Nobody reads this file before it is complete, so a crash may tear it.
         connection.execute("pragma journal_mode = off")
         connection.execute("pragma synchronous = off")
         schema.create_tables(connection)
@@ -71,6 +72,7 @@ def _configure_merges(connection: sqlite3.Connection, automerge: int, crisismerg
 def collect_leftovers(parent: Path) -> None:
     """Delete the folders of builds whose processes died: they hold text of sessions."""
     for lock in sorted(parent.glob(f"{_PREFIX}*/{_LOCK_NAME}")):
+        # A living process holds its lock; one that dies releases it.
         with suppress(FileNotFoundError), lock.open("rb") as file:
             if try_lock_descriptor(file.fileno()):
                 shutil.rmtree(lock.parent)

@@ -29,7 +29,7 @@ from lineage.index.vectors import Vectors
 
 T = TypeVar("T")
 
-_NESTED_STATEMENT_PREFIX = "-- "
+_NESTED_STATEMENT_PREFIX = "-- "  # SQLite's mark of statements that triggers run
 
 _SELECT_HASHES = (
     "select source_path, source_sha256 from artifacts where source_path in (select value from json_each(?))"
@@ -115,6 +115,7 @@ class SqliteIndex:
             build_path = folder / "built.db"
             with shadow_build.build(build_path) as write:
                 yield IndexBuild(write)
+            # Our own connection would keep the build from locking the index.
             self._connection.close()
             try:
                 shadow_build.replace_contents(build_path, self.path)
@@ -200,6 +201,7 @@ class SqliteIndex:
     def index_books(self, book_files: Iterable[BookFiles]) -> None:
         """Update the rows of books in one transaction. `book_files` is read under the write lock."""
         with self._transaction() as connection:
+            # The lock comes before the first file is read.
             connection.execute("begin immediate")
             for book in book_files:
                 books.sync_book(connection, book)
@@ -235,6 +237,7 @@ class SqliteIndex:
 
     def delete_session(self, token: str) -> int:
         """Delete every row of a session and of its entries in books. Return their number."""
+        # First: another process that renders would write the rows again.
         self.queue.delete_session(token)
         paths = [path for path, _ in self.list_session_files(token)]
         self.delete_paths(paths)

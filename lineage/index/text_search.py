@@ -30,9 +30,9 @@ SNIPPET_MARKS = ("\x02", "\x03")
 """They stand before and after each matching word of a snippet."""
 ENTRY_KIND = "entry"
 
-_SCORED_PASSAGES = 4
-_MIN_RANKED, _RANKED_PER_RESULT = 200, 20
-NO_LIMIT = -1
+_SCORED_PASSAGES = 4  # of a session; more would favour long ones
+_MIN_RANKED, _RANKED_PER_RESULT = 200, 20  # several passages make one result
+NO_LIMIT = -1  # all rows
 SNIPPET_WORDS = 24
 
 

@@ -140,6 +140,7 @@ class VectorFile:
             return
         with self._guarded_connection() as connection:
             if not self._has_extension:
+                # Open for this one extension only.
                 connection.enable_load_extension(True)
                 connection.load_extension(import_module(_EXTENSION).loadable_path())
                 connection.enable_load_extension(False)

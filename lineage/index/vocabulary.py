@@ -33,8 +33,8 @@ _SELECT_SAMPLE = f"""
         order by id limit {_SAMPLE_SIZE})
 """
 _COUNT_IN_SAMPLE = "(select count(*) from search where search match ? and rowid between ? and ?)"
-_MIN_PREFIX, _MAX_WORD = 3, 40
-_MAX_REPLACED = 4
+_MIN_PREFIX, _MAX_WORD = 3, 40  # letters: shorter words begin too many others
+_MAX_REPLACED = 4  # words: each takes queries of its own
 _MAX_ENDING = 7  # letters that the tokenizer's stemmer may have taken off
 
 
@@ -65,6 +65,7 @@ class SqliteVocabulary:
     def find_ubiquitous(self, terms: Sequence[Term]) -> set[Term]:
         """Return the terms in half of the rows of every sample."""
         candidates = list(terms)
+        # Samples of several regions: neighbouring rows are of one session.
         for number in range(_SAMPLES):
             first, last, rows = self.connection.execute(_SELECT_SAMPLE, (number,)).fetchone()
             counts = self._count_each(_COUNT_IN_SAMPLE, [(term.expression, first, last) for term in candidates])

@@ -93,6 +93,7 @@ class Telemetry:
     def count_capture(self, stem: str, kind: str, token: str, *, at: str, turns: int, redactions: int) -> None:
         """Count a capture or compaction once, however often it is repeated."""
         row = (stem, kind, token, at, turns, redactions)
+        # A capture repeats after a crash: its first count stands.
         self._execute("insert into captures values (?, ?, ?, ?, ?, ?) on conflict do nothing", row)
 
     def has_counted(self, stem: str, kind: str) -> bool:
@@ -109,6 +110,7 @@ class Telemetry:
 
     def record_event(self, session: SeenSession) -> None:
         """Record a session as a hook reported it. Its missing values keep those of earlier events."""
+        # Events may arrive out of order: the latest time stands.
         self._execute(
             "insert into seen values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             " on conflict (harness, agent_id, session_id) do update set event = excluded.event,"

@@ -27,6 +27,7 @@ from lineage.index.vectorfile import VectorFile
 from lineage.index.vectors import Vectors
 
 _ARRAYS = ", ".join(f"%s::{'integer' if name in ('private', 'visible') else 'text'}[]" for name in COLUMNS)
+# Sorted, so that writers lock rows in one order and never block each other.
 _UPSERT = f"""
     insert into artifacts ({", ".join(COLUMNS)})
     select * from unnest({_ARRAYS}) as given({", ".join(COLUMNS)}) order by source_path collate "C"
@@ -225,6 +226,7 @@ class PostgresIndex:
         """Return the vectors on the server, if that can compare vectors, else those in `file`."""
         if self._vectors is None:
             shared = pgvector.open_shared_vectors(self.database, may_create=may_create)
+            # Vectors must not stay in a file that nobody prunes any more.
             if shared and file.exists():
                 delete_database(file)
             self._vectors = shared or VectorFile(file)

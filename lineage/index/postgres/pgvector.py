@@ -30,7 +30,7 @@ _STATEMENTS = (
     disable_statistics_sql("{at}.passages", ("path", "hash", "vector")),
 )
 _TABLES = ("state", "sources", "passages")
-_COLUMN_COUNT = 9
+_COLUMN_COUNT = 9  # of all tables: with fewer one is damaged
 _SELECT_EXTENSION_SCHEMA = """
     select quote_ident(n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace
     join pg_type t on t.typnamespace = n.oid and t.typname = 'halfvec'
@@ -158,6 +158,7 @@ class PgVectors:
         """Return the version of each file, "" for one whose vectors are incomplete."""
         with self._reset_if_damaged(), self._database.transaction():
             self._database.lock_in_transaction("vectors")
+            # A version of the second half replaces the "" of the first.
             return dict(self._execute(_SELECT_SOURCES)) if self.exists else {}
 
     def load_passage_hashes(self, path: str) -> dict[int, bytes]:

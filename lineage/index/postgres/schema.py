@@ -98,6 +98,7 @@ def mark_complete(database: Postgres) -> None:
         )
         database.execute("create index if not exists search_terms on search using gin (terms)")
         database.execute("update state set is_complete = true")
+    # Plans made for empty tables would scan full ones.
     for table in TABLES:
         database.execute(f"analyze {table}")
 
