@@ -1,4 +1,4 @@
-"""Claude Code's sessions: their files, whose they are, where they went, what lies beside. (harnesses.md 1.6, 1.9)"""
+"""Claude Code's sessions: their files, their ids, and spilled tool results. (harnesses.md 1.6, 1.9)"""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Values of decoded JSON, of the type that is needed."""
+"""Values of decoded JSON in the needed type."""
 
 from typing import Any
 

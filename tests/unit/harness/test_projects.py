@@ -1,7 +1,7 @@
-"""Which project a directory belongs to, on repositories that git itself made.
+"""The project of a directory, in repositories that git itself made.
 
-Fails without the ascent in `_roots`, `_repository_of` or either half of its condition, `_first_worktree` or either of
-its branches, and the `suppress` of `resolve_project`.
+Fails without the ascent in `_find_roots`, `_find_repository` or either half of its condition, `_first_worktree` or
+either of its branches, and the `suppress` of `resolve_project`.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What is registered, against what the harnesses document; and the packages for those who install by hand."""
+"""The hooks registered with each harness against its documentation, and the packages for manual installation."""
 
 import json
 from pathlib import Path

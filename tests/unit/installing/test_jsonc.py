@@ -1,4 +1,4 @@
-"""Reader JSON with comments: what it takes, and that what it refuses is named by file and line."""
+"""Parsing JSON with comments: accepted forms, and refusals that name file and line."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the status says of a machine: what is installed, and what keeps it from working."""
+"""The state of the hooks on a machine, and problems with them."""
 
 import json
 from collections.abc import Callable
