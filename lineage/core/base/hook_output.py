@@ -39,14 +39,11 @@ def format_hook_output(harness: str, text: str) -> str:
         return ""
     line, encoding, limit = OUTPUT_FORMATS[harness]
     frame = f"{CONTEXT_OPENING}\n%s\n{CONTEXT_CLOSING}"
-    body = _clip(_escape_markers(text), encoding, limit - len((frame % "").encode(encoding)))
-    return line % json.dumps(frame % body)
-
-
-def _escape_markers(text: str) -> str:
     # A marker within the text would end the block early.
     text = text.strip("\n").replace(CONTEXT_OPENING, "<lineage context>").replace(CONTEXT_CLOSING, "</lineage context>")
-    return text.encode("utf-8", "replace").decode()
+    text = text.encode("utf-8", "replace").decode()
+    body = _clip(text, encoding, limit - len((frame % "").encode(encoding)))
+    return line % json.dumps(frame % body)
 
 
 def _clip(text: str, encoding: str, limit: int) -> str:

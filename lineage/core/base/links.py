@@ -31,13 +31,12 @@ def escape_markdown(value: str) -> str:
 
 def escape_markdown_line(line: str) -> str:
     """Escape a text that is one line already, and keep its outer spaces."""
-    return _SPECIAL.sub(_escape_special, line) if _RISKY.search(line) else line
-
-
-def _escape_special(match: re.Match[str]) -> str:
-    text = match[0]
     # The only long match is the mark of a redaction: it stays as it is, so that a search finds it.
-    return text if len(text) > 1 else _ENTITIES.get(text, "\\" + text)
+    return (
+        _SPECIAL.sub(lambda m: m[0] if len(m[0]) > 1 else _ENTITIES.get(m[0], "\\" + m[0]), line)
+        if _RISKY.search(line)
+        else line
+    )
 
 
 def unescape_markdown(line: str) -> str:

@@ -51,7 +51,8 @@ class _Merge:
                 yield from self._merge_entry(key, base, part, yours.get(key))
         for key, part in yours.items():
             if key not in mine:
-                yield from (self._take_separately(new) for new in self._merge_entry(key, base, None, part))
+                for new in self._merge_entry(key, base, None, part):
+                    yield new._replace(raw=self.mine.line_end * 2 + _ensure_line_end(new.raw), entry=None)
 
     def _merge_entry(
         self, key: _Key, base: Mapping[_Key, BookPart], mine: BookPart | None, yours: BookPart | None
@@ -89,10 +90,6 @@ class _Merge:
     def _take(self, part: BookPart) -> BookPart:
         # At the end of its file it may have had no line end.
         return part._replace(raw=_ensure_line_end(part.raw))
-
-    def _take_separately(self, part: BookPart) -> BookPart:
-        end = self.mine.line_end
-        return part._replace(raw=end * 2 + _ensure_line_end(part.raw), entry=None)
 
     def add_tombstones(self, book: Book) -> Book:
         """Return the book with the tombstones that only `yours` has."""

@@ -50,15 +50,11 @@ def parse_job(data: bytes) -> Job:
     try:
         value: dict[str, Any] = json.loads(data)
         job = Job(**value)
-        _check_types(job)
+        for name, hint in get_type_hints(Job).items():
+            if type(getattr(job, name)) is not (get_origin(hint) or hint):
+                raise FormatError("not a spool job", hint="run `lineage status`; the file stays in the spool")
     except (ValueError, TypeError, RecursionError) as error:
         raise FormatError("not a spool job", hint="run `lineage status`; the file stays in the spool") from error
     if job.version != VERSION:
         raise FormatError(f"a spool job of version {job.version}", hint="upgrade lineage")
     return job
-
-
-def _check_types(job: Job) -> None:
-    for name, hint in get_type_hints(Job).items():
-        if type(getattr(job, name)) is not (get_origin(hint) or hint):
-            raise TypeError(f"{name} is of another type")

@@ -102,7 +102,10 @@ def build_fallback(digest: Digest, context: SentenceContext, ending: str = "ende
     ... "/home/ada/demo")))
     'In demo, the user asked “Why is CI red”, and the agent answered, and the codex session ended after 2 turns.'
     """
-    place, turns = _format_place(context), pluralize(digest.turns, "turn")
+    project = base_name(context.project) if context.project else ""
+    name = " ".join(to_plain_text(project).split()[:3])[:48].strip()
+    place = f"In {name}" if name else f"In session {_shorten_id(context.session_id)}"
+    turns = pluralize(digest.turns, "turn")
     for max_words, max_files in _LENGTH_STEPS:
         request = _format_request(digest, max_words, max_files)
         text = f"{place}, {request}, and the {context.harness} session {ending} after {turns}."
@@ -125,12 +128,6 @@ def to_plain_text(text: str) -> str:
 def strip_markup(text: str) -> str:
     """Return a text on one line without links, code and markup."""
     return to_one_line(_MARKUP.sub(" ", _URL.sub(" ", _CODE.sub(" ", text))))
-
-
-def _format_place(context: SentenceContext) -> str:
-    name = base_name(context.project) if context.project else ""
-    clean = " ".join(to_plain_text(name).split()[:3])[:48].strip()
-    return f"In {clean}" if clean else f"In session {_shorten_id(context.session_id)}"
 
 
 def _shorten_id(session_id: str) -> str:

@@ -21,6 +21,8 @@ _ENDINGS = {
 
 def render_summary(siblings: str, title: str, digest: Digest, narrative: str | None) -> str:
     """Return the summary of a digest; a `narrative` by the harness or a model replaces the part about the work."""
+    last_reply = [f"The agent's last words: {digest.last_reply}"] if digest.last_reply else []
+    ending = last_reply if last_reply and digest.ending == "reply" else [_ENDINGS[digest.ending], *last_reply]
     parts = [siblings, f"# {escape_markdown(title)}"]
     if narrative:
         parts.append(neutralize_markdown(narrative.strip("\n")))
@@ -32,7 +34,7 @@ def render_summary(siblings: str, title: str, digest: Digest, narrative: str | N
         _render_section("Decisions", digest.decisions),
         _render_section("Lessons", digest.lessons),
         _render_section("Open", digest.open_items),
-        _render_section("How it ended", _describe_ending(digest)),
+        _render_section("How it ended", ending),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -77,8 +79,3 @@ def _describe_work(digest: Digest) -> Sequence[str]:
     if digest.errors:
         lines.append(pluralize(digest.errors, "tool error"))
     return lines
-
-
-def _describe_ending(digest: Digest) -> Sequence[str]:
-    reply = [f"The agent's last words: {digest.last_reply}"] if digest.last_reply else []
-    return reply if reply and digest.ending == "reply" else [_ENDINGS[digest.ending], *reply]

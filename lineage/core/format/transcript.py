@@ -11,6 +11,7 @@ from lineage.core.base.sequences import Replayable
 from lineage.core.format.body import Body, StreamedText, body_chunks
 from lineage.core.format.turns import TOOL, Turn
 
+# A heading ends in a block id, so that Obsidian can link to a turn: `[[…--transcript#^t-0123456789]]`.
 _HEADING = re.compile(r"## (\d+) · (\w+) · (?:(\d{4}-\d\d-\d\d) )?(\S+) \^(t-[0-9a-f]{10})")
 _MARK = re.compile(f"^(?:{_HEADING.pattern}|(~{{3,}})(.*))$", re.MULTILINE)
 _HEADING_LINE = re.compile(f"^{_HEADING.pattern}$", re.MULTILINE)
@@ -42,7 +43,9 @@ def clip_turn(turn: Turn, limits: ClipLimits) -> Turn:
     text = _clip_middle(turn.text, limits.result) if turn.role == TOOL else turn.text
     name = to_one_line(turn.name.replace("*", ""))
     name = name or ("tool" if turn.input.strip() or turn.error else "")
-    return turn._replace(text=text.rstrip("\n"), name=name, input=_clip_line(turn.input, limits.input))
+    line = to_one_line(turn.input)
+    line = line if len(line) <= limits.input else line[: limits.input - 1] + "…"
+    return turn._replace(text=text.rstrip("\n"), name=name, input=line)
 
 
 def _clip_middle(text: str, limit: int) -> str:
@@ -51,11 +54,6 @@ def _clip_middle(text: str, limit: int) -> str:
     head = limit * 3 // 4
     tail = limit - head
     return f"{text[:head]}\n… {len(text) - limit:,} characters left out …\n{text[len(text) - tail :]}"
-
-
-def _clip_line(text: str, limit: int) -> str:
-    line = to_one_line(text)
-    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def render_turns(siblings: str, turns: Sequence[Turn]) -> str:
@@ -76,15 +74,11 @@ def render_chunks(siblings: str, turns: Iterable[Turn]) -> Iterator[str]:
     day = ""
     for turn in turns:
         date = turn.at[:10] if turn.at else day
-        yield f"\n{_render_heading(turn, with_date=date != day)}{_render_content(turn)}\n"
+        time = _UNKNOWN_TIME
+        if turn.at:
+            time = f"{turn.at[11:19]}Z" if date == day else f"{date} {turn.at[11:19]}Z"
+        yield f"\n## {turn.number} · {turn.role} · {time} ^{turn.id}{_render_content(turn)}\n"
         day = date
-
-
-def _render_heading(turn: Turn, *, with_date: bool) -> str:
-    time = _UNKNOWN_TIME
-    if turn.at:
-        time = (f"{turn.at[:10]} " if with_date else "") + f"{turn.at[11:19]}Z"
-    return f"## {turn.number} · {turn.role} · {time} ^{turn.id}"
 
 
 def _render_content(turn: Turn) -> str:

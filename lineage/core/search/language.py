@@ -62,7 +62,6 @@ _PAIRS: dict[str, tuple[tuple[str, str], ...]] = {
               ("ores", "or"), ("or", "ores"), ("ales", "al"), ("al", "ales"), ("as", "o"), ("os", "o"), ("a", "o"),
               ("o", "a"), ("ado", "ar"), ("ada", "ar"), ("ó", "ar"), ("es", ""), ("s", ""), ("", "s")),
 }  # fmt: skip
-_UMLAUTS = str.maketrans("aou", "äöü")
 _MAX_FORMS = 8
 
 
