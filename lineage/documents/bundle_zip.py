@@ -39,6 +39,7 @@ OWN_LIMITS = replace(LIMITS, ratio=2000)
 
 T = TypeVar("T")
 
+# The same bytes for the same files: the earliest time that the format knows, one mode, one system.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _MODE = (stat.S_IFREG | 0o644) << 16
 _UNIX = 3
@@ -46,6 +47,7 @@ _LEVEL = 6
 _CHUNK = 1 << 20
 _END_RECORD = struct.Struct("<4s4H2LH")
 _END_SIGNATURE, _ZIP64_LOCATOR_SIGNATURE, _LOCAL_SIGNATURE = b"PK\x05\x06", b"PK\x06\x07", b"PK\x03\x04"
+# An entry of the directory is 46 bytes with its name behind it; no name of ours is as long as 512.
 _LOCAL_HEADER_BYTES, _ENTRY_BYTES = 30, 46 + 512
 _ENCRYPTED = 0x1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -95,6 +97,7 @@ def unpack(data: bytes, limits: BundleLimits = LIMITS) -> UnpackedBundle:
         if sorted(info.filename for info in infos[1:]) != sorted(declared):
             raise FormatError("the archive holds other members than it declares", hint=_HINT)
         check_sizes([info.file_size for info in infos[1:]], limits)
+        # declared sizes, before a byte is unpacked: a bomb is refused by its directory
         _check_ratio(sum(info.file_size for info in infos), len(data), limits)
         files = {info.filename: _read_member(archive, info, declared[info.filename]) for info in infos[1:]}
     return UnpackedBundle(bundle, files, _sha256(data))
@@ -180,7 +183,7 @@ def _check_infos(infos: Sequence[zipfile.ZipInfo]) -> None:
         raise FormatError(f"{DESCRIPTION} is not its first member", hint=_HINT)
     check_names([info.orig_filename for info in infos[1:]])
     for info in infos:
-        mode = info.external_attr >> 16
+        mode = info.external_attr >> 16  # 0 from a system without modes
         if stat.S_IFMT(mode) not in (0, stat.S_IFREG) or info.is_dir() or info.orig_filename != info.filename:
             raise FormatError(f"{info.filename[:120]!r} is no plain file", hint=_HINT)
         if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:

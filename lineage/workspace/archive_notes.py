@@ -77,6 +77,7 @@ def _publish_month(ws: Workspace, month: str, members: Mapping[str, Member], not
     expected = {note_path(path) for path in members}
     if notes - {own_key} == expected and published == (_hash_members(members) if members else None):
         return False
+    # the own note last: its hash says that all others are written
     for key in sorted(notes - {own_key} - expected):
         store.delete(key)
     for key, data in render_month_notes(ws, month, members):

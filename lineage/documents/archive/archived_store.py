@@ -27,6 +27,7 @@ class ArchivedStore:
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         """Create a key. Raises ExistsError for an archived artifact too."""
+        # the session's lock, held by a writer, keeps an archive run from deleting a plain file after this look
         if is_archivable(key) and self.archives.has(key):
             raise ExistsError(f"{key} exists already")
         return self.base.create(key, data, frozen=frozen)

@@ -120,6 +120,7 @@ class Archives:
         """Write a bundle of a month, durably, and read it back. `bundle` describes the sessions of its files."""
         bundle = replace(bundle, members=build_members(files))
         data = pack(bundle, files)
+        # named by content: a run that died and begins again writes the same bundle to the same slot
         revision = ArchiveRevision(month, hashlib.sha256(data).hexdigest()[:_SLOT_CHARS], 1)
         with self._write_lock():
             self._write_revision(revision, bundle, data, files)
@@ -190,7 +191,7 @@ class Archives:
         for revision in latest_revisions(revision for revision, is_bundle in stamps if is_bundle):
             try:
                 bundle = self._read_description(revision, stamps)
-            except MissingError:
+            except MissingError:  # rewritten or removed since the listing
                 continue
             except FormatError as error:
                 yield revision, error
@@ -239,6 +240,7 @@ class Archives:
     def _rewrite_bundles(self, paths: set[str], change: Callable[[BundleContents], BundleContents]) -> bool:
         """Rewrite every bundle with one of the paths. Return whether there was one."""
         months = sorted({month_of(path) for path in paths})
+        # asked before the lock: nearly every removal is of a session without archived artifacts
         if not any(paths & catalog.members.keys() for month in months for catalog in self.iter_catalogs(month)):
             return False
         with self._write_lock():
@@ -263,13 +265,14 @@ class Archives:
     def _write_revision(
         self, revision: ArchiveRevision, bundle: Bundle, data: bytes, files: Mapping[str, bytes]
     ) -> None:
+        # the catalog first: a bundle is in force from its own write on, and a catalog alone counts for nothing
         self._write_catalog(revision, bundle)
         commit(self.store, revision.path, data)
         blob = self.store.read(revision.path)
         try:
             contents = _unpack(revision.path, blob)
         except FormatError:
-            contents = {}
+            contents = {}  # unreadable, so not what was written
         if contents != files:
             self.store.delete(revision.path)
             raise WorkspaceError(f"{revision.path} was not read back as it was written", hint=_NOTHING_LOST_HINT)

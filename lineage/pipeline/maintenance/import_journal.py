@@ -144,8 +144,10 @@ def finish_session_import(ws: Workspace, job: Job) -> None:
     if not list_removed_tokens(ws).isdisjoint((job.token, *session.came_from)):
         undo_session_import(ws, job)
         return
+    # the claim first: from here on no other writer begins this session under another stem
     if ws.documents.claims.claim(session.identity, session.stem) != session.stem:
         raise ConflictError("the session was claimed by another writer in the meantime")
+    # artifacts before the manifest: it names only artifacts that exist
     for path in session.artifacts:
         commit(ws.documents.store, path, session.files[path])
     _write_manifest(ws, session)
@@ -166,6 +168,7 @@ def undo_session_import(ws: Workspace, job: Job) -> None:
     claim = build_claim(session.identity, session.stem)
     for path in created:
         _delete_if_unchanged(ws, path, session.files[path])
+    # the claim after its files: without it, a capture would begin the session anew beside them
     if claim.path in session.created:
         _delete_if_unchanged(ws, claim.path, serialize_document(claim))
     ws.index.delete_paths(path for path in created if path.startswith(naming.MEMORY))

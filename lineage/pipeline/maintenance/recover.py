@@ -43,6 +43,7 @@ def recover(ws: Workspace) -> RecoverResult:
         # a session with a damaged file waits for its repair; the reindex reports the file
         with sessions.session_lock(ws, token), contextlib.suppress(FormatError):
             _finish_session(ws, token, names, result)
+    # confirmed: a recovery takes the files as they are, also after a loss
     result.report = reindex(ws, confirmed=True)
     return result
 
@@ -85,6 +86,7 @@ def _restore_claim(ws: Workspace, token: str, names: list[naming.ArtifactName]) 
     claimed = None
     with contextlib.suppress(FormatError):
         claimed = ws.documents.claims.get_stem(token)
+    # the oldest manifest decides the claim; artifacts count only without one
     oldest_first = sorted(names, key=lambda name: (name.kind != naming.MANIFEST, name.stem))
     documents = (load_readable_document(ws, naming.artifact_path(name.stem, name.kind)) for name in oldest_first)
     oldest = next((document for document in documents if document), None)

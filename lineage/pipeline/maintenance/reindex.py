@@ -129,6 +129,7 @@ def _sync_rows(
     ws.index.delete_paths(diff.orphaned)
     report.dropped += len(diff.orphaned)
     reindex_books(ws, report)
+    # a link that was broken during a rebuild may have arrived since
     report.broken = [link for link in report.broken if link[1] not in stamps]
     ws.index.mark_complete()
     drop_stale_vectors(ws)

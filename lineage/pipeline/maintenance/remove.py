@@ -36,8 +36,8 @@ from lineage.workspace.workspace import Workspace
 
 _AGAIN = "what came back goes with `lineage remove {} --again`"
 
-_MIN_PROBE_CHARS = 24
-_MAX_PROBES = 400
+_MIN_PROBE_CHARS = 24  # shorter lines occur in anybody's text
+_MAX_PROBES = 400  # each is looked for in every note of the workspace
 _NOTE_SUFFIX = ".md"
 
 
@@ -113,10 +113,10 @@ def finish_removal(ws: Workspace, job: Job) -> tuple[list[str], int]:
     keys = [event.key for event in events if _read_event_token(event) == job.token]
     spooled = ws.documents.spool.discard(job.token) + ws.documents.hook_queue.discard(keys)
     spooled += ws.documents.checkpoints.discard(job.token)
-    ws.documents.context_cache.clear()
+    ws.documents.context_cache.clear()  # a cached context may quote the session
     rows = ws.index.delete_session(job.token) + ws.telemetry.forget(job.token)
     publish_all(ws)
-    rows += scrub_databases(ws)
+    rows += scrub_databases(ws)  # deleted rows stay readable in free pages until here
     ws.documents.store.collect_garbage()
     ws.documents.spool.clear(job)
     return spooled, rows

@@ -102,6 +102,7 @@ def _resanitize_session(ws: Workspace, token: str, result: ResanitizeResult, *, 
         return []
     job = Job(flow=RESANITIZE, token=token, captured_at=ws.now, sentence="", quality="", payload={})
     ws.documents.spool.put(job)
+    # records before files: an interrupted run leaves each file with the old or the new hash of its record
     records = [change.record for change in changes]
     ws.documents.manifests.record_replacements(
         session.manifest.stem, records, ws.build_sanitizer().sanitize, ws.new_id(), ws.now

@@ -16,7 +16,7 @@ from lineage.pipeline.maintenance.reindex import ReindexReport, SuddenLoss
 TIMER = "timer"
 HINT = "hint"
 
-QUIET_SECONDS = 0.2
+QUIET_SECONDS = 0.2  # an editor or a sync client writes a file in several steps
 MAX_DELAY_SECONDS = 1.0
 
 BOOKS = "books/"
@@ -126,7 +126,7 @@ class Watch:
                 if error.message not in self._errors.values():
                     self._on_error(error)
                 self._errors[number] = error.message
-                if isinstance(error, SuddenLoss):
+                if isinstance(error, SuddenLoss):  # never confirmed here: the folder may come back
                     return
 
     def _compare(self) -> None:

@@ -33,7 +33,7 @@ from lineage.documents.bundle_zip import UnpackedBundle
 from lineage.errors import FormatError, InvalidInput
 
 _SIBLING = re.compile(r"\[\[(memory/[^|\]#]+)")
-_MAX_SENTENCE_CHARS = 2000
+_MAX_SENTENCE_CHARS = 2000  # words have no bound of their own
 _HINT = "the bundle is damaged, or was altered by hand; nothing was written"
 
 

@@ -165,7 +165,7 @@ def _plan_fresh(ws: Workspace, deliveries: Sequence[SanitizedDelivery]) -> list[
 def _build_identity(ws: Workspace, manifest: Manifest) -> Identity:
     """Return an unused identity, never removed here. A trial session's is that of a trial session again."""
     prefix = "test-" if is_test_session(manifest.identity, manifest.project) and manifest.project is None else ""
-    while True:
+    while True:  # a fresh id is taken by accident only
         identity = Identity(manifest.agent_id, f"{prefix}{ws.new_id()}")
         if not (ws.documents.claims.has(identity.token) or ws.documents.tombstones.has(identity.token)):
             return identity

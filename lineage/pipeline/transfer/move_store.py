@@ -18,7 +18,7 @@ from lineage.store import ConflictError, ExistsError, Store, read_or_none, updat
 
 _MARK = ".lineage/migration.json"
 _THREADS = 8
-_MAX_ROUNDS = 10
+_MAX_ROUNDS = 10  # agents may write on while a store is copied
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ def _copy_file(source: Store, target: Store, key: str) -> tuple[int, bool]:
         return 0, False
     try:
         target.create(key, blob.data, frozen=is_immutable(key))
-    except ExistsError:
+    except ExistsError:  # a copy of an earlier run or round: the source decides
         if not update(target, key, lambda _: blob.data):
             return len(blob.data), False
     copy = read_or_none(target, key)

@@ -31,7 +31,7 @@ from lineage.pipeline.transfer.mirror.plan import MirrorAction, MirrorStep, Sync
 from lineage.store import Blob, ConflictError, commit, read_or_none
 
 _MAX_ATTEMPTS = 10
-_MAX_BASE_BYTES = 1 << 20
+_MAX_BASE_BYTES = 1 << 20  # a larger note is kept in two versions rather than merged
 _MERGED = (FileKind.MANIFEST, FileKind.BOOK, FileKind.NOTE)
 
 
@@ -186,9 +186,11 @@ class MirrorApplier:
             data = drop_removed_entries(key, data, self._pair.list_removed_tokens())
         is_new_here, is_new_there = (blob is None or blob.data != data for blob in (here, there))
         local, remote = self._pair.list_stores()
+        # marked before the writes: a crash then costs a needless reindex, and no side misses one
         for side in [HERE] * is_new_here + [THERE] * is_new_there:
             self._journal.mark_owed(side)
         if is_new_there:
+            # a crash after this write must not make the next round merge this version with itself
             self._journal.note_expected(key, hash_bytes(data), here.data if here else b"")
         replaces_note = is_new_there and there is not None and classify_file(key) is FileKind.NOTE
         with remote.lock(GATE) if replaces_note else nullcontext():

@@ -40,7 +40,7 @@ def propagate_removals(
     for token in sorted(new | present):
         with session_lock(side, token):
             job = _build_job(other if token in new else side, token)
-            side.documents.spool.put(job)
+            side.documents.spool.put(job)  # before the tombstone: with that, the next round looks for files only
             _copy_tombstone(other, side, token)
             has_text = token in present or find_session_entries(side, token).count
             if has_text or (has_bundles and any(find_bundles_with_session(side.documents.store, token))):
@@ -57,7 +57,7 @@ def _copy_tombstone(source: Workspace, target: Workspace, token: str) -> None:
     if blob:
         try:
             target.documents.store.create(path, blob.data, frozen=True)
-        except ExistsError:
+        except ExistsError:  # removed on both sides; `merge_versions` joins the tombstones
             return
 
 

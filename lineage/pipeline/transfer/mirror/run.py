@@ -19,7 +19,7 @@ from lineage.store import ConflictError, StoreUnavailable
 from lineage.workspace.stale_index import tolerate_outage
 from lineage.workspace.workspace import Workspace
 
-_MAX_PASSES = 5
+_MAX_PASSES = 5  # a removal during each of them is left to the next round
 
 
 @dataclass(slots=True)
