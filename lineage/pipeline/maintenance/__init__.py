@@ -1,1 +1,1 @@
-"""Making what is derived true again, checking every promise, and taking things away for good."""
+"""Keeping derived data true, verifying every promise, archiving, and removing sessions for good."""

@@ -1,1 +1,1 @@
-"""Sessions and global books on their way to another workspace."""
+"""The transfer of sessions, global books and whole workspaces to another place."""
