@@ -6,7 +6,7 @@ in a project's books. (format: Books, Removal; spec: agents don't mix)
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lineage.core.base import naming
@@ -150,22 +150,19 @@ def rank_entries(entries: Iterable[BookEntry]) -> list[BookEntry]:
     return sorted(newest_first, key=lambda item: (not item.entry.pinned, item.entry.trust != USER_STATED))
 
 
-def iter_open_tasks(entries: Iterable[BookEntry]) -> Iterator[tuple[BookEntry, str]]:
-    """Yield the open tasks among these entries with their texts; handwritten text is one task a line."""
-    for item in entries:
+def list_open_tasks(reader: BookReader, scopes: Iterable[str]) -> list[tuple[BookEntry, str]]:
+    """Return the open tasks of some scopes with their texts, ranked; handwritten text is one task a line."""
+    tasks: list[tuple[BookEntry, str]] = []
+    for item in rank_entries(item for scope in scopes for item in reader.entries(scope, TASK)):
         if item.entry.source != HAND:
             if not item.entry.done:
-                yield item, item.text
+                tasks.append((item, item.text))
             continue
         for line in item.text.splitlines():
             task = Entry(id="", at="", source=HAND, text=line)
             if line.strip() and not line.startswith("#") and not task.done:
-                yield item, task.title if task.done is False else line.strip().removeprefix("- ")
-
-
-def list_open_tasks(reader: BookReader, scopes: Iterable[str]) -> list[tuple[BookEntry, str]]:
-    """Return the open tasks of some scopes, ranked."""
-    return list(iter_open_tasks(rank_entries(item for scope in scopes for item in reader.entries(scope, TASK))))
+                tasks.append((item, task.title if task.done is False else line.strip().removeprefix("- ")))
+    return tasks
 
 
 def _parse_origin_path(origin: str | None) -> str:
