@@ -213,7 +213,7 @@ def _find_fault(candidate: Candidate, context: CandidateContext, via: str) -> st
         (_BAD_KIND, lambda: kind not in ALLOWED_KINDS[via]),
         (_BAD_LENGTH, lambda: measure_width(text) < MIN_WIDTH or len(text) > max_length),
         (_NOT_PLAIN, lambda: not any(map(str.isalpha, text)) or len(text.splitlines()) > max_lines),
-        (_SELF_REFERENCE, lambda: via != TERMINAL and is_self_referential(text)),
+        (_SELF_REFERENCE, lambda: via != TERMINAL and is_self_referential(text)),  # the user may say such things
         (_PERMISSION, lambda: is_permission(text)),
         (_NO_DATA, lambda: kind == FINDING and not context.has_data),
     )

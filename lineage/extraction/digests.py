@@ -124,7 +124,7 @@ class _TurnCounter:
             self.last_reply = [(position, turn.text)]
         # Names are issues, files and components in prose.
         if len(self.names) < _MAX_NAMES and _HINT.search(turn.text):
-            self.names |= dict.fromkeys(_NAME.findall(turn.text[:20_000]))
+            self.names |= dict.fromkeys(_NAME.findall(turn.text[:20_000]))  # a paste may be huge
 
 
 def _select_kind(candidates: Iterable[Candidate], kind: str, excluded_texts: Set[str]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from lineage.extraction.normalize import fold_text, tokenize, tokenize_folded
 
 _SHINGLE_SIZE = 3
 _MIN_OVERLAP = 0.5
-_MIN_TYPED_OVERLAP = 1.0
+_MIN_TYPED_OVERLAP = 1.0  # typed words are the user's, unless all of them are copied
 
 Shingle = tuple[str, ...]
 

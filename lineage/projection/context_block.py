@@ -28,12 +28,13 @@ PREAMBLE = (
 )
 MAX_SECTION_COST = 16 * 1024  # In quarters of a token, and so in bytes too, with any budget
 
-_MIN_SECTION_COST = 120
-_MIN_PIECE_COST = 40
+_MIN_SECTION_COST = 120  # 30 tokens
+_MIN_PIECE_COST = 40  # 10 tokens: a shorter piece says nothing
 _ITEM_SHARE = 3  # one item takes at most a third of a section that is cut
+# Invisible characters could hide instructions from people.
 _HIDDEN = re.compile(r"[\u00ad\u034f\u180e\u2060-\u206f\ufe00-\ufe0f\ufff9-\ufffb\U000e0000-\U000e0fff]")
 _FRAMES = re.compile(r"<(?=\s*/|[A-Za-z!?|%$])")
-_TAG = re.compile(r"\[\s*(user\W?stated|derived)\s*\]", re.IGNORECASE)
+_TAG = re.compile(r"\[\s*(user\W?stated|derived)\s*\]", re.IGNORECASE)  # only computed tags are in brackets
 _MAX_INDENT = 8
 
 

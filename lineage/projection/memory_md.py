@@ -24,8 +24,8 @@ LEDGER_HEADING = "## Session Ledger (Last 30 Days)"
 _MAX_PROJECTS = 12
 _MAX_ROWS = 40
 _MAX_ITEM_LENGTH = 400
-_HEAD_SHARE = 4
-_FLOORS = (40, 30, 30)
+_HEAD_SHARE = 4  # a quarter of the budget
+_FLOORS = (40, 30, 30)  # of the sections of the head, in percent
 _MIN_SECTION_BYTES = 100
 _PRIVATE = "(private session)"
 # The notice is measured without its clause about the oldest row, for that row depends on the room: 32 bytes are spare.

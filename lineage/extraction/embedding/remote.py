@@ -21,7 +21,7 @@ TOO_SLOW = "timed out"
 UNREADABLE = "unreadable answer"
 
 _MAX_BYTES_PER_TEXT = 1 << 18  # of an answer: 8,192 components of 24 characters, and then some
-_HEAD_BYTES = 1 << 16
+_HEAD_BYTES = 1 << 16  # of an answer besides its vectors
 _CHUNK = 1 << 16
 
 

@@ -35,6 +35,7 @@ def _split_words(text: str) -> Iterator[str]:
 
 
 def _is_han(char: str) -> bool:
+    # The comparison spares most characters the look into all ranges.
     return char > "\u33ff" and any(first <= ord(char) <= last for first, last in _HAN)
 
 

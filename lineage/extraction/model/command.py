@@ -82,7 +82,7 @@ class CommandProvider:
                     stderr=subprocess.DEVNULL,
                     cwd=folder,
                     env=dict(self.environment),
-                    start_new_session=True,
+                    start_new_session=True,  # a process group of its own, to be killed as a whole
                     creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
                 )
         except (OSError, ValueError) as error:

@@ -32,6 +32,7 @@ class LibraryProvider:
     @staticmethod
     def for_model(name: str, environment: Mapping[str, str], seconds: float, max_bytes: int) -> "LibraryProvider":
         """Return the provider for a model, with the bounds of `CommandProvider`."""
+        # -P: modules beside the child must not shadow those of the library.
         arguments = (sys.executable, "-P", str(_CHILD), name)
         return LibraryProvider(name, CommandProvider(arguments, environment, seconds, max_bytes))
 

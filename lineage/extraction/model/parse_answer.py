@@ -25,7 +25,7 @@ _THINKING = re.compile(r"\A\s*<(think(?:ing)?)>.*?</\1>", re.DOTALL | re.IGNOREC
 _LABEL = re.compile(rf"^(?:[^\w\n]|_)*+({SENTENCE}|{SUMMARY})(?:[^\w\n:]|_)*+:[*_ ]*+", re.MULTILINE | re.IGNORECASE)
 _CODE = re.compile(r"(`{3,}|~{3,}).*?(?:\1|\Z)", re.DOTALL)
 _BULLET = re.compile(r"\s*(?:[-*•+–]|\d{1,3}[.)])\s+")
-_WIDE_STOPS = str.maketrans("。！？", ".!?")
+_WIDE_STOPS = str.maketrans("。！？", ".!?")  # the floor of sentences knows Latin stops only
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def parse_summary(answer: str, anchors: Collection[str], clean: Clean) -> Parsed
     The sentence passes `memory_sentence_v1` as it stands, or is refused: nothing is added to it.
     """
     text = clean_answer(answer, clean)
-    if ANSWER_FORM in text:
+    if ANSWER_FORM in text:  # some programs print their prompt
         return ParsedAnswer(None, PROMPT_REPEATED)
     parts = _split_labels(text)
     sentence, complaint = _parse_sentence(parts.get(SENTENCE, ""), anchors, clean)

@@ -80,6 +80,7 @@ def build_proposals_prompt(turns: Sequence[Turn], max_chars: int) -> str:
 
 def _build_prompt(task: str, anchors: str, render: Callable[[int], str], max_chars: int) -> str:
     closing = f"\n\n[names]\n{anchors}" if anchors else ""
+    # The frame names the tag four times.
     overhead = len(_FRAME.format(tag="", data=closing, task=task)) + 4 * (len(_TAG_NAME) + _TAG_DIGITS)
     data = render(max(0, max_chars - overhead)) + closing
     return _FRAME.format(tag=build_tag(data), data=data, task=task)

@@ -98,7 +98,7 @@ def validate_book(ws: Workspace, scope: str, kind: str) -> BookRef:
         name = name if TOKEN.fullmatch(name) else resolve_session(ws, name).session_token
         ws.documents.tombstones.raise_if_removed(name)
         scope = f"session/{name}"
-    for text in (scope, kind):
+    for text in (scope, kind):  # both come into paths and headings
         if to_one_line(text) != text or ws.build_sanitizer().sanitize(text) != text:
             raise InvalidInput(f"not a name for a book: {to_one_line(text)[:60]!r}", hint="use a short plain name")
     BookRef(scope, kind).path  # noqa: B018  (raises InvalidInput for impossible names)
@@ -183,6 +183,7 @@ def demote_entry(ws: Workspace, prefix: str, scope: str, caller: Caller | None =
     target = validate_book(ws, scope, location.ref.kind)
     if target.scope == location.ref.scope:
         raise InvalidInput(f"{location.entry.id} is in {target.scope} already", hint="name another scope")
+    # Moving must not go around the confirmation of global entries.
     if target.scope == GLOBAL and location.entry.trust == DERIVED:
         raise InvalidInput(
             f"{location.entry.id} is derived: it can't become global by being moved",

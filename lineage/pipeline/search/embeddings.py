@@ -164,6 +164,7 @@ class _EmbeddingRun:
         group: list[tuple[VectorSource, list[EmbeddingText]]] = []
         for source in pending:
             group.append((source, self._missing_texts(source)))
+            # Files without missing texts count, too: one write marks all files of a group.
             if max(len(group), sum(len(texts) for _, texts in group)) >= self.embedding.batch_size:
                 yield group
                 group = []

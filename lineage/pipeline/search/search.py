@@ -23,7 +23,7 @@ MODES = (LEXICAL, SEMANTIC, HYBRID)
 SMOOTHING = 60  # the larger, the more two middling ranks outweigh a single first one
 
 _EMBED = "run `lineage reindex --embed`"
-_MIN_RANKED, _RANKED_PER_RESULT = 30, 2
+_MIN_RANKED, _RANKED_PER_RESULT = 30, 2  # fusion needs rankings longer than its result
 _FIRST_NEAREST = 400  # filters drop passages: if these leave too few results, all passages are looked at
 _UNLIMITED = 1 << 40
 

@@ -23,7 +23,7 @@ from lineage.workspace.workspace import Workspace
 KINDS = (naming.SUMMARY, naming.TRANSCRIPT, naming.COMPACTION, naming.MANIFEST)
 MAX_RELATIVES = 50
 
-_MAX_CANDIDATES = 1000
+_MAX_CANDIDATES = 1000  # sessions of a project, to find relatives among them
 _WITHOUT_TIES = frozenset((b"forked_from: null", b"parent_session: null"))
 _TURN_ID = re.compile(r"t-[0-9a-f]{10}")
 
