@@ -48,9 +48,9 @@ def resolve_project_folder(ws: Workspace, project: str | None, *, claim: bool = 
 
 
 def build_project_key(project: str | None) -> str:
-    """Return the project's path below the home directory, "" for none.
+    r"""Return the project's path below the home directory, "" for none.
 
-    >>> (build_project_key("/home/ada/code/demo/"), build_project_key("C:\\\\Users\\\\ada\\\\code\\\\demo"),
+    >>> (build_project_key("/home/ada/code/demo/"), build_project_key("C:\\Users\\ada\\code\\demo"),
     ... build_project_key("demo"))
     ('~/code/demo', '~/code/demo', 'demo')
     """
