@@ -1,4 +1,4 @@
-"""Immutable artifacts over a store. (spec: immutable content artifacts)"""
+"""Immutable artifacts over a store (spec: immutable content artifacts)."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Books over a store: notes that people edit while lineage writes them. (format: Books)
+"""Books over a store: notes that people edit while lineage writes them (format: Books).
 
 Every write is a compare-and-swap on the file. A concurrent change is merged, entry by entry.
 """

@@ -1,4 +1,4 @@
-"""Claims over a store: the stem of a session's manifest, by token and without a listing. (format: Identity)"""
+"""Claims over a store: the stem of a session's manifest, by token and without a listing (format: Identity)."""
 
 from dataclasses import dataclass
 

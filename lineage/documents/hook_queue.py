@@ -1,4 +1,4 @@
-"""The queue of hook events: payloads that hooks left for the worker. (harnesses.md 0.1)
+"""The queue of hook events: payloads that hooks left for the worker (harnesses.md 0.1).
 
 They may hold raw text, so they lie in the spool. An event that keeps failing becomes a dead letter, with the reason.
 """

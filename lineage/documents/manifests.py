@@ -1,4 +1,4 @@
-"""Manifests over a store, changed by compare-and-swap. (spec: mutable session manifest; concurrency)"""
+"""Manifests over a store, changed by compare-and-swap (spec: mutable session manifest; concurrency)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

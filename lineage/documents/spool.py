@@ -1,4 +1,4 @@
-"""The spool: unfinished flows of this machine, the only place for raw text. (law 1; law 2)"""
+"""The spool: unfinished flows of this machine, the only place for raw text (law 1; law 2)."""
 
 from dataclasses import dataclass
 

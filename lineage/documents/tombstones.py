@@ -1,4 +1,4 @@
-"""Tombstones over a store: every writer asks them for removed sessions. (spec: deletion/removal)"""
+"""Tombstones over a store: every writer asks them for removed sessions (spec: deletion/removal)."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""Paths of books: `books/<scope>/<kind>.md`, with escaped names. (format: Books)"""
+"""Paths of books: `books/<scope>/<kind>.md`, with escaped names (format: Books)."""
 
 import re
 from typing import NamedTuple

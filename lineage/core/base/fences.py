@@ -1,4 +1,4 @@
-"""Fenced and neutralized text: Obsidian shows it and never runs it. (format: Bodies)"""
+"""Fenced and neutralized text: Obsidian shows it and never runs it (format: Bodies)."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The output of a SessionStart hook: the context block in each harness's own format. (harnesses.md 0.4)
+"""The output of a SessionStart hook: the context block in each harness's own format (harnesses.md 0.4).
 
 The hook path imports this module, so it imports only `json`, for the hook's payload needs that anyway.
 """
@@ -28,12 +28,12 @@ MAX_TOKENS = 2_400
 
 
 def format_hook_output(harness: str, text: str) -> str:
-    """Return the output that makes `text` context of a new session: a line of ASCII, or "" for nothing.
+    r"""Return the output that makes `text` context of a new session: a line of ASCII, or "" for nothing.
 
     The text stands between markers that `strip_injections` takes out of transcripts.
 
     >>> format_hook_output("cursor", "Earlier sessions: none.")
-    '{"additional_context":"<lineage-context>\\\\nEarlier sessions: none.\\\\n</lineage-context>"}\\n'
+    '{"additional_context":"<lineage-context>\\nEarlier sessions: none.\\n</lineage-context>"}\n'
     """
     if harness not in OUTPUT_FORMATS or not text.strip():
         return ""

@@ -1,4 +1,4 @@
-"""The identity of a session: agent, session id, session key and their token. (spec: session token contract)"""
+"""The identity of a session: agent, session id, session key and their token (spec: session token contract)."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ _TEMPORARY = re.compile(
 
 # A named tuple: every document of a reindex makes one.
 class Identity(NamedTuple):
-    """One session of one agent. `session_key` is None unless the harness really has one. (format: Identity)"""
+    """One session of one agent. `session_key` is None unless the harness really has one (format: Identity)."""
 
     agent_id: str
     session_id: str
@@ -84,7 +84,7 @@ def validate_id(name: str, value: object) -> str:
 
 
 def is_test_session(identity: Identity, project: str | None) -> bool:
-    """Return whether this is a temp or test session: visible surfaces leave it out. (format: MEMORY.md)
+    """Return whether this is a temp or test session: visible surfaces leave it out (format: MEMORY.md).
 
     >>> is_test_session(Identity("default", "test-1"), None), is_test_session(Identity("default", "x"), "/tmp/scratch")
     (True, True)

@@ -1,4 +1,4 @@
-"""Lazy exports of a package: a module is imported with the first use of a name from it. (PEP 562)"""
+"""Lazy exports of a package: a module is imported with the first use of a name from it (PEP 562)."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -6,9 +6,9 @@ from typing import Any
 
 
 def export_lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package; `modules` maps each exported name to its module inside the package.
+    r"""Return the `__getattr__` of a package; `modules` maps each exported name to its module inside the package.
 
-    >>> export_lazily("lineage.core.base", {"to_one_line": "links"})("to_one_line")("a\\nb")
+    >>> export_lazily("lineage.core.base", {"to_one_line": "links"})("to_one_line")("a\nb")
     'a b'
     """
 

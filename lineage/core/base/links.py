@@ -1,4 +1,4 @@
-"""Wikilinks, and the one escaping function for values in rendered lines. (architecture: law 4)"""
+"""Wikilinks, and the one escaping function for values in rendered lines (architecture: law 4)."""
 
 import re
 
@@ -47,7 +47,7 @@ def unescape_markdown(line: str) -> str:
 
 
 def wikilink(path: str, label: str | None = None) -> str:
-    """Return an Obsidian link relative to the workspace root. (spec: workspace root)
+    """Return an Obsidian link relative to the workspace root (spec: workspace root).
 
     >>> wikilink("memory/x--summary.md", "summary")
     '[[memory/x--summary.md|summary]]'

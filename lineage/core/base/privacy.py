@@ -1,4 +1,4 @@
-"""The one gate for private sessions: every reader and writer across sessions asks it. (format: Captures; Books)"""
+"""The one gate for private sessions: every reader and writer across sessions asks it (format: Captures; Books)."""
 
 GLOBAL = "global"
 """The scope that every session sees: global books, MEMORY.md, context blocks, the default search."""

@@ -1,4 +1,4 @@
-"""A filter for escape sequences in a program's output. (format: Commands, ANSI; inputs to try, 14)"""
+"""A filter for escape sequences in a program's output (format: Commands, ANSI; inputs to try, 14)."""
 
 import re
 from dataclasses import dataclass

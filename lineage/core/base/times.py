@@ -63,7 +63,7 @@ def shift_time(time: str, *, milliseconds: int = 0, days: int = 0) -> str:
 
 
 def to_file_name(time: str) -> str:
-    """Return the form of a canonical time for file names: `:` becomes `-`. (spec: file naming)"""
+    """Return the form of a canonical time for file names: `:` becomes `-` (spec: file naming)."""
     return time.replace(":", "-")
 
 

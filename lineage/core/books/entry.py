@@ -1,4 +1,4 @@
-"""Entries of books, each with its provenance. (format: Books)
+"""Entries of books, each with its provenance (format: Books).
 
 An entry stands between two comments with its provenance and its end, so that any markdown inside breaks nothing:
 

@@ -1,4 +1,4 @@
-"""A three-way merge of books, entry by entry. (format: Books)
+"""A three-way merge of books, entry by entry (format: Books).
 
 No word of either side is lost: if both changed the same text, both texts stay. Forgotten entries stay forgotten.
 """

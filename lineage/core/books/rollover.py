@@ -1,4 +1,4 @@
-"""Caps of books: entries beyond them roll over into an archive, word for word. (format: Books)"""
+"""Caps of books: entries beyond them roll over into an archive, word for word (format: Books)."""
 
 from dataclasses import dataclass
 

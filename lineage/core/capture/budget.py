@@ -24,7 +24,7 @@ def estimate_cost(text: str) -> int:
 
 
 def cost_to_tokens(quarters: int) -> int:
-    """Return a cost in tokens, rounded up. For ASCII a token is four characters. (format: Commands)"""
+    """Return a cost in tokens, rounded up. For ASCII a token is four characters (format: Commands)."""
     return -(-quarters // QUARTERS_PER_TOKEN)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from lineage.core.format.turns import Turn
 
 DATA_TAG = "data"
-"""The tag of transcripts with data attached to the session: only these have findings. (format: Books)"""
+"""The tag of transcripts with data attached to the session: only these have findings (format: Books)."""
 
 
 @dataclass(frozen=True, slots=True)

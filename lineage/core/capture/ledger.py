@@ -1,4 +1,4 @@
-"""The ledger: an entry for each capture of the window, from the frontmatter of artifacts. (format: MEMORY.md)"""
+"""The ledger: an entry for each capture of the window, from the frontmatter of artifacts (format: MEMORY.md)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Capture requests: the checked payloads of `session-end` and `compaction`. (format: Commands)
+"""Capture requests: the checked payloads of `session-end` and `compaction` (format: Commands).
 
 Ids are checked and times converted to UTC here. No other module reads a raw payload.
 """

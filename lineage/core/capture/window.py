@@ -1,4 +1,4 @@
-"""The rolling window of the ledger. (spec: window semantics)"""
+"""The rolling window of the ledger (spec: window semantics)."""
 
 from dataclasses import dataclass
 

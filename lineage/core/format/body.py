@@ -1,4 +1,4 @@
-"""Bodies of documents: held or streamed text, UTF-8, and the body hash `body-normalized-v1`. (spec: checksum scope)"""
+"""Bodies of documents: held or streamed text, UTF-8, and the body hash `body-normalized-v1` (spec: checksum scope)."""
 
 import hashlib
 import re

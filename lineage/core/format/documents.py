@@ -1,4 +1,4 @@
-"""The typed documents of a workspace and the contract of their frontmatter. (spec: frontmatter)
+"""The typed documents of a workspace and the contract of their frontmatter (spec: frontmatter).
 
 The fields of a document, in order, are its frontmatter keys; only `body` is none. Times are canonical UTC strings,
 paths are relative to the workspace root. Reading and writing check the same contract.
@@ -158,7 +158,7 @@ class Manifest(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """The stem of a session's manifest. It is created once, before the first artifact. (format: Identity)"""
+    """The stem of a session's manifest. It is created once, before the first artifact (format: Identity)."""
 
     kind: str
     agent_id: str
@@ -173,7 +173,7 @@ class Claim(NamedTuple):
 
 
 class Tombstone(NamedTuple):
-    """A removed session: no writer may bring it back. (spec: deletion/removal)
+    """A removed session: no writer may bring it back (spec: deletion/removal).
 
     That holds for the tokens of `imported_from` too: the session had them before a bundle brought it here.
     """

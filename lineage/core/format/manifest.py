@@ -1,4 +1,4 @@
-"""Revisions of a manifest: pure functions from one to the next. (spec: mutable session manifest)
+"""Revisions of a manifest: pure functions from one to the next (spec: mutable session manifest).
 
 A revision adds links. The stem, the identity and the first times of a manifest stay.
 """
@@ -146,7 +146,7 @@ def _add_compaction(manifest: Manifest, artifact: Artifact) -> Manifest:
 
 
 def memory_md_anchor(artifact: Artifact) -> str:
-    """Return the anchor of a capture's row: `MEMORY.md#2026-03-28`. (format: MEMORY.md)"""
+    """Return the anchor of a capture's row: `MEMORY.md#2026-03-28` (format: MEMORY.md)."""
     membership = artifact.ended_at or artifact.captured_at
     return f"{naming.memory_md_path(artifact.agent_id)}#{times.to_date(membership)}"
 

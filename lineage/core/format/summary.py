@@ -1,4 +1,4 @@
-"""The bodies of summaries and compactions. (format: Bodies)"""
+"""The bodies of summaries and compactions (format: Bodies)."""
 
 import re
 from collections.abc import Sequence

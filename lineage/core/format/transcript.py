@@ -1,4 +1,4 @@
-"""The body of a transcript, rendered and parsed: a heading for each turn, its text in a fence. (format: Bodies)"""
+"""The body of a transcript, rendered and parsed: a heading for each turn, its text in a fence (format: Bodies)."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

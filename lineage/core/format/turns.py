@@ -1,4 +1,4 @@
-"""Turns of a session, their stable ids, and the watermark of a capture. (format: Captures)"""
+"""Turns of a session, their stable ids, and the watermark of a capture (format: Captures)."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence

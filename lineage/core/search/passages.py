@@ -1,4 +1,4 @@
-"""Passages of long texts, about 150 words each: the units that search finds and shows. (format: Commands)"""
+"""Passages of long texts, about 150 words each: the units that search finds and shows (format: Commands)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Search queries: words, phrases, excluded words and filters. (format: Commands)
+"""Search queries: words, phrases, excluded words and filters (format: Commands).
 
 Any text is a valid query. Outside of the documented operators it stands for its words.
 """
