@@ -1,7 +1,7 @@
 """A workspace's first archive appears while other processes work in it without one.
 
-Each makes a test here fail when it is taken out: `notice_archive` in `session_lock`, and each of the two in
-`run_in_workspace`.
+Each makes a test here fail when it is taken out: `notice_archive` in `session_lock`, each of the two in
+`run_in_workspace`, and `notice_archives` in the mirror's `_read_both`.
 """
 
 from pathlib import Path
@@ -12,6 +12,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.core.transfer.archive_paths import is_archivable
 from lineage.errors import ImmutableError, NotFoundError
 from lineage.pipeline.capture.session import session_lock
+from lineage.pipeline.maintenance.archive import archive
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.verify import verify
 from lineage.workspace.load import load_document
@@ -25,6 +26,7 @@ from tests.support.archives import (
     write_january_sessions,
 )
 from tests.support.concurrency import read_line, start_process
+from tests.support.mirrors import open_world
 from tests.support.workspace import end_session, make_turns, open_test_workspace
 
 pytestmark = pytest.mark.slow
@@ -32,6 +34,7 @@ pytestmark = pytest.mark.slow
 _ARCHIVE = f"""
 from pathlib import Path
 from lineage.pipeline.maintenance.archive import archive
+from tests.support.mirrors import open_world
 from tests.support.workspace import open_test_workspace
 with open_test_workspace(Path("vault"), now="{APRIL}") as ws:
     print(archive(ws, "{BEFORE}").artifacts)
@@ -112,3 +115,17 @@ def test_a_reindex_keeps_the_rows_of_what_is_archived_meanwhile(root: Path) -> N
     run_in_workspace(root, reindex_late)
     with open_test_workspace(root, now=APRIL) as ws:
         assert verify(ws) == []
+
+
+@pytest.mark.leaves_findings
+def test_a_mirror_writes_no_twin_of_what_is_archived_meanwhile(tmp_path: Path) -> None:
+    """Fails without `notice_archives` in the mirror's `_read_both`."""
+    with open_world(tmp_path) as world:
+        laptop = world.open_laptop("one")
+        at = "2026-01-05T11:00:00.000Z"
+        end_session(laptop.shared, "s-1", transcript=FIRST_TURNS, captured_at=at, ended_at=at)
+        laptop.mirror()
+        assert archive(world.open_workspace("other", world.remote), BEFORE).artifacts == 2
+        laptop.mirror(confirmed=True)
+        assert not any(is_archivable(entry.key) for entry in world.remote.list("memory/"))
+        assert sum(is_archivable(entry.key) for entry in laptop.local.documents.store.list("memory/")) == 2
