@@ -155,7 +155,7 @@ def test_a_capture_looks_for_what_it_may_learn_once(tmp_path: Path, monkeypatch:
 def test_only_results_that_may_be_repeated_are_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[str] = []
     original = tool_overlap.tokenize_folded
-    monkeypatch.setattr(tool_overlap, "words_of", lambda plain: taken.append(plain) or original(plain))
+    monkeypatch.setattr(tool_overlap, "tokenize_folded", lambda plain: taken.append(plain) or original(plain))
     results = [Turn(TOOL, text) for text in ("all 312 passed", "it drops every second line", "no such file")]
     tool_overlap.find_repeated_tools([(3, "It drops every second line.", False)], results)
     assert taken == ["it drops every second line"]
