@@ -17,6 +17,7 @@ import os
 import signal
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from threading import Barrier
 
@@ -470,7 +471,7 @@ def test_who_is_overtaken_while_it_puts_does_not_write_over_the_later_holder(
         with acquire_lease(store, "x") as stalled, ExitStack() as later:
             interrupted = Interrupted(store, step, lambda later=later: published(store, later, b"new"))  # type: ignore[misc]
             with contextlib.suppress(LeaseLost):
-                stalled._replace(store=interrupted).write(KEY, b"stale")
+                replace(stalled, store=interrupted).write(KEY, b"stale")
             assert store.read(KEY).data == b"new", step
         update(store, KEY, lambda _: b"old")
 

@@ -79,7 +79,7 @@ def test_without_an_engine_nothing_is_counted(tmp_path: Path, home: Path) -> Non
     root = tmp_path / "w"
     enqueue_in_process(root, make_end_payload(append_transcript(tmp_path / "s-1.jsonl", "Hello.")))
     now = LATER
-    with patch.object(worker, "run", side_effect=EngineMissing("no engine")):
+    with patch.object(worker, "capture_session_tree", side_effect=EngineMissing("no engine")):
         for _ in range(8):
             done = drain_spool(root, home, now)
             assert [why for _, why in done.put_off] == ["no engine"]
@@ -93,7 +93,7 @@ def test_what_nobody_expected_keeps_no_other_waiting(tmp_path: Path, home: Path)
     root = tmp_path / "w"
     enqueue_in_process(root, make_end_payload(append_transcript(tmp_path / "s-1.jsonl", "Hello.")))
     enqueue_in_process(root, make_payload("Stop", "s-2"))
-    with patch.object(worker, "run", side_effect=MemoryError):
+    with patch.object(worker, "capture_session_tree", side_effect=MemoryError):
         done = drain_spool(root, home)
     assert [why for _, why in done.put_off] == ["an unexpected MemoryError"]
     assert [row.session_id for row in read_seen_sessions(root)] == ["s-2"]
