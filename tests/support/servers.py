@@ -104,7 +104,7 @@ def google(folder: Path) -> Iterator[Server]:
     """A stand-in for Google Cloud Storage, with an empty bucket. (tests/support/fake_gcs.py)"""
     folder.mkdir(parents=True, exist_ok=True)
     (port,) = _free_ports(1)
-    with _run_server([sys.executable, Path(__file__).with_name("google.py"), port, BUCKET], folder) as process:
+    with _run_server([sys.executable, Path(__file__).with_name("fake_gcs.py"), port, BUCKET], folder) as process:
         _wait_until(lambda: _request_status(port, "GET", f"/{BUCKET}") == 200, process)
         yield Server(f"gs://{BUCKET}", port, process)
 
