@@ -1,4 +1,4 @@
-"""The derived index: disposable, rebuilt by reindex, never the authority. (spec: derived DB contract)
+"""The derived index: disposable, rebuilt by reindex, never the authority. (spec: derived DB contract).
 
 `base` is the port, `sqlite` the engine of one machine; `postgres` is a guest for many machines that share an index.
 """

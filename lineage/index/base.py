@@ -161,7 +161,7 @@ class Index(Protocol):
         """
 
     def open_vector_search(self) -> AbstractContextManager[EmbeddedTexts]:
-        """Return the texts with vectors, readable within the block. (index/vectors.py)"""
+        """Return the texts with vectors, readable within the block. (index/vectors.py)."""
 
     def may_have_vectors(self, file: Path) -> bool:
         """Return whether `open_vectors` may find vectors. No server is asked."""

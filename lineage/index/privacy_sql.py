@@ -1,4 +1,4 @@
-"""SQL of the privacy rule: private sessions stay out of other scopes. (core/base/privacy.py)"""
+"""SQL of the privacy rule: private sessions stay out of other scopes. (core/base/privacy.py)."""
 
 import sqlite3
 

@@ -1,4 +1,4 @@
-"""`.lineage/waiting.db`: captures that wait for a render of MEMORY.md. (index/base.py)
+"""`.lineage/waiting.db`: captures that wait for a render of MEMORY.md. (index/base.py).
 
 It is a database of its own: a process that renders holds the index's write lock meanwhile, and those that come to wait
 must not wait for that lock. The file exists only where a capture had to wait.

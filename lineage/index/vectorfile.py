@@ -1,4 +1,4 @@
-"""`.lineage/vectors.db`: the vectors of this machine in a file of their own. (index/vectors.py)
+"""`.lineage/vectors.db`: the vectors of this machine in a file of their own. (index/vectors.py).
 
 Everything but `find_nearest` needs SQLite alone, so a removal deletes vectors whatever is installed. (format: Removal)
 """

@@ -40,7 +40,7 @@ class EmbeddableRow:
 
 @dataclass(frozen=True, slots=True)
 class PassageVector:
-    """The vector of a passage: its file, its place there, the hash of its text. (core/search/quantization.py)"""
+    """The vector of a passage: its file, its place there, the hash of its text. (core/search/quantization.py)."""
 
     source: VectorSource
     place: int

@@ -1,4 +1,4 @@
-"""Runtime state on a PostgreSQL server, shared by many machines. (telemetry/runtime.py)"""
+"""Runtime state on a PostgreSQL server, shared by many machines. (telemetry/runtime.py)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar

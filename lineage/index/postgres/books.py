@@ -1,4 +1,4 @@
-"""Books in PostgreSQL: a row for each entry, its text beside that of the artifacts. (index/books.py)"""
+"""Books in PostgreSQL: a row for each entry, its text beside that of the artifacts. (index/books.py)."""
 
 from collections.abc import Collection, Sequence
 

@@ -1,4 +1,4 @@
-"""The ledger in PostgreSQL: a row of `entries` for each ledger entry, counted on demand. (index/ledger.py)"""
+"""The ledger in PostgreSQL: a row of `entries` for each ledger entry, counted on demand. (index/ledger.py)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Vectors in the database, shared by every machine, where the server has pgvector. (index/vectors.py)
+"""Vectors in the database, shared by every machine, where the server has pgvector. (index/vectors.py).
 
 They lie in a schema of their own, so that the rows can be rebuilt without them. A vector of bytes is stored as one of
 halves, which hold each of its numbers exactly. A search compares every vector, so its result is exact.

@@ -1,4 +1,4 @@
-"""Captures that wait for a render, in PostgreSQL: the machines of a workspace share one queue. (index/base.py)"""
+"""Captures that wait for a render, in PostgreSQL: the machines of a workspace share one queue. (index/base.py)."""
 
 from collections.abc import Iterable
 

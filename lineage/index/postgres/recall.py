@@ -1,4 +1,4 @@
-"""Recall for a new session, in PostgreSQL. (index/recall.py)"""
+"""Recall for a new session, in PostgreSQL. (index/recall.py)."""
 
 from lineage.index import books
 from lineage.index.fts_query import build_match_expression

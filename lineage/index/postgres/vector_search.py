@@ -1,4 +1,4 @@
-"""Semantic search over the rows in PostgreSQL. (index/vector_search.py)"""
+"""Semantic search over the rows in PostgreSQL. (index/vector_search.py)."""
 
 import re
 from collections.abc import Iterable, Sequence

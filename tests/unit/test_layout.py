@@ -1,15 +1,16 @@
-"""The house itself: its measures, its floors and its purity. (architecture: measures of a good house)"""
+"""The code itself: its measures, its layers and its purity. (architecture: measures of a good house)"""
 
 import ast
 import statistics
 import subprocess
 import sys
 from functools import cache
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from typing import Any
 
 import pytest
-
-pytestmark = pytest.mark.slow
 
 PACKAGE = Path(__file__).parents[2] / "lineage"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -41,11 +42,34 @@ def test_files_are_short() -> None:
     assert [p.name for p in MODULES if p.name != data and p.read_text(encoding="utf-8").count("\n") > 400] == []
 
 
+@cache
+def measures() -> Any:
+    """The program `scripts/measure`, as a module: what it prints and what is tested is counted once."""
+    path = str(PACKAGE.parent / "scripts/measure")
+    loader = SourceFileLoader("measure", path)
+    spec = spec_from_loader("measure", loader)
+    assert spec
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def test_every_public_class_name_occurs_once() -> None:
+    assert measures().find_repeated_classes(map(parsed, MODULES)) == []
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """Imports inside functions and those for type checkers count."""
+    trees = {path.relative_to(PACKAGE.parent).as_posix(): parsed(path) for path in MODULES}
+    assert measures().find_circles(trees) == []
+
+
 def test_every_module_says_what_it_is() -> None:
     assert [path for path in MODULES if not ast.get_docstring(parsed(path))] == []
 
 
-def test_the_floors_hold() -> None:
+@pytest.mark.slow  # scripts/test runs it too
+def test_the_layers_hold() -> None:
     done = subprocess.run(
         [Path(sys.executable).parent / "lint-imports"], cwd=PACKAGE.parent, capture_output=True, text=True, check=False
     )
