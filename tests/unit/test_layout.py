@@ -1,6 +1,7 @@
 """The code itself: its measures, its layers and its purity. (architecture: measures of a good house)"""
 
 import ast
+import re
 import statistics
 import subprocess
 import sys
@@ -96,3 +97,17 @@ def test_asking_for_help_loads_no_engine() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"yaml", "sqlite_utils", "re2", "watchdog", "rich", "frontmatter", "sqlite3", "filelock"}
     assert heavy & set(done.stderr.split("\n")) == set()
+
+
+def test_every_module_is_found_in_the_tests() -> None:
+    """By a unit test of its name, or by a row of tests/README.md whose tests exist."""
+    tests = PACKAGE.parent / "tests"
+    sections = (tests / "README.md").read_text(encoding="utf-8").split("### `")[1:]
+    rows = {
+        f"{section.partition('`')[0]}/{name}" for section in sections for name in re.findall(r"\| `(\w+\.py)`", section)
+    }
+    modules = {path.relative_to(PACKAGE) for path in MODULES if path.name != "__init__.py"}
+    mirrored = {path for path in modules if (tests / "unit" / path.parent / f"test_{path.name}").exists()}
+    assert {f"lineage/{path.as_posix()}" for path in modules - mirrored} == rows
+    links = re.findall(r"\]\(([\w/.]+\.py)\)", "".join(sections))
+    assert [link for link in links if not (tests / link).exists()] == []
