@@ -8,7 +8,7 @@ Layers
 A package imports only from layers below its own::
 
     cli · mcp · web      surfaces: parse, call one use case, print
-    app                  composition root: chooses backends, reads the clock, the environment and the machine's settings
+    app                  composition root: chooses backends, reads clock, environment and settings (the hook reads its own)
     pipeline/            use cases: capture, memory, search, ingest, maintenance, transfer, conversations
     workspace            the Workspace and the operations that all use cases share: load, publish, access, stale index
     installing           lineage's hooks in the settings of harnesses
@@ -27,19 +27,24 @@ A package imports only from layers below its own::
 
 A session on its way from the hook to MEMORY.md
 -----------------------------------------------
-1. `cli/hook_entry`: a harness's hook puts an event into the spool and starts the worker.
-2. `pipeline/ingest/worker`: reads the event, finds the transcript, requests a capture.
-3. `pipeline/capture/session_end`: reads and sanitizes the source, selects the new turns, builds the capture's intent.
-4. `core/capture/planner`: turns the intent and the state of the files into a plan, the steps that are missing.
-5. `pipeline/capture/apply`: observes that state and applies the plan in order; the spool's job is its journal.
-6. `workspace/publish`: writes MEMORY.md and indexes the rows.
+1. `cli/hook_entry`, `enqueue`: a harness's hook puts an event into the spool and starts `lineage work`, another process.
+2. `pipeline/ingest/worker`, `drain`: takes the events, finds the transcript, calls `run_capture`, which first finishes
+   the jobs that a crash left.
+3. `pipeline/capture/session_end`, `capture_session`: reads and sanitizes the source, selects the new turns under the
+   session's lock, and builds the intent: the files that shall exist.
+4. `pipeline/capture/apply`, `apply_plan`: observes the existing files, asks `core/capture/planner` for the missing
+   steps, makes them in order.
+5. `workspace/publish`, `index_and_publish`: the step PUBLISH, MEMORY.md first, then the rows of the index.
+6. `projection/memory_md`, `render_memory_md`: the text of MEMORY.md from these rows.
 
 Words
 -----
 - harness: a program that runs agents, such as Claude Code or Codex; an adapter reads its transcripts
 - session, turn: one conversation with an agent; one message, tool call or tool result in it
+- event, job: a hook's payload in the spool; an unfinished capture, removal or import in the spool
+- capture: the files written of a session at one time, transcript and summary; a resumed session has several
 - lane: the conversation that a person's message belongs to; the sessions in it come and go
-- token, short id: the 16 letters that name a session in file names and commands, derived from agent and session
+- token: the 16 letters and digits that name a session in file names and commands, derived from agent and session
 - stem: the common part of a capture's file names: time and token
 - artifact: an immutable file of a capture: transcript, summary or compaction
 - manifest: the document that names the artifacts of a capture, with their hashes
@@ -49,8 +54,9 @@ Words
 - checkpoint: the last messages of a running session, for the next one after an interruption
 - watermark: the count and the last id of the turns that are captured already
 - planner: the pure function from the state of a capture to the steps that are missing
-- sanitizer: the redaction of secrets, the only way for text into a file
-- ledger: the rows of MEMORY.md, one for each capture
+- sanitizer: the redaction of secrets, the only way for text into a file of the workspace; the spool, this machine's own,
+  holds raw payloads until they are captured
+- ledger: the lines of MEMORY.md, one a capture, oldest clipped; a row is one of the index
 - window: the days that the ledger covers
 - book: a file of entries (decisions, lessons, tasks …) of one scope and kind
 - rollover: moving old entries of a book to the archive of their year

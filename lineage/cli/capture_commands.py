@@ -12,7 +12,7 @@ from lineage.cli.arguments import read_payload
 from lineage.cli.output import format_counts, print_json, print_text
 from lineage.core.capture.request import parse_request
 from lineage.pipeline.capture.result import CAPTURED, REFUSED, CaptureResult
-from lineage.pipeline.maintenance.finish_pending import run_capture as run_capture_flow
+from lineage.pipeline.ingest.run_capture import run_capture
 from lineage.store import StoreUnavailable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -47,7 +47,7 @@ def payload_options(function: Function) -> Function:
     return function
 
 
-def run_capture(flow: str, root: Path, options: Mapping[str, Any], *, from_stdin: bool, as_json: bool) -> int:
+def run_capture_command(flow: str, root: Path, options: Mapping[str, Any], *, from_stdin: bool, as_json: bool) -> int:
     """Run `session-end` or `compaction`, print the result and return the exit code: 1 for a refused session.
 
     The payload is the object on stdin, overridden by the options. Raises InvalidInput for a payload that is malformed,
@@ -57,7 +57,7 @@ def run_capture(flow: str, root: Path, options: Mapping[str, Any], *, from_stdin
     payload = {**(read_payload() if from_stdin else {}), **overrides}
     try:
         result = run_in_workspace(
-            root, lambda ws: run_capture_flow(ws, parse_request(flow, payload, agent_id=None, now=ws.now)), create=True
+            root, lambda ws: run_capture(ws, parse_request(flow, payload, agent_id=None, now=ws.now)), create=True
         )
     except StoreUnavailable as error:
         spool_request(root, flow, payload)

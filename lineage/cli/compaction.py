@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from lineage.cli import options
-from lineage.cli.capture_commands import payload_options, run_capture
+from lineage.cli.capture_commands import payload_options, run_capture_command
 from lineage.core.capture.request import COMPACTION
 
 
@@ -22,4 +22,4 @@ def command(root: Path, from_stdin: bool, as_json: bool, **payload: Any) -> int:
     Example:
       lineage compaction --harness claude-code --session-id ID --transcript-path FILE --summary "Goal: fix the reader."
     """
-    return run_capture(COMPACTION, root, payload, from_stdin=from_stdin, as_json=as_json)
+    return run_capture_command(COMPACTION, root, payload, from_stdin=from_stdin, as_json=as_json)

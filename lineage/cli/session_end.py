@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from lineage.cli import options
-from lineage.cli.capture_commands import payload_options, run_capture
+from lineage.cli.capture_commands import payload_options, run_capture_command
 from lineage.core.capture.request import SESSION_END
 
 
@@ -24,4 +24,4 @@ def command(root: Path, from_stdin: bool, as_json: bool, **payload: Any) -> int:
       lineage session-end --harness claude-code --session-id ID --transcript-path ~/.claude/projects/demo/ID.jsonl
       lineage session-end --harness generic --session-id s-1 --transcript "User: hello" --project ~/demo
     """
-    return run_capture(SESSION_END, root, payload, from_stdin=from_stdin, as_json=as_json)
+    return run_capture_command(SESSION_END, root, payload, from_stdin=from_stdin, as_json=as_json)

@@ -102,13 +102,14 @@ def index_and_publish(ws: Workspace, capture: QueuedCapture, build_rows: Callabl
     """
     queue, tickets = ws.index.queue, list[int]()
 
-    def is_published_by_other(seconds: float) -> bool:
+    def wait_for_other(seconds: float) -> bool:
+        # Queued once there is somebody to wait for. True if another process has published this capture meanwhile.
         if not tickets:
             tickets.append(queue.enqueue(capture))
         return queue.wait(tickets[0], seconds)
 
     try:
-        with Publication(ws, capture.agent_id, waiter=is_published_by_other) as publication:
+        with Publication(ws, capture.agent_id, waiter=wait_for_other) as publication:
             waiting = queue.peek(capture.agent_id, ws.now, _MAX_BATCH)
             others = {ticket: other for ticket, other in waiting if ticket not in tickets}
             rows = _load_waiting_rows(ws, others, publication.removed)
@@ -116,7 +117,7 @@ def index_and_publish(ws: Workspace, capture: QueuedCapture, build_rows: Callabl
             with ws.index.upsert_in_transaction([*chain.from_iterable(rows.values()), *build_rows()]):
                 publication.publish()
             queue.mark_done({*rows, *tickets})
-    except LeaseUnneeded:
+    except LeaseUnneeded:  # another process has published it
         return
     queue.notify()
 

@@ -32,7 +32,7 @@ from lineage.core.base.times import shift_time
 from lineage.core.books.entry import CONFIRMED, MANUAL, Entry
 from lineage.core.books.rollover import Cap
 from lineage.errors import LineageError
-from lineage.pipeline.maintenance.finish_pending import run_capture
+from lineage.pipeline.ingest.run_capture import run_capture
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.memory.books import EntryLocation, edit_entry, find_entry, forget_entry
 from lineage.pipeline.memory.confirm import confirm_entries, load_evidence

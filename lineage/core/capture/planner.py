@@ -2,7 +2,7 @@
 
 `CaptureState` describes the files and rows of a capture today, `Intent` describes them after the run. `plan_steps`
 compares the two. A first run, a second run, recovery after a crash at any point and the repair of a half-delivered
-sync are the same call; the spec's partial-failure states are the rows of one table.
+sync are the same call; the spec's partial-failure states are combinations of missing steps.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ class CaptureStep(Enum):
     SUMMARY = naming.SUMMARY
     COMPACTION = naming.COMPACTION
     MANIFEST = "manifest"
-    MEMORY = "memory"
+    LEARN = "learn"
     PUBLISH = "publish"
     TELEMETRY = "telemetry"
     CLEAR = "clear"
@@ -80,7 +80,7 @@ def plan_steps(intent: Intent, state: CaptureState) -> tuple[CaptureStep, ...]:
     steps = list(canonical)
     # Learn once: in the run that writes the transcript or finds its job, not again when rows are repaired later.
     if intent.artifacts[0].kind == naming.TRANSCRIPT and (state.is_spooled or CaptureStep.TRANSCRIPT in canonical):
-        steps.append(CaptureStep.MEMORY)
+        steps.append(CaptureStep.LEARN)
     # After a canonical write or a crash MEMORY.md and the rows are in doubt, even if they name the capture.
     if canonical or state.is_spooled or not (state.is_projected and state.is_indexed):
         steps.append(CaptureStep.PUBLISH)

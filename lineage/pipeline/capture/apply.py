@@ -81,7 +81,7 @@ class _Applier:
                 documents.artifacts.write(next(a for a in intent.artifacts if a.kind == step.value))
             case CaptureStep.MANIFEST:
                 documents.manifests.link(intent.stem, intent.artifacts, self.ws.new_id(), self.ws.now)
-            case CaptureStep.MEMORY:
+            case CaptureStep.LEARN:
                 self.learn_result = learn_from_capture(self.ws, self.first, self.hints.proposals, self.hints.candidates)
             case CaptureStep.PUBLISH:
                 self._publish()

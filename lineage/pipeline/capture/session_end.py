@@ -41,12 +41,13 @@ from lineage.workspace.workspace import Workspace
 def capture_session(ws: Workspace, request: Request, capture: Capture | None = None) -> CaptureResult:
     """Capture the turns that a session added since its last capture. A second run changes nothing.
 
-    `capture` is the parsed transcript, if the caller has it already. Raise TranscriptError or InvalidInput before
-    anything is written, WorkspaceError if a write fails; the next run finishes what was written until then.
+    `capture` is the parsed transcript, if the caller has it already. Raise TranscriptError, InvalidInput or
+    EngineMissing before anything is written, RemovedError if the session was removed meanwhile, ConflictError if
+    another machine claimed it, WorkspaceError if a write fails; the next run finishes what was written until then.
     """
     if ws.documents.tombstones.has(request.token):
         return refuse_removed(request.token)
-    source = read_source(ws, request, capture)  # sanitized: there is no raw text below this line
+    source = read_source(ws, request, capture)  # sanitized; below, only the request holds raw text, for its job
     narration = _narrate(ws, request, source)  # before the lock: a model may take a minute
     with locked_session(ws, request.token, source) as (session, finished):
         turns = _select_new_turns(ws, session, request, source)
@@ -124,6 +125,7 @@ def _plan_capture(
     """Build the intent of a capture, under the time and sentence of an unfinished signal if there is one."""
     digest, candidates = build_digest_and_candidates(turns)
     narration = narration.for_turns(turns)
+    # A tuple is in memory; a longer transcript is read again wherever it is needed.
     hints = CaptureHints(narration.proposals, candidates, turn_texts(turns) if isinstance(turns, tuple) else None)
     job = next(iter(session.pending_ends), None)
     if job:
@@ -134,6 +136,7 @@ def _plan_capture(
     ending = "was resumed and ended" if session.captures and turns[0].number > 1 else "ended"
     sentence = narration.sentence_and_quality or compose_sentence(request, source, digest, ending, ws.build_sanitizer())
 
+    # Built by `build_intent`, and again under a later time if another capture's files have this one.
     def build(request: Request, stem: str) -> tuple[Artifact, ...]:
         transcript = build_transcript(request, source, turns, stem, sentence, ws.rules.version)
         transcript = transcript._replace(memory_sentence_generated_at=narration.generated_at or request.captured_at)

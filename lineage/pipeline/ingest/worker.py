@@ -23,8 +23,9 @@ from lineage.pipeline.capture.recorded_compactions import capture_recorded_compa
 from lineage.pipeline.capture.result import CAPTURED, CaptureResult
 from lineage.pipeline.ingest.checkpoints import mark_checkpoints_used, offer_checkpoints, save_checkpoints
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories, find_subagent_transcripts, locate_transcript
+from lineage.pipeline.ingest.run_capture import run_capture
 from lineage.pipeline.ingest.wait_until_stable import wait_until_stable
-from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
+from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.store import StoreUnavailable
 from lineage.telemetry import SeenSession
 from lineage.workspace.stale_index import tolerate_outage

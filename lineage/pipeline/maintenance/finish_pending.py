@@ -1,11 +1,10 @@
 """Unfinished jobs of the spool are finished before anything else is done (spec: partial-failure states)."""
 
-from lineage.core.capture.request import COMPACTION, Request, parse_request
+from lineage.core.capture.request import COMPACTION, parse_request
 from lineage.core.format.job import ARCHIVAL, IMPORT, REMOVAL, RESANITIZE, Job
-from lineage.errors import EngineMissing, FormatError, LineageError
+from lineage.errors import FormatError, LineageError
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture.compaction import capture_compaction
-from lineage.pipeline.capture.result import CaptureResult
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.pipeline.maintenance.archive import finish_archive
 from lineage.pipeline.maintenance.import_journal import finish_import
@@ -18,8 +17,6 @@ from lineage.workspace.workspace import Workspace
 NO_SENTENCE = ("", "")
 """The sentence of a job before anybody has written one."""
 
-_WITHOUT_ENGINE = "run `pip install google-re2`, then `lineage recover`"
-
 
 class FinishPendingResult:
     """The jobs finished: paths of artifacts, and tokens. `waiting` are (job, reason) of jobs that still wait."""
@@ -29,19 +26,6 @@ class FinishPendingResult:
         self.removals: list[str] = []
         self.resanitized: list[str] = []
         self.waiting: list[tuple[str, str]] = []
-
-
-def run_capture(ws: Workspace, request: Request) -> CaptureResult:
-    """Run one of the spec's two flows, after the unfinished jobs of other sessions.
-
-    Without the redaction engine, nothing is captured: the request waits in the spool, and EngineMissing is raised.
-    """
-    try:
-        finish_pending(ws, except_token=request.token)
-        return _run_flow(ws, request)
-    except EngineMissing as error:
-        ws.documents.spool.put(sessions.build_job(request, NO_SENTENCE))
-        raise EngineMissing(f"{error.message}; the session waits in the spool", hint=_WITHOUT_ENGINE) from error
 
 
 def finish_pending(
@@ -96,12 +80,9 @@ def _replay(ws: Workspace, job: Job, result: FinishPendingResult) -> None:
     if job.name not in {pending.name for pending in ws.documents.spool.list_pending(job.token)}:
         return
     try:
-        capture = _run_flow(ws, parse_request(job.flow, job.payload, agent_id=None, now=job.captured_at))
+        request = parse_request(job.flow, job.payload, agent_id=None, now=job.captured_at)
+        capture = capture_compaction(ws, request) if job.flow == COMPACTION else capture_session(ws, request)
     except LineageError as error:
         result.waiting.append((job.name, error.message))
         return
     result.finished += [path for path in (capture.transcript_path, capture.compaction_path) if path]
-
-
-def _run_flow(ws: Workspace, request: Request) -> CaptureResult:
-    return capture_compaction(ws, request) if request.flow == COMPACTION else capture_session(ws, request)

@@ -101,7 +101,7 @@ def test_the_projections_follow_a_canonical_write_and_a_job_that_was_left_behind
 def test_a_capture_is_learned_from_where_its_transcript_is_written_or_its_job_waits_and_never_else() -> None:
     for intent, seen in CASES:
         is_due = seen.is_spooled or naming.TRANSCRIPT not in seen.existing_kinds
-        assert (CaptureStep.MEMORY in plan_steps(intent, seen)) == (intent is CAPTURE and is_due), seen
+        assert (CaptureStep.LEARN in plan_steps(intent, seen)) == (intent is CAPTURE and is_due), seen
 
 
 def test_the_job_is_spooled_before_the_first_write_and_cleared_after_the_last() -> None:
