@@ -8,7 +8,7 @@ Layers
 A package imports only from layers below its own::
 
     cli · mcp · web      surfaces: parse, call one use case, print
-    app                  composition root: chooses backends, reads clock, environment and settings (the hook reads its own)
+    app                  composition root: chooses backends, reads clock, environment and settings
     pipeline/            use cases: capture, memory, search, ingest, maintenance, transfer, conversations
     workspace            the Workspace and the operations that all use cases share: load, publish, access, stale index
     installing           lineage's hooks in the settings of harnesses
@@ -27,7 +27,7 @@ A package imports only from layers below its own::
 
 A session on its way from the hook to MEMORY.md
 -----------------------------------------------
-1. `cli/hook_entry`, `enqueue`: a harness's hook puts an event into the spool and starts `lineage work`, another process.
+1. `cli/hook_entry`, `enqueue`: a harness's hook spools an event and starts `lineage work`, another process.
 2. `pipeline/ingest/worker`, `drain`: takes the events, finds the transcript, calls `run_capture`, which first finishes
    the jobs that a crash left.
 3. `pipeline/capture/session_end`, `capture_session`: reads and sanitizes the source, selects the new turns under the
@@ -54,7 +54,7 @@ Words
 - checkpoint: the last messages of a running session, for the next one after an interruption
 - watermark: the count and the last id of the turns that are captured already
 - planner: the pure function from the state of a capture to the steps that are missing
-- sanitizer: the redaction of secrets, the only way for text into a file of the workspace; the spool, this machine's own,
+- sanitizer: the redaction of secrets, the only way for text into a file of the workspace; the spool of this machine
   holds raw payloads until they are captured
 - ledger: the lines of MEMORY.md, one a capture, oldest clipped; a row is one of the index
 - window: the days that the ledger covers

@@ -73,7 +73,7 @@ def test_the_steps_stand_in_the_order_of_the_spec_and_each_once() -> None:
 
 def test_source_of_truth_comes_first() -> None:
     assert [step.value for step in ORDER] == [
-        "spool", "claim", "transcript", "summary", "compaction", "manifest", "memory", "publish", "telemetry",
+        "spool", "claim", "transcript", "summary", "compaction", "manifest", "learn", "publish", "telemetry",
         "clear",
     ]  # fmt: skip
 
