@@ -67,7 +67,7 @@ class RecordingStore(LocalStore):
 
 
 def recorded(ws: Workspace, corpus: Corpus) -> tuple[Workspace, Log]:
-    """The same house over stores that note what they do."""
+    """The same workspace over stores that note what they do."""
     log, state = Log(), corpus.workspace / STATE_FOLDER
     store = RecordingStore(corpus.workspace, log)
     private = RecordingStore(state, log, locks=state / "locks", private=True)

@@ -132,7 +132,7 @@ every_scenario = pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCE
 
 @dataclass
 class World:
-    """A house over dictionaries, and what it was opened over."""
+    """A workspace over dictionaries, and what it was opened over."""
 
     ws: Workspace
     store: Store

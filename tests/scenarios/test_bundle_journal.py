@@ -90,7 +90,7 @@ def test_an_import_whose_writing_fails_is_undone(tmp_path: Path, there: Workspac
 
 
 def _plain(ws: Workspace, root: Path) -> Workspace:
-    """The same house over a disk with room."""
+    """The same workspace over a disk with room."""
     return replace(ws, documents=Documents(LocalStore(root), ws.documents.spool.store))
 
 

@@ -108,7 +108,7 @@ def run_embedding_server() -> Iterator[EmbeddingServer]:
 def open_embedding_workspace(
     root: Path, served: EmbeddingServer, *, name: str = "words-1", batch: int = 4, **more: Any
 ) -> Iterator[Workspace]:
-    """A house whose embedding model is the endpoint's."""
+    """A workspace whose embedding model is the endpoint's."""
     with open_test_workspace(root, **more) as ws:
         ensure_indexed(ws)
         embedding = EmbeddingModel(served.make_client(name), batch_size=batch)

@@ -21,7 +21,7 @@ _NO_PROCESS = 2**22 + 1  # above the highest process id that Linux gives out
 
 
 class Crash(BaseException):
-    """The process died here. Nothing in the house may catch it."""
+    """The process died here. Nothing in the workspace may catch it."""
 
 
 @dataclass
@@ -94,7 +94,7 @@ class CrashingIndex(CrashingProxy):
 
 
 def with_crash_point(ws: Workspace, store: Store, private: Store, fuse: CrashPoint) -> Workspace:
-    """The house of a process that dies when the fuse burns. `store` and `private` are the ones it was opened over."""
+    """Return the workspace of a process that dies when the fuse burns, over the stores that it was opened over."""
     canon = Documents(CrashingProxy(store, fuse, _STORE, "store"), CrashingProxy(private, fuse, _STORE, "private"))
     return replace(
         ws,

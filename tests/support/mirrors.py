@@ -1,4 +1,4 @@
-"""Mirrors for tests: a store that everybody shares, and folders of laptops, each a house over a store of its own."""
+"""Mirrors for tests: one shared store, and folders of laptops, each a workspace over a store of its own."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,7 +21,7 @@ _WRITING = frozenset({"record", "expect", "forget", "scrub", "owe", "paid"})
 
 @dataclass
 class Laptop:
-    """A folder, its journal, and this machine's own house of what it mirrors."""
+    """A folder, its journal, and this machine's own workspace of what it mirrors."""
 
     name: str
     local: Workspace
@@ -34,13 +34,13 @@ class Laptop:
 
     def mirror_with_crash(self, fuse: CrashPoint, *, confirmed: bool = False) -> MirrorResult:
         """A round that dies when the fuse burns, wherever that is: in a store, an index or the journal."""
-        houses = []
+        workspaces = []
         for ws in (self.local, self.shared):
             store, private = ws.documents.base, ws.documents.spool.store
-            houses.append(with_crash_point(ws, store, private, fuse))
+            workspaces.append(with_crash_point(ws, store, private, fuse))
         journal: Any = CrashingProxy(self.journal, fuse, _WRITING, "journal")
         with run_as_other_process():
-            return run_mirror(MirrorPair(*houses), journal, confirmed=confirmed)
+            return run_mirror(MirrorPair(*workspaces), journal, confirmed=confirmed)
 
     def write(self, key: str, text: str) -> None:
         """What a person saves in an editor."""

@@ -43,7 +43,7 @@ def open_test_workspace(
     settings: Settings | None = None,
     rules: Ruleset = BUILTIN,
 ) -> Iterator[Workspace]:
-    """A house whose workspace is the folder `root`, unless stores are given; its databases lie in `root/.lineage`."""
+    """Open a workspace in the folder `root`, or over these stores; its databases lie in `root/.lineage`."""
     counter = itertools.count(1)
     state = root / ".lineage"
     private = private or LocalStore(state, locks=state / "locks", private=True)
@@ -65,13 +65,13 @@ def open_test_workspace(
 
 @contextmanager
 def open_memory_workspace(folder: Path, *, now: str = NOW) -> Iterator[Workspace]:
-    """A house over dictionaries, or what the run has in their place; only its databases are files, in `folder`."""
+    """A workspace over dictionaries, or what the run has in their place; only its databases are files, in `folder`."""
     with open_test_workspace(folder, now=now, store=stores.MemoryStore(), private=stores.MemoryStore()) as ws:
         yield ws
 
 
 def at_time(ws: Workspace, now: str) -> Workspace:
-    """The same house at another time."""
+    """The same workspace at another time."""
     return replace(ws, now=now)
 
 

@@ -35,7 +35,7 @@ def ws(tmp_path: Path) -> Iterator[Workspace]:
 
 
 def ended(root: Path, store: Store, session: str) -> bool:
-    """Ends a session in a house of its own; whether MEMORY.md shows it when that returns, and the index too."""
+    """Ends a session in a workspace of its own; whether MEMORY.md shows it when that returns, and the index too."""
     with open_test_workspace(root, store=store) as ws:
         outcome = end_session(ws, session)
         paths = [outcome.transcript_path or "", outcome.summary_path or "", outcome.manifest_path or ""]
