@@ -1,13 +1,16 @@
-"""Shared by `send`, `spawn` and `resume`: options of the program's run, and its output."""
+"""`lineage resume`, `lineage send` and `lineage spawn`: the commands that run a harness's program."""
 
+import shlex
 import sys
 from functools import partial
 from pathlib import Path
 
 import click
 
+from lineage.app import agent_runs
 from lineage.app.agent_runs import AgentRunResult, RunOptions
-from lineage.cli.output import print_json, print_warning
+from lineage.cli import options
+from lineage.cli.output import print_json, print_text, print_warning
 from lineage.core.base.terminal import EscapeFilter
 from lineage.errors import LineageError
 
@@ -68,3 +71,77 @@ class ProgramOutput:
 
     def _append(self, text: str) -> None:
         self._text = (self._text + text)[-_MAX_CHARACTERS:]
+
+
+@click.command("resume")
+@click.argument("session")
+@project_option
+@click.option("--run", "runs", is_flag=True, help="Run it, instead of printing it.")
+@options.as_json
+@options.workspace
+def resume(root: Path, session: str, project: Path | None, runs: bool, as_json: bool) -> int:
+    """Print the command line that resumes a session in its harness, or run it in the session's folder.
+
+    SESSION is a session id, key, token, or an unambiguous prefix of one.
+
+    \b
+    Example:
+      lineage resume 2489c83d
+    """
+    plan = agent_runs.plan_resume(root, session, project)
+    if runs:
+        return agent_runs.resume(plan)
+    if as_json:
+        target = plan.target
+        values = {"session_id": target.session_id, "session_token": target.session_token, "harness": target.harness}
+        print_json({**values, "folder": target.folder, "command": list(plan.call.argv)})
+        return 0
+    line = shlex.join(plan.call.argv)
+    print_text(f"cd {shlex.quote(plan.target.folder)} && {line}" if plan.target.folder else line)
+    return 0
+
+
+@click.command("send")
+@click.argument("session")
+@click.argument("text")
+@project_option
+@timeout_option
+@options.as_json
+@options.workspace
+def send(root: Path, session: str, text: str, project: Path | None, seconds: float, as_json: bool) -> int:
+    """Send a session a message by its harness's own program, print the answer as it comes, and capture both.
+
+    SESSION is a session id, key, token, or an unambiguous prefix of one. The harness's own settings say what its agent
+    may do. Exit 1 where the program fails or takes too long.
+
+    \b
+    Example:
+      lineage send 2489c83d "Is the reader mended?" --project ~/demo
+    """
+    output = ProgramOutput(as_json=as_json)
+    return output.report(agent_runs.send(root, session, text, project=project, options=output.build_options(seconds)))
+
+
+@click.command("spawn")
+@click.argument("harness")
+@click.argument("text")
+@project_option
+@click.option("--agent", metavar="ID", default="default", show_default=True, help="The agent that it is captured for.")
+@timeout_option
+@options.as_json
+@options.workspace
+def spawn(root: Path, harness: str, text: str, project: Path | None, agent: str, seconds: float, as_json: bool) -> int:
+    """Begin a session in a harness with a message, print the answer as it comes, and capture the session.
+
+    It runs in the project's folder, this one where none is named. An agent that was started so starts no other, unless
+    `spawn_depth` in lineage.toml lets it. Exit 1 where the program fails or takes too long.
+
+    \b
+    Example:
+      lineage spawn claude-code "Which tests are slow?" --project ~/demo
+    """
+    output = ProgramOutput(as_json=as_json)
+    result = agent_runs.spawn(
+        root, harness, text, agent=agent, project=project or Path.cwd(), options=output.build_options(seconds)
+    )
+    return output.report(result)

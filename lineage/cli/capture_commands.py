@@ -1,4 +1,4 @@
-"""Shared by `session-end` and `compaction`: the options of the payload, the capture, its output."""
+"""`lineage session-end` and `lineage compaction`."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,9 +8,10 @@ import click
 
 from lineage.app.spool_request import spool_request
 from lineage.app.workspace import run_in_workspace
+from lineage.cli import options
 from lineage.cli.arguments import read_payload
 from lineage.cli.output import format_counts, print_json, print_text
-from lineage.core.capture.request import parse_request
+from lineage.core.capture.request import COMPACTION, SESSION_END, parse_request
 from lineage.pipeline.capture.result import CAPTURED, REFUSED, CaptureResult
 from lineage.pipeline.ingest.run_capture import run_capture
 from lineage.store import StoreUnavailable
@@ -40,20 +41,52 @@ _OPTIONS = (
 """All but `--stdin` are keys of the payload, under the same names."""
 
 
-def payload_options(function: Function) -> Function:
+def _payload_options(function: Function) -> Function:
     """Add the options of the payload to a command."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
 
 
-def run_capture_command(flow: str, root: Path, options: Mapping[str, Any], *, from_stdin: bool, as_json: bool) -> int:
+@click.command("session-end")
+@_payload_options
+@options.as_json
+@options.workspace
+def session_end(root: Path, from_stdin: bool, as_json: bool, **payload: Any) -> int:
+    """Capture a session that ended: transcript, summary, manifest, MEMORY.md, index.
+
+    Running it again for the same end changes nothing. Secrets are redacted before anything is written.
+
+    \b
+    Example:
+      lineage session-end --harness claude-code --session-id ID --transcript-path ~/.claude/projects/demo/ID.jsonl
+      lineage session-end --harness generic --session-id s-1 --transcript "User: hello" --project ~/demo
+    """
+    return _run_capture_command(SESSION_END, root, payload, from_stdin=from_stdin, as_json=as_json)
+
+
+@click.command("compaction")
+@_payload_options
+@click.option("--trigger", help="What started it: auto or manual.")
+@options.as_json
+@options.workspace
+def compaction(root: Path, from_stdin: bool, as_json: bool, **payload: Any) -> int:
+    """Keep the summary of a compaction; a session may have any number of them.
+
+    \b
+    Example:
+      lineage compaction --harness claude-code --session-id ID --transcript-path FILE --summary "Goal: fix the reader."
+    """
+    return _run_capture_command(COMPACTION, root, payload, from_stdin=from_stdin, as_json=as_json)
+
+
+def _run_capture_command(flow: str, root: Path, given: Mapping[str, Any], *, from_stdin: bool, as_json: bool) -> int:
     """Run `session-end` or `compaction`, print the result and return the exit code: 1 for a refused session.
 
     The payload is the object on stdin, overridden by the options. Raises InvalidInput for a payload that is malformed,
     StoreUnavailable while the workspace's store is: the request then waits in this machine's spool.
     """
-    overrides = {name: value for name, value in options.items() if value is not None}
+    overrides = {name: value for name, value in given.items() if value is not None}
     payload = {**(read_payload() if from_stdin else {}), **overrides}
     try:
         result = run_in_workspace(

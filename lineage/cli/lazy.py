@@ -10,8 +10,8 @@ import click
 class LazyGroup(click.Group):
     """A group that starts one command without loading the others.
 
-    `modules` maps a command's name to a module that defines `command`. `short_helps` has the first sentence
-    of each help text, so that the list of commands imports none of them.
+    `modules` maps a command's name to its `module:attribute`; without an attribute it is `command`. `short_helps`
+    has the first sentence of each help text, so that the list of commands imports none of them.
     """
 
     def __init__(
@@ -29,7 +29,8 @@ class LazyGroup(click.Group):
         """Import the module of a command and return the command, None for an unknown name."""
         if cmd_name not in self._modules:
             return None
-        command: click.Command = import_module(self._modules[cmd_name]).command
+        module, _, attribute = self._modules[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), attribute or "command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -12,11 +12,11 @@ COMMANDS = {
     "init": ("lineage.cli.init", "Make a workspace: settings, curated memory, the handbook."),
     "status": ("lineage.cli.status", "What the workspace holds, what is unfinished, what was counted."),
     "session-end": (
-        "lineage.cli.session_end",
+        "lineage.cli.capture_commands:session_end",
         "Capture a session that ended: transcript, summary, manifest, MEMORY.md, index.",
     ),
     "compaction": (
-        "lineage.cli.compaction",
+        "lineage.cli.capture_commands:compaction",
         "Keep the summary of a compaction; a session may have any number of them.",
     ),
     "reindex": ("lineage.cli.reindex", "Make index and MEMORY.md what the files say, hand-edited books too."),
@@ -75,15 +75,15 @@ COMMANDS = {
         "Keep index and MEMORY.md what the files say, whoever changes these, until it is ended.",
     ),
     "resume": (
-        "lineage.cli.resume",
+        "lineage.cli.agent_program:resume",
         "Print the command line that resumes a session in its harness, or run it in the session's folder.",
     ),
     "send": (
-        "lineage.cli.send",
+        "lineage.cli.agent_program:send",
         "Send a session a message by its harness's own program, print the answer as it comes, and capture both.",
     ),
     "spawn": (
-        "lineage.cli.spawn",
+        "lineage.cli.agent_program:spawn",
         "Begin a session in a harness with a message, print the answer as it comes, and capture the session.",
     ),
     "remember": ("lineage.cli.remember", "Remember TEXT: a note for every session, unless a scope or kind is named."),

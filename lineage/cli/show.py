@@ -8,7 +8,7 @@ import click
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.arguments import parse_turn_range
-from lineage.cli.book.entry_output import print_entry
+from lineage.cli.book.entries import print_entry
 from lineage.cli.output import print_json, print_text
 from lineage.core.format.turns import Turn
 from lineage.pipeline.memory.books import EntryLocation

@@ -307,7 +307,7 @@ def test_an_unexpected_failure_ends_with_code_3_and_a_report_without_content(
     def broken(*_: object) -> None:
         raise RuntimeError("secret " + "content")
 
-    monkeypatch.setattr("lineage.cli.capture_commands.run_capture_flow", broken)
+    monkeypatch.setattr("lineage.cli.capture_commands.run_capture", broken)
     done = lineage.end_sample()
     assert done.code == 3
     report = Path(done.err.split("report ")[1].strip())
@@ -331,7 +331,7 @@ def test_an_interrupt_ends_with_130(lineage: LineageCommand, monkeypatch: pytest
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lineage.cli.capture_commands.run_capture_flow", interrupted)
+    monkeypatch.setattr("lineage.cli.capture_commands.run_capture", interrupted)
     done = lineage.end_sample()
     assert done.code == 130
     assert says(done.err.lstrip("\n"), "interrupted")

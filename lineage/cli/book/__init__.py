@@ -1,18 +1,18 @@
-"""`lineage book`: the group; each of its commands is a file of its own, imported when it is asked for."""
+"""`lineage book`: the group, whose commands are imported when they are asked for."""
 
 import click
 
 from lineage.cli.lazy import LazyGroup
 
 COMMANDS = {
-    "list": "lineage.cli.book.list_books",  # a module named `list` would hide the builtin in this one
-    "show": "lineage.cli.book.show",
-    "add": "lineage.cli.book.add",
-    "edit": "lineage.cli.book.edit",
-    "done": "lineage.cli.book.done",
-    "pin": "lineage.cli.book.pin",
-    "demote": "lineage.cli.book.demote",
-    "forget": "lineage.cli.book.forget",
+    "list": "lineage.cli.book.entries:list_command",
+    "show": "lineage.cli.book.entries:show",
+    "add": "lineage.cli.remember:add",
+    "edit": "lineage.cli.book.entries:edit",
+    "done": "lineage.cli.book.entries:done",
+    "pin": "lineage.cli.book.entries:pin",
+    "demote": "lineage.cli.book.entries:demote",
+    "forget": "lineage.cli.book.entries:forget",
     "confirm": "lineage.cli.book.confirm",
     "migrate": "lineage.cli.book.migrate",
 }

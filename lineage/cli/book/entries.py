@@ -1,0 +1,249 @@
+"""`lineage book`: the commands that list, show and change entries, and the output of an entry."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lineage.app.locations import is_bucket
+from lineage.app.machine_config import detect_caller
+from lineage.app.workspace import run_in_workspace
+from lineage.cli import options
+from lineage.cli.arguments import read_text_argument
+from lineage.cli.output import print_json, print_text
+from lineage.core.base.book_paths import PENDING, BookRef
+from lineage.errors import InvalidInput
+from lineage.pipeline.memory.books import (
+    BookOverview,
+    EntryLocation,
+    demote_entry,
+    edit_entry,
+    find_entry,
+    forget_entry,
+    list_books,
+    pin_entry,
+    publish_books,
+    read_contents,
+    refuse_agents,
+    set_task_done,
+)  # fmt: skip
+
+
+def print_entry(place: EntryLocation) -> None:
+    """Print an entry: a head line, then its text, indented."""
+    entry = place.entry
+    tags = "".join(f" #{tag}" for tag in entry.tags)
+    print_text(f"{entry.id}  {entry.at[:10] or 'by hand   '}  {entry.trust}  {place.state}{tags}")
+    for line in entry.body.split("\n"):
+        print_text(f"    {line}".rstrip())
+
+
+def print_change(place: EntryLocation, action: str, *, as_json: bool) -> int:
+    """Print the change of an entry and return the exit code."""
+    if as_json:
+        print_json({"entry": place.as_json()})
+    else:
+        print_text(f"{action}: {place.entry.id}, {place.ref.kind} of {place.ref.scope} ({place.ref.path})")
+    return 0
+
+
+@click.command("list")
+@click.option("--scope", metavar="SCOPE", help="Only the books of one scope, for example global or project/NAME.")
+@click.option("--pending", is_flag=True, help="Only what waits for confirmation, with the entries.")
+@options.as_json
+@options.workspace
+def list_command(root: Path, scope: str | None, pending: bool, as_json: bool) -> int:
+    """The books, and how many entries each has: in use, waiting, archived, forgotten.
+
+    \b
+    Example:
+      lineage book list --scope global
+      lineage book list --pending
+    """
+    books = run_in_workspace(root, lambda ws: list_books(ws, scope), needs_index=False)
+    selected = [book for book in books if book.waiting or not pending]
+    if as_json:
+        print_json({"books": [_book_as_json(book, pending=pending) for book in selected]})
+        return 0
+    for book in selected:
+        _print_book(book, pending=pending)
+    if not selected:
+        print_text("nothing waits" if pending else "no books yet: `lineage remember TEXT` begins one")
+    elif pending:
+        print_text(
+            "`lineage book confirm ID` shows where an entry came from, and asks; `lineage book forget ID` drops it"
+        )
+    return 0
+
+
+def _print_book(book: BookOverview, *, pending: bool) -> None:
+    counts = {"waiting": len(book.waiting), "archived": book.archived, "forgotten": book.forgotten}
+    more = "".join(f", {count} {what}" for what, count in counts.items() if count)
+    noun = "entry" if book.entries == 1 else "entries"
+    print_text(f"{book.ref.scope:24} {book.ref.kind:20} {book.entries} {noun}{more}")
+    for problem in book.problems:
+        print_text(f"    problem: {problem}")
+    for place in book.waiting if pending else ():
+        print_entry(place)
+
+
+def _book_as_json(book: BookOverview, *, pending: bool) -> dict[str, Any]:
+    return {
+        "scope": book.ref.scope,
+        "kind": book.ref.kind,
+        "path": book.ref.path,
+        "entries": book.entries,
+        "waiting": len(book.waiting),
+        "archived": book.archived,
+        "forgotten": book.forgotten,
+        "problems": list(book.problems),
+    } | ({"pending": [place.as_json() for place in book.waiting]} if pending else {})
+
+
+@click.command("show")
+@click.argument("scope")
+@click.argument("kind")
+@click.option("--pending", is_flag=True, help="What waits for confirmation instead.")
+@click.option("--archive", metavar="YEAR", help="What rolled over of that year instead.")
+@options.as_json
+@options.workspace
+def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, as_json: bool) -> int:
+    """The entries of a book: id, date, trust, state, text; and what can't be made out in its file.
+
+    What is written between no markers is an entry of yours. A state is one of standing, superseded, done,
+    pinned, waiting.
+
+    \b
+    Example:
+      lineage book show global preference
+      lineage book show global curated --json
+    """
+    if pending and archive:
+        raise InvalidInput("what waits isn't archived", hint="give `--pending` or `--archive YEAR`")
+    ref = BookRef(scope, kind, archive or (PENDING if pending else ""))
+    contents = run_in_workspace(root, lambda ws: read_contents(ws, ref), needs_index=False)
+    if as_json:
+        entries = [place.as_json() for place in contents.entries]
+        book = {"scope": scope, "kind": kind, "shelf": ref.shelf, "path": ref.path}
+        rest = {"forgotten": sorted(contents.forgotten), "problems": list(contents.problems)}
+        print_json(book | {"entries": entries} | rest)
+        return 0
+    for place in contents.entries:
+        print_entry(place)
+    for problem in contents.problems:
+        print_text(f"problem: {ref.path}: {problem}")
+    if not contents.entries:
+        print_text(f"nothing in {ref.path}; `lineage book list` names the books")
+    return 0
+
+
+@click.command("edit")
+@click.argument("entry_id", metavar="ID")
+@click.argument("text", required=False)
+@options.as_json
+@options.workspace
+def edit(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
+    """Give an entry another text; without TEXT, open its book in VISUAL or EDITOR, at its line. TEXT `-` is stdin.
+
+    An edited entry keeps its id, date and source.
+
+    \b
+    Example:
+      lineage book edit 718d "Prefers tabs in Makefiles, spaces elsewhere."
+      lineage book edit 718d
+    """
+    if text is None:
+        place = _edit_in_editor(root, entry_id)
+    else:
+        body = read_text_argument([text])
+        place = run_in_workspace(root, lambda ws: edit_entry(ws, entry_id, body, detect_caller()), writes=True)
+    return print_change(place, "edited", as_json=as_json)
+
+
+def _edit_in_editor(root: Path, entry_id: str) -> EntryLocation:
+    """Open the book in the user's editor, then publish it; return the entry's place before the edit."""
+    from lineage.cli.editor import build_command, find_editor, run_program  # only this needs it
+
+    refuse_agents(detect_caller(), "open the user's editor")
+    if is_bucket(root):
+        raise InvalidInput("an editor opens files, and this book lies in a bucket", hint="lineage book edit ID TEXT")
+    command = find_editor("give the text: lineage book edit ID TEXT")
+    place = run_in_workspace(root, lambda ws: find_entry(ws, entry_id))
+    words = build_command(command, root / place.ref.path, place.line, waits=True)
+    run_program(words, hint="set VISUAL or EDITOR", failure_hint="what it saved is kept; run it again")
+    run_in_workspace(root, lambda ws: publish_books(ws, [place.ref]), writes=True)
+    return place
+
+
+@click.command("done")
+@click.argument("entry_id", metavar="ID")
+@click.option("--undo", is_flag=True, help="Open it again.")
+@options.as_json
+@options.workspace
+def done(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
+    """Tick a task.
+
+    \b
+    Example:
+      lineage book done 4c1f
+      lineage book done 4c1f --undo
+    """
+    place = run_in_workspace(root, lambda ws: set_task_done(ws, entry_id, is_done=not undo), writes=True)
+    return print_change(place, "open again" if undo else "done", as_json=as_json)
+
+
+@click.command("pin")
+@click.argument("entry_id", metavar="ID")
+@click.option("--undo", is_flag=True, help="Let it roll over again.")
+@options.as_json
+@options.workspace
+def pin(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
+    """Keep an entry in use: it never rolls over into an archive. Only you can pin, no agent.
+
+    \b
+    Example:
+      lineage book pin 718d
+      lineage book pin 718d --undo
+    """
+    place = run_in_workspace(
+        root, lambda ws: pin_entry(ws, entry_id, pinned=not undo, caller=detect_caller()), writes=True
+    )
+    return print_change(place, "no longer pinned" if undo else "pinned", as_json=as_json)
+
+
+@click.command("demote")
+@click.argument("entry_id", metavar="ID")
+@click.argument("scope")
+@options.as_json
+@options.workspace
+def demote(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
+    """Move an entry to another scope: what held everywhere holds in one project only, for example.
+
+    It gets an id of its own there, and doesn't come back to where it was.
+
+    \b
+    Example:
+      lineage book demote 718d project/lineage
+    """
+    place = run_in_workspace(root, lambda ws: demote_entry(ws, entry_id, scope, detect_caller()), writes=True)
+    return print_change(place, "moved", as_json=as_json)
+
+
+@click.command("forget")
+@click.argument("entry_id", metavar="ID")
+@options.as_json
+@options.workspace
+def forget(root: Path, entry_id: str, as_json: bool) -> int:
+    """Forget an entry, in use, waiting or archived. A line with its id stays behind, which keeps it from coming back.
+
+    \b
+    Example:
+      lineage book forget 718d
+    """
+    place = run_in_workspace(root, lambda ws: forget_entry(ws, entry_id, detect_caller()), writes=True)
+    print_change(place, "forgotten", as_json=as_json)
+    if not as_json:
+        print_text(
+            "  its words won't come back either; to take that back, remember them: you are told which line to delete"
+        )
+    return 0
