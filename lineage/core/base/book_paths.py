@@ -76,7 +76,6 @@ def _scope_folder(scope: str) -> str:
         return scope
     if sort not in SCOPES or not name:
         raise InvalidInput(
-            f"not a scope: {scope[:80]!r}",
-            hint="a scope is global, project/NAME, agent/ID, peer/ID or session/TOKEN",
+            f"not a scope: {scope[:80]!r}", hint="a scope is global, project/NAME, agent/ID, peer/ID or session/TOKEN"
         )
     return f"{sort}/{escape_name(name)}"

@@ -18,15 +18,7 @@ from lineage.core.base.identity import TOKEN, Identity, validate_agent_id
 from lineage.core.base.links import wikilink
 from lineage.core.base.times import to_utc_or_none
 from lineage.core.format import frontmatter
-from lineage.core.format.body import (
-    HASH_SCOPE,
-    Body,
-    EncodedStream,
-    StreamedText,
-    decode_lines,
-    encode_utf8,
-    hash_body,
-)
+from lineage.core.format.body import HASH_SCOPE, Body, EncodedStream, StreamedText, decode_lines, encode_utf8, hash_body
 from lineage.core.format.resanitization import Replacement
 from lineage.errors import FormatError, InvalidInput
 
