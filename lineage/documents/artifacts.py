@@ -18,10 +18,7 @@ class Artifacts:
         return commit(self.store, artifact.path, serialize_or_stream(artifact))
 
     def replace(self, artifact: Artifact, version: str) -> None:
-        """Replace an artifact under new redaction rules, the one lawful change.
-
-        Raises ConflictError if the file is no longer at the `version` that was read.
-        """
+        """Replace a file under new redaction rules. Raises ConflictError if it is no longer at `version`."""
         self.store.replace(artifact.path, serialize_document(artifact), version, frozen=True)
 
     def get(self, path: str) -> Artifact | None:

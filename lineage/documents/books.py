@@ -1,7 +1,4 @@
-"""Books over a store: notes that people edit while lineage writes them (format: Books).
-
-Every write is a compare-and-swap on the file. A concurrent change is merged, entry by entry.
-"""
+"""Books over a store: every write is a compare-and-swap that merges concurrent changes (format: Books)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -44,10 +41,7 @@ class Books:
         return iter(sorted([*refs, *([BookRef(GLOBAL, CURATED)] if has_curated else [])]))
 
     def update(self, scope: str, kind: str, change: BookEdit, shelf: str = "") -> bool:
-        """Apply an edit to a book. Return whether the file changed.
-
-        `change` is called once and may take its time: a concurrent write is merged with its result.
-        """
+        """Apply an edit, called once and merged with concurrent writes. Return whether the file changed."""
         ref = BookRef(scope, kind, shelf)
         base = self.read(ref)
         return self.write_merged(ref, base, change(base))
@@ -89,10 +83,7 @@ class Books:
         self.write_merged(source, book, left_book)
 
     def forget(self, scope: str, kind: str, identifier: str) -> None:
-        """Forget an entry on every shelf with it.
-
-        Raises NotFoundError if no shelf has or had it, InvalidInput if its end marker is missing.
-        """
+        """Forget an entry on all shelves. Raises NotFoundError for none, InvalidInput without its end marker."""
         is_known = False
         for ref in self.list_shelves(scope, kind):
             book = self.read(ref)

@@ -104,10 +104,7 @@ def unpack(data: bytes, limits: BundleLimits = LIMITS) -> UnpackedBundle:
 
 
 def salvage(data: bytes, limits: BundleLimits = LIMITS) -> tuple[Bundle, dict[str, bytes | FormatError]]:
-    """Return the description, and each declared member's bytes or error: damage to one hides no other.
-
-    Raises FormatError if the archive cannot be opened or exceeds the limits.
-    """
+    """Return the description, and each member's bytes or error. Raises FormatError if it can't be opened."""
     with _open_archive(data, limits) as archive:
         infos = archive.infolist()
         bundle = _parse_description(archive, infos, limits)
@@ -158,10 +155,7 @@ def _translate_errors(read: Callable[[], T]) -> T:
 
 
 def _check_end(data: bytes, limits: BundleLimits) -> None:
-    """Check the end record before memory is allocated for its numbers.
-
-    Only the form that `pack` writes passes: no comment, no extension for huge archives.
-    """
+    """Check the end record before memory is allocated for its numbers: only what `pack` writes passes."""
     if len(data) > limits.file_bytes:
         raise FormatError("the file is larger than a bundle may be", hint=_HINT)
     end = data[-_END_RECORD.size :]

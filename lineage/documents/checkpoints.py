@@ -31,10 +31,7 @@ class Checkpoints:
         return sorted(checkpoints, key=lambda one: (one.saved_at, one.session_token))
 
     def put(self, checkpoint: Checkpoint) -> bool:
-        """Write a session's checkpoint over an older one. Return False if the file is as new already.
-
-        An agent keeps its 16 newest checkpoints.
-        """
+        """Write a checkpoint unless the file is as new; an agent keeps its 16 newest. Return whether it did."""
         key = _key(checkpoint.agent_id, checkpoint.session_token)
 
         def change(data: bytes | None) -> bytes | None:

@@ -1,7 +1,4 @@
-"""The queue of hook events: payloads that hooks left for the worker (harnesses.md 0.1).
-
-They may hold raw text, so they lie in the spool. An event that keeps failing becomes a dead letter, with the reason.
-"""
+"""The queue of hook events in the spool: raw payloads for the worker, then dead letters (harnesses.md 0.1)."""
 
 import json
 from collections.abc import Mapping

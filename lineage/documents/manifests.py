@@ -12,10 +12,7 @@ from lineage.store import Store, read_or_none, update
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """The manifests of a workspace. Each session's lies at its claimed stem.
-
-    A `write_id` is unique for its write: a writer whose answer got lost recognises its own write by it.
-    """
+    """The manifests of a workspace, at claimed stems. A unique `write_id` lets a writer recognise its write."""
 
     store: Store
 

@@ -47,10 +47,7 @@ class AgentAccess:
             batch *= 4
 
     def find_session(self, reference: str) -> SessionRow:
-        """Return the agent's session with this id, key or token, or a prefix of one.
-
-        Raise NotFoundError for no match and for several.
-        """
+        """Return the agent's session by id, key, token or prefix. Raise NotFoundError for none and several."""
         rows = (
             self.ws.index.list_sessions(self.agent_id, reference=reference, limit=_MAX_CANDIDATES) if reference else []
         )
@@ -102,10 +99,7 @@ class AgentAccess:
         )
 
     def read_book(self, ref: BookRef) -> list[BookEntry]:
-        """Return the entries of one book, in the order of its file.
-
-        Raise InvalidInput for an impossible name, NotFoundError for a book out of reach.
-        """
+        """Return a book's entries in order. Raise InvalidInput for a bad name, NotFoundError out of reach."""
         ref.path  # noqa: B018  (raises for an impossible name)
         if ref.shelf == PENDING or not self.may_read_scope(ref.scope):
             raise NotFoundError(

@@ -34,10 +34,7 @@ def publish_archive_notes(ws: Workspace) -> list[str]:
 
 
 def render_month_notes(ws: Workspace, month: str, members: Mapping[str, Member]) -> Iterator[tuple[str, bytes]]:
-    """Yield the notes of a month by key, the month's own last; none if nothing is archived.
-
-    A damaged artifact has no note.
-    """
+    """Yield the notes of a month by key, its own last; none if empty. A damaged artifact has no note."""
     heads = []
     for path in members:
         try:

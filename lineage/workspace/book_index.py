@@ -1,7 +1,4 @@
-"""The index's rows of books, made from their files (format: Books; law 3).
-
-A writer indexes its book at once; the next reindex finds changes by hand or by a sync client.
-"""
+"""The index's rows of books: writers index at once, reindex finds other changes (format: Books; law 3)."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,10 +17,7 @@ _BATCH = 100  # books a transaction: a reindex must not lock out writers for lon
 
 @dataclass(slots=True)
 class BookIndexReport:
-    """The outcome of `index_changed_books`: the number of changed files, and those without rows.
-
-    `tombstoned` are files of removed sessions, `problems` are reasons by path.
-    """
+    """The counts of `index_changed_books`: changed files, those of removed sessions, problems by path."""
 
     changed: int = 0
     tombstoned: list[str] = field(default_factory=list)
@@ -74,10 +68,7 @@ def group_by_book(paths: Iterable[str]) -> dict[tuple[str, str], list[BookRef]]:
 def read_books(
     ws: Workspace, books: Iterable[Sequence[BookRef]], problems: dict[str, str] | None = None
 ) -> Iterator[BookFiles]:
-    """Yield the files of books, one book at a time; each book is given by its shelves.
-
-    Files that can't be read go to `problems`; raise WorkspaceError without it.
-    """
+    """Yield the files of each book's shelves. Without `problems` for unreadable ones raise WorkspaceError."""
     removed = ws.documents.tombstones.list_tokens()
     for shelves in books:
         files = (_read_shelf(ws, ref, problems) for ref in shelves)

@@ -56,10 +56,7 @@ class _SourceSession:
 
 
 class BookReader:
-    """The books of a workspace as they are now, for one agent.
-
-    Each file is read once; `unreadable_paths` are those that can't be read.
-    """
+    """The books of a workspace for one agent, each file read once; `unreadable_paths` failed."""
 
     def __init__(self, ws: Workspace, agent_id: str = DEFAULT_AGENT) -> None:
         self._ws = ws

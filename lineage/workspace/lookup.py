@@ -31,10 +31,7 @@ class SessionText:
 
 
 def resolve_session(ws: Workspace, reference: str) -> SessionRow:
-    """Return the session with this id, key or token, or a prefix of one.
-
-    Raise NotFoundError for no match and for several.
-    """
+    """Return the session with this id, key, token or prefix. Raise NotFoundError for none and for several."""
     rows = ws.index.list_sessions(None, reference=reference, limit=_MAX_CANDIDATES) if reference else []
     matches = match_reference(rows, reference)
     if not matches:

@@ -72,10 +72,7 @@ class Publication(AbstractContextManager["Publication"]):
         self._leases.close()
 
     def publish(self) -> tuple[MemoryDocument, bool]:
-        """Render MEMORY.md from the rows, staged ones too, and replace the file.
-
-        Return the document and whether it is new. Raise IndexUnavailable without an index.
-        """
+        """Render MEMORY.md and return it, and whether it is new. Raise IndexUnavailable without an index."""
         for _ in range(_MAX_ATTEMPTS):
             ledger = self._ws.index.load_ledger(self._agent_id, Window.from_end(self._ws.now))
             document = render_agent_memory(self._ws, self._agent_id, ledger)
@@ -125,10 +122,7 @@ def index_and_publish(ws: Workspace, capture: QueuedCapture, build_rows: Callabl
 def _load_waiting_rows(
     ws: Workspace, others: Mapping[int, QueuedCapture], removed: Set[str]
 ) -> dict[int, list[ArtifactRow]]:
-    """Return by ticket the rows of captures for which other processes wait, or died waiting.
-
-    A damaged one is left to its own process, which reports it. A removed session has no rows.
-    """
+    """Return the rows of waiting captures by ticket, without damaged ones, which their own process reports."""
     paths = {ticket: () if other.token in removed else other.paths for ticket, other in others.items()}
     distinct = sorted(set(chain.from_iterable(paths.values())))
     loaded = map_concurrently(ws.documents.store, partial(_load_row_or_error, ws), distinct)

@@ -24,10 +24,7 @@ class IndexOutage:
 
 @contextmanager
 def tolerate_outage(ws: Workspace, *, mark_stale: bool = False) -> Iterator[IndexOutage]:
-    """End the block early if the index is unavailable, and report the reason.
-
-    With `mark_stale`, leave a mark for rows that the block should have written.
-    """
+    """End the block early if the index is unavailable; `mark_stale` leaves a mark for the owed rows."""
     outage = IndexOutage()
     try:
         yield outage

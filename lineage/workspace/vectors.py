@@ -6,10 +6,7 @@ from lineage.workspace.workspace import Workspace
 
 
 def prune_vectors(ws: Workspace) -> int:
-    """Drop the vectors of passages that left the index or changed, and return their number.
-
-    Their bytes stay in the file until `scrub_vectors`.
-    """
+    """Drop vectors of gone or changed passages, and count them. `scrub_vectors` clears their bytes."""
     vectors = ws.vectors
     if vectors is None or not vectors.exists:
         return 0

@@ -21,10 +21,7 @@ _FILE = re.compile(r"(.+?)(?:\.archive-(\d{4}))?\.md")
 
 # A named tuple: references are sorted, and serve as keys by the thousand.
 class BookRef(NamedTuple):
-    """A reference to a book by scope, kind and shelf.
-
-    The shelf is "" for a book in use, `pending`, or the year of an archive.
-    """
+    """A book by scope, kind and shelf: "" for the book in use, `pending`, or the year of an archive."""
 
     scope: str
     kind: str

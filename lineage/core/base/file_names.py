@@ -1,7 +1,4 @@
-"""Names as file names: one escape for every file system.
-
-File systems ignore case, drop trailing dots, compose letters, and Windows reserves the names of devices.
-"""
+"""File names that are one on every system: some ignore case, compose letters or reserve device names."""
 
 import re
 import unicodedata

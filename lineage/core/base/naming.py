@@ -1,7 +1,4 @@
-"""Paths of artifacts, manifests, claims, tombstones and MEMORY.md (spec: file naming; format: Workspace).
-
-All paths are relative to the workspace root.
-"""
+"""Paths of artifacts, manifests, claims, tombstones and MEMORY.md (spec: file naming; format: Workspace)."""
 
 import re
 from functools import lru_cache

@@ -1,7 +1,4 @@
-"""Canonical times: UTC strings such as `2026-03-28T22:34:06.792Z`, everywhere inside lineage.
-
-They have a fixed width, so that text order is time order. Input is converted once, on its way in.
-"""
+"""Canonical times: UTC strings such as `2026-03-28T22:34:06.792Z`, of one width: text order is time order."""
 
 from datetime import UTC, datetime, timedelta
 

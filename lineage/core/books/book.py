@@ -41,10 +41,7 @@ _HEX = re.compile(rf"(?<![0-9a-f]){ENTRY_ID.pattern}(?![0-9a-f])")
 
 # Parts and entries are named tuples: a large book has thousands, and each edit parses it again.
 class BookPart(NamedTuple):
-    """A part of a book, `raw` as in the file: an entry, the tombstone of a forgotten one, or free text.
-
-    An entry without its end marker is not complete: it may hold the user's words, so no edit touches it.
-    """
+    """A part of a book: an entry, a tombstone or free text. No edit touches an entry without its end marker."""
 
     raw: str
     entry: Entry | None = None
@@ -106,10 +103,7 @@ class Book:
 
 
 def find_superseded(entries: Iterable[Entry]) -> frozenset[str]:
-    """Return the ids of superseded entries.
-
-    An older entry supersedes nothing, nor does a derived one supersede the user's words, whatever its comment says.
-    """
+    """Return the superseded ids: an older entry supersedes nothing, a derived one none of the user's."""
     listed = list(entries)
     ages = {entry.id: (entry.at, position) for position, entry in enumerate(listed)}
     trusts = {entry.id: entry.trust for entry in listed}
@@ -158,10 +152,7 @@ def with_parts(book: Book, parts: Iterable[BookPart]) -> Book:
 
 
 def redact_book(book: Book, clean: Callable[[str], str], *, include_handwritten: bool) -> Book:
-    """Return the book with its entries redacted by `clean`, and the user's own text too if `include_handwritten`.
-
-    An entry without its end marker counts as the user's.
-    """
+    """Return the book with redacted entries; `include_handwritten` adds free text and unclosed entries."""
 
     def clean_json(text: str) -> str:
         value = json.loads(text)

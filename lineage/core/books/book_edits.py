@@ -1,7 +1,4 @@
-"""Edits of a book, as pure functions: each returns the edited book, or the same one if nothing changes.
-
-`merge` combines the result with concurrent edits by a person. (format: Books)
-"""
+"""Edits of a book (format: Books), as pure functions; without a change each returns the same book."""
 
 from collections.abc import Callable, Set
 
@@ -87,10 +84,7 @@ def pin(book: Book, identifier: str, now: str, *, is_pinned: bool = True) -> Boo
 
 
 def forget(book: Book, identifier: str) -> Book:
-    """Replace an entry and its copies with a tombstone, so that it can't come back.
-
-    A forgotten entry stays forgotten. Raises as `find_part` does.
-    """
+    """Replace an entry and its copies with a tombstone, for good. Raises as `find_part` does."""
     is_present = any(entry.id == identifier for entry in book.entries)
     if not is_present and identifier in book.forgotten_ids:
         return book

@@ -106,10 +106,7 @@ def new_entry(  # noqa: PLR0913  (these are what an entry consists of)
     tags: tuple[str, ...] = (),
     supersedes: tuple[str, ...] = (),
 ) -> Entry:
-    """Return an entry for a book. A task gets a box, and text that isn't the user's own is neutralized.
-
-    Raises InvalidInput for an empty body or an invalid time.
-    """
+    """Return an entry, neutralized unless user-stated. Raises InvalidInput for an empty body or a bad time."""
     if not _normalize(body):
         raise InvalidInput("there is nothing to remember", hint="give a text, for example: lineage remember TEXT")
     entry = Entry(
@@ -133,10 +130,7 @@ def with_text(entry: Entry, text: str) -> Entry:
 
 
 def format_entry_body(body: str, *, is_user_text: bool) -> str:
-    """Return a body for a book, without markers of lineage.
-
-    Unless it is the user's text, nothing in it runs, hides or leaves a fence open.
-    """
+    """Return a body without lineage's markers; unless the user's, nothing in it runs, hides or stays open."""
     text = _normalize(body)
     if is_user_text:
         return escape_own_markers(text)

@@ -1,7 +1,4 @@
-"""A three-way merge of books, entry by entry (format: Books).
-
-No word of either side is lost: if both changed the same text, both texts stay. Forgotten entries stay forgotten.
-"""
+"""A three-way merge of books by entry: no word of either side is lost, forgetting stays (format: Books)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -17,10 +14,7 @@ _Key = tuple[str, int]
 
 
 def merge_books(base: Book, ours: Book, theirs: Book) -> Book:
-    """Return the merge of `ours`, an edit of `base`, with `theirs`, the present file.
-
-    Order, free text and frontmatter are theirs, unless only we changed them.
-    """
+    """Merge our edit of `base` into the present file: its order, free text and head unless only we changed them."""
     if ours in (base, theirs):
         return theirs
     if theirs == base:

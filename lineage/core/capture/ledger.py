@@ -55,10 +55,7 @@ class ProjectTally(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """A window's entries, newest first, and the tallies of all of them.
-
-    A renderer reads as many entries as it shows, and counts the others by their tallies.
-    """
+    """A window's entries, newest first, and tallies: a renderer reads only the entries that it shows."""
 
     entries: Iterable[LedgerEntry]
     tallies: Sequence[ProjectTally]

@@ -72,10 +72,7 @@ _CANONICAL: tuple[tuple[CaptureStep, _StepCheck], ...] = (
 
 
 def plan_steps(intent: Intent, state: CaptureState) -> tuple[CaptureStep, ...]:
-    """Return the missing steps in order; none if the intent is true already.
-
-    The job is spooled before the first canonical write and cleared after the last step.
-    """
+    """Return the missing steps in order, spooling first and clearing last; none if the intent is true."""
     canonical = [step for step, is_missing in _CANONICAL if is_missing(intent, state)]
     steps = list(canonical)
     # Learn once: in the run that writes the transcript or finds its job, not again when rows are repaired later.

@@ -1,7 +1,4 @@
-"""Capture requests: the checked payloads of `session-end` and `compaction` (format: Commands).
-
-Ids are checked and times converted to UTC here. No other module reads a raw payload.
-"""
+"""Capture requests: the checked payloads of `session-end` and `compaction`, in UTC (format: Commands)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

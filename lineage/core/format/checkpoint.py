@@ -1,7 +1,4 @@
-"""Checkpoints: the last messages of a running session, for its successor if it is interrupted.
-
-They hold sanitized text of people and agents only, and lie on this machine only.
-"""
+"""Checkpoints: the last messages of a running session, sanitized, on this machine only, for its successor."""
 
 import json
 from collections import deque

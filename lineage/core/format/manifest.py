@@ -1,7 +1,4 @@
-"""Revisions of a manifest: pure functions from one to the next (spec: mutable session manifest).
-
-A revision adds links. The stem, the identity and the first times of a manifest stay.
-"""
+"""Revisions of a manifest, which add links: pure functions (spec: mutable session manifest)."""
 
 from collections.abc import Callable, Sequence
 
@@ -30,10 +27,7 @@ def link_artifacts(
 
 
 def start_imported(manifest: Manifest, former_tokens: Sequence[str], write_id: str, now: str) -> Manifest:
-    """Return the first revision of a manifest from a bundle, after the session got a fresh id.
-
-    `former_tokens` are its earlier tokens, oldest first.
-    """
+    """Return the first revision of an imported manifest; `former_tokens` are its tokens, oldest first."""
     # The records of replaced artifacts name paths under the former tokens.
     changed = manifest._replace(resanitized=[], imported_from=list(former_tokens))
     return _bump_revision(changed, 0, render_manifest_body(changed), write_id, now)

@@ -23,10 +23,7 @@ class Passage(NamedTuple):
 
 
 def split_turns(turn_texts: Sequence[tuple[int, str]]) -> Iterable[Passage]:
-    """Return the passages of a transcript from the number and text of each turn.
-
-    A passage holds consecutive turns that fit, or a chunk of a long turn. Streamed turns give streamed passages.
-    """
+    """Return the passages of turns: consecutive ones that fit, or chunks of a long one; streamed if they are."""
     is_held = isinstance(turn_texts, tuple | list)
     return tuple(_iter_passages(turn_texts)) if is_held else Replayable(partial(_iter_passages, turn_texts))
 

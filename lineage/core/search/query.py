@@ -1,7 +1,4 @@
-"""Search queries: words, phrases, excluded words and filters (format: Commands).
-
-Any text is a valid query. Outside of the documented operators it stands for its words.
-"""
+"""Search queries: words, phrases, exclusions and filters; any text is a valid query (format: Commands)."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,4 @@
-"""Segmentation of scripts without spaces between words: each character becomes a token of its own.
-
-A full-text index then finds words of any length as phrases of characters, even words of two.
-"""
+"""Segmentation of scripts without spaces: each character is a token, so an index finds words as phrases."""
 
 import re
 

@@ -83,10 +83,7 @@ class Archives:
         return self._find_catalog(path) is not None
 
     def read(self, path: str) -> Blob | None:
-        """Return an archived artifact, None if there is none. Its version is the hash of its content.
-
-        Raises FormatError if the bundle or this member is damaged.
-        """
+        """Return an archived artifact, its version a hash, or None. Raises FormatError for a damaged one."""
         for _ in range(_MAX_ATTEMPTS):
             catalog = self._find_catalog(path)
             if catalog is None:
@@ -100,10 +97,7 @@ class Archives:
         raise ConflictError(f"the bundle of {path} kept changing while it was being read")
 
     def read_contents(self, catalog: Catalog) -> BundleContents:
-        """Return the members of a bundle, each checked against its hash.
-
-        Raises MissingError if the bundle is gone by now, FormatError if it cannot be opened.
-        """
+        """Return a bundle's checked members. Raises MissingError if it is gone, FormatError if unopenable."""
         path = catalog.revision.path
         cached = self._contents
         if cached and (cached.path, cached.stamp) == (path, catalog.stamp):
@@ -147,10 +141,7 @@ class Archives:
             raise ConflictError(f"{path} was removed by somebody else")
 
     def delete_if_archived(self, path: str) -> bool:
-        """Delete the plain file of an artifact if the archive holds the same bytes, durably, as read back.
-
-        Returns True if the plain file is gone, False if it stays for its other content.
-        """
+        """Delete the plain file if the archive holds its bytes, read back. Return whether it is gone."""
         plain = read_or_none(self.store, path)
         if plain is None:
             return True
@@ -282,10 +273,7 @@ class Archives:
         update(self.store, revision.catalog_path, lambda _: serialize_bundle(bundle))
 
     def _is_readable(self, old: ArchiveRevision, current: Iterable[ArchiveRevision]) -> bool:
-        """Return whether every byte of the revision in force of an old one's slot can be read.
-
-        True without one: then only a catalog is left.
-        """
+        """Return whether all of the current revision of an old one's slot can be read; True without one."""
         newest = next((one for one in current if (one.month, one.slot) == (old.month, old.slot)), None)
         try:
             contents = _unpack(newest.path, self.store.read(newest.path)) if newest else {}

@@ -17,10 +17,7 @@ _MAX_INT = 10**18 - 1
 
 
 def split_block(text: str) -> tuple[str, str]:
-    """Return the block between the first two `---` lines, and everything after the second line.
-
-    Raises FormatError if there is no such block.
-    """
+    """Return the block between the first two `---` lines, and the rest. Raises FormatError without one."""
     opening = BOUNDARY.match(text)
     closing = BOUNDARY.search(text, opening.end()) if opening else None
     if opening is None or closing is None:
