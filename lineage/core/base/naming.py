@@ -48,11 +48,6 @@ def build_stem(captured_at: str, token: str) -> str:
     return f"{to_file_name(captured_at)}--{token}"
 
 
-def is_stem(text: str) -> bool:
-    """Return whether a text is a stem."""
-    return _STEM.fullmatch(text) is not None
-
-
 def parse_captured_at(stem: str) -> str:
     """Return the capture time of a stem as a canonical time."""
     return from_file_name(stem[:_TIME_LENGTH])

@@ -24,7 +24,6 @@ from lineage.core.books.entry import (
     parse_marker,
     render_entry,
     render_tombstone,
-    with_text,
 )
 from lineage.core.format import frontmatter
 from lineage.core.format.body import normalize_body
@@ -124,9 +123,8 @@ def new_book(scope: str, kind: str) -> Book:
     """Return an empty book. The curated one is the user's and gets no frontmatter."""
     if (scope, kind) == (GLOBAL, CURATED):
         return Book(scope, kind)
-    return Book(
-        scope, kind, frontmatter.dump(frontmatter.build_post({"kind": "book", "scope": scope, "book": kind}, ""))
-    )
+    post = frontmatter.build_post({"kind": "book", "scope": scope, "book": kind}, "")
+    return Book(scope, kind, frontmatter.dump(post))
 
 
 def parse_book(data: bytes, scope: str, kind: str) -> Book:
@@ -217,13 +215,13 @@ def _parse_head(text: str, scope: str, kind: str) -> tuple[str, list[str]]:
         return "", [f"frontmatter: {error.message}"] if is_expected else []
     if not meta or _MARKER_START.search(head):
         return "", ["frontmatter: it holds no properties of this note"]
-    other = {meta.get("scope", scope) != scope, meta.get("book", kind) != kind}
-    return head, ["frontmatter: it is that of another book"] if True in other else []
+    is_own = (meta.get("scope", scope), meta.get("book", kind)) == (scope, kind)
+    return head, [] if is_own else ["frontmatter: it is that of another book"]
 
 
 def _find_problems(parts: tuple[BookPart, ...]) -> list[str]:
     counts = Counter(part.entry.id for part in parts if part.entry)
-    forgotten = {part.forgotten_id for part in parts if part.forgotten_id}
+    forgotten = {part.forgotten_id for part in parts}
     return [
         *(f"entry {identifier} is there {count} times" for identifier, count in counts.items() if count > 1),
         *(f"entry {identifier} was forgotten, and is there again" for identifier in counts if identifier in forgotten),
@@ -272,7 +270,7 @@ class _BookParser:
         raw = "".join(self._lines)
         if self._entry:
             text = "".join(self._lines[1:-1] if sound else self._lines[1:])
-            self._parts.append(BookPart(raw, with_text(self._entry, text), is_complete=sound))
+            self._parts.append(BookPart(raw, self._entry._replace(text=text), is_complete=sound))
         elif raw:
             self._parts.append(BookPart(raw))
         self._entry, self._lines = None, []

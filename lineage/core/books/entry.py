@@ -27,9 +27,6 @@ ASSISTANT_TURN = "assistant_turn"
 USER_SOURCES = frozenset({HAND, MANUAL, USER_TURN, CONFIRMED})
 USER_STATED, DERIVED = "[user-stated]", "[derived]"
 
-_PREFIX = "lineage:"
-_WORDS = frozenset({"lineage:entry", "lineage:end", "lineage:forgotten"})
-
 ENTRY_ID = re.compile(r"[0-9a-f]{16}")
 _TITLE = re.compile(
     r"\s*(?:\#{1,6}[ \t]+(?P<heading>[^\r\n]*)|(?P<bullet>[-*+][ \t]\[)(?P<mark>.)\][ \t]+(?P<task>[^\r\n]*))"
@@ -121,12 +118,7 @@ def new_entry(  # noqa: PLR0913  (these are what an entry consists of)
     )
     text = format_entry_body(body, is_user_text=entry.trust == USER_STATED)
     title = f"### {escape_markdown(heading) or entry.at[:16].replace('T', ' ')}\n\n"
-    return with_text(entry, ("- [ ] " if kind == TASK else title) + text + "\n")
-
-
-def with_text(entry: Entry, text: str) -> Entry:
-    """Return the entry with another text and the same id."""
-    return entry._replace(text=text)
+    return entry._replace(text=("- [ ] " if kind == TASK else title) + text + "\n")
 
 
 def format_entry_body(body: str, *, is_user_text: bool) -> str:
@@ -147,10 +139,10 @@ def replace_body(entry: Entry, body: str) -> Entry:
     match = _TITLE.match(entry.text)
     text = format_entry_body(body, is_user_text=True) + "\n"
     if match is None:
-        return with_text(entry, text)
+        return entry._replace(text=text)
     is_heading = match["mark"] is None
     head = entry.text[: match.end()].rstrip("\r\n") + "\n\n" if is_heading else entry.text[: match.start("task")]
-    return with_text(entry, head + text)
+    return entry._replace(text=head + text)
 
 
 def set_done(entry: Entry, done: bool) -> Entry:
@@ -161,7 +153,7 @@ def set_done(entry: Entry, done: bool) -> Entry:
     if entry.done is done:
         return entry
     start, end = match.span("mark")
-    return with_text(entry, entry.text[:start] + ("x" if done else " ") + entry.text[end:])
+    return entry._replace(text=entry.text[:start] + ("x" if done else " ") + entry.text[end:])
 
 
 def parse_marker(line: str) -> tuple[str, str] | None:
@@ -171,7 +163,8 @@ def parse_marker(line: str) -> tuple[str, str] | None:
     if len(text) < 7 or not (text.startswith("<!--") and text.endswith("-->")):
         return None
     word, _, value = text[4:-3].strip(" \t").partition(" ")
-    return (word.removeprefix(_PREFIX), value.strip(" \t")) if word in _WORDS else None
+    is_ours = word in ("lineage:entry", "lineage:end", "lineage:forgotten")
+    return (word.removeprefix("lineage:"), value.strip(" \t")) if is_ours else None
 
 
 def render_entry(entry: Entry) -> str:

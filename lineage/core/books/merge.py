@@ -38,15 +38,12 @@ class _Merge:
         base, yours, mine = _entries_by_id(self.base), _entries_by_id(self.yours), _entries_by_id(self.mine)
         keys = {id(part): key for key, part in mine.items()}
         for part in self.mine.parts:
-            if part.entry is None:
-                yield part
-            else:
-                key = keys[id(part)]
-                yield from self._merge_entry(key, base, part, yours.get(key))
+            key = keys.get(id(part))
+            yield from self._merge_entry(key, base, part, yours.get(key)) if key else [part]
         for key, part in yours.items():
             if key not in mine:
                 for new in self._merge_entry(key, base, None, part):
-                    yield new._replace(raw=self.mine.line_end * 2 + _ensure_line_end(new.raw), entry=None)
+                    yield new._replace(raw=self.mine.line_end * 2 + _with_line_end(new).raw, entry=None)
 
     def _merge_entry(
         self, key: _Key, base: Mapping[_Key, BookPart], mine: BookPart | None, yours: BookPart | None
@@ -63,9 +60,9 @@ class _Merge:
         if _is_same(mine, yours) or (old and _is_same(yours, old)):
             return [mine]
         if old and _is_same(mine, old):
-            return [self._take(yours)]
+            return [_with_line_end(yours)]
         if not (mine.is_complete and yours.is_complete):
-            return [self._take(mine), self._take(yours)]
+            return [_with_line_end(mine), _with_line_end(yours)]
         return self._combine(old, mine, yours)
 
     def _combine(self, old: BookPart | None, mine: BookPart, yours: BookPart) -> list[BookPart]:
@@ -80,10 +77,6 @@ class _Merge:
             new_id = compute_entry_id(self.mine.scope, self.mine.kind, text, entry.id)
             entries.append(entry._replace(text=text, id=new_id))
         return [make_entry_part(self.mine, merged) for merged in entries]
-
-    def _take(self, part: BookPart) -> BookPart:
-        # At the end of its file it may have had no line end.
-        return part._replace(raw=_ensure_line_end(part.raw))
 
     def add_tombstones(self, book: Book) -> Book:
         """Return the book with the tombstones that only `yours` has."""
@@ -137,8 +130,9 @@ def _find_added_lines(old: BookPart, new: BookPart) -> str:
     return "".join(escape_own_markers(line) + "\n" for line in lines)
 
 
-def _ensure_line_end(text: str) -> str:
-    return text if text.endswith(("\n", "\r")) else text + "\n"
+def _with_line_end(part: BookPart) -> BookPart:
+    # At the end of its file a part may have no line end.
+    return part if part.raw.endswith(("\n", "\r")) else part._replace(raw=part.raw + "\n")
 
 
 def _merge_fields(old: Entry | None, mine: Entry, yours: Entry) -> Entry:

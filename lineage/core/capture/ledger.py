@@ -102,13 +102,8 @@ def build_entries(heads: Iterable[ArtifactHead]) -> list[LedgerEntry]:
 def group_heads(heads: Iterable[ArtifactHead]) -> Iterator[LedgerEntry]:
     """Yield the entries of heads that come sorted by stem: the heads of a stem make one entry."""
     for _, group in groupby(heads, key=lambda item: item.stem):
-        yield _build_entry({item.kind: item for item in group})
-
-
-def _build_entry(heads: dict[str, ArtifactHead]) -> LedgerEntry:
-    ordered = [heads[kind] for kind in naming.ARTIFACT_DISPLAY_ORDER if kind in heads]
-    first = ordered[0]
-    links = (*((item.path, item.kind) for item in ordered), (first.manifest_path, naming.MANIFEST))
-    return LedgerEntry(
-        first.membership, first.stem, first.session_id, first.project, first.sentence, first.private, links
-    )
+        by_kind = {item.kind: item for item in group}
+        ordered = [by_kind[kind] for kind in naming.ARTIFACT_DISPLAY_ORDER if kind in by_kind]
+        head = ordered[0]
+        links = (*((item.path, item.kind) for item in ordered), (head.manifest_path, naming.MANIFEST))
+        yield LedgerEntry(head.membership, head.stem, head.session_id, head.project, head.sentence, head.private, links)

@@ -104,16 +104,9 @@ def parse_checkpoint(data: bytes) -> Checkpoint:
 
 
 def _is_well_formed(checkpoint: Checkpoint) -> bool:
-    texts = (
-        checkpoint.agent_id,
-        checkpoint.session_id,
-        checkpoint.session_token,
-        checkpoint.harness,
-        checkpoint.saved_at,
-    )
     times = [getattr(checkpoint, name) for name in _TIMES]
     return (
-        all(isinstance(text, str) for text in texts)
+        all(isinstance(getattr(checkpoint, name), str) for name in _TEXTS)
         and isinstance(checkpoint.project, str | None)
         and is_agent_id(checkpoint.agent_id)
         and TOKEN.fullmatch(checkpoint.session_token) is not None

@@ -52,7 +52,7 @@ def parse_job(data: bytes) -> Job:
         job = Job(**value)
         for name, hint in get_type_hints(Job).items():
             if type(getattr(job, name)) is not (get_origin(hint) or hint):
-                raise FormatError("not a spool job", hint="run `lineage status`; the file stays in the spool")
+                raise TypeError(f"{name} is of another type")
     except (ValueError, TypeError, RecursionError) as error:
         raise FormatError("not a spool job", hint="run `lineage status`; the file stays in the spool") from error
     if job.version != VERSION:

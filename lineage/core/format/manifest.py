@@ -8,6 +8,11 @@ from lineage.core.format.body import HASH_SCOPE, hash_body
 from lineage.core.format.documents import Artifact, Manifest
 from lineage.core.format.resanitization import Replacement
 
+_COPIED_FIELDS = (
+    "agent_id", "session_id", "session_key", "project", "harness", "lane", "private", "forked_from", "parent_session",
+    "title",
+)  # fmt: skip
+
 
 def link_artifacts(
     manifest: Manifest | None, stem: str, artifacts: Sequence[Artifact], write_id: str, now: str
@@ -77,12 +82,8 @@ def _bump_revision(changed: Manifest, revision: int, body: str, write_id: str, n
 
 def _new_manifest(artifact: Artifact, stem: str) -> Manifest:
     return Manifest(
+        **{name: getattr(artifact, name) for name in _COPIED_FIELDS},
         kind=naming.MANIFEST,
-        agent_id=artifact.agent_id,
-        session_id=artifact.session_id,
-        session_key=artifact.session_key,
-        project=artifact.project,
-        harness=artifact.harness,
         captured_at=naming.parse_captured_at(stem),
         summary_path=None,
         transcript_path=None,
@@ -98,11 +99,6 @@ def _new_manifest(artifact: Artifact, stem: str) -> Manifest:
         resanitized=[],
         content_sha256="",
         hash_scope=HASH_SCOPE,
-        lane=artifact.lane,
-        private=artifact.private,
-        forked_from=artifact.forked_from,
-        parent_session=artifact.parent_session,
-        title=artifact.title,
         aliases=[naming.build_alias(artifact.title, naming.MANIFEST)],
         tags=["lineage", "lineage/manifest"],
         body="",

@@ -7,7 +7,6 @@ wherever a writer dies.
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -116,7 +115,7 @@ class Archives:
         data = pack(bundle, files)
         # named by content: a run that died and begins again writes the same bundle to the same slot
         revision = ArchiveRevision(month, hashlib.sha256(data).hexdigest()[:_SLOT_CHARS], 1)
-        with self._write_lock():
+        with self.store.lock("archive"):
             self._write_revision(revision, bundle, data, files)
         return revision
 
@@ -156,7 +155,7 @@ class Archives:
 
         A superseded revision stays while a newer one cannot be read to its last byte.
         """
-        with self._write_lock():
+        with self.store.lock("archive"):
             stamps = self._list_stamps(None)
             current = latest_revisions(revision for revision, is_bundle in stamps if is_bundle)
             superseded = sorted(key for key in stamps if key[0] not in current)
@@ -193,9 +192,7 @@ class Archives:
         entries = self.store.list(bundles_folder(month) if month else ARCHIVE)
         return {key: entry.stamp for entry in entries if (key := parse_revision(entry.key))}
 
-    def _read_description(
-        self, revision: ArchiveRevision, stamps: Mapping[tuple[ArchiveRevision, bool], str]
-    ) -> Bundle:
+    def _read_description(self, revision: ArchiveRevision, stamps: _Stamps) -> Bundle:
         """Return the description in a bundle's catalog; in the bundle itself if that is lost or damaged."""
         if (revision, False) in stamps:
             bundle = self._read_catalog(revision.catalog_path, stamps[revision, False])
@@ -225,16 +222,13 @@ class Archives:
     def _find_catalog(self, path: str) -> Catalog | None:
         return next((catalog for catalog in self.iter_catalogs(month_of(path)) if path in catalog.members), None)
 
-    def _write_lock(self) -> AbstractContextManager[None]:
-        return self.store.lock("archive")
-
     def _rewrite_bundles(self, paths: set[str], change: Callable[[BundleContents], BundleContents]) -> bool:
         """Rewrite every bundle with one of the paths. Return whether there was one."""
         months = sorted({month_of(path) for path in paths})
         # asked before the lock: nearly every removal is of a session without archived artifacts
         if not any(paths & catalog.members.keys() for month in months for catalog in self.iter_catalogs(month)):
             return False
-        with self._write_lock():
+        with self.store.lock("archive"):
             for month in months:
                 for catalog in [found for found in self.iter_catalogs(month) if paths & found.members.keys()]:
                     self._write_next_revision(catalog, change(self.read_contents(catalog)))

@@ -36,17 +36,13 @@ def _format_value(value: object) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str):
-        return _quote(value)
+        if value.isprintable() and '"' not in value and "\\" not in value:
+            return f'"{value}"'
+        escaped = _JSON_STRING_END.sub(lambda m: "\\" + m[0], replace_surrogates(value))
+        return '"' + _UNPRINTABLE.sub(lambda m: f"\\u{ord(m[0]):04x}", escaped) + '"'
     if isinstance(value, list | tuple):
         return f"[{', '.join(_format_value(item) for item in value)}]"
     raise TypeError(f"frontmatter holds no {type(value).__name__}")
-
-
-def _quote(text: str) -> str:
-    if text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    escaped = _JSON_STRING_END.sub(lambda m: "\\" + m[0], replace_surrogates(text))
-    return '"' + _UNPRINTABLE.sub(lambda m: f"\\u{ord(m[0]):04x}", escaped) + '"'
 
 
 def parse_own_block(block: str) -> dict[str, Any] | None:
@@ -64,14 +60,11 @@ def parse_own_block(block: str) -> dict[str, Any] | None:
         return None
     meta = dict(pairs)
     # A line with a second key, or a duplicate key, is left to the strict YAML parser.
-    return meta if len(meta) == len(pairs) == len(members) and all(map(_is_plain, meta.values())) else None
+    values = (item for value in meta.values() for item in (value if isinstance(value, list) else [value]))
+    return meta if len(meta) == len(pairs) == len(members) and all(map(_is_plain, values)) else None
 
 
 def _is_plain(value: object) -> bool:
-    return all(map(_is_plain_scalar, value)) if isinstance(value, list) else _is_plain_scalar(value)
-
-
-def _is_plain_scalar(value: object) -> bool:
     if isinstance(value, str):
         # An escape may stand for a lone surrogate, and YAML holds none.
         return value.isascii() or replace_surrogates(value) == value

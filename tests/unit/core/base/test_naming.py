@@ -37,12 +37,6 @@ def test_sync_leftovers_and_notes_are_not_artifacts(path: str) -> None:
     assert naming.parse_path(path) is None
 
 
-def test_only_time_and_token_make_a_stem() -> None:
-    assert naming.is_stem(STEM)
-    assert not naming.is_stem(f"{STEM}x")
-    assert not naming.is_stem("../x")
-
-
 def test_every_agent_but_the_default_one_has_a_folder_of_its_own() -> None:
     assert naming.memory_md_path("default") == "MEMORY.md"
     assert naming.memory_md_path("dev.2") == "agents/dev.2/MEMORY.md"
