@@ -129,12 +129,7 @@ class Index(Protocol):
         """Return the number of captures dated after the window's end, which the ledger leaves out."""
 
     def list_sessions(
-        self,
-        agent_id: str | None,
-        *,
-        limit: int = 50,
-        project: str | None = None,
-        reference: str | None = None,
+        self, agent_id: str | None, *, limit: int = 50, project: str | None = None, reference: str | None = None
     ) -> list[SessionRow]:
         """Return sessions, newest first, of all agents if `agent_id` is None.
 

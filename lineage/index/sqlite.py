@@ -161,12 +161,7 @@ class SqliteIndex:
         return int(next(self._read(_COUNT_FUTURE, (replace_surrogates(agent_id), window.until)))[0])
 
     def list_sessions(
-        self,
-        agent_id: str | None,
-        *,
-        limit: int = 50,
-        project: str | None = None,
-        reference: str | None = None,
+        self, agent_id: str | None, *, limit: int = 50, project: str | None = None, reference: str | None = None
     ) -> list[SessionRow]:
         """Return sessions, newest first. See `Index.list_sessions`."""
         sql, values = sessions.build_list_statement(agent_id, limit, project, reference)

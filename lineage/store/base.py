@@ -156,8 +156,7 @@ def validate_key(key: str) -> str:
     """Return the key. Raises WorkspaceError for an absolute one and for parts no file can be named like."""
     if not all(map(_is_part, key.split("/"))):
         raise WorkspaceError(
-            f"not a usable path in a workspace: {key[:120]!r}",
-            hint="paths are relative to the workspace root",
+            f"not a usable path in a workspace: {key[:120]!r}", hint="paths are relative to the workspace root"
         )
     return key
 

@@ -180,12 +180,7 @@ class PostgresIndex:
         return int(self.database.execute(_COUNT_FUTURE, (agent_id, window.until))[0][0])
 
     def list_sessions(
-        self,
-        agent_id: str | None,
-        *,
-        limit: int = 50,
-        project: str | None = None,
-        reference: str | None = None,
+        self, agent_id: str | None, *, limit: int = 50, project: str | None = None, reference: str | None = None
     ) -> list[SessionRow]:
         """Return sessions, newest first. See `Index.list_sessions`."""
         statement, values = sessions.build_list_statement(agent_id, limit, project, reference)
