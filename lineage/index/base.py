@@ -4,19 +4,31 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from lineage.core.capture.ledger import Ledger
 from lineage.core.capture.window import Window
-from lineage.core.search.query import Query
+from lineage.core.search.query import Query, parse_query
+from lineage.index import books, sessions, text_search
 from lineage.index.books import BookFiles, EntryRow
-from lineage.index.fts_query import Ranking
+from lineage.index.fts_query import DEFAULT_RANKING, Ranking
 from lineage.index.publish_queue import QueuedCapture
 from lineage.index.recall import RecallQuery, RecallResult
 from lineage.index.rows import ArtifactRow
 from lineage.index.sessions import SessionRow
 from lineage.index.text_search import Hit
 from lineage.index.vectors import EmbeddedTexts, Vectors
+
+_SELECT_HASHES = (
+    "select source_path, source_sha256 from artifacts where source_path in (select value from json_each(:paths))"
+)
+_COUNT_PATHS = "select count(*) from artifacts where source_path in (select value from json_each(:paths))"
+_SELECT_FILES = (
+    "select source_path, stamp, source_sha256 from artifacts where source_path > :after order by source_path"
+)
+_SELECT_SESSION_FILES = (
+    "select source_path, source_kind from artifacts where session_token = :token order by source_path"
+)
 
 
 class IndexedFile(NamedTuple):  # one for each file of a workspace
@@ -70,18 +82,18 @@ class Index(Protocol):
 
     Every method raises DatabaseDamaged if the index is unusable; `reset` recreates it. An index on a server raises
     IndexUnavailable while that can't be reached, after waiting for it once.
+    Plain queries stand here, in SQLite's words.
     """
+
+    queue: PublishQueue
 
     @property
     def needs_reindex(self) -> bool:
         """Return whether rows are missing until a reindex has run."""
 
-    @property
-    def queue(self) -> PublishQueue:
-        """Return the queue of captures that wait for a render."""
-
     def residual_copies(self) -> tuple[str, ...]:
         """Return descriptions, for people, of copies of deleted rows that `scrub` does not reach."""
+        return ()
 
     def close(self) -> None:
         """Close all connections."""
@@ -91,6 +103,8 @@ class Index(Protocol):
 
     def upsert(self, rows: Iterable[ArtifactRow]) -> None:
         """Write rows and their text in one transaction, replacing rows of the same path."""
+        with self.upsert_in_transaction(rows):
+            pass
 
     def upsert_in_transaction(self, rows: Iterable[ArtifactRow]) -> AbstractContextManager[None]:
         """Write rows as `upsert` does. Within the block they are visible to this index only; it commits at its end."""
@@ -106,27 +120,37 @@ class Index(Protocol):
 
     def load_stamps(self) -> dict[str, str]:
         """Return the stamp of every file with a row, by path."""
+        return dict(self._select("select source_path, stamp from artifacts"))
 
     def load_hashes(self, paths: Iterable[str]) -> dict[str, str]:
         """Return the SHA-256 of those of these files that have a row, by path."""
+        return dict(self._select(_SELECT_HASHES, paths=list(paths)))
 
     def iter_files(self, after: str = "") -> Iterator[IndexedFile]:
         """Return the indexed files behind a path, in path order."""
+        return (IndexedFile(*row) for row in self._select(_SELECT_FILES, after=after))
 
     def has_paths(self, paths: Sequence[str]) -> bool:
         """Return whether every path has a row."""
+        (count,) = next(self._select(_COUNT_PATHS, paths=list(paths)))
+        return bool(count == len(set(paths)))
 
     def find_oldest_manifests(self) -> list[str]:
         """Return the path of each session's oldest manifest."""
+        sql = "select min(source_path) from artifacts where source_kind = 'manifest' group by session_token order by 1"
+        return [path for (path,) in self._select(sql)]
 
     def list_agents(self) -> list[str]:
         """Return the agents with rows, sorted."""
+        return [agent for (agent,) in self._select("select distinct agent_id from artifacts order by agent_id")]
 
     def load_ledger(self, agent_id: str, window: Window) -> Ledger:
         """Return the agent's ledger in the window. Its entries are read on demand."""
 
     def count_future_captures(self, agent_id: str, window: Window) -> int:
         """Return the number of captures dated after the window's end, which the ledger leaves out."""
+        sql = "select count(*) from entries where agent_id = :agent and membership_ts > :until"
+        return int(next(self._select(sql, agent=agent_id, until=window.until))[0])
 
     def list_sessions(
         self, agent_id: str | None, *, limit: int = 50, project: str | None = None, reference: str | None = None
@@ -135,9 +159,12 @@ class Index(Protocol):
 
         `reference` is the beginning of an id, key or token, `project` a path or its end.
         """
+        sql, values = sessions.build_list_statement(agent_id, limit, project, reference)
+        return list(map(sessions.build_session_row, self._select(sql, **values)))
 
     def list_session_files(self, token: str) -> list[tuple[str, str]]:
         """Return (path, kind) of a session's files, oldest first."""
+        return list(self._select(_SELECT_SESSION_FILES, token=token))
 
     def search(
         self,
@@ -154,9 +181,14 @@ class Index(Protocol):
         pending entries; an agent's search also leaves out other agents. `ranking` serves measurements. Raises
         InvalidInput for an invalid filter.
         """
+        parsed = parse_query(query) if isinstance(query, str) else query
+        with self.open_vector_search() as engine:
+            return text_search.search(
+                engine, parsed, agent_id, limit, by_passage=by_passage, ranking=ranking or DEFAULT_RANKING
+            )
 
     def open_vector_search(self) -> AbstractContextManager[EmbeddedTexts]:
-        """Return the texts with vectors, readable within the block. (index/vectors.py)."""
+        """Return the searchable texts, readable within the block. (index/vectors.py)."""
 
     def may_have_vectors(self, file: Path) -> bool:
         """Return whether `open_vectors` may find vectors. No server is asked."""
@@ -184,18 +216,22 @@ class Index(Protocol):
 
     def iter_book_files(self) -> Iterator[IndexedFile]:
         """Return the indexed files of books, in path order."""
+        return (IndexedFile(*row) for row in self._select("select path, stamp, sha256 from books order by path"))
 
     def find_books_of_sessions(self, tokens: Collection[str]) -> list[tuple[str, str]]:
         """Return (scope, kind) of the books with entries from one of these sessions."""
+        return list(self._select(books.SELECT_BOOKS_OF_SESSIONS, tokens=sorted(tokens)))
 
     def load_entries(self, scope: str, kind: str) -> list[EntryRow]:
         """Return the rows of a book, of all its files, pending ones included."""
+        return [books.decode_entry(row[1:]) for row in self._select(books.SELECT_ENTRIES, scope=scope, kind=kind)]
 
     def trace_statements(self, callback: Callable[[str], object]) -> AbstractContextManager[None]:
         """Call `callback` with each statement that this index runs within the block."""
 
     def find_indexed_tokens(self, tokens: Collection[str]) -> set[str]:
         """Return those of these sessions that have rows, or entries in books."""
+        return {token for (token,) in self._select(sessions.SELECT_INDEXED_TOKENS, tokens=list(tokens))}
 
     def delete_session(self, token: str) -> int:
         """Delete every row of a session and of its entries in books. Return their number.
@@ -208,9 +244,14 @@ class Index(Protocol):
 
     def count_by_kind(self) -> dict[str, int]:
         """Return the number of rows of each kind."""
+        sql = "select source_kind, count(*) from artifacts group by source_kind order by source_kind"
+        return dict(self._select(sql))
 
     def is_complete(self) -> bool:
         """Return whether a reindex has run to its end, be it in another process."""
 
     def mark_complete(self) -> None:
         """Record that a reindex has run to its end."""
+
+    def _select(self, sql: str, **values: object) -> Iterator[Any]:
+        """Return the rows of a query in SQLite's words; a list among the values is read by json_each."""

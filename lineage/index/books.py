@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -122,9 +122,13 @@ INDEXES = (
 
 _COLUMN_LIST = ", ".join(COLUMNS)
 _INSERT = f"insert into book_entries ({_COLUMN_LIST}) values ({', '.join('?' * len(COLUMNS))})"
-_SELECT_FILES = "select path, stamp, sha256, forgotten from books where scope = ? and kind = ?"
-_SELECT_ENTRIES = f"select id, {_COLUMN_LIST} from book_entries where scope = ? and kind = ? order by path, place"
-_OF_SESSIONS = "owner in (select value from json_each(?1)) or origin_token in (select value from json_each(?1))"
+SELECT_FILES = "select path, stamp, sha256, forgotten from books where scope = :scope and kind = :kind"
+SELECT_ENTRIES = (
+    f"select id, {_COLUMN_LIST} from book_entries where scope = :scope and kind = :kind order by path, place"
+)
+_TOKENS = "(select value from json_each(:tokens))"
+_OF_SESSIONS = f"owner in {_TOKENS} or origin_token in {_TOKENS}"
+SELECT_BOOKS_OF_SESSIONS = f"select distinct scope, kind from book_entries where {_OF_SESSIONS} order by scope, kind"
 
 
 def build_book_rows(book: BookFiles) -> BookRows:
@@ -140,8 +144,9 @@ def build_book_rows(book: BookFiles) -> BookRows:
 
 def sync_book(connection: sqlite3.Connection, book: BookFiles) -> None:
     """Update the rows of a book to its files. Unchanged rows are not written."""
-    numbers = {decode_entry(row[1:]): row[0] for row in connection.execute(_SELECT_ENTRIES, (book.scope, book.kind))}
-    files = parse_changed_files(book, numbers, connection.execute(_SELECT_FILES, (book.scope, book.kind)))
+    place = {"scope": book.scope, "kind": book.kind}
+    numbers = {decode_entry(row[1:]): row[0] for row in connection.execute(SELECT_ENTRIES, place)}
+    files = parse_changed_files(book, numbers, connection.execute(SELECT_FILES, place))
     # Two equal lines of a file make one row.
     rows = dict.fromkeys(row for file in files for row in file.rows)
     _delete_entries(connection, [number for row, number in numbers.items() if row not in rows])
@@ -149,7 +154,7 @@ def sync_book(connection: sqlite3.Connection, book: BookFiles) -> None:
         if row not in numbers:
             number = connection.execute(_INSERT, encode_entry(row)).lastrowid or 0
             fts_rows.insert_rows(connection, build_fts_rows(number, row))
-    connection.execute("delete from books where scope = ? and kind = ?", (book.scope, book.kind))
+    connection.execute("delete from books where scope = :scope and kind = :kind", place)
     connection.executemany("insert into books values (?, ?, ?, ?, ?, ?)", (encode_file(book, file) for file in files))
 
 
@@ -275,22 +280,11 @@ def _sha256(data: bytes) -> str:
 
 def delete_session(connection: sqlite3.Connection, token: str) -> int:
     """Delete the entries from a session, in its own books and in others. Return their number."""
-    rows = connection.execute(f"select id from book_entries where {_OF_SESSIONS}", (json.dumps([token]),))
+    rows = connection.execute(f"select id from book_entries where {_OF_SESSIONS}", {"tokens": json.dumps([token])})
     numbers = [row[0] for row in rows]
     _delete_entries(connection, numbers)
     connection.execute("delete from books where scope = ?", (SESSION_SCOPE_PREFIX + token,))
     return len(numbers)
-
-
-def find_books_of_sessions(connection: sqlite3.Connection, tokens: Collection[str]) -> list[tuple[str, str]]:
-    """Return (scope, kind) of the books with an entry from one of these sessions."""
-    sql = f"select distinct scope, kind from book_entries where {_OF_SESSIONS} order by scope, kind"
-    return connection.execute(sql, (json.dumps(sorted(tokens)),)).fetchall()
-
-
-def load_entries(connection: sqlite3.Connection, scope: str, kind: str) -> list[EntryRow]:
-    """Return the rows of a book."""
-    return [decode_entry(values[1:]) for values in connection.execute(_SELECT_ENTRIES, (scope, kind))]
 
 
 def build_fts_rows(number: int, row: EntryRow) -> list[fts_rows.FtsRow]:

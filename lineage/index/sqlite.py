@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,19 +10,15 @@ from typing import Any, TypeVar
 from lineage.core.capture.ledger import Ledger, group_heads
 from lineage.core.capture.window import Window
 from lineage.core.format.body import replace_surrogates
-from lineage.core.search.query import Query, parse_query
 from lineage.database.sqlite import as_database, connect, delete_database, translate_errors, vacuum
 from lineage.errors import DatabaseDamaged, LineageError
-from lineage.index import books, fts_rows, ledger, recall, schema, sessions, shadow_build, text_search
-from lineage.index.base import IndexBuild, IndexedFile
-from lineage.index.books import BookFiles, EntryRow
-from lineage.index.fts_query import DEFAULT_RANKING, Ranking
+from lineage.index import books, fts_rows, ledger, recall, schema, shadow_build
+from lineage.index.base import Index, IndexBuild
+from lineage.index.books import BookFiles
 from lineage.index.privacy_sql import register_privacy_function
 from lineage.index.publish_queue import FILE_NAME, SqlitePublishQueue
 from lineage.index.recall import RecallQuery, RecallResult
 from lineage.index.rows import UPSERT, ArtifactRow
-from lineage.index.sessions import SessionRow
-from lineage.index.text_search import Hit
 from lineage.index.vector_search import SqliteVectorSearch
 from lineage.index.vectorfile import VectorFile
 from lineage.index.vectors import Vectors
@@ -31,31 +27,17 @@ T = TypeVar("T")
 
 _NESTED_STATEMENT_PREFIX = "-- "  # SQLite's mark of statements that triggers run
 
-_SELECT_HASHES = (
-    "select source_path, source_sha256 from artifacts where source_path in (select value from json_each(?))"
-)
-_COUNT_FUTURE = "select count(*) from entries where agent_id = ? and membership_ts > ?"
-_COUNT_PATHS = "select count(*) from artifacts where source_path in (select value from json_each(?))"
-_SELECT_FILES = "select source_path, stamp, source_sha256 from artifacts where source_path > ? order by source_path"
-_SELECT_SESSION_FILES = "select source_path, source_kind from artifacts where session_token = ? order by source_path"
 
+class SqliteIndex(Index):
+    """Implement `index.base.Index`. A missing, older or damaged database is created anew."""
 
-class SqliteIndex:
-    """Implement `index.base.Index`. A missing, older or damaged database is created anew.
-
-    Captures, renders, searches and rebuilds use the connection itself, everything else the database of sqlite_utils.
-    """
+    needs_reindex = False
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.queue = SqlitePublishQueue(path.with_name(FILE_NAME))
-        self.needs_reindex = False
         self._vectors: Vectors | None = None
         self._connection = self._open_or_recreate()
-
-    def residual_copies(self) -> tuple[str, ...]:
-        """Return nothing: `scrub` reaches every copy."""
-        return ()
 
     def close(self) -> None:
         """Close the queue, the vectors and the database."""
@@ -69,11 +51,6 @@ class SqliteIndex:
         self.close()
         delete_database(self.path)
         self._connection = self._open()
-
-    def upsert(self, rows: Iterable[ArtifactRow]) -> None:
-        """Write rows and their text in one transaction, replacing rows of the same path."""
-        with self.upsert_in_transaction(rows):
-            pass
 
     @contextmanager
     def upsert_in_transaction(self, rows: Iterable[ArtifactRow]) -> Iterator[None]:
@@ -122,71 +99,12 @@ class SqliteIndex:
             finally:
                 self._connection = self._open_or_recreate()
 
-    def load_stamps(self) -> dict[str, str]:
-        """Return the stamp of every file with a row, by path."""
-        with translate_errors(self.path):
-            return dict(self._connection.execute("select source_path, stamp from artifacts"))
-
-    def load_hashes(self, paths: Iterable[str]) -> dict[str, str]:
-        """Return the SHA-256 of those of these files that have a row, by path."""
-        return dict(self._read(_SELECT_HASHES, (json.dumps(list(paths)),)))
-
-    def iter_files(self, after: str = "") -> Iterator[IndexedFile]:
-        """Return the indexed files behind a path, in path order."""
-        return (IndexedFile(*row) for row in self._query(_SELECT_FILES, (replace_surrogates(after),)))
-
-    def has_paths(self, paths: Sequence[str]) -> bool:
-        """Return whether every path has a row."""
-        (count,) = next(self._read(_COUNT_PATHS, (json.dumps(paths),)))
-        return bool(count == len(set(paths)))
-
-    def find_oldest_manifests(self) -> list[str]:
-        """Return the path of each session's oldest manifest."""
-        sql = "select min(source_path) from artifacts where source_kind = 'manifest' group by session_token order by 1"
-        return [path for (path,) in self._query(sql)]
-
-    def list_agents(self) -> list[str]:
-        """Return the agents with rows, sorted."""
-        return [agent for (agent,) in self._read("select distinct agent_id from artifacts order by agent_id")]
-
     def load_ledger(self, agent_id: str, window: Window) -> Ledger:
         """Return the agent's ledger in the window. Its entries are read on demand."""
         with translate_errors(self.path):
             tallies = ledger.load_tallies(self._connection, agent_id, window)
         heads = ledger.read_heads(self._connection, agent_id, window)
         return Ledger(group_heads(self._iter_guarded(heads)), tallies)
-
-    def count_future_captures(self, agent_id: str, window: Window) -> int:
-        """Return the number of captures dated after the window's end."""
-        return int(next(self._read(_COUNT_FUTURE, (replace_surrogates(agent_id), window.until)))[0])
-
-    def list_sessions(
-        self, agent_id: str | None, *, limit: int = 50, project: str | None = None, reference: str | None = None
-    ) -> list[SessionRow]:
-        """Return sessions, newest first. See `Index.list_sessions`."""
-        sql, values = sessions.build_list_statement(agent_id, limit, project, reference)
-        return list(map(sessions.build_session_row, self._read(sql, values)))
-
-    def list_session_files(self, token: str) -> list[tuple[str, str]]:
-        """Return (path, kind) of a session's files, oldest first."""
-        return list(self._read(_SELECT_SESSION_FILES, (replace_surrogates(token),)))
-
-    def search(
-        self,
-        query: str | Query,
-        agent_id: str | None,
-        *,
-        limit: int,
-        by_passage: bool = False,
-        ranking: Ranking | None = None,
-    ) -> list[Hit]:
-        """Return the best matches. See `Index.search`."""
-        query = parse_query(query) if isinstance(query, str) else query
-        engine = text_search.SqliteTextSearch(self._connection)
-        with translate_errors(self.path):
-            return text_search.search(
-                engine, query, agent_id, limit, by_passage=by_passage, ranking=ranking or DEFAULT_RANKING
-            )
 
     def recall(self, query: RecallQuery) -> RecallResult:
         """Return the recall of a new session, in one statement. See `Index.recall`."""
@@ -201,20 +119,6 @@ class SqliteIndex:
             for book in book_files:
                 books.sync_book(connection, book)
 
-    def iter_book_files(self) -> Iterator[IndexedFile]:
-        """Return the indexed files of books, in path order."""
-        return (IndexedFile(*row) for row in self._read("select path, stamp, sha256 from books order by path"))
-
-    def find_books_of_sessions(self, tokens: Collection[str]) -> list[tuple[str, str]]:
-        """Return (scope, kind) of the books with entries from one of these sessions."""
-        with translate_errors(self.path):
-            return books.find_books_of_sessions(self._connection, tokens)
-
-    def load_entries(self, scope: str, kind: str) -> list[EntryRow]:
-        """Return the rows of a book, of all its files."""
-        with translate_errors(self.path):
-            return books.load_entries(self._connection, scope, kind)
-
     @contextmanager
     def trace_statements(self, callback: Callable[[str], object]) -> Iterator[None]:
         """Call `callback` with each statement within the block, without those that SQLite runs inside of one."""
@@ -225,10 +129,6 @@ class SqliteIndex:
             yield
         finally:
             self._connection.set_trace_callback(None)
-
-    def find_indexed_tokens(self, tokens: Collection[str]) -> set[str]:
-        """Return those of these sessions that have rows, or entries in books."""
-        return {token for (token,) in self._read(sessions.SELECT_INDEXED_TOKENS, {"tokens": json.dumps(list(tokens))})}
 
     def delete_session(self, token: str) -> int:
         """Delete every row of a session and of its entries in books. Return their number."""
@@ -247,11 +147,6 @@ class SqliteIndex:
                 as_database(connection).execute("insert into search (search) values ('optimize')")
             vacuum(self._connection)
             shadow_build.collect_leftovers(self.path.parent)
-
-    def count_by_kind(self) -> dict[str, int]:
-        """Return the number of rows of each kind."""
-        sql = "select source_kind, count(*) from artifacts group by source_kind order by source_kind"
-        return dict(self._query(sql))
 
     def is_complete(self) -> bool:
         """Return whether a reindex has run to its end, be it in another process."""
@@ -310,16 +205,17 @@ class SqliteIndex:
         with translate_errors(self.path), self._connection:
             yield self._connection
 
-    def _read(self, sql: str, values: Sequence[object] | Mapping[str, object] = ()) -> Iterator[Any]:
-        """Yield the rows of a query that captures and renders run."""
+    def _select(self, sql: str, **values: object) -> Iterator[Any]:
+        bound = {name: _bind(value) for name, value in values.items()}
         with translate_errors(self.path):  # damage may show at any row
-            yield from self._connection.execute(sql, values)
-
-    def _query(self, sql: str, values: Sequence[object] = ()) -> Iterator[Any]:
-        """Yield the rows of any other query, by sqlite_utils."""
-        with translate_errors(self.path):
-            yield from as_database(self._connection).execute(sql, values)
+            yield from self._connection.execute(sql, bound)
 
     def _iter_guarded(self, rows: Iterator[T]) -> Iterator[T]:
         with translate_errors(self.path):
             yield from rows
+
+
+def _bind(value: object) -> object:
+    if isinstance(value, list):
+        return json.dumps(value)
+    return replace_surrogates(value) if isinstance(value, str) else value

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from lineage.core.search.query import Query
 from lineage.errors import LineageError
-from lineage.index.text_search import Hit, RankedRow
+from lineage.index.text_search import RankedRow, TextSearchEngine
 
 
 class VectorsLost(LineageError):
@@ -126,8 +126,8 @@ class Vectors(Protocol):
         """Leave no copy of deleted vectors."""
 
 
-class EmbeddedTexts(Protocol):
-    """The part of an index that anybody may see, as texts to embed."""
+class EmbeddedTexts(TextSearchEngine, Protocol):
+    """The searchable texts of an index, of which those that anybody may see get vectors."""
 
     def read_artifact_hashes(self, path: str | None = None) -> Iterable[tuple[str, str]]:
         """Return path and hash of all artifacts, or of one."""
@@ -145,6 +145,3 @@ class EmbeddedTexts(Protocol):
         self, query: Query, agent_id: str | None, scored_rows: Sequence[tuple[int, float]]
     ) -> list[RankedRow]:
         """Return those of the rows, given as (number, score), that pass the query's filters and phrases, best first."""
-
-    def load_hits(self, expression: str, rows: Sequence[RankedRow]) -> list[Hit]:
-        """Return the hits of ranked rows. See `TextSearchEngine.load_hits`."""

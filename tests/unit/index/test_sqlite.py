@@ -176,14 +176,14 @@ def open_many(_: Store, folder: Path) -> None:
 
 
 def test_captures_and_searches_do_not_import_sqlite_utils(tmp_path: Path) -> None:
-    """A status does: it counts by sqlite_utils. Fails with `_query` in place of `_read`."""
+    """A scrub does. Fails with `as_database` in `_select`."""
     path = tmp_path / "index.db"
     SqliteIndex(path).close()
     code = (
         "import sys; from pathlib import Path; from lineage.index import SqliteIndex\n"
         f"index = SqliteIndex(Path({str(path)!r}))\n"
         "index.upsert([]); index.search('apples', None, limit=1); index.list_agents(); index.has_paths(['x'])\n"
-        "print('sqlite_utils' in sys.modules); index.count_by_kind(); print('sqlite_utils' in sys.modules)"
+        "print('sqlite_utils' in sys.modules); index.scrub(); print('sqlite_utils' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
