@@ -91,7 +91,7 @@ class _Applier:
                 documents.spool.clear(intent.job)
 
     def _publish(self) -> None:
-        """Write MEMORY.md, then the rows: nobody reads a row of a capture before MEMORY.md shows it."""
+        # MEMORY.md first: nobody reads a row of a capture before MEMORY.md shows it.
         artifact = self.intent.artifacts[-1]
         time = compute_membership(artifact.ended_at, artifact.captured_at)
         capture = QueuedCapture(artifact.agent_id, artifact.identity.token, time, tuple(_list_paths(self.intent)))
@@ -131,6 +131,7 @@ def load_capture_state(ws: Workspace, intent: Intent) -> CaptureState:
     if intent.is_first:  # nothing can exist: save the reads
         return CaptureState(is_spooled)
     manifest = documents.manifests.get(intent.stem)
+    stems = (manifest.compactions if first.kind == naming.COMPACTION else manifest.captures) if manifest else []
     is_indexed = is_counted = False
     with tolerate_outage(ws):
         is_indexed = ws.index.has_paths(_list_paths(intent))
@@ -140,7 +141,7 @@ def load_capture_state(ws: Workspace, intent: Intent) -> CaptureState:
         is_spooled=is_spooled,
         is_claimed=documents.claims.get_stem(intent.job.token) is not None,
         existing_kinds=frozenset(a.kind for a in intent.artifacts if documents.artifacts.has_content(a) is not None),
-        is_in_manifest=manifest is not None and first.stem in _list_stems(manifest, first.kind),
+        is_in_manifest=first.stem in stems,
         is_projected=_is_projected(ws, intent.artifacts[-1], manifest),
         is_indexed=is_indexed,
         is_counted=is_counted,
@@ -149,10 +150,6 @@ def load_capture_state(ws: Workspace, intent: Intent) -> CaptureState:
 
 def _list_paths(intent: Intent) -> list[str]:
     return [*(artifact.path for artifact in intent.artifacts), naming.artifact_path(intent.stem, naming.MANIFEST)]
-
-
-def _list_stems(manifest: Manifest, kind: str) -> list[str]:
-    return manifest.compactions if kind == naming.COMPACTION else manifest.captures
 
 
 def _is_projected(ws: Workspace, artifact: Artifact, manifest: Manifest | None) -> bool:

@@ -37,12 +37,8 @@ def build_transcript(
     sentence_and_quality: tuple[str, str],
     sanitizer: str,
 ) -> Artifact:
-    """Return the transcript of a capture.
-
-    `turns` are those that no earlier capture holds, `stem` is the claimed one, `sanitizer` the version that was used.
-    """
-    captured_at = request.captured_at
-    own_stem = naming.build_stem(captured_at, request.token)
+    """Return the transcript of `turns`, which no earlier capture holds, under the claimed stem."""
+    own_stem = naming.build_stem(request.captured_at, request.token)
     links = _render_links(
         (naming.artifact_path(own_stem, naming.SUMMARY), "summary"),
         (naming.artifact_path(stem, naming.MANIFEST), "manifest"),
@@ -62,10 +58,7 @@ def build_transcript(
 
 
 def build_summary(transcript_artifact: Artifact, digest: Digest, narrative: str | None) -> Artifact:
-    """Return the summary of a capture, from its transcript and the signal's narrative alone.
-
-    After a crash the same summary is made again from the transcript's file.
-    """
+    """Return the summary of a capture, made of its transcript and the signal's narrative alone: a crash loses none."""
     links = _render_links(
         (naming.artifact_path(transcript_artifact.stem, naming.TRANSCRIPT), "transcript"),
         (transcript_artifact.manifest_path, "manifest"),

@@ -79,12 +79,7 @@ def _find_same_compaction(
 
 
 def _plan_compaction(
-    ws: Workspace,
-    session: Session,
-    request: Request,
-    source: SessionSource,
-    watermark: Watermark,
-    narration: Narration,
+    ws: Workspace, session: Session, request: Request, source: SessionSource, watermark: Watermark, narration: Narration
 ) -> Intent:
     """Build the intent of a compaction, under the time and sentence of the same unfinished signal if there is one."""
     turns = source.turns[: watermark.turns]

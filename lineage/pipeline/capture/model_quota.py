@@ -1,6 +1,6 @@
 """Calls of language models, counted and limited by day (lessons: 39, 40)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
@@ -97,14 +97,10 @@ def read_usage(ws: Workspace) -> dict[str, Any]:
         "name": model.provider.name if model else None,
         "calls_per_day": model.quota.calls if model else None,
         "tokens_per_day": model.quota.tokens if model else None,
-        "today": _format_spent(today),
-        "last_30_days": _format_spent(ws.telemetry.read_model_usage(to_date(ws.now), _DAYS)),
+        "today": asdict(today),
+        "last_30_days": asdict(ws.telemetry.read_model_usage(to_date(ws.now), _DAYS)),
         "limit_reached": model is not None and _is_quota_reached(model.quota, today),
     }
-
-
-def _format_spent(spent: ModelUsage) -> dict[str, int | Mapping[str, int]]:
-    return asdict(spent)
 
 
 def _is_quota_reached(quota: ModelQuota, today: ModelUsage) -> bool:

@@ -70,12 +70,9 @@ def narrate(ws: Workspace, request: Request, source: SessionSource, turns: Seque
     if uses.sentences or wants_narrative:
         digest = build_digest(turns)
         # One call for both: the turns are the larger part of its cost.
+        names = _list_names(request, source, digest)
         prompt = prompts.build_summary_prompt(
-            turns,
-            _list_names(request, source, digest),
-            model.max_chars,
-            sentence=uses.sentences,
-            narrative=wants_narrative,
+            turns, names, model.max_chars, sentence=uses.sentences, narrative=wants_narrative
         )
         summary = _request_summary(ws, model, CAPTURE, prompt, request, source, digest)
         if uses.sentences and summary.sentence:

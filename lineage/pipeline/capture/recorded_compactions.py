@@ -55,7 +55,5 @@ def _find_first_own_turn(ws: Workspace, session: Session, capture: Capture) -> i
         return len(capture.turns) + 1
     artifact = ws.documents.artifacts.get(naming.artifact_path(session.captures[0], naming.TRANSCRIPT))
     own_ids = transcript.extract_turn_ids(artifact.body)[:1] if artifact and capture.forked_from else []
-    positions = (
-        n for n, turn in enumerate(capture.turns) if turn.source_id and compute_turn_id(turn.source_id) in own_ids
-    )
-    return next(positions, 0)
+    ids = (compute_turn_id(turn.source_id) if turn.source_id else None for turn in capture.turns)
+    return next((position for position, turn_id in enumerate(ids) if turn_id in own_ids), 0)

@@ -52,10 +52,7 @@ class Session:
         return self.stem is not None and self.manifest is None and not self.jobs
 
     def is_private(self, request: Request | None = None) -> bool:
-        """Return whether the session is private (format: Captures).
-
-        Its first capture decides for good; before that, any signal that says so.
-        """
+        """Return whether the session is private: its first capture decides, before it any signal (format: Captures)."""
         if self.manifest:
             return self.manifest.private
         asked = request is not None and request.private
@@ -139,14 +136,8 @@ def rebuild_intent(ws: Workspace, artifact: Artifact, session: Session, source: 
     """Return the intent of an existing compaction, or of an existing transcript with its summary made again."""
     stem = session.stem or artifact.stem
     flow = COMPACTION if artifact.kind == naming.COMPACTION else SESSION_END
-    rebuilt = Job(
-        flow=flow,
-        token=artifact.identity.token,
-        captured_at=artifact.captured_at,
-        sentence=artifact.memory_sentence,
-        quality=artifact.memory_sentence_quality,
-        payload={},
-    )
+    sentence, quality = artifact.memory_sentence, artifact.memory_sentence_quality
+    rebuilt = Job(flow, artifact.identity.token, artifact.captured_at, sentence, quality, payload={})
     if flow == COMPACTION:
         return Intent(rebuilt, stem, (artifact,))
     job = next((job for job in session.jobs if job.name == rebuilt.name), None)
@@ -184,14 +175,8 @@ def build_intent(
 
 def build_job(request: Request, sentence_and_quality: tuple[str, str]) -> Job:
     """Return the job of a flow that is about to write: the payload as it came, the signal's time, the sentence."""
-    return Job(
-        flow=request.flow,
-        token=request.token,
-        captured_at=request.captured_at,
-        sentence=sentence_and_quality[0],
-        quality=sentence_and_quality[1],
-        payload={**request.payload, "agent_id": request.identity.agent_id, "summary": request.summary},
-    )
+    payload = {**request.payload, "agent_id": request.identity.agent_id, "summary": request.summary}
+    return Job(request.flow, request.token, request.captured_at, *sentence_and_quality, payload)
 
 
 def find_watermark(ws: Workspace, session: Session) -> Watermark | None:

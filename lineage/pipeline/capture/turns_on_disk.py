@@ -7,7 +7,6 @@ from array import array
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from lineage.core.base.sequences import LazySequence
 from lineage.core.format.turns import Turn
@@ -43,15 +42,9 @@ class TurnsOnDisk(LazySequence[Turn]):
     def iter_range(self, start: int, stop: int) -> Iterator[Turn]:
         """Yield the turns from one position up to another."""
         for first in range(start, stop, _BATCH):
-            yield from map(_decode_turn, self._records(self._ends[first : min(first + _BATCH, stop) + 1]))
-
-    def _records(self, ends: "array[int]") -> Iterator[memoryview]:
-        self._file.seek(ends[0])
-        data = memoryview(self._file.read(ends[-1] - ends[0]))
-        return (data[begin - ends[0] : end - ends[0]] for begin, end in pairwise(ends))
-
-
-def _decode_turn(record: memoryview) -> Turn:
-    # marshal is safe here: the file is this process's own, and nobody else can open it.
-    values: Any = marshal.loads(record)
-    return Turn(*values)
+            ends = self._ends[first : min(first + _BATCH, stop) + 1]
+            self._file.seek(ends[0])
+            data = memoryview(self._file.read(ends[-1] - ends[0]))
+            for begin, end in pairwise(ends):
+                # marshal is safe here: the file is this process's own, and nobody else can open it.
+                yield Turn(*marshal.loads(data[begin - ends[0] : end - ends[0]]))

@@ -94,7 +94,6 @@ def _find_last_message(ws: Workspace, row: SessionRow) -> str | None:
     newest = load_readable_document(ws, paths[-1]) if paths else None
     if not isinstance(newest, Artifact):
         return None
-    times = (
-        turn.at for turn in transcript.parse_turns(newest.body) if turn.role in (USER, ASSISTANT) and not turn.name
-    )
+    turns = transcript.parse_turns(newest.body)
+    times = (turn.at for turn in turns if turn.role in (USER, ASSISTANT) and not turn.name)
     return max(filter(None, times), default=None)

@@ -1,7 +1,6 @@
 """The expiry of a lane's session: after it the next message begins a new one (lesson 33)."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
 
@@ -31,19 +30,16 @@ def find_expiry(last_message: str, rules: ResetRules) -> tuple[str, str] | None:
 
     Return None if neither rule ends it, or the calendar ends before. Times are canonical UTC.
     """
-    last = datetime.fromisoformat(last_message)
+    last, moments = datetime.fromisoformat(last_message), []
     try:
-        moments = sorted(_iter_expiries(last, rules))
+        if rules.daily is not None:
+            moments.append((_next_reset(last, rules.daily, rules.zone), DAILY))
+        if rules.idle_minutes:
+            moments.append((last + timedelta(minutes=rules.idle_minutes), IDLE))
     except OverflowError:
         return None
-    return (format_time(moments[0][0]), moments[0][1]) if moments else None
-
-
-def _iter_expiries(last: datetime, rules: ResetRules) -> Iterator[tuple[datetime, str]]:
-    if rules.daily is not None:
-        yield _next_reset(last, rules.daily, rules.zone), DAILY
-    if rules.idle_minutes:
-        yield last + timedelta(minutes=rules.idle_minutes), IDLE
+    moment, reason = min(moments, default=(None, ""))
+    return (format_time(moment), reason) if moment else None
 
 
 def is_expired(last_message: str, now: str, rules: ResetRules) -> bool:

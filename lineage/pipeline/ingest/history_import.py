@@ -168,9 +168,8 @@ def _capture_in_lanes(
     if lanes == 1 or len(groups) == 1:
         return _capture_lane(open_workspace, agent_id, groups)
     with ThreadPoolExecutor(lanes) as threads:
-        shares = threads.map(
-            partial(_capture_lane, open_workspace, agent_id), [groups[lane::lanes] for lane in range(lanes)]
-        )
+        capture_lane = partial(_capture_lane, open_workspace, agent_id)
+        shares = threads.map(capture_lane, [groups[lane::lanes] for lane in range(lanes)])
         results = {result.token: result for share in shares for result in share}
     return [results[group.token] for group in groups]
 
@@ -248,10 +247,7 @@ def _capture_source(
 
 
 def _has_all_turns(ws: Workspace, request: Request, capture: Capture) -> bool:
-    """Return whether the session's captures hold every turn of a source already.
-
-    Without this check, a session with two branches would return to its older branch at each import.
-    """
+    # Without this check, a session with two branches would return to its older branch at each import.
     session = load_session(ws, request.token)
     if len(session.captures) < 2:
         return False

@@ -1,7 +1,4 @@
-"""The sources of an import: files and records of earlier sessions, grouped by session.
-
-This is the observing and planning part of an import; nothing here writes.
-"""
+"""The sources of an import: files and records of earlier sessions, by session; nothing here writes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -199,16 +196,15 @@ def _find_unchanged(ws: Workspace, agent_id: str, sources: Iterable[ImportSource
 
 def summarize_sources(sources: Sequence[ImportSource]) -> list[SourceSummary]:
     """Read each source's identity. A session without an id goes by its file's name."""
-    return [_summarize_source(source) for source in sources]
-
-
-def _summarize_source(source: ImportSource) -> SourceSummary:
-    try:
-        capture = source.read()
-        session_id = validate_id("session_id", capture.session_id or source.session or Path(source.path).stem)
-    except (TranscriptError, InvalidInput) as error:
-        return SourceSummary(source, problem=error.message)
-    return SourceSummary(source, session_id, capture.forked_from)
+    summaries = []
+    for source in sources:
+        try:
+            capture = source.read()
+            session_id = validate_id("session_id", capture.session_id or source.session or Path(source.path).stem)
+            summaries.append(SourceSummary(source, session_id, capture.forked_from))
+        except (TranscriptError, InvalidInput) as error:
+            summaries.append(SourceSummary(source, problem=error.message))
+    return summaries
 
 
 def group_by_session(agent_id: str, summaries: Iterable[SourceSummary]) -> list[SessionSources]:

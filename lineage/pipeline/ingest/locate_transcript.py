@@ -1,6 +1,7 @@
 """Find a session's transcript: harnesses move them, and some hooks name none (harnesses.md 1.6, 0.2)."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,21 +32,11 @@ class HarnessHistories:
 
 def locate_transcript(histories: HarnessHistories, harness: str, session: str, hinted_path: str | None) -> Path | None:
     """Return the transcript at the hinted path if it exists, else the one in the harness's history."""
-    if hinted_path and (path := _find_regular_file(hinted_path)):
-        return path
-    return next(
-        (location.path for location in histories.list_sessions(harness) if _holds_session(harness, location, session)),
-        None,
-    )
-
-
-def _find_regular_file(hinted_path: str) -> Path | None:
-    """Return the regular file of that name, None without one or for an impossible name."""
-    try:
-        path = expand_home(hinted_path)
-        return path if path.is_file() else None
-    except (OSError, ValueError):
-        return None
+    with suppress(OSError, ValueError):  # an impossible name
+        if hinted_path and (path := expand_home(hinted_path)).is_file():
+            return path
+    locations = histories.list_sessions(harness)
+    return next((location.path for location in locations if _holds_session(harness, location, session)), None)
 
 
 def find_subagent_transcripts(harness: str, transcript: Path) -> Iterator[SessionLocation]:

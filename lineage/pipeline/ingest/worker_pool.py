@@ -104,7 +104,6 @@ def _start_process() -> None:
 
 def _exit_with_parent() -> None:
     # A killed parent cannot stop its children: each waits for its end in a thread.
-    parent = multiprocessing.parent_process()
-    if parent:
+    if parent := multiprocessing.parent_process():
         parent.join()
     os._exit(1)

@@ -125,10 +125,7 @@ def _list_candidates(ws: Workspace, moment: str, result: ArchiveResult) -> Itera
 
 
 def _archive_month(ws: Workspace, month: str, paths: list[str], moment: str, result: ArchiveResult) -> set[str]:
-    """Archive files of a month and return the tokens of their sessions.
-
-    An archived artifact with a plain file, as after a sync, is settled with the others.
-    """
+    """Archive files of a month, settle plain files of archived ones, and return the tokens of their sessions."""
     job = Job(flow=ARCHIVAL, token=month, captured_at=ws.now, sentence="", quality="", payload={})
     archived = ws.documents.archives.list_members(month)
     has_duplicates, tokens = any(path in archived for path in paths), set[str]()

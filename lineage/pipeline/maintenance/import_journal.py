@@ -121,10 +121,7 @@ def finish_import(ws: Workspace, job: Job) -> list[str]:
 
 
 def list_removed_tokens(ws: Workspace) -> frozenset[str]:
-    """Return every token of the sessions removed here, earlier tokens of imported ones included.
-
-    The token of an original that lives here still is left out.
-    """
+    """Return the tokens of sessions removed here, and their earlier tokens unless such an original lives here."""
     tombstones, originals = ws.documents.tombstones, set[str]()
     tokens = tombstones.list_tokens()
     for token in tokens:

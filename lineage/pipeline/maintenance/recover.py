@@ -33,10 +33,7 @@ class RecoverResult(FinishPendingResult):
 
 
 def recover(ws: Workspace) -> RecoverResult:
-    """Finish spooled jobs, artifacts in no manifest, a sync's second manifests, lost claims, rows and MEMORY.md.
-
-    It works without the databases.
-    """
+    """Finish spooled jobs, unnamed artifacts, second manifests, claims, rows, MEMORY.md; without the databases too."""
     result = RecoverResult(ws.documents.store.collect_garbage())
     finish_pending(ws, result, wait=True)
     for token, names in _group_by_token(ws):
@@ -97,10 +94,7 @@ def _restore_claim(ws: Workspace, token: str, names: list[naming.ArtifactName]) 
 
 
 def _merge_manifest(ws: Workspace, stem: str, other: str) -> bool:
-    """Link the captures of another manifest into the claimed one, and retire the other (format: Identity).
-
-    Returns False if the other names nothing.
-    """
+    """Link the captures of another manifest into the claimed one, and retire the other unless it names nothing."""
     manifest = ws.documents.manifests.get(other)
     if manifest is None or not (manifest.captures or manifest.compactions):
         return False

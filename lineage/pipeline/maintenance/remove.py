@@ -98,10 +98,7 @@ def remove(ws: Workspace, reference: str, *, reason: str, dry_run: bool = False,
 
 
 def finish_removal(ws: Workspace, job: Job) -> tuple[list[str], int]:
-    """Run the steps of a removal from its job alone. The caller holds the session's lock.
-
-    Returns the deleted spool files and the number of deleted rows.
-    """
+    """Finish a removal from its job, under the session's lock. Returns deleted spool files and the count of rows."""
     # the tombstone first: no writer brings back a session that is removed by half
     ws.documents.tombstones.put(_build_tombstone(job))
     paths = _list_paths(ws, job.token)

@@ -37,10 +37,7 @@ class Hints(Protocol):
         ...
 
     def wait(self, seconds: float) -> bool:
-        """Wait for a hint for at most `seconds`, and return whether any came since the last call.
-
-        It may return early, and does once `ended` is True.
-        """
+        """Wait at most `seconds` for a hint, less once `ended`; return whether any came since the last call."""
         ...
 
 

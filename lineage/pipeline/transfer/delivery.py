@@ -39,10 +39,7 @@ _HINT = "the bundle is damaged, or was altered by hand; nothing was written"
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A session of a bundle, its files checked one by one and against each other.
-
-    It is private if the bundle, the manifest or an artifact says so.
-    """
+    """A session of a bundle, its files checked; private if the bundle, the manifest or an artifact says so."""
 
     session: BundledSession
     manifest: Manifest
@@ -151,10 +148,7 @@ class SanitizedDelivery:
 
 
 def sanitize_delivery(delivery: Delivery, sanitizer: Sanitizer) -> SanitizedDelivery:
-    """Sanitize and neutralize every artifact and book, and give them the session's privacy.
-
-    A clean file stays byte for byte.
-    """
+    """Sanitize and neutralize every artifact and book, under the session's privacy. A clean file keeps its bytes."""
     defusals: Counter[bool] = Counter()
     artifacts, replaced = [], []
     for artifact in delivery.artifacts:

@@ -49,10 +49,7 @@ def export_session(ws: Workspace, reference: str, *, include_private: bool = Fal
 
 
 def export_global(ws: Workspace) -> BundleExport:
-    """Export the global books: AGENT_MEMORY.md, the pending and the archived shelves too.
-
-    Raises NotFoundError if there is none.
-    """
+    """Export the global books with their pending and archived shelves. Raises NotFoundError if there is none."""
     files = _read_files(ws, [ref.path for ref in ws.documents.books.list() if ref.scope == GLOBAL])
     if not files:
         raise NotFoundError("there are no global books", hint="run `lineage remember TEXT`, or edit AGENT_MEMORY.md")

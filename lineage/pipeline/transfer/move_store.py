@@ -91,10 +91,7 @@ def _copy_files(source: Store, target: Store, keys: list[str], result: MoveResul
 
 
 def _copy_file(source: Store, target: Store, key: str) -> tuple[int, bool]:
-    """Copy one file and read it back. Return its size and whether it was written.
-
-    A file deleted meanwhile has size 0; the next listing lacks it.
-    """
+    """Copy one file and read it back. Return its size, 0 for a file deleted meanwhile, and whether it was written."""
     blob = read_or_none(source, key)
     if blob is None:
         return 0, False

@@ -52,10 +52,7 @@ def merge_versions(key: str, base: bytes | None, here: bytes | None, there: byte
 
 
 def validate_file(key: str, data: bytes) -> bytes:
-    """Return a file's content for a copy. Raises FormatError for a damaged document.
-
-    A damaged tombstone is copied: it removes its session all the same.
-    """
+    """Return a file's content for a copy. Raises FormatError for a damaged document other than a tombstone."""
     if classify_file(key) in (FileKind.CLAIM, FileKind.ARTIFACT, FileKind.MANIFEST):
         parse_document(data, key)
     return data
