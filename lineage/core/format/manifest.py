@@ -64,6 +64,12 @@ def record_replacements(
     return _bump_revision(changed, manifest.revision, render_manifest_body(changed), write_id, now)
 
 
+def list_capture_paths(manifest: Manifest) -> list[str]:
+    """Return the paths of the transcripts and compactions that a manifest names."""
+    captures = [naming.artifact_path(stem, naming.TRANSCRIPT) for stem in manifest.captures]
+    return captures + [naming.artifact_path(stem, naming.COMPACTION) for stem in manifest.compactions]
+
+
 def list_artifact_paths(manifest: Manifest) -> list[str]:
     """Return the path of every artifact that a manifest names, sorted."""
     newest = (manifest.summary_path, manifest.transcript_path, manifest.compaction_path)

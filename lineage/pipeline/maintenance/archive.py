@@ -92,7 +92,10 @@ def finish_archive(ws: Workspace, job: Job) -> None:
     month, archives = job.token, ws.documents.archives
     ws.documents.notice_archive()  # the bundles that this process wrote count from here on
     publish_archive_notes(ws)
-    for token, group in groupby(sorted(_list_unsettled(ws, month), key=_extract_token), key=_extract_token):
+    removed = ws.documents.tombstones.list_tokens()
+    plain = {entry.key for entry in ws.documents.base.list(naming.MEMORY)}
+    unsettled = [p for p in archives.list_members(month) if p in plain or _extract_token(p) in removed]
+    for token, group in groupby(sorted(unsettled, key=_extract_token), key=_extract_token):
         with session_lock(ws, token):
             _delete_originals(ws, token, list(group))
     ws.index.update_stamps([(path, format_stamp(member)) for path, member in archives.list_members(month).items()])
@@ -172,8 +175,7 @@ def _load_candidate(ws: Workspace, path: str, moment: str, result: ArchiveResult
 
 def _group_into_packs(candidates: Iterable[_Candidate]) -> Iterator[list[_Candidate]]:
     """Yield the artifacts of one bundle each, bounded in number and bytes."""
-    pack: list[_Candidate] = []
-    size = 0
+    pack, size = list[_Candidate](), 0
     for one in candidates:
         if pack and (size + len(one.data) > MAX_BUNDLE_BYTES or len(pack) == _MAX_MEMBERS):
             yield pack
@@ -197,25 +199,13 @@ def _build_bundle(pack: list[_Candidate]) -> Bundle:
     )
 
 
-def _list_unsettled(ws: Workspace, month: str) -> list[str]:
-    """Return the archived artifacts of a month with a plain file, or of a removed session."""
-    removed = ws.documents.tombstones.list_tokens()
-    plain = {entry.key for entry in ws.documents.base.list(naming.MEMORY)}
-    members = ws.documents.archives.list_members(month)
-    return [path for path in members if path in plain or _extract_token(path) in removed]
-
-
 def _delete_originals(ws: Workspace, token: str, paths: list[str]) -> None:
-    """Delete the originals of a session that the bundle holds, or rewrite the bundle without an artifact.
-
-    An artifact leaves the bundle if its session was removed or its original has other sound content by now.
-    """
+    """Delete the archived originals of a session; drop from the bundle what was removed or has other content now."""
     archives = ws.documents.archives
-    if ws.documents.tombstones.has(token):
-        archives.remove(paths)
-    else:
+    if not ws.documents.tombstones.has(token):
         changed = [path for path in paths if not archives.delete_if_archived(path)]
-        archives.remove([path for path in changed if _is_sound(ws, path)])
+        paths = [path for path in changed if _is_sound(ws, path)]
+    archives.remove(paths)
 
 
 def _is_sound(ws: Workspace, path: str) -> bool:

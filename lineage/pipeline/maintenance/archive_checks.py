@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from lineage.core.base import naming
 from lineage.core.base.times import shift_time, to_date
 from lineage.core.transfer.archive_paths import ARCHIVE, find_month, month_path, note_to_artifact_path, parse_revision
-from lineage.documents.archive.archives import Catalog
 from lineage.documents.bundle_zip import OWN_LIMITS, read_description
 from lineage.errors import FormatError
 from lineage.projection.archive_md import parse_contents_hash
@@ -39,7 +38,10 @@ def check_archive(ws: Workspace) -> Iterator[ArchiveFault]:
     for revision in archives.find_superseded():
         yield _check_superseded(ws, revision.path, removed)
     for catalog in archives.iter_catalogs():
-        yield from _check_catalog(ws, catalog)
+        blob = read_or_none(ws.documents.base, catalog.revision.path)
+        if blob and read_description(blob.data, OWN_LIMITS) not in (None, catalog.bundle):
+            path = catalog.revision.catalog_path
+            yield ArchiveFault(True, path, "is not what its bundle holds", f"delete it, then {_RECOVER}")
     yield from _check_names(ws)
     yield from _check_duplicates(ws)
     yield from _check_notes(ws, removed)
@@ -56,13 +58,6 @@ def _check_superseded(ws: Workspace, path: str, removed: frozenset[str]) -> Arch
 
 def _build_returned_fault(path: str, token: str) -> ArchiveFault:
     return ArchiveFault(True, path, "a removed session's file came back", f"lineage remove {token} --again")
-
-
-def _check_catalog(ws: Workspace, catalog: Catalog) -> Iterator[ArchiveFault]:
-    blob = read_or_none(ws.documents.base, catalog.revision.path)
-    if blob and read_description(blob.data, OWN_LIMITS) not in (None, catalog.bundle):
-        path = catalog.revision.catalog_path
-        yield ArchiveFault(True, path, "is not what its bundle holds", f"delete it, then {_RECOVER}")
 
 
 def _check_names(ws: Workspace) -> Iterator[ArchiveFault]:
@@ -87,12 +82,10 @@ def _check_duplicates(ws: Workspace) -> Iterator[ArchiveFault]:
             archived = ws.documents.archives.read(path) if plain else None
         except FormatError:  # reported with the bundle's members
             continue
-        if not plain or not archived:
-            continue
-        if plain.data != archived.data:
+        if plain and archived and plain.data != archived.data:
             remedy = "restore the right one from a backup or git"
             yield ArchiveFault(True, path, "is archived with other content", remedy)
-        else:
+        elif plain and archived:
             name = naming.parse_path(path)
             next_day = to_date(shift_time(name.captured_at, days=1)) if name else ""
             yield ArchiveFault(False, path, "is archived, and there still", f"lineage archive --before {next_day}")

@@ -82,7 +82,6 @@ def _replay(ws: Workspace, job: Job, result: FinishPendingResult) -> None:
     try:
         request = parse_request(job.flow, job.payload, agent_id=None, now=job.captured_at)
         capture = capture_compaction(ws, request) if job.flow == COMPACTION else capture_session(ws, request)
+        result.finished += filter(None, (capture.transcript_path, capture.compaction_path))
     except LineageError as error:
         result.waiting.append((job.name, error.message))
-        return
-    result.finished += [path for path in (capture.transcript_path, capture.compaction_path) if path]

@@ -8,7 +8,7 @@ write is undone. Neither leaves a half.
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -22,6 +22,7 @@ from lineage.core.books.entry import Entry
 from lineage.core.format.body import normalize_body
 from lineage.core.format.documents import Artifact, Manifest, build_claim, parse_document_as, serialize_document
 from lineage.core.format.job import IMPORT, Job
+from lineage.core.format.manifest import list_capture_paths
 from lineage.core.transfer.bundle import find_book_refs
 from lineage.errors import FormatError
 from lineage.store import ConflictError, ExistsError, commit, read_or_none
@@ -186,16 +187,13 @@ def _write_manifest(ws: Workspace, session: SessionImport) -> None:
     with contextlib.suppress(ExistsError):
         ws.documents.store.create(session.manifest, data)
         return
-    manifest = parse_document_as(Manifest, data, session.manifest)
-    captures = (naming.artifact_path(stem, naming.TRANSCRIPT) for stem in manifest.captures)
-    compactions = (naming.artifact_path(stem, naming.COMPACTION) for stem in manifest.compactions)
-    for path in (*captures, *compactions):
+    for path in list_capture_paths(parse_document_as(Manifest, data, session.manifest)):
         artifact = parse_document_as(Artifact, session.files[path], path)
         ws.documents.manifests.link(session.stem, (artifact,), ws.new_id(), ws.now)
 
 
 def _publish(ws: Workspace, session: SessionImport, paths: Sequence[str]) -> None:
-    """Write MEMORY.md, then commit the rows of the paths: no reader sees the rows before MEMORY.md shows them."""
+    # MEMORY.md first: no reader sees the rows before it shows them.
     rows = [loaded[0] for path in paths if (loaded := load_row(ws.documents.store, path))]
     with Publication(ws, session.identity.agent_id) as publication, ws.index.upsert_in_transaction(rows):
         publication.publish()
@@ -214,8 +212,13 @@ def build_merge_job(now: str, digest: str, additions: Mapping[BookRef, Sequence[
 def finish_merge(ws: Workspace, job: Job) -> MergeResult:
     """Add a job's entries that are missing, book by book, and clear the job. The caller holds the token's lock."""
     result, refs = MergeResult(), []
-    for ref, entries in _parse_merge_job(job):
+    try:
+        files = _encode_files(job.payload["books"])
+    except (KeyError, AttributeError, UnicodeError) as error:
+        raise FormatError(f"{job.name}: not the job of an import", hint=_IMPORT_AGAIN) from error
+    for ref in find_book_refs(files):
         existing = load_book_state(ws, ref.scope, ref.kind).ids
+        entries = parse_book(files[ref.path], ref.scope, ref.kind).entries
         missing = [entry for entry in entries if entry.id not in existing]
         result.entries[ref.path] += len(missing)
 
@@ -247,15 +250,6 @@ def _add_entry(book: Book, entry: Entry) -> Book:
     trusts = {old.id: old.trust for old in book.entries}
     supersedes = tuple(old for old in entry.supersedes if can_supersede(entry.trust, trusts.get(old, entry.trust)))
     return book_edits.add(book, entry._replace(supersedes=supersedes))
-
-
-def _parse_merge_job(job: Job) -> Iterator[tuple[BookRef, tuple[Entry, ...]]]:
-    try:
-        books = _encode_files(job.payload["books"])
-    except (KeyError, AttributeError, UnicodeError) as error:
-        raise FormatError(f"{job.name}: not the job of an import", hint=_IMPORT_AGAIN) from error
-    for ref in find_book_refs(books):
-        yield ref, parse_book(books[ref.path], ref.scope, ref.kind).entries
 
 
 def _decode_files(files: Mapping[str, bytes]) -> dict[str, str]:

@@ -83,8 +83,7 @@ def _index_stale(
     ws: Workspace, listed: Iterable[StoredKey], known: Mapping[str, IndexedFile], report: ReindexReport
 ) -> set[str]:
     """Index the files without a row of their stamp. Return the tokens of their sessions."""
-    stale, tokens = list[StaleFile](), set[str]()
-    removed = ws.documents.tombstones.list_tokens()
+    stale, tokens, removed = list[StaleFile](), set[str](), ws.documents.tombstones.list_tokens()
     for entry in listed:
         name, row = naming.parse_path(entry.key), known.get(entry.key)
         if name is None:

@@ -9,6 +9,7 @@ from itertools import groupby
 
 from lineage.core.base import naming
 from lineage.core.format.documents import Artifact, Manifest
+from lineage.core.format.manifest import list_capture_paths
 from lineage.errors import FormatError
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture.apply import apply_plan
@@ -49,9 +50,8 @@ def _group_by_token(ws: Workspace) -> Iterable[tuple[str, list[naming.ArtifactNa
     """Return the file names of each session by token, removed sessions left out."""
     removed = ws.documents.tombstones.list_tokens()
     parsed = (naming.parse_path(entry.key) for entry in ws.documents.store.list(naming.MEMORY))
-    names = sorted(
-        (name for name in parsed if name and name.token not in removed), key=lambda n: (n.token, n.stem, n.kind)
-    )
+    present = (name for name in parsed if name and name.token not in removed)
+    names = sorted(present, key=lambda name: (name.token, name.stem, name.kind))
     return [(token, list(group)) for token, group in groupby(names, key=lambda name: name.token)]
 
 
@@ -98,9 +98,7 @@ def _merge_manifest(ws: Workspace, stem: str, other: str) -> bool:
     manifest = ws.documents.manifests.get(other)
     if manifest is None or not (manifest.captures or manifest.compactions):
         return False
-    captures = [naming.artifact_path(captured, naming.TRANSCRIPT) for captured in manifest.captures]
-    compactions = [naming.artifact_path(compacted, naming.COMPACTION) for compacted in manifest.compactions]
-    for path in captures + compactions:
+    for path in list_capture_paths(manifest):
         artifact = load_readable_document(ws, path)
         if isinstance(artifact, Artifact):
             ws.documents.manifests.link(stem, (artifact,), ws.new_id(), ws.now)

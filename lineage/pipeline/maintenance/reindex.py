@@ -4,7 +4,7 @@ Disk wins: rows are added, changed and dropped until they match the files. Uncha
 interruption at any point, the next run continues.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -125,7 +125,15 @@ def _sync_rows(
             hint="if they are meant to be gone: `lineage reindex --yes`; else bring the folder back first",
         )
     report.unchanged = max(0, diff.unchanged - report.added)  # the rebuilt rows count as added
-    _index_all(ws, diff.stale, report, progress, executor if len(diff.stale) >= _MIN_PARALLEL else None)
+    batches = [diff.stale[start : start + _BATCH] for start in range(0, len(diff.stale), _BATCH)]
+    paths = ([file.path for file in batch] for batch in batches)
+    scanned = scan_files(ws.documents.store, paths, executor if len(diff.stale) >= _MIN_PARALLEL else None)
+    done = 0
+    for batch, files in zip(batches, scanned, strict=True):
+        _index_scanned(ws, zip(batch, files, strict=True), report)
+        done += len(batch)
+        if progress:
+            progress(done, len(diff.stale))
     ws.index.delete_paths(diff.orphaned)
     report.dropped += len(diff.orphaned)
     reindex_books(ws, report)
@@ -177,23 +185,6 @@ def _diff(ws: Workspace, disk_stamps: Mapping[str, str], report: ReindexReport) 
     return _Diff(stale, sorted(orphaned), unexplained, unchanged)
 
 
-def _index_all(
-    ws: Workspace,
-    stale: Sequence[StaleFile],
-    report: ReindexReport,
-    progress: Progress | None,
-    executor: Executor | None,
-) -> None:
-    batches = [stale[start : start + _BATCH] for start in range(0, len(stale), _BATCH)]
-    scanned = scan_files(ws.documents.store, ([file.path for file in batch] for batch in batches), executor)
-    done = 0
-    for batch, files in zip(batches, scanned, strict=True):
-        _index_scanned(ws, zip(batch, files, strict=True), report)
-        done += len(batch)
-        if progress:
-            progress(done, len(stale))
-
-
 def index_files(ws: Workspace, stale: Iterable[StaleFile], report: ReindexReport) -> None:
     """Make the rows of files match them, in one step, without those of sessions removed meanwhile."""
     _index_scanned(ws, ((file, scan_file(ws.documents.store, file.path)) for file in stale), report)
@@ -240,19 +231,14 @@ def _drop_rows(ws: Workspace, removed: Collection[str]) -> None:
 
 def _rebuild_claims(ws: Workspace, disk_paths: Collection[str]) -> int:
     """Rebuild lost claims from the oldest manifests, and return their number (format: Identity)."""
-    if all(_claim_path(path) in disk_paths for path in disk_paths if path.endswith(_MANIFEST_SUFFIX)):
+    manifests = (path.removesuffix(_MANIFEST_SUFFIX) for path in disk_paths if path.endswith(_MANIFEST_SUFFIX))
+    if all(naming.claim_path(stem[-_TOKEN_LENGTH:]) in disk_paths for stem in manifests):
         return 0
     rebuilt = 0
     for path in ws.index.find_oldest_manifests():
         name = naming.parse_path(path)
-        if name and naming.claim_path(name.token) not in disk_paths:
-            manifest = ws.documents.manifests.get(name.stem)
-            if manifest:
-                ws.documents.claims.claim(manifest.identity, name.stem)
-                rebuilt += 1
+        is_lost = name and naming.claim_path(name.token) not in disk_paths
+        if name and is_lost and (manifest := ws.documents.manifests.get(name.stem)):
+            ws.documents.claims.claim(manifest.identity, name.stem)
+            rebuilt += 1
     return rebuilt
-
-
-def _claim_path(manifest: str) -> str:
-    token = manifest.removesuffix(_MANIFEST_SUFFIX)[-_TOKEN_LENGTH:]
-    return naming.claim_path(token)

@@ -15,7 +15,6 @@ from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest, Tombstone
 from lineage.core.format.job import REMOVAL, Job
 from lineage.core.transfer.archive_paths import ARCHIVE
-from lineage.documents import HookEvent
 from lineage.documents.bundle_zip import find_bundles_with_session
 from lineage.errors import FormatError, NotFoundError, WorkspaceError
 from lineage.harness.hook_payload import parse_hook_payload
@@ -89,7 +88,18 @@ def remove(ws: Workspace, reference: str, *, reason: str, dry_run: bool = False,
     token = _resolve_token(ws, reference, again=again)
     with sessions.session_lock(ws, token):
         target = _load_target(ws, token)
-        job = _build_job(ws, target, to_one_line(ws.build_sanitizer().sanitize(reason)))
+        job = build_removal_job(
+            Tombstone(
+                kind="tombstone",
+                agent_id=target.agent_id,
+                session_token=token,
+                removed_at=ws.now,
+                reason=to_one_line(ws.build_sanitizer().sanitize(reason)),
+                removed_paths=target.paths,
+                removed_turns=target.turns,
+                imported_from=target.came_from,
+            )
+        )
         if dry_run:
             return _build_receipt(ws, target, job, spool_files=[], rows=0, dry_run=True)
         ws.documents.spool.put(job)
@@ -100,14 +110,28 @@ def remove(ws: Workspace, reference: str, *, reason: str, dry_run: bool = False,
 def finish_removal(ws: Workspace, job: Job) -> tuple[list[str], int]:
     """Finish a removal from its job, under the session's lock. Returns deleted spool files and the count of rows."""
     # the tombstone first: no writer brings back a session that is removed by half
-    ws.documents.tombstones.put(_build_tombstone(job))
+    ws.documents.tombstones.put(
+        Tombstone(
+            kind="tombstone",
+            agent_id=job.payload["agent_id"],
+            session_token=job.token,
+            removed_at=job.captured_at,
+            reason=job.payload["reason"],
+            removed_paths=job.payload["removed_paths"],
+            removed_turns=job.payload["removed_turns"],
+            imported_from=job.payload.get("imported_from", []),
+        )
+    )
     paths = _list_paths(ws, job.token)
     ws.documents.archives.remove(paths)  # all at once: each bundle is rewritten once
     for path in paths:
         ws.documents.store.delete(path)
     forget_session_entries(ws, job.token)
-    events = [*ws.documents.hook_queue.list_pending(), *ws.documents.hook_queue.dead_letters()]
-    keys = [event.key for event in events if _read_event_token(event) == job.token]
+    keys = []
+    for event in (*ws.documents.hook_queue.list_pending(), *ws.documents.hook_queue.dead_letters()):
+        payload = parse_hook_payload(event.harness, event.payload)
+        if payload and payload.identity(event.agent).token == job.token:
+            keys.append(event.key)
     spooled = ws.documents.spool.discard(job.token) + ws.documents.hook_queue.discard(keys)
     spooled += ws.documents.checkpoints.discard(job.token)
     ws.documents.context_cache.clear()  # a cached context may quote the session
@@ -117,11 +141,6 @@ def finish_removal(ws: Workspace, job: Job) -> tuple[list[str], int]:
     ws.documents.store.collect_garbage()
     ws.documents.spool.clear(job)
     return spooled, rows
-
-
-def _read_event_token(event: HookEvent) -> str | None:
-    payload = parse_hook_payload(event.harness, event.payload)
-    return payload.identity(event.agent).token if payload else None
 
 
 def _resolve_token(ws: Workspace, reference: str, *, again: bool) -> str:
@@ -165,11 +184,8 @@ def _load_target(ws: Workspace, token: str) -> _RemovalTarget:
 
 
 def _list_original_turns(ws: Workspace, came_from: Iterable[str]) -> frozenset[str]:
-    """Return the turns of the originals that live here.
-
-    A turn belongs to the first session that holds it: removing a copy keeps it. (format: Captures)
-    """
-    turns: set[str] = set()
+    """Return the turns of the originals that live here: removing a copy keeps them (format: Captures)."""
+    turns = set[str]()
     for token in came_from:
         with contextlib.suppress(FormatError):
             turns.update(sessions.list_captured_turn_ids(ws, sessions.load_session(ws, token)))
@@ -198,21 +214,6 @@ def _extract_probes(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(sorted({line for line in lines if len(line) >= _MIN_PROBE_CHARS})[:_MAX_PROBES])
 
 
-def _build_job(ws: Workspace, target: _RemovalTarget, reason: str) -> Job:
-    return build_removal_job(
-        Tombstone(
-            kind="tombstone",
-            agent_id=target.agent_id,
-            session_token=target.token,
-            removed_at=ws.now,
-            reason=reason,
-            removed_paths=target.paths,
-            removed_turns=target.turns,
-            imported_from=target.came_from,
-        )
-    )
-
-
 def build_removal_job(tombstone: Tombstone) -> Job:
     """Return the job of the removal that a tombstone records."""
     payload = {
@@ -224,19 +225,6 @@ def build_removal_job(tombstone: Tombstone) -> Job:
     }
     token, at = tombstone.session_token, tombstone.removed_at
     return Job(flow=REMOVAL, token=token, captured_at=at, sentence="", quality="", payload=payload)
-
-
-def _build_tombstone(job: Job) -> Tombstone:
-    return Tombstone(
-        kind="tombstone",
-        agent_id=job.payload["agent_id"],
-        session_token=job.token,
-        removed_at=job.captured_at,
-        reason=job.payload["reason"],
-        removed_paths=job.payload["removed_paths"],
-        removed_turns=job.payload["removed_turns"],
-        imported_from=job.payload.get("imported_from", []),
-    )
 
 
 def _build_receipt(

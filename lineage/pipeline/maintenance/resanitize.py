@@ -8,9 +8,7 @@ run or `recover` continues: a file has the old or the new hash of its record.
 import contextlib
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import BookRef
@@ -22,7 +20,6 @@ from lineage.core.format.resanitization import Replacement
 from lineage.core.sanitizer import Sanitizer
 from lineage.core.sanitizer.artifacts import resanitize_artifact
 from lineage.errors import FormatError
-from lineage.index import ArtifactRow
 from lineage.pipeline.capture import session as sessions
 from lineage.store import read_or_none
 from lineage.workspace.book_index import index_books
@@ -64,8 +61,9 @@ def resanitize(ws: Workspace, *, dry_run: bool = False) -> ResanitizeResult:
     Handwritten text between entries stays. Raises EngineMissing and ConflictError.
     """
     result = ResanitizeResult(ws.rules.version, dry_run)
-    jobs = []
-    for token in _list_tokens(ws):
+    jobs, removed = list[Job](), ws.documents.tombstones.list_tokens()
+    names = (naming.parse_path(entry.key) for entry in ws.documents.store.list(naming.MEMORY))
+    for token in sorted({name.token for name in names if name and name.token not in removed}):
         with sessions.session_lock(ws, token):
             jobs += _resanitize_session(ws, token, result)
     books = _resanitize_books(ws, result)
@@ -79,14 +77,6 @@ def finish_resanitize(ws: Workspace, job: Job) -> None:
     """Finish one session of an interrupted run from its job. The caller holds the session's lock."""
     _resanitize_session(ws, job.token, ResanitizeResult(ws.rules.version, dry_run=False), is_resumed=True)
     _finish(ws, [job])
-
-
-def _list_tokens(ws: Workspace) -> list[str]:
-    """Return the tokens of the sessions that were not removed, in order."""
-    removed = ws.documents.tombstones.list_tokens()
-    names = (naming.parse_path(entry.key) for entry in ws.documents.store.list(naming.MEMORY))
-    tokens = sorted(name.token for name in names if name and name.token not in removed)
-    return [token for token, _ in groupby(tokens)]
 
 
 def _resanitize_session(ws: Workspace, token: str, result: ResanitizeResult, *, is_resumed: bool = False) -> list[Job]:
@@ -109,7 +99,12 @@ def _resanitize_session(ws: Workspace, token: str, result: ResanitizeResult, *, 
     )
     for change in changes:
         ws.documents.artifacts.replace(change.artifact, change.version)
-    ws.index.upsert(_load_rows(ws, [*list_artifact_paths(session.manifest), session.manifest.path]))
+    rows = []
+    for path in (*list_artifact_paths(session.manifest), session.manifest.path):
+        with contextlib.suppress(FormatError):  # a damaged file has no row; the reindex reports it
+            if loaded := load_row(ws.documents.store, path):
+                rows.append(loaded[0])
+    ws.index.upsert(rows)
     return [job]
 
 
@@ -129,13 +124,6 @@ def _resanitize_books(ws: Workspace, result: ResanitizeResult) -> list[BookRef]:
     return changed
 
 
-def _load_rows(ws: Workspace, paths: list[str]) -> Iterator[ArtifactRow]:
-    for path in paths:
-        with contextlib.suppress(FormatError):  # a damaged file has no row; the reindex reports it
-            if found := load_row(ws.documents.store, path):
-                yield found[0]
-
-
 def _plan_replacements(ws: Workspace, manifest: Manifest, result: ResanitizeResult) -> list[_FileReplacement]:
     changes = []
     for path in list_artifact_paths(manifest):
@@ -147,10 +135,10 @@ def _plan_replacements(ws: Workspace, manifest: Manifest, result: ResanitizeResu
             continue
         if change is None:
             result.unchanged += 1
-            continue
-        changes.append(change)
-        result.replaced.append(change.record)
-        result.redactions.update(Counter(result.redactions) + sanitizer.redactions)
+        else:
+            changes.append(change)
+            result.replaced.append(change.record)
+            result.redactions.update(Counter(result.redactions) + sanitizer.redactions)
     return changes
 
 

@@ -69,7 +69,9 @@ class WorkspaceScan:
 
 def verify(ws: Workspace) -> list[VerifyFinding]:
     """Return every finding, sorted. Without one, each promise of the format holds."""
-    scan = _scan(ws)
+    scan = WorkspaceScan(ws.documents.tombstones.list_tokens())
+    for entry in ws.documents.store.list(naming.MEMORY):
+        _scan_key(ws, entry.key, scan)
     findings = [
         *scan.findings,
         *_check_manifests(scan),
@@ -81,21 +83,9 @@ def verify(ws: Workspace) -> list[VerifyFinding]:
         *_check_rows(ws, scan),
         *_check_books(ws, scan.removed),
         *_check_ledgers(ws, scan),
-        *_check_archive(ws),
+        *(VerifyFinding(MUST if f.is_must else SHOULD, f.path, f.what, f.mend) for f in check_archive(ws)),
     ]
     return sorted(findings)
-
-
-def _check_archive(ws: Workspace) -> Iterator[VerifyFinding]:
-    for fault in check_archive(ws):
-        yield VerifyFinding(MUST if fault.is_must else SHOULD, fault.path, fault.what, fault.mend)
-
-
-def _scan(ws: Workspace) -> WorkspaceScan:
-    scan = WorkspaceScan(ws.documents.tombstones.list_tokens())
-    for entry in ws.documents.store.list(naming.MEMORY):
-        _scan_key(ws, entry.key, scan)
-    return scan
 
 
 def _scan_key(ws: Workspace, path: str, scan: WorkspaceScan) -> None:
@@ -116,7 +106,11 @@ def _scan_file(ws: Workspace, path: str, scan: WorkspaceScan) -> None:
             return
         document = loaded.document
     except FormatError as error:
-        scan.findings.append(_report_damaged(path, error.message.removeprefix(f"{path}: "), scan))
+        # Only a claim can be rebuilt.
+        level, mend = (SHOULD, _RECOVER) if path.startswith(naming.CLAIMS) else (MUST, _RESTORE)
+        if level == SHOULD:
+            scan.claims.update(dict.fromkeys(naming.find_tokens(path)))
+        scan.findings.append(VerifyFinding(level, path, error.message.removeprefix(f"{path}: "), mend))
         return
     if isinstance(document, Claim):
         scan.claims[document.session_token] = document.stem
@@ -129,14 +123,6 @@ def _scan_file(ws: Workspace, path: str, scan: WorkspaceScan) -> None:
         scan.manifests[path] = document
         scan.records += document.replacements()
         scan.hashes[path] = loaded.sha256
-
-
-def _report_damaged(path: str, what: str, scan: WorkspaceScan) -> VerifyFinding:
-    """Return the finding for a file that breaks its contract. Only a claim can be rebuilt."""
-    if path.startswith(naming.CLAIMS):
-        scan.claims.update(dict.fromkeys(naming.find_tokens(path)))
-        return VerifyFinding(SHOULD, path, what, _RECOVER)
-    return VerifyFinding(MUST, path, what, _RESTORE)
 
 
 def _check_manifests(scan: WorkspaceScan) -> Iterator[VerifyFinding]:
@@ -240,19 +226,15 @@ def _check_books(ws: Workspace, removed: frozenset[str]) -> Iterator[VerifyFindi
                     what = "a removed session's book came back"
                     yield VerifyFinding(MUST, ref.path, what, _format_remove_again(token))
         expected = build_book_rows(next(read_books(ws, [shelves], unreadable)))
-        yield from _check_entries(expected)
+        for path, what in expected.problems:
+            yield VerifyFinding(SHOULD, path, what, _BY_HAND)
+        for row in expected.removed_entries:
+            what = f"entry {row.id} is what a removed session said"
+            yield VerifyFinding(MUST, row.path, what, _format_remove_again(row.origin_token))
         rows = ws.index.load_entries(scope, kind)
         yield from _check_book_rows(expected, {ref.path: known.get(ref.path) for ref in shelves}, rows)
     for path, what in unreadable.items():
         yield VerifyFinding(SHOULD, path, what.removeprefix(f"{path}: "), _BY_HAND)
-
-
-def _check_entries(expected: BookRows) -> Iterator[VerifyFinding]:
-    for path, what in expected.problems:
-        yield VerifyFinding(SHOULD, path, what, _BY_HAND)
-    for row in expected.removed_entries:
-        what = f"entry {row.id} is what a removed session said"
-        yield VerifyFinding(MUST, row.path, what, _format_remove_again(row.origin_token))
 
 
 def _check_book_rows(

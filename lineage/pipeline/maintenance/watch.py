@@ -70,7 +70,9 @@ def iter_occasions(hints: Hints, clock: Callable[[], float], *, every: float) ->
     while True:
         hinted = hints.wait(max(0.0, due - clock()))
         if hinted:
-            _wait_until_quiet(hints, clock)
+            latest = clock() + MAX_DELAY_SECONDS
+            while not hints.ended and (left := latest - clock()) > 0 and hints.wait(min(QUIET_SECONDS, left)):
+                pass
         if hints.ended:
             return
         if clock() >= due:
@@ -78,13 +80,6 @@ def iter_occasions(hints: Hints, clock: Callable[[], float], *, every: float) ->
             yield TIMER
         elif hinted:
             yield HINT
-
-
-def _wait_until_quiet(hints: Hints, clock: Callable[[], float]) -> None:
-    """Wait for the end of a burst of hints."""
-    latest = clock() + MAX_DELAY_SECONDS
-    while not hints.ended and (left := latest - clock()) > 0 and hints.wait(min(QUIET_SECONDS, left)):
-        pass
 
 
 class Watch:

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lineage.core.base import naming
@@ -80,14 +80,11 @@ def _parse_delivery(session: BundledSession, files: Mapping[str, bytes], *, priv
         raise FormatError(f"session {session.session_token} has {len(manifests)} manifests", hint=_HINT)
     _check_manifest(manifests[0], artifacts)
     private = private or any(document.private for document in documents)
-    books = {ref: data for path, data in files.items() if (ref := _parse_own_book(path, session, private=private))}
+    parsed = {ref: data for path, data in files.items() if (ref := parse_book_path(path))}
+    # The session's own books: no other scope receives anything with a session.
+    token = session.session_token
+    books = {ref: data for ref, data in parsed.items() if is_allowed_in_scope(ref.scope, private=True, token=token)}
     return Delivery(session, manifests[0], artifacts, books, private)
-
-
-def _parse_own_book(path: str, session: BundledSession, *, private: bool) -> BookRef | None:
-    """Return the session's own book at a path: no other scope receives anything with a session."""
-    ref = parse_book_path(path)
-    return ref if ref and is_allowed_in_scope(ref.scope, private=True, token=session.session_token) else None
 
 
 def _parse_document(path: str, data: bytes) -> Artifact | Manifest:
@@ -155,7 +152,8 @@ def sanitize_delivery(delivery: Delivery, sanitizer: Sanitizer) -> SanitizedDeli
         changed = _sanitize_artifact(artifact, delivery, sanitizer, defusals)
         artifacts.append(changed)
         if changed != artifact:
-            replaced.append(_build_replacement(artifact, changed))
+            versions = (artifact.sanitizer_version, changed.sanitizer_version)
+            replaced.append(Replacement(artifact.path, _hash_artifact(artifact), _hash_artifact(changed), *versions))
     books = {ref: _sanitize_book(data, ref, sanitizer, defusals) for ref, data in delivery.books.items()}
     clean = replace(delivery, artifacts=tuple(artifacts), books=books)
     return SanitizedDelivery(clean, Counter(sanitizer.redactions), defusals[True], tuple(replaced))
@@ -172,20 +170,11 @@ def _sanitize_artifact(
     path = delivery.manifest.path
     if clean.manifest_path != path:  # its own was retired where it comes from
         clean = with_body(clean, str(clean.body).replace(clean.manifest_path, path, 1))._replace(manifest_path=path)
-    _check_siblings(clean, delivery)
-    return clean._replace(private=delivery.private)
-
-
-def _check_siblings(artifact: Artifact, delivery: Delivery) -> None:
-    known = {delivery.manifest.path, *(other.path for other in delivery.artifacts)}
-    for target in _SIBLING.findall(transcript.extract_links(artifact.body)):
+    known = {path, *(other.path for other in delivery.artifacts)}
+    for target in _SIBLING.findall(transcript.extract_links(clean.body)):
         if target not in known:
-            raise FormatError(f"{artifact.path}: links to {target[:120]}, which did not come with it", hint=_HINT)
-
-
-def _build_replacement(before: Artifact, after: Artifact) -> Replacement:
-    versions = (before.sanitizer_version, after.sanitizer_version)
-    return Replacement(before.path, _hash_artifact(before), _hash_artifact(after), *versions)
+            raise FormatError(f"{clean.path}: links to {target[:120]}, which did not come with it", hint=_HINT)
+    return clean._replace(private=delivery.private)
 
 
 def _hash_artifact(artifact: Artifact) -> str:
@@ -209,12 +198,8 @@ def _sanitize_book(data: bytes, ref: BookRef, sanitizer: Sanitizer, defusals: Co
     if sanitizer.redactions.total() > before:
         text, data = redacted, redacted.encode()
     head = parse_book(data, ref.scope, ref.kind).head
-    safe = head + "".join(_neutralize_lines(text[len(head) :]))
+    lines = text[len(head) :].splitlines(keepends=True)
+    # A horizontal rule stays as it is.
+    safe = head + "".join(line if line.strip() == "---" else neutralize_markdown(line) for line in lines)
     defusals[safe != text] += 1
     return safe.encode("utf-8", "surrogateescape")
-
-
-def _neutralize_lines(text: str) -> Iterator[str]:
-    """Yield the lines neutralized, except horizontal rules."""
-    for line in text.splitlines(keepends=True):
-        yield line if line.strip() == "---" else neutralize_markdown(line)

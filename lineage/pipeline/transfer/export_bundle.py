@@ -59,9 +59,12 @@ def export_global(ws: Workspace) -> BundleExport:
 def _build_export(
     ws: Workspace, files: Mapping[str, bytes], *, session: Manifest | None, private: bool
 ) -> BundleExport:
+    books = [parse_book(files[ref.path], ref.scope, ref.kind) for ref in find_book_refs(files)]
+    times = [entry.updated or entry.at for book in books for entry in book.entries]
     bundle = Bundle(
         holds=SESSIONS if session else GLOBAL,
-        exported_at=_find_newest_time(files, session),
+        # the newest time in the files, so that the same state gives the same bytes
+        exported_at=max([*times, session.updated_at if session else ""]),
         lineage_version=__version__,
         sanitizer_version=ws.rules.version,
         private=private,
@@ -79,10 +82,3 @@ def _read_files(ws: Workspace, paths: list[str]) -> dict[str, bytes]:
             raise FormatError(f"{path} is not there", hint="run `lineage verify`: the session is not whole")
         files[path] = blob.data
     return files
-
-
-def _find_newest_time(files: Mapping[str, bytes], session: Manifest | None) -> str:
-    """Return the newest time in the files: the bundle's time, so the same state gives the same bytes."""
-    books = [parse_book(files[ref.path], ref.scope, ref.kind) for ref in find_book_refs(files)]
-    times = [entry.updated or entry.at for book in books for entry in book.entries]
-    return max([*times, session.updated_at if session else ""])

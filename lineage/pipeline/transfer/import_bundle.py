@@ -85,14 +85,6 @@ class BundleImport:
     defused: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _SessionPlan:
-    """A session to write, with its status in the result."""
-
-    session: SessionImport
-    status: str
-
-
 def import_bundle(
     ws: Workspace, data: bytes, *, restore: bool = False, trust: bool = False, dry_run: bool = False
 ) -> BundleImport:
@@ -109,14 +101,15 @@ def import_bundle(
     for sanitized in deliveries:
         refuse_removed(ws, sanitized.delivery)
     plans = [_plan_restored(ws, sanitized) for sanitized in deliveries] if restore else _plan_fresh(ws, deliveries)
+    status = RESTORED if restore else IMPORTED
     for plan in plans:
-        if not dry_run and plan.status != UNCHANGED:
-            _import_session(ws, plan.session.build_job(ws.now, unpacked.digest))
+        if not dry_run and plan.created:
+            _import_session(ws, plan.build_job(ws.now, unpacked.digest))
     redactions = sum((sanitized.redactions for sanitized in deliveries), Counter[str]())
     return BundleImport(
         holds=unpacked.bundle.holds,
         dry_run=dry_run,
-        sessions=[_report_session(plan.session, plan.status) for plan in plans],
+        sessions=[_report_session(plan, status if plan.created else UNCHANGED) for plan in plans],
         redactions=dict(sorted(redactions.items())),
         defused=sum(sanitized.defused for sanitized in deliveries),
     )
@@ -151,7 +144,7 @@ def refuse_removed(ws: Workspace, delivery: Delivery) -> None:
         raise RemovedError(f"{len(turns)} turns of session {delivery.session.session_token} were removed here")
 
 
-def _plan_fresh(ws: Workspace, deliveries: Sequence[SanitizedDelivery]) -> list[_SessionPlan]:
+def _plan_fresh(ws: Workspace, deliveries: Sequence[SanitizedDelivery]) -> list[SessionImport]:
     """Plan the sessions under fresh identities. References between sessions of one bundle follow."""
     old = [sanitized.delivery.manifest.identity for sanitized in deliveries]
     new = [_build_identity(ws, sanitized.delivery.manifest) for sanitized in deliveries]
@@ -171,7 +164,7 @@ def _build_identity(ws: Workspace, manifest: Manifest) -> Identity:
             return identity
 
 
-def _plan_reidentified(ws: Workspace, sanitized: SanitizedDelivery, change: Reidentification) -> _SessionPlan:
+def _plan_reidentified(ws: Workspace, sanitized: SanitizedDelivery, change: Reidentification) -> SessionImport:
     """Plan a session under its fresh identity. Only `imported_from` names the old one."""
     delivery = sanitized.delivery
     manifest = sanitize_manifest(sanitized, ws.build_sanitizer(), ws.new_id(), ws.now)
@@ -189,7 +182,7 @@ def _plan_reidentified(ws: Workspace, sanitized: SanitizedDelivery, change: Reid
         # read back: a reference in escapes shows only to the reader of the file, not to the substitution
         if contains_ids(_render_visible(path, data), {*change.tokens, *entry_ids}):
             raise FormatError(f"{path}: a reference to the old session is hidden in it", hint="nothing was written")
-    return _SessionPlan(_build_session_import(ws, manifest, files), IMPORTED)
+    return _build_session_import(ws, manifest, files)
 
 
 def _render_visible(path: str, data: bytes) -> str:
@@ -204,7 +197,7 @@ def _render_visible(path: str, data: bytes) -> str:
     return f"{meta!r}\n{book.entries!r}\n{data.decode('utf-8', 'replace')}"
 
 
-def _plan_restored(ws: Workspace, sanitized: SanitizedDelivery) -> _SessionPlan:
+def _plan_restored(ws: Workspace, sanitized: SanitizedDelivery) -> SessionImport:
     """Plan a session under its own identity. Existing files of it must have the same content."""
     delivery = sanitized.delivery
     manifest = sanitize_manifest(sanitized, ws.build_sanitizer(), ws.new_id(), ws.now)
@@ -213,15 +206,11 @@ def _plan_restored(ws: Workspace, sanitized: SanitizedDelivery) -> _SessionPlan:
     files |= {ref.path: data for ref, data in delivery.books.items()}
     with session_lock(ws, manifest.identity.token):
         _check_same(ws, manifest, files)
-        session = _build_session_import(ws, manifest, files)
-    return _SessionPlan(session, RESTORED if session.created else UNCHANGED)
+        return _build_session_import(ws, manifest, files)
 
 
 def _check_same(ws: Workspace, manifest: Manifest, files: dict[str, bytes]) -> None:
-    """Raise ImmutableError if the workspace has other content of the session.
-
-    An existing manifest that differs in its revision only takes the place of the one in `files`.
-    """
+    """Refuse other content of the session. A manifest of another revision replaces the one in `files`."""
     for path in sorted(files):
         blob = read_or_none(ws.documents.store, path)
         if blob and path == manifest.path and _is_equivalent(blob.data, manifest):

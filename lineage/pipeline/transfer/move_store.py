@@ -5,7 +5,6 @@ for copies. Nothing is deleted at the source.
 """
 
 import json
-from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -53,7 +52,11 @@ def move_store(source: Store, target: Store, origin: str, progress: Progress | N
                 return result
             changed = [key for key in sort_for_copying(stamps) if (copied or {}).get(key) != stamps[key]]
             _copy_files(source, target, changed, result, progress)
-            result.dropped += _delete_stale_copies(target, stamps)
+            # the copies of files that have left the source
+            for entry in list(target.list("")):
+                if entry.key not in stamps and not is_memory_md(entry.key):
+                    target.delete(entry.key)
+                    result.dropped += 1
             copied = stamps
     raise ConflictError(f"{origin} keeps changing", hint="let its agents rest, then run the command again")
 
@@ -104,12 +107,3 @@ def _copy_file(source: Store, target: Store, key: str) -> tuple[int, bool]:
     if copy is None or copy.data != blob.data:
         raise WorkspaceError(f"{key}: the target gives back other bytes than it got", hint="run `lineage store check`")
     return len(blob.data), True
-
-
-def _delete_stale_copies(target: Store, source_keys: Collection[str]) -> int:
-    """Delete the copies of files that have left the source, and return their number."""
-    keys = [entry.key for entry in target.list("") if not is_memory_md(entry.key)]
-    stale = [key for key in keys if key not in source_keys]
-    for key in stale:
-        target.delete(key)
-    return len(stale)

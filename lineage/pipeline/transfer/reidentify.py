@@ -13,7 +13,7 @@ from lineage.core.base import naming
 from lineage.core.base.identity import Identity
 from lineage.core.base.links import escape_markdown
 from lineage.core.books.book import Book
-from lineage.core.books.entry import ENTRY_ID, Entry, compute_entry_id
+from lineage.core.books.entry import ENTRY_ID, compute_entry_id
 from lineage.core.format.documents import Artifact, Manifest, with_body
 
 AnyFile = TypeVar("AnyFile", Artifact, Manifest)
@@ -119,24 +119,17 @@ def map_entry_ids(books: Mapping[str, Book], new_ids: Mapping[str, str]) -> dict
     """
     result: dict[str, str] = {}
     for _, book in sorted(books.items()):
-        for old in sorted(_find_ids(book)):
+        # The ids in the markers, damaged ones too; a number in the text is none.
+        markers = (marker for part in book.parts for marker in _MARKER.findall(part.raw))
+        for old in sorted({entry_id for marker in markers for entry_id in ENTRY_ID.findall(marker)}):
             result.setdefault(old, compute_entry_id(replace_ids(book.scope, new_ids), book.kind, old, None))
     for _, book in sorted(books.items()):
         for entry in book.entries:
             if entry.id == compute_entry_id(book.scope, book.kind, entry.body, entry.origin):
-                result[entry.id] = _new_id(book, entry, new_ids)
+                origin = replace_ids(entry.origin, new_ids) if entry.origin else entry.origin
+                scope, body = replace_ids(book.scope, new_ids), replace_ids(entry.body, new_ids)
+                result[entry.id] = compute_entry_id(scope, book.kind, body, origin)
     return result
-
-
-def _find_ids(book: Book) -> set[str]:
-    """Return the ids in the markers of a book, damaged ones too; a number in the text is none."""
-    markers = (marker for part in book.parts for marker in _MARKER.findall(part.raw))
-    return {entry_id for marker in markers for entry_id in ENTRY_ID.findall(marker)}
-
-
-def _new_id(book: Book, entry: Entry, new_ids: Mapping[str, str]) -> str:
-    origin = replace_ids(entry.origin, new_ids) if entry.origin else entry.origin
-    return compute_entry_id(replace_ids(book.scope, new_ids), book.kind, replace_ids(entry.body, new_ids), origin)
 
 
 def replace_ids_in_file(data: bytes, new_ids: Mapping[str, str]) -> bytes:

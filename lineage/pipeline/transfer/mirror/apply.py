@@ -148,18 +148,16 @@ class MirrorApplier:
 
     def _choose_replacement(self, key: str, here: bytes, there: bytes) -> bytes:
         """Return the newer of two versions of an artifact, by its manifest's records of resanitization."""
-        stems = {parse_document_as(Artifact, data, key).manifest_path for data in (here, there)}
-        records = [record for path in sorted(stems) for record in self._load_records(path)]
+        records = list[Replacement]()
+        for path in sorted({parse_document_as(Artifact, data, key).manifest_path for data in (here, there)}):
+            blobs = (read_or_none(store, path) for store in self._pair.list_stores())
+            manifests = [parse_document_as(Manifest, blob.data, path) for blob in blobs if blob]
+            records += dict.fromkeys(record for manifest in manifests for record in manifest.replacements())
         if is_recorded_change(records, key, hash_bytes(here), hash_bytes(there)):
             return there
         if is_recorded_change(records, key, hash_bytes(there), hash_bytes(here)):
             return here
         raise FormatError(f"{key}: is another file on each side", hint="restore the right one from a backup")
-
-    def _load_records(self, path: str) -> list[Replacement]:
-        blobs = (read_or_none(store, path) for store in self._pair.list_stores())
-        manifests = [parse_document_as(Manifest, blob.data, path) for blob in blobs if blob]
-        return list(dict.fromkeys(record for manifest in manifests for record in manifest.replacements()))
 
     def _sync_named(self, manifest: Manifest) -> None:
         """Sync the artifacts that a manifest names before the manifest: some may be newer than the listing."""
@@ -195,17 +193,15 @@ class MirrorApplier:
         replaces_note = is_new_there and there is not None and classify_file(key) is FileKind.NOTE
         with remote.lock(GATE) if replaces_note else nullcontext():
             stamp = write_if_unchanged(remote, key, data, there)
-        self._record(key, SyncedStamps(write_if_unchanged(local, key, data, here), stamp), data)
-        self.counts.restored += is_restored
-        self.counts.pulled += is_new_here and not is_new_there and not is_restored
-        self.counts.pushed += is_new_there and not is_new_here and not is_restored
-        self.counts.merged += is_new_here and is_new_there
-
-    def _record(self, key: str, stamps: SyncedStamps, data: bytes) -> None:
+        stamps = SyncedStamps(write_if_unchanged(local, key, data, here), stamp)
         keeps_base = classify_file(key) in _MERGED and len(data) <= _MAX_BASE_BYTES
         self._journal.record(key, stamps, SyncedContent(hash_bytes(data), data if keeps_base else None))
         for keys in self._present:
             keys.add(key)
+        self.counts.restored += is_restored
+        self.counts.pulled += is_new_here and not is_new_there and not is_restored
+        self.counts.pushed += is_new_there and not is_new_here and not is_restored
+        self.counts.merged += is_new_here and is_new_there
 
     def _delete(self, step: MirrorStep) -> None:
         """Delete a note that the other side has deleted, if it has not changed since."""

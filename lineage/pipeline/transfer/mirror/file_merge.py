@@ -39,7 +39,13 @@ def merge_versions(key: str, base: bytes | None, here: bytes | None, there: byte
     """
     kind = classify_file(key)
     if kind is FileKind.BOOK:
-        return MergedFile(_merge_book(key, base, here, there))
+        ref = parse_book_path(key)
+        assert ref is not None
+        versions = (
+            new_book(ref.scope, ref.kind) if data is None else parse_book(data, ref.scope, ref.kind)
+            for data in (base, here, there)
+        )
+        return MergedFile(serialize_book(merge_books(*versions)))
     assert here is not None
     assert there is not None
     if kind is FileKind.MANIFEST:
@@ -68,16 +74,6 @@ def conflict_name(key: str, day: str, number: int) -> str:
     stem, dot, ending = name.rpartition(".")
     stem, ending = (stem, f"{dot}{ending}") if stem else (name, "")
     return f"{folder}{slash}{stem} (conflict {day}{f', {number}' if number > 1 else ''}){ending}"
-
-
-def _merge_book(key: str, base: bytes | None, here: bytes | None, there: bytes | None) -> bytes:
-    ref = parse_book_path(key)
-    assert ref is not None
-    books = [
-        new_book(ref.scope, ref.kind) if data is None else parse_book(data, ref.scope, ref.kind)
-        for data in (base, here, there)
-    ]
-    return serialize_book(merge_books(*books))
 
 
 def _merge_manifest(key: str, base: bytes | None, here: bytes, there: bytes) -> bytes:

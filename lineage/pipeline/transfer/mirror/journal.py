@@ -40,15 +40,13 @@ class MirrorJournal:
 
     def read_synced(self) -> dict[str, SyncedStamps]:
         """Return the stamps of every synced file."""
-        return {
-            key: SyncedStamps(here, there) for key, here, there in self._query("select key, here, there from synced")
-        }
+        rows = self._query("select key, here, there from synced")
+        return {key: SyncedStamps(here, there) for key, here, there in rows}
 
     def find_content(self, key: str) -> SyncedContent | None:
         """Return the last synced content of a file."""
-        return next(
-            (SyncedContent(*row) for row in self._query("select sha256, base from synced where key = ?", key)), None
-        )
+        rows = self._query("select sha256, base from synced where key = ?", key)
+        return SyncedContent(*rows[0]) if rows else None
 
     def record(self, key: str, stamps: SyncedStamps, content: SyncedContent) -> None:
         """Record that a file is the same on both sides."""
@@ -62,7 +60,7 @@ class MirrorJournal:
     def find_expected(self, key: str, sha256: str) -> bytes | None:
         """Return the version here that went into the other side's version, if this mirror wrote that."""
         rows = self._query("select base from expected where key = ? and sha256 = ?", key, sha256)
-        return next((bytes(base) for (base,) in rows), None)
+        return bytes(rows[0][0]) if rows else None
 
     def mark_owed(self, side: str) -> None:
         """Note before a change of a side that it needs a reindex, or before one of claims that it needs a recovery."""

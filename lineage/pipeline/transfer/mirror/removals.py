@@ -1,6 +1,7 @@
 """Removals travel across a mirror: a tombstone on one side removes the session on the other."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from lineage.core.base import naming
 from lineage.core.base.identity import DEFAULT_AGENT
@@ -41,7 +42,10 @@ def propagate_removals(
         with session_lock(side, token):
             job = _build_job(other if token in new else side, token)
             side.documents.spool.put(job)  # before the tombstone: with that, the next round looks for files only
-            _copy_tombstone(other, side, token)
+            path = naming.tombstone_path(token)
+            if tombstone := read_or_none(other.documents.store, path):
+                with suppress(ExistsError):  # removed on both sides; `merge_versions` joins the tombstones
+                    side.documents.store.create(path, tombstone.data, frozen=True)
             has_text = token in present or find_session_entries(side, token).count
             if has_text or (has_bundles and any(find_bundles_with_session(side.documents.store, token))):
                 ensure_indexed(side)
@@ -51,25 +55,13 @@ def propagate_removals(
     return new | present
 
 
-def _copy_tombstone(source: Workspace, target: Workspace, token: str) -> None:
-    path = naming.tombstone_path(token)
-    blob = read_or_none(source.documents.store, path)
-    if blob:
-        try:
-            target.documents.store.create(path, blob.data, frozen=True)
-        except ExistsError:  # removed on both sides; `merge_versions` joins the tombstones
-            return
-
-
 def _build_job(ws: Workspace, token: str) -> Job:
     """Return the job of the removal that a tombstone records. A damaged tombstone removes too."""
     path = naming.tombstone_path(token)
-    blob = read_or_none(ws.documents.store, path)
-    try:
-        tombstone = parse_document_as(Tombstone, blob.data, path) if blob else None
-    except FormatError:
-        tombstone = None
-    unknown = Tombstone(
+    tombstone = Tombstone(
         "tombstone", DEFAULT_AGENT, token, removed_at=ws.now, reason="", removed_paths=[], removed_turns=[]
     )
-    return build_removal_job(tombstone or unknown)
+    if blob := read_or_none(ws.documents.store, path):
+        with suppress(FormatError):
+            tombstone = parse_document_as(Tombstone, blob.data, path)
+    return build_removal_job(tombstone)

@@ -76,7 +76,8 @@ def _run_pass(pair: MirrorPair, journal: MirrorJournal, result: MirrorResult, *,
             journal.mark_owed(side)
         here, there = map(_list_stamps, (pair.here, pair.there))
     applier = MirrorApplier(pair, journal, (set(here), set(there)))
-    for step in plan_mirror(_filter_mirrored(here), _filter_mirrored(there), journal.read_synced(), removed):
+    ours, theirs = ({key: stamp for key, stamp in stamps.items() if is_mirrored(key)} for stamps in (here, there))
+    for step in plan_mirror(ours, theirs, journal.read_synced(), removed):
         _apply_step(applier, step, result)
     journal.scrub(removed, is_due=bool(propagated))
     result.counts += applier.counts
@@ -97,10 +98,6 @@ def _apply_step(applier: MirrorApplier, step: MirrorStep, result: MirrorResult) 
 
 def _list_stamps(ws: Workspace) -> dict[str, str]:
     return {entry.key: entry.stamp for entry in ws.documents.store.list("")}
-
-
-def _filter_mirrored(stamps: Stamps) -> dict[str, str]:
-    return {key: stamp for key, stamp in stamps.items() if is_mirrored(key)}
 
 
 def _check_loss(
