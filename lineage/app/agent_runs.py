@@ -174,8 +174,7 @@ def _resolve_folder(name: str | None) -> Path:
     folder = Path(name) if name else Path.cwd()
     if not (folder.is_absolute() and folder.is_dir()):
         raise LineageError(
-            f"the folder {folder} is not there (any more)",
-            hint="name where the project is now: `--project DIR`",
+            f"the folder {folder} is not there (any more)", hint="name where the project is now: `--project DIR`"
         )
     return folder
 

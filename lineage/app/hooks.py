@@ -87,11 +87,7 @@ def _build_commands(root: Path, agent: str, names: Sequence[str]) -> list[HookCo
 
 
 def _apply_each(
-    machine: HostMachine,
-    commands: Sequence[HookCommand],
-    plan: Callable[..., list[FileChange]],
-    *,
-    dry_run: bool,
+    machine: HostMachine, commands: Sequence[HookCommand], plan: Callable[..., list[FileChange]], *, dry_run: bool
 ) -> list[HookOutcome]:
     outcomes = []
     for command in commands:

@@ -77,8 +77,7 @@ class ProgramOutput:
 @click.argument("session")
 @project_option
 @click.option("--run", "runs", is_flag=True, help="Run it, instead of printing it.")
-@options.as_json
-@options.workspace
+@options.common
 def resume(root: Path, session: str, project: Path | None, runs: bool, as_json: bool) -> int:
     """Print the command line that resumes a session in its harness, or run it in the session's folder.
 
@@ -106,8 +105,7 @@ def resume(root: Path, session: str, project: Path | None, runs: bool, as_json: 
 @click.argument("text")
 @project_option
 @timeout_option
-@options.as_json
-@options.workspace
+@options.common
 def send(root: Path, session: str, text: str, project: Path | None, seconds: float, as_json: bool) -> int:
     """Send a session a message by its harness's own program, print the answer as it comes, and capture both.
 
@@ -128,8 +126,7 @@ def send(root: Path, session: str, text: str, project: Path | None, seconds: flo
 @project_option
 @click.option("--agent", metavar="ID", default="default", show_default=True, help="The agent that it is captured for.")
 @timeout_option
-@options.as_json
-@options.workspace
+@options.common
 def spawn(root: Path, harness: str, text: str, project: Path | None, agent: str, seconds: float, as_json: bool) -> int:
     """Begin a session in a harness with a message, print the answer as it comes, and capture the session.
 

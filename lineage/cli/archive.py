@@ -1,6 +1,5 @@
 """`lineage archive`."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -15,8 +14,7 @@ from lineage.pipeline.maintenance.archive import archive
 @click.command("archive")
 @click.option("--before", metavar="DATE", required=True, help="A UTC day; what ended before it begins is archived.")
 @click.option("--dry-run", is_flag=True, help="Show what would be archived, and change nothing.")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, before: str, dry_run: bool, as_json: bool) -> int:
     """Pack what ended before DATE into one folder a month.
 
@@ -30,7 +28,7 @@ def command(root: Path, before: str, dry_run: bool, as_json: bool) -> int:
     """
     result = run_in_workspace(root, lambda ws: archive(ws, before, dry_run=dry_run), writes=not dry_run)
     if as_json:
-        print_json(asdict(result))
+        print_json(result)
         return 0
     archived = "would be archived" if result.dry_run else "archived"
     for month, count in sorted(result.months.items()):

@@ -1,13 +1,12 @@
 """`lineage bundle`: sessions and global books as portable files."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from lineage.app import bundle_files
 from lineage.cli import options
-from lineage.cli.output import format_counts, print_json, print_text
+from lineage.cli.output import format_counts, print_json, print_result, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput
 from lineage.pipeline.transfer.import_bundle import BundleImport
@@ -39,8 +38,7 @@ def command() -> None:
     "--include-private", is_flag=True, help="Take a private session out, too; the bundle says that it is one."
 )
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
-@options.as_json
-@options.workspace
+@options.common
 def export(
     root: Path, session: str | None, output: Path, is_global: bool, include_private: bool, force: bool, as_json: bool
 ) -> int:
@@ -68,8 +66,7 @@ def export(
 @click.option("--restore", is_flag=True, help="Keep the session's ids: it is brought back, not copied.")
 @click.option("--trust", is_flag=True, help="The bundle is your own: its global entries need not be confirmed.")
 @click.option("--dry-run", is_flag=True, help="Judge the bundle and show what would be written, and write nothing.")
-@options.as_json
-@options.workspace
+@options.common
 def import_(root: Path, file: Path, restore: bool, trust: bool, dry_run: bool, as_json: bool) -> int:
     """Bring the sessions or global books of a bundle FILE into this workspace.
 
@@ -82,11 +79,7 @@ def import_(root: Path, file: Path, restore: bool, trust: bool, dry_run: bool, a
       lineage bundle import ~/session.zip --restore
     """
     result = bundle_files.import_bundle_file(root, expand_home(file), restore=restore, trust=trust, dry_run=dry_run)
-    if as_json:
-        print_json(asdict(result))
-    else:
-        _print_result(result)
-    return 0
+    return print_result(result, lambda: _print_result(result), as_json=as_json)
 
 
 def _print_result(result: BundleImport) -> None:

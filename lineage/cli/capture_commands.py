@@ -10,7 +10,7 @@ from lineage.app.spool_request import spool_request
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.arguments import read_payload
-from lineage.cli.output import format_counts, print_json, print_text
+from lineage.cli.output import format_counts, print_result, print_text
 from lineage.core.capture.request import COMPACTION, SESSION_END, parse_request
 from lineage.pipeline.capture.result import CAPTURED, REFUSED, CaptureResult
 from lineage.pipeline.ingest.run_capture import run_capture
@@ -50,8 +50,7 @@ def _payload_options(function: Function) -> Function:
 
 @click.command("session-end")
 @_payload_options
-@options.as_json
-@options.workspace
+@options.common
 def session_end(root: Path, from_stdin: bool, as_json: bool, **payload: Any) -> int:
     """Capture a session that ended: transcript, summary, manifest, MEMORY.md, index.
 
@@ -68,8 +67,7 @@ def session_end(root: Path, from_stdin: bool, as_json: bool, **payload: Any) -> 
 @click.command("compaction")
 @_payload_options
 @click.option("--trigger", help="What started it: auto or manual.")
-@options.as_json
-@options.workspace
+@options.common
 def compaction(root: Path, from_stdin: bool, as_json: bool, **payload: Any) -> int:
     """Keep the summary of a compaction; a session may have any number of them.
 
@@ -95,10 +93,7 @@ def _run_capture_command(flow: str, root: Path, given: Mapping[str, Any], *, fro
     except StoreUnavailable as error:
         spool_request(root, flow, payload)
         raise StoreUnavailable(f"{error.message}; the session waits in the spool", hint=_UNAVAILABLE_HINT) from error
-    if as_json:
-        print_json(result.as_json())
-    else:
-        _print_result(result)
+    print_result(result.as_json(), lambda: _print_result(result), as_json=as_json)
     return 1 if result.status == REFUSED else 0
 
 

@@ -1,6 +1,5 @@
 """`lineage context`."""
 
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,7 @@ from lineage.workspace.workspace import Workspace
 @click.option("--session", metavar="SESSION", help="The running session, by token or id: what it found is shown, too.")
 @click.option("--budget", type=click.IntRange(min=0), metavar="TOKENS", help="The most it may cost; 2000, or as set.")
 @click.option("--explain", is_flag=True, help="What each section cost, may cost, and what was cut, not the text.")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, explain: bool, as_json: bool, **request: Any) -> int:
     """Print what a new session is told of earlier ones, within a budget for all of it.
 
@@ -37,9 +35,8 @@ def command(root: Path, explain: bool, as_json: bool, **request: Any) -> int:
     """
     block, unread = run_in_workspace(root, partial(_build_block, request=ContextRequest(**request)))
     if as_json:
-        sections = [asdict(section) for section in block.sections]
         values = {"text": block.text, "tokens": block.tokens, "budget": block.budget}
-        print_json({**values, "sections": sections, "unread": unread})
+        print_json({**values, "sections": block.sections, "unread": unread})
         return 0
     if explain:
         _explain(block)

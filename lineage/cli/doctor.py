@@ -1,6 +1,5 @@
 """`lineage doctor`."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -13,8 +12,7 @@ from lineage.errors import FindingsReported
 
 
 @click.command("doctor")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, as_json: bool) -> int:
     """Look for what keeps sessions from becoming memory: hooks, the program, what waits and what was given up.
 
@@ -27,7 +25,7 @@ def command(root: Path, as_json: bool) -> int:
     """
     report = examine(root)
     if as_json:
-        print_json(asdict(report))
+        print_json(report)
         return FindingsReported.exit_code if report.findings else 0
     for status in report.harnesses:
         last = report.events.get(status.harness)

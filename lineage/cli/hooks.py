@@ -1,7 +1,6 @@
 """`lineage hooks`: lineage's entries in the settings of the harnesses on this machine."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +42,7 @@ def command() -> None:
 @_harnesses_argument
 @_agent_option
 @_dry_run_option
-@options.as_json
-@options.workspace
+@options.common
 def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_json: bool) -> int:
     """Add lineage's hooks to each HARNESS, or to every one that is on this machine; again changes nothing.
 
@@ -62,8 +60,7 @@ def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_
 @command.command("uninstall")
 @_harnesses_argument
 @_dry_run_option
-@options.as_json
-@options.workspace
+@options.common
 def uninstall(root: Path, harnesses: Sequence[str], dry_run: bool, as_json: bool) -> int:
     """Take lineage's hooks out of each HARNESS, or of all, whatever workspace and agent they name.
 
@@ -77,8 +74,7 @@ def uninstall(root: Path, harnesses: Sequence[str], dry_run: bool, as_json: bool
 
 @command.command("status")
 @_harnesses_argument
-@options.as_json
-@options.workspace
+@options.common
 def status(root: Path, harnesses: Sequence[str], as_json: bool) -> int:
     """What is installed where, and what keeps it from working or makes it run twice.
 
@@ -90,7 +86,7 @@ def status(root: Path, harnesses: Sequence[str], as_json: bool) -> int:
     """
     statuses = hooks.read_statuses(root, "default", harnesses)
     if as_json:
-        print_json({"harnesses": [asdict(status) for status in statuses]})
+        print_json({"harnesses": statuses})
         return 0
     selected = [one for one in statuses if harnesses or one.present or one.files or one.findings]
     for status in selected:

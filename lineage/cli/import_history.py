@@ -9,10 +9,10 @@ import click
 
 from lineage.app import history_import
 from lineage.cli import options
-from lineage.cli.output import format_counts, print_json, print_text
+from lineage.cli.output import format_counts, print_result, print_text
 from lineage.cli.progress import show_stages
 from lineage.pipeline.ingest.history_import import HistoryImport
-from lineage.pipeline.ingest.import_sources import ImportRequest, count_sources
+from lineage.pipeline.ingest.import_sources import SourceCount, count_sources
 
 _NO_HISTORY = "no harness keeps a history on this machine: name one, and where its files are"
 
@@ -25,8 +25,7 @@ _NO_HISTORY = "no harness keeps a history on this machine: name one, and where i
 @click.option(
     "--agent", "agent_id", metavar="ID", default="default", show_default=True, help="The agent that they belong to."
 )
-@options.as_json
-@options.workspace
+@options.common
 def command(
     root: Path, harness: str, paths: Sequence[str], dry_run: bool, jobs: int | None, agent_id: str, as_json: bool
 ) -> int:
@@ -43,26 +42,19 @@ def command(
     """
     request = history_import.build_import_request(harness, paths, agent_id=agent_id, jobs=jobs)
     if dry_run:
-        _print_counts(request, as_json=as_json)
-        return 0
+        counts = count_sources(request)
+        return print_result({"dry_run": True, "harnesses": counts}, lambda: _print_counts(counts), as_json=as_json)
     with show_stages() as progress:
         imports = history_import.import_history(root, request, progress)
-    if as_json:
-        print_json({"dry_run": False, "harnesses": list(map(_as_json, imports))})
-    else:
-        _print_result(imports)
-    return 0
+    value = {"dry_run": False, "harnesses": list(map(_as_json, imports))}
+    return print_result(value, lambda: _print_result(imports), as_json=as_json)
 
 
 def _as_json(result: HistoryImport) -> dict[str, Any]:
     return {**asdict(result), "problems": [{"path": path, "problem": what} for path, what in result.problems]}
 
 
-def _print_counts(request: ImportRequest, *, as_json: bool) -> None:
-    counts = count_sources(request)
-    if as_json:
-        print_json({"dry_run": True, "harnesses": list(map(asdict, counts))})
-        return
+def _print_counts(counts: Sequence[SourceCount]) -> None:
     for count in counts:
         print_text(f"{count.harness:12} {count.sources} sources, {_format_size(count.bytes)}")
     print_text("nothing was written" if counts else _NO_HISTORY)

@@ -10,7 +10,7 @@ import click
 from lineage.app.init_workspace import InitResult, init_workspace
 from lineage.app.locations import format_location, resolve_workspace_root
 from lineage.cli import options
-from lineage.cli.output import print_json, print_text, strip_controls
+from lineage.cli.output import print_result, print_text, strip_controls
 from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput
 
@@ -23,8 +23,7 @@ _MAX_NAMED = 8
 @click.option("--folder", metavar="NAME", help="DIR is a vault: put everything under this folder of it.")
 @click.option("--yes", is_flag=True, help="Replace what lineage's files conflict with, and do not ask.")
 @click.option("--skip", is_flag=True, help="Leave what they conflict with, and do not ask.")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, directory: str | None, folder: str | None, yes: bool, skip: bool, as_json: bool) -> int:
     """Make a workspace: settings, curated memory, the handbook. What is there already stays as it is.
 
@@ -46,11 +45,8 @@ def command(root: Path, directory: str | None, folder: str | None, yes: bool, sk
         return yes or (asks and click.confirm(question, default=False))
 
     result = init_workspace(target, folder, may_replace)
-    if as_json:
-        print_json(asdict(result) | {"workspace": format_location(result.workspace)})
-    else:
-        _print_result(result)
-    return 0
+    value = asdict(result) | {"workspace": format_location(result.workspace)}
+    return print_result(value, lambda: _print_result(result), as_json=as_json)
 
 
 def _print_result(result: InitResult) -> None:

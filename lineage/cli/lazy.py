@@ -10,8 +10,8 @@ import click
 class LazyGroup(click.Group):
     """A group that starts one command without loading the others.
 
-    `modules` maps a command's name to its `module:attribute`; without an attribute it is `command`. `short_helps`
-    has the first sentence of each help text, so that the list of commands imports none of them.
+    `modules` maps a command's name to its `module:attribute` in `lineage.cli`; the attribute defaults to `command`.
+    `short_helps` has the first sentence of each help text, so that the list of commands imports none of them.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class LazyGroup(click.Group):
         if cmd_name not in self._modules:
             return None
         module, _, attribute = self._modules[cmd_name].partition(":")
-        command: click.Command = getattr(import_module(module), attribute or "command")
+        command: click.Command = getattr(import_module(f"lineage.cli.{module}"), attribute or "command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

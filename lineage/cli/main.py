@@ -9,104 +9,74 @@ from lineage.cli.exit_codes import run_to_exit_code
 from lineage.cli.lazy import LazyGroup
 
 COMMANDS = {
-    "init": ("lineage.cli.init", "Make a workspace: settings, curated memory, the handbook."),
-    "status": ("lineage.cli.status", "What the workspace holds, what is unfinished, what was counted."),
+    "init": ("init", "Make a workspace: settings, curated memory, the handbook."),
+    "status": ("status", "What the workspace holds, what is unfinished, what was counted."),
     "session-end": (
-        "lineage.cli.capture_commands:session_end",
+        "capture_commands:session_end",
         "Capture a session that ended: transcript, summary, manifest, MEMORY.md, index.",
     ),
     "compaction": (
-        "lineage.cli.capture_commands:compaction",
+        "capture_commands:compaction",
         "Keep the summary of a compaction; a session may have any number of them.",
     ),
-    "reindex": ("lineage.cli.reindex", "Make index and MEMORY.md what the files say, hand-edited books too."),
-    "render": (
-        "lineage.cli.render",
-        "Write MEMORY.md of every agent again; a file that would stay the same is not touched.",
-    ),
-    "sessions": ("lineage.cli.sessions", "List sessions, newest first, each with its sentence."),
-    "show": ("lineage.cli.show", "Print a session: its newest summary, another of its files, or some of its turns."),
-    "open": (
-        "lineage.cli.open",
-        "Open a session's note in Obsidian, where the workspace is in a vault, else in VISUAL or EDITOR.",
-    ),
+    "reindex": ("reindex", "Make index and MEMORY.md what the files say, hand-edited books too."),
+    "render": ("render", "Write MEMORY.md of every agent again; a file that would stay the same is not touched."),
+    "sessions": ("sessions", "List sessions, newest first, each with its sentence."),
+    "show": ("show", "Print a session: its newest summary, another of its files, or some of its turns."),
+    "open": ("open", "Open a session's note in Obsidian, where the workspace is in a vault, else in VISUAL or EDITOR."),
     "search": (
-        "lineage.cli.search",
+        "search",
         "Find sessions and entries of books by any word of the query, best first, one result per session.",
     ),
-    "context": (
-        "lineage.cli.context",
-        "Print what a new session is told of earlier ones, within a budget for all of it.",
-    ),
+    "context": ("context", "Print what a new session is told of earlier ones, within a budget for all of it."),
     "verify": (
-        "lineage.cli.verify",
+        "verify",
         "Check every promise of the format: checksums, frontmatter, identity, links, rows, MEMORY.md.",
     ),
-    "recover": (
-        "lineage.cli.recover",
-        "Finish what a crash left unfinished, from the files alone; again changes nothing.",
-    ),
-    "remove": (
-        "lineage.cli.remove",
-        "Remove a session for good: its files, rows and every copy of its text in the workspace.",
-    ),
-    "sanitize": ("lineage.cli.sanitize", "Print a text without its secrets: FILE, or what comes on stdin."),
-    "resanitize": ("lineage.cli.resanitize", "Redact what is committed already, under the rules of today."),
+    "recover": ("recover", "Finish what a crash left unfinished, from the files alone; again changes nothing."),
+    "remove": ("remove", "Remove a session for good: its files, rows and every copy of its text in the workspace."),
+    "sanitize": ("sanitize", "Print a text without its secrets: FILE, or what comes on stdin."),
+    "resanitize": ("resanitize", "Redact what is committed already, under the rules of today."),
     "doctor": (
-        "lineage.cli.doctor",
+        "doctor",
         "Look for what keeps sessions from becoming memory: hooks, the program, what waits and what was given up.",
     ),
     "hook": (
-        "lineage.cli.hook",
+        "hook",
         "Take what a harness's hook hands over on stdin; `lineage hooks install` puts this command into its settings.",
     ),
-    "work": ("lineage.cli.work", "Capture what hooks have signalled, and end."),
-    "sweep": (
-        "lineage.cli.sweep",
-        "Capture sessions that a hook once told of and that ended without a signal, or grew since.",
-    ),
+    "work": ("work", "Capture what hooks have signalled, and end."),
+    "sweep": ("sweep", "Capture sessions that a hook once told of and that ended without a signal, or grew since."),
     "import": (
-        "lineage.cli.import_history",
+        "import_history",
         "Capture the sessions that HARNESS kept before lineage was there: from PATHs, else from where it keeps them.",
     ),
-    "hooks": ("lineage.cli.hooks", "Let the harnesses on this machine hand over their sessions by themselves."),
-    "watch": (
-        "lineage.cli.watch",
-        "Keep index and MEMORY.md what the files say, whoever changes these, until it is ended.",
-    ),
+    "hooks": ("hooks", "Let the harnesses on this machine hand over their sessions by themselves."),
+    "watch": ("watch", "Keep index and MEMORY.md what the files say, whoever changes these, until it is ended."),
     "resume": (
-        "lineage.cli.agent_program:resume",
+        "agent_program:resume",
         "Print the command line that resumes a session in its harness, or run it in the session's folder.",
     ),
     "send": (
-        "lineage.cli.agent_program:send",
+        "agent_program:send",
         "Send a session a message by its harness's own program, print the answer as it comes, and capture both.",
     ),
     "spawn": (
-        "lineage.cli.agent_program:spawn",
+        "agent_program:spawn",
         "Begin a session in a harness with a message, print the answer as it comes, and capture the session.",
     ),
-    "remember": ("lineage.cli.remember", "Remember TEXT: a note for every session, unless a scope or kind is named."),
+    "remember": ("remember", "Remember TEXT: a note for every session, unless a scope or kind is named."),
     "book": (
-        "lineage.cli.book",
+        "book",
         "What is known for good: one note of entries per scope and kind, to be edited by hand at any time.",
     ),
-    "bundle": ("lineage.cli.bundle", "Take a session, or the global books, from one workspace into another."),
-    "archive": ("lineage.cli.archive", "Pack what ended before DATE into one folder a month."),
-    "serve": ("lineage.cli.serve", "Serve the page for people and the API under /api, until it is interrupted."),
-    "mcp": (
-        "lineage.cli.mcp",
-        "Serve one agent its memory as an MCP server, on stdin and stdout: a harness starts it.",
-    ),
-    "store": ("lineage.cli.store", "What a workspace lies in: a folder, or a bucket."),
-    "mirror": (
-        "lineage.cli.mirror",
-        "Keep a folder, for Obsidian say, in step with the workspace, both ways, until it is ended.",
-    ),
-    "migrate-store": (
-        "lineage.cli.migrate_store",
-        "Copy a memory to another place, a folder or a bucket, and verify it there.",
-    ),
+    "bundle": ("bundle", "Take a session, or the global books, from one workspace into another."),
+    "archive": ("archive", "Pack what ended before DATE into one folder a month."),
+    "serve": ("serve", "Serve the page for people and the API under /api, until it is interrupted."),
+    "mcp": ("mcp", "Serve one agent its memory as an MCP server, on stdin and stdout: a harness starts it."),
+    "store": ("store", "What a workspace lies in: a folder, or a bucket."),
+    "mirror": ("mirror", "Keep a folder, for Obsidian say, in step with the workspace, both ways, until it is ended."),
+    "migrate-store": ("migrate_store", "Copy a memory to another place, a folder or a bucket, and verify it there."),
 }
 """Each command's module and the first sentence of its help: the list of commands imports none of them."""
 

@@ -19,8 +19,7 @@ from lineage.mcp.tools import TOOLS
 @click.option("--agent", metavar="ID", default="default", show_default=True, help="The one agent that is served.")
 @click.option("--project", metavar="PATH", help="The project that is meant where a call names none.")
 @click.option("--tools", "only_tools", is_flag=True, help="Print what an agent is offered, and end.")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, agent: str, project: str | None, only_tools: bool, as_json: bool) -> int:
     """Serve one agent its memory as an MCP server, on stdin and stdout: a harness starts it.
 

@@ -1,12 +1,10 @@
 """`lineage migrate-store`."""
 
-from dataclasses import asdict
-
 import click
 
 from lineage.app.store_migration import MigrationReceipt, migrate_store
 from lineage.cli import options
-from lineage.cli.output import print_json, print_text
+from lineage.cli.output import print_result, print_text
 from lineage.cli.progress import show_progress
 from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported
@@ -28,10 +26,7 @@ def command(source: str, target: str, as_json: bool) -> int:
     """
     with show_progress("copy") as progress:
         receipt = migrate_store(source, target, progress)
-    if as_json:
-        print_json(asdict(receipt))
-    else:
-        _print_result(receipt)
+    print_result(receipt, lambda: _print_result(receipt), as_json=as_json)
     return FindingsReported.exit_code if receipt.findings else 0
 
 

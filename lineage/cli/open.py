@@ -27,8 +27,7 @@ _OBSIDIAN, _EDITOR = "obsidian", "editor"
 @click.option("--obsidian", "where", flag_value=_OBSIDIAN, help="In Obsidian.")
 @click.option("--editor", "where", flag_value=_EDITOR, help="In VISUAL or EDITOR.")
 @click.option("--print", "prints", is_flag=True, help="Print the address or path that would be opened, no more.")
-@options.as_json
-@options.workspace
+@options.common
 def command(
     root: Path, session: str, kind: str, turns: str | None, where: str | None, prints: bool, as_json: bool
 ) -> int:

@@ -31,3 +31,8 @@ def workspace(function: Function) -> Function:
         callback=resolve_root,
         help="A folder, or a bucket; else LINEAGE_WORKSPACE, else ~/.agents.",
     )(function)
+
+
+def common(function: Function) -> Function:
+    """Accept `--json`, passed as `as_json`, and `--workspace`: what nearly every command takes."""
+    return as_json(workspace(function))

@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 import click
@@ -27,8 +27,23 @@ def print_text(text: str = "", *, end: str = "\n") -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON object, ASCII only: safe for every terminal and locale."""
-    _echo(json.dumps(value, indent=2, ensure_ascii=True) + "\n", sys.stdout)
+    """Print one JSON object, ASCII only: safe for every terminal and locale. A dataclass is one of its fields."""
+    _echo(json.dumps(value, indent=2, ensure_ascii=True, default=_as_dict) + "\n", sys.stdout)
+
+
+def print_result(value: Any, print_lines: Callable[[], object], *, as_json: bool) -> int:
+    """Print a result, as one JSON object or by `print_lines` for people, and return the exit code 0."""
+    if as_json:
+        print_json(value)
+    else:
+        print_lines()
+    return 0
+
+
+def _as_dict(value: Any) -> dict[str, Any]:
+    from dataclasses import asdict  # not for the list of commands
+
+    return asdict(value)
 
 
 def print_warning(text: str) -> None:

@@ -11,8 +11,7 @@ from lineage.pipeline.maintenance.recover import recover
 
 
 @click.command("recover")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, as_json: bool) -> int:
     """Finish what a crash left unfinished, from the files alone; again changes nothing.
 

@@ -1,6 +1,5 @@
 """`lineage reindex`."""
 
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,8 +30,7 @@ from lineage.workspace.workspace import Workspace
 )
 @click.option("--recent", is_flag=True, help="List what came lately; compare everything once a day.")
 @click.option("--embed", "embeds", is_flag=True, help="Then embed every passage that has no vector yet.")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, yes: bool, jobs: int | None, recent: bool, embeds: bool, as_json: bool) -> int:
     """Make index and MEMORY.md what the files say, hand-edited books too. Unchanged files are not read; it can be cut
     off at any time. An index that is lost is made aside, and takes its place when it is whole; one on a server is
@@ -49,7 +47,7 @@ def command(root: Path, yes: bool, jobs: int | None, recent: bool, embeds: bool,
     report = run_in_workspace(root, partial(_reindex, yes=yes, jobs=jobs, recent=recent), needs_index=False)
     embedded = run_in_workspace(root, _embed) if embeds else None
     if as_json:
-        print_json({**_as_json(report), **({"vectors": asdict(embedded)} if embedded else {})})
+        print_json({**_as_json(report), **({"vectors": embedded} if embedded else {})})
         return 1 if embedded and embedded.failed else 0
     _print_result(report)
     if embedded:
@@ -61,10 +59,7 @@ def _reindex(ws: Workspace, *, yes: bool, jobs: int | None, recent: bool) -> Rei
     if recent:
         report = reindex_recent(ws, confirmed=yes)
     else:
-        with (
-            open_worker_pool(jobs or count_readers()) as pool,
-            show_progress("reindex") as progress,
-        ):
+        with open_worker_pool(jobs or count_readers()) as pool, show_progress("reindex") as progress:
             report = reindex(ws, confirmed=yes, progress=progress, executor=pool.pool)
     finish_pending(ws)  # after the reindex: unfinished jobs then find complete rows
     return report

@@ -1,7 +1,6 @@
 """`lineage remember` and `lineage book add`."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +36,7 @@ from lineage.pipeline.memory.remember import Memo, RememberResult, remember
     help="Whose book, where it is an agent's.",
 )
 @click.option("--project", metavar="NAME", help="A project's book: the same as --scope project/NAME.")
-@options.as_json
-@options.workspace
+@options.common
 def command(
     root: Path, text: Sequence[str], kind: str | None, curated: bool, daily: bool, as_json: bool, **memo_options: Any
 ) -> int:
@@ -66,8 +64,7 @@ def command(
 @click.argument("text")
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="A tag; may be given several times.")
 @click.option("--supersedes", metavar="ID", multiple=True, help="An entry of this book that it takes the place of.")
-@options.as_json
-@options.workspace
+@options.common
 def add(
     root: Path, scope: str, kind: str, text: str, tags: Sequence[str], supersedes: Sequence[str], as_json: bool
 ) -> int:
@@ -95,7 +92,7 @@ def print_outcome(result: RememberResult, *, as_json: bool) -> int:
     """Print the result and return the exit code: 1 for a text that was not taken."""
     is_taken = result.status in ("remembered", "pending", "known")
     if as_json:
-        print_json(asdict(result))
+        print_json(result)
     elif is_taken:
         _print_result(result)
     else:

@@ -1,14 +1,13 @@
 """`lineage remove`."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.output import print_json, print_text
+from lineage.cli.output import print_result, print_text
 from lineage.errors import InvalidInput
 from lineage.pipeline.maintenance.remove import RemovalReceipt, remove
 
@@ -19,8 +18,7 @@ from lineage.pipeline.maintenance.remove import RemovalReceipt, remove
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @click.option("--again", is_flag=True, help="Delete what came back of a session that was removed before.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, session: str, reason: str, dry_run: bool, again: bool, yes: bool, as_json: bool) -> int:
     """Remove a session for good: its files, rows and every copy of its text in the workspace.
 
@@ -40,11 +38,7 @@ def command(root: Path, session: str, reason: str, dry_run: bool, again: bool, y
     receipt = run_in_workspace(
         root, lambda ws: remove(ws, session, reason=reason, dry_run=dry_run, again=again), writes=not dry_run
     )
-    if as_json:
-        print_json(asdict(receipt))
-    else:
-        _print_receipt(receipt)
-    return 0
+    return print_result(receipt, lambda: _print_receipt(receipt), as_json=as_json)
 
 
 def _print_receipt(receipt: RemovalReceipt) -> None:

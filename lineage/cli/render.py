@@ -14,8 +14,7 @@ from lineage.workspace.workspace import Workspace
 
 
 @click.command("render")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, as_json: bool) -> int:
     """Write MEMORY.md of every agent again; a file that would stay the same is not touched.
 

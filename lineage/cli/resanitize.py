@@ -1,21 +1,19 @@
 """`lineage resanitize`."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.output import format_counts, print_json, print_text
+from lineage.cli.output import format_counts, print_result, print_text
 from lineage.core.base.plural import pluralize
 from lineage.pipeline.maintenance.resanitize import ResanitizeResult, resanitize
 
 
 @click.command("resanitize")
 @click.option("--dry-run", is_flag=True, help="Show what would be replaced, and replace nothing.")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, dry_run: bool, as_json: bool) -> int:
     """Redact what is committed already, under the rules of today.
 
@@ -29,11 +27,7 @@ def command(root: Path, dry_run: bool, as_json: bool) -> int:
       lineage resanitize
     """
     result = run_in_workspace(root, lambda ws: resanitize(ws, dry_run=dry_run), writes=not dry_run)
-    if as_json:
-        print_json(asdict(result))
-    else:
-        _print_result(result)
-    return 0
+    return print_result(result, lambda: _print_result(result), as_json=as_json)
 
 
 def _print_result(result: ResanitizeResult) -> None:

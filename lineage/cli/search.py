@@ -25,8 +25,7 @@ from lineage.pipeline.search.search import search
     type=click.Choice(["lexical", "semantic", "hybrid"]),
     help="By the words, by what they mean, or both; both where an embedding model is configured.",
 )
-@options.as_json
-@options.workspace
+@options.common
 @click.pass_context
 def command(
     context: click.Context,

@@ -1,7 +1,6 @@
 """`lineage sessions`."""
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +20,7 @@ if TYPE_CHECKING:  # brings zoneinfo and with it sysconfig: only `--lane` pays f
 @click.option("--project", metavar="NAME", help="Only sessions of this project: its path or the end of it.")
 @click.option("--lane", metavar="LANE", help="Only sessions of this lane, and whether the next message begins another.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many at most.")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, agent: str, project: str | None, lane: str | None, limit: int, as_json: bool) -> int:
     """List sessions, newest first, each with its sentence.
 
@@ -39,7 +37,7 @@ def command(root: Path, agent: str, project: str | None, lane: str | None, limit
         return _print_lane(state, as_json=as_json)
     rows = run_in_workspace(root, lambda ws: ws.index.list_sessions(agent_id, project=project, limit=limit))
     if as_json:
-        print_json({"sessions": [asdict(row) for row in rows]})
+        print_json({"sessions": rows})
         return 0
     _print_rows(rows)
     if not rows:
@@ -49,7 +47,7 @@ def command(root: Path, agent: str, project: str | None, lane: str | None, limit
 
 def _print_lane(state: "LaneState", *, as_json: bool) -> int:
     if as_json:
-        print_json(asdict(state))
+        print_json(state)
         return 0
     _print_rows(state.sessions)
     if state.current is None:

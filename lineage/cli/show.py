@@ -1,6 +1,5 @@
 """`lineage show`."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -9,7 +8,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.arguments import parse_turn_range
 from lineage.cli.book.entries import print_entry
-from lineage.cli.output import print_json, print_text
+from lineage.cli.output import print_json, print_result, print_text
 from lineage.core.format.turns import Turn
 from lineage.pipeline.memory.books import EntryLocation
 from lineage.pipeline.search.references import resolve_reference
@@ -26,8 +25,7 @@ from lineage.workspace.workspace import Workspace
     show_default=True,
 )
 @click.option("--turns", metavar="A-B", help="Only these turns of the transcript, by number.")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, session: str, kind: str, turns: str | None, as_json: bool) -> int:
     """Print a session: its newest summary, another of its files, or some of its turns.
 
@@ -39,9 +37,9 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
     """
     target = run_in_workspace(root, lambda ws: _load_target(ws, session, kind, turns))
     if not isinstance(target, SessionText):
-        return _print_entry(target, as_json=as_json)
+        return print_result({"entry": target.as_json()}, lambda: print_entry(target), as_json=as_json)
     if as_json:
-        value = {"session": asdict(target.session), "path": target.path, "text": target.text}
+        value = {"session": target.session, "path": target.path, "text": target.text}
         print_json({**value, "turns": [_turn_as_json(turn) for turn in target.turns]} if target.turns else value)
     else:
         print_text(target.text.rstrip("\n"))
@@ -55,14 +53,6 @@ def _load_target(ws: Workspace, reference: str, kind: str, turns: str | None) ->
         return target
     token = target.session_token
     return show_turns(ws, token, *turn_range) if turn_range else show_file(ws, token, kind)
-
-
-def _print_entry(place: EntryLocation, *, as_json: bool) -> int:
-    if as_json:
-        print_json({"entry": place.as_json()})
-    else:
-        print_entry(place)
-    return 0
 
 
 def _turn_as_json(turn: Turn) -> dict[str, object]:

@@ -10,7 +10,7 @@ from lineage.app.locations import format_location, open_documents
 from lineage.app.redaction import load_workspace_rules
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.output import print_json, print_text
+from lineage.cli.output import print_json, print_result, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import IndexUnavailable, LineageError
 from lineage.pipeline.capture.model_quota import read_usage
@@ -20,8 +20,7 @@ from lineage.workspace.lookup import read_local_status, read_status
 
 
 @click.command("status")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, as_json: bool) -> int:
     """What the workspace holds, what is unfinished, what was counted.
 
@@ -41,11 +40,7 @@ def command(root: Path, as_json: bool) -> int:
         **status,
         "unusable_rules": list(load_workspace_rules(root).unusable),
     }
-    if as_json:
-        print_json(state)
-    else:
-        _print_status(state)
-    return 0
+    return print_result(state, lambda: _print_status(state), as_json=as_json)
 
 
 def _report_unavailable(root: Path, error: LineageError, *, as_json: bool) -> int:

@@ -1,6 +1,5 @@
 """`lineage sweep`."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -16,8 +15,7 @@ from lineage.core.base.plural import pluralize
     "--idle", "idle_minutes", type=click.IntRange(0), default=10, show_default=True, metavar="MINUTES",
     help="Leave sessions alone that were written to in the last MINUTES.",
 )  # fmt: skip
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, idle_minutes: int, as_json: bool) -> int:
     """Capture sessions that a hook once told of and that ended without a signal, or grew since.
 
@@ -28,7 +26,7 @@ def command(root: Path, idle_minutes: int, as_json: bool) -> int:
     """
     result = drain_and_sweep(root, idle_minutes=idle_minutes)
     if as_json:
-        print_json(asdict(result))
+        print_json(result)
         return 0
     for token in result.captured:
         print_text(f"captured: session {token}")

@@ -1,6 +1,5 @@
 """`lineage verify`."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -13,8 +12,7 @@ from lineage.pipeline.maintenance.verify import verify
 
 
 @click.command("verify")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, as_json: bool) -> int:
     """Check every promise of the format: checksums, frontmatter, identity, links, rows, MEMORY.md.
 
@@ -26,7 +24,7 @@ def command(root: Path, as_json: bool) -> int:
     """
     findings = run_in_workspace(root, verify)
     if as_json:
-        print_json({"findings": [asdict(finding) for finding in findings]})
+        print_json({"findings": findings})
     else:
         for finding in findings:
             print_text(f"{finding.level:6} {finding.path}\n       {finding.what}\n       → {finding.mend}")

@@ -9,13 +9,12 @@ import click
 from lineage.app.machine_config import suppress_hooks
 from lineage.app.worker import run_worker
 from lineage.cli import options
-from lineage.cli.output import print_json, print_text
+from lineage.cli.output import print_result, print_text
 from lineage.pipeline.ingest.worker import DrainResult
 
 
 @click.command("work")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, as_json: bool) -> int:
     """Capture what hooks have signalled, and end. A hook starts it by itself; one runs at a time.
 
@@ -25,11 +24,8 @@ def command(root: Path, as_json: bool) -> int:
     """
     suppress_hooks()
     rounds = run_worker(root)
-    if as_json:
-        print_json({"rounds": [_as_json(result) for result in rounds]})
-    else:
-        _print_rounds(rounds)
-    return 0
+    value = {"rounds": [_as_json(result) for result in rounds]}
+    return print_result(value, lambda: _print_rounds(rounds), as_json=as_json)
 
 
 def _as_json(result: DrainResult) -> dict[str, Any]:

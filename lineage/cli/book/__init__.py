@@ -5,16 +5,16 @@ import click
 from lineage.cli.lazy import LazyGroup
 
 COMMANDS = {
-    "list": "lineage.cli.book.entries:list_command",
-    "show": "lineage.cli.book.entries:show",
-    "add": "lineage.cli.remember:add",
-    "edit": "lineage.cli.book.entries:edit",
-    "done": "lineage.cli.book.entries:done",
-    "pin": "lineage.cli.book.entries:pin",
-    "demote": "lineage.cli.book.entries:demote",
-    "forget": "lineage.cli.book.entries:forget",
-    "confirm": "lineage.cli.book.confirm",
-    "migrate": "lineage.cli.book.migrate",
+    "list": "book.entries:list_command",
+    "show": "book.entries:show",
+    "add": "remember:add",
+    "edit": "book.entries:edit",
+    "done": "book.entries:done",
+    "pin": "book.entries:pin",
+    "demote": "book.entries:demote",
+    "forget": "book.entries:forget",
+    "confirm": "book.confirm",
+    "migrate": "book.migrate",
 }
 
 

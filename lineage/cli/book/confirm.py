@@ -18,8 +18,7 @@ from lineage.pipeline.memory.confirm import Evidence, confirm_entries, load_evid
 @click.command("confirm")
 @click.argument("entry_ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> int:
     """Put in force what waits: each entry is shown with the words it came from and a link to them, then asked about.
 

@@ -10,7 +10,7 @@ from lineage.app.machine_config import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.arguments import read_text_argument
-from lineage.cli.output import print_json, print_text
+from lineage.cli.output import print_json, print_result, print_text
 from lineage.core.base.book_paths import PENDING, BookRef
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory.books import (
@@ -38,20 +38,15 @@ def print_entry(place: EntryLocation) -> None:
         print_text(f"    {line}".rstrip())
 
 
-def print_change(place: EntryLocation, action: str, *, as_json: bool) -> int:
-    """Print the change of an entry and return the exit code."""
-    if as_json:
-        print_json({"entry": place.as_json()})
-    else:
-        print_text(f"{action}: {place.entry.id}, {place.ref.kind} of {place.ref.scope} ({place.ref.path})")
-    return 0
+def _print_change(place: EntryLocation, action: str, *, as_json: bool) -> int:
+    line = f"{action}: {place.entry.id}, {place.ref.kind} of {place.ref.scope} ({place.ref.path})"
+    return print_result({"entry": place.as_json()}, lambda: print_text(line), as_json=as_json)
 
 
 @click.command("list")
 @click.option("--scope", metavar="SCOPE", help="Only the books of one scope, for example global or project/NAME.")
 @click.option("--pending", is_flag=True, help="Only what waits for confirmation, with the entries.")
-@options.as_json
-@options.workspace
+@options.common
 def list_command(root: Path, scope: str | None, pending: bool, as_json: bool) -> int:
     """The books, and how many entries each has: in use, waiting, archived, forgotten.
 
@@ -105,8 +100,7 @@ def _book_as_json(book: BookOverview, *, pending: bool) -> dict[str, Any]:
 @click.argument("kind")
 @click.option("--pending", is_flag=True, help="What waits for confirmation instead.")
 @click.option("--archive", metavar="YEAR", help="What rolled over of that year instead.")
-@options.as_json
-@options.workspace
+@options.common
 def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, as_json: bool) -> int:
     """The entries of a book: id, date, trust, state, text; and what can't be made out in its file.
 
@@ -140,8 +134,7 @@ def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, 
 @click.command("edit")
 @click.argument("entry_id", metavar="ID")
 @click.argument("text", required=False)
-@options.as_json
-@options.workspace
+@options.common
 def edit(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
     """Give an entry another text; without TEXT, open its book in VISUAL or EDITOR, at its line. TEXT `-` is stdin.
 
@@ -157,7 +150,7 @@ def edit(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
     else:
         body = read_text_argument([text])
         place = run_in_workspace(root, lambda ws: edit_entry(ws, entry_id, body, detect_caller()), writes=True)
-    return print_change(place, "edited", as_json=as_json)
+    return _print_change(place, "edited", as_json=as_json)
 
 
 def _edit_in_editor(root: Path, entry_id: str) -> EntryLocation:
@@ -178,8 +171,7 @@ def _edit_in_editor(root: Path, entry_id: str) -> EntryLocation:
 @click.command("done")
 @click.argument("entry_id", metavar="ID")
 @click.option("--undo", is_flag=True, help="Open it again.")
-@options.as_json
-@options.workspace
+@options.common
 def done(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
     """Tick a task.
 
@@ -189,14 +181,13 @@ def done(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
       lineage book done 4c1f --undo
     """
     place = run_in_workspace(root, lambda ws: set_task_done(ws, entry_id, is_done=not undo), writes=True)
-    return print_change(place, "open again" if undo else "done", as_json=as_json)
+    return _print_change(place, "open again" if undo else "done", as_json=as_json)
 
 
 @click.command("pin")
 @click.argument("entry_id", metavar="ID")
 @click.option("--undo", is_flag=True, help="Let it roll over again.")
-@options.as_json
-@options.workspace
+@options.common
 def pin(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
     """Keep an entry in use: it never rolls over into an archive. Only you can pin, no agent.
 
@@ -208,14 +199,13 @@ def pin(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
     place = run_in_workspace(
         root, lambda ws: pin_entry(ws, entry_id, pinned=not undo, caller=detect_caller()), writes=True
     )
-    return print_change(place, "no longer pinned" if undo else "pinned", as_json=as_json)
+    return _print_change(place, "no longer pinned" if undo else "pinned", as_json=as_json)
 
 
 @click.command("demote")
 @click.argument("entry_id", metavar="ID")
 @click.argument("scope")
-@options.as_json
-@options.workspace
+@options.common
 def demote(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
     """Move an entry to another scope: what held everywhere holds in one project only, for example.
 
@@ -226,13 +216,12 @@ def demote(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
       lineage book demote 718d project/lineage
     """
     place = run_in_workspace(root, lambda ws: demote_entry(ws, entry_id, scope, detect_caller()), writes=True)
-    return print_change(place, "moved", as_json=as_json)
+    return _print_change(place, "moved", as_json=as_json)
 
 
 @click.command("forget")
 @click.argument("entry_id", metavar="ID")
-@options.as_json
-@options.workspace
+@options.common
 def forget(root: Path, entry_id: str, as_json: bool) -> int:
     """Forget an entry, in use, waiting or archived. A line with its id stays behind, which keeps it from coming back.
 
@@ -241,7 +230,7 @@ def forget(root: Path, entry_id: str, as_json: bool) -> int:
       lineage book forget 718d
     """
     place = run_in_workspace(root, lambda ws: forget_entry(ws, entry_id, detect_caller()), writes=True)
-    print_change(place, "forgotten", as_json=as_json)
+    _print_change(place, "forgotten", as_json=as_json)
     if not as_json:
         print_text(
             "  its words won't come back either; to take that back, remember them: you are told which line to delete"

@@ -8,7 +8,7 @@ import click
 from lineage.app.machine_config import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.output import format_counts, print_json, print_text
+from lineage.cli.output import format_counts, print_result, print_text
 from lineage.pipeline.memory.migrate_notes import STATES, MigratedFile, MigrationRequest, migrate_notes
 from lineage.workspace.paths import expand_home
 
@@ -17,8 +17,7 @@ from lineage.workspace.paths import expand_home
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--agent", "agent_id", metavar="ID", help="Whose notes they are; else the agent that their place names.")
 @click.option("--dry-run", is_flag=True, help="Say what would become of each file; write nothing.")
-@options.as_json
-@options.workspace
+@options.common
 def command(root: Path, paths: Sequence[str], agent_id: str | None, dry_run: bool, as_json: bool) -> int:
     """Bring notes that agents kept in files of their own into books; the files stay as they are.
 
@@ -36,10 +35,8 @@ def command(root: Path, paths: Sequence[str], agent_id: str | None, dry_run: boo
         paths=tuple(expand_home(path).absolute() for path in paths), root=root, agent_id=agent_id, is_dry_run=dry_run
     )
     files = run_in_workspace(root, lambda ws: migrate_notes(ws, request, detect_caller()), writes=not dry_run)
-    if as_json:
-        print_json({"dry_run": dry_run, "files": [file.as_json() for file in files]})
-    else:
-        _print_result(files, dry_run=dry_run)
+    value = {"dry_run": dry_run, "files": [file.as_json() for file in files]}
+    print_result(value, lambda: _print_result(files, dry_run=dry_run), as_json=as_json)
     return 0 if all(file.is_complete for file in files) else 1
 
 
