@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lineage.core.capture.budget import cost_to_tokens, estimate_cost
-from lineage.pipeline.ingest.prepare_context import prepare_contexts
+from lineage.pipeline.ingest.checkpoints import prepare_contexts
 from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.telemetry import SeenSession
 from lineage.workspace.publish import publish_all

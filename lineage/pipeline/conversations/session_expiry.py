@@ -59,10 +59,7 @@ def parse_reset_command(message: str) -> tuple[bool, str]:
 
 
 def _next_reset(last: datetime, daily: time, zone: tzinfo) -> datetime:
-    """Return the first daily reset after a moment.
-
-    A time that a change of clocks skips counts as if there were no change; one that comes twice counts the first time.
-    """
+    """Return the first reset after a moment: a skipped time counts unshifted, one that comes twice the first time."""
     days = (last.date() + timedelta(days=number) for number in (-1, 0, 1, 2))
     resets = (datetime.combine(day, daily, tzinfo=zone).astimezone(UTC) for day in days)
     return min(reset for reset in resets if reset > last)

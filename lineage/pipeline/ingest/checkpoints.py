@@ -8,22 +8,15 @@ it stays, for that session was interrupted. (harnesses.md 0.2)
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from zlib import crc32
 
 from lineage.core.base import hook_protocol
-from lineage.core.base.hook_output import format_hook_output
+from lineage.core.base.hook_output import MAX_TOKENS, format_hook_output
 from lineage.core.base.times import from_epoch, shift_time
-from lineage.core.format.checkpoint import (
-    MAX_AGE_DAYS,
-    MAX_PER_AGENT,
-    Checkpoint,
-    Message,
-    build_message,
-    select_last_messages,
-)
-from lineage.core.format.turns import Turn, compute_turn_id
+from lineage.core.format.checkpoint import MAX_AGE_DAYS, MAX_PER_AGENT, Checkpoint, build_message, select_last_messages
+from lineage.core.format.turns import compute_turn_id
 from lineage.documents import HookEvent
 from lineage.errors import DatabaseDamaged, FormatError, TranscriptError
 from lineage.harness import hook_payload, load_adapter
@@ -31,11 +24,12 @@ from lineage.harness.hook_payload import HookPayload
 from lineage.harness.projects import resolve_project
 from lineage.pipeline.capture.session import session_lock
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories, locate_transcript
-from lineage.pipeline.ingest.prepare_context import prepare_contexts
 from lineage.pipeline.ingest.save_checkpoint import is_session_private
 from lineage.pipeline.ingest.wait_until_stable import read_file_size
+from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.store import read_or_none
 from lineage.telemetry import SeenSession
+from lineage.workspace.book_reader import BookReader
 from lineage.workspace.workspace import Workspace
 
 NO_TRANSCRIPT = "no transcript"
@@ -78,6 +72,22 @@ def _list_active_sessions(ws: Workspace) -> Iterator[SeenSession]:
             counts[seen.agent_id] += 1
             if counts[seen.agent_id] <= MAX_PER_AGENT:
                 yield seen
+
+
+def prepare_contexts(ws: Workspace) -> int:
+    """Write the block of every agent and folder with a session, and of its project; return the number of changes.
+
+    A hook answers a session start by reading one block. Each fits the harness with the smallest limit, so no harness
+    cuts it. (harnesses.md 0.4)
+    """
+    seen = {(seen.agent_id, seen.cwd) for seen in ws.telemetry.list_seen_sessions() if seen.cwd}
+    # A session may start in a subfolder or at the project's root: both get a block.
+    places = sorted(seen | {(agent, resolve_project(cwd) or cwd) for agent, cwd in seen})
+    budget, reader, changed = min(ws.settings.context.budget, MAX_TOKENS), BookReader(ws), 0
+    for agent, folder in places:
+        block = build_context(ws, ContextRequest(agent_id=agent, project=folder, budget=budget), reader)
+        changed += ws.documents.context_cache.put(agent, folder, f"{block.body}\n" if block.body else "")
+    return changed
 
 
 def offer_checkpoints(ws: Workspace) -> None:
@@ -133,6 +143,12 @@ def _save_checkpoint(ws: Workspace, histories: HarnessHistories, seen: SeenSessi
 
 def _build_checkpoint(ws: Workspace, seen: SeenSession, path: Path) -> Checkpoint:
     capture = load_adapter(seen.harness).read(path, seen.session_id)
+    # A fork may hold turns of a removed session.
+    removed = ws.documents.tombstones.read_removed_turns()
+    last = select_last_messages(
+        turn for turn in capture.turns if not turn.source_id or compute_turn_id(turn.source_id) not in removed
+    )
+    texts = ws.build_sanitizer().sanitize_all([turn.text[:_MAX_MESSAGE_CHARS] for turn in last])
     return Checkpoint(
         agent_id=seen.agent_id,
         session_id=seen.session_id,
@@ -140,18 +156,8 @@ def _build_checkpoint(ws: Workspace, seen: SeenSession, path: Path) -> Checkpoin
         harness=seen.harness,
         project=ws.build_sanitizer().sanitize_optional(resolve_project(seen.cwd or capture.project)),
         saved_at=seen.at,
-        messages=_build_messages(ws, capture.turns),
+        messages=tuple(build_message(turn, text) for turn, text in zip(last, texts, strict=True)),
     )
-
-
-def _build_messages(ws: Workspace, turns: Sequence[Turn]) -> tuple[Message, ...]:
-    """Return the last messages, sanitized, without a fork's turns from a removed session."""
-    removed = ws.documents.tombstones.read_removed_turns()
-    last = select_last_messages(
-        turn for turn in turns if not turn.source_id or compute_turn_id(turn.source_id) not in removed
-    )
-    texts = ws.build_sanitizer().sanitize_all([turn.text[:_MAX_MESSAGE_CHARS] for turn in last])
-    return tuple(build_message(turn, text) for turn, text in zip(last, texts, strict=True))
 
 
 def _is_private(ws: Workspace, token: str) -> bool:

@@ -138,7 +138,11 @@ def survey_history(
 ) -> HistorySurvey:
     """Find every source and read the new and changed ones."""
     sources = tuple(_find_sources(import_request))
-    unchanged = _find_unchanged(ws, import_request.agent_id, sources)
+    imports, unchanged = ws.telemetry.list_imports(import_request.agent_id), {}
+    for source in sources:  # unchanged: imported in their present state into sessions that still exist
+        stamp, token = imports.get(source.key, ("", ""))
+        if stamp == source.stamp and ws.documents.claims.has(token) and not ws.documents.tombstones.has(token):
+            unchanged[source] = token
     changed = [source for source in sources if source not in unchanged]
     summaries = pool.map_chunks(summarize_sources, changed, lambda done, total: progress(READING, done, total))
     return HistorySurvey(
@@ -181,17 +185,6 @@ def _read_state(path: str) -> tuple[int, str]:
             continue
         states.append((status.st_size, status.st_mtime_ns))
     return sum(size for size, _ in states), " ".join([__version__, *(f"{size}-{mtime}" for size, mtime in states)])
-
-
-def _find_unchanged(ws: Workspace, agent_id: str, sources: Iterable[ImportSource]) -> dict[ImportSource, str]:
-    """Return the sources imported in their present state into sessions that still exist."""
-    imports = ws.telemetry.list_imports(agent_id)
-    unchanged = {}
-    for source in sources:
-        stamp, token = imports.get(source.key, ("", ""))
-        if stamp == source.stamp and ws.documents.claims.has(token) and not ws.documents.tombstones.has(token):
-            unchanged[source] = token
-    return unchanged
 
 
 def summarize_sources(sources: Sequence[ImportSource]) -> list[SourceSummary]:

@@ -13,10 +13,7 @@ _WITHOUT_ENGINE = "run `pip install google-re2`, then `lineage recover`"
 
 
 def run_capture(ws: Workspace, request: Request) -> CaptureResult:
-    """Run one of the spec's two flows, after the unfinished jobs of other sessions.
-
-    Without the redaction engine, nothing is captured: the request waits in the spool, and EngineMissing is raised.
-    """
+    """Run a flow after other sessions' unfinished jobs. EngineMissing is raised once the request is in the spool."""
     try:
         finish_pending(ws, except_token=request.token)
         return capture_compaction(ws, request) if request.flow == COMPACTION else capture_session(ws, request)

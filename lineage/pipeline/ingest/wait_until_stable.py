@@ -10,10 +10,7 @@ _MAX_STEPS = 8
 
 
 def wait_until_stable(path: Path, signaled_at: str) -> int | None:
-    """Return the size of a file once it has stopped growing, or after two seconds; None without a file.
-
-    Stopped means: no write for half a second, and none since the hook of `signaled_at`.
-    """
+    """Return a file's size after half a second without a write since the signal, at most 2 s; None without a file."""
     size, signaled = read_file_size(path), datetime.fromisoformat(signaled_at).timestamp()
     changed = max(signaled, _read_mtime(path))
     for _ in range(_MAX_STEPS):

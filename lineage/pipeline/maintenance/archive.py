@@ -1,15 +1,12 @@
 """The archive run: artifacts older than the window are packed into bundles by month.
 
-An archived artifact is read, listed, searched, verified, redacted and removed under its old path
-(documents/archive/archived_store.py). Claims, manifests and tombstones stay in `memory/`: a resumed session finds its
-captures, and its new artifacts stay in `memory/` until a later run. The month's folder has a note for each artifact at
-a path with the same end, by which Obsidian resolves links.
+An archived artifact keeps its old path for all readers (documents/archive/archived_store.py); claims, manifests and
+tombstones stay in `memory/`. The month's folder has a note for each artifact, by which Obsidian resolves links.
 
     spool → bundles, each read back → notes → originals deleted, session by session → rows' stamps → spool cleared
 
-A bundle is durable before its first original is deleted, and an original is deleted only if the bundle, as read back,
-holds the same bytes. The next command finishes an interrupted run from the spool. An artifact redacted or removed
-meanwhile leaves the bundle again.
+An original is deleted only if its bundle, as read back, holds the same bytes. The next command finishes an interrupted
+run from the spool. An artifact redacted or removed meanwhile leaves the bundle again.
 """
 
 import contextlib

@@ -5,7 +5,6 @@ A row's number is its file's place in the listing, so the index does not depend 
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from typing import NamedTuple
 
 from lineage.core.base.progress import Progress
 from lineage.pipeline.maintenance.prefetch import scan_files
@@ -14,18 +13,11 @@ from lineage.workspace.workspace import Workspace
 _BATCH = 500  # files
 
 
-class RebuildResult(NamedTuple):
-    """The number of rows, and (manifest, path) of each link of a manifest to a file outside of the listing."""
-
-    rows: int
-    missing_links: list[tuple[str, str]]
-
-
-def rebuild(ws: Workspace, paths: Sequence[str], executor: Executor | None, progress: Progress | None) -> RebuildResult:
-    """Write the rows of the files at these paths. An executor reads them, else this process does.
-
-    A damaged or missing file has no row; the following comparison reports it.
-    """
+def rebuild(
+    ws: Workspace, paths: Sequence[str], executor: Executor | None, progress: Progress | None
+) -> tuple[int, list[tuple[str, str]]]:
+    """Write the rows of files; return their number, and (manifest, path) of links to files outside the listing."""
+    # A damaged or missing file has no row; the following comparison reports it.
     listed, count, missing_links = set(paths), 0, list[tuple[str, str]]()
     with ws.index.rebuild() as build:
         due = [path for path in paths if path not in build.present]
@@ -41,4 +33,4 @@ def rebuild(ws: Workspace, paths: Sequence[str], executor: Executor | None, prog
             count, done = count + len(rows), done + len(batch)
             if progress:
                 progress(done, len(due))
-    return RebuildResult(count, missing_links)
+    return count, missing_links

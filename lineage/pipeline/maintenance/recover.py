@@ -75,11 +75,7 @@ def _finish_session(ws: Workspace, token: str, names: list[naming.ArtifactName],
 
 
 def _restore_claim(ws: Workspace, token: str, names: list[naming.ArtifactName]) -> Session:
-    """Return the session with a valid claim.
-
-    A lost or damaged claim is rebuilt from the oldest manifest, or from an artifact; a claim of a younger manifest
-    moves to the oldest.
-    """
+    """Return the session, claimed for its oldest manifest, or without one for an artifact."""
     claimed = None
     with contextlib.suppress(FormatError):
         claimed = ws.documents.claims.get_stem(token)

@@ -159,8 +159,7 @@ def _rebuild(ws: Workspace, executor: Executor | None, progress: Progress | None
         keys = (entry.key for entry in ws.documents.store.list(naming.MEMORY))
         paths = [key for key in keys if (name := naming.parse_path(key)) and name.token not in removed]
         if len(paths) >= _MIN_REBUILD:
-            result = rebuild(ws, paths, executor, progress)
-            report.added, report.broken = result.rows, result.missing_links
+            report.added, report.broken = rebuild(ws, paths, executor, progress)
             _drop_rows(ws, ws.documents.tombstones.list_tokens() - removed)
 
 

@@ -17,7 +17,6 @@ from lineage.core.format.documents import Artifact, Manifest, parse_document_as,
 from lineage.core.format.job import RESANITIZE, Job
 from lineage.core.format.manifest import list_artifact_paths
 from lineage.core.format.resanitization import Replacement
-from lineage.core.sanitizer import Sanitizer
 from lineage.core.sanitizer.artifacts import resanitize_artifact
 from lineage.errors import FormatError
 from lineage.pipeline.capture import session as sessions
@@ -80,10 +79,7 @@ def finish_resanitize(ws: Workspace, job: Job) -> None:
 
 
 def _resanitize_session(ws: Workspace, token: str, result: ResanitizeResult, *, is_resumed: bool = False) -> list[Job]:
-    """Replace a session's artifacts and their rows. Return the spooled job, if there was anything to do.
-
-    With `is_resumed`, the rows are written again: an interrupted run may have replaced files and left their old rows.
-    """
+    """Replace a session's artifacts and rows; return the spooled job. `is_resumed` writes the rows in any case."""
     session = sessions.load_session(ws, token)
     if session.manifest is None:
         return []
@@ -129,30 +125,21 @@ def _plan_replacements(ws: Workspace, manifest: Manifest, result: ResanitizeResu
     for path in list_artifact_paths(manifest):
         sanitizer = ws.build_sanitizer()
         try:
-            change = _plan_replacement(ws, path, sanitizer)
+            blob = read_or_none(ws.documents.store, path)
+            artifact = parse_document_as(Artifact, blob.data, path) if blob else None
+            clean = resanitize_artifact(artifact, sanitizer) if artifact else None
         except FormatError as error:
             result.problems.append((path, error.message))
             continue
-        if change is None:
-            result.unchanged += 1
-        else:
-            changes.append(change)
-            result.replaced.append(change.record)
+        if blob and artifact and clean:
+            old, new = (hashlib.sha256(data).hexdigest() for data in (blob.data, serialize_document(clean)))
+            record = Replacement(path, old, new, artifact.sanitizer_version, clean.sanitizer_version)
+            changes.append(_FileReplacement(record, blob.version, clean))
+            result.replaced.append(record)
             result.redactions.update(Counter(result.redactions) + sanitizer.redactions)
+        else:
+            result.unchanged += 1
     return changes
-
-
-def _plan_replacement(ws: Workspace, path: str, sanitizer: Sanitizer) -> _FileReplacement | None:
-    blob = read_or_none(ws.documents.store, path)
-    if blob is None:
-        return None
-    artifact = parse_document_as(Artifact, blob.data, path)
-    clean = resanitize_artifact(artifact, sanitizer)
-    if clean is None:
-        return None
-    old, new = (hashlib.sha256(data).hexdigest() for data in (blob.data, serialize_document(clean)))
-    record = Replacement(path, old, new, artifact.sanitizer_version, clean.sanitizer_version)
-    return _FileReplacement(record, blob.version, clean)
 
 
 def _finish(ws: Workspace, jobs: list[Job]) -> None:

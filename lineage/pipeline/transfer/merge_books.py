@@ -79,11 +79,7 @@ def _iter_entries(book: Book, at: str) -> Iterator[Entry]:
 
 
 def _sanitize_entry(entry: Entry, sanitizer: Sanitizer, *, is_trusted: bool) -> Entry:
-    """Return the entry without secrets.
-
-    A foreign one also loses its claims about itself (trust, pin, superseded entries, unknown keys), and its markdown
-    is neutralized.
-    """
+    """Return the entry without secrets; a foreign one also without claims about itself, its markdown neutralized."""
     clean = sanitizer.sanitize(entry.text)
     tags = tuple(to_one_line(sanitizer.sanitize(tag)) for tag in entry.tags)
     origin = to_one_line(sanitizer.sanitize(entry.origin)) if entry.origin else None
@@ -116,8 +112,12 @@ class _AdmissionGate:
         name = naming.parse_path(link[1]) if link else None
         if name and name.token in self.removed:
             return REMOVED
-        if name and not is_allowed_in_scope(scope, private=self._is_private(name.token), token=name.token):
-            return PRIVATE
+        if name:
+            stem = self.ws.documents.claims.get_stem(name.token)
+            manifest = load_readable_document(self.ws, naming.artifact_path(stem, naming.MANIFEST)) if stem else None
+            private = manifest is not None and manifest.private
+            if not is_allowed_in_scope(scope, private=private, token=name.token):
+                return PRIVATE
         if (scope, kind) not in self.states:
             self.states[scope, kind] = load_book_state(self.ws, scope, kind)
         state, text = self.states[scope, kind], normalize_body(entry.body)
@@ -128,8 +128,3 @@ class _AdmissionGate:
         state.ids.add(entry.id)
         state.texts.add(text)
         return None
-
-    def _is_private(self, token: str) -> bool:
-        stem = self.ws.documents.claims.get_stem(token)
-        manifest = load_readable_document(self.ws, naming.artifact_path(stem, naming.MANIFEST)) if stem else None
-        return manifest is not None and manifest.private

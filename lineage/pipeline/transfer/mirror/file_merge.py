@@ -5,7 +5,6 @@ lines of a note, the version here is kept under another name.
 """
 
 import contextlib
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from lineage.core.base.book_paths import parse_book_path
@@ -49,7 +48,10 @@ def merge_versions(key: str, base: bytes | None, here: bytes | None, there: byte
     assert here is not None
     assert there is not None
     if kind is FileKind.MANIFEST:
-        return MergedFile(_merge_manifest(key, base, here, there))
+        ancestor = parse_document_as(Manifest, base, key) if base is not None else None
+        ours, theirs = parse_document_as(Manifest, here, key), parse_document_as(Manifest, there, key)
+        merged = merge_manifests(ancestor, ours, theirs)
+        return MergedFile(here if merged is ours else there if merged is theirs else serialize_document(merged))
     if kind is FileKind.CLAIM:
         return MergedFile(min((there, here), key=lambda data: parse_document_as(Claim, data, key).stem))
     if kind is FileKind.TOMBSTONE:
@@ -76,13 +78,6 @@ def conflict_name(key: str, day: str, number: int) -> str:
     return f"{folder}{slash}{stem} (conflict {day}{f', {number}' if number > 1 else ''}){ending}"
 
 
-def _merge_manifest(key: str, base: bytes | None, here: bytes, there: bytes) -> bytes:
-    ancestor = parse_document_as(Manifest, base, key) if base is not None else None
-    ours, theirs = parse_document_as(Manifest, here, key), parse_document_as(Manifest, there, key)
-    result = merge_manifests(ancestor, ours, theirs)
-    return here if result is ours else there if result is theirs else serialize_document(result)
-
-
 def _merge_tombstone(key: str, here: bytes, there: bytes) -> bytes:
     """Return the earlier removal with the paths, turns and tokens of both. Of two damaged ones, the one there stays."""
     tombstones: list[Tombstone] = []
@@ -92,17 +87,12 @@ def _merge_tombstone(key: str, here: bytes, there: bytes) -> bytes:
     if len(tombstones) < 2:
         return serialize_document(tombstones[0]) if tombstones else there
     first, second = sorted(tombstones, key=lambda one: (one.removed_at, one.reason, serialize_document(one)))
-    return serialize_document(
-        first._replace(
-            removed_paths=_union(first.removed_paths, second.removed_paths),
-            removed_turns=_union(first.removed_turns, second.removed_turns),
-            imported_from=_union(first.imported_from, second.imported_from),
-        )
+    merged = first._replace(
+        removed_paths=list(dict.fromkeys((*first.removed_paths, *second.removed_paths))),
+        removed_turns=list(dict.fromkeys((*first.removed_turns, *second.removed_turns))),
+        imported_from=list(dict.fromkeys((*first.imported_from, *second.imported_from))),
     )
-
-
-def _union(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys((*one, *other)))
+    return serialize_document(merged)
 
 
 def _merge_note(base: bytes | None, here: bytes, there: bytes) -> MergedFile:

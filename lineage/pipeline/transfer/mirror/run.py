@@ -13,7 +13,7 @@ from lineage.pipeline.maintenance.reindex import SuddenLoss, reindex
 from lineage.pipeline.transfer.mirror.apply import MirrorApplier, MirrorCounts
 from lineage.pipeline.transfer.mirror.journal import MirrorJournal
 from lineage.pipeline.transfer.mirror.pair import CLAIMS, HERE, THERE, MirrorPair
-from lineage.pipeline.transfer.mirror.plan import MirrorStep, Stamps, count_lost, is_mirrored, plan_mirror
+from lineage.pipeline.transfer.mirror.plan import Stamps, count_lost, is_mirrored, plan_mirror
 from lineage.pipeline.transfer.mirror.removals import parse_removed_tokens, propagate_removals
 from lineage.store import ConflictError, StoreUnavailable
 from lineage.workspace.stale_index import tolerate_outage
@@ -78,22 +78,18 @@ def _run_pass(pair: MirrorPair, journal: MirrorJournal, result: MirrorResult, *,
     applier = MirrorApplier(pair, journal, (set(here), set(there)))
     ours, theirs = ({key: stamp for key, stamp in stamps.items() if is_mirrored(key)} for stamps in (here, there))
     for step in plan_mirror(ours, theirs, journal.read_synced(), removed):
-        _apply_step(applier, step, result)
+        try:
+            result.conflicts += applier.apply(step)
+        except StoreUnavailable:
+            raise
+        except ConflictError:
+            result.deferred.append(step.key)
+        except (FormatError, WorkspaceError) as error:
+            result.findings.append((step.key, error.message.removeprefix(f"{step.key}: ")))
     journal.scrub(removed, is_due=bool(propagated))
     result.counts += applier.counts
     applier.is_overtaken = pair.list_removed_tokens() != removed
     return applier
-
-
-def _apply_step(applier: MirrorApplier, step: MirrorStep, result: MirrorResult) -> None:
-    try:
-        result.conflicts += applier.apply(step)
-    except StoreUnavailable:
-        raise
-    except ConflictError:
-        result.deferred.append(step.key)
-    except (FormatError, WorkspaceError) as error:
-        result.findings.append((step.key, error.message.removeprefix(f"{step.key}: ")))
 
 
 def _list_stamps(ws: Workspace) -> dict[str, str]:

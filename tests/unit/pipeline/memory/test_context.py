@@ -16,7 +16,7 @@ from lineage.core.books.entry import ASSISTANT_TURN, CONFIRMED, USER_TURN
 from lineage.core.capture.budget import cost_to_tokens, estimate_cost
 from lineage.core.format.checkpoint import Checkpoint, Message
 from lineage.core.format.documents import Tombstone
-from lineage.pipeline.ingest.prepare_context import prepare_contexts
+from lineage.pipeline.ingest.checkpoints import prepare_contexts
 from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.store import Blob, LocalStore, StoredKey
 from lineage.telemetry import SeenSession
