@@ -40,10 +40,7 @@ def build_document(routes: Iterable[Route], prefix: str) -> dict[str, Any]:
         "servers": [{"url": prefix}],
         "security": [{}, {"token": []}],
         "paths": paths,
-        "components": {
-            "schemas": {"Error": ERROR},
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
+        "components": {"schemas": {"Error": ERROR}, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
     }
 
 

@@ -150,11 +150,5 @@ PAGES: tuple[Page, ...] = (
         parameters=(SESSION, RouteParameter(name="kind", about="Which file.", required=True, choices=KINDS)),
     ),
     Page(path="/sessions/{session}/remove", run=_show_removal, parameters=(SESSION,)),
-    Page(
-        path="/sessions/{session}/remove",
-        method=POST,
-        run=_remove,
-        parameters=(SESSION,),
-        fields=("reason", "sure"),
-    ),
+    Page(path="/sessions/{session}/remove", method=POST, run=_remove, parameters=(SESSION,), fields=("reason", "sure")),
 )
