@@ -132,14 +132,14 @@ def _build_capture_node(part: SessionPart, view: SessionView) -> tuple[str, Grap
     note = f"turns {part.turns[0]}–{part.turns[1]}" if part.turns else "can't be read"
     href = f"/sessions/{view.session.session_token}?first={part.turns[0]}#turns" if part.turns else ""
     return part.captured_at, GraphNode(
-        "capture", 0, 0, "capture", f"{_format_time(part.captured_at)} · {note}", part.sentence, href
+        "capture", 0, 0, "capture", f"{_format_time(part.captured_at)} · {note}", part.memory_sentence, href
     )
 
 
 def _build_compaction_node(part: SessionPart, view: SessionView) -> tuple[str, GraphNode]:
     href = f"/sessions/{view.session.session_token}/files/compaction" if part is view.compactions[-1] else ""
     return part.captured_at, GraphNode(
-        "compaction", 0, 0, "compaction", _format_time(part.captured_at), part.sentence, href
+        "compaction", 0, 0, "compaction", _format_time(part.captured_at), part.memory_sentence, href
     )
 
 

@@ -17,19 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lineage.web.request_input import read_cookie
 from lineage.web.service import COOKIE, Service
 
-CSP = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
-    )
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 SECURITY_HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": CSP,
@@ -72,9 +62,9 @@ class Guard:
             return _build_refusal(scope, 414, "the address is too long", "ask for less at once")
         if scope["method"] not in SAFE_METHODS and not is_same_origin(headers, hosts[0]):
             return _build_refusal(scope, 403, "another site asks for a change", "use a page of this server")
-        return (
-            None if self._is_authenticated(headers) or scope["path"] in _PUBLIC_PATHS else self._refuse_anonymous(scope)
-        )
+        if self._is_authenticated(headers) or scope["path"] in _PUBLIC_PATHS:
+            return None
+        return self._refuse_anonymous(scope)
 
     def _is_authenticated(self, headers: Headers) -> bool:
         if self._service.access_key is None:

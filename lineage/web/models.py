@@ -3,20 +3,19 @@
 from dataclasses import asdict
 from typing import Any
 
-from lineage.core.format.checkpoint import Checkpoint
 from lineage.core.format.turns import Turn
-from lineage.index import SNIPPET_MARKS, EntryRow, Hit, SessionRow
+from lineage.index import SNIPPET_MARKS, EntryRow, Hit
 from lineage.pipeline.memory.books import BookOverview
 from lineage.pipeline.memory.confirm import Evidence
-from lineage.pipeline.search.session_view import RelatedSession, SessionPart, SessionView
+from lineage.pipeline.search.session_view import RelatedSession, SessionView
 from lineage.web.schema import BOOLEAN, COUNTS, INTEGER, NUMBER, TEXT, Schema, list_of, nullable, one_of, record
 
 SESSION: Schema = record(
     {
         "session_id": TEXT, "session_key": nullable(TEXT), "session_token": TEXT, "agent_id": TEXT,
         "project": nullable(TEXT), "harness": TEXT, "title": TEXT, "started_at": nullable(TEXT),
-        "ended_at": nullable(TEXT),
-        "membership_ts": TEXT, "memory_sentence": TEXT, "manifest_path": TEXT, "captures": INTEGER, "private": BOOLEAN,
+        "ended_at": nullable(TEXT), "membership_ts": TEXT, "memory_sentence": TEXT, "manifest_path": TEXT,
+        "captures": INTEGER, "private": BOOLEAN,
     }
 )  # fmt: skip
 PART: Schema = record(
@@ -34,15 +33,13 @@ RELATIVE: Schema = record(
 VIEW: Schema = record(
     {
         "session": SESSION, "revision": INTEGER, "turns": INTEGER, "captures": list_of(PART),
-        "compactions": list_of(PART),
-        "relatives": list_of(RELATIVE), "unread": list_of(TEXT),
+        "compactions": list_of(PART), "relatives": list_of(RELATIVE), "unread": list_of(TEXT),
     }
 )  # fmt: skip
 TURN: Schema = record(
     {
         "number": INTEGER, "id": TEXT, "role": TEXT, "at": nullable(TEXT), "name": TEXT, "input": TEXT,
-        "error": BOOLEAN,
-        "thinking": BOOLEAN, "text": TEXT,
+        "error": BOOLEAN, "thinking": BOOLEAN, "text": TEXT,
     }
 )  # fmt: skip
 ENTRY: Schema = record(
@@ -73,8 +70,7 @@ ENTRY_HIT: Schema = record(
 HIT: Schema = record(
     {
         "session_id": nullable(TEXT), "session_token": nullable(TEXT), "agent_id": nullable(TEXT), "kind": TEXT,
-        "path": TEXT,
-        "turns": nullable(list_of(INTEGER)), "score": NUMBER, "snippet": TEXT,
+        "path": TEXT, "turns": nullable(list_of(INTEGER)), "score": NUMBER, "snippet": TEXT,
         "parts": list_of(record({"text": TEXT, "matched": BOOLEAN})), "project": nullable(TEXT),
         "membership_ts": nullable(TEXT), "memory_sentence": nullable(TEXT), "entry": nullable(ENTRY_HIT),
     }
@@ -105,41 +101,17 @@ REMEMBERED: Schema = record(
 RECEIPT: Schema = record(
     {
         "session_token": TEXT, "session_id": nullable(TEXT), "agent_id": TEXT, "harness": nullable(TEXT),
-        "reason": TEXT,
-        "removed_at": TEXT, "dry_run": BOOLEAN, "removed_paths": list_of(TEXT), "spool_files": list_of(TEXT),
-        "rows": INTEGER, "turns": INTEGER, "entries": INTEGER, "checked_files": INTEGER, "elsewhere": list_of(TEXT),
-        "out_of_reach": list_of(TEXT),
+        "reason": TEXT, "removed_at": TEXT, "dry_run": BOOLEAN, "removed_paths": list_of(TEXT),
+        "spool_files": list_of(TEXT), "rows": INTEGER, "turns": INTEGER, "entries": INTEGER, "checked_files": INTEGER,
+        "elsewhere": list_of(TEXT), "out_of_reach": list_of(TEXT),
     }
 )  # fmt: skip
 FINDING: Schema = record({"level": one_of("MUST", "SHOULD"), "path": TEXT, "what": TEXT, "mend": TEXT})
 
 
-def dump_session(row: SessionRow) -> dict[str, Any]:
-    """Return a session's row as JSON."""
-    return asdict(row)
-
-
 def dump_view(view: SessionView) -> dict[str, Any]:
     """Return a session with its lineage as JSON."""
-    return {
-        "session": dump_session(view.session),
-        "revision": view.revision,
-        "turns": view.turns,
-        "captures": [_dump_part(part) for part in view.captures],
-        "compactions": [_dump_part(part) for part in view.compactions],
-        "relatives": [_dump_relative(relative) for relative in view.relatives],
-        "unread": list(view.unread),
-    }
-
-
-def _dump_part(part: SessionPart) -> dict[str, Any]:
-    return {
-        "stem": part.stem,
-        "captured_at": part.captured_at,
-        "memory_sentence": part.sentence,
-        "paths": dict(part.paths),
-        "turns": list(part.turns) if part.turns else None,
-    }
+    return {**asdict(view), "relatives": [_dump_relative(relative) for relative in view.relatives]}
 
 
 def _dump_relative(relative: RelatedSession) -> dict[str, Any]:
@@ -218,8 +190,3 @@ def split_snippet(snippet: str) -> list[tuple[str, bool]]:
         matched, _, rest = other.partition(closing)
         parts += [(matched, True), (rest, False)]
     return [(text, matched) for text, matched in parts if text]
-
-
-def dump_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
-    """Return a checkpoint as JSON."""
-    return checkpoint.as_json()

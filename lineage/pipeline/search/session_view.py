@@ -37,7 +37,7 @@ class SessionPart:
 
     stem: str
     captured_at: str
-    sentence: str
+    memory_sentence: str
     paths: dict[str, str]
     turns: tuple[int, int] | None
 

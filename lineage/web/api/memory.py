@@ -40,46 +40,10 @@ def _list_entries(ws: Workspace, call: WebCall) -> Any:
     return {**head, "entries": entries, "forgotten": sorted(shelf.forgotten), "problems": list(shelf.problems)}
 
 
-def _list_pending(ws: Workspace, _: WebCall) -> Any:
-    return {"entries": [place.as_json() for book in list_books(ws) for place in book.waiting]}
-
-
-def _get_entry(ws: Workspace, call: WebCall) -> Any:
-    return {"entry": find_entry(ws, call.text("id")).as_json()}
-
-
 def _remember(ws: Workspace, call: WebCall) -> Any:
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in call.body.items()}
     outcome = remember(ws, Memo(**values), call.service.caller)
     return Reply(asdict(outcome), 201 if outcome.status in _ACCEPTED else 409)
-
-
-def _returning_entry(change: Callable[[Workspace, WebCall], EntryLocation]) -> Callable[[Workspace, WebCall], Any]:
-    return lambda ws, call: {"entry": change(ws, call).as_json()}
-
-
-def _edit(ws: Workspace, call: WebCall) -> EntryLocation:
-    return books.edit_entry(ws, call.text("id"), call.body["text"], call.service.caller)
-
-
-def _tick_task(ws: Workspace, call: WebCall) -> EntryLocation:
-    return books.set_task_done(ws, call.text("id"), is_done=call.body.get("done", True))
-
-
-def _pin(ws: Workspace, call: WebCall) -> EntryLocation:
-    return books.pin_entry(ws, call.text("id"), pinned=call.body.get("pinned", True), caller=call.service.caller)
-
-
-def _demote(ws: Workspace, call: WebCall) -> EntryLocation:
-    return books.demote_entry(ws, call.text("id"), call.body["scope"], call.service.caller)
-
-
-def _forget(ws: Workspace, call: WebCall) -> EntryLocation:
-    return books.forget_entry(ws, call.text("id"), call.service.caller)
-
-
-def _confirm(ws: Workspace, call: WebCall) -> EntryLocation:
-    return confirm_evidence(ws, call, call.text("id"), call.body["seen"])
 
 
 def _get_evidence(ws: Workspace, call: WebCall) -> Any:
@@ -89,15 +53,9 @@ def _get_evidence(ws: Workspace, call: WebCall) -> Any:
 
 def hash_evidence(evidence: Evidence) -> str:
     """Return a hash of all shown evidence of a pending entry: it changes if any part does."""
-    shown = (
-        evidence.quote,
-        evidence.link,
-        evidence.role,
-        evidence.turn_at,
-        evidence.replaces,
-        evidence.location.entry._asdict(),
-        evidence.location.ref.path,
-    )
+    location = evidence.location
+    source = (evidence.quote, evidence.link, evidence.role, evidence.turn_at, evidence.replaces)
+    shown = (*source, location.entry._asdict(), location.ref.path)
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
 
 
@@ -105,27 +63,9 @@ def confirm_evidence(ws: Workspace, call: WebCall, entry_id: str, seen: str) -> 
     """Put the pending entry in force as shown. Raises InvalidInput if it changed since."""
     shown = load_evidence(ws, [entry_id])
     if not hmac.compare_digest(hash_evidence(shown[0]).encode(), seen.encode()):
-        raise InvalidInput(
-            f"{shown[0].location.entry.id} isn't what was shown", hint="look at it again, then confirm it"
-        )
+        entry_id = shown[0].location.entry.id
+        raise InvalidInput(f"{entry_id} isn't what was shown", hint="look at it again, then confirm it")
     return confirm_entries(ws, shown, call.service.caller)[0]
-
-
-def _get_status(ws: Workspace, call: WebCall) -> Any:
-    return {
-        "workspace": format_location(call.service.root),
-        "csrf": call.csrf,
-        **read_status(ws),
-        "model": read_usage(ws),
-    }
-
-
-def _verify(ws: Workspace, _: WebCall) -> Any:
-    return {"findings": [asdict(finding) for finding in verify(ws)]}
-
-
-def _get_openapi(_: Workspace, call: WebCall) -> Any:
-    return call.service.openapi_document
 
 
 _MEMO_BODY = record(
@@ -142,6 +82,26 @@ _BOOK_RESPONSE: Schema = record(
         "forgotten": list_of(TEXT), "problems": list_of(TEXT),
     }
 )  # fmt: skip
+
+
+def _change_route(
+    path: str,
+    name: str,
+    about: str,
+    body: Schema,
+    change: Callable[[Workspace, WebCall], EntryLocation],
+    method: str = POST,
+) -> Route:
+    """Return a route that changes an entry and returns it."""
+
+    def run(ws: Workspace, call: WebCall) -> Any:
+        return {"entry": change(ws, call).as_json()}
+
+    return Route(
+        method=method, path=f"/entries/{{id}}{path}", name=name, about=about, parameters=(_ID,), body=body,
+        response=_ENTRY_RESPONSE, run=run,
+    )  # fmt: skip
+
 
 ROUTES = (
     Route(
@@ -165,56 +125,61 @@ ROUTES = (
     ),
     Route(
         method=GET, path="/entries/{id}", name="getEntry", about="An entry.", parameters=(_ID,),
-        response=_ENTRY_RESPONSE,
-        run=_get_entry, needs_index=False,
+        response=_ENTRY_RESPONSE, needs_index=False,
+        run=lambda ws, call: {"entry": find_entry(ws, call.text("id")).as_json()},
     ),
-    Route(
-        method=PATCH, path="/entries/{id}", name="editEntry", about="Give an entry another text.", parameters=(_ID,),
-        body=record({"text": TEXT}), response=_ENTRY_RESPONSE, run=_returning_entry(_edit),
+    _change_route(
+        "", "editEntry", "Give an entry another text.", record({"text": TEXT}), method=PATCH,
+        change=lambda ws, call: books.edit_entry(ws, call.text("id"), call.body["text"], call.service.caller),
     ),
-    Route(
-        method=POST, path="/entries/{id}/done", name="tickTask", about="Tick a task, or open it again.",
-        parameters=(_ID,), body=record({}, {"done": BOOLEAN}), response=_ENTRY_RESPONSE,
-        run=_returning_entry(_tick_task),
+    _change_route(
+        "/done", "tickTask", "Tick a task, or open it again.", record({}, {"done": BOOLEAN}),
+        lambda ws, call: books.set_task_done(ws, call.text("id"), is_done=call.body.get("done", True)),
     ),
-    Route(
-        method=POST, path="/entries/{id}/pin", name="pinEntry", about="Keep an entry from rolling over, or let it.",
-        parameters=(_ID,), body=record({}, {"pinned": BOOLEAN}), response=_ENTRY_RESPONSE, run=_returning_entry(_pin),
+    _change_route(
+        "/pin", "pinEntry", "Keep an entry from rolling over, or let it.", record({}, {"pinned": BOOLEAN}),
+        lambda ws, call: books.pin_entry(
+            ws, call.text("id"), pinned=call.body.get("pinned", True), caller=call.service.caller
+        ),
     ),
-    Route(
-        method=POST, path="/entries/{id}/demote", name="demoteEntry", about="Move an entry to another scope.",
-        parameters=(_ID,), body=record({"scope": TEXT}), response=_ENTRY_RESPONSE, run=_returning_entry(_demote),
+    _change_route(
+        "/demote", "demoteEntry", "Move an entry to another scope.", record({"scope": TEXT}),
+        lambda ws, call: books.demote_entry(ws, call.text("id"), call.body["scope"], call.service.caller),
     ),
-    Route(
-        method=POST, path="/entries/{id}/forget", name="forgetEntry", about="Forget an entry; it doesn't come back.",
-        parameters=(_ID,), body=record({}), response=_ENTRY_RESPONSE, run=_returning_entry(_forget),
+    _change_route(
+        "/forget", "forgetEntry", "Forget an entry; it doesn't come back.", record({}),
+        lambda ws, call: books.forget_entry(ws, call.text("id"), call.service.caller),
     ),
     Route(
         method=GET, path="/entries/{id}/evidence", name="getEvidence",
         about="What has to be seen of an entry that waits: the words it came from, who said them and where.",
         parameters=(_ID,), response=models.EVIDENCE, run=_get_evidence,
     ),
-    Route(
-        method=POST, path="/entries/{id}/confirm", name="confirmEntry",
-        about="Put in force what waits, as it was shown: `seen` comes from its evidence.",
-        parameters=(_ID,), body=record({"seen": TEXT}), response=_ENTRY_RESPONSE, run=_returning_entry(_confirm),
+    _change_route(
+        "/confirm", "confirmEntry", "Put in force what waits, as it was shown: `seen` comes from its evidence.",
+        record({"seen": TEXT}), lambda ws, call: confirm_evidence(ws, call, call.text("id"), call.body["seen"]),
     ),
     Route(
         method=GET, path="/pending", name="listPending", about="The entries that wait for the user.",
-        response=record({"entries": list_of(models.ENTRY)}), run=_list_pending, needs_index=False,
+        response=record({"entries": list_of(models.ENTRY)}), needs_index=False,
+        run=lambda ws, _: {"entries": [place.as_json() for book in list_books(ws) for place in book.waiting]},
     ),
     Route(
         method=GET, path="/status", name="getStatus",
         about="What the workspace holds and what is unfinished; `csrf` is what changes bring along.",
         response={"type": "object", "required": ["workspace", "csrf"], "properties": {"workspace": TEXT, "csrf": TEXT}},
-        run=_get_status,
+        run=lambda ws, call: {
+            "workspace": format_location(call.service.root), "csrf": call.csrf, **read_status(ws),
+            "model": read_usage(ws),
+        },
     ),
     Route(
         method=GET, path="/verify", name="verify", about="Every promise of the format that is broken. Reads all files.",
-        response=record({"findings": list_of(models.FINDING)}), run=_verify,
+        response=record({"findings": list_of(models.FINDING)}),
+        run=lambda ws, _: {"findings": [asdict(finding) for finding in verify(ws)]},
     ),
     Route(
         method=GET, path="/openapi.json", name="getOpenApi", about="This document.", response=ANYTHING,
-        run=_get_openapi, needs_index=False,
+        run=lambda _, call: call.service.openapi_document, needs_index=False,
     ),
 )  # fmt: skip

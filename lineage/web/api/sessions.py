@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from lineage.core.capture.request import COMPACTION, SESSION_END, parse_request
@@ -11,14 +12,8 @@ from lineage.pipeline.ingest.run_capture import run_capture
 from lineage.pipeline.ingest.save_checkpoint import load_newest_checkpoint, save_checkpoint
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.pipeline.search import session_view
 from lineage.pipeline.search.search import search
-from lineage.pipeline.search.session_view import (
-    KINDS,
-    count_daily_captures,
-    load_session_file,
-    load_session_view,
-    load_turn_page,
-)
 from lineage.web import models
 from lineage.web.routes import GET, LARGE_BODY, POST, Reply, Route, RouteParameter, WebCall
 from lineage.web.schema import BOOLEAN, INTEGER, TEXT, Schema, list_of, nullable, record
@@ -31,29 +26,25 @@ SESSION = RouteParameter(
 )
 PROJECT = RouteParameter(name="project", about="A project: its path, or the end of it.")
 _LIMIT = RouteParameter(name="limit", about="How many at most.", kind=int, default=50, minimum=1, maximum=1000)
+FILE_KIND = RouteParameter(name="kind", about="Which file.", required=True, choices=session_view.KINDS)
 _REFUSED_STATUS = {409: "The session was removed, and is refused. The object is the same."}
 
 
 def _list_sessions(ws: Workspace, call: WebCall) -> Any:
     project = call.text("project") or None
     rows = ws.index.list_sessions(call.agent, project=project, limit=call.values["limit"])
-    return {"sessions": [models.dump_session(row) for row in rows]}
-
-
-def _get_session(ws: Workspace, call: WebCall) -> Any:
-    return models.dump_view(load_session_view(ws, call.text("session")))
+    return {"sessions": [asdict(row) for row in rows]}
 
 
 def _list_turns(ws: Workspace, call: WebCall) -> Any:
     first, count = call.values["first"], call.values["count"]
-    page = load_turn_page(ws, call.text("session"), first=first, count=count)
+    page = session_view.load_turn_page(ws, call.text("session"), first=first, count=count)
     turns = [models.dump_turn(turn) for turn in page.turns]
-    return {"session": models.dump_session(page.session), "first": page.first, "total": page.total, "turns": turns}
+    return {"session": asdict(page.session), "first": page.first, "total": page.total, "turns": turns}
 
 
 def _get_file(ws: Workspace, call: WebCall) -> Any:
-    found = load_session_file(ws, call.text("session"), call.text("kind"))
-    return {**asdict(found), "session": models.dump_session(found.session)}
+    return asdict(session_view.load_session_file(ws, call.text("session"), call.text("kind")))
 
 
 def _search(ws: Workspace, call: WebCall) -> Any:
@@ -66,10 +57,8 @@ def _search(ws: Workspace, call: WebCall) -> Any:
 def _get_context(ws: Workspace, call: WebCall) -> Any:
     if call.agent is None:
         raise InvalidInput("a context is one agent's", hint="name the agent")
-    project, query, session = (call.text(name) or None for name in ("project", "query", "session"))
-    asked = ContextRequest(
-        agent_id=call.agent, project=project, query=query, session=session, budget=call.values["budget"]
-    )
+    texts = {name: call.text(name) or None for name in ("project", "query", "session")}
+    asked = ContextRequest(agent_id=call.agent, budget=call.values["budget"], **texts)
     knowledge = BookReader(ws, call.agent)
     block = build_context(ws, asked, knowledge)
     sections = [asdict(section) for section in block.sections]
@@ -78,11 +67,8 @@ def _get_context(ws: Workspace, call: WebCall) -> Any:
 
 
 def _get_activity(ws: Workspace, call: WebCall) -> Any:
-    return {"days": [{"day": date, "captures": count} for date, count in count_daily_captures(ws, call.agent)]}
-
-
-def _preview_removal(ws: Workspace, call: WebCall) -> Any:
-    return asdict(remove(ws, call.text("session"), reason="", dry_run=True))
+    days = session_view.count_daily_captures(ws, call.agent)
+    return {"days": [{"day": day, "captures": count} for day, count in days]}
 
 
 def _remove(ws: Workspace, call: WebCall) -> Any:
@@ -90,15 +76,7 @@ def _remove(ws: Workspace, call: WebCall) -> Any:
     return asdict(remove(ws, call.text("session"), reason=reason, again=again))
 
 
-def _run_session_end(ws: Workspace, call: WebCall) -> Any:
-    return _run_flow(ws, call, SESSION_END)
-
-
-def _run_compaction(ws: Workspace, call: WebCall) -> Any:
-    return _run_flow(ws, call, COMPACTION)
-
-
-def _run_flow(ws: Workspace, call: WebCall, flow: str) -> Any:
+def _run_flow(flow: str, ws: Workspace, call: WebCall) -> Any:
     """Run session end or compaction. A file is read for a local client only; others send the transcript."""
     if call.body.get("transcript_path") and not call.service.is_local:
         raise InvalidInput("transcript_path is a file of this machine", hint="give the turns as `transcript`")
@@ -108,7 +86,7 @@ def _run_flow(ws: Workspace, call: WebCall, flow: str) -> Any:
 
 def _get_checkpoint(ws: Workspace, call: WebCall) -> Any:
     found = load_newest_checkpoint(ws, call.text("agent"), call.text("project") or None)
-    return {"checkpoint": models.dump_checkpoint(found) if found else None}
+    return {"checkpoint": found.as_json() if found else None}
 
 
 def _save_checkpoint(ws: Workspace, call: WebCall) -> Any:
@@ -121,7 +99,7 @@ def _save_checkpoint(ws: Workspace, call: WebCall) -> Any:
         project=body.get("project"),
         raw_messages=[(one["role"], one["text"], one.get("at")) for one in body["messages"]],
     )
-    return {"checkpoint": models.dump_checkpoint(saved)}
+    return {"checkpoint": saved.as_json()}
 
 
 _TURN: Schema = {"anyOf": [TEXT, list_of({"type": "object"}), {"type": "object"}]}
@@ -132,16 +110,10 @@ _FLOW: Mapping[str, Schema] = {
 }  # fmt: skip
 _SESSION_END_BODY = record({"harness": TEXT, "session_id": TEXT}, _FLOW)
 _COMPACTION_BODY = record({"harness": TEXT, "session_id": TEXT, "summary": TEXT}, {**_FLOW, "summary": TEXT})
-_SECTION = record(
-    {
-        "name": TEXT,
-        "tokens": INTEGER,
-        "cap": INTEGER,
-        "shown": INTEGER,
-        "of": INTEGER,
-        "cut": BOOLEAN,
-        "dropped": BOOLEAN,
-    }
+_SECTION_COUNTS = dict.fromkeys(("tokens", "cap", "shown", "of"), INTEGER)
+_SECTION = record({"name": TEXT, **_SECTION_COUNTS, "cut": BOOLEAN, "dropped": BOOLEAN})
+_CONTEXT_RESPONSE = record(
+    {"text": TEXT, "tokens": INTEGER, "budget": INTEGER, "sections": list_of(_SECTION), "unread": list_of(TEXT)}
 )
 
 ROUTES = (
@@ -152,7 +124,8 @@ ROUTES = (
     Route(
         method=GET, path="/sessions/{session}", name="getSession",
         about="A session and its lineage: captures, compactions, forks.",
-        parameters=(SESSION,), response=models.VIEW, run=_get_session,
+        parameters=(SESSION,), response=models.VIEW,
+        run=lambda ws, call: models.dump_view(session_view.load_session_view(ws, call.text("session"))),
     ),
     Route(
         method=GET, path="/sessions/{session}/turns", name="getTurns", about="Some of a session's turns, by number.",
@@ -168,13 +141,14 @@ ROUTES = (
     Route(
         method=GET, path="/sessions/{session}/files/{kind}", name="getFile",
         about="The newest file of a kind, its body as it stands.",
-        parameters=(SESSION, RouteParameter(name="kind", about="Which file.", required=True, choices=KINDS)),
+        parameters=(SESSION, FILE_KIND),
         response=record({"session": models.SESSION, "kind": TEXT, "path": TEXT, "text": TEXT}), run=_get_file,
     ),
     Route(
         method=GET, path="/sessions/{session}/removal", name="previewRemoval",
         about="What a removal would remove. Nothing is removed.",
-        parameters=(SESSION,), response=models.RECEIPT, run=_preview_removal,
+        parameters=(SESSION,), response=models.RECEIPT,
+        run=lambda ws, call: asdict(remove(ws, call.text("session"), reason="", dry_run=True)),
     ),
     Route(
         method=POST, path="/sessions/{session}/removal", name="removeSession",
@@ -184,13 +158,13 @@ ROUTES = (
     Route(
         method=POST, path="/session-end", name="endSession",
         about="Capture a session that ended. Running it again for the same end changes nothing.",
-        body=_SESSION_END_BODY, max_bytes=LARGE_BODY, response=models.OUTCOME, run=_run_session_end, resumes=False,
-        statuses=_REFUSED_STATUS,
+        body=_SESSION_END_BODY, max_bytes=LARGE_BODY, response=models.OUTCOME,
+        run=partial(_run_flow, SESSION_END), resumes=False, statuses=_REFUSED_STATUS,
     ),
     Route(
         method=POST, path="/compaction", name="keepCompaction", about="Keep the summary of a compaction.",
-        body=_COMPACTION_BODY, max_bytes=LARGE_BODY, response=models.OUTCOME, run=_run_compaction, resumes=False,
-        statuses=_REFUSED_STATUS,
+        body=_COMPACTION_BODY, max_bytes=LARGE_BODY, response=models.OUTCOME,
+        run=partial(_run_flow, COMPACTION), resumes=False, statuses=_REFUSED_STATUS,
     ),
     Route(
         method=GET, path="/checkpoint", name="getCheckpoint",
@@ -213,9 +187,7 @@ ROUTES = (
             RouteParameter(name="q", about="The query, as `lineage search` takes it.", required=True), AGENT,
             RouteParameter(name="limit", about="How many at most.", kind=int, default=10, minimum=1, maximum=100),
         ),
-        response=record(
-            {"query": TEXT, "mode": TEXT, "notes": list_of(TEXT), "results": list_of(models.HIT)}
-        ),
+        response=record({"query": TEXT, "mode": TEXT, "notes": list_of(TEXT), "results": list_of(models.HIT)}),
         run=_search,
     ),
     Route(
@@ -225,13 +197,7 @@ ROUTES = (
             RouteParameter(name="session", about="The running session, by token or id."),
             RouteParameter(name="budget", about="The most tokens it may cost.", kind=int, minimum=0, maximum=1_000_000),
         ),
-        response=record(
-            {
-                "text": TEXT, "tokens": INTEGER, "budget": INTEGER, "sections": list_of(_SECTION),
-                "unread": list_of(TEXT),
-            }
-        ),
-        run=_get_context,
+        response=_CONTEXT_RESPONSE, run=_get_context,
     ),
     Route(
         method=GET, path="/activity", name="getActivity", about="Captures on each of the last 30 days, UTC.",

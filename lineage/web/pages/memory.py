@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from lineage.core.books.entry import DERIVED, USER_STATED
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory import books
-from lineage.pipeline.memory.books import DONE, PINNED, STANDING, SUPERSEDED, WAITING, find_entry
+from lineage.pipeline.memory.books import DONE, PINNED, STANDING, SUPERSEDED, WAITING, EntryLocation, find_entry
 from lineage.pipeline.memory.confirm import load_evidence
 from lineage.pipeline.memory.remember import Memo, remember
 from lineage.web.api.memory import confirm_evidence, hash_evidence
@@ -58,40 +59,27 @@ def _confirm(ws: Workspace, call: WebCall) -> Redirect:
     return Redirect(f"/memory?did=confirmed#e-{place.entry.id}")
 
 
-def _pin(ws: Workspace, call: WebCall) -> str:
-    return books.pin_entry(ws, call.text("id"), caller=call.service.caller).entry.id
-
-
-def _unpin(ws: Workspace, call: WebCall) -> str:
-    return books.pin_entry(ws, call.text("id"), pinned=False, caller=call.service.caller).entry.id
-
-
-def _tick_task(ws: Workspace, call: WebCall) -> str:
-    return books.set_task_done(ws, call.text("id")).entry.id
-
-
-def _reopen(ws: Workspace, call: WebCall) -> str:
-    return books.set_task_done(ws, call.text("id"), is_done=False).entry.id
-
-
-def _edit(ws: Workspace, call: WebCall) -> str:
-    return books.edit_entry(ws, call.text("id"), call.body.get("text", ""), call.service.caller).entry.id
-
-
-def _demote(ws: Workspace, call: WebCall) -> str:
-    return books.demote_entry(ws, call.text("id"), call.body.get("scope", ""), call.service.caller).entry.id
-
-
-def _forget(ws: Workspace, call: WebCall) -> str:
+def _forget(ws: Workspace, call: WebCall) -> None:
     books.forget_entry(ws, call.text("id"), call.service.caller)
-    return ""
 
 
-ACTIONS: Mapping[str, tuple[str, Callable[[Workspace, WebCall], str]]] = {
-    "pin": ("pinned", _pin),
-    "unpin": ("unpinned", _unpin),
-    "done": ("done", _tick_task),
-    "reopen": ("reopened", _reopen),
+def _pin(ws: Workspace, call: WebCall, *, pinned: bool) -> EntryLocation:
+    return books.pin_entry(ws, call.text("id"), pinned=pinned, caller=call.service.caller)
+
+
+def _edit(ws: Workspace, call: WebCall) -> EntryLocation:
+    return books.edit_entry(ws, call.text("id"), call.body.get("text", ""), call.service.caller)
+
+
+def _demote(ws: Workspace, call: WebCall) -> EntryLocation:
+    return books.demote_entry(ws, call.text("id"), call.body.get("scope", ""), call.service.caller)
+
+
+ACTIONS: Mapping[str, tuple[str, Callable[[Workspace, WebCall], EntryLocation | None]]] = {
+    "pin": ("pinned", partial(_pin, pinned=True)),
+    "unpin": ("unpinned", partial(_pin, pinned=False)),
+    "done": ("done", lambda ws, call: books.set_task_done(ws, call.text("id"))),
+    "reopen": ("reopened", lambda ws, call: books.set_task_done(ws, call.text("id"), is_done=False)),
     "edit": ("edited", _edit),
     "demote": ("moved", _demote),
     "forget": ("forgotten", _forget),
@@ -104,9 +92,9 @@ def _build_action(name: str) -> Callable[[Workspace, WebCall], Redirect]:
 
     def act(ws: Workspace, call: WebCall) -> Redirect:
         back = call.body.get("back", "")
-        entry_id = deed(ws, call)
+        location = deed(ws, call)
         page = back if _BACK_PATH.fullmatch(back) else "/memory"
-        return Redirect(f"{page}?did={said}" + (f"#e-{entry_id}" if entry_id else ""))
+        return Redirect(f"{page}?did={said}" + (f"#e-{location.entry.id}" if location else ""))
 
     return act
 

@@ -1,23 +1,15 @@
 """Pages about sessions: all of them by day, one with its turns and lineage, search, and removal."""
 
 from itertools import groupby
-from typing import Any
 from urllib.parse import urlencode
 
 from lineage.core.base.privacy import session_scope
 from lineage.errors import InvalidInput, NotFoundError
-from lineage.index import SessionRow
 from lineage.pipeline.maintenance.remove import remove
+from lineage.pipeline.search import session_view
 from lineage.pipeline.search.search import search
-from lineage.pipeline.search.session_view import (
-    KINDS,
-    count_daily_captures,
-    load_session_file,
-    load_session_view,
-    load_turn_page,
-)
 from lineage.web import charts, models
-from lineage.web.api.sessions import PROJECT, SESSION
+from lineage.web.api.sessions import FILE_KIND, PROJECT, SESSION
 from lineage.web.pages import panels
 from lineage.web.pages.page import Page, TemplateView
 from lineage.web.routes import POST, RouteParameter, WebCall
@@ -40,8 +32,8 @@ def _show_sessions(ws: Workspace, call: WebCall) -> TemplateView:
     return TemplateView(
         "sessions.html",
         {
-            "days": _group_by_day(shown),
-            "activity": charts.build_activity(count_daily_captures(ws, call.agent)),
+            "days": [(day, list(group)) for day, group in groupby(shown, key=lambda row: row.membership_ts[:10])],
+            "activity": charts.build_activity(session_view.count_daily_captures(ws, call.agent)),
             "agents": ws.index.list_agents(),
             "agent": call.text("agent"),
             "project": project,
@@ -52,15 +44,10 @@ def _show_sessions(ws: Workspace, call: WebCall) -> TemplateView:
     )
 
 
-def _group_by_day(rows: list[SessionRow]) -> list[tuple[str, list[SessionRow]]]:
-    return [(date, list(group)) for date, group in groupby(rows, key=lambda row: row.membership_ts[:10])]
-
-
 def _show_session(ws: Workspace, call: WebCall) -> TemplateView:
     reference, turn = call.text("session"), call.text("turn") or None
-    found = load_session_view(ws, reference)
-    page = load_turn_page(ws, reference, first=call.values["first"], count=PER_PAGE, turn=turn)
-    scope = session_scope(found.session.session_token)
+    found = session_view.load_session_view(ws, reference)
+    page = session_view.load_turn_page(ws, reference, first=call.values["first"], count=PER_PAGE, turn=turn)
     return TemplateView(
         "session.html",
         {
@@ -70,7 +57,7 @@ def _show_session(ws: Workspace, call: WebCall) -> TemplateView:
             "summary": _read_summary(ws, reference),
             "page": page,
             "steps": _page_steps(page.first, page.total),
-            "panels": panels.build_session_panels(ws, scope),
+            "panels": panels.build_session_panels(ws, session_scope(found.session.session_token)),
             "scopes": panels.list_scopes(ws),
             "back": f"/sessions/{found.session.session_token}",
             "did": call.text("did"),
@@ -80,7 +67,7 @@ def _show_session(ws: Workspace, call: WebCall) -> TemplateView:
 
 def _read_summary(ws: Workspace, reference: str) -> str:
     try:
-        return load_session_file(ws, reference, "summary").text
+        return session_view.load_session_file(ws, reference, "summary").text
     except NotFoundError:
         return ""
 
@@ -93,34 +80,25 @@ def _page_steps(first: int, total: int) -> dict[str, int]:
     return {name: max(start, 1) for name, start in steps.items() if is_there[name]}
 
 
-def _show_file(ws: Workspace, call: WebCall) -> TemplateView:
-    return TemplateView("file.html", {"file": load_session_file(ws, call.text("session"), call.text("kind"))})
-
-
 def _show_search(ws: Workspace, call: WebCall) -> TemplateView:
     query = call.text("q")
     if not query.strip():
         return TemplateView("search.html", {"query": query, "hits": [], "notes": []})
     found = search(ws, query, call.agent, MAX_HITS)
-    return TemplateView(
-        "search.html", {"query": query, "hits": [models.dump_hit(hit) for hit in found.hits], "notes": found.notes}
-    )
+    hits = [models.dump_hit(hit) for hit in found.hits]
+    return TemplateView("search.html", {"query": query, "hits": hits, "notes": found.notes})
 
 
-def _show_status(ws: Workspace, _: WebCall) -> TemplateView:
-    return TemplateView("status.html", {"status": read_status(ws)})
+def _show_file(ws: Workspace, call: WebCall) -> TemplateView:
+    file = session_view.load_session_file(ws, call.text("session"), call.text("kind"))
+    return TemplateView("file.html", {"file": file})
 
 
 def _show_removal(ws: Workspace, call: WebCall) -> TemplateView:
-    return TemplateView("remove.html", _load_removal(ws, call))
-
-
-def _load_removal(ws: Workspace, call: WebCall) -> dict[str, Any]:
     reference = call.text("session")
-    return {
-        "session": load_session_view(ws, reference).session,
-        "receipt": remove(ws, reference, reason="", dry_run=True),
-    }
+    session = session_view.load_session_view(ws, reference).session
+    receipt = remove(ws, reference, reason="", dry_run=True)
+    return TemplateView("remove.html", {"session": session, "receipt": receipt})
 
 
 def _remove(ws: Workspace, call: WebCall) -> TemplateView:
@@ -133,7 +111,7 @@ def _remove(ws: Workspace, call: WebCall) -> TemplateView:
 PAGES: tuple[Page, ...] = (
     Page(path="/", run=_show_sessions, parameters=(_AGENT, PROJECT, _PAGE)),
     Page(path="/search", run=_show_search, parameters=(RouteParameter(name="q", about="The query."), _AGENT)),
-    Page(path="/status", run=_show_status),
+    Page(path="/status", run=lambda ws, _: TemplateView("status.html", {"status": read_status(ws)})),
     Page(
         path="/sessions/{session}",
         run=_show_session,
@@ -147,7 +125,10 @@ PAGES: tuple[Page, ...] = (
     Page(
         path="/sessions/{session}/files/{kind}",
         run=_show_file,
-        parameters=(SESSION, RouteParameter(name="kind", about="Which file.", required=True, choices=KINDS)),
+        parameters=(
+            SESSION,
+            FILE_KIND,
+        ),
     ),
     Page(path="/sessions/{session}/remove", run=_show_removal, parameters=(SESSION,)),
     Page(path="/sessions/{session}/remove", method=POST, run=_remove, parameters=(SESSION,), fields=("reason", "sure")),
