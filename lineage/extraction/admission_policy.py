@@ -36,24 +36,13 @@ MIN_WIDTH = 6  # In Latin characters. A character of a script without spaces cou
 MAX_LENGTH = 500
 MAX_NOTE_LENGTH = 4_000
 
-_BAD_KIND = "kind"
-_BAD_LENGTH = "length"
-_NOT_PLAIN = "not plain text"
-_SELF_REFERENCE = "self-reference"
-_PERMISSION = "permission"
-_NO_DATA = "no data attached"
-PRIVATE = "private session"
-_TOOL = "tool output"
-_NO_SESSION = "no session"
-_KNOWN = "known"
-_FORGOTTEN = "forgotten"
-REMOVED = "removed session"
-TOO_MANY = "too many wait"
 # The reasons for a rejection, in the order of the checks.
 REASONS = (
-    _BAD_KIND, _BAD_LENGTH, _NOT_PLAIN, _SELF_REFERENCE, _PERMISSION, _NO_DATA, PRIVATE, _TOOL, _NO_SESSION, REMOVED,
-    _KNOWN, _FORGOTTEN, TOO_MANY,
+    "kind", "length", "not plain text", "self-reference", "permission", "no data attached", "private session",
+    "tool output", "no session", "removed session", "known", "forgotten", "too many wait",
 )  # fmt: skip
+_BAD_KIND, _BAD_LENGTH, _NOT_PLAIN, _SELF_REFERENCE, _PERMISSION, _NO_DATA, PRIVATE = REASONS[:7]
+_TOOL, _NO_SESSION, REMOVED, _KNOWN, _FORGOTTEN, TOO_MANY = REASONS[7:]
 
 _SELF_REFERENCES = PhraseMatcher(policy_phrases.SELF_REFERENCE)
 _SAFEGUARDS = PhraseMatcher(policy_phrases.SAFEGUARD)
@@ -137,15 +126,8 @@ def admit(
     reason = reason or _find_scope_fault(candidate, context, target, is_requested=scope is not None)
     if reason:
         return Rejection(candidate, reason)
-    provenance = Provenance(
-        via,
-        context.token,
-        candidate.turn_id,
-        candidate.role,
-        _tainting_tool(candidate),
-        candidate.quote,
-        context.private,
-    )
+    turn_id, role, quote = candidate.turn_id, candidate.role, candidate.quote
+    provenance = Provenance(via, context.token, turn_id, role, _tainting_tool(candidate), quote, context.private)
     text = candidate.text.strip() if candidate.kind == NOTE else to_one_line(candidate.text)
     return Admission(candidate.kind, text, target, target == GLOBAL and via != TERMINAL, provenance)
 

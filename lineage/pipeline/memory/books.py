@@ -30,10 +30,7 @@ _MAX_CANDIDATES = 5
 
 @dataclass(frozen=True, slots=True)
 class EntryLocation:
-    """An entry, its shelf, the first line of it in the file, and its state: one of five words.
-
-    Handwritten text without markers is an entry too, of the source `hand`.
-    """
+    """An entry (handwritten text without markers is one too), its shelf, its first line, and its state: five words."""
 
     ref: BookRef
     entry: Entry
@@ -43,24 +40,12 @@ class EntryLocation:
     def as_json(self) -> dict[str, Any]:
         """Return the entry as a JSON object. `from` is the wikilink to its source, `shelf` is "" while it is in use."""
         entry, ref = self.entry, self.ref
-        return {
-            "id": entry.id,
-            "scope": ref.scope,
-            "kind": ref.kind,
-            "shelf": ref.shelf,
-            "path": ref.path,
-            "line": self.line,
-            "at": entry.at or None,
-            "updated": entry.updated,
-            "trust": entry.trust,
-            "source": entry.source,
-            "tool": entry.tool,
-            "from": entry.origin,
-            "tags": list(entry.tags),
-            "supersedes": list(entry.supersedes),
-            "state": self.state,
-            "text": entry.body,
-        }
+        book = {"scope": ref.scope, "kind": ref.kind, "shelf": ref.shelf, "path": ref.path}
+        times = {"at": entry.at or None, "updated": entry.updated}
+        origin = {"trust": entry.trust, "source": entry.source, "tool": entry.tool, "from": entry.origin}
+        lists = {"tags": list(entry.tags), "supersedes": list(entry.supersedes)}
+        end = {"state": self.state, "text": entry.body}
+        return {"id": entry.id, **book, "line": self.line, **times, **origin, **lists, **end}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +125,7 @@ def find_entry(ws: Workspace, prefix: str, shelf: str | None = None) -> EntryLoc
             f"{prefix[:40]!r} is ambiguous: {', '.join(names[:_MAX_CANDIDATES])}{more}",
             hint="give more of the id; `lineage book show SCOPE KIND` has it whole",
         )
-    return min(
-        matches, key=lambda location: (location.ref.shelf != "", location.ref.shelf != PENDING, location.ref.shelf)
-    )
+    return min(matches, key=lambda match: (match.ref.shelf != "", match.ref.shelf != PENDING, match.ref.shelf))
 
 
 def edit_entry(ws: Workspace, prefix: str, text: str, caller: Caller | None = None) -> EntryLocation:
@@ -157,17 +140,12 @@ def edit_entry(ws: Workspace, prefix: str, text: str, caller: Caller | None = No
 
 def set_task_done(ws: Workspace, prefix: str, *, is_done: bool = True) -> EntryLocation:
     """Tick a task, or clear its box. Raises as `find_entry`, and InvalidInput for an entry without a box."""
-    location = _require_not_handwritten(find_entry(ws, prefix))
-    return _apply_change(
-        ws, location, lambda book: book_edits.mark_done(book, location.entry.id, ws.now, is_done=is_done)
-    )
+    task = _require_not_handwritten(find_entry(ws, prefix))
+    return _apply_change(ws, task, lambda book: book_edits.mark_done(book, task.entry.id, ws.now, is_done=is_done))
 
 
 def pin_entry(ws: Workspace, prefix: str, *, pinned: bool = True, caller: Caller | None = None) -> EntryLocation:
-    """Pin an entry, so that it doesn't roll over, or unpin it. Only the user pins (lessons: 17).
-
-    Raises as `find_entry`, and LineageError inside a harness.
-    """
+    """Pin an entry against rolling over, or unpin it. Raises as `find_entry`; LineageError for agents (lessons: 17)."""
     refuse_agents(caller, "pin an entry")
     location = _require_not_handwritten(find_entry(ws, prefix))
     return _apply_change(ws, location, lambda book: book_edits.pin(book, location.entry.id, ws.now, is_pinned=pinned))
@@ -277,18 +255,15 @@ def _locate_entries(ref: BookRef, book: Book) -> Iterator[EntryLocation]:
     line = 1 + len(_LINE_END.findall(book.head))
     for part in book.parts:
         if part.entry:
-            state = WAITING if ref.shelf == PENDING else _entry_state(part.entry, inactive_ids)
-            yield EntryLocation(ref, part.entry, line, state)
+            yield EntryLocation(ref, part.entry, line, _entry_state(ref, part.entry, inactive_ids))
         else:
             blank = len(_LINE_END.findall(part.raw[: len(part.raw) - len(part.raw.lstrip())]))
-            yield from (
-                EntryLocation(ref, entry, line + blank, STANDING)
-                for entry in replace(book, parts=(part,)).handwritten_entries
-            )
+            for entry in replace(book, parts=(part,)).handwritten_entries:
+                yield EntryLocation(ref, entry, line + blank, STANDING)
         line += len(_LINE_END.findall(part.raw))
 
 
-def _entry_state(entry: Entry, inactive_ids: frozenset[str]) -> str:
-    if entry.id in inactive_ids:
-        return SUPERSEDED
+def _entry_state(ref: BookRef, entry: Entry, inactive_ids: frozenset[str]) -> str:
+    if ref.shelf == PENDING or entry.id in inactive_ids:
+        return WAITING if ref.shelf == PENDING else SUPERSEDED
     return DONE if entry.done else PINNED if entry.pinned else STANDING

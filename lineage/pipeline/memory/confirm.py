@@ -50,11 +50,9 @@ def confirm_entries(ws: Workspace, evidence: Sequence[Evidence], caller: Caller 
     """
     refuse_agents(caller, "confirm what waits for the user")
     for item in evidence:  # all of them before the first change
-        identifier = item.location.entry.id
-        if _find_pending(ws, identifier).entry != item.location.entry:
-            raise InvalidInput(
-                f"{identifier} was changed since it was shown", hint=f"lineage book confirm {identifier}"
-            )
+        name = item.location.entry.id
+        if _find_pending(ws, name).entry != item.location.entry:
+            raise InvalidInput(f"{name} was changed since it was shown", hint=f"lineage book confirm {name}")
     for item in evidence:
         _confirm_entry(ws, item.location)
     publish_books(ws, (item.location.ref for item in evidence))
@@ -63,8 +61,7 @@ def confirm_entries(ws: Workspace, evidence: Sequence[Evidence], caller: Caller 
 
 def _confirm_entry(ws: Workspace, location: EntryLocation) -> None:
     scope, kind = location.ref.scope, location.ref.kind
-    forgotten = ws.documents.books.get(scope, kind).forgotten_ids
-    if location.entry.id in forgotten:
+    if location.entry.id in ws.documents.books.get(scope, kind).forgotten_ids:
         raise InvalidInput(
             f"{location.entry.id} was forgotten in {kind} of {scope}",
             hint=f"delete its `lineage:forgotten` line in {BookRef(scope, kind).path}, or forget it again",
@@ -78,22 +75,16 @@ def _find_pending(ws: Workspace, prefix: str) -> EntryLocation:
         return find_entry(ws, prefix, PENDING)
     except NotFoundError:
         location = find_entry(ws, prefix)
-    raise InvalidInput(
-        f"{location.entry.id} doesn't wait: it stands in {location.ref.path}", hint="`lineage book list --pending`"
-    )
+    problem = f"{location.entry.id} doesn't wait: it stands in {location.ref.path}"
+    raise InvalidInput(problem, hint="`lineage book list --pending`")
 
 
 def _build_evidence(ws: Workspace, location: EntryLocation) -> Evidence:
     turn = _load_turn(ws, location.entry)
     in_force = ws.documents.books.get(location.ref.scope, location.ref.kind).entries
-    return Evidence(
-        location,
-        quote=parse_quote(location.entry),
-        link=location.entry.origin,
-        role=turn.role if turn else None,
-        turn_at=turn.at if turn else None,
-        replaces=tuple(entry.body for entry in in_force if entry.id in location.entry.supersedes),
-    )
+    replaces = tuple(entry.body for entry in in_force if entry.id in location.entry.supersedes)
+    role, turn_at = (turn.role, turn.at) if turn else (None, None)
+    return Evidence(location, parse_quote(location.entry), location.entry.origin, role, turn_at, replaces)
 
 
 def _load_turn(ws: Workspace, entry: Entry) -> Turn | None:

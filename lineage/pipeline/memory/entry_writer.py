@@ -11,7 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 
 from lineage.core.base.book_paths import PENDING, BookRef
 from lineage.core.base.links import to_one_line, wikilink
@@ -57,17 +57,18 @@ def write_entries(
     dropped, and those of removed sessions. Raises InvalidInput if a derived text would supersede a user-stated one.
     """
     sanitizer = ws.build_sanitizer()
+    build = partial(new_entry, at=at, tags=tuple(tags), supersedes=tuple(supersedes))
     allowed, dropped = _filter_allowed(ws, admissions)
     books: dict[tuple[str, str], list[_Draft]] = {}
     for admission in allowed:
-        entry = _build_entry(admission, sanitizer.sanitize, at, origin, tuple(tags), tuple(supersedes))
+        entry = _build_entry(admission, sanitizer.sanitize, origin, build)
         draft = replace(admission, text=entry.body), entry
         books.setdefault((admission.scope, admission.kind), []).append(draft)
     written: list[tuple[BookRef, Entry]] = []
     for (scope, kind), drafts in books.items():
-        entries, dropped_drafts = _write_book(ws, scope, kind, drafts)
+        entries, others = _write_book(ws, scope, kind, drafts)
         written += entries
-        dropped += dropped_drafts
+        dropped += others
     index_books(ws, [BookRef(scope, kind) for scope, kind in books])
     return WriteResult(tuple(written), dropped)
 
@@ -106,29 +107,14 @@ def _filter_allowed(ws: Workspace, admissions: Sequence[Admission]) -> tuple[lis
 
 
 def _build_entry(
-    admission: Admission,
-    clean: Callable[[str], str],
-    at: str,
-    origin: str | None,
-    tags: tuple[str, ...],
-    supersedes: tuple[str, ...],
+    admission: Admission, clean: Callable[[str], str], origin: str | None, build: Callable[..., Entry]
 ) -> Entry:
-    provenance = admission.provenance
+    scope, kind, provenance = admission.scope, admission.kind, admission.provenance
     link = wikilink(origin + (f"#^{provenance.turn_id}" if provenance.turn_id else "")) if origin else None
     text, quote = clean(admission.text), clean(to_one_line(provenance.quote))
-    entry = new_entry(
-        admission.scope,
-        admission.kind,
-        text,
-        at=at,
-        source=admission.source,
-        tool=provenance.tool or None,
-        origin=link,
-        tags=tags,
-        supersedes=supersedes,
-    )
+    entry = build(scope, kind, text, source=admission.source, tool=provenance.tool or None, origin=link)
     if provenance.turn_id:
-        entry = entry._replace(id=compute_entry_id(admission.scope, admission.kind, text, provenance.turn_id))
+        entry = entry._replace(id=compute_entry_id(scope, kind, text, provenance.turn_id))
     needs_quote = admission.pending or quote not in ("", to_one_line(text))
     return entry._replace(more=((QUOTE, json.dumps(quote)),)) if needs_quote else entry
 

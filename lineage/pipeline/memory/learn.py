@@ -62,13 +62,8 @@ def _write_candidates(ws: Workspace, artifact: Artifact, via: str, candidates: S
     token = artifact.identity.token
     # A private session must not even claim a project's folder: the claim would tell that the session took place.
     may_leave = is_allowed_in_scope(GLOBAL, private=artifact.private, token=token)
-    context = CandidateContext(
-        token=token,
-        agent_id=artifact.agent_id,
-        project=resolve_project_folder(ws, artifact.project, claim=True) if may_leave else None,
-        private=artifact.private,
-        has_data=DATA_TAG in artifact.tags,
-    )
+    project = resolve_project_folder(ws, artifact.project, claim=True) if may_leave else None
+    context = CandidateContext(token, artifact.agent_id, project, artifact.private, has_data=DATA_TAG in artifact.tags)
     admissions, dropped = admit_all(candidates, context, via)
     result = write_entries(ws, admissions, at=artifact.captured_at, origin=artifact.path, tags=(via,))
     pending = sum(ref.shelf == PENDING for ref, _ in result.entries)

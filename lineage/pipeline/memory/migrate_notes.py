@@ -21,18 +21,8 @@ from lineage.core.base.times import from_epoch
 from lineage.core.books.entry import TASK, compute_entry_id, parse_marker
 from lineage.core.format.turns import ASSISTANT
 from lineage.errors import InvalidInput
-from lineage.extraction.admission_policy import (
-    HARNESS,
-    NOTE,
-    TOO_MANY,
-    Admission,
-    CandidateContext,
-    Provenance,
-    Rejection,
-    admit,
-    is_permission,
-    is_self_referential,
-)
+from lineage.extraction import admission_policy as policy
+from lineage.extraction.admission_policy import NOTE, TOO_MANY, Admission
 from lineage.extraction.candidates import Candidate
 from lineage.extraction.normalize import normalize_text
 from lineage.extraction.notes import NoteBlock, NoteEntry, join_blocks, parse_notes
@@ -275,14 +265,14 @@ class _DraftBuilder:
     def _admit(self, entry: NoteEntry) -> _Draft | None:
         """Judge an entry as a note, of any kind. Return None if the policy rejects it."""
         candidate = Candidate(NOTE, entry.text, ASSISTANT, "", quote=entry.text)
-        result = admit(candidate, CandidateContext(), HARNESS, self.scope)
-        if isinstance(result, Rejection):
+        result = policy.admit(candidate, policy.CandidateContext(), policy.HARNESS, self.scope)
+        if isinstance(result, policy.Rejection):
             return None
         return _Draft(entry.line, replace(result, kind=entry.kind), entry.at or self.at, (*self.tags, *entry.tags))
 
     def _build_draft(self, key: _NoteKey, blocks: Sequence[NoteBlock], reason: str) -> _Draft:
         (kind, at, tags), text = key, join_blocks(blocks)
-        provenance = Provenance(HARNESS, "", "", ASSISTANT, "", text)
+        provenance = policy.Provenance(policy.HARNESS, "", "", ASSISTANT, "", text)
         admission = Admission(kind, text, self.scope, bool(reason) or self.scope == GLOBAL, provenance)
         return _Draft(min(block.line for block in blocks), admission, at, tags, reason)
 
@@ -300,7 +290,7 @@ def _split_withheld(entry: NoteEntry) -> tuple[tuple[NoteBlock, ...], tuple[Note
 
 def _withheld_reason(text: str) -> str:
     """Return the reason for a text to wait for the user, "" for none (lessons: 17, 19)."""
-    return _PERMISSION if is_permission(text) else _SELF_REFERENCE if is_self_referential(text) else ""
+    return _PERMISSION if policy.is_permission(text) else _SELF_REFERENCE if policy.is_self_referential(text) else ""
 
 
 def _write_drafts(ws: Workspace, drafts: Sequence[_Draft], expected: Sequence[MigratedEntry]) -> list[MigratedEntry]:

@@ -15,17 +15,8 @@ from lineage.core.base.privacy import GLOBAL
 from lineage.core.books.entry import Entry, compute_entry_id, format_entry_body
 from lineage.core.format.turns import ASSISTANT, USER
 from lineage.errors import InvalidInput
-from lineage.extraction.admission_policy import (
-    ALLOWED_KINDS,
-    FINDING,
-    HARNESS,
-    NOTE,
-    TERMINAL,
-    Admission,
-    CandidateContext,
-    Rejection,
-    admit,
-)
+from lineage.extraction import admission_policy as policy
+from lineage.extraction.admission_policy import NOTE, Admission
 from lineage.extraction.candidates import Candidate
 from lineage.extraction.normalize import normalize_text
 from lineage.harness.detect_caller import Caller
@@ -35,12 +26,7 @@ from lineage.workspace.project_folders import resolve_project_folder
 from lineage.workspace.publish import publish_or_mark_stale
 from lineage.workspace.workspace import Workspace
 
-REMEMBERED = "remembered"
-PENDING_STATUS = "pending"
-KNOWN = "known"
-FORGOTTEN = "forgotten"
-DROPPED = "dropped"
-
+REMEMBERED, PENDING_STATUS, KNOWN, FORGOTTEN, DROPPED = "remembered", "pending", "known", "forgotten", "dropped"
 DAILY = "daily"
 _SESSION = "session/"
 _STANDARD_KINDS = frozenset({*KINDS, CURATED, DAILY})
@@ -81,10 +67,9 @@ class Memo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RememberResult:
-    """The result of `remember`.
+    """The result of `remember`: the entry, even one that was there, or `reason` and `hint` if nothing was written.
 
-    `id` and `path` identify the entry, including one that already existed. `hint` says what to do if nothing was
-    written. `harness` is the caller's.
+    `harness` is the caller's.
     """
 
     status: str
@@ -130,7 +115,7 @@ def remember(ws: Workspace, memo: Memo, caller: Caller | None = None) -> Remembe
     caller_sessions = _find_caller_sessions(ws, memo.agent_id, caller)
     scope, kind = _choose_book(ws, memo, caller)
     admission = _admit(memo, scope, kind, _build_context(ws, memo, scope, caller_sessions), caller)
-    if isinstance(admission, Rejection):
+    if isinstance(admission, policy.Rejection):
         reason = admission.reason
         result = RememberResult(status=DROPPED, scope=scope or "", kind=kind, reason=reason, hint=_HINTS.get(reason))
     else:
@@ -168,7 +153,7 @@ def _default_scope(ws: Workspace, memo: Memo, caller: Caller | None) -> str | No
         return f"agent/{memo.agent_id}"
     if memo.project is not None:
         return f"project/{_claim_folder(ws, memo.project)}"
-    is_user_kind = memo.kind == CURATED or memo.kind not in ALLOWED_KINDS[TERMINAL]
+    is_user_kind = memo.kind == CURATED or memo.kind not in policy.ALLOWED_KINDS[policy.TERMINAL]
     # An agent's preference would end with its session by durability; global, it waits for the user instead.
     return GLOBAL if is_user_kind or (caller and memo.kind == "preference") else None
 
@@ -179,30 +164,27 @@ def _claim_folder(ws: Workspace, project: str) -> str:
 
 def _build_context(
     ws: Workspace, memo: Memo, scope: str | None, caller_sessions: Sequence[_CallerSession]
-) -> CandidateContext:
+) -> policy.CandidateContext:
     scope_token = scope.removeprefix(_SESSION) if scope and scope.startswith(_SESSION) else ""
     tokens = [session.token for session in caller_sessions]
     token = scope_token if scope_token in tokens or not tokens else tokens[0]
-    return CandidateContext(
-        token=token,
-        agent_id=memo.agent_id,
-        project=_claim_folder(ws, memo.project) if memo.project else None,
-        private=any(session.private for session in caller_sessions),
-        has_data=bool(ws.documents.books.get(f"{_SESSION}{scope_token}", FINDING).parts) if scope_token else False,
-    )
+    project = _claim_folder(ws, memo.project) if memo.project else None
+    is_private = any(session.private for session in caller_sessions)
+    has_data = bool(scope_token and ws.documents.books.get(f"{_SESSION}{scope_token}", policy.FINDING).parts)
+    return policy.CandidateContext(token, memo.agent_id, project, is_private, has_data)
 
 
 def _admit(
-    memo: Memo, scope: str | None, kind: str, context: CandidateContext, caller: Caller | None
-) -> Admission | Rejection:
-    via, role = (HARNESS, ASSISTANT) if caller else (TERMINAL, USER)
+    memo: Memo, scope: str | None, kind: str, context: policy.CandidateContext, caller: Caller | None
+) -> Admission | policy.Rejection:
+    via, role = (policy.HARNESS, ASSISTANT) if caller else (policy.TERMINAL, USER)
     # The policy judges kinds of the user's own as notes. Agents can't make up kinds.
-    judged_kind = kind if kind in ALLOWED_KINDS[via] else NOTE
+    judged_kind = kind if kind in policy.ALLOWED_KINDS[via] else NOTE
     candidate = Candidate(judged_kind, memo.text, role, "", quote=memo.text)
     if caller and kind.partition("/")[0] not in _STANDARD_KINDS:
-        return Rejection(candidate, _NO_KIND)
-    result = admit(candidate, context, via, scope)
-    return result if isinstance(result, Rejection) else replace(result, kind=kind)
+        return policy.Rejection(candidate, _NO_KIND)
+    result = policy.admit(candidate, context, via, scope)
+    return result if isinstance(result, policy.Rejection) else replace(result, kind=kind)
 
 
 def _write(ws: Workspace, memo: Memo, admission: Admission, origin: str | None) -> RememberResult:
@@ -228,9 +210,8 @@ def _resolve_superseded(ws: Workspace, ref: BookRef, prefix: str) -> str:
 
 
 def _build_result(status: str, ref: BookRef, entry: Entry) -> RememberResult:
-    return RememberResult(
-        status=status, scope=ref.scope, kind=ref.kind, id=entry.id, path=ref.path, text=entry.body, trust=entry.trust
-    )
+    place = RememberResult(status=status, scope=ref.scope, kind=ref.kind, path=ref.path)
+    return replace(place, id=entry.id, text=entry.body, trust=entry.trust)
 
 
 def _known_result(ws: Workspace, ref: BookRef, admission: Admission) -> RememberResult:
@@ -253,13 +234,6 @@ def _forgotten_result(ws: Workspace, ref: BookRef, admission: Admission, origin:
     shelves = ws.documents.books.list_shelves(ref.scope, ref.kind)
     forgotten = [(shelf, ids & ws.documents.books.read(shelf).forgotten_ids) for shelf in shelves]
     shelf, identifier = next(((shelf, min(matches)) for shelf, matches in forgotten if matches), (ref, "ID"))
-    return RememberResult(
-        status=FORGOTTEN,
-        scope=ref.scope,
-        kind=ref.kind,
-        id=identifier,
-        path=shelf.path,
-        text=admission.text,
-        reason=FORGOTTEN,
-        hint=f"to have it back, delete the line `<!-- lineage:forgotten {identifier} -->` in {shelf.path}",
-    )
+    hint = f"to have it back, delete the line `<!-- lineage:forgotten {identifier} -->` in {shelf.path}"
+    result = RememberResult(status=FORGOTTEN, scope=ref.scope, kind=ref.kind, id=identifier, path=shelf.path)
+    return replace(result, text=admission.text, reason=FORGOTTEN, hint=hint)
