@@ -32,18 +32,15 @@ class Adapter(Protocol):
         A longer file only ever adds turns to those of a shorter one. Raise TranscriptError for files that are
         unreadable, foreign, or lack the session.
         """
-        ...
 
     def list_roots(self, home: Path, environment: Mapping[str, str]) -> list[Path]:
         """Return the places of the harness's history on this machine, existing or not."""
-        ...
 
     def discover(self, root: Path) -> Iterator[SessionLocation]:
         """Yield the sessions at or below a file or folder, in a fixed order.
 
         Other files are skipped, links not followed, unreadable folders left out.
         """
-        ...
 
 
 def list_files(root: Path, suffixes: tuple[str, ...]) -> Iterator[SessionLocation]:

@@ -14,20 +14,8 @@ from typing import Any
 from lineage.core.base.times import to_utc_or_none
 from lineage.core.capture.capture import Capture, CompactionRecord
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.harness import claude_records as records
 from lineage.harness.claude_files import SpilledResults, discover, list_roots, parse_spilled_name
-from lineage.harness.claude_records import (
-    API_ERROR,
-    BOOKKEEPING_KINDS,
-    CHAINED_KINDS,
-    MISSING_RESULT,
-    SYNTHETIC_MODEL,
-    TITLE_KEYS,
-    ClaudeSessionIds,
-    classify_record,
-    extract_block_text,
-    find_skip_reason,
-    is_prompt,
-)
 from lineage.harness.collector import BOOKKEEPING, NOTES, REPLAYED, SUB_AGENT, UNKNOWN, Collector
 from lineage.harness.json_values import as_blocks, as_mapping, as_string, decode_json
 from lineage.harness.streamed_turns import read_turns
@@ -61,7 +49,7 @@ class _Reader(Collector):
 
     def __init__(self, path: Path, max_chars: float) -> None:
         super().__init__(max_chars)
-        self.session_ids = ClaudeSessionIds(path)
+        self.session_ids = records.ClaudeSessionIds(path)
         self.spilled_results = SpilledResults(path)
         self.cwd: str | None = None
         self.titles: dict[str, str] = {}
@@ -73,13 +61,13 @@ class _Reader(Collector):
         self.trigger: str | None = None
 
     def add(self, record: dict[str, Any]) -> None:
-        kind = classify_record(record)
-        if kind in BOOKKEEPING_KINDS:
+        kind = records.classify_record(record)
+        if kind in records.BOOKKEEPING_KINDS:
             self.recognized_count += 1
             self.skip(BOOKKEEPING)
             self.session_ids.update(record)
             self._note_title(kind, record)
-        elif kind in CHAINED_KINDS:
+        elif kind in records.CHAINED_KINDS:
             self.recognized_count += kind != "system"  # other harnesses write records of that name too
             self._add_chained(kind, record)
         else:
@@ -105,7 +93,7 @@ class _Reader(Collector):
             source_id = f"{uuid}#{index}" if uuid and index else uuid or None
             self._append_turn(turn, at, source_id)
         if not turns and kind in ("system", "progress", "attachment"):
-            self.skip(find_skip_reason(kind, record))
+            self.skip(records.find_skip_reason(kind, record))
 
     def _append_turn(self, turn: Turn, at: str | None, source_id: str | None) -> None:
         turn_hash = hash((at, turn.role, turn.name, turn.input, turn.text))
@@ -145,15 +133,15 @@ class _Reader(Collector):
         yield from map(self._result, results)
         # Text beside tool results is the harness's: hook output and reminders.
         text = "" if results else strip_injections(self._text(content))
-        if text and is_prompt(record, text):
+        if text and records.is_prompt(record, text):
             yield Turn(USER, text)
         elif not results or len(results) < len(blocks):
             self.skip(NOTES)
 
     def _assistant(self, record: dict[str, Any]) -> Iterator[Turn]:
         message = record["message"]
-        if record.get("isApiErrorMessage") or message.get("model") == SYNTHETIC_MODEL:
-            self.skip(API_ERROR if record.get("isApiErrorMessage") else NOTES)
+        if record.get("isApiErrorMessage") or message.get("model") == records.SYNTHETIC_MODEL:
+            self.skip(records.API_ERROR if record.get("isApiErrorMessage") else NOTES)
             return
         self.note_model(message.get("model"))
         for block in as_blocks(message["content"]):
@@ -187,10 +175,10 @@ class _Reader(Collector):
         """Return the result behind a preview, or the preview if its file is missing."""
         text = self.spilled_results.read(preview)
         if text is None:
-            self.skip(MISSING_RESULT)
+            self.skip(records.MISSING_RESULT)
             return preview
         blocks = decode_json(text) if text.startswith("[") else []
-        if not blocks or any(not isinstance(item, dict) or extract_block_text(item) is None for item in blocks):
+        if not blocks or any(not isinstance(item, dict) or records.extract_block_text(item) is None for item in blocks):
             return text
         return self._text(blocks)
 
@@ -199,15 +187,16 @@ class _Reader(Collector):
         if attachment.get("type") != "queued_command":
             return
         text = strip_injections(self._text(attachment.get("prompt")))
-        if text and attachment.get("commandMode") in (None, "prompt") and is_prompt(attachment, text):
+        if text and attachment.get("commandMode") in (None, "prompt") and records.is_prompt(attachment, text):
             yield Turn(USER, text)
 
     def _text(self, content: Any) -> str:
         """Return the text of a content, with notes for images and documents."""
-        return self.join_texts(map(extract_block_text, content if isinstance(content, list) else [content or ""]))
+        blocks = content if isinstance(content, list) else [content or ""]
+        return self.join_texts(map(records.extract_block_text, blocks))
 
     def _note_title(self, kind: str, record: dict[str, Any]) -> None:
-        text = as_string(record.get(TITLE_KEYS.get(kind, "")))
+        text = as_string(record.get(records.TITLE_KEYS.get(kind, "")))
         if kind == "summary":
             self.summaries.append((as_string(record.get("leafUuid")), text))
         elif text.strip():

@@ -1,7 +1,4 @@
-"""The files of Claude Code's sessions: main transcripts, sub-agents' transcripts, spilled tool results.
-
-(harnesses.md 1.6)
-"""
+"""The files of Claude Code's sessions: transcripts, sub-agents' too, and spilled results. (harnesses.md 1.6)."""
 
 import codecs
 import os

@@ -12,29 +12,8 @@ from lineage.core.base.times import to_utc_or_none
 from lineage.core.capture.capture import Capture, CompactionRecord
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
+from lineage.harness import codex_records as records
 from lineage.harness.codex_files import COMPRESSED, discover, find_title, list_roots
-from lineage.harness.codex_records import (
-    BOOKKEEPING_EVENTS,
-    BOOKKEEPING_ITEMS,
-    BOOKKEEPING_KINDS,
-    CALL_KINDS,
-    DUPLICATE_EVENTS,
-    DUPLICATE_PARTS,
-    NATIVE_CALLS,
-    RESULT_KINDS,
-    extract_prompt,
-    extract_texts,
-    format_generated_image,
-    is_bare_header,
-    is_bare_item,
-    is_failure,
-    list_images,
-    parse_call,
-    parse_native_call,
-    parse_result,
-    parse_summary,
-    strip_header,
-)
 from lineage.harness.codex_turns import CodexThread, CodexTurns
 from lineage.harness.collector import BOOKKEEPING, NOTES, UNKNOWN, Collector
 from lineage.harness.json_values import as_mapping, as_string
@@ -59,7 +38,7 @@ def read(path: Path, session: str | None = None) -> Capture:
         )
     reader, turns = read_turns(path, _Reader)
     reader.refuse_foreign(path, "Codex record")
-    reader.skipped += Counter({UNCONFIRMED: reader.turns.pending_count})
+    reader.skipped += Counter({UNCONFIRMED: reader.turns.discard_pending()})
     thread = reader.thread
     return reader.build_capture(
         turns,
@@ -119,7 +98,7 @@ class _Reader(Collector):
                 self._add_event(payload)
             case "compacted":
                 self._add_compaction(payload)
-            case _ if kind in BOOKKEEPING_KINDS:
+            case _ if kind in records.BOOKKEEPING_KINDS:
                 self.skip(BOOKKEEPING)
             case _:
                 return False
@@ -128,9 +107,9 @@ class _Reader(Collector):
     def _add_bare(self, record: dict[str, Any]) -> bool:
         """Add a record without the wrapper, as Codex wrote them in 2025. Return whether it is one of Codex's."""
         # Those versions wrote no events, so items in the user's role are all there is.
-        if is_bare_item(record):
+        if records.is_bare_item(record):
             self._add_item(record, bare=True)
-        elif is_bare_header(record):
+        elif records.is_bare_header(record):
             self.thread.update_meta(record, has_turns=bool(self.buffer))
             self.skip(BOOKKEEPING)
         elif record.get("record_type") == "state":
@@ -151,14 +130,14 @@ class _Reader(Collector):
                 self._add_assistant_text(text, item, thinking=True)
             case "agent_message":
                 self._add_nonempty(Turn(TOOL, self._text(item.get("content")), name="agent_message"), item, BOOKKEEPING)
-            case _ if kind in CALL_KINDS:
-                name, argument = parse_call(kind, item)
+            case _ if kind in records.CALL_KINDS:
+                name, argument = records.parse_call(kind, item)
                 call_id = as_string(item.get("call_id")) or as_string(item.get("id"))
-                self._append_call(call_id, name, argument, format_generated_image(item))
-            case _ if kind in RESULT_KINDS:
+                self._append_call(call_id, name, argument, records.format_generated_image(item))
+            case _ if kind in records.RESULT_KINDS:
                 self._add_result(as_string(item.get("call_id")), item.get("output"))
             case _:
-                self.skip(BOOKKEEPING if kind in BOOKKEEPING_ITEMS else UNKNOWN)
+                self.skip(BOOKKEEPING if kind in records.BOOKKEEPING_ITEMS else UNKNOWN)
 
     def _add_message(self, item: dict[str, Any], *, bare: bool) -> None:
         text = self._text(item.get("content"))
@@ -167,13 +146,13 @@ class _Reader(Collector):
                 self.skip(REPEATED)
             case "assistant":
                 self._add_assistant_text(text, item)
-            case "user" if extract_prompt(text) and self.has_prompt:
+            case "user" if records.extract_prompt(text) and self.has_prompt:
                 self.skip(REPEATED)
             # Only an event proves that the user typed it; it may follow.
-            case "user" if extract_prompt(text) and not bare:
-                self.turns.add_pending(Turn(USER, extract_prompt(text), self.at), as_string(item.get("id")))
+            case "user" if records.extract_prompt(text) and not bare:
+                self.turns.add_pending(Turn(USER, records.extract_prompt(text), self.at), as_string(item.get("id")))
             case "user":
-                self._add_nonempty(Turn(USER, extract_prompt(text)), item, NOTES)
+                self._add_nonempty(Turn(USER, records.extract_prompt(text)), item, NOTES)
             case role:
                 self.skip(NOTES if as_string(role) else UNKNOWN)
 
@@ -193,8 +172,8 @@ class _Reader(Collector):
         self._append(Turn(ASSISTANT, text, name=name, input=argument), call_id)
 
     def _add_result(self, call_id: str, output: Any) -> None:
-        content, is_marked = parse_result(output)
-        text, has_exit_code = strip_header(self._text(content))
+        content, is_marked = records.parse_result(output)
+        text, has_exit_code = records.strip_header(self._text(content))
         error = is_marked or has_exit_code or call_id in self.failures
         name = self.calls.get(call_id, "tool")
         self._append(Turn(TOOL, strip_injections(text), name=name, error=error), call_id and f"{call_id}/output")
@@ -202,7 +181,7 @@ class _Reader(Collector):
     def _add_compaction(self, payload: dict[str, Any]) -> None:
         """Add a compaction. A remote one has an encrypted summary; `replacement_history` repeats old messages."""
         self.turns.flush_pending()
-        summary = parse_summary(payload.get("message"))
+        summary = records.parse_summary(payload.get("message"))
         self.compactions.append(CompactionRecord(summary, len(self.buffer), self.at))
         self._add_nonempty(Turn(SYSTEM, summary or "", name="compaction"), {}, BOOKKEEPING)
 
@@ -214,7 +193,7 @@ class _Reader(Collector):
             case "user_message" if event.get("kind") not in (None, "plain"):
                 self.skip(NOTES)
             case "user_message":
-                self._add_prompt([as_string(event.get("message")), *list_images(event)], event)
+                self._add_prompt([as_string(event.get("message")), *records.list_images(event)], event)
             case "item_completed":
                 self._add_completed_item(as_mapping(event.get("item")))
             case "thread_rolled_back" if isinstance(event.get("num_turns"), int):
@@ -226,16 +205,16 @@ class _Reader(Collector):
             case "thread_name_updated":
                 self.thread.update_title(event)
                 self.skip(BOOKKEEPING)
-            case _ if kind in DUPLICATE_EVENTS:
+            case _ if kind in records.DUPLICATE_EVENTS:
                 self._note_failure(as_string(event.get("call_id")), event)
                 self.skip(REPEATED)
             case _:
-                self.skip(BOOKKEEPING if kind in BOOKKEEPING_EVENTS else UNKNOWN)
+                self.skip(BOOKKEEPING if kind in records.BOOKKEEPING_EVENTS else UNKNOWN)
 
     def _add_prompt(self, content: Any, item: dict[str, Any]) -> None:
         self.has_prompt = True
         self.skipped.update([REPEATED] * self.turns.discard_pending())
-        self._add_nonempty(Turn(USER, extract_prompt(self._text(content))), item, NOTES)
+        self._add_nonempty(Turn(USER, records.extract_prompt(self._text(content))), item, NOTES)
 
     def _add_completed_item(self, item: dict[str, Any]) -> None:
         """Add a complete part of a turn. Paginated files have these in place of the older events."""
@@ -251,12 +230,12 @@ class _Reader(Collector):
                     self._add_assistant_text(text, item)
             case "Plan" if self.thread.is_paginated:  # cut out of the message beside it
                 self._add_assistant_text(as_string(item.get("text")), item)
-            case _ if kind in NATIVE_CALLS:
+            case _ if kind in records.NATIVE_CALLS:
                 self._add_native(kind, item)
             case "HookPrompt":
                 self.skip(NOTES)
             case _:
-                self.skip(REPEATED if kind in DUPLICATE_PARTS else UNKNOWN)
+                self.skip(REPEATED if kind in records.DUPLICATE_PARTS else UNKNOWN)
 
     def _add_native(self, kind: str, item: dict[str, Any]) -> None:
         """Add the end of a tool's work: a tool that the model called, or one that ran inside such a call."""
@@ -267,16 +246,16 @@ class _Reader(Collector):
         elif call_id in self.calls:
             self.skip(REPEATED)
         else:
-            name, argument, output = parse_native_call(kind, item)
+            name, argument, output = records.parse_native_call(kind, item)
             self._append_call(call_id, name, argument)
             self._add_result(call_id, output)
 
     def _note_failure(self, call_id: str, record: dict[str, Any]) -> None:
-        if is_failure(record):
+        if records.is_failure(record):
             self.failures.add(call_id)
 
     def _append(self, turn: Turn, record_id: str = "") -> None:
         self.turns.append(turn._replace(at=self.at), record_id)
 
     def _text(self, content: Any) -> str:
-        return self.join_texts(extract_texts(content))
+        return self.join_texts(records.extract_texts(content))

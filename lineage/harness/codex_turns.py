@@ -87,11 +87,6 @@ class CodexTurns:
         self._text_counts: Counter[tuple[bool, str]] = Counter()
         self._pending: list[tuple[Turn, str]] = []
 
-    @property
-    def pending_count(self) -> int:
-        """The number of user messages without a verdict."""
-        return len(self._pending)
-
     def append(self, turn: Turn, record_id: str = "") -> None:
         """Add a turn after the pending ones. `record_id` is the harness's id of its record, "" for none."""
         self.flush_pending()
@@ -102,7 +97,7 @@ class CodexTurns:
         self._pending.append((turn, record_id))
 
     def discard_pending(self) -> int:
-        """Drop the pending messages, as an event shows the typed text. Return their number."""
+        """Drop the pending messages: an event shows the typed text, or none followed. Return their number."""
         count = len(self._pending)
         self._pending.clear()
         return count

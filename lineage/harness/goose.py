@@ -231,10 +231,9 @@ def _is_hidden(message: JsonObject) -> bool:
 
 def _prompt(message: JsonObject) -> str:
     """Return the texts of a message."""
-    texts = (
-        as_mapping(content).get("text") for content in message["content"] if as_mapping(content).get("type") == "text"
-    )
-    return "\n".join(map(as_string, texts)).strip("\n")
+    contents = map(as_mapping, message["content"])
+    texts = (as_string(content.get("text")) for content in contents if content.get("type") == "text")
+    return "\n".join(texts).strip("\n")
 
 
 def _is_simultaneous(earlier: JsonObject, later: JsonObject) -> bool:

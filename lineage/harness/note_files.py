@@ -37,10 +37,9 @@ _MAX_LINE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class NoteMetadata:
-    """The meaning of a file's place. A field without information is None.
+    """The meaning of a file's place: its agent, its project's folder, the kind of every section (None: not known).
 
-    agent     the agent whose notes it holds project   the folder of the project kind      the kind of every section
-    fallback  the kind of sections whose headings name none
+    `fallback` is the kind of sections whose headings name none.
     """
 
     agent: str | None = None

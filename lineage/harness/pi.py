@@ -176,13 +176,8 @@ class _Reader(Collector):
             self.skip(WITHHELD)
             return
         failed = message.get("exitCode") not in (None, 0) or message.get("cancelled") is True
-        yield Turn(
-            TOOL,
-            as_string(message.get("output")).rstrip(),
-            name="bash",
-            input=as_string(message.get("command")),
-            error=failed,
-        )
+        output, command = as_string(message.get("output")).rstrip(), as_string(message.get("command"))
+        yield Turn(TOOL, output, name="bash", input=command, error=failed)
 
     def _branch_summary(self, summary: Any) -> Iterator[Turn]:
         text = as_string(summary).strip("\n")

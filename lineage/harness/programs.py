@@ -11,6 +11,7 @@ from lineage.harness import validate_harness
 
 SESSION = "{session}"
 TEXT = "{text}"
+_PROMPT = f"--prompt={TEXT}"
 
 ArgumentTemplate = tuple[str, ...]
 
@@ -45,29 +46,13 @@ class ProgramCall:
 
 PROGRAMS: Mapping[str, Program] = {
     "claude-code": Program(
-        "claude",
-        resume=("--resume", SESSION),
-        send=("-p", "--resume", SESSION),
-        spawn=("-p", "--session-id", SESSION),
+        "claude", resume=("--resume", SESSION), send=("-p", "--resume", SESSION), spawn=("-p", "--session-id", SESSION)
     ),
     "codex": Program("codex", resume=("resume", SESSION), send=("exec", "resume", SESSION, "-"), spawn=("exec", "-")),
-    "gemini": Program(
-        "gemini",
-        resume=("--resume", SESSION),
-        send=("--resume", SESSION, f"--prompt={TEXT}"),
-        spawn=(f"--prompt={TEXT}",),
-    ),
-    "qwen": Program(
-        "qwen",
-        resume=("--resume", SESSION),
-        send=("--resume", SESSION, f"--prompt={TEXT}"),
-        spawn=(f"--prompt={TEXT}",),
-    ),
+    "gemini": Program("gemini", resume=("--resume", SESSION), send=("--resume", SESSION, _PROMPT), spawn=(_PROMPT,)),
+    "qwen": Program("qwen", resume=("--resume", SESSION), send=("--resume", SESSION, _PROMPT), spawn=(_PROMPT,)),
     "copilot": Program(
-        "copilot",
-        resume=(f"--resume={SESSION}",),
-        send=(f"--resume={SESSION}", f"--prompt={TEXT}"),
-        spawn=(f"--prompt={TEXT}",),
+        "copilot", resume=(f"--resume={SESSION}",), send=(f"--resume={SESSION}", _PROMPT), spawn=(_PROMPT,)
     ),
     "cursor": Program(
         "cursor-agent",

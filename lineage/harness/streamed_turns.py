@@ -59,11 +59,9 @@ class RecordReader(Protocol):
     @property
     def buffer(self) -> TurnBuffer:
         """The turns so far."""
-        ...
 
     def add(self, record: dict[str, Any]) -> None:
         """Take the next record."""
-        ...
 
 
 AnyReader = TypeVar("AnyReader", bound=RecordReader)

@@ -16,19 +16,9 @@ _INJECTED_BLOCKS = (
 )
 # The main argument of common tools, the most telling first.
 _INPUT_KEYS = (
-    "file_path",
-    "filePath",
-    "absolute_path",
-    "notebook_path",
-    "pattern",
-    "query",
-    "path",
-    "command",
-    "cmd",
-    "url",
-    "description",
-    "prompt",
-)
+    "file_path", "filePath", "absolute_path", "notebook_path", "pattern", "query", "path", "command", "cmd", "url",
+    "description", "prompt",
+)  # fmt: skip
 
 
 def strip_injections(text: str) -> str:

@@ -21,16 +21,6 @@ from lineage.installing.layouts import LAYOUTS, HostMachine, get_layout
 from lineage.installing.status import HookStatus, read_status
 
 __all__ = [
-    "LAYOUTS",
-    "FileChange",
-    "HookCommand",
-    "HookFinding",
-    "HookStatus",
-    "HostMachine",
-    "apply_changes",
-    "get_layout",
-    "plan_install",
-    "plan_uninstall",
-    "read_record",
-    "read_status",
+    "LAYOUTS", "FileChange", "HookCommand", "HookFinding", "HookStatus", "HostMachine", "apply_changes", "get_layout",
+    "plan_install", "plan_uninstall", "read_record", "read_status",
 ]  # fmt: skip

@@ -32,10 +32,7 @@ InstalledEntries = Sequence[tuple[Path, HookEntry]]
 
 @dataclass(frozen=True, slots=True)
 class HookFinding:
-    """A problem.
-
-    kind  duplicate, disabled, untrusted, executable, outdated or unreadable what  the problem in words mend  the remedy
-    """
+    """A problem: its kind (one of the constants above), in words (`what`), and the remedy (`mend`)."""
 
     kind: str
     what: str
@@ -59,8 +56,9 @@ def is_runnable(machine: HostMachine, program: str) -> bool:
 def _check_executable(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
     for program in sorted({entry.argv[0] for _, entry in installed}):
         if not is_runnable(machine, program):
-            mend = f"run `lineage hooks install {harness}` again"
-            yield HookFinding(EXECUTABLE, f"{program} cannot be started", mend)
+            yield HookFinding(
+                EXECUTABLE, f"{program} cannot be started", f"run `lineage hooks install {harness}` again"
+            )
 
 
 def _check_duplicates(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
@@ -100,8 +98,7 @@ def _check_other_files(machine: HostMachine, harness: str, installed: InstalledE
     targets = {resolve_target(path) for path, _ in installed}
     for path in _list_other_files(machine, harness):
         if installed and resolve_target(path) not in targets and _has_entries(path, harness):
-            what = f"registered in {path} too"
-            yield HookFinding(DUPLICATE, what, "take it out there; " + HARMLESS_HINT)
+            yield HookFinding(DUPLICATE, f"registered in {path} too", f"take it out there; {HARMLESS_HINT}")
 
 
 def _list_other_files(machine: HostMachine, harness: str) -> list[Path]:

@@ -33,10 +33,8 @@ class HookCommand:
         """Raise InvalidInput for a path that no configuration file can hold."""
         validate_agent_id(self.agent)
         if any(map(_UNPRINTABLE.search, (*self.program, self.workspace))):
-            raise InvalidInput(
-                f"not a path that a hook can name: {self.workspace[:80]!r}",
-                hint="move the workspace to a path of printable characters",
-            )
+            hint = "move the workspace to a path of printable characters"
+            raise InvalidInput(f"not a path that a hook can name: {self.workspace[:80]!r}", hint=hint)
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -108,7 +106,9 @@ def is_lineage_command(argv: Sequence[str], harness: str) -> bool:
     pairs = list(pairwise(argv))
     if ("hook", harness) not in pairs:
         return False
-    return any(_program_name(word) == "lineage" for word in argv[: pairs.index(("hook", harness))])
+    words = argv[: pairs.index(("hook", harness))]
+    paths = (PureWindowsPath(word) if "\\" in word else PurePosixPath(word) for word in words)
+    return any(path.name.lower().removesuffix(".exe") == "lineage" for path in paths)
 
 
 def get_option(argv: Sequence[str], name: str) -> str | None:
@@ -123,8 +123,7 @@ def get_option(argv: Sequence[str], name: str) -> str | None:
 def _find_in_group(event: str, index: int, group: Mapping[str, Any], harness: str) -> Iterator[HookEntry]:
     handlers = group.get("hooks")
     if not isinstance(handlers, list):
-        argv = parse_handler(group, harness)
-        if argv is not None:
+        if (argv := parse_handler(group, harness)) is not None:
             yield HookEntry(event, index, None, argv)
         return
     commands = [(number, parse_handler(handler, harness)) for number, handler in enumerate(handlers)]
@@ -147,8 +146,3 @@ def _split_line(line: str) -> tuple[str, ...]:
         return ()
     # An operator means another command in the same line: not ours alone.
     return () if any(not set(word) - set("();<>|&") for word in words if word) else words
-
-
-def _program_name(word: str) -> str:
-    path = PureWindowsPath(word) if "\\" in word else PurePosixPath(word)
-    return path.name.lower().removesuffix(".exe")

@@ -13,7 +13,6 @@ from lineage.installing.install_record import compute_digest
 from lineage.installing.jsonc import parse_jsonc
 
 BACKUP = ".lineage-backup-"
-
 _TEMPORARY = ".lineage-tmp-"
 
 
@@ -142,7 +141,5 @@ def _translate_os_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise WorkspaceError(
-            f"{path}: {error.strerror or error}",
-            hint=f"look at the rights of {path.parent}, then run the command again",
-        ) from error
+        hint = f"look at the rights of {path.parent}, then run the command again"
+        raise WorkspaceError(f"{path}: {error.strerror or error}", hint=hint) from error

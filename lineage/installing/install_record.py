@@ -51,10 +51,6 @@ class InstallRecord:
     files: Mapping[str, FileMarks] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
 
-    def get_marks(self, path: Path) -> FileMarks | None:
-        """Return the marks of a file, None for a file without."""
-        return self.files.get(str(path))
-
     def with_marks(self, path: Path, marks: FileMarks | None) -> "InstallRecord":
         """Return the record with a file's marks, or without them (None)."""
         others = {name: value for name, value in self.files.items() if name != str(path)}
@@ -76,9 +72,8 @@ def parse_record(text: str, name: str) -> InstallRecord:
         files = {path: _parse_marks(marks) for path, marks in values["files"].items()}
         return InstallRecord(files, tuple(values["folders"]))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise InvalidInput(
-            f"{name}: damaged", hint="delete it: lineage's entries are found without it, by their command"
-        ) from error
+        hint = "delete it: lineage's entries are found without it, by their command"
+        raise InvalidInput(f"{name}: damaged", hint=hint) from error
 
 
 def _parse_marks(values: Mapping[str, Any]) -> FileMarks:

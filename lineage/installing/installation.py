@@ -81,7 +81,7 @@ def apply_changes(machine: HostMachine, changes: Iterable[FileChange]) -> None:
 
 def _plan_file_install(file: HookFile, record: InstallRecord) -> FileChange | None:
     path, name = config_files.resolve_target(file.path), str(file.path)
-    before, old_marks = config_files.read(path), record.get_marks(path)
+    before, old_marks = config_files.read(path), record.files.get(str(path))
     text = config_files.decode_text(before or b"", name)
     marks = FileMarks()
     if before is not None and old_marks:
@@ -98,7 +98,7 @@ def _plan_file_install(file: HookFile, record: InstallRecord) -> FileChange | No
 
 def _plan_file_uninstall(file: HookFile, record: InstallRecord) -> FileChange | None:
     path, name = config_files.resolve_target(file.path), str(file.path)
-    before, old_marks = config_files.read(path), record.get_marks(path)
+    before, old_marks = config_files.read(path), record.files.get(str(path))
     if before is None:
         return FileChange(path, None, None, None, old_marks) if old_marks else None
     text = config_files.decode_text(before, name)

@@ -65,18 +65,10 @@ class JsoncDocument:
     comments: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
 def parse_jsonc(text: str, name: str) -> JsoncDocument:
     """Return the document. Raise InvalidInput, with file (`name`) and line, if the text is no JSON with comments."""
     tokens = list(_tokenize(text, name))
-    reader = _Parser(text, name, [token for token in tokens if token.kind not in ("space", "comment")])
+    reader = _Parser(text, name, [token for token in tokens if token.lastgroup not in ("space", "comment")])
     root = reader.parse_value(0) if reader.current else None
     if reader.current:
         reader.raise_invalid("more text after the end of the value")
@@ -86,9 +78,8 @@ def parse_jsonc(text: str, name: str) -> JsoncDocument:
 def raise_invalid(text: str, name: str, position: int, message: str) -> NoReturn:
     """Raise InvalidInput with file and line."""
     line = text.count("\n", 0, position) + 1
-    raise InvalidInput(
-        f"{name}:{line}: {message}", hint="nothing was changed; mend the file, then run the command again"
-    )
+    hint = "nothing was changed; mend the file, then run the command again"
+    raise InvalidInput(f"{name}:{line}: {message}", hint=hint)
 
 
 def detect_newline(text: str) -> str:
@@ -96,73 +87,77 @@ def detect_newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _list_spans(tokens: list[_Token], kind: str) -> tuple[tuple[int, int], ...]:
-    return tuple((token.start, token.end) for token in tokens if token.kind == kind)
+def _list_spans(tokens: list[re.Match[str]], kind: str) -> tuple[tuple[int, int], ...]:
+    return tuple(token.span() for token in tokens if token.lastgroup == kind)
 
 
-def _tokenize(text: str, name: str) -> Iterator[_Token]:
+def _tokenize(text: str, name: str) -> Iterator[re.Match[str]]:
     position = 0
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
             raise_invalid(text, name, position, f"not JSON: {text[position : position + 20]!r}")
-        yield _Token(match.lastgroup or "", match[0], match.start(), match.end())
+        yield match
         position = match.end()
 
 
 class _Parser:
     """A parser of values from a list of tokens."""
 
-    def __init__(self, text: str, name: str, tokens: list[_Token]) -> None:
+    def __init__(self, text: str, name: str, tokens: list[re.Match[str]]) -> None:
         self._text, self._name, self._tokens, self._position = text, name, tokens, 0
 
     @property
-    def current(self) -> _Token | None:
+    def current(self) -> re.Match[str] | None:
         return self._tokens[self._position] if self._position < len(self._tokens) else None
 
+    @property
+    def position(self) -> int:
+        return self.current.start() if self.current else len(self._text)
+
     def raise_invalid(self, message: str) -> NoReturn:
-        raise_invalid(self._text, self._name, self.current.start if self.current else len(self._text), message)
+        raise_invalid(self._text, self._name, self.position, message)
 
     def parse_value(self, depth: int) -> JsoncNode:
         token = self._next_token("a value")
-        if token.text in ("{", "["):
+        if token[0] in ("{", "["):
             if depth == _MAX_DEPTH:
-                raise_invalid(self._text, self._name, token.start, f"nested more than {_MAX_DEPTH} deep")
+                raise_invalid(self._text, self._name, token.start(), f"nested more than {_MAX_DEPTH} deep")
             return self._parse_container(token, depth)
-        return JsoncNode(SCALAR, token.start, token.end, data=self._parse_scalar(token))
+        return JsoncNode(SCALAR, *token.span(), data=self._parse_scalar(token))
 
-    def _next_token(self, expected: str) -> _Token:
+    def _next_token(self, expected: str) -> re.Match[str]:
         token = self.current
         if token is None:
             self.raise_invalid(f"the file ends where {expected} should stand")
         self._position += 1
         return token
 
-    def _parse_scalar(self, token: _Token) -> Any:
+    def _parse_scalar(self, token: re.Match[str]) -> Any:
         try:
-            return json.loads(token.text)
+            return json.loads(token[0])
         except ValueError:
-            raise_invalid(self._text, self._name, token.start, f"not a JSON value: {token.text[:40]!r}")
+            raise_invalid(self._text, self._name, token.start(), f"not a JSON value: {token[0][:40]!r}")
 
-    def _parse_container(self, opening: _Token, depth: int) -> JsoncNode:
-        kind, closing = (OBJECT, "}") if opening.text == "{" else (ARRAY, "]")
+    def _parse_container(self, opening: re.Match[str], depth: int) -> JsoncNode:
+        kind, closing = (OBJECT, "}") if opening[0] == "{" else (ARRAY, "]")
         items: list[JsoncItem] = []
         while True:
-            if self.current and self.current.text == closing:
-                return JsoncNode(kind, opening.start, self._next_token(closing).end, tuple(items))
+            if self.current and self.current[0] == closing:
+                return JsoncNode(kind, opening.start(), self._next_token(closing).end(), tuple(items))
             if items and items[-1].comma is None:
                 self.raise_invalid(f"expected a comma or {closing}")
             items.append(self._parse_item(kind, depth))
 
     def _parse_item(self, kind: str, depth: int) -> JsoncItem:
-        start, key = self.current.start if self.current else len(self._text), None
+        start, key = self.position, None
         if kind == OBJECT:
             token = self._next_token("a key")
             key = self._parse_scalar(token)
-            if not isinstance(key, str) or self._next_token("a colon").text != ":":
-                raise_invalid(self._text, self._name, token.start, "expected a key in double quotes and a colon")
+            if not isinstance(key, str) or self._next_token("a colon")[0] != ":":
+                raise_invalid(self._text, self._name, token.start(), "expected a key in double quotes and a colon")
         value = self.parse_value(depth + 1)
-        comma = self.current.start if self.current and self.current.text == "," else None
+        comma = self.position if self.current and self.current[0] == "," else None
         if comma is not None:
             self._position += 1
         return JsoncItem(start, key, value, comma)

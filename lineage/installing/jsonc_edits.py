@@ -37,7 +37,8 @@ def insert_item(
     if comment is not None or "\n" in text[slice(*inside)]:
         place = inside[0] if comment is None else comment
         return apply_edits(text, [(place, place, detect_newline(text) + indent + item)]), text[slice(*inside)]
-    if _is_one_line(document):
+    root = document.root
+    if root and root.items and "\n" not in text[root.start : root.end]:
         return apply_edits(text, [(*inside, label + render_value(document, value, None))]), text[slice(*inside)]
     lines = detect_newline(text) + indent + item + detect_newline(text) + _indent(text, container.start)
     return apply_edits(text, [(*inside, lines)]), text[slice(*inside)]
@@ -107,11 +108,6 @@ def _append_item(document: JsoncDocument, container: JsoncNode, label: str, valu
     if place == end:
         return apply_edits(text, [(end, end, before + item)])
     return apply_edits(text, [(end, end, before), (place, place, item)])
-
-
-def _is_one_line(document: JsoncDocument) -> bool:
-    root = document.root
-    return root is not None and bool(root.items) and "\n" not in document.text[root.start : root.end]
 
 
 def _begins_line(text: str, position: int) -> bool:

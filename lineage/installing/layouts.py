@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from lineage.errors import InvalidInput
 from lineage.harness import validate_harness
-from lineage.installing import hook_definitions
+from lineage.installing import hook_definitions as definitions
 from lineage.installing.commands import HookCommand, HookEntry
 from lineage.installing.config_files import read_toml_or_empty
 from lineage.installing.install_record import FileMarks
@@ -18,12 +18,7 @@ from lineage.installing.toml_hooks import TomlHooks
 
 @dataclass(frozen=True, slots=True)
 class HostMachine:
-    """The differences between machines.
-
-    template  the folder of the workspace template
-    project   the folder of a project with settings of its own
-    system    the root of the file system
-    """
+    """The differences between machines: the folders of the workspace template and of a project with settings."""
 
     home: Path
     environment: Mapping[str, str]
@@ -46,15 +41,12 @@ class FileFormat(Protocol):
 
     def find_entries(self, text: str, name: str) -> list[HookEntry]:
         """Return lineage's entries in the text."""
-        ...
 
     def install(self, text: str, marks: FileMarks, name: str) -> tuple[str, FileMarks]:
         """Return the text with lineage's entries, and the marks of other additions. A missing file is empty text."""
-        ...
 
     def uninstall(self, text: str, marks: FileMarks, name: str) -> str:
         """Return the text without lineage's entries."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +77,8 @@ class HarnessLayout:
 def get_layout(harness: str) -> HarnessLayout:
     """Return the layout of a harness. Raise InvalidInput for an unknown harness or one without hooks."""
     if validate_harness(harness) not in LAYOUTS:
-        raise InvalidInput(
-            f"{harness} has no hooks",
-            hint=f"`lineage import {harness}` reads its history; with hooks: {', '.join(LAYOUTS)}",
-        )
+        hint = f"`lineage import {harness}` reads its history; with hooks: {', '.join(LAYOUTS)}"
+        raise InvalidInput(f"{harness} has no hooks", hint=hint)
     return LAYOUTS[harness]
 
 
@@ -125,7 +115,7 @@ def _script(path: str) -> _FileLister:
 
 
 def _codex_files(folder: Path, _: HostMachine, command: HookCommand) -> tuple[HookFile, ...]:
-    hooks = hook_definitions.build_codex(command)
+    hooks = definitions.build_codex(command)
     in_toml = read_toml_or_empty(folder / "config.toml").get("hooks")
     # `state` alone is the state of hooks in other files.
     has_toml_hooks = isinstance(in_toml, dict) and bool(in_toml.keys() - {"state"})
@@ -141,7 +131,7 @@ def _goose_files(_: Path, machine: HostMachine, command: HookCommand) -> tuple[H
     folder = machine.home / ".agents" / "plugins" / "lineage"
     return (
         HookFile(folder / "plugin.json", PluginCompanion(machine.read_template("goose", "plugin.json"))),
-        HookFile(folder / "hooks" / "hooks.json", JsonHooks("goose", hook_definitions.build_goose(command))),
+        HookFile(folder / "hooks" / "hooks.json", JsonHooks("goose", definitions.build_goose(command))),
     )
 
 
@@ -156,38 +146,32 @@ def _openclaw_files(folder: Path, machine: HostMachine, command: HookCommand) ->
 
 LAYOUTS: Mapping[str, HarnessLayout] = {
     "claude-code": HarnessLayout(
-        resolve_claude_code_folder, _json_file("settings.json", hook_definitions.build_claude_code)
+        resolve_claude_code_folder, _json_file("settings.json", definitions.build_claude_code)
     ),
     "codex": HarnessLayout(
         resolve_codex_folder, _codex_files, "start Codex, type /hooks and approve lineage's: before, none is run"
     ),
-    "gemini": HarnessLayout(resolve_gemini_folder, _json_file("settings.json", hook_definitions.build_gemini)),
-    "qwen": HarnessLayout(
-        lambda machine: machine.home / ".qwen", _json_file("settings.json", hook_definitions.build_qwen)
-    ),
+    "gemini": HarnessLayout(resolve_gemini_folder, _json_file("settings.json", definitions.build_gemini)),
+    "qwen": HarnessLayout(lambda host: host.home / ".qwen", _json_file("settings.json", definitions.build_qwen)),
     "copilot": HarnessLayout(
-        lambda machine: machine.resolve_folder("COPILOT_HOME", ".copilot"),
-        _json_file("hooks/lineage.json", hook_definitions.build_copilot, version=1),
+        lambda host: host.resolve_folder("COPILOT_HOME", ".copilot"),
+        _json_file("hooks/lineage.json", definitions.build_copilot, version=1),
     ),
     "cursor": HarnessLayout(
-        lambda machine: machine.home / ".cursor", _json_file("hooks.json", hook_definitions.build_cursor, version=1)
+        lambda host: host.home / ".cursor", _json_file("hooks.json", definitions.build_cursor, version=1)
     ),
     "opencode": HarnessLayout(
-        lambda machine: machine.resolve_folder("XDG_CONFIG_HOME", ".config") / "opencode",
+        lambda host: host.resolve_folder("XDG_CONFIG_HOME", ".config") / "opencode",
         _script("plugins/lineage.js"),
         "start OpenCode again",
     ),
     "pi": HarnessLayout(
-        lambda machine: machine.resolve_folder("PI_CODING_AGENT_DIR", ".pi", "agent"),
+        lambda host: host.resolve_folder("PI_CODING_AGENT_DIR", ".pi", "agent"),
         _script("extensions/lineage.ts"),
         "type /reload in pi",
     ),
     "openclaw": HarnessLayout(
-        lambda machine: machine.resolve_folder("OPENCLAW_STATE_DIR", ".openclaw"),
-        _openclaw_files,
-        "start the gateway again",
+        lambda host: host.resolve_folder("OPENCLAW_STATE_DIR", ".openclaw"), _openclaw_files, "start the gateway again"
     ),
-    "goose": HarnessLayout(
-        lambda machine: machine.resolve_folder("XDG_CONFIG_HOME", ".config") / "goose", _goose_files
-    ),
+    "goose": HarnessLayout(lambda host: host.resolve_folder("XDG_CONFIG_HOME", ".config") / "goose", _goose_files),
 }

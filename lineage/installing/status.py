@@ -14,11 +14,9 @@ INSTALLED, NOT_INSTALLED = "installed", "not installed"
 
 @dataclass(frozen=True, slots=True)
 class HookStatus:
-    """The state of one harness's hooks.
+    """The state of one harness's hooks, with the files, events and command of lineage's entries.
 
-    present    whether the harness's own folder exists on this machine state      `installed`, `outdated` (installing
-    again changes something), `not installed`, or `unreadable` files      the files with lineage's entries events
-    the events of these entries command    the command of the entries, with its `workspace` and `agent`
+    `present` says whether the harness's own folder exists. `outdated` hooks are those that installing again changes.
     """
 
     harness: str

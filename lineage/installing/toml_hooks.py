@@ -54,7 +54,8 @@ class TomlHooks:
         head, tail = parts
         newline = detect_newline(text)
         lines = [line for event, group in self.elements.items() for line in _render_group(event, group)]
-        block = _separator(head, newline) + newline.join(lines) + newline
+        breaks = newline * (2 - head.endswith("\n")) if head.removeprefix("\ufeff") else ""
+        block = breaks + newline.join(lines) + newline
         result = head + block + tail
         if not self._is_complete(_load_toml_or_empty(result)):
             mention = _MENTION.search(text)
@@ -111,13 +112,6 @@ def _split_around(text: str, block: str | None) -> tuple[str, str] | None:
 def _join(head: str, tail: str) -> str:
     needs_newline = head and tail and not head.endswith("\n")
     return head + (detect_newline(head) if needs_newline else "") + tail
-
-
-def _separator(head: str, newline: str) -> str:
-    """Return the line breaks between the block and the lines before it."""
-    if not head.removeprefix("\ufeff"):
-        return ""
-    return newline if head.endswith("\n") else newline * 2
 
 
 def _remove_entry(text: str, entry: HookEntry, name: str) -> str:
