@@ -130,7 +130,6 @@ class _Reader(Collector):
             self._end_block()
 
     def _role_of(self, line: str) -> str:
-        """Return the role of a line."""
         is_marked = line.startswith((_PROMPT + " ", _STATUS + " ")) or line.rstrip() in (_PROMPT, _STATUS)
         if not is_marked:
             return ASSISTANT

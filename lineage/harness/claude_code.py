@@ -93,7 +93,8 @@ class _Reader(Collector):
             source_id = f"{uuid}#{index}" if uuid and index else uuid or None
             self._append_turn(turn, at, source_id)
         if not turns and kind in ("system", "progress", "attachment"):
-            self.skip(records.find_skip_reason(kind, record))
+            reason = records.SYSTEM_REASONS.get(as_string(record.get("subtype")), UNKNOWN)
+            self.skip(reason if kind == "system" else BOOKKEEPING)
 
     def _append_turn(self, turn: Turn, at: str | None, source_id: str | None) -> None:
         turn_hash = hash((at, turn.role, turn.name, turn.input, turn.text))

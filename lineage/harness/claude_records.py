@@ -4,18 +4,16 @@ from pathlib import Path
 from typing import Any
 
 from lineage.harness.claude_files import AGENT_PREFIX
-from lineage.harness.collector import BOOKKEEPING, UNKNOWN
+from lineage.harness.collector import BOOKKEEPING
 from lineage.harness.json_values import as_mapping, as_string, measure_base64
 from lineage.harness.text import format_omission
 
 CHAINED_KINDS = frozenset({"user", "assistant", "attachment", "system", "progress"})
-BOOKKEEPING_KINDS = frozenset(
-    {
-        "summary", "ai-title", "custom-title", "agent-name", "agent-setting", "agent-color", "mode", "permission-mode",
-        "last-prompt", "queue-operation", "file-history-snapshot", "file-history-delta", "cost-state", "pr-link",
-        "bridge-session", "tag", "worktree-state", "content-replacement", "speculation-accept", "fork-context-ref",
-    }
-)  # fmt: skip
+BOOKKEEPING_KINDS = frozenset({
+    "summary", "ai-title", "custom-title", "agent-name", "agent-setting", "agent-color", "mode", "permission-mode",
+    "last-prompt", "queue-operation", "file-history-snapshot", "file-history-delta", "cost-state", "pr-link",
+    "bridge-session", "tag", "worktree-state", "content-replacement", "speculation-accept", "fork-context-ref",
+})  # fmt: skip
 TITLE_KEYS = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 # The model of messages that Claude Code writes itself.
 SYNTHETIC_MODEL = "<synthetic>"
@@ -24,7 +22,7 @@ API_ERROR = "API errors"
 HOOK = "hooks"
 MISSING_RESULT = "tool results not found"
 
-_SYSTEM_REASONS = {"api_error": API_ERROR, "stop_hook_summary": HOOK} | dict.fromkeys(
+SYSTEM_REASONS = {"api_error": API_ERROR, "stop_hook_summary": HOOK} | dict.fromkeys(
     (
         "compact_boundary", "microcompact_boundary", "turn_duration", "local_command", "informational", "away_summary",
         "init", "status", "permission_retry", "bridge_status", "scheduled_task_fire", "agents_killed", "memory_saved",
@@ -103,11 +101,6 @@ def classify_record(record: dict[str, Any]) -> str:
     if kind in ("user", "assistant") and not (isinstance(message, dict) and "content" in message):
         return ""
     return kind
-
-
-def find_skip_reason(kind: str, record: dict[str, Any]) -> str:
-    """Return the reason why a chained record has no turn."""
-    return _SYSTEM_REASONS.get(as_string(record.get("subtype")), UNKNOWN) if kind == "system" else BOOKKEEPING
 
 
 def is_prompt(record: dict[str, Any], text: str) -> bool:

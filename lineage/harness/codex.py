@@ -203,7 +203,7 @@ class _Reader(Collector):
                 self.thread.update_context(event)
                 self.skip(BOOKKEEPING)
             case "thread_name_updated":
-                self.thread.update_title(event)
+                self.thread.title = as_string(event.get("thread_name")).strip() or self.thread.title
                 self.skip(BOOKKEEPING)
             case _ if kind in records.DUPLICATE_EVENTS:
                 self._note_failure(as_string(event.get("call_id")), event)

@@ -21,33 +21,25 @@ RESULT_KINDS = frozenset({"function_call_output", "custom_tool_call_output", "lo
 BOOKKEEPING_KINDS = frozenset(
     {"world_state", "token_usage_record", "inter_agent_communication", "inter_agent_communication_metadata"}
 )
-BOOKKEEPING_ITEMS = frozenset(
-    {
-        "compaction", "compaction_summary", "context_compaction", "compaction_trigger", "ghost_snapshot",
-        "tool_search_output", "additional_tools",
-    }
-)  # fmt: skip
-BOOKKEEPING_EVENTS = frozenset(
-    {
-        "token_count", "task_complete", "turn_complete", "turn_aborted", "thread_settings_applied",
-        "thread_goal_updated", "entered_review_mode", "exited_review_mode", "sub_agent_activity", "undo_completed",
-        "error", "warning", "stream_error",
-    }
-)  # fmt: skip
+BOOKKEEPING_ITEMS = frozenset({
+    "compaction", "compaction_summary", "context_compaction", "compaction_trigger", "ghost_snapshot",
+    "tool_search_output", "additional_tools",
+})  # fmt: skip
+BOOKKEEPING_EVENTS = frozenset({
+    "token_count", "task_complete", "turn_complete", "turn_aborted", "thread_settings_applied",
+    "thread_goal_updated", "entered_review_mode", "exited_review_mode", "sub_agent_activity", "undo_completed",
+    "error", "warning", "stream_error",
+})  # fmt: skip
 # These repeat an item: only its failure is news.
-DUPLICATE_EVENTS = frozenset(
-    {
-        "agent_message", "agent_reasoning", "agent_reasoning_raw_content", "context_compacted", "exec_command_end",
-        "mcp_tool_call_end", "patch_apply_end", "web_search_end", "image_generation_end", "view_image_tool_call",
-        "dynamic_tool_call_response",
-    }
-)  # fmt: skip
-DUPLICATE_PARTS = frozenset(
-    {
-        "Plan", "Reasoning", "WebSearch", "ImageView", "ImageGeneration", "DynamicToolCall", "CollabAgentToolCall",
-        "SubAgentActivity", "ContextCompaction", "FunctionCallOutput", "Sleep",
-    }
-)  # fmt: skip
+DUPLICATE_EVENTS = frozenset({
+    "agent_message", "agent_reasoning", "agent_reasoning_raw_content", "context_compacted", "exec_command_end",
+    "mcp_tool_call_end", "patch_apply_end", "web_search_end", "image_generation_end", "view_image_tool_call",
+    "dynamic_tool_call_response",
+})  # fmt: skip
+DUPLICATE_PARTS = frozenset({
+    "Plan", "Reasoning", "WebSearch", "ImageView", "ImageGeneration", "DynamicToolCall", "CollabAgentToolCall",
+    "SubAgentActivity", "ContextCompaction", "FunctionCallOutput", "Sleep",
+})  # fmt: skip
 NATIVE_CALLS = frozenset({"CommandExecution", "McpToolCall", "FileChange"})
 
 _TEXTS = ("input_text", "output_text", "summary_text", "reasoning_text", "text", "Text")

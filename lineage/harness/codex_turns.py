@@ -72,10 +72,6 @@ class CodexThread:
         if as_string(context.get("model")):
             self.models[context["model"]] = None
 
-    def update_title(self, event: dict[str, Any]) -> None:
-        """Take a `thread_name_updated` event."""
-        self.title = as_string(event.get("thread_name")).strip() or self.title
-
 
 class CodexTurns:
     """Turns in file order. Each depends on records at or before its own, so a longer file only ever adds turns."""

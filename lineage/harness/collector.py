@@ -107,6 +107,13 @@ class Collector:
                 parts.append(text)
         return "\n".join(parts)
 
+    def keep_text(self, turn: Turn, reason: str) -> Iterator[Turn]:
+        """Yield a turn with a text. Count one without under `reason`."""
+        if turn.text.strip():
+            yield turn
+        else:
+            self.skip(reason)
+
     def append(self, turns: Iterable[Turn], at: str | None, record_id: str | None) -> None:
         """Add the turns of one record. The first takes its id; a later one adds its place to the id."""
         # The turns may come from a generator that notes a compaction, which counts the turns before it.
@@ -118,10 +125,7 @@ class Collector:
         """Note a compaction. Yield the turn of its summary if the harness kept one."""
         text = as_string(summary).strip("\n")
         self.compactions.append(CompactionRecord(text if text.strip() else None, len(self.buffer), at, trigger))
-        if text.strip():
-            yield Turn(SYSTEM, text, name="compaction")
-        else:
-            self.skip(BOOKKEEPING)
+        yield from self.keep_text(Turn(SYSTEM, text, name="compaction"), BOOKKEEPING)
 
     def build_capture(self, turns: Sequence[Turn] | None = None, **details: Any) -> Capture:
         """Return the collected session; `turns` if they were streamed, else those of the buffer.

@@ -18,14 +18,12 @@ from lineage.harness.text import format_omission, render_tool_input, strip_injec
 
 _LOG = "events.jsonl"
 # The first words of event types: a new type of a known family is still Copilot's.
-_FAMILIES = frozenset(
-    {
-        "abort", "assistant", "auto_mode_switch", "capabilities", "command", "commands", "elicitation",
-        "exit_plan_mode", "external_tool", "factory", "hook", "mcp", "mcp_app", "model", "pending_messages",
-        "permission", "sampling", "session", "session_limits_exhausted", "skill", "subagent", "system", "tool",
-        "tool_search", "ui", "user", "user_input",
-    }
-)  # fmt: skip
+_FAMILIES = frozenset({
+    "abort", "assistant", "auto_mode_switch", "capabilities", "command", "commands", "elicitation",
+    "exit_plan_mode", "external_tool", "factory", "hook", "mcp", "mcp_app", "model", "pending_messages",
+    "permission", "sampling", "session", "session_limits_exhausted", "skill", "subagent", "system", "tool",
+    "tool_search", "ui", "user", "user_input",
+})  # fmt: skip
 # A person's prompt has this source, or none.
 _PROMPT_SOURCES = ("", "user")
 _SKILL = "<skill-context"

@@ -189,7 +189,8 @@ class _Reader(Collector):
     def _add_message(self, message: dict[str, Any]) -> None:
         message_id = message["id"]
         is_repeated = message_id in self.seen_ids
-        turns = list(self._turns_of(message))
+        make_turns = {"user": self._user, "gemini": self._gemini}.get(message["type"])
+        turns = list(make_turns(message)) if make_turns else []
         for turn in turns:
             self.buffer.append(turn)
         self.seen_ids.add(message_id)
@@ -197,14 +198,6 @@ class _Reader(Collector):
         if not turns:
             reason = BOOKKEEPING if message["type"] == "gemini" else NOTES
             self.skip(REPLAYED if is_repeated or _has_results(message) else reason)
-
-    def _turns_of(self, message: dict[str, Any]) -> Iterator[Turn]:
-        match message["type"]:
-            case "user":
-                yield from self._user(message)
-            case "gemini":
-                self.note_model(message.get("model"))
-                yield from self._gemini(message)
 
     def _user(self, message: dict[str, Any]) -> Iterator[Turn]:
         """Yield a compression's summary, or a prompt: `displayContent` if files and hooks added to it."""
@@ -235,6 +228,7 @@ class _Reader(Collector):
 
     def _gemini(self, message: dict[str, Any]) -> Iterator[Turn]:
         """Yield an update's results of earlier calls, then its thoughts, its text, and new calls with results."""
+        self.note_model(message.get("model"))
         content = as_parts(message.get("content"))
         calls = {_call_key(message, call, index): call for index, call in enumerate(_objects(message.get("toolCalls")))}
         earlier = calls.keys() & self.emitted_ids

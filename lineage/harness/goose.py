@@ -199,10 +199,7 @@ class _Reader(Collector):
                 self.skip(BOOKKEEPING if as_string(kind) in _INTERACTION_TYPES else UNKNOWN)
 
     def _text_turn(self, role: str, text: str, *, thinking: bool = False) -> Iterator[Turn]:
-        if text.strip():
-            yield Turn(role, text, thinking=thinking)
-        else:
-            self.skip(NOTES if role == USER else BOOKKEEPING)
+        return self.keep_text(Turn(role, text, thinking=thinking), NOTES if role == USER else BOOKKEEPING)
 
     def _call(self, content: JsonObject) -> Turn:
         call = as_mapping(content.get("toolCall"))

@@ -5,6 +5,7 @@ Names are the harness's own, spelling included. `hook_payload` reads them. (harn
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 SESSION_START = "session-start"
 TURN_END = "turn-end"
@@ -43,13 +44,11 @@ _PLUGIN_FIELDS: FieldNames = {
 
 @dataclass(frozen=True, slots=True)
 class HookFormat:
-    """A harness's hooks. Events without an entry in `events` or `ignored_events` are OTHER.
+    """A harness's hooks: our names of its `events`, the reasons to ignore others. Events in neither are OTHER.
 
-    events              the harness's names of events, with ours ignored_events      events of no use, with the reason
-    fields              the places of each field of a payload: a dot leads into an object, `.0` to the first of a list
-    event_fields        the places of the event's name event_markers       without such a name, the first of these
-    fields in the payload determines the event continuing_reasons  reasons of a session end after which the session may
-    go on sub_agent_field     a field of sub-agents' hooks only: their session id is the parent's
+    `fields` are the places in a payload: a dot leads into an object, `.0` to the first of a list. Without a name at
+    `event_fields`, the first of the `event_markers` in the payload determines the event. After a session end for one of
+    the `continuing_reasons` the session may go on. `sub_agent_field` marks hooks under their parent's session id.
     """
 
     events: dict[str, str] = field(default_factory=dict)
@@ -74,6 +73,7 @@ PLAIN_FORMAT = HookFormat(
     fields=_PLUGIN_FIELDS | {"at": ("at",)},
     event_fields=("event",),
 )
+_make_plugin_format = partial(HookFormat, fields=_PLUGIN_FIELDS, event_fields=("event",))
 HOOK_FORMATS: Mapping[str, HookFormat] = {
     "claude-code": HookFormat(
         _CLAUDE_EVENTS, _IGNORED_EVENTS, continuing_reasons=frozenset({"resume"}), sub_agent_field="agent_id"
@@ -130,7 +130,7 @@ HOOK_FORMATS: Mapping[str, HookFormat] = {
         ),
         sub_agent_field="agent_id",
     ),
-    "opencode": HookFormat(
+    "opencode": _make_plugin_format(
         events={
             "session.created": SESSION_START,
             "session.idle": TURN_END,
@@ -141,10 +141,8 @@ HOOK_FORMATS: Mapping[str, HookFormat] = {
             "session.execution.interrupted": TURN_END,
             "dispose": SESSION_END,
         },
-        fields=_PLUGIN_FIELDS,
-        event_fields=("event",),
     ),
-    "pi": HookFormat(
+    "pi": _make_plugin_format(
         events={
             "session_start": SESSION_START,
             "turn_end": TURN_END,
@@ -153,11 +151,9 @@ HOOK_FORMATS: Mapping[str, HookFormat] = {
             "session_shutdown": SESSION_END,
         },
         ignored_events={"session_before_compact": BEFORE_COMPACTION},
-        fields=_PLUGIN_FIELDS,
-        event_fields=("event",),
         continuing_reasons=frozenset({"reload"}),
     ),
-    "openclaw": HookFormat(
+    "openclaw": _make_plugin_format(
         events={
             "session_start": SESSION_START,
             "agent_end": TURN_END,
@@ -165,8 +161,6 @@ HOOK_FORMATS: Mapping[str, HookFormat] = {
             "session_end": SESSION_END,
         },
         ignored_events={"before_compaction": BEFORE_COMPACTION},
-        fields=_PLUGIN_FIELDS,
-        event_fields=("event",),
     ),
     "goose": HookFormat(
         events={"SessionStart": SESSION_START, "Stop": TURN_END, "SessionEnd": SESSION_END},

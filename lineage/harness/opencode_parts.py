@@ -199,7 +199,10 @@ class _Reader(Collector):
         if kind == "user":
             self._add_prompt(row, at, source_id)
         elif kind == "shell":
-            self.buffer.append(_command_turn(row, at, source_id))
+            command = as_string(row.get("command")) or as_string(as_mapping(row.get("shell")).get("command"))
+            output = as_string(row.get("output")) or as_string(as_mapping(row.get("output")).get("output"))
+            turn = Turn(TOOL, strip_injections(output), at, name="shell", input=command, source_id=source_id)
+            self.buffer.append(turn)  # a command that the user ran
         elif kind == "compaction" and row.get("status") in (None, "completed"):
             summary = self.add_compaction(row.get("summary"), at, as_string(row.get("reason")) or None)
             self.append(summary, at, source_id)
@@ -228,13 +231,6 @@ def _is_in_progress(part: JsonObject, *, last: bool) -> bool:
     if part.get("type") == "tool":
         return as_mapping(part.get("state")).get("status") not in ("completed", "error")
     return last and part.get("type") in ("text", "reasoning") and not as_mapping(part.get("time")).get("end")
-
-
-def _command_turn(row: JsonObject, at: str | None, source_id: str | None) -> Turn:
-    """Return the turn of a command that the user ran in the session."""
-    command = as_string(row.get("command")) or as_string(as_mapping(row.get("shell")).get("command"))
-    output = as_string(row.get("output")) or as_string(as_mapping(row.get("output")).get("output"))
-    return Turn(TOOL, strip_injections(output), at, name="shell", input=command, source_id=source_id)
 
 
 def _format_file_note(file: JsonObject) -> str:

@@ -18,12 +18,10 @@ from lineage.harness.json_values import as_blocks, as_mapping, as_string, format
 from lineage.harness.text import render_tool_input, strip_injections
 
 _BOOKKEEPING = frozenset({"model_change", "thinking_level_change", "custom", "label", "leaf"})
-_ROLES = frozenset(
-    {
-        "user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage", "branchSummary",
-        "compactionSummary",
-    }
-)  # fmt: skip
+_ROLES = frozenset({
+    "user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage", "branchSummary",
+    "compactionSummary",
+})  # fmt: skip
 # The time in a file's name has dashes for colons.
 _FILE_TIME = re.compile(r"^\d{4}-\d{2}-\d{2}T[0-9-]+Z_")
 _GATEWAY = "openclaw"
@@ -116,7 +114,7 @@ class _Reader(Collector):
     def _message(self, message: dict[str, Any], at: str | None) -> Iterator[Turn]:
         match message["role"]:
             case "user":
-                yield from self._prompt(message)
+                yield from self.keep_text(Turn(USER, strip_injections(self._text(message.get("content")))), NOTES)
             case "assistant":
                 yield from self._assistant(message)
             case "toolResult":
@@ -131,13 +129,6 @@ class _Reader(Collector):
                 yield from self._branch_summary(message.get("summary"))
             case _:
                 self.skip(NOTES)
-
-    def _prompt(self, message: dict[str, Any]) -> Iterator[Turn]:
-        text = strip_injections(self._text(message.get("content")))
-        if text:
-            yield Turn(USER, text)
-        else:
-            self.skip(NOTES)
 
     def _assistant(self, message: dict[str, Any]) -> Iterator[Turn]:
         # OpenClaw's gateway repeats texts that it delivered to a chat, under a model of its own.
@@ -170,7 +161,6 @@ class _Reader(Collector):
                 self.skip(UNKNOWN)
 
     def _user_command(self, message: dict[str, Any]) -> Iterator[Turn]:
-        """Yield a command that the person ran."""
         # The person ran it with `!!` to keep it from the agent, so it stays out of the agent's memory too.
         if message.get("excludeFromContext") is True:
             self.skip(WITHHELD)
@@ -180,11 +170,7 @@ class _Reader(Collector):
         yield Turn(TOOL, output, name="bash", input=command, error=failed)
 
     def _branch_summary(self, summary: Any) -> Iterator[Turn]:
-        text = as_string(summary).strip("\n")
-        if text.strip():
-            yield Turn(SYSTEM, text, name="branch summary")
-        else:
-            self.skip(BOOKKEEPING)
+        return self.keep_text(Turn(SYSTEM, as_string(summary).strip("\n"), name="branch summary"), BOOKKEEPING)
 
     def _text(self, content: Any) -> str:
         """Return the text of a message's content, with notes for images."""

@@ -38,20 +38,14 @@ def _find_roots(start: Path) -> Iterator[str]:
             yield str(folder)
         elif _is_repository(folder):
             yield _first_worktree(folder)
-        elif gitdir := _read_gitdir(git):
-            repository = _find_repository(gitdir)
+        elif match := _GITDIR.match(_read_text(git)):  # a worktree's or a submodule's `.git` names its own folder
+            repository = _find_repository(Path(os.path.normpath(git.parent / match[1])))
             yield _first_worktree(repository) if repository else str(folder)
 
 
 def _is_repository(folder: Path) -> bool:
     """Return whether a folder is a repository itself: a `.git`, or a bare one."""
     return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
-
-
-def _read_gitdir(git: Path) -> Path | None:
-    """Return the repository's place from a `.git` file of a worktree or a submodule."""
-    match = _GITDIR.match(_read_text(git))
-    return Path(os.path.normpath(git.parent / match[1])) if match else None
 
 
 def _find_repository(gitdir: Path) -> Path | None:

@@ -110,11 +110,7 @@ class _Reader(Collector):
         typed = as_string(payload.get("displayText"))
         if typed.strip() and (isinstance(payload.get("hookContext"), str) or record.get("subtype")):
             content = [typed, *genai.list_media_notes(content)]
-        text = extract_text(content, self.skipped)
-        if text.strip():
-            yield Turn(USER, text)
-        else:
-            self.skip(NOTES)
+        return self.keep_text(Turn(USER, extract_text(content, self.skipped)), NOTES)
 
     def _assistant(self, record: dict[str, Any], content: list[Any]) -> Iterator[Turn]:
         self.note_model(record.get("model"))
