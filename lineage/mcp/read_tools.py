@@ -37,9 +37,8 @@ def list_sessions(call: ToolCall) -> str:
     """Return the agent's newest sessions."""
     rows = call.access.list_sessions(call["limit"], call["project"])
     head = f"Sessions, newest first, by token: {len(rows)}. Read one with `show`."
-    return render_response(
-        head, [_format_session(row) for row in rows], "Ask for fewer, or for one project.", empty="no sessions"
-    )
+    pieces = [_format_session(row) for row in rows]
+    return render_response(head, pieces, "Ask for fewer, or for one project.", empty="no sessions")
 
 
 def show_session(call: ToolCall) -> str:
@@ -47,16 +46,13 @@ def show_session(call: ToolCall) -> str:
     token = call.access.find_session(call["session"]).session_token
     if call["turns"] is None:
         shown = lookup.show_file(call.ws, token, call["kind"])
-        pieces = [ResponseItem(call["kind"], shown.text)]
-        return render_response(
-            _session_heading(shown), pieces, f"The whole of it is in {shown.path}; `turns` reads the transcript."
-        )
+        rest = f"The whole of it is in {shown.path}; `turns` reads the transcript."
+        return render_response(_session_heading(shown), [ResponseItem(call["kind"], shown.text)], rest)
     first, last = _parse_range(call["turns"])
     shown = lookup.show_turns(call.ws, token, first, last)
     turns = [ResponseItem(f"turn {turn.number}", _format_turn(turn)) for turn in shown.turns]
-    return render_response(
-        f"{_session_heading(shown)}, turns {first}-{last}", turns, "Ask for the next turns; one alone has most room."
-    )
+    head = f"{_session_heading(shown)}, turns {first}-{last}"
+    return render_response(head, turns, "Ask for the next turns; one alone has most room.")
 
 
 def build_context(call: ToolCall) -> str:
@@ -71,9 +67,8 @@ def build_context(call: ToolCall) -> str:
     block: ContextBlock = contexts.build_context(call.ws, asked, call.access.book_reader)
     unread = len(call.access.book_reader.unreadable_paths)
     note = f"{unread} books can't be read and are left out: the user may run `lineage verify`" if unread else ""
-    return f"{block.text}{note}".strip() or render_response(
-        "the context", [], "", empty="nothing is remembered yet, or it has no room"
-    )
+    empty = "nothing is remembered yet, or it has no room"
+    return f"{block.text}{note}".strip() or render_response("the context", [], "", empty=empty)
 
 
 def read_books(call: ToolCall) -> str:
@@ -87,9 +82,8 @@ def list_tasks(call: ToolCall) -> str:
     scopes = ["global", f"agent/{call.access.agent_id}", *([folder] if folder else [])]
     results = open_tasks(call.access.book_reader, scopes)
     pieces = [ResponseItem(_format_lead(known), f"{text} ({known.ref.scope})") for known, text in results]
-    return render_response(
-        f"Open tasks: {len(pieces)}", pieces, "Read the book `task` of a scope.", empty="no open tasks"
-    )
+    head = f"Open tasks: {len(pieces)}"
+    return render_response(head, pieces, "Read the book `task` of a scope.", empty="no open tasks")
 
 
 def render_entries(entries: list[BookEntry]) -> list[ResponseItem]:
@@ -152,18 +146,15 @@ def _list_entries(call: ToolCall) -> str:
     if not (call["scope"] and call["kind"]):
         raise InvalidInput("to show a book takes scope and kind", hint="action `list` names the books")
     ref = BookRef(call["scope"], call["kind"], str(call["archive"] or ""))
-    results = call.access.read_book(ref)
-    return render_response(
-        f"Entries in {ref.path}: {len(results)}", render_entries(results), f"The rest is in {ref.path}."
-    )
+    results = render_entries(call.access.read_book(ref))
+    return render_response(f"Entries in {ref.path}: {len(results)}", results, f"The rest is in {ref.path}.")
 
 
 def _format_lead(known: BookEntry) -> str:
     entry = known.entry
     state = ["done"] * bool(entry.done) + ["pinned"] * entry.pinned
-    return " · ".join(
-        [f"{entry.trust} {entry.id}", to_date(known.updated_at) if known.updated_at else "by hand", *state]
-    )
+    day = to_date(known.updated_at) if known.updated_at else "by hand"
+    return " · ".join([f"{entry.trust} {entry.id}", day, *state])
 
 
 def _format_body(known: BookEntry) -> str:

@@ -4,7 +4,6 @@ A URI is `lineage:///` and a path of the workspace, as links and answers show it
 only within the agent's access; no other file is opened.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
@@ -40,12 +39,13 @@ class ListedResource(NamedTuple):
 
 def list_resources(reach: AgentAccess) -> list[ListedResource]:
     """List the agent's MEMORY.md, its books in use, and the summaries of its newest sessions."""
+    summaries = [(row, path) for row in reach.list_sessions(_MAX_SESSIONS) if (path := reach.find_summary_path(row))]
     books = [ref.path for ref in reach.list_books() if not ref.shelf and ref.path != CURATED_PATH]
     return [
         ListedResource(naming.memory_md_path(reach.agent_id), "The ledger of the last 30 days"),
         ListedResource(CURATED_PATH, "What the user wrote down for every agent"),
         *(ListedResource(path, "A book") for path in books[:_MAX_BOOKS]),
-        *_list_summaries(reach),
+        *(ListedResource(path, f"Summary of a session, {row.membership_ts}") for row, path in summaries),
     ]
 
 
@@ -72,10 +72,3 @@ def _load_items(reach: AgentAccess, path: str) -> list[ResponseItem] | None:
     reach.find_session(name.token)
     document = load_document(reach.ws, path)
     return [ResponseItem(name.kind, str(document.body))] if document else None
-
-
-def _list_summaries(reach: AgentAccess) -> Iterator[ListedResource]:
-    for row in reach.list_sessions(_MAX_SESSIONS):
-        path = reach.find_summary_path(row)
-        if path:
-            yield ListedResource(path, f"Summary of a session, {row.membership_ts}")

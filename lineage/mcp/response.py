@@ -47,7 +47,7 @@ def render_response(head: str, items: Sequence[ResponseItem], rest: str, *, empt
             break
         shown += 1
         lines += part
-        room -= _total_size(part)
+        room -= sum(map(_line_size, part))
     left = len(items) - shown
     is_cut = left or _CUT_MARK in lines
     notes = [f"… cut: {shown} of {len(items)} are shown. {rest}".rstrip()] * bool(is_cut) + [empty] * (not items)
@@ -62,12 +62,10 @@ def render_error(message: str, hint: str) -> str:
 def _quote_item(item: ResponseItem) -> Iterator[str]:
     """Yield the item as quoted lines, on demand: a transcript may be long."""
     lead = f"{item.lead}: " if item.lead else ""
-    first = True
-    for line in _quote_text(item.text):
-        yield f"> - {lead}{line}" if first else f">   {line}"
-        first = False
-    if first:
-        yield f"> - {item.lead}"
+    lines = _quote_text(item.text)
+    first = next(lines, None)
+    yield f"> - {item.lead}" if first is None else f"> - {lead}{first}"
+    yield from (f">   {line}" for line in lines)
 
 
 def _quote_text(text: str) -> Iterator[str]:
@@ -89,10 +87,6 @@ def _fit_lines(lines: Iterator[str], room: int) -> Iterator[str]:
         yield line
         is_begun = True
         room -= _line_size(line)
-
-
-def _total_size(lines: Sequence[str]) -> int:
-    return sum(_line_size(line) for line in lines)
 
 
 def _line_size(line: str) -> int:

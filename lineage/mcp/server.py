@@ -101,12 +101,8 @@ class _Handlers:
 
     async def list_templates(self, _: _Context, __: _PageParams) -> types.ListResourceTemplatesResult:
         """Return the one template of resource addresses."""
-        template = types.ResourceTemplate(
-            name="path",
-            uri_template=resources.TEMPLATE,
-            description=resources.TEMPLATE_DESCRIPTION,
-            mime_type=resources.MIME,
-        )
+        uri, about = resources.TEMPLATE, resources.TEMPLATE_DESCRIPTION
+        template = types.ResourceTemplate(name="path", uri_template=uri, description=about, mime_type=resources.MIME)
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(self, _: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
@@ -116,10 +112,7 @@ class _Handlers:
         return types.ReadResourceResult(contents=[contents])
 
     async def _run_resource(self, use_case: Callable[[AgentAccess], Result]) -> Result:
-        """Run a use case in a thread. Raises MCPError for every failure.
-
-        The protocol has no error answer for resources.
-        """
+        """Run a use case in a thread. Raises MCPError for every failure: resources have no error answer."""
         try:
             return await self._run_in_thread(partial(self._config.run, use_case))
         except LineageError as error:

@@ -7,7 +7,7 @@ from typing import Any
 from lineage.core.base.book_paths import KINDS
 from lineage.mcp import read_tools, write_tools
 from lineage.mcp.call import ServerConfig, ToolCall
-from lineage.mcp.parameters import NUMBER, TEXTS, Arguments, ToolParameter, parse_arguments
+from lineage.mcp.parameters import NUMBER, TEXTS, ToolParameter, parse_arguments
 
 INSTRUCTIONS = (
     "Memory of earlier coding sessions of this agent. Look before you ask the user or decide anew: `context` at the "
@@ -39,12 +39,8 @@ class Tool:
     def run(self, config: ServerConfig, values: Mapping[str, Any]) -> str:
         """Return the answer. Raises LineageError, InvalidInput for wrong arguments."""
         arguments = parse_arguments(self.parameters, values)
-        return config.run(
-            lambda reach: self.handler(ToolCall(config, reach, arguments)), writes=self._is_write(arguments)
-        )
-
-    def _is_write(self, arguments: Arguments) -> bool:
-        return not self.writing_actions.isdisjoint(("*", arguments.get("action")))
+        writes = not self.writing_actions.isdisjoint(("*", arguments.get("action")))
+        return config.run(lambda reach: self.handler(ToolCall(config, reach, arguments)), writes=writes)
 
 
 TOOLS = (

@@ -27,25 +27,17 @@ def remember(call: ToolCall) -> str:
 def handle_tasks(call: ToolCall) -> str:
     """List, add or tick tasks."""
     if call["action"] == "add":
-        return _add_task(call)
-    return _complete_task(call) if call["action"] == "done" else list_tasks(call)
-
-
-def _add_task(call: ToolCall) -> str:
-    if not call["text"]:
-        raise InvalidInput("a task has to say what is to be done", hint="give `text`")
-    memo = Memo(text=call["text"], kind=TASK, agent_id=call.access.agent_id, project=call.project)
-    return _render_outcome(call, remembering.remember(call.ws, memo, call.caller))
-
-
-def _complete_task(call: ToolCall) -> str:
+        if not call["text"]:
+            raise InvalidInput("a task has to say what is to be done", hint="give `text`")
+        memo = Memo(text=call["text"], kind=TASK, agent_id=call.access.agent_id, project=call.project)
+        return _render_outcome(call, remembering.remember(call.ws, memo, call.caller))
+    if call["action"] == "list":
+        return list_tasks(call)
     if not call["id"]:
         raise InvalidInput("which task is done?", hint="give `id`, as action `list` shows it")
-    known = call.access.find_entry(call["id"])
-    place = books.set_task_done(call.ws, known.entry.id)
-    return render_response(
-        "done", [ResponseItem(place.entry.id, f"{place.entry.body}\n{place.ref.kind} of {place.ref.scope}")], ""
-    )
+    place = books.set_task_done(call.ws, call.access.find_entry(call["id"]).entry.id)
+    text = f"{place.entry.body}\n{place.ref.kind} of {place.ref.scope}"
+    return render_response("done", [ResponseItem(place.entry.id, text)], "")
 
 
 def _render_outcome(call: ToolCall, outcome: RememberResult) -> str:
@@ -55,10 +47,7 @@ def _render_outcome(call: ToolCall, outcome: RememberResult) -> str:
         raise InvalidInput(f"not remembered: {outcome.reason or outcome.status}; nothing was written", hint=hint)
     is_seen = call.access.may_read_scope(outcome.scope)
     where = f"{outcome.kind} of {outcome.scope}, in {outcome.path}" if is_seen else ""
-    redacted = ", ".join(f"{name} {count}" for name, count in outcome.redactions.items())
-    notes = [
-        "it waits until the user confirms it, and is not shown before" * (outcome.status == PENDING_STATUS),
-        f"redacted: {redacted}" * bool(redacted),
-    ]
-    head = "; ".join(filter(None, (outcome.status, *notes)))
+    waits = "it waits until the user confirms it, and is not shown before" * (outcome.status == PENDING_STATUS)
+    counts = ", ".join(f"{name} {count}" for name, count in outcome.redactions.items())
+    head = "; ".join(filter(None, (outcome.status, waits, f"redacted: {counts}" * bool(counts))))
     return render_response(head, [ResponseItem(outcome.id or "", where)], "")

@@ -33,16 +33,10 @@ def render_artifact_note(artifact: Artifact, data: bytes) -> bytes:
     token = artifact.identity.token
     notice = f"> Archived: `lineage show {token} --turns A-B` prints what was said in these turns."
     turns = [turn._replace(text="", name="", input="", error=False) for turn in transcript.parse_turns(artifact.body)]
-    meta: dict[str, object] = {
-        "kind": "archived-transcript",
-        "captured_at": artifact.captured_at,
-        "title": artifact.title,
-        "aliases": artifact.aliases,
-        "tags": _TAGS,
-    }
-    return frontmatter.dump(
-        frontmatter.build_post(meta, transcript.render_turns(f"{siblings}\n\n{notice}", turns))
-    ).encode()
+    names: dict[str, object] = {"title": artifact.title, "aliases": artifact.aliases, "tags": _TAGS}
+    meta = {"kind": "archived-transcript", "captured_at": artifact.captured_at, **names}
+    body = transcript.render_turns(f"{siblings}\n\n{notice}", turns)
+    return frontmatter.dump(frontmatter.build_post(meta, body)).encode()
 
 
 def render_month_note(month: str, heads: Iterable[ArtifactHead], contents: str) -> bytes:
@@ -66,9 +60,8 @@ def _render_lines(month: str, entries: Sequence[LedgerEntry], sessions: int) -> 
 def _render_row(entry: LedgerEntry) -> str:
     sentence = escape_markdown(entry.sentence) if entry.is_public else _PRIVATE
     links = " ".join(wikilink(path, label) for path, label in entry.links)
-    return (
-        f"- {naming.parse_captured_at(entry.stem)} | session={escape_markdown(entry.session_id)} | {sentence} {links}"
-    )
+    session = escape_markdown(entry.session_id)
+    return f"- {naming.parse_captured_at(entry.stem)} | session={session} | {sentence} {links}"
 
 
 def hash_contents(hashes: Mapping[str, str]) -> str:

@@ -210,15 +210,10 @@ class _Section:
     def usage(self, room: int) -> SectionUsage:
         """Return the section's usage of a block with this room."""
         is_dropped = self.has_content and not self.text
-        return SectionUsage(
-            self.rule.name,
-            tokens=cost_to_tokens(estimate_cost(self.text)),
-            cap=cost_to_tokens(min(self.request.limit_for(max(room, 0)), MAX_SECTION_COST)),
-            shown=self.shown_count,
-            of=len(self.items),
-            cut=self.is_cut and not is_dropped,
-            dropped=is_dropped,
-        )
+        tokens = cost_to_tokens(estimate_cost(self.text))
+        cap = cost_to_tokens(min(self.request.limit_for(max(room, 0)), MAX_SECTION_COST))
+        is_cut = self.is_cut and not is_dropped
+        return SectionUsage(self.rule.name, tokens, cap, self.shown_count, len(self.items), is_cut, is_dropped)
 
 
 def _render_item(item: MemoryItem) -> list[str]:

@@ -100,10 +100,8 @@ def _render_head(newest: Sequence[_Row], tallies: Sequence[ProjectTally], head_i
     )
     sections = ["\n".join([f"## {heading}", "", *rows, ""]) if rows else "" for heading, rows in rows_by_heading]
     needs = [len(text.encode()) + 1 if text else 0 for text in sections]  # 1 for the line end before it
-    requests = [
-        BudgetRequest(need, min(need, _MIN_SECTION_BYTES), floor, 100)
-        for need, floor in zip(needs, _FLOORS, strict=True)
-    ]
+    pairs = zip(needs, _FLOORS, strict=True)
+    requests = [BudgetRequest(need, min(need, _MIN_SECTION_BYTES), floor, 100) for need, floor in pairs]
     shares = allocate_budget(requests, budget - len("\n".join(lines).encode()))
     clipped = [clip_text(text, share - 1, "…\n") for text, share in zip(sections, shares, strict=True) if text]
     return "\n".join([*lines, *filter(None, clipped)])
@@ -141,11 +139,8 @@ def _rank_projects(tallies: Iterable[ProjectTally]) -> list[tuple[str, int, str]
         if tally.project:
             counts[tally.project] += tally.entries
             last[tally.project] = tally.day
-    return sorted(
-        ((path, counts[path], last[path]) for path in sorted(counts)),
-        key=lambda project: (project[2], project[1]),
-        reverse=True,
-    )
+    projects = [(path, counts[path], last[path]) for path in sorted(counts)]
+    return sorted(projects, key=lambda project: (project[2], project[1]), reverse=True)
 
 
 def _count_by_day(tallies: Iterable[ProjectTally]) -> Counter[str]:
@@ -160,14 +155,12 @@ def _render_row(entry: LedgerEntry, style: str) -> str:
     sentence = escape_markdown(entry.sentence) if entry.is_public else _PRIVATE
     if style == COMPACT:
         path = next((path for path, label in entry.links if label == SUMMARY), entry.links[0][0])
-        return (
-            f"- {entry.membership} | {escape_markdown(entry.session_id[:8])} | {sentence} {wikilink(path, 'summary')}"
-        )
+        session = escape_markdown(entry.session_id[:8])
+        return f"- {entry.membership} | {session} | {sentence} {wikilink(path, 'summary')}"
     links = " ".join(wikilink(path, label) for path, label in entry.links)
     project = escape_markdown(entry.project) if entry.project and entry.is_public else "-"
-    return (
-        f"- {entry.membership} | session={escape_markdown(entry.session_id)} | project={project} | {sentence} {links}"
-    )
+    session = escape_markdown(entry.session_id)
+    return f"- {entry.membership} | session={session} | project={project} | {sentence} {links}"
 
 
 def _affordable_rows(entries: Iterable[LedgerEntry], style: str, budget: int) -> list[_Row]:

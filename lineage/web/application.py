@@ -43,17 +43,14 @@ def build_application(service: Service) -> ASGIApp:
     service = replace(service, openapi_document=openapi.build_document(ROUTES, PREFIX))
     threads = api_endpoint.UseCaseThreads()
     api = [
-        Address(PREFIX + route.path, api_endpoint.build_endpoint(route, service, threads), methods=[route.method])
-        for route in ROUTES
+        (PREFIX + route.path, api_endpoint.build_endpoint(route, service, threads), route.method) for route in ROUTES
     ]
-    pages = [
-        Address(page.path, page_endpoint.build_endpoint(page, service, threads), methods=[page.method])
-        for page in PAGES
-    ]
+    pages = [(page.path, page_endpoint.build_endpoint(page, service, threads), page.method) for page in PAGES]
+    tables = [Address(path, endpoint, methods=[method]) for path, endpoint, method in (*api, *pages)]
     static = [Address(f"/static/{name}", _build_static_endpoint(name), methods=["GET"]) for name in STATIC]
     door = [Address(LOGIN_PATH, page_endpoint.build_login_endpoint(service), methods=["GET", "POST"])]
     handlers = {HTTPException: _build_http_error_handler(service), Exception: _build_unexpected_handler(service)}
-    return Guard(Starlette(routes=[*api, *pages, *static, *door], exception_handlers=handlers), service)
+    return Guard(Starlette(routes=[*tables, *static, *door], exception_handlers=handlers), service)
 
 
 def serve(service: Service, listener: socket.socket) -> None:
@@ -97,9 +94,8 @@ def _build_http_error_handler(service: Service) -> api_endpoint.Handler:
         status = error.status_code if isinstance(error, HTTPException) else 500
         if status == 405:
             return _render_failure(service, request, MethodNotAllowed("this address doesn't take that"), status)
-        return _render_failure(
-            service, request, NotFoundError("nothing is here", hint="go back to the sessions"), status
-        )
+        missing = NotFoundError("nothing is here", hint="go back to the sessions")
+        return _render_failure(service, request, missing, status)
 
     return answer
 

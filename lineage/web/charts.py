@@ -4,7 +4,7 @@ A template draws them as SVG. Coordinates are in the chart's own units.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lineage.core.base.plural import pluralize
 from lineage.pipeline.search.session_view import RelatedSession, SessionPart, SessionView
@@ -79,21 +79,18 @@ def build_activity(days: Sequence[tuple[str, int]]) -> Activity:
     max_count = max((count for _, count in days), default=0)
     total = sum(count for _, count in days)
     bars = tuple(_build_bar(place, date, count, max_count) for place, (date, count) in enumerate(days))
-    busiest = max(days, key=lambda item: item[1], default=("", 0))
     description = f"{pluralize(total, 'capture')} in the last 30 days"
     if max_count:
-        description += f", most on {format_day(busiest[0])}: {max_count}"
+        description += f", most on {format_day(max(days, key=lambda item: item[1])[0])}: {max_count}"
     width = _BAR_STEP * len(days) - (_BAR_STEP - _BAR_WIDTH)
-    return Activity(
-        width, _MAX_BAR_HEIGHT, _BAR_WIDTH, bars, description, days[0][0] if days else "", days[-1][0] if days else ""
-    )
+    first, last = (days[0][0], days[-1][0]) if days else ("", "")
+    return Activity(width, _MAX_BAR_HEIGHT, _BAR_WIDTH, bars, description, first, last)
 
 
 def _build_bar(index: int, date: str, count: int, max_count: int) -> Bar:
     height = max(_MIN_BAR_HEIGHT, round(_MAX_BAR_HEIGHT * count / max_count)) if count else _MIN_BAR_HEIGHT
-    return Bar(
-        index * _BAR_STEP, _MAX_BAR_HEIGHT - height, height, count == 0, f"{date}: {pluralize(count, 'capture')}"
-    )
+    title = f"{date}: {pluralize(count, 'capture')}"
+    return Bar(index * _BAR_STEP, _MAX_BAR_HEIGHT - height, height, count == 0, title)
 
 
 def build_lineage_graph(view: SessionView) -> Graph:
@@ -110,17 +107,15 @@ def build_lineage_graph(view: SessionView) -> Graph:
     lines += [_connect(placed[middle][0], node) for column in placed[middle + 1 : middle + 2] for node in column]
     lines += [_connect(placed[-2][-1], node) for node in (placed[-1] if after else [])]
     width = _COLUMN_WIDTH * (len(visible) - 1) + _NODE_WIDTH + 2 * _MARGIN
+    height = _ROW_HEIGHT * tallest + _MARGIN
     nodes = tuple(node for column in placed for node in column)
-    return Graph(
-        width, _ROW_HEIGHT * tallest + _MARGIN, (_NODE_WIDTH, _NODE_HEIGHT), nodes, tuple(lines), _describe(view)
-    )
+    return Graph(width, height, (_NODE_WIDTH, _NODE_HEIGHT), nodes, tuple(lines), _describe(view))
 
 
 def _build_part_nodes(view: SessionView) -> list[GraphNode]:
     """Return captures and compactions, oldest first; if there are many, the newest and a count."""
-    made = [_build_capture_node(part, view) for part in view.captures] + [
-        _build_compaction_node(part, view) for part in view.compactions
-    ]
+    made = [_build_capture_node(part, view) for part in view.captures]
+    made += [_build_compaction_node(part, view) for part in view.compactions]
     ordered = [node for _, node in sorted(made, key=lambda item: item[0])]
     if len(ordered) <= _MAX_PARTS:
         return ordered
@@ -131,24 +126,20 @@ def _build_part_nodes(view: SessionView) -> list[GraphNode]:
 def _build_capture_node(part: SessionPart, view: SessionView) -> tuple[str, GraphNode]:
     note = f"turns {part.turns[0]}–{part.turns[1]}" if part.turns else "can't be read"
     href = f"/sessions/{view.session.session_token}?first={part.turns[0]}#turns" if part.turns else ""
-    return part.captured_at, GraphNode(
-        "capture", 0, 0, "capture", f"{_format_time(part.captured_at)} · {note}", part.memory_sentence, href
-    )
+    note = f"{_format_time(part.captured_at)} · {note}"
+    return part.captured_at, GraphNode("capture", 0, 0, "capture", note, part.memory_sentence, href)
 
 
 def _build_compaction_node(part: SessionPart, view: SessionView) -> tuple[str, GraphNode]:
     href = f"/sessions/{view.session.session_token}/files/compaction" if part is view.compactions[-1] else ""
-    return part.captured_at, GraphNode(
-        "compaction", 0, 0, "compaction", _format_time(part.captured_at), part.memory_sentence, href
-    )
+    note = _format_time(part.captured_at)
+    return part.captured_at, GraphNode("compaction", 0, 0, "compaction", note, part.memory_sentence, href)
 
 
 def _build_manifest_node(view: SessionView) -> GraphNode:
     token = view.session.session_token
-    note = f"{token} · revision {view.revision}"
-    return GraphNode(
-        "manifest", 0, 0, "manifest", note, view.session.manifest_path, f"/sessions/{token}/files/manifest"
-    )
+    note, href = f"{token} · revision {view.revision}", f"/sessions/{token}/files/manifest"
+    return GraphNode("manifest", 0, 0, "manifest", note, view.session.manifest_path, href)
 
 
 def _build_relative_node(relative: RelatedSession) -> GraphNode:
@@ -160,10 +151,7 @@ def _build_relative_node(relative: RelatedSession) -> GraphNode:
 def _place_column(column: Sequence[GraphNode], number: int, tallest: int) -> list[GraphNode]:
     top = _MARGIN + (_ROW_HEIGHT * (tallest - len(column))) // 2
     x = _MARGIN + _COLUMN_WIDTH * number
-    return [
-        GraphNode(node.kind, x, top + _ROW_HEIGHT * row, node.label, node.note, node.title, node.href)
-        for row, node in enumerate(column)
-    ]
+    return [replace(node, x=x, y=top + _ROW_HEIGHT * row) for row, node in enumerate(column)]
 
 
 def _connect(start: GraphNode, end: GraphNode) -> str:

@@ -1,6 +1,5 @@
 """The OpenAPI 3.1 document of a table of routes."""
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,6 +15,7 @@ _FAILURE = {
     "description": "It failed; `message` says why, `hint` what to do next.",
     "content": {"application/json": {"schema": _REFERENCE}},
 }
+_LICENSE = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
 _CSRF = {
     "name": "X-CSRF-Token",
     "in": "header",
@@ -32,11 +32,7 @@ def build_document(routes: Iterable[Route], prefix: str) -> dict[str, Any]:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
     return {
         "openapi": "3.1.0",
-        "info": {
-            "title": "lineage",
-            "version": __version__,
-            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        },
+        "info": {"title": "lineage", "version": __version__, "license": _LICENSE},
         "servers": [{"url": prefix}],
         "security": [{}, {"token": []}],
         "paths": paths,
@@ -70,15 +66,11 @@ def _parameter(parameter: RouteParameter, path: str) -> dict[str, Any]:
     schema |= {"enum": list(parameter.choices)} if parameter.choices else {}
     return {
         "name": parameter.name,
-        "in": "path" if parameter.name in _path_names(path) else "query",
+        "in": "path" if f"{{{parameter.name}}}" in path else "query",
         "required": parameter.required,
         "description": parameter.about,
         "schema": schema,
     }
-
-
-def _path_names(path: str) -> list[str]:
-    return re.findall(r"{(\w+)}", path)
 
 
 def _json(schema: Schema) -> dict[str, Any]:

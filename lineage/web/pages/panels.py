@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from lineage.core.base.book_paths import BookRef
 from lineage.core.base.privacy import GLOBAL
@@ -32,6 +33,9 @@ class EntryFilter:
         )
 
 
+_NO_FILTER = EntryFilter()
+
+
 @dataclass(frozen=True, slots=True)
 class Panel:
     """Entries under one name; `hidden` counts those beyond the limit of a page."""
@@ -52,19 +56,14 @@ def build_workspace_panels(ws: Workspace, entry_filter: EntryFilter) -> list[Pan
     others = [place for place in in_use if place.ref.kind != _FINDING]
     everywhere = [place for place in others if place.ref.scope == GLOBAL]
     sessions = [place for place in others if place.ref.scope.startswith(_SESSION)]
+    build = partial(_build_panel, entry_filter=entry_filter)
     elsewhere = [place for place in others if place.ref.scope != GLOBAL and place not in sessions]
     return [
-        _build_panel(
-            "pending",
-            "Waits for you",
-            "Proposed by an agent; not in force until you confirm it.",
-            waiting,
-            entry_filter,
-        ),
-        _build_panel("global", "Everywhere", "What every session is told.", everywhere, entry_filter),
-        _build_panel("scoped", "Projects, agents and people", "What holds there.", elsewhere, entry_filter),
-        _build_panel("session", "Sessions", "What stays in its session.", sessions, entry_filter),
-        _build_panel("findings", "Findings", "What was found in data.", findings, entry_filter),
+        build("pending", "Waits for you", "Proposed by an agent; not in force until you confirm it.", waiting),
+        build("global", "Everywhere", "What every session is told.", everywhere),
+        build("scoped", "Projects, agents and people", "What holds there.", elsewhere),
+        build("session", "Sessions", "What stays in its session.", sessions),
+        build("findings", "Findings", "What was found in data.", findings),
     ]
 
 
@@ -76,8 +75,8 @@ def build_session_panels(ws: Workspace, scope: str) -> list[Panel]:
     findings = [place for place in in_use if place.ref.kind == _FINDING]
     others = [*waiting, *(place for place in in_use if place.ref.kind != _FINDING)]
     return [
-        _build_panel("session", "Session memory", "What stays in this session.", others, EntryFilter()),
-        _build_panel("findings", "Findings", "What was found in its data.", findings, EntryFilter()),
+        _build_panel("session", "Session memory", "What stays in this session.", others),
+        _build_panel("findings", "Findings", "What was found in its data.", findings),
     ]
 
 
@@ -92,7 +91,7 @@ def _load_entries(ws: Workspace, books: Iterable[BookOverview]) -> list[EntryLoc
 
 
 def _build_panel(
-    name: str, title: str, about: str, places: Sequence[EntryLocation], entry_filter: EntryFilter
+    name: str, title: str, about: str, places: Sequence[EntryLocation], entry_filter: EntryFilter = _NO_FILTER
 ) -> Panel:
     """Return a panel: pinned entries first, then the newest."""
     found = [place for place in places if entry_filter.matches(place)]
