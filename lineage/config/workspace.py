@@ -138,10 +138,7 @@ _MACHINE_ONLY = ("workspace", "index", "command", "url", "credentials", "model",
 
 
 def parse_settings(text: str) -> Settings:
-    """Return the settings that a `lineage.toml` holds.
-
-    Raises InvalidInput for an unknown or mistyped setting and for one out of range.
-    """
+    """Return a `lineage.toml`'s settings. Raises InvalidInput for one unknown, mistyped or out of range."""
     tables = parse_toml(text, SETTINGS_FILE, f"mend {SETTINGS_FILE}, then run the command again")
     for name, values in tables.items():
         _check_table(name, values)

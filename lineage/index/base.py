@@ -234,10 +234,7 @@ class Index(Protocol):
         return {token for (token,) in self._select(sessions.SELECT_INDEXED_TOKENS, tokens=list(tokens))}
 
     def delete_session(self, token: str) -> int:
-        """Delete every row of a session and of its entries in books. Return their number.
-
-        The bytes are gone after `scrub`.
-        """
+        """Delete the rows of a session and of its entries in books. Return their number. `scrub` removes the bytes."""
 
     def scrub(self) -> None:
         """Leave no copy of deleted rows, except for the `residual_copies`."""

@@ -92,10 +92,7 @@ class ParsedBookFile:
 
 @dataclass(frozen=True, slots=True)
 class BookRows:
-    """A book's rows: `files` are (path, sha256), `problems` (path, message).
-
-    `removed_entries` are those from removed sessions, without rows.
-    """
+    """A book's rows; `files` are (path, sha256), `problems` (path, message), `removed_entries` have no rows."""
 
     files: tuple[tuple[str, str], ...]
     rows: tuple[EntryRow, ...]

@@ -63,10 +63,7 @@ _END_OF_DAY = "T99"  # sorts after every time of a day
 
 
 def sync_sessions(connection: sqlite3.Connection, tokens: Iterable[str]) -> None:
-    """Update the entries of sessions to their artifacts: one for each capture, else the newest compaction's.
-
-    A thousand sessions take as many statements as one.
-    """
+    """Update the entries of sessions: one for each capture, else the newest compaction's, in a few statements."""
     values = json.dumps(list(tokens))
     for statement in (_DELETE_ENTRIES, _CAPTURES, _COMPACTIONS) if values != "[]" else ():
         connection.execute(statement, (values,))

@@ -17,9 +17,6 @@ def register_privacy_function(connection: sqlite3.Connection) -> None:
 
 
 def build_privacy_condition(scope: str, token: str) -> str:
-    """Return SQL that is true if the session may be shown in `scope`. Sessions without rows pass.
-
-    Both parameters are SQL expressions.
-    """
+    """Return SQL, of two SQL expressions, that is true if the session has no rows or may be shown in `scope`."""
     private = f"coalesce((select max(private) from artifacts where session_token = {token}), 0)"
     return f"({private} = 0 or may_reach({scope}, {private}, {token}))"

@@ -59,10 +59,7 @@ UPSERT = (
 def build_row(
     document: Artifact | Manifest, data: bytes, stamp: str, turn_texts: TurnTexts | None = None
 ) -> ArtifactRow:
-    """Return the row of a document read from `data`; `stamp` is the store's.
-
-    `turn_texts` are those of a transcript, if the caller has them already.
-    """
+    """Return the row of a document read from `data`. `turn_texts` spares a second parse of a transcript."""
     return build_row_from_hash(document, hashlib.sha256(data).hexdigest(), stamp, turn_texts)
 
 

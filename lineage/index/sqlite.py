@@ -84,10 +84,7 @@ class SqliteIndex(Index):
 
     @contextmanager
     def rebuild(self) -> Iterator[IndexBuild]:
-        """Build a database beside this one and swap the contents at the end of the block, at once for everybody.
-
-        If the block fails, nothing changes.
-        """
+        """Build a database beside this one and swap the contents, at once for everybody, unless the block fails."""
         with translate_errors(self.path), shadow_build.temporary_folder(self.path.parent) as folder:
             build_path = folder / "built.db"
             with shadow_build.build(build_path) as write:

@@ -131,10 +131,7 @@ def search(
     by_passage: bool = False,
     ranking: Ranking = DEFAULT_RANKING,
 ) -> list[Hit]:
-    """Return the best passage of each session (or every passage) and every matching entry, best first.
-
-    A query of filters alone returns the newest.
-    """
+    """Return the best passage of each session (or every one) and every matching entry. See `Index.search`."""
     if query.is_empty:
         return []
     terms = resolve_terms(engine, query, ranking)
@@ -224,10 +221,7 @@ class SqliteTextSearch(SqliteVocabulary):
         )  # fmt: skip
 
     def _load_snippet(self, expression: str, number: int) -> tuple[str, str]:
-        """Return the snippet of a row and the turns of its passage.
-
-        A match outside the body, in a title, sentence or tag, belongs to no turn.
-        """
+        """Return a row's snippet and its passage's turns, none for a match outside of the body."""
         if not expression:
             preview: tuple[str, str] = self.connection.execute(_SELECT_PREVIEW, (number,)).fetchone()
             return preview

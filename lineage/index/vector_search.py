@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any, Protocol
 
 from lineage.core.search.passages import MAX_PASSAGES
 from lineage.core.search.query import Filters, Query
@@ -22,20 +23,20 @@ from lineage.index.vectors import EmbeddableRow, Neighbor, VectorSource
 
 _HASH_BYTES = 16
 PUBLIC_VALUES = filter_sql.build_values(Filters(), None)
-SELECT_ARTIFACTS = f"""
+_SELECT_ARTIFACTS = f"""
     select a.source_path, a.source_sha256 from artifacts a
     where a.source_kind != 'manifest' and {filter_sql.build_artifact_condition(Filters())}
 """
-SELECT_ONE_ARTIFACT = f"{SELECT_ARTIFACTS} and a.source_path = :path"
+_SELECT_ONE_ARTIFACT = f"{_SELECT_ARTIFACTS} and a.source_path = :path"
 _SELECT_VISIBLE_ENTRIES = f"""
     select e.path, e.place, s.title, s.sentence, s.body from book_entries e join search s on s.rowid = -e.id
     where e.shelf != 'pending' and e.hidden = 0 and {filter_sql.build_entry_condition(Filters())}
 """
-SELECT_ENTRIES, SELECT_ENTRIES_OF_FILE = (
+_SELECT_ENTRIES, _SELECT_ENTRIES_OF_FILE = (
     f"{_SELECT_VISIBLE_ENTRIES} order by 1, 2",
     f"{_SELECT_VISIBLE_ENTRIES} and e.path = :path order by 1, 2",
 )
-SELECT_PASSAGES = f"""
+_SELECT_PASSAGES = f"""
     select a.source_path, s.rowid % {MAX_PASSAGES}, s.title, s.sentence, s.body from artifacts a
     join search s on s.rowid between a.id * {MAX_PASSAGES} and a.id * {MAX_PASSAGES} + {MAX_PASSAGES - 1}
     where a.source_path = :path order by s.rowid
@@ -110,10 +111,7 @@ def build_hits(
     *,
     by_passage: bool = False,
 ) -> list[Hit]:
-    """Return the results of passages near a query, nearest first: the best of each session, or every passage.
-
-    A passage whose text has changed makes none.
-    """
+    """Return the nearest unchanged passages, nearest first: the best of each session, or every passage."""
     with index.open_vector_search() as engine:
         unchanged = [
             (number, 1 - neighbors[place].distance)
@@ -126,22 +124,30 @@ def build_hits(
         return engine.load_hits("", list(results.values())[:limit])
 
 
-class SqliteVectorSearch(SqliteTextSearch):
+class EmbeddableTexts(Protocol):
+    """The texts to embed, read by statements that both engines run."""
+
+    def read_artifact_hashes(self, path: str | None = None) -> Iterable[tuple[str, str]]:
+        """Return path and hash of all visible artifacts, or of one."""
+        return self._read(_SELECT_ONE_ARTIFACT if path else _SELECT_ARTIFACTS, path)
+
+    def read_entries(self, path: str | None = None) -> Iterable[EmbeddableRow]:
+        """Return the visible entries of all books' files, or of one."""
+        return (EmbeddableRow(*row) for row in self._read(_SELECT_ENTRIES_OF_FILE if path else _SELECT_ENTRIES, path))
+
+    def read_passages(self, path: str) -> Iterable[EmbeddableRow]:
+        """Return the passages of an artifact."""
+        return (EmbeddableRow(*row) for row in self._read(_SELECT_PASSAGES, path))
+
+    def _read(self, statement: str, path: str | None) -> Iterable[Any]:
+        """Return the rows of a statement in SQLite's words."""
+
+
+class SqliteVectorSearch(SqliteTextSearch, EmbeddableTexts):
     """Implement `vectors.EmbeddedTexts` on SQLite's rows."""
 
-    def read_artifact_hashes(self, path: str | None = None) -> Iterator[tuple[str, str]]:
-        """Return path and hash of all visible artifacts, or of one."""
-        sql = SELECT_ONE_ARTIFACT if path else SELECT_ARTIFACTS
-        return self.connection.execute(sql, {**PUBLIC_VALUES, "path": path})
-
-    def read_entries(self, path: str | None = None) -> Iterator[EmbeddableRow]:
-        """Return the visible entries of all books' files, or of one."""
-        sql = SELECT_ENTRIES_OF_FILE if path else SELECT_ENTRIES
-        return (EmbeddableRow(*row) for row in self.connection.execute(sql, {**PUBLIC_VALUES, "path": path}))
-
-    def read_passages(self, path: str) -> Iterator[EmbeddableRow]:
-        """Return the passages of an artifact."""
-        return (EmbeddableRow(*row) for row in self.connection.execute(SELECT_PASSAGES, {"path": path}))
+    def _read(self, statement: str, path: str | None) -> Iterable[Any]:
+        return self.connection.execute(statement, {**PUBLIC_VALUES, "path": path})
 
     def find_rows(self, neighbors: Sequence[Neighbor]) -> Iterator[tuple[int, int, EmbeddableRow]]:
         """Return the current rows at the places of `neighbors`."""

@@ -5,7 +5,7 @@ Everything but `find_nearest` needs SQLite alone, so a removal deletes vectors w
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 from lineage.database.sqlite import connect, delete_database, translate_errors, vacuum
 from lineage.errors import DatabaseDamaged, LineageError
-from lineage.index.vectors import Neighbor, PassageVector, VectorsLost, VectorSource
+from lineage.index.vectors import Neighbor, PassageVector, Vectors, VectorsLost, VectorSource
 
 _TABLES = (
     "create table if not exists model (name text not null, dimension integer not null)",
@@ -41,8 +41,8 @@ def _select_sqlite_module() -> Any:
     return sqlite3
 
 
-class VectorFile:
-    """Implement `index.vectors.Vectors` as a file of SQLite."""
+class VectorFile(Vectors):
+    """A file of SQLite. No other machine has it, so its lock of embedding is always free."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -70,10 +70,6 @@ class VectorFile:
         """Return the modules that are not installed: sqlite-vec, and pysqlite3 if Python can't load extensions."""
         needed = [_EXTENSION] if _can_load_extensions() else [_EXTENSION, _LIBRARY]
         return [name for name in needed if find_spec(name) is None]
-
-    def embedding_lock(self) -> AbstractContextManager[None]:
-        """Return a lock that is always free: no other machine has the file."""
-        return nullcontext()
 
     def read_model_info(self) -> tuple[str, int] | None:
         """Return the model's name and the length of its vectors, None without vectors."""

@@ -5,7 +5,7 @@ They are derived like the index, and more expensive, so a rebuilt index keeps th
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -75,12 +75,14 @@ class Vectors(Protocol):
 
     def find_missing_modules(self) -> list[str]:
         """Return the modules that `find_nearest` needs and that are not installed."""
+        return []
 
     def close(self) -> None:
         """Close what was opened for the vectors."""
 
     def embedding_lock(self) -> AbstractContextManager[None]:
         """Hold the lock of embedding. Raises BusyError if another machine embeds the same texts."""
+        return nullcontext()
 
     def read_model_info(self) -> tuple[str, int] | None:
         """Return the model's name and the length of its vectors, None without vectors."""
@@ -114,10 +116,7 @@ class Vectors(Protocol):
         """
 
     def prune(self, wanted_hashes: Mapping[str, frozenset[bytes] | None]) -> int:
-        """Delete the vectors of these files except for the wanted texts, for None all. Return their number.
-
-        The bytes are gone after `scrub`.
-        """
+        """Delete these files' vectors but those of wanted texts, for None all. Return their number. See `scrub`."""
 
     def find_nearest(self, vector: bytes, limit: int) -> Iterator[Neighbor]:
         """Yield the passages nearest to a vector of the model's length, nearest first."""

@@ -16,10 +16,7 @@ Result = TypeVar("Result")
 
 
 def commit(store: Store, key: str, data: Data) -> bool:
-    """Write an immutable key once; return False if it has the same bytes already.
-
-    Raises ImmutableError if the key has other bytes.
-    """
+    """Write a key once; return False if it has these bytes already. Raises ImmutableError if it has others."""
     try:
         store.create(key, data, frozen=True)
     except ExistsError as error:
@@ -69,10 +66,7 @@ def update(store: Store, key: str, change: Callable[[bytes | None], bytes | None
 
 
 def map_concurrently(store: Store, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Return the results for all items, in their order. Raises the first error.
-
-    A remote store is called from several threads: there the waiting costs most.
-    """
+    """Return the results for all items in order, from a remote store by threads. Raises the first error."""
     items = list(items)
     if not store.is_remote or len(items) < 2:
         return [function(item) for item in items]

@@ -181,10 +181,7 @@ def _key(name: str) -> str:
 
 
 def _read_start_time(pid: int) -> str:
-    """Return a process's start time, which tells it from a later process with the same id.
-
-    It is "" if unknown, and for a zombie.
-    """
+    """Return a process's start time, to tell it from a later one with its id; "" if unknown, and for a zombie."""
     with (
         contextlib.suppress(OSError, IndexError),
         open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file,

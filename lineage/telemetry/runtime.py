@@ -134,10 +134,7 @@ class Telemetry:
         return [SeenSession(*row) for row in rows]
 
     def record_import(self, agent_id: str, source: tuple[str, str, str], stamp: str, token: str) -> None:
-        """Record that a source was imported as of `stamp`.
-
-        `source` is its harness, its path, and the session's name in a file of many sessions.
-        """
+        """Record that a source was imported as of `stamp`: its harness, its path, the session's name in the file."""
         self._execute(
             "insert into imported values (?, ?, ?, ?, ?, ?) on conflict (agent_id, harness, path, session)"
             " do update set stamp = excluded.stamp, session_token = excluded.session_token",
@@ -204,12 +201,7 @@ class Telemetry:
 
     def count_drops(self, day: str, dropped: Mapping[str, int]) -> None:
         """Count memory candidates that were dropped, by reason."""
-        for reason, count in sorted(dropped.items()):
-            self._execute(
-                "insert into drops values (?, ?, ?)"
-                " on conflict (day, reason) do update set count = drops.count + excluded.count",
-                (day, reason, count),
-            )
+        self._add_counts("drops", "reason", day, dropped)
 
     def read_drop_counts(self) -> dict[str, int]:
         """Return the number of dropped memory candidates by reason."""
@@ -217,12 +209,7 @@ class Telemetry:
 
     def count_embeddings(self, day: str, outcomes: Mapping[str, int]) -> None:
         """Count embedded texts by outcome."""
-        for outcome, count in sorted(outcomes.items()):
-            self._execute(
-                "insert into embeddings values (?, ?, ?)"
-                " on conflict (day, outcome) do update set count = embeddings.count + excluded.count",
-                (day, outcome, count),
-            )
+        self._add_counts("embeddings", "outcome", day, outcomes)
 
     def read_embedding_counts(self) -> dict[str, int]:
         """Return the number of embedded texts by outcome."""
@@ -237,6 +224,11 @@ class Telemetry:
         """Leave no copy of deleted rows."""
         with translate_errors(self.path):
             vacuum(self._connection)
+
+    def _add_counts(self, table: str, column: str, day: str, counts: Mapping[str, int]) -> None:
+        sql = f"insert into {table} values (?, ?, ?) on conflict (day, {column}) do update"
+        for name, count in sorted(counts.items()):
+            self._execute(f"{sql} set count = {table}.count + excluded.count", (day, name, count))
 
     @cached_property
     def _connection(self) -> sqlite3.Connection:

@@ -1,7 +1,7 @@
 """What has vectors, and what vectors lead to, on every engine of the index. (lineage/index/vector_search.py)
 
 What each guard rests on: what is shown to nobody, `build_artifact_condition` and `build_entry_condition` in
-`SELECT_ARTIFACTS` and `SELECT_ENTRIES`; a text
+`_SELECT_ARTIFACTS` and `_SELECT_ENTRIES`; a text
 that says something else by now, the hashes in `hits`; filters, `liked`; phrases, `holding`; one row a session, `first`.
 """
 

@@ -12,7 +12,7 @@ from typing import Any
 from lineage.database.postgres import Postgres, SqlValues, disable_statistics_sql
 from lineage.errors import DatabaseDamaged, IndexUnavailable, WorkspaceError
 from lineage.index.postgres import schema
-from lineage.index.vectors import Neighbor, PassageVector, VectorsLost, VectorSource
+from lineage.index.vectors import Neighbor, PassageVector, Vectors, VectorsLost, VectorSource
 
 VERSION = 1
 
@@ -97,8 +97,8 @@ def _find_extension_schema(database: Postgres) -> str | None:
     return rows[0][0] if rows else None
 
 
-class PgVectors:
-    """Implement `index.vectors.Vectors` as tables beside the rows, on the index's connection."""
+class PgVectors(Vectors):
+    """Vectors as tables beside the rows, on the index's connection."""
 
     def __init__(self, database: Postgres, extension_schema: str) -> None:
         self._database = database
@@ -133,10 +133,6 @@ class PgVectors:
     def location(self) -> str:
         """Return the address of the database."""
         return self._database.name
-
-    def find_missing_modules(self) -> list[str]:
-        """Return nothing: the server compares vectors."""
-        return []
 
     def close(self) -> None:
         """Do nothing: the index closes its connection."""

@@ -84,10 +84,7 @@ def is_complete(database: Postgres) -> bool:
 
 
 def mark_complete(database: Postgres) -> None:
-    """Record that a reindex ran to its end.
-
-    The first one also merges the counts of words and indexes them: a rebuild is faster without.
-    """
+    """Record that a reindex ran to its end. The first also merges and indexes words: a rebuild is faster without."""
     with database.transaction():
         database.lock_in_transaction("complete")
         if is_complete(database):

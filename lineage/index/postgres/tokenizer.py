@@ -75,10 +75,7 @@ class Tokenizer:
         return [_build_query(expression, phrases) for expression in expressions]
 
     def build_snippet(self, expression: str, title: str, sentence: str, body: str) -> tuple[str, bool]:
-        """Return a snippet with marked words, and whether it is of the body.
-
-        Title and sentence are used only if the body does not match; "" if nothing does.
-        """
+        """Return a snippet with marked words, and whether it is of the body, else of title or sentence; "" for none."""
         self._memory.execute("insert into shown (title, sentence, body) values (?, ?, ?)", (title, sentence, body))
         try:
             in_body, elsewhere = self._memory.execute(_SNIPPETS, (expression,)).fetchone() or ("", "")

@@ -11,11 +11,7 @@ from lineage.index.postgres.text_search import PostgresTextSearch, to_postgres_s
 from lineage.index.text_search import RankedRow
 from lineage.index.vector_search import (
     PUBLIC_VALUES,
-    SELECT_ARTIFACTS,
-    SELECT_ENTRIES,
-    SELECT_ENTRIES_OF_FILE,
-    SELECT_ONE_ARTIFACT,
-    SELECT_PASSAGES,
+    EmbeddableTexts,
     build_filter_statement,
     build_phrase_condition,
     build_phrase_values,
@@ -35,20 +31,8 @@ _SELECT_NEIGHBORS = """
 _MATCHES_PHRASE = "exists (select 1 from search s where s.id = each.id and s.terms @@ %({0})s::tsquery)"
 
 
-class PostgresVectorSearch(PostgresTextSearch):
+class PostgresVectorSearch(PostgresTextSearch, EmbeddableTexts):
     """Implement `index.vectors.EmbeddedTexts` on one schema."""
-
-    def read_artifact_hashes(self, path: str | None = None) -> list[tuple[str, str]]:
-        """Return path and hash of all visible artifacts, or of one."""
-        return self._read(SELECT_ONE_ARTIFACT if path else SELECT_ARTIFACTS, path)
-
-    def read_entries(self, path: str | None = None) -> Iterable[EmbeddableRow]:
-        """Return the visible entries of all books' files, or of one."""
-        return (EmbeddableRow(*row) for row in self._read(SELECT_ENTRIES_OF_FILE if path else SELECT_ENTRIES, path))
-
-    def read_passages(self, path: str) -> Iterable[EmbeddableRow]:
-        """Return the passages of an artifact."""
-        return (EmbeddableRow(*row) for row in self._read(SELECT_PASSAGES, path))
 
     def find_rows(self, neighbors: Sequence[Neighbor]) -> Iterable[tuple[int, int, EmbeddableRow]]:
         """Return the current rows at the places of `neighbors`."""
@@ -74,7 +58,6 @@ class PostgresVectorSearch(PostgresTextSearch):
         statement = to_postgres_sql(statement).replace("{near}", neighbors_sql)
         return [RankedRow(*row) for row in self.database.execute(statement, values)]
 
-    def _read(self, statement: str, path: str | None) -> list[Any]:
-        """Return the rows of a statement written for SQLite."""
+    def _read(self, statement: str, path: str | None) -> Iterable[Any]:
         statement = re.sub(r"\bs\.rowid\b", "s.id", to_postgres_sql(statement))
         return self.database.execute(statement, {**PUBLIC_VALUES, "path": path})
