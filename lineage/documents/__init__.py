@@ -74,17 +74,4 @@ class Documents:
         return Artifacts(self.store)
 
 
-__all__ = [
-    "Archives",
-    "Artifacts",
-    "Books",
-    "Checkpoints",
-    "Claims",
-    "ContextCache",
-    "Documents",
-    "HookEvent",
-    "HookQueue",
-    "Manifests",
-    "Spool",
-    "Tombstones",
-]
+__all__ = ["Archives", "Checkpoints", "Claims", "Documents", "HookEvent", "HookQueue", "Spool", "Tombstones"]

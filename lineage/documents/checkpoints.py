@@ -1,9 +1,6 @@
-"""Checkpoints over the machine's private store: a file for each running session, in its agent's folder.
+"""Checkpoints on this machine: a file for each running session; damaged ones are listed, never an error."""
 
-Files are 0600 in folders 0700. A damaged file is ignored and listed by `list_damaged`; it is never an error.
-"""
-
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from lineage.core.base.file_names import escape_name
@@ -53,11 +50,11 @@ class Checkpoints:
 
     def discard(self, token: str) -> list[str]:
         """Delete the checkpoint of a session, readable or not. Return the deleted files."""
-        return self._delete_all(key for key in self._list_keys(_PREFIX) if key.endswith(f"/{token}.json"))
+        return self._delete_all([key for key in self._list_keys(_PREFIX) if key.endswith(f"/{token}.json")])
 
     def expire(self, now: str) -> list[str]:
         """Delete checkpoints of more than 7 days. Return the deleted files."""
-        return self._delete_all(key for key, one in self._read_all(_PREFIX) if one and one.is_expired(now))
+        return self._delete_all([key for key, one in self._read_all(_PREFIX) if one and one.is_expired(now)])
 
     def list_damaged(self) -> list[str]:
         """Return the files without a readable checkpoint."""
@@ -85,11 +82,10 @@ class Checkpoints:
     def _list_keys(self, prefix: str) -> list[str]:
         return [entry.key for entry in self.store.list(prefix)]
 
-    def _delete_all(self, keys: Iterable[str]) -> list[str]:
-        deleted = list(keys)
-        for key in deleted:
+    def _delete_all(self, keys: list[str]) -> list[str]:
+        for key in keys:
             self.store.delete(key)
-        return deleted
+        return keys
 
 
 def _folder(agent_id: str) -> str:

@@ -18,11 +18,7 @@ class LoadedDocument(NamedTuple):
 
 
 def load_stored_document(store: Store, path: str) -> LoadedDocument | None:
-    """Return the document at a path, None if the path is free.
-
-    Raises FormatError if the file breaks its contract. Reading a streamed body raises ConflictError once the file has
-    been replaced.
-    """
+    """Return a path's document or None. Raises FormatError; ConflictError if a streamed file was replaced."""
     try:
         with store.open(path) as stream:
             if stream.data is not None:

@@ -28,9 +28,11 @@ class Tombstones:
     def raise_if_removed(self, token: str) -> None:
         """Raise RemovedError if the session was removed."""
         if self.has(token):
-            raise RemovedError(
-                f"session {token} was removed{self._format_removal_time(token)}; it is not captured again"
-            )
+            when = ""
+            with contextlib.suppress(FormatError):
+                tombstone = self.get(token)
+                when = f" at {tombstone.removed_at}" if tombstone else ""
+            raise RemovedError(f"session {token} was removed{when}; it is not captured again")
 
     def put(self, tombstone: Tombstone) -> bool:
         """Write a tombstone, durably. Return False if the session has one: the first one stays."""
@@ -59,13 +61,6 @@ class Tombstones:
             tombstone = self.get(_token_of(entry))
             return frozenset(tombstone.removed_turns if tombstone else ())
         return frozenset()
-
-    def _format_removal_time(self, token: str) -> str:
-        try:
-            tombstone = self.get(token)
-        except FormatError:
-            return ""
-        return f" at {tombstone.removed_at}" if tombstone else ""
 
 
 def _token_of(entry: StoredKey) -> str:

@@ -1,8 +1,4 @@
-"""The notes of the archive: a projection of its bundles like MEMORY.md, by month.
-
-The month's own note holds a hash of the month's contents. It is written last, so an interrupted run is noticed and
-made up for by the next.
-"""
+"""The archive's monthly notes; a month's own, written last, has a hash that shows a cut-off run."""
 
 from collections.abc import Iterator, Mapping
 

@@ -25,11 +25,7 @@ class BookIndexReport:
 
 
 def index_books(ws: Workspace, refs: Iterable[BookRef]) -> None:
-    """Replace the rows of these books, each with all of its shelves, in one transaction.
-
-    Missing files and entries of removed sessions have no rows. Without an index the rows wait. Raise WorkspaceError if
-    a file can't be read.
-    """
+    """Replace the rows of all shelves of books; without an index they wait. Raise WorkspaceError if unreadable."""
     books = sorted({(ref.scope, ref.kind) for ref in refs})
     if books:
         with tolerate_outage(ws, mark_stale=True):

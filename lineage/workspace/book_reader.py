@@ -112,11 +112,7 @@ class BookReader:
         return [entry for entry in entries.values() if self.is_visible(entry)]
 
     def is_visible(self, book_entry: BookEntry) -> bool:
-        """Return whether an entry may be shown with its book.
-
-        Hidden are entries of a removed session, of a private one in a book of others, and of another agent in a
-        project's book.
-        """
+        """Return whether removal, privacy and the agents' separation let an entry be shown with its book."""
         tokens = naming.find_tokens(book_entry.entry.origin or "")
         if self.removed_tokens.intersection((*tokens, book_entry.ref.scope.removeprefix(session_scope("")))):
             return False

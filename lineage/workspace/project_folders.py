@@ -30,10 +30,7 @@ named with a short hash.
 
 
 def resolve_project_folder(ws: Workspace, project: str | None, *, claim: bool = False) -> str | None:
-    """Return the `<name>` of a project's scope `project/<name>`, None without a project.
-
-    `project` is a bare name, or a path in the project or a worktree. `claim` takes a free folder, before a write.
-    """
+    """Return a project's `<name>` by name or path, None without one; `claim` takes a free folder first."""
     key = build_project_key(resolve_project(project))
     name = key.rpartition("/")[2]
     if name in ("", "~"):

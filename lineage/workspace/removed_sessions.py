@@ -1,7 +1,4 @@
-"""Sessions that another machine removed: their rows, vectors and derived data go from this machine too.
-
-Only the tombstone reaches this machine; the removing machine deletes the files. (format: Removal)
-"""
+"""Sessions that other machines removed: with the tombstone their derived data goes here (format: Removal)."""
 
 from collections.abc import Collection
 from contextlib import ExitStack

@@ -1,7 +1,4 @@
-"""The agreement between a hook and the worker: keys of queued payloads, and the fields in them.
-
-Keys are relative to `.lineage/`. The hook path imports this module, so it imports nothing.
-"""
+"""Hooks and the worker: keys of queued payloads, relative to `.lineage/`, and their fields. Imports nothing."""
 
 EVENT_QUEUE = "spool/signals/"
 DEAD_LETTERS = "spool/dead/"

@@ -18,10 +18,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2
 
 @dataclass(slots=True)
 class EscapeFilter:
-    """A filter that removes escape sequences and control characters from chunks of text.
-
-    With `colour`, colours stay, but nothing that moves, sets titles or writes: the output may quote foreign content.
-    """
+    """A filter for escape sequences in chunks of text; `colour` keeps colours, and nothing else that acts."""
 
     colour: bool = False
     _pending: str = ""

@@ -41,10 +41,7 @@ def find_entry(book: Book, identifier: str) -> Entry:
 
 
 def add(book: Book, entry: Entry, known_ids: Set[str] = frozenset()) -> Book:
-    """Add an entry at the end, unless its id is in the book, forgotten, or in `known_ids` of other shelves.
-
-    Raises InvalidInput for a derived entry that would supersede a user-stated one.
-    """
+    """Add an entry unless its id is known. Raises InvalidInput if a derived one would supersede the user's."""
     # Only ids are compared: a text that resembles another may be a change of mind.
     if entry.id in book.all_ids or entry.id in known_ids:
         return book

@@ -42,10 +42,7 @@ _KEYS = ("id", "at", "source", "tool", "from", "tags", "supersedes", "updated", 
 
 
 class Entry(NamedTuple):
-    """One entry. `text` is everything between its comments, title line first.
-
-    `origin` is a wikilink to the source artifact (`from` in the comment). `more` holds unknown keys, values as JSON.
-    """
+    """One entry: `text` starts with its title, `origin` links its artifact, `more` has unknown keys as JSON."""
 
     id: str
     at: str

@@ -15,7 +15,6 @@ class Cap:
     keep: int
 
 
-FINDINGS_CAP = Cap(100, 100)
 CAPS = {"global": Cap(100, 100), "session": Cap(50, 50), "agent": Cap(30, 20)}
 DEFAULT_CAP = Cap(100, 100)
 
@@ -26,7 +25,7 @@ def default_cap(scope: str, kind: str) -> Cap:
     >>> default_cap("agent/ann", "decision"), default_cap("session/x", "finding")
     (Cap(max_entries=30, keep=20), Cap(max_entries=100, keep=100))
     """
-    return FINDINGS_CAP if kind == "finding" else CAPS.get(scope.partition("/")[0], DEFAULT_CAP)
+    return DEFAULT_CAP if kind == "finding" else CAPS.get(scope.partition("/")[0], DEFAULT_CAP)
 
 
 def roll_over(book: Book, cap: Cap) -> tuple[Book, tuple[BookPart, ...]]:

@@ -1,4 +1,1 @@
-"""One capture of a session: `request` and `capture` go in, `planner` lists the missing steps, `ledger` the results.
-
-`window` and `budget` bound the ledger and rendered texts.
-"""
+"""One capture: `request`, `capture`, `planner` and `ledger`; `window` and `budget` bound what is shown."""

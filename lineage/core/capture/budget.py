@@ -30,10 +30,7 @@ def cost_to_tokens(quarters: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class BudgetRequest:
-    """The request of one part of a text: its full cost, its smallest useful cost, and its shares in percent.
-
-    The part gets `min_percent` of the budget if it needs that much, and never more than `max_percent`.
-    """
+    """A part's full and smallest useful cost; percents of the budget it gets if needed, and at most."""
 
     need: int
     min_cost: int

@@ -31,10 +31,7 @@ class CaptureStep(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """The desired state of one capture (transcript and summary) or one compaction.
-
-    `stem` is the session's claimed stem and names its manifest. `is_first` means that no file of the session exists.
-    """
+    """A wanted capture or compaction, its claimed stem, and whether the session has no file yet."""
 
     job: Job
     stem: str

@@ -56,10 +56,7 @@ class Request:
 
 
 def parse_request(flow: str, payload: Mapping[str, Any], *, agent_id: str | None, now: str) -> Request:
-    """Return the request of a payload. `now` replaces a missing `captured_at`.
-
-    Raises InvalidInput for unknown keys, missing or malformed ids, texts of another type, naive or unparsable times.
-    """
+    """Return a checked request; `now` replaces a missing `captured_at`. Raises InvalidInput for bad values."""
     _reject_unknown_keys(payload)
     for key in _TEXTS:
         if not isinstance(payload.get(key), str | None):

@@ -40,10 +40,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class Artifact(NamedTuple):
-    """An immutable content artifact: transcript, summary or compaction.
-
-    `watermark` is [count, last turn id, sanitizer version]: the part of the session's turns that the capture covers.
-    """
+    """A transcript, summary or compaction; its watermark is [count, last turn id, sanitizer version]."""
 
     kind: str
     agent_id: str
@@ -165,10 +162,7 @@ class Claim(NamedTuple):
 
 
 class Tombstone(NamedTuple):
-    """A removed session: no writer may bring it back (spec: deletion/removal).
-
-    That holds for the tokens of `imported_from` too: the session had them before a bundle brought it here.
-    """
+    """A removed session: no writer brings it or its former tokens back (spec: deletion/removal)."""
 
     kind: str
     agent_id: str

@@ -17,11 +17,7 @@ _COPIED_FIELDS = (
 def link_artifacts(
     manifest: Manifest | None, stem: str, artifacts: Sequence[Artifact], write_id: str, now: str
 ) -> Manifest | None:
-    """Return the manifest with links to `artifacts`, or None if it has them already.
-
-    `artifacts` are one capture (transcript and summary) or one compaction. Without a manifest, the session's first one
-    is made for its claimed `stem`.
-    """
+    """Return the manifest with links to one capture or compaction, None if it has them; a new one at `stem`."""
     first = artifacts[0]
     if manifest is None:
         manifest = _new_manifest(first, stem)

@@ -52,10 +52,7 @@ class Watermark:
 
 
 def assign_ids(turns: Iterable[Turn], token: str) -> Iterator[Turn]:
-    """Yield the turns with number and id, a hash of the harness's id of the record.
-
-    Without one it is the hash of session token, number and sanitized text: such ids never match across sessions.
-    """
+    """Yield turns with number and id: a hash of the harness's id, else one that never matches across sessions."""
     for number, turn in enumerate(turns, 1):
         turn_id = compute_turn_id(turn.source_id or f"{token}\n{number}\n{turn.text}")
         yield turn._replace(id=turn_id, number=number)

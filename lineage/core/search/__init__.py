@@ -1,4 +1,1 @@
-"""Search without an index: queries, words of five languages, spelling, passages and vectors.
-
-`segmentation` and `language` come before `query`; the other modules stand alone.
-"""
+"""Search without an index: queries, words of five languages, spelling, passages and vectors."""

@@ -1,7 +1,4 @@
-"""Stop words of five languages, and other forms of German, French, Portuguese and Spanish words.
-
-A query asks for these forms beside the typed ones. English needs none: the tokenizer of the index strips its endings.
-"""
+"""Stop words of five languages, and forms of words for queries; the index strips endings of English itself."""
 
 import re
 import unicodedata

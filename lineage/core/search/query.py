@@ -35,10 +35,7 @@ _BOOKS = ("decision", "task", "lesson", "preference", "fact", "context", "findin
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The conditions of a result. `since` and `until` are canonical times, both included.
-
-    A result has one of the `kinds` (of artifacts or books) and all of the `states` (of `is:`).
-    """
+    """A result's conditions: any of `kinds`, all of `states`, UTC times from `since` to `until` inclusive."""
 
     project: str | None = None
     agent: str | None = None
@@ -50,10 +47,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A parsed query. A result has any of `words`, all `phrases` and none of `excluded_words`.
-
-    A word with punctuation inside is looked up as a phrase. `language` is None if it is unknown.
-    """
+    """A parsed query: any of `words` (punctuated ones as phrases), all `phrases`, no `excluded_words`."""
 
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()

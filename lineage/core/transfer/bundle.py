@@ -83,10 +83,7 @@ class BundledSession:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """The description of a bundle. `holds` is `sessions` or `global`, `members` are sorted by path.
-
-    `exported_at` is the newest time in the members, so that the same state gives the same file.
-    """
+    """A bundle's description: `sessions` or `global`, members by path, the newest time in its members."""
 
     holds: str
     exported_at: str

@@ -1,8 +1,4 @@
-"""The store of a workspace that has an archive.
-
-An archived artifact is read, listed, replaced and deleted under its path in `memory/`. A plain file at that path, left
-by a crash or a sync, takes precedence.
-"""
+"""The store of a workspace with an archive, in place of `memory/`; a plain file there takes precedence."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager

@@ -151,10 +151,7 @@ class Archives:
         return True
 
     def collect_garbage(self) -> int:
-        """Delete superseded revisions and catalogs without a bundle, and write lost catalogs. Return how many files.
-
-        A superseded revision stays while a newer one cannot be read to its last byte.
-        """
+        """Delete superseded revisions that a readable one replaces; mend catalogs. Return how many files."""
         with self.store.lock("archive"):
             stamps = self._list_stamps(None)
             current = latest_revisions(revision for revision, is_bundle in stamps if is_bundle)

@@ -13,8 +13,6 @@ from frontmatter.default_handlers import BaseHandler
 from lineage.core.format.frontmatter import block, strict_yaml
 from lineage.errors import FormatError
 
-MAX_DEPTH = 8
-
 _MAX_CHARACTERS = 1_000_000
 
 
@@ -38,18 +36,14 @@ class FrontmatterHandler(BaseHandler):
             raise FormatError("the frontmatter is larger than 1 MB")
         # Nearly every block is in our own form, and json reads that ten times as fast as yaml does.
         meta = block.parse_own_block(fm)
-        return strict_yaml.parse(fm, max_depth=MAX_DEPTH) if meta is None else meta
+        return strict_yaml.parse(fm) if meta is None else meta
 
     def export(self, metadata: Mapping[str, object], **_: object) -> str:
         """Return the block as text. Raises TypeError for a value of another type."""
         return block.dump_block(metadata)
 
     def format(self, post: Post, **kwargs: object) -> str:
-        """Return a whole note.
-
-        `frontmatter.loads` strips the newline at the end of every document of lineage, so this puts it back. With
-        `final_newline=False` the body is written as it is.
-        """
+        """Return a whole note, with the newline that `frontmatter.loads` strips unless `final_newline=False`."""
         body = post.content
         # A claim or a tombstone may have no body at all: an empty one gets no newline.
         end = "\n" if kwargs.get("final_newline", True) and body and not body.endswith("\n") else ""
@@ -68,10 +62,7 @@ def build_post(meta: Mapping[str, object], body: str) -> Post:
 
 
 def load(text: str) -> Post:
-    """Return the post that a note holds. Unlike `frontmatter.loads` it keeps the body byte for byte.
-
-    Raises FormatError for a missing block, duplicate keys, tags, anchors and values of other types.
-    """
+    """Return a note's post, its body byte for byte. Raises FormatError where `FrontmatterHandler` does."""
     fm, body = _HANDLER.split(text)
     return build_post(_HANDLER.load(fm), body)
 

@@ -11,13 +11,14 @@ import yaml
 from lineage.errors import FormatError
 
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
-MAX_INT_DIGITS = 18
+_MAX_INT_DIGITS = 18
+_MAX_DEPTH = 8
 
 
-def parse(block: str, *, max_depth: int) -> dict[str, Any]:
+def parse(block: str) -> dict[str, Any]:
     """Return the mapping in `block`. Raises FormatError for anything outside the subset."""
     try:
-        _reject_unsafe(block, max_depth)
+        _reject_unsafe(block)
         root = yaml.compose(block, Loader=yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError) as error:
         first = " ".join(str(error).split())[:160]
@@ -37,7 +38,7 @@ def parse(block: str, *, max_depth: int) -> dict[str, Any]:
     return meta
 
 
-def _reject_unsafe(block: str, max_depth: int) -> None:
+def _reject_unsafe(block: str) -> None:
     # Before anything is composed: nested anchors multiply to gigabytes, deep nesting overflows the C stack.
     depth = 0
     for event in yaml.parse(block, Loader=yaml.CSafeLoader):
@@ -45,11 +46,8 @@ def _reject_unsafe(block: str, max_depth: int) -> None:
             raise FormatError("the frontmatter uses an anchor")
         if getattr(event, "tag", None):
             raise FormatError(f"the frontmatter uses the tag {event.tag!r}")  # type: ignore[attr-defined]
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > max_depth:
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:
             raise FormatError("the frontmatter is nested too deeply")
 
 
@@ -69,6 +67,6 @@ def _parse_scalar(node: yaml.ScalarNode) -> Any:
         return None
     if text in ("true", "false"):
         return text == "true"
-    if _INT.fullmatch(text) and len(text.lstrip("+-")) <= MAX_INT_DIGITS:
+    if _INT.fullmatch(text) and len(text.lstrip("+-")) <= _MAX_INT_DIGITS:
         return int(text)
     return text
