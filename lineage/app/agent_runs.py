@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from uuid import UUID
 
 from lineage.app.locations import open_private_store
 from lineage.app.machine_config import SUPPRESS_VARIABLE, detect_machine
-from lineage.app.subprocesses import TextSink, run_subprocess
+from lineage.app.subprocesses import RunOptions, run_subprocess
 from lineage.app.workspace import run_in_workspace
 from lineage.core.base.identity import validate_agent_id
-from lineage.core.base.terminal import EscapeFilter
 from lineage.errors import LineageError
 from lineage.harness.programs import ProgramCall, build_resume_call, build_send_call, build_spawn_call, get_program
 from lineage.pipeline.capture.result import CaptureResult
@@ -55,15 +55,6 @@ class AgentRunResult:
     folder: str
     exit_code: int
     captures: tuple[CaptureResult, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """The time limit of a program, and the sinks of its output with their escape filters."""
-
-    timeout_seconds: float
-    out: tuple[TextSink, EscapeFilter]
-    err: tuple[TextSink, EscapeFilter]
 
 
 def plan_resume(root: Path, reference: str, project: Path | None = None) -> ResumePlan:
@@ -110,7 +101,9 @@ def send(root: Path, reference: str, text: str, *, project: Path | None, options
 def spawn(root: Path, harness: str, text: str, *, agent: str, project: Path, options: RunOptions) -> AgentRunResult:
     """Begin a session with a message, and capture it. Raises InvalidInput and LineageError."""
     agent, folder = validate_agent_id(agent), _resolve_folder(str(project.absolute()))
-    identifier, max_depth = run_in_workspace(root, lambda ws: (_new_uuid(ws), ws.settings.sessions.spawn_depth))
+    identifier, max_depth = run_in_workspace(
+        root, lambda ws: (str(UUID(ws.new_id())), ws.settings.sessions.spawn_depth)
+    )
     call = build_spawn_call(harness, identifier, text)
     before = list_harness_sessions(detect_machine(), harness, folder)
     code = _run_program(root, call, folder, max_depth, options)
@@ -137,15 +130,7 @@ def _run_program(root: Path, call: ProgramCall, folder: Path, max_depth: int, op
     environment = {name: value for name, value in os.environ.items() if name not in _PARENT_VARIABLES}
     environment |= {SUPPRESS_VARIABLE: "1", DEPTH_VARIABLE: str(depth + 1), "LINEAGE_WORKSPACE": str(root)}
     with _reserve_slot(root):
-        return run_subprocess(
-            words,
-            stdin=call.stdin,
-            cwd=folder,
-            environment=environment,
-            timeout_seconds=options.timeout_seconds,
-            out=options.out,
-            err=options.err,
-        )
+        return run_subprocess(words, options, stdin=call.stdin, cwd=folder, environment=environment)
 
 
 def _check_depth(max_depth: int) -> int:
@@ -177,12 +162,6 @@ def _resolve_folder(name: str | None) -> Path:
             f"the folder {folder} is not there (any more)", hint="name where the project is now: `--project DIR`"
         )
     return folder
-
-
-def _new_uuid(ws: Workspace) -> str:
-    """Return a new id in the form of a UUID, as harnesses take it."""
-    digits = ws.new_id()
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lineage.app.template import find_template
+from lineage.app.locations import find_template
 from lineage.errors import InvalidInput, LineageError
 from lineage.installing import (
     LAYOUTS,

@@ -18,9 +18,8 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lineage.app.locations import format_location, is_bucket, open_store
+from lineage.app.locations import find_template, format_location, is_bucket, open_store
 from lineage.app.machine_config import STATE_FOLDER
-from lineage.app.template import find_template
 from lineage.app.workspace import run_in_workspace
 from lineage.core.base.book_paths import CURATED, CURATED_PATH, BookRef
 from lineage.core.base.identity import DEFAULT_AGENT
@@ -49,11 +48,11 @@ _IGNORE_LINES = frozenset({STATE_FOLDER, f"{STATE_FOLDER}/", f"/{STATE_FOLDER}",
 
 
 class TemplateFileState(Enum):
-    """The state of a template file's target."""
+    """The state of a template file's target: the list of `InitResult` that it goes into."""
 
-    MISSING = "missing"
+    MISSING = "made"
     UNCHANGED = "kept"
-    CONFLICT = "conflict"
+    CONFLICT = "refused"
     SKIPPED = "withheld"
 
 
@@ -160,7 +159,8 @@ def _list_template_files(vault: Path, workspace: Path) -> Iterator[_TemplateFile
     Raises WorkspaceError for a target that can't be read.
     """
     locks = workspace / STATE_FOLDER / "locks"
-    root, inner = LocalStore(vault, locks=locks), _open_target_store(workspace, locks)
+    root = LocalStore(vault, locks=locks)
+    inner = open_store(workspace) if is_bucket(workspace) else LocalStore(workspace, locks=locks)
     prefix = "" if workspace == vault else f"{workspace.relative_to(vault).as_posix()}/"
     source, has_link = find_template(), (vault / OBSIDIAN_FOLDER).is_symlink()
     paths = [file.relative_to(source).as_posix() for file in source.rglob("*") if file.is_file()]
@@ -172,10 +172,6 @@ def _list_template_files(vault: Path, workspace: Path) -> Iterator[_TemplateFile
         # a link may lead into another vault: nothing is read or written through it
         existing = None if is_setting and has_link else _read_existing(store, path)
         yield _TemplateFile(path, (source / path).read_bytes(), store, display_path, existing)
-
-
-def _open_target_store(workspace: Path, locks: Path) -> "LocalStore | BucketStore":
-    return open_store(workspace) if is_bucket(workspace) else LocalStore(workspace, locks=locks)
 
 
 def _read_existing(store: "LocalStore | BucketStore", path: str) -> Blob | None:
@@ -210,11 +206,8 @@ def _classify(file: _TemplateFile, owns_settings: bool) -> TemplateFileState:
             return TemplateFileState.UNCHANGED if file.existing else TemplateFileState.SKIPPED
     if file.existing is None:
         return TemplateFileState.MISSING
-    return (
-        TemplateFileState.UNCHANGED
-        if file.existing.data == file.data or file.path in _USER_FILES
-        else TemplateFileState.CONFLICT
-    )
+    is_same = file.existing.data == file.data or file.path in _USER_FILES
+    return TemplateFileState.UNCHANGED if is_same else TemplateFileState.CONFLICT
 
 
 def _check_memory_md(workspace: Path, may_replace: Callable[[str], bool]) -> None:
@@ -242,12 +235,7 @@ def _apply(file: _TemplateFile, state: TemplateFileState, may_overwrite: bool, r
         file.store.replace(file.path, file.data, file.existing.version)
         result.replaced.append(file.display_path)
     else:
-        lists = {
-            TemplateFileState.UNCHANGED: result.kept,
-            TemplateFileState.CONFLICT: result.refused,
-            TemplateFileState.SKIPPED: result.withheld,
-        }
-        lists[state].append(file.display_path)
+        getattr(result, state.value).append(file.display_path)
 
 
 def _index_curated_book(ws: Workspace) -> None:

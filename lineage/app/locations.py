@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import lineage
 from lineage.app.machine_config import STATE_FOLDER, load_machine_settings
 from lineage.config import SETTINGS_FILE, Settings, parse_settings
 from lineage.core.base.address import SCHEMES, address_to_folder, folder_to_address, is_address, normalize_address
@@ -42,10 +43,7 @@ def resolve_workspace_root(option: str | None, environment: Mapping[str, str] | 
 
 
 def resolve_bucket_folder(address: str, environment: Mapping[str, str]) -> Path:
-    """Return the folder of this machine that stands for a bucket.
-
-    Raises InvalidInput for an unknown kind of address.
-    """
+    """Return the folder of this machine that stands for a bucket. Raises InvalidInput for an unknown address."""
     normal = normalize_address(address)
     name = address_to_folder(normal) if normal else None
     if name is None:
@@ -87,6 +85,13 @@ def open_named_store(name: str) -> "LocalStore | BucketStore":
 def open_private_store(root: Path) -> LocalStore:
     """Return the store of the workspace's files on this machine only: spool, hook queue, checkpoints, context cache."""
     return LocalStore(root / STATE_FOLDER, locks=root / STATE_FOLDER / "locks", private=True)
+
+
+def find_template() -> Path:
+    """Return the folder of the workspace's template: in the installed package, or beside it in a checkout."""
+    package = Path(lineage.__file__).parent
+    installed = package / "workspace_template"
+    return installed if installed.is_dir() else package.parent / "workspace_template"
 
 
 def load_settings(store: Store) -> Settings:

@@ -32,16 +32,16 @@ def migrate_store(source: str, target: str, progress: Progress | None = None) ->
     target in use, FindingsReported for a bucket that would lose writes.
     """
     origin, place = resolve_workspace_root(source), resolve_workspace_root(target)
-    _check_disjoint(format_location(origin), format_location(place))
-    _check_source(origin)
+    old, new = format_location(origin), format_location(place)
+    if f"{old}/".startswith(f"{new}/") or f"{new}/".startswith(f"{old}/"):
+        raise InvalidInput(f"{new} and {old} lie in each other", hint="name a place of its own")
+    _check_source(origin, old)
     check_bucket(place)
-    moved = move_store(open_store(origin), open_store(place), format_location(origin), progress)
+    moved = move_store(open_store(origin), open_store(place), old, progress)
     findings = run_in_workspace(place, _reindex_and_verify, create=True, needs_index=False)
     # last: until then an interrupted move is recognized by its mark, and resumed
     finish_move(open_store(place))
-    return MigrationReceipt(
-        source=format_location(origin), target=format_location(place), moved=moved, findings=findings
-    )
+    return MigrationReceipt(source=old, target=new, moved=moved, findings=findings)
 
 
 def _reindex_and_verify(ws: Workspace) -> list[VerifyFinding]:
@@ -49,21 +49,13 @@ def _reindex_and_verify(ws: Workspace) -> list[VerifyFinding]:
     return verify(ws)
 
 
-def _check_disjoint(origin: str, place: str) -> None:
-    if f"{origin}/".startswith(f"{place}/") or f"{place}/".startswith(f"{origin}/"):
-        raise InvalidInput(f"{place} and {origin} lie in each other", hint="name a place of its own")
-
-
-def _check_source(root: Path) -> None:
+def _check_source(root: Path, place: str) -> None:
     if not open_store(root).exists():
-        raise WorkspaceError(
-            f"no workspace at {format_location(root)}", hint="name the place of the memory that is to move"
-        )
+        raise WorkspaceError(f"no workspace at {place}", hint="name the place of the memory that is to move")
     documents = open_documents(root)
     # jobs wait in this machine's folder: the copy would lose them
     waiting = len(documents.spool.list_pending()) + len(documents.hook_queue.list_pending())
     if waiting:
-        place = format_location(root)
         raise WorkspaceError(
             f"{waiting} captures still wait in this machine's spool",
             hint=f"run `lineage -w {place} work` and `lineage -w {place} recover` first",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread, current_thread, main_thread
 from typing import IO
@@ -29,15 +30,17 @@ class ProcessTimeout(LineageError):
     default_hint = "give it more time with `--timeout SECONDS`"
 
 
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The time limit of a program, and the sinks of its output with their escape filters."""
+
+    timeout_seconds: float
+    out: tuple[TextSink, EscapeFilter]
+    err: tuple[TextSink, EscapeFilter]
+
+
 def run_subprocess(
-    argv: Sequence[str],
-    *,
-    stdin: str,
-    cwd: Path,
-    environment: Mapping[str, str],
-    timeout_seconds: float,
-    out: tuple[TextSink, EscapeFilter],
-    err: tuple[TextSink, EscapeFilter],
+    argv: Sequence[str], options: RunOptions, *, stdin: str, cwd: Path, environment: Mapping[str, str]
 ) -> int:
     """Run a program to its end, pass its output on piece by piece, cleaned, and return its exit code.
 
@@ -46,15 +49,14 @@ def run_subprocess(
     """
     process = _start_process(argv, cwd, environment)
     assert process.stdin and process.stdout and process.stderr
-    pumps = [_start_thread(_pump, process.stdout, *out), _start_thread(_pump, process.stderr, *err)]
+    pumps = [_start_thread(_pump, process.stdout, *options.out), _start_thread(_pump, process.stderr, *options.err)]
     feeder = _start_thread(_feed, process.stdin, stdin.encode("utf-8", "replace"))
     try:
         with _interrupt_on_signals():
-            return process.wait(timeout=timeout_seconds)
+            return process.wait(timeout=options.timeout_seconds)
     except subprocess.TimeoutExpired as error:
-        raise ProcessTimeout(
-            f"{Path(argv[0]).name} was not done after {timeout_seconds:g} seconds and was ended"
-        ) from error
+        what = f"{Path(argv[0]).name} was not done after {options.timeout_seconds:g} seconds and was ended"
+        raise ProcessTimeout(what) from error
     finally:
         if process.poll() is None or not _wait_until_drained(pumps):
             _terminate(process)
@@ -67,14 +69,10 @@ def _start_process(argv: Sequence[str], cwd: Path, environment: Mapping[str, str
     try:
         return subprocess.Popen(
             list(argv),
-            stdin=pipe,
-            stdout=pipe,
-            stderr=pipe,
-            cwd=cwd,
-            env=dict(environment),
+            stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=dict(environment),
             start_new_session=True,  # a process group of its own: everything in it can be ended
             creationflags=_NEW_GROUP,
-        )
+        )  # fmt: skip
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise LineageError(f"{argv[0]} cannot be started: {reason}", hint="start it by hand to see why") from error
@@ -128,9 +126,8 @@ def _send_signal(process: subprocess.Popen[bytes], *, hard: bool) -> None:
 def _interrupt_on_signals() -> Iterator[None]:
     """Turn SIGTERM and SIGHUP into KeyboardInterrupt, so that cleaning up ends the program, too."""
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    active = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]  # nohup stays nohup
-    if current_thread() is not main_thread():  # only the main thread may set handlers
-        active = []
+    may_set = current_thread() is main_thread()  # signal handlers are the main thread's
+    active = [one for one in numbers if may_set and signal.getsignal(one) is not signal.SIG_IGN]  # nohup stays nohup
     before = {number: signal.signal(number, _raise_interrupt) for number in active}
     try:
         yield

@@ -81,7 +81,7 @@ def _run_rounds(root: Path, private: LocalStore, deadline: float) -> list[DrainR
     while time.monotonic() < deadline:
         results.append(run_in_workspace(root, lambda ws: _run_round(ws, deadline, private), create=True))
         due = results[-1].next_due
-        if not due or _seconds_until(due) > _MAX_WAIT_SECONDS:
+        if not due or datetime.fromisoformat(due).timestamp() - time.time() > _MAX_WAIT_SECONDS:
             break
         while not _is_due(private) and time.monotonic() < deadline:
             time.sleep(_POLL_SECONDS)
@@ -115,16 +115,9 @@ def _embed(ws: Workspace, embedding: EmbeddingModel, deadline: float, private: L
     result.embedded, result.unembedded = embedded.embedded, embedded.failed
 
 
-def _seconds_until(moment: str) -> float:
-    return datetime.fromisoformat(moment).timestamp() - time.time()
-
-
 @contextlib.contextmanager
 def _limit_memory() -> Iterator[None]:
-    """Limit the memory of this process, as far as the system can: a huge transcript must not take the machine's.
-
-    The old limit is restored at the end.
-    """
+    """Limit this process's memory until the block ends, as far as the system can: transcripts may be huge."""
     with contextlib.ExitStack() as undo:
         with contextlib.suppress(ImportError, ValueError, OSError):
             import resource  # not on Windows

@@ -33,11 +33,7 @@ def _drain_hooks(ws: Workspace) -> None:
         drain(ws, detect_machine())
 
 
-def _sweep_sessions(ws: Workspace) -> None:
-    sweep(ws, detect_machine())
-
-
-PERIODIC_TASKS: Sequence[PeriodicTask] = (_drain_hooks, _sweep_sessions)
+PERIODIC_TASKS: Sequence[PeriodicTask] = (_drain_hooks, lambda ws: sweep(ws, detect_machine()))
 """The tasks on the timer. Each opens the workspace anew: the time is read once per use case."""
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from lineage.app import agent_runs
-from lineage.app.agent_runs import AgentRunResult, RunOptions
+from lineage.app.agent_runs import AgentRunResult
+from lineage.app.subprocesses import RunOptions
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text, print_warning
 from lineage.core.base.terminal import EscapeFilter

@@ -6,14 +6,17 @@ from typing import Any, TypeVar
 
 import click
 
-from lineage.app.spool_request import spool_request
+from lineage.app import clock
+from lineage.app.locations import open_documents
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.arguments import read_payload
 from lineage.cli.output import format_counts, print_result, print_text
 from lineage.core.capture.request import COMPACTION, SESSION_END, parse_request
 from lineage.pipeline.capture.result import CAPTURED, REFUSED, CaptureResult
+from lineage.pipeline.capture.session import build_job
 from lineage.pipeline.ingest.run_capture import run_capture
+from lineage.pipeline.maintenance.finish_pending import NO_SENTENCE
 from lineage.store import StoreUnavailable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -91,10 +94,19 @@ def _run_capture_command(flow: str, root: Path, given: Mapping[str, Any], *, fro
             root, lambda ws: run_capture(ws, parse_request(flow, payload, agent_id=None, now=ws.now)), create=True
         )
     except StoreUnavailable as error:
-        spool_request(root, flow, payload)
+        _spool_request(root, flow, payload)
         raise StoreUnavailable(f"{error.message}; the session waits in the spool", hint=_UNAVAILABLE_HINT) from error
     print_result(result.as_json(), lambda: _print_result(result), as_json=as_json)
     return 1 if result.status == REFUSED else 0
+
+
+def _spool_request(root: Path, flow: str, payload: Mapping[str, Any]) -> None:
+    """Put the job of a request into this machine's spool, unless the same one waits there. Raises InvalidInput."""
+    spool = open_documents(root).spool
+    job = build_job(parse_request(flow, payload, agent_id=None, now=clock.now()), NO_SENTENCE)
+    # the flow itself may have written the job before the store failed
+    if all((pending.flow, pending.payload) != (flow, job.payload) for pending in spool.list_pending(job.token)):
+        spool.put(job)
 
 
 def _print_result(result: CaptureResult) -> None:

@@ -46,7 +46,10 @@ COMMANDS = {
         "Take what a harness's hook hands over on stdin; `lineage hooks install` puts this command into its settings.",
     ),
     "work": ("work", "Capture what hooks have signalled, and end."),
-    "sweep": ("sweep", "Capture sessions that a hook once told of and that ended without a signal, or grew since."),
+    "sweep": (
+        "work:sweep",
+        "Capture sessions that a hook once told of and that ended without a signal, or grew since.",
+    ),
     "import": (
         "import_history",
         "Capture the sessions that HARNESS kept before lineage was there: from PATHs, else from where it keeps them.",

@@ -1,4 +1,4 @@
-"""`lineage work`."""
+"""`lineage work` and `lineage sweep`."""
 
 from collections import Counter
 from pathlib import Path
@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from lineage.app.machine_config import suppress_hooks
-from lineage.app.worker import run_worker
+from lineage.app.worker import drain_and_sweep, run_worker
 from lineage.cli import options
-from lineage.cli.output import print_result, print_text
+from lineage.cli.output import print_json, print_result, print_text
+from lineage.core.base.plural import pluralize
 from lineage.pipeline.ingest.worker import DrainResult
 
 
@@ -26,6 +27,36 @@ def command(root: Path, as_json: bool) -> int:
     rounds = run_worker(root)
     value = {"rounds": [_as_json(result) for result in rounds]}
     return print_result(value, lambda: _print_rounds(rounds), as_json=as_json)
+
+
+@click.command("sweep")
+@click.option(
+    "--idle", "idle_minutes", type=click.IntRange(0), default=10, show_default=True, metavar="MINUTES",
+    help="Leave sessions alone that were written to in the last MINUTES.",
+)  # fmt: skip
+@options.common
+def sweep(root: Path, idle_minutes: int, as_json: bool) -> int:
+    """Capture sessions that a hook once told of and that ended without a signal, or grew since.
+
+    \b
+    Example:
+      lineage sweep
+      lineage sweep --idle 0
+    """
+    result = drain_and_sweep(root, idle_minutes=idle_minutes)
+    if as_json:
+        print_json(result)
+        return 0
+    for token in result.captured:
+        print_text(f"captured: session {token}")
+    for session, why in result.failed:
+        print_text(f"failed: {session}: {why}")
+    captured = pluralize(len(result.captured), "session")
+    print_text(
+        f"{captured} captured, {result.unchanged} unchanged, {result.waiting} still being written,"
+        f" {result.gone} without a transcript"
+    )
+    return 0
 
 
 def _as_json(result: DrainResult) -> dict[str, Any]:

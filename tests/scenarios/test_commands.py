@@ -93,7 +93,7 @@ def test_init_keeps_what_is_there(lineage: LineageCommand) -> None:
 
 
 def test_the_template_documents_every_setting_with_its_default() -> None:
-    from lineage.app.template import find_template
+    from lineage.app.locations import find_template
     from lineage.config import Settings, parse_settings
 
     text = (find_template() / "lineage.toml").read_text()

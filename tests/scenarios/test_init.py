@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lineage.app.init_workspace import CSS_SNIPPET, init_workspace
-from lineage.app.template import find_template
+from lineage.app.locations import find_template
 from tests.support.commands import LineageCommand, run_process
 
 Tree = dict[str, tuple[bytes, int]]

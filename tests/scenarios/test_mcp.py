@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from lineage.app.template import find_template
+from lineage.app.locations import find_template
 from lineage.core.base.hook_output import CONTEXT_OPENING
 from lineage.core.base.identity import derive_session_token
 from tests.support.commands import SAMPLE_ID, LineageCommand

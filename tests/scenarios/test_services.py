@@ -3,7 +3,7 @@
 import plistlib
 import shlex
 
-from lineage.app.template import find_template
+from lineage.app.locations import find_template
 from tests.support.commands import LineageCommand
 
 SERVICES = find_template() / "services"

@@ -15,7 +15,7 @@ import click
 import pytest
 import yaml
 
-from lineage.app.template import find_template
+from lineage.app.locations import find_template
 from lineage.cli.main import cli
 from lineage.core.books.book import new_book, parse_book
 from lineage.core.format import frontmatter
