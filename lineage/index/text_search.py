@@ -13,17 +13,10 @@ from typing import NamedTuple, Protocol
 from lineage.core.search.passages import MAX_PASSAGES
 from lineage.core.search.query import Query
 from lineage.core.search.segmentation import remove_separators
-from lineage.index import books, filter_sql, fts_rows
+from lineage.index import books, filter_sql, fts_query, fts_rows
 from lineage.index.books import EntryRow
 from lineage.index.filter_sql import SESSION_TOKEN_SQL
-from lineage.index.fts_query import (
-    DEFAULT_RANKING,
-    Ranking,
-    Term,
-    build_pruned_expression,
-    restrict_expression,
-    without_ubiquitous,
-)
+from lineage.index.fts_query import DEFAULT_RANKING, Ranking, Term
 from lineage.index.vocabulary import SqliteVocabulary, Vocabulary, resolve_terms
 
 SNIPPET_MARKS = ("\x02", "\x03")
@@ -135,13 +128,14 @@ def search(
     if query.is_empty:
         return []
     terms = resolve_terms(engine, query, ranking)
-    full = restrict_expression(_join_terms(terms), query.phrases, query.excluded_words)
+    full = fts_query.restrict_expression(_join_terms(terms), query.phrases, query.excluded_words)
     if not full and (query.words or query.phrases):
         return []
     first = marked = full
     if terms and not query.phrases and _exceeds_budget(engine, full, terms, ranking):
-        first = restrict_expression(build_pruned_expression(terms, ranking), (), query.excluded_words)
-        marked = _join_terms(without_ubiquitous(terms))
+        pruned = fts_query.build_pruned_expression(terms, ranking)
+        first = fts_query.restrict_expression(pruned, (), query.excluded_words)
+        marked = _join_terms(fts_query.without_ubiquitous(terms))
     rank = partial(engine.rank_rows, query, agent_id, ranking)
     decay = None if by_passage else ranking.decay
     row_limit = max(_MIN_RANKED, _RANKED_PER_RESULT * limit)

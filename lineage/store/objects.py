@@ -96,7 +96,7 @@ class BucketStore(Store):
 
     def exists(self) -> bool:
         """Tell whether the bucket has any key under its prefix. Raises WorkspaceError if it does not answer."""
-        return bool(self._list_metas("", is_enough=lambda meta: is_listed(meta["path"], "")))
+        return not self.is_empty("")
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         """Write a free key (see `Store.create`)."""

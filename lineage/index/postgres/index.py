@@ -9,6 +9,7 @@ from lineage.core.capture.ledger import Ledger, group_heads
 from lineage.core.capture.window import Window
 from lineage.database.postgres import Postgres
 from lineage.database.sqlite import delete_database
+from lineage.index import recall
 from lineage.index.base import Index, IndexBuild
 from lineage.index.books import BookFiles, decode_entry
 from lineage.index.fts_query import build_match_expression
@@ -18,14 +19,6 @@ from lineage.index.postgres.publish_queue import PostgresPublishQueue
 from lineage.index.postgres.text_search import PostgresTextSearch, to_postgres_sql
 from lineage.index.postgres.tokenizer import Tokenizer
 from lineage.index.postgres.vector_search import PostgresVectorSearch
-from lineage.index.recall import (
-    END_OF_TIME,
-    SELECT_ENTRIES,
-    SELECT_SESSIONS,
-    RecalledSession,
-    RecallQuery,
-    RecallResult,
-)
 from lineage.index.rows import COLUMNS, ArtifactRow
 from lineage.index.vectorfile import VectorFile
 from lineage.index.vectors import Vectors
@@ -39,8 +32,8 @@ _UPSERT = f"""
     returning id, source_path
 """
 _DELETE = "delete from artifacts where source_path = any(%s::text[]) returning id, session_token"
-_RECALL_ENTRIES = to_postgres_sql(SELECT_ENTRIES.format(prefix=""))
-_RECALL_SESSIONS = to_postgres_sql(SELECT_SESSIONS.format(prefix="", padding=""))
+_RECALL_ENTRIES = to_postgres_sql(recall.SELECT_ENTRIES.format(prefix=""))
+_RECALL_SESSIONS = to_postgres_sql(recall.SELECT_SESSIONS.format(prefix="", padding=""))
 _UPDATE_STAMPS = """
     update artifacts a set stamp = given.stamp from unnest(%s::text[], %s::text[]) as given(path, stamp)
     where a.source_path = given.path
@@ -157,7 +150,7 @@ class PostgresIndex(Index):
             self._vectors = shared or VectorFile(file)
         return self._vectors
 
-    def recall(self, query: RecallQuery) -> RecallResult:
+    def recall(self, query: recall.RecallQuery) -> recall.RecallResult:
         """Return the recall of a new session. See `Index.recall`."""
         entries = []
         words = build_match_expression(query.text or "")
@@ -166,9 +159,9 @@ class PostgresIndex(Index):
             matches, values = self._text_search.build_match_statement(words, 1 << 40, "id < 0")
             values |= {"scopes": list(query.scopes), "kinds": list(query.kinds), "entries": query.max_entries}
             entries = self.database.execute(f"with found as materialized ({matches}) {_RECALL_ENTRIES}", values)
-        values = {"agent": query.agent_id, "until": query.until or END_OF_TIME, "sessions": query.max_sessions}
-        recalled = (RecalledSession(*row) for row in self.database.execute(_RECALL_SESSIONS, values))
-        return RecallResult(tuple(map(decode_entry, entries)), tuple(recalled))
+        values = {"agent": query.agent_id, "until": query.until or recall.END_OF_TIME, "sessions": query.max_sessions}
+        recalled = (recall.RecalledSession(*row) for row in self.database.execute(_RECALL_SESSIONS, values))
+        return recall.RecallResult(tuple(map(decode_entry, entries)), tuple(recalled))
 
     def index_books(self, book_files: Iterable[BookFiles]) -> None:
         """Update the rows of books in one transaction. `book_files` is read under the lock of books."""

@@ -6,16 +6,9 @@ from typing import Any
 
 from lineage.core.search.passages import MAX_PASSAGES
 from lineage.core.search.query import Query
-from lineage.index import filter_sql
+from lineage.index import filter_sql, vector_search
 from lineage.index.postgres.text_search import PostgresTextSearch, to_postgres_sql
 from lineage.index.text_search import RankedRow
-from lineage.index.vector_search import (
-    PUBLIC_VALUES,
-    EmbeddableTexts,
-    build_filter_statement,
-    build_phrase_condition,
-    build_phrase_values,
-)
 from lineage.index.vectors import EmbeddableRow, Neighbor
 
 _SELECT_ROWS = f"""
@@ -31,7 +24,7 @@ _SELECT_NEIGHBORS = """
 _MATCHES_PHRASE = "exists (select 1 from search s where s.id = each.id and s.terms @@ %({0})s::tsquery)"
 
 
-class PostgresVectorSearch(PostgresTextSearch, EmbeddableTexts):
+class PostgresVectorSearch(PostgresTextSearch, vector_search.EmbeddableTexts):
     """Implement `index.vectors.EmbeddedTexts` on one schema."""
 
     def find_rows(self, neighbors: Sequence[Neighbor]) -> Iterable[tuple[int, int, EmbeddableRow]]:
@@ -44,7 +37,7 @@ class PostgresVectorSearch(PostgresTextSearch, EmbeddableTexts):
         self, query: Query, agent_id: str | None, scored_rows: Sequence[tuple[int, float]]
     ) -> list[RankedRow]:
         """Return the rows that pass the query's filters and phrases, best first."""
-        phrases = build_phrase_values(query)
+        phrases = vector_search.build_phrase_values(query)
         values = {
             **filter_sql.build_values(query.filters, agent_id),
             "kinds": list(query.filters.kinds),
@@ -52,12 +45,12 @@ class PostgresVectorSearch(PostgresTextSearch, EmbeddableTexts):
             "numbers": [number for number, _ in scored_rows],
             "likeness": [likeness for _, likeness in scored_rows],
         }
-        neighbors_sql = _SELECT_NEIGHBORS.format(words=build_phrase_condition(query, _MATCHES_PHRASE))
+        neighbors_sql = _SELECT_NEIGHBORS.format(words=vector_search.build_phrase_condition(query, _MATCHES_PHRASE))
         # `neighbors_sql` is in the server's SQL already.
-        statement = build_filter_statement(query.filters, "{near}")
+        statement = vector_search.build_filter_statement(query.filters, "{near}")
         statement = to_postgres_sql(statement).replace("{near}", neighbors_sql)
         return [RankedRow(*row) for row in self.database.execute(statement, values)]
 
     def _read(self, statement: str, path: str | None) -> Iterable[Any]:
         statement = re.sub(r"\bs\.rowid\b", "s.id", to_postgres_sql(statement))
-        return self.database.execute(statement, {**PUBLIC_VALUES, "path": path})
+        return self.database.execute(statement, {**vector_search.PUBLIC_VALUES, "path": path})
