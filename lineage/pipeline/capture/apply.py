@@ -37,10 +37,7 @@ class CaptureHints:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The steps of a plan and what they taught.
-
-    `pending_reason` is set if the index is unavailable: rows, counts and MEMORY.md are due, the job stays in the spool.
-    """
+    """The steps of a plan and what they taught; `pending_reason` says why the job stays: the index is unavailable."""
 
     steps: tuple[CaptureStep, ...]
     learn_result: LearnResult

@@ -16,10 +16,7 @@ _BATCH = 64  # turns a read: few enough to hold, many enough to be fast
 
 
 class TurnsOnDisk(LazySequence[Turn]):
-    """Sanitized turns, read from their file a few at a time.
-
-    `folder` is the file's folder, None for the system's own. Raise WorkspaceError if it cannot be written.
-    """
+    """Sanitized turns in a file in `folder`, None for the system's, a few at a time. Raise WorkspaceError if full."""
 
     def __init__(self, turns: Iterable[Turn], folder: Path | None) -> None:
         self._ends = array("Q", [0])

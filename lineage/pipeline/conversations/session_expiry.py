@@ -14,11 +14,7 @@ _RESET_COMMAND = re.compile(r"\s*/(?:new|reset)(?:\s+(.*))?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class ResetRules:
-    """The rules of expiry.
-
-    `daily` is the time of day in `zone` that ends sessions, None for never. `idle_minutes` is the longest pause between
-    messages, 0 for no limit.
-    """
+    """`daily` is the time of day in `zone` that ends sessions, `idle_minutes` the longest pause; None and 0: never."""
 
     daily: time | None = None
     zone: tzinfo = UTC

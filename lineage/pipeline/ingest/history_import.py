@@ -137,10 +137,7 @@ class SessionImportResult:
 
 @dataclass(frozen=True, slots=True)
 class _SourceReading:
-    """A source and its session. `at` is the time of the last record, else the file's.
-
-    `turns` are keys of the turns: the harness's ids, else position and content.
-    """
+    """A source, its session, the time of its last record or else of its file, and keys of its turns."""
 
     source: ImportSource
     capture: Capture

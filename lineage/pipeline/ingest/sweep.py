@@ -35,10 +35,7 @@ class SweepResult:
 
 
 def sweep(ws: Workspace, histories: HarnessHistories, *, idle_minutes: int = IDLE_MINUTES) -> SweepResult:
-    """Capture every session recorded by a hook with a longer transcript than was captured.
-
-    A transcript that was written to in the last `idle_minutes` is in use and left alone.
-    """
+    """Capture the sessions of hooks that grew since their capture, unless written to in the last `idle_minutes`."""
     done = SweepResult()
     if outage := find_outage(ws):
         done.failed.append(("what hooks told of", outage))

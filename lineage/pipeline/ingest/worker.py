@@ -61,10 +61,7 @@ class DrainResult:
 def drain(
     ws: Workspace, histories: HarnessHistories, *, should_continue: Callable[[], bool] = lambda: True
 ) -> DrainResult:
-    """Process every due event, save checkpoints of running sessions, and prepare the contexts of new ones.
-
-    `should_continue` is asked before each event; the rest is left to the next worker.
-    """
+    """Process due events while `should_continue`, save running sessions' checkpoints, prepare new ones' contexts."""
     done = DrainResult()
     finish_pending(ws)  # first what a crash left behind: a session's captures stay in order
     for event in ws.documents.hook_queue.list_pending():

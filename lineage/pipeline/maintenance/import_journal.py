@@ -36,10 +36,7 @@ _IMPORT_AGAIN = "import the bundle again"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionImport:
-    """A session to write: its `files` by path, and the tokens it had elsewhere, `came_from`.
-
-    `created` are the paths that were free before the import, the claim's among them.
-    """
+    """A session to write: `files` by path, its tokens elsewhere `came_from`, and `created`, the paths free before."""
 
     identity: Identity
     stem: str

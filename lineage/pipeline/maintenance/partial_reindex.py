@@ -1,8 +1,8 @@
 """The reindex of recent files (scale.md: past one machine).
 
-An artifact's name begins with its capture's time, so new files end a listing. The listing starts earlier by an overlap,
-for writers with a slow clock. A full comparison, once in a while, finds even later files and changes of older ones. A
-session's manifest is as old as its first capture: it is read again with each new artifact.
+An artifact's name begins with its capture's time, so new files end a listing; it starts earlier by an overlap, for
+writers with a slow clock. A full comparison, once in a while, finds the rest. A session's manifest has the name of its
+first capture: it is read again with each new artifact.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -21,10 +21,7 @@ from lineage.workspace.workspace import Workspace
 
 
 class RecoverResult(FinishPendingResult):
-    """The result of a recovery.
-
-    `collected` counts the files that dead writers left, `merged` are the second manifests merged into the claimed one.
-    """
+    """`collected` counts the files of dead writers, `merged` are second manifests merged into the claimed one."""
 
     def __init__(self, collected: int) -> None:
         super().__init__()

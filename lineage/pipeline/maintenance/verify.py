@@ -13,12 +13,10 @@ from lineage.core.base import naming
 from lineage.core.base.book_paths import BOOKS, CURATED_PATH
 from lineage.core.capture.ledger import build_entries, build_head, build_ledger, is_visible
 from lineage.core.capture.window import Window
-from lineage.core.format.body import Body
 from lineage.core.format.documents import Artifact, Claim, Manifest, find_unknown_keys
 from lineage.core.format.manifest import list_artifact_paths
 from lineage.core.format.resanitization import Replacement, is_recorded_change
 from lineage.core.format.transcript import extract_links
-from lineage.core.sanitizer import Sanitizer
 from lineage.documents.load import load_stored_document
 from lineage.errors import FormatError
 from lineage.index import BookRows, EntryRow, build_book_rows, parse_owner_token
@@ -176,17 +174,13 @@ def _check_sanitized(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFindi
     sanitizer = ws.build_sanitizer()
     for path, artifact in scan.artifacts.items():
         before = Counter(sanitizer.redactions)
-        _sanitize(sanitizer, f"{artifact.title}\n{artifact.memory_sentence}\n", artifact.body)
+        head, body = f"{artifact.title}\n{artifact.memory_sentence}\n", artifact.body
+        if isinstance(body, str):
+            sanitizer.sanitize(head + body)
+        else:
+            deque(sanitizer.sanitize_stream(chain([head], body.chunks())), maxlen=0)  # for its counts only
         for rule in sorted(sanitizer.redactions - before):
             yield VerifyFinding(MUST, path, f"holds what the rule {rule!r} redacts", _RESANITIZE)
-
-
-def _sanitize(sanitizer: Sanitizer, head: str, body: Body) -> None:
-    """Sanitize a document for the sanitizer's counts only."""
-    if isinstance(body, str):
-        sanitizer.sanitize(head + body)
-    else:
-        deque(sanitizer.sanitize_stream(chain([head], body.chunks())), maxlen=0)
 
 
 def _check_replaced(scan: WorkspaceScan) -> Iterator[VerifyFinding]:

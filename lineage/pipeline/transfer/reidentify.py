@@ -53,10 +53,7 @@ def _replace_in_run(run: str, new_ids: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reidentification:
-    """A fresh identity for a session.
-
-    `tokens` and `sessions` map the old tokens and ids of all sessions of the bundle, this one included, to the new.
-    """
+    """A fresh identity. `tokens` and `sessions` map the old tokens and ids of the bundle's sessions to the new."""
 
     old: Identity
     new: Identity

@@ -63,10 +63,7 @@ class MirrorApplier:
         self._pair, self._journal, self._present = pair, journal, present
 
     def apply(self, step: MirrorStep) -> list[str]:
-        """Apply a step if it still holds. Return the names of conflicting versions kept beside the file.
-
-        Raises ConflictError for a file that keeps changing, FormatError for one that must not be copied.
-        """
+        """Apply a step if it still holds; return the names of conflict copies. Raises ConflictError and FormatError."""
         if step.action is MirrorAction.FORGET:
             self._journal.forget(step.key)
             return []
@@ -172,7 +169,7 @@ class MirrorApplier:
         for number in count(1):
             name = conflict_name(key, to_date(self._pair.here.now), number)
             try:
-                commit(self._pair.select_store(is_here=True), name, data)
+                commit(self._pair.here.documents.store, name, data)
             except ImmutableError:
                 continue
             break
@@ -205,7 +202,8 @@ class MirrorApplier:
 
     def _delete(self, step: MirrorStep) -> None:
         """Delete a note that the other side has deleted, if it has not changed since."""
-        store, other = (self._pair.select_store(is_here=is_here) for is_here in (step.to_here, not step.to_here))
+        local, remote = self._pair.list_stores()
+        store, other = (local, remote) if step.to_here else (remote, local)
         synced = self._journal.find_content(step.key)
         with nullcontext() if step.to_here else store.lock(GATE):
             blob = read_or_none(store, step.key)

@@ -34,10 +34,6 @@ class MirrorPair:
         """Return the store here and the store there."""
         return self.here.documents.store, self.there.documents.store
 
-    def select_store(self, *, is_here: bool) -> Store:
-        """Return the store of one side."""
-        return (self.here if is_here else self.there).documents.store
-
     def list_removed_tokens(self) -> frozenset[str]:
         """Return the tokens of the sessions removed on either side by now."""
         return self.here.documents.tombstones.list_tokens() | self.there.documents.tombstones.list_tokens()
