@@ -43,18 +43,11 @@ def build_transcript(
         (naming.artifact_path(own_stem, naming.SUMMARY), "summary"),
         (naming.artifact_path(stem, naming.MANIFEST), "manifest"),
     )
+    watermark = Watermark(turns[-1].number, turns[-1].id, sanitizer)
     # A later capture starts with its own first turn, not with the session.
-    is_first = turns[0].number == 1
-    return _build_artifact(
-        naming.TRANSCRIPT,
-        request,
-        source,
-        stem,
-        sentence_and_quality,
-        Watermark(turns[-1].number, turns[-1].id, sanitizer),
-        started_at=request.started_at or (source.started_at if is_first else turns[0].at),
-        body=transcript.build_body(links, turns),
-    )
+    started_at = request.started_at or (source.started_at if turns[0].number == 1 else turns[0].at)
+    body = transcript.build_body(links, turns)
+    return _build_artifact(naming.TRANSCRIPT, request, source, stem, sentence_and_quality, watermark, started_at, body)
 
 
 def build_summary(transcript_artifact: Artifact, digest: Digest, narrative: str | None) -> Artifact:
@@ -76,16 +69,9 @@ def build_compaction(
     request: Request, source: SessionSource, watermark: Watermark, stem: str, sentence_and_quality: tuple[str, str]
 ) -> Artifact:
     """Return the artifact of one compaction of the turns up to `watermark`."""
-    return _build_artifact(
-        naming.COMPACTION,
-        request,
-        source,
-        stem,
-        sentence_and_quality,
-        watermark,
-        started_at=request.started_at or source.started_at,
-        body=render_compaction_body(source.summary or "", source.title, naming.artifact_path(stem, naming.MANIFEST)),
-    )
+    started_at = request.started_at or source.started_at
+    body = render_compaction_body(source.summary or "", source.title, naming.artifact_path(stem, naming.MANIFEST))
+    return _build_artifact(naming.COMPACTION, request, source, stem, sentence_and_quality, watermark, started_at, body)
 
 
 def render_compaction_body(text: str, title: str, manifest_path: str) -> str:
@@ -100,7 +86,6 @@ def _build_artifact(
     stem: str,
     sentence_and_quality: tuple[str, str],
     watermark: Watermark,
-    *,
     started_at: str | None,
     body: Body,
 ) -> Artifact:

@@ -26,7 +26,9 @@ def capture_compaction(ws: Workspace, request: Request) -> CaptureResult:
     if ws.documents.tombstones.has(request.token):
         return refuse_removed(request.token)
     source = read_source(ws, request)  # sanitized: there is no raw text below this line
-    watermark = _build_watermark(source, ws.rules.version)
+    # The turns before the transcript's own record of the compaction; without a record, all turns so far.
+    count = next((turns for summary, turns in source.compactions if summary == source.summary), len(source.turns))
+    watermark = Watermark(count, source.turns[count - 1].id if count else None, ws.rules.version)
     narration = _narrate(ws, request, source, watermark)  # before the lock: a model may take a minute
     with locked_session(ws, request.token) as (session, finished):
         existing = _find_same_compaction(ws, session, source, watermark)
@@ -56,12 +58,6 @@ def _find_same_job(session: Session, request: Request) -> Job | None:
     """Return the unfinished job of the same signal."""
     same = (job for job in session.jobs if job.flow == COMPACTION and job.payload.get("summary") == request.summary)
     return next(same, None)
-
-
-def _build_watermark(source: SessionSource, sanitizer: str) -> Watermark:
-    # The turns before the transcript's own record of the compaction; without a record, all turns so far.
-    count = next((turns for summary, turns in source.compactions if summary == source.summary), len(source.turns))
-    return Watermark(count, source.turns[count - 1].id if count else None, sanitizer)
 
 
 def _find_same_compaction(

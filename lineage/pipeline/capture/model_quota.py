@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from lineage.core.base.times import to_date
 from lineage.extraction.model.port import ModelError, ModelProvider, ParsedAnswer
-from lineage.telemetry import ModelUsage, Telemetry
+from lineage.telemetry import Telemetry
 from lineage.workspace.workspace import Workspace
 
 ANSWERED = "answered"
@@ -92,16 +92,14 @@ def read_usage(ws: Workspace) -> dict[str, Any]:
     """Return the state of the language model for `lineage status`: its name, its use today and in the last 30 days."""
     model = ws.model if isinstance(ws.model, MeteredModel) else None
     today = ws.telemetry.read_model_usage(to_date(ws.now))
+    quota = model.quota if model else None
+    is_over = quota and (today.calls >= quota.calls or today.tokens >= quota.tokens or OVER_LIMIT in today.held_back)
     return {
         "provider": model.provider.kind if model else "none",
         "name": model.provider.name if model else None,
-        "calls_per_day": model.quota.calls if model else None,
-        "tokens_per_day": model.quota.tokens if model else None,
+        "calls_per_day": quota.calls if quota else None,
+        "tokens_per_day": quota.tokens if quota else None,
         "today": asdict(today),
         "last_30_days": asdict(ws.telemetry.read_model_usage(to_date(ws.now), _DAYS)),
-        "limit_reached": model is not None and _is_quota_reached(model.quota, today),
+        "limit_reached": bool(is_over),
     }
-
-
-def _is_quota_reached(quota: ModelQuota, today: ModelUsage) -> bool:
-    return today.calls >= quota.calls or today.tokens >= quota.tokens or OVER_LIMIT in today.held_back

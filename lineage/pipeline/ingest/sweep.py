@@ -22,10 +22,7 @@ _NOT_YET = "9999"
 
 @dataclass(slots=True)
 class SweepResult:
-    """The sessions of a sweep: `captured` are tokens, `failed` are (session, reason).
-
-    `waiting` counts sessions in use, `gone` those without a transcript.
-    """
+    """`captured` tokens, `failed` (session, reason), counts; `waiting` are in use, `gone` have no transcript."""
 
     captured: list[str] = field(default_factory=list)
     unchanged: int = 0

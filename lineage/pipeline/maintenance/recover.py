@@ -4,7 +4,6 @@ A second run changes nothing. A session keeps its first sentence: the spool and 
 """
 
 import contextlib
-from collections.abc import Iterable
 from itertools import groupby
 
 from lineage.core.base import naming
@@ -34,22 +33,17 @@ def recover(ws: Workspace) -> RecoverResult:
     """Finish spooled jobs, unnamed artifacts, second manifests, claims, rows, MEMORY.md; without the databases too."""
     result = RecoverResult(ws.documents.store.collect_garbage())
     finish_pending(ws, result, wait=True)
-    for token, names in _group_by_token(ws):
-        # a session with a damaged file waits for its repair; the reindex reports the file
-        with sessions.session_lock(ws, token), contextlib.suppress(FormatError):
-            _finish_session(ws, token, names, result)
-    # confirmed: a recovery takes the files as they are, also after a loss
-    result.report = reindex(ws, confirmed=True)
-    return result
-
-
-def _group_by_token(ws: Workspace) -> Iterable[tuple[str, list[naming.ArtifactName]]]:
-    """Return the file names of each session by token, removed sessions left out."""
     removed = ws.documents.tombstones.list_tokens()
     parsed = (naming.parse_path(entry.key) for entry in ws.documents.store.list(naming.MEMORY))
     present = (name for name in parsed if name and name.token not in removed)
     names = sorted(present, key=lambda name: (name.token, name.stem, name.kind))
-    return [(token, list(group)) for token, group in groupby(names, key=lambda name: name.token)]
+    for token, group in groupby(names, key=lambda name: name.token):
+        # a session with a damaged file waits for its repair; the reindex reports the file
+        with sessions.session_lock(ws, token), contextlib.suppress(FormatError):
+            _finish_session(ws, token, list(group), result)
+    # confirmed: a recovery takes the files as they are, also after a loss
+    result.report = reindex(ws, confirmed=True)
+    return result
 
 
 def _finish_session(ws: Workspace, token: str, names: list[naming.ArtifactName], result: RecoverResult) -> None:

@@ -65,11 +65,7 @@ class StaleFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Diff:
-    """The difference between disk and index.
-
-    `stale` files have no row or another stamp. `orphaned` rows have no file, or one of a removed session; `unexplained`
-    counts the orphans of sessions that nobody removed.
-    """
+    """`stale` files lack a row of their stamp, `orphaned` rows a file; `unexplained` counts those without a removal."""
 
     stale: list[StaleFile]
     orphaned: list[str]

@@ -167,6 +167,7 @@ def _load_target(ws: Workspace, token: str) -> _RemovalTarget:
     documents = [document for path in paths if (document := load_readable_document(ws, path))]
     transcripts = [d for d in documents if isinstance(d, Artifact) and d.kind == naming.TRANSCRIPT]
     turns = [turn for artifact in transcripts for turn in transcript.parse_turns(artifact.body)]
+    lines = (line.strip() for turn in turns for line in turn.text.split("\n"))
     first = documents[0] if documents else None
     came_from = next((list(d.imported_from) for d in documents if isinstance(d, Manifest)), [])
     kept_ids = _list_original_turns(ws, came_from)
@@ -177,7 +178,7 @@ def _load_target(ws: Workspace, token: str) -> _RemovalTarget:
         harness=first.harness if first else None,
         paths=paths,
         turns=[turn for turn in dict.fromkeys(turn.id for turn in turns) if turn not in kept_ids],
-        probes=_extract_probes(turn.text for turn in turns),
+        probes=frozenset(sorted({line for line in lines if len(line) >= _MIN_PROBE_CHARS})[:_MAX_PROBES]),
         came_from=came_from,
         session_entries=find_session_entries(ws, token),
     )
@@ -206,12 +207,6 @@ def _list_paths(ws: Workspace, token: str) -> list[str]:
     keys = (entry.key for folder in (naming.MEMORY, ARCHIVE) for entry in ws.documents.store.list(folder))
     files = [key for key in keys if token in key and not key.startswith(naming.TOMBSTONES)]
     return files + list_session_books(ws, token) + list(find_bundles_with_session(ws.documents.store, token))
-
-
-def _extract_probes(texts: Iterable[str]) -> frozenset[str]:
-    """Return lines long enough to tell the session's text from any other."""
-    lines = (line.strip() for text in texts for line in text.split("\n"))
-    return frozenset(sorted({line for line in lines if len(line) >= _MIN_PROBE_CHARS})[:_MAX_PROBES])
 
 
 def build_removal_job(tombstone: Tombstone) -> Job:

@@ -55,10 +55,7 @@ class _FileReplacement:
 
 
 def resanitize(ws: Workspace, *, dry_run: bool = False) -> ResanitizeResult:
-    """Redact every artifact and every book entry in which the workspace's rules find something.
-
-    Handwritten text between entries stays. Raises EngineMissing and ConflictError.
-    """
+    """Redact artifacts and entries, not handwritten text, by today's rules. Raises EngineMissing, ConflictError."""
     result = ResanitizeResult(ws.rules.version, dry_run)
     jobs, removed = list[Job](), ws.documents.tombstones.list_tokens()
     names = (naming.parse_path(entry.key) for entry in ws.documents.store.list(naming.MEMORY))

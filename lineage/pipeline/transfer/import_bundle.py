@@ -213,17 +213,14 @@ def _check_same(ws: Workspace, manifest: Manifest, files: dict[str, bytes]) -> N
     """Refuse other content of the session. A manifest of another revision replaces the one in `files`."""
     for path in sorted(files):
         blob = read_or_none(ws.documents.store, path)
-        if blob and path == manifest.path and _is_equivalent(blob.data, manifest):
-            files[path] = blob.data
+        if blob and path == manifest.path:
+            here = parse_document_as(Manifest, blob.data, path)
+            if here == manifest._replace(revision=here.revision, write_id=here.write_id, updated_at=here.updated_at):
+                files[path] = blob.data
         if blob and blob.data != files[path]:
             raise ImmutableError(f"session {manifest.session_id} is here with other content: {path}", hint=_FRESH)
     if ws.documents.claims.get_stem(manifest.identity.token) not in (None, manifest.stem):
         raise ImmutableError(f"session {manifest.session_id} is here under another time", hint=_FRESH)
-
-
-def _is_equivalent(data: bytes, manifest: Manifest) -> bool:
-    here = parse_document_as(Manifest, data, manifest.path)
-    return here == manifest._replace(revision=here.revision, write_id=here.write_id, updated_at=here.updated_at)
 
 
 def _build_session_import(ws: Workspace, manifest: Manifest, files: Mapping[str, bytes]) -> SessionImport:

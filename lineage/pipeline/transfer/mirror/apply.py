@@ -124,11 +124,7 @@ class MirrorApplier:
     def _resolve_missing(
         self, key: str, here: bytes | None, there: bytes | None, base: SyncedContent | None
     ) -> MergedFile | None:
-        """Return the content of a file that one side has lost.
-
-        A book loses the entries of its ancestor. A changed note comes back, and so does a file that only a removal may
-        delete.
-        """
+        """Return the content of a file lost on one side: a book loses its old entries, a changed note returns."""
         if classify_file(key) is FileKind.BOOK:
             return merge_versions(key, base.base if base else None, here, there)
         data = here if there is None else there
