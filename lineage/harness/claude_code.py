@@ -192,7 +192,6 @@ class _Reader(Collector):
             yield Turn(USER, text)
 
     def _text(self, content: Any) -> str:
-        """Return the text of a content, with notes for images and documents."""
         blocks = content if isinstance(content, list) else [content or ""]
         return self.join_texts(map(records.extract_block_text, blocks))
 

@@ -8,8 +8,8 @@ from collections import Counter
 from typing import Any
 
 from lineage.core.format.turns import Turn
+from lineage.harness.collector import TurnBuffer
 from lineage.harness.json_values import as_mapping, as_string
-from lineage.harness.streamed_turns import TurnBuffer
 
 _DIGEST_CHARS = 24
 _PAGINATED = "paginated"

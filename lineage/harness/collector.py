@@ -14,7 +14,6 @@ from lineage.errors import TranscriptError
 from lineage.harness.adapter import FOREIGN_HINT
 from lineage.harness.json_values import JsonObject, as_string
 from lineage.harness.jsonl import DAMAGED, read_records
-from lineage.harness.streamed_turns import TurnBuffer
 
 UNKNOWN = "unknown"
 BOOKKEEPING = "bookkeeping"
@@ -23,6 +22,37 @@ SUB_AGENT = "sub-agent"
 REPLAYED = "replayed"
 UNFINISHED = "unfinished"
 REWOUND = "rewound"  # turns that were taken back: they stay
+
+
+class TurnBuffer:
+    """The turns of a reader so far. Beyond `max_chars` characters they are counted and dropped."""
+
+    def __init__(self, max_chars: float) -> None:
+        self._max_chars = max_chars
+        self._turns: list[Turn] = []
+        self._count = self._chars = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def append(self, turn: Turn) -> None:
+        """Add a turn."""
+        self._count += 1
+        self._chars += len(turn.text) + len(turn.input)
+        self._turns.append(turn)
+        # All of them: half of the turns in memory would help nobody.
+        if self._chars > self._max_chars:
+            self._turns.clear()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no turn was dropped."""
+        return len(self._turns) == self._count
+
+    def pop_turns(self) -> list[Turn]:
+        """Return the held turns and forget them."""
+        turns, self._turns = self._turns, []
+        return turns
 
 
 @dataclass(slots=True)

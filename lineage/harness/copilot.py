@@ -134,7 +134,6 @@ class _Reader(Collector):
                 self.skip(UNKNOWN)
 
     def _thought(self, content: Any) -> Iterator[Turn]:
-        """Yield reasoning."""
         # Some versions log it as an event of its own and again with the message.
         text = as_string(content).strip("\n")
         if not text.strip():

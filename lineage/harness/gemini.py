@@ -306,7 +306,6 @@ def _tool_part(part: Any) -> dict[str, Any]:
 
 
 def _text_parts(content: list[Any]) -> list[Any]:
-    """Return the parts with a message's text."""
     return [part for part in content if not (genai.is_thought(part) or _tool_part(part))]
 
 

@@ -227,7 +227,6 @@ def _is_hidden(message: JsonObject) -> bool:
 
 
 def _prompt(message: JsonObject) -> str:
-    """Return the texts of a message."""
     contents = map(as_mapping, message["content"])
     texts = (as_string(content.get("text")) for content in contents if content.get("type") == "text")
     return "\n".join(texts).strip("\n")

@@ -173,7 +173,6 @@ class _Reader(Collector):
         return self.keep_text(Turn(SYSTEM, as_string(summary).strip("\n"), name="branch summary"), BOOKKEEPING)
 
     def _text(self, content: Any) -> str:
-        """Return the text of a message's content, with notes for images."""
         return self.join_texts(map(_block_text, content if isinstance(content, list) else [content or ""]))
 
 

@@ -4,73 +4,28 @@ So nothing of a long session is written anywhere before it is sanitized.
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 from lineage.core.base.sequences import LazySequence
 from lineage.core.format.turns import Turn
 from lineage.errors import TranscriptError
+from lineage.harness.collector import Collector
 from lineage.harness.jsonl import read_records
 
 MAX_BUFFERED_CHARS = 1 << 23
 """The largest session, in characters of its turns, that is held in memory."""
 
-
-class TurnBuffer:
-    """The turns of a reader so far. Beyond `max_chars` characters they are counted and dropped."""
-
-    def __init__(self, max_chars: float) -> None:
-        self._max_chars = max_chars
-        self._turns: list[Turn] = []
-        self._count = self._chars = 0
-
-    def __len__(self) -> int:
-        return self._count
-
-    def append(self, turn: Turn) -> None:
-        """Add a turn."""
-        self._count += 1
-        self._chars += len(turn.text) + len(turn.input)
-        self._turns.append(turn)
-        # All of them: half of the turns in memory would help nobody.
-        if self._chars > self._max_chars:
-            self._turns.clear()
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether no turn was dropped."""
-        return len(self._turns) == self._count
-
-    def pop_turns(self) -> list[Turn]:
-        """Return the held turns and forget them."""
-        turns, self._turns = self._turns, []
-        return turns
-
-
-class RecordReader(Protocol):
-    """Collects a session record by record."""
-
-    skipped: Counter[str]
-
-    @property
-    def buffer(self) -> TurnBuffer:
-        """The turns so far."""
-
-    def add(self, record: dict[str, Any]) -> None:
-        """Take the next record."""
-
-
-AnyReader = TypeVar("AnyReader", bound=RecordReader)
+AnyReader = TypeVar("AnyReader", bound=Collector)
 
 
 class StreamedTurns(LazySequence[Turn]):
     """The first `count` turns of a file, read again at each pass. A longer file only ever adds turns to them."""
 
-    def __init__(self, path: Path, make_reader: Callable[[], RecordReader], count: int) -> None:
+    def __init__(self, path: Path, make_reader: Callable[[], Collector], count: int) -> None:
         self._path, self._make_reader, self._count = path, make_reader, count
 
     def __len__(self) -> int:

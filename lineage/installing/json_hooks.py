@@ -99,7 +99,6 @@ def _check(text: str, name: str, events: Mapping[str, Any]) -> None:
 
 
 def _find_node(document: JsoncDocument, container: str) -> JsoncNode | None:
-    """Return the node of a dotted name."""
     node = document.root
     for key in filter(None, container.split(".")):
         node = node.get_member(key) if node else None
@@ -130,7 +129,6 @@ def _insert_item(
 
 
 def _remove_entries(text: str, name: str, entries: list[HookEntry]) -> str:
-    """Return the text without these entries."""
     # The last goes first, so that the others keep their places.
     places = {(entry.event, entry.index, -1 if entry.handler is None else entry.handler) for entry in entries}
     for event, index, handler in sorted(places, reverse=True):
