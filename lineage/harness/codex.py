@@ -33,9 +33,8 @@ def read(path: Path, session: str | None = None) -> Capture:
     Raise TranscriptError for unreadable, compressed and foreign files.
     """
     if path.suffix == COMPRESSED:
-        raise TranscriptError(
-            f"the transcript {path} is compressed", hint="unpack it with `zstd -d`, then name the .jsonl file"
-        )
+        hint = "unpack it with `zstd -d`, then name the .jsonl file"
+        raise TranscriptError(f"the transcript {path} is compressed", hint=hint)
     reader, turns = read_turns(path, _Reader)
     reader.refuse_foreign(path, "Codex record")
     reader.skipped += Counter({UNCONFIRMED: reader.turns.discard_pending()})
@@ -121,8 +120,7 @@ class _Reader(Collector):
     # Items: what the model saw
 
     def _add_item(self, item: dict[str, Any], *, bare: bool = False) -> None:
-        kind = as_string(item.get("type"))
-        match kind:
+        match kind := as_string(item.get("type")):
             case "message":
                 self._add_message(item, bare=bare)
             case "reasoning":
@@ -188,8 +186,7 @@ class _Reader(Collector):
     # Events: what the user saw
 
     def _add_event(self, event: dict[str, Any]) -> None:
-        kind = as_string(event.get("type"))
-        match kind:
+        match kind := as_string(event.get("type")):
             case "user_message" if event.get("kind") not in (None, "plain"):
                 self.skip(NOTES)
             case "user_message":
@@ -218,8 +215,7 @@ class _Reader(Collector):
 
     def _add_completed_item(self, item: dict[str, Any]) -> None:
         """Add a complete part of a turn. Paginated files have these in place of the older events."""
-        kind = as_string(item.get("type"))
-        match kind:
+        match kind := as_string(item.get("type")):
             case "UserMessage":
                 self._add_prompt(item.get("content"), item)
             case "AgentMessage":

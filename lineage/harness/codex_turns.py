@@ -46,8 +46,7 @@ class CodexThread:
         elif identity and identity != self.session_id and not has_turns:
             self.root_id = identity
         self.project = self.project or as_string(meta.get("cwd")) or None
-        branch = as_string(as_mapping(meta.get("git")).get("branch"))
-        if branch:
+        if branch := as_string(as_mapping(meta.get("git")).get("branch")):
             self.branches[branch] = None
 
     def _set_identity(self, identity: str, meta: dict[str, Any]) -> None:
@@ -55,9 +54,8 @@ class CodexThread:
         forked_from = as_string(meta.get("forked_from_id"))
         first_ordinal = meta.get("subagent_history_start_ordinal")
         self.session_id = identity or None
-        self.parent_session = (
-            as_string(meta.get("parent_thread_id")) or as_string(spawned.get("parent_thread_id")) or None
-        )
+        parents = (as_string(record.get("parent_thread_id")) for record in (meta, spawned))
+        self.parent_session = next(filter(None, parents), None)
         self.forked_from = forked_from or None
         self.is_paginated = meta.get("history_mode") == _PAGINATED
         self.first_ordinal = first_ordinal if isinstance(first_ordinal, int) else 0
@@ -94,8 +92,7 @@ class CodexTurns:
 
     def discard_pending(self) -> int:
         """Drop the pending messages: an event shows the typed text, or none followed. Return their number."""
-        count = len(self._pending)
-        self._pending.clear()
+        count, self._pending = len(self._pending), []
         return count
 
     def flush_pending(self) -> None:

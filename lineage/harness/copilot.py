@@ -157,9 +157,8 @@ class _Reader(Collector):
         self.note_model(data.get("model"))
         call = self.calls.get(as_string(data.get("toolCallId"))) or _Call(as_string(data.get("toolName")) or "tool")
         result = as_mapping(data.get("result"))
-        text = strip_injections(
-            as_string(result.get("content")) or as_string(as_mapping(data.get("error")).get("message"))
-        )
+        error = as_mapping(data.get("error"))
+        text = strip_injections(as_string(result.get("content")) or as_string(error.get("message")))
         notes = [note for blob in as_list(result.get("binaryResultsForLlm")) if (note := _blob(blob))]
         text = "\n".join(filter(None, [text, *notes]))
         return Turn(TOOL, text, name=call.name, input=call.input, error=data.get("success") is False)

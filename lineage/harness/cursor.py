@@ -118,8 +118,7 @@ class _Reader(Collector):
                     texts.append(_image(block))
                 case _:
                     self.skip(UNKNOWN)
-        text = "\n".join(filter(None, texts))
-        if text:
+        if text := "\n".join(filter(None, texts)):
             self.append([Turn(USER, text)], self.record_time(_parse_stamp(stamp)), None)
         else:
             self.skip(NOTES)

@@ -52,9 +52,8 @@ def discover(root: Path) -> Iterator[SessionLocation]:
 
 def _replay(paths: list[Path]) -> "_Reader":
     reader = _Reader()
-    for path in paths:
-        for record in _records(path, reader.skipped):
-            reader.add(record)
+    for record in (record for path in paths for record in _records(path, reader.skipped)):
+        reader.add(record)
     return reader
 
 
@@ -246,8 +245,7 @@ class _Reader(Collector):
         thoughts = _objects(message.get("thoughts")) or [part for part in content if genai.is_thought(part)]
         for index, thought in enumerate(thoughts):
             words = (as_string(thought.get(key)).strip() for key in ("subject", "description", "text"))
-            text = "\n".join(filter(None, words))
-            if text:
+            if text := "\n".join(filter(None, words)):
                 turn = Turn(ASSISTANT, text, thinking=True)
                 yield from self._emit(f"{message['id']}#thought-{index}", turn, message, thought)
 

@@ -109,8 +109,7 @@ def rewind(visible_counts: dict[str, int], skipped: Counter[str], record_id: Any
 def _text(part: Any) -> str | None:
     if isinstance(part, str):
         return part
-    data = get_object(part, "inlineData")
-    if data:
+    if data := get_object(part, "inlineData"):
         return format_media_note(data.get("mimeType"), data.get("data"))
     return part["text"] if isinstance(part, dict) and isinstance(part.get("text"), str) else None
 

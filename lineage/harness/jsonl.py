@@ -53,10 +53,8 @@ def _lines(path: Path) -> Iterator[bytes]:
                 if left <= 0:
                     return
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise TranscriptError(
-            f"cannot read the transcript {path}: {reason}", hint="check the path, then run the command again"
-        ) from error
+        reason, hint = getattr(error, "strerror", None) or error, "check the path, then run the command again"
+        raise TranscriptError(f"cannot read the transcript {path}: {reason}", hint=hint) from error
 
 
 def _objects(text: str, skipped: Counter[str]) -> Iterator[dict[str, Any]]:

@@ -79,8 +79,7 @@ def infer_note_metadata(path: Path) -> NoteMetadata:
 
 
 def _infer_from_memory(path: Path) -> NoteMetadata:
-    match = _DAILY_NAME.fullmatch(path.name)
-    if match:
+    if match := _DAILY_NAME.fullmatch(path.name):
         return NoteMetadata(kind=f"daily/{match[1]}")
     is_claude = path.parent.parent.parent.name == "projects"
     return NoteMetadata(project=_working_directory(path.parent.parent) if is_claude else None, fallback="note")

@@ -133,8 +133,7 @@ class _Reader(Collector):
         kind, source_id = as_string(part.get("type")), as_string(part.get("id")) or None
         at = parse_epoch(as_mapping(part.get("time")).get("start")) or at
         if kind in ("text", "reasoning"):
-            text = self._extract_text(role, part)
-            if text:
+            if text := self._extract_text(role, part):
                 yield Turn(role, text, at, thinking=kind == "reasoning", source_id=source_id)
         elif kind == "tool":
             yield from self._tool(part, at, source_id)

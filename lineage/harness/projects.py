@@ -57,14 +57,12 @@ def _find_repository(gitdir: Path) -> Path | None:
 
 def _first_worktree(repository: Path) -> str:
     """Return the folder of a repository's first worktree. A submodule's configuration names it."""
-    named = _WORKTREE.search(_read_text(repository / "config"))
-    if named:
+    if named := _WORKTREE.search(_read_text(repository / "config")):
         return os.path.normpath(repository / named[2])
     return str(repository.parent if repository.name.startswith(".") else repository)
 
 
 def _read_text(file: Path) -> str:
-    """Return the beginning of a regular file, "" for anything else."""
     if not file.is_file():
         return ""
     with file.open("rb") as opened:

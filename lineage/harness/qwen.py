@@ -75,7 +75,10 @@ class _Reader(Collector):
         if record.get("isSidechain") and not self.is_sub_agent:
             self.skip(SUB_AGENT)
         elif not self.check_replay(uuid):
-            self._note_envelope(record)
+            for name in ("sessionId", "agentId", "cwd"):
+                self._note_first(record, name)
+            self._note_first({"forkedFrom": get_object(record, "forkedFrom").get("sessionId")}, "forkedFrom")
+            self.note_branch(record.get("gitBranch"))
             at = self.record_time(record.get("timestamp"))
             turns = list(self._turns_of(kind, record, at))
             self.append(turns, at, uuid)
@@ -115,8 +118,7 @@ class _Reader(Collector):
     def _assistant(self, record: dict[str, Any], content: list[Any]) -> Iterator[Turn]:
         self.note_model(record.get("model"))
         for part in content:
-            call = get_object(part, "functionCall")
-            if call:
+            if call := get_object(part, "functionCall"):
                 turn = genai.build_call_turn(call.get("name"), call.get("args"))
                 self.calls[as_string(call.get("id"))] = turn.name
                 yield turn
@@ -138,12 +140,6 @@ class _Reader(Collector):
             case "rewind":
                 # The chain goes on after an earlier record; the turns in between stay.
                 genai.rewind(self.visible_counts, self.skipped, record.get("parentUuid"), include=False)
-
-    def _note_envelope(self, record: dict[str, Any]) -> None:
-        for name in ("sessionId", "agentId", "cwd"):
-            self._note_first(record, name)
-        self._note_first({"forkedFrom": get_object(record, "forkedFrom").get("sessionId")}, "forkedFrom")
-        self.note_branch(record.get("gitBranch"))
 
     def _note_first(self, values: dict[str, Any], name: str) -> None:
         if as_string(values.get(name)):

@@ -35,7 +35,7 @@ def read_database(path: Path, read: DatabaseReader[Result]) -> Result:
             raise OSError("not a file")
         if not os.access(path, os.R_OK):
             raise PermissionError("Permission denied")
-        if _has_sibling(path, "-wal") and not _has_sibling(path, "-shm"):
+        if _has_log(path, "-wal") and not _has_log(path, "-shm"):
             return _read_copy(path, read)
         return _read_in_place(path, read)
     except (OSError, ValueError, sqlite3.Error) as error:
@@ -53,10 +53,6 @@ def fetch_rows(connection: sqlite3.Connection, query: str, *values: Any) -> list
 def list_tables(connection: sqlite3.Connection) -> set[str]:
     """Return the names of a database's tables."""
     return {row["name"] for row in fetch_rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
-
-
-def _has_sibling(path: Path, suffix: str) -> bool:
-    return path.with_name(path.name + suffix).exists()
 
 
 def _read_in_place(path: Path, read: DatabaseReader[Result]) -> Result:
@@ -82,8 +78,8 @@ def _file_state(path: Path) -> tuple[object, ...]:
     return status.st_ino, status.st_size, status.st_mtime_ns, _has_log(path)
 
 
-def _has_log(path: Path) -> bool:
-    return _has_sibling(path, "-wal") or _has_sibling(path, "-journal")
+def _has_log(path: Path, *suffixes: str) -> bool:
+    return any(path.with_name(path.name + suffix).exists() for suffix in suffixes or ("-wal", "-journal"))
 
 
 def _read_copy(path: Path, read: DatabaseReader[Result]) -> Result:
