@@ -1,7 +1,4 @@
-"""The typed documents of a workspace over a store: artifacts, manifests, claims, tombstones, books and local files.
-
-Each module holds one kind of file. `archive` is a guest behind the store: only workspaces with an archive import it.
-"""
+"""The typed documents of a workspace over a store, one kind a module; `archive` is a guest behind the store."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING

@@ -125,10 +125,7 @@ def read_description(data: bytes, limits: BundleLimits = LIMITS) -> Bundle | Non
 
 
 def find_bundles_with_session(store: Store, token: str) -> Iterator[str]:
-    """Yield the keys of the bundles with a session, by any token it has or had, in order (format: Removal).
-
-    The archive's bundles are left out: they hold other sessions too, and lose a session's artifacts one by one.
-    """
+    """Yield the bundles with a session under any token it had, without the archive's (format: Removal)."""
     for entry in store.list(""):
         is_candidate = entry.key.lower().endswith(SUFFIX) and not is_archive_bundle(entry.key)
         blob = read_or_none(store, entry.key) if is_candidate else None

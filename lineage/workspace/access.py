@@ -16,14 +16,12 @@ from lineage.harness.projects import resolve_project
 from lineage.index import Hit, SessionRow
 from lineage.store import read_or_none
 from lineage.workspace.book_reader import BookEntry, BookReader
-from lineage.workspace.lookup import match_reference
+from lineage.workspace.lookup import MAX_CANDIDATES, SHOWN_CANDIDATES, match_reference
 from lineage.workspace.project_folders import resolve_project_folder
 from lineage.workspace.workspace import Workspace
 
 _SHARED = ("project", "peer")
 _AGENT, _SESSION = "agent/", session_scope("")
-_MAX_CANDIDATES = 50
-_SHOWN_CANDIDATES = 5
 
 
 class AgentAccess:
@@ -49,13 +47,13 @@ class AgentAccess:
     def find_session(self, reference: str) -> SessionRow:
         """Return the agent's session by id, key, token or prefix. Raise NotFoundError for none and several."""
         rows = (
-            self.ws.index.list_sessions(self.agent_id, reference=reference, limit=_MAX_CANDIDATES) if reference else []
+            self.ws.index.list_sessions(self.agent_id, reference=reference, limit=MAX_CANDIDATES) if reference else []
         )
         matches = match_reference([row for row in rows if self._may_show(row)], reference)
         if not matches:
             raise NotFoundError(f"no session {reference[:80]!r} of this agent", hint="list its sessions")
         if len(matches) > 1:
-            tokens = ", ".join(row.session_token for row in matches[:_SHOWN_CANDIDATES])
+            tokens = ", ".join(row.session_token for row in matches[:SHOWN_CANDIDATES])
             raise NotFoundError(f"{reference[:80]!r} is ambiguous: {tokens}", hint="give more of the id, or the token")
         return matches[0]
 
@@ -112,7 +110,7 @@ class AgentAccess:
         refs = (ref for ref in self.list_books() if not ref.shelf)
         matches = [item for ref in refs for item in self.read_book(ref) if prefix and item.entry.id.startswith(prefix)]
         if len(matches) != 1:
-            ids = ", ".join(sorted({item.entry.id for item in matches})[:_SHOWN_CANDIDATES])
+            ids = ", ".join(sorted({item.entry.id for item in matches})[:SHOWN_CANDIDATES])
             message = f"{prefix[:40]!r} is ambiguous: {ids}" if matches else f"no entry {prefix[:40]!r}"
             raise NotFoundError(message, hint="give the whole id, as it is listed")
         return matches[0]
@@ -141,7 +139,7 @@ class AgentAccess:
     def _find_sessions_by_id(self, session_id: str) -> list[SessionRow]:
         """Return the agent's sessions with exactly this id. Raise NotFoundError if another agent has one too."""
         session_id = session_id.strip()
-        rows = self.ws.index.list_sessions(None, reference=session_id, limit=_MAX_CANDIDATES)
+        rows = self.ws.index.list_sessions(None, reference=session_id, limit=MAX_CANDIDATES)
         matches = [row for row in rows if session_id in (row.session_id, row.session_key)]
         # Ids are the harness's own: two agents may have the same one, and a wrong guess must not reveal the other.
         if any(row.agent_id != self.agent_id for row in matches):

@@ -130,10 +130,8 @@ class BookReader:
         if path not in self._source_sessions:
             blob = read_or_none(self._ws.documents.store, path)
             head = blob.data.partition(b"\n---")[0] if blob else b""
-            agent = _AGENT.search(head)
-            self._source_sessions[path] = _SourceSession(
-                _PRIVATE.search(head) is not None, agent[1].decode() if agent else ""
-            )
+            agent, is_private = _AGENT.search(head), _PRIVATE.search(head) is not None
+            self._source_sessions[path] = _SourceSession(is_private, agent[1].decode() if agent else "")
         return self._source_sessions[path]
 
 

@@ -33,11 +33,7 @@ def load_row(store: Store, path: str) -> tuple[ArtifactRow, Artifact | Manifest]
 
 
 def load_row_of_written(ws: Workspace, artifact: Artifact, turn_texts: TurnTexts | None = None) -> ArtifactRow | None:
-    """Return the row of an artifact that was just written, None if its file is gone.
-
-    `turn_texts` are the texts of a transcript's turns, by number. The file is parsed only if it changed since. Raise
-    FormatError if it is damaged.
-    """
+    """Return the row of a just written artifact, parsed only if changed; None if gone. Raise FormatError."""
     store = ws.documents.store
     if isinstance(artifact.body, str):
         blob = read_or_none(store, artifact.path)

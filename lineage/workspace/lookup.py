@@ -16,8 +16,8 @@ from lineage.workspace.load import load_document
 from lineage.workspace.stale_index import describe_stale
 from lineage.workspace.workspace import Workspace
 
-_MAX_CANDIDATES = 50
-_SHOWN_CANDIDATES = 5
+MAX_CANDIDATES = 50
+SHOWN_CANDIDATES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class SessionText:
 
 def resolve_session(ws: Workspace, reference: str) -> SessionRow:
     """Return the session with this id, key, token or prefix. Raise NotFoundError for none and for several."""
-    rows = ws.index.list_sessions(None, reference=reference, limit=_MAX_CANDIDATES) if reference else []
+    rows = ws.index.list_sessions(None, reference=reference, limit=MAX_CANDIDATES) if reference else []
     matches = match_reference(rows, reference)
     if not matches:
         raise NotFoundError(f"no session {reference!r}")
     if len(matches) > 1:
-        names = ", ".join(f"{row.session_id} ({row.agent_id})" for row in matches[:_SHOWN_CANDIDATES])
-        more = " …" if len(matches) > _SHOWN_CANDIDATES else ""
+        names = ", ".join(f"{row.session_id} ({row.agent_id})" for row in matches[:SHOWN_CANDIDATES])
+        more = " …" if len(matches) > SHOWN_CANDIDATES else ""
         raise NotFoundError(f"{reference!r} is ambiguous: {names}{more}", hint="give more of the id, or the token")
     return matches[0]
 
@@ -84,13 +84,8 @@ def read_hook_failures(documents: Documents) -> list[str]:
 
 
 def _format_event(event: HookEvent) -> dict[str, Any]:
-    return {
-        "harness": event.harness,
-        "agent_id": event.agent,
-        "at": event.at,
-        "attempts": event.attempts,
-        "why": event.why,
-    }
+    fields = {"harness": event.harness, "agent_id": event.agent, "at": event.at}
+    return {**fields, "attempts": event.attempts, "why": event.why}
 
 
 def read_local_status(documents: Documents) -> dict[str, Any]:

@@ -12,11 +12,7 @@ _SCRUB_PENDING = "forgetting/begun"
 
 
 def drop_removed_sessions(ws: Workspace, removed: Collection[str]) -> int:
-    """Drop the derived data of the sessions with these tokens, leave no copy, and return the number of rows.
-
-    It writes nothing to the workspace's store and needs no write access there. `finish_scrub` finishes an interrupted
-    run.
-    """
+    """Drop removed sessions' derived data, leave no copy, count the rows. `finish_scrub` mends a cut-off run."""
     if not ws.index.find_indexed_tokens(removed):
         return 0
     private = ws.documents.spool.store

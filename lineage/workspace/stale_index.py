@@ -1,8 +1,4 @@
-"""The stale index: what happens if the index's server is unavailable, and the marks that ask for a catch-up.
-
-Files are written without an index. Each run that owes rows leaves a mark on this machine; the next reindex of all
-files clears them.
-"""
+"""The stale index: files are written without its server, and marks on this machine ask for a reindex."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

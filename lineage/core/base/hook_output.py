@@ -42,13 +42,8 @@ def format_hook_output(harness: str, text: str) -> str:
     # A marker within the text would end the block early.
     text = text.strip("\n").replace(CONTEXT_OPENING, "<lineage context>").replace(CONTEXT_CLOSING, "</lineage context>")
     text = text.encode("utf-8", "replace").decode()
-    body = _clip(text, encoding, limit - len((frame % "").encode(encoding)))
-    return line % json.dumps(frame % body)
-
-
-def _clip(text: str, encoding: str, limit: int) -> str:
-    data = text.encode(encoding)
-    if len(data) <= limit:
-        return text
-    text = data[: limit - len(CUT_NOTE.encode(encoding))].decode(encoding, "ignore")
-    return (text.rpartition("\n")[0] if "\n" in text else text) + CUT_NOTE
+    data, limit = text.encode(encoding), limit - len((frame % "").encode(encoding))
+    if len(data) > limit:
+        text = data[: limit - len(CUT_NOTE.encode(encoding))].decode(encoding, "ignore")
+        text = (text.rpartition("\n")[0] if "\n" in text else text) + CUT_NOTE
+    return line % json.dumps(frame % text)

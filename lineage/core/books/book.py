@@ -1,8 +1,4 @@
-"""Books: one hand-editable note per scope and kind (format: Books).
-
-Every file can be parsed, and serializing it again gives the same bytes. Text outside of markers belongs to the user.
-Damaged parts stay as they are, and `problems` names them.
-"""
+"""Books: a hand-editable note per scope and kind, parsed and written byte for byte, damage too (format: Books)."""
 
 import json
 import re

@@ -31,8 +31,7 @@ def default_cap(scope: str, kind: str) -> Cap:
 def roll_over(book: Book, cap: Cap) -> tuple[Book, tuple[BookPart, ...]]:
     """Return the book within its cap, and the parts that rolled over, oldest first.
 
-    Superseded entries go first, then the oldest. Free text, entries without their end marker and exempt ones never
-    go, even if more than the cap are left.
+    Superseded ones go before old ones; free text, unclosed and exempt entries never go, even beyond the cap.
     """
     count = len(book.entries)
     if count <= cap.max_entries:

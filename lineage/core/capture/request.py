@@ -22,11 +22,7 @@ _KEYS = (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Request:
-    """A checked payload. All times are canonical UTC.
-
-    `transcript` is an inline one, a list of turns or text. `data` says that data is attached to the session, so that
-    it can have findings. `payload` is the raw one.
-    """
+    """A checked payload in UTC: `transcript` is inline, `data` allows findings, `payload` is the raw one."""
 
     flow: str
     harness: str

@@ -1,8 +1,4 @@
-"""Spool jobs: everything that another process needs to finish a flow after a crash (format: Sentence; law 1).
-
-A job carries the payload, the time of the event and the sentence, so that a retry makes no second sentence. The
-payload may hold raw text, so jobs lie in the spool only.
-"""
+"""Spool jobs: what another process needs to finish a flow after a crash, raw text too (format: Sentence; law 1)."""
 
 import json
 from dataclasses import asdict, dataclass

@@ -1,8 +1,4 @@
-"""Records of replaced artifacts: new redaction rules are the one reason to change an immutable file.
-
-A manifest keeps a record of each replacement, and `lineage verify` accepts exactly these changes. (spec: immutable
-content artifacts, sanitization contract)
-"""
+"""Records of lawfully replaced artifacts (spec: immutable content artifacts, sanitization contract)."""
 
 import re
 from collections.abc import Sequence

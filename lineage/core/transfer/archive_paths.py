@@ -84,8 +84,8 @@ def parse_revision(key: str) -> tuple[ArchiveRevision, bool] | None:
 
 def is_archive_bundle(key: str) -> bool:
     """Return whether a key is that of a bundle of the archive."""
-    match = _REVISION.fullmatch(key)
-    return match is not None and match[4] == "zip"
+    parsed = parse_revision(key)
+    return parsed is not None and parsed[1]
 
 
 def note_to_artifact_path(key: str) -> str | None:

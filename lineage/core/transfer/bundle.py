@@ -33,10 +33,7 @@ _HINT = "the bundle is damaged, or was not made by `lineage bundle export`; noth
 
 @dataclass(frozen=True, slots=True)
 class BundleLimits:
-    """The limits of a bundle, written or read: members, bytes of one, of all, of the file and of `bundle.json`.
-
-    `ratio` limits the bytes of all members to that many times the file, if they are more than `ratio_exempt_bytes`.
-    """
+    """The limits of a bundle; `ratio` bounds unpacked to packed bytes beyond `ratio_exempt_bytes`."""
 
     members: int = 10_000
     member_bytes: int = 64 << 20

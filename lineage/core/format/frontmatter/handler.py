@@ -17,11 +17,7 @@ _MAX_CHARACTERS = 1_000_000
 
 
 class FrontmatterHandler(BaseHandler):
-    """A strict handler: it sorts no key, guesses no type and accepts no damaged block.
-
-    Pass it to `frontmatter.loads` and `frontmatter.dumps`. Methods raise FormatError for a missing block, duplicate
-    keys, tags, anchors and values of other types.
-    """
+    """A strict handler for `frontmatter.loads` and `dumps`: FormatError for all that it does not know."""
 
     FM_BOUNDARY = block.BOUNDARY
     START_DELIMITER = END_DELIMITER = "---"

@@ -1,7 +1,4 @@
-"""A strict YAML parser for frontmatter by people and other programs (format: Frontmatter).
-
-It knows str, int, true/false, null and flat lists: no times, no `no` as false, no tags, anchors or duplicate keys.
-"""
+"""Strict YAML for others' frontmatter: text, int, true/false, null, flat lists (format: Frontmatter)."""
 
 import re
 from typing import Any
