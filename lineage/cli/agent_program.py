@@ -17,21 +17,12 @@ from lineage.errors import LineageError
 
 _MAX_CHARACTERS = 1 << 20
 
-project_option = click.option(
-    "--project",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="The folder to run in.",
-)
+_folder = click.Path(exists=True, file_okay=False, path_type=Path)
+project_option = click.option("--project", type=_folder, metavar="DIR", help="The folder to run in.")
 timeout_option = click.option(
-    "--timeout",
-    "seconds",
-    type=click.FloatRange(0.1, 86_400),
-    default=600,
-    show_default=True,
-    metavar="SECONDS",
-    help="End the program after so long.",
-)
+    "--timeout", "seconds", type=click.FloatRange(0.1, 86_400), default=600, show_default=True,
+    metavar="SECONDS", help="End the program after so long.",
+)  # fmt: skip
 
 
 class ProgramOutput:

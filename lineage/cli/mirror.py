@@ -70,13 +70,8 @@ def _print_round(result: MirrorResult, *, as_json: bool) -> None:
 
 def _as_json(result: MirrorResult) -> dict[str, Any]:
     findings = [{"path": path, "what": what} for path, what in result.findings]
-    lists = {
-        "removed": result.removed,
-        "conflicts": result.conflicts,
-        "deferred": result.deferred,
-        "findings": findings,
-    }
-    return {**asdict(result.counts), **lists}
+    lists = {name: getattr(result, name) for name in ("removed", "conflicts", "deferred")}
+    return {**asdict(result.counts), **lists, "findings": findings}
 
 
 def _format_line(result: MirrorResult) -> str:

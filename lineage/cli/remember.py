@@ -28,13 +28,9 @@ from lineage.pipeline.memory.remember import Memo, RememberResult, remember
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="A tag; may be given several times.")
 @click.option("--supersedes", metavar="ID", multiple=True, help="An entry of the same book that it takes the place of.")
 @click.option(
-    "--agent",
-    "agent_id",
-    metavar="ID",
-    default="default",
-    show_default=True,
+    "--agent", "agent_id", metavar="ID", default="default", show_default=True,
     help="Whose book, where it is an agent's.",
-)
+)  # fmt: skip
 @click.option("--project", metavar="NAME", help="A project's book: the same as --scope project/NAME.")
 @options.common
 def command(

@@ -73,9 +73,8 @@ def command(
 
 def _names_agent(context: click.Context, text: str) -> bool:
     """Return whether the query names an agent (`agent:`) and the command line does not."""
-    return (
-        context.get_parameter_source("agent") is ParameterSource.DEFAULT and parse_query(text).filters.agent is not None
-    )
+    is_default = context.get_parameter_source("agent") is ParameterSource.DEFAULT
+    return is_default and parse_query(text).filters.agent is not None
 
 
 def _format_hit(hit: Hit) -> list[str]:
@@ -93,17 +92,11 @@ def _format_hit(hit: Hit) -> list[str]:
 def _hit_as_json(hit: Hit) -> dict[str, Any]:
     entry = hit.entry
     return {
-        "session_id": hit.session_id,
-        "session_token": hit.session_token,
-        "agent_id": hit.agent_id,
-        "kind": hit.kind,
-        "path": hit.path,
+        **{name: getattr(hit, name) for name in ("session_id", "session_token", "agent_id", "kind", "path")},
         "turns": list(hit.turns) if hit.turns else None,
         "score": round(hit.score, 6),
         "snippet": _highlight(hit.snippet, colour=False),
-        "project": hit.project,
-        "membership_ts": hit.membership_ts,
-        "memory_sentence": hit.memory_sentence,
+        **{name: getattr(hit, name) for name in ("project", "membership_ts", "memory_sentence")},
         **({} if entry is None else _entry_as_json(entry)),
     }
 
@@ -130,7 +123,6 @@ def _highlight(snippet: str, *, colour: bool) -> str:
     text = strip_controls(parts[0])
     for part in parts[1:]:
         matched, _, rest = part.partition(closing)
-        text += (
-            click.style(strip_controls(matched), bold=True) if colour else strip_controls(matched)
-        ) + strip_controls(rest)
+        matched = strip_controls(matched)
+        text += (click.style(matched, bold=True) if colour else matched) + strip_controls(rest)
     return text

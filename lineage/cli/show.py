@@ -19,11 +19,9 @@ from lineage.workspace.workspace import Workspace
 @click.command("show")
 @click.argument("session")
 @click.option(
-    "--kind",
-    type=click.Choice(["summary", "transcript", "compaction", "manifest"]),
-    default="summary",
+    "--kind", type=click.Choice(["summary", "transcript", "compaction", "manifest"]), default="summary",
     show_default=True,
-)
+)  # fmt: skip
 @click.option("--turns", metavar="A-B", help="Only these turns of the transcript, by number.")
 @options.common
 def command(root: Path, session: str, kind: str, turns: str | None, as_json: bool) -> int:

@@ -34,23 +34,15 @@ def command(root: Path, as_json: bool) -> int:
         )
     except (IndexUnavailable, StoreUnavailable) as error:  # the status is most wanted when something is down
         return _report_unavailable(root, error, as_json=as_json)
-    state = {
-        "workspace": format_location(root),
-        "index": describe_index(),
-        **status,
-        "unusable_rules": list(load_workspace_rules(root).unusable),
-    }
+    unusable = list(load_workspace_rules(root).unusable)
+    state = {"workspace": format_location(root), "index": describe_index(), **status, "unusable_rules": unusable}
     return print_result(state, lambda: _print_status(state), as_json=as_json)
 
 
 def _report_unavailable(root: Path, error: LineageError, *, as_json: bool) -> int:
     """Print the part of the status that this machine knows without the workspace's store or the index's server."""
-    state = {
-        "workspace": format_location(root),
-        "index": describe_index(),
-        "away": error.message,
-        **read_local_status(open_documents(root)),
-    }
+    places = {"workspace": format_location(root), "index": describe_index(), "away": error.message}
+    state = places | read_local_status(open_documents(root))
     if as_json:
         print_json(state)
     else:
@@ -92,9 +84,8 @@ def _print_spool(state: dict[str, Any]) -> None:
     for job in state["unfinished"]:
         print_text(f"unfinished {job['flow']} of {job['session_token']}, signalled {job['captured_at']}")
     for event in state["signals"]:
-        print_text(
-            f"waiting    a signal of {event['harness']}, {event['at']}" + (f": {event['why']}" if event["why"] else "")
-        )
+        why = f": {event['why']}" if event["why"] else ""
+        print_text(f"waiting    a signal of {event['harness']}, {event['at']}{why}")
     for event in state["given_up"]:
         print_text(f"given up   a signal of {event['harness']}, {event['at']}: {event['why']}")
     if state["hook_failures"]:

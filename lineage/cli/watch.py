@@ -10,19 +10,15 @@ from lineage.app.locations import format_location
 from lineage.app.machine_config import suppress_hooks
 from lineage.cli import options
 from lineage.cli.loop_output import print_json_round, print_round, print_round_error, stop_on_sigterm
-from lineage.cli.output import print_json, print_text
+from lineage.cli.output import print_result, print_text
 from lineage.pipeline.maintenance.reindex import ReindexReport
 
 
 @click.command("watch")
 @click.option(
-    "--every",
-    type=click.FloatRange(0.1, 86400),
-    metavar="SECONDS",
-    default=60,
-    show_default=True,
+    "--every", type=click.FloatRange(0.1, 86400), metavar="SECONDS", default=60, show_default=True,
     help="How often to look without being told of a change.",
-)
+)  # fmt: skip
 @click.option("--once", is_flag=True, help="Look once, do what is due, and end.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, without --once one a line.")
 @options.workspace
@@ -39,11 +35,7 @@ def command(root: Path, every: float, once: bool, as_json: bool) -> int:
     suppress_hooks()
     if once:
         report = workspace_watcher.run_once(root)
-        if as_json:
-            print_json(_as_json(report))
-        else:
-            print_text(_format_line(report))
-        return 0
+        return print_result(_as_json(report), lambda: print_text(_format_line(report)), as_json=as_json)
 
     def on_report(report: ReindexReport) -> None:
         if as_json:
@@ -58,12 +50,12 @@ def command(root: Path, every: float, once: bool, as_json: bool) -> int:
     return 0
 
 
+_COUNTS = ("added", "changed", "dropped", "unchanged", "claims_rebuilt", "books")
+
+
 def _as_json(report: ReindexReport) -> dict[str, Any]:
     return {
-        **{
-            name: getattr(report, name)
-            for name in ("added", "changed", "dropped", "unchanged", "claims_rebuilt", "books")
-        },
+        **{name: getattr(report, name) for name in _COUNTS},
         "memory_md": sum(published.written for published in report.published),
         **{name: len(getattr(report, name)) for name in ("problems", "strays", "buried")},
     }
