@@ -182,7 +182,15 @@ class Postgres:
             except psycopg.Error as error:
                 self._unavailable = self._unavailable_error(error)
                 raise self._unavailable from error
-            self._run_on_connect()
+            # After a refusal there is no connection, so the next call is refused too.
+            try:
+                with self.transaction():
+                    self.lock_in_transaction("begin")
+                    self._on_connect(self)
+            except BaseException:
+                self.close()
+                self._connection = None
+                raise
         return self._connection
 
     def _connect(self) -> psycopg.Connection[Any]:
@@ -196,17 +204,6 @@ class Postgres:
         connection.adapters.register_dumper(str, _NulSafeDumper)
         connection.adapters.register_loader("text", _NulSafeLoader)
         return connection
-
-    def _run_on_connect(self) -> None:
-        # After a refusal there is no connection, so the next call is refused too.
-        try:
-            with self.transaction():
-                self.lock_in_transaction("begin")
-                self._on_connect(self)
-        except BaseException:
-            self.close()
-            self._connection = None
-            raise
 
     def _unavailable_error(self, error: Exception) -> IndexUnavailable:
         return IndexUnavailable(f"{self.name} cannot be reached: {_format_error(error)}")

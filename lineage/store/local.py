@@ -161,11 +161,7 @@ class LocalStore(Store):
 
     def residual_copies(self) -> tuple[str, ...]:
         """Return places out of reach that may keep deleted content."""
-        return (
-            "the workspace's git history",
-            "copies that a sync client or a backup made",
-            "Obsidian's trash (.trash/)",
-        )
+        return "the workspace's git history", "copies that a sync client or a backup made", "Obsidian's trash (.trash/)"
 
     def collect_garbage(self) -> int:
         """Delete dead writers' temporary files and return their number."""

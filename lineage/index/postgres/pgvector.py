@@ -78,23 +78,17 @@ def open_shared_vectors(database: Postgres, *, may_create: bool) -> "PgVectors |
     `may_create` allows to create the extension, if the server has it at hand. Vectors of an older version are deleted.
     Raises IndexUnavailable for a newer version.
     """
-    extension_schema = _find_extension_schema(database)
-    if extension_schema is None and may_create:
+    rows = database.execute(_SELECT_EXTENSION_SCHEMA)
+    if not rows and may_create:
         if database.execute(_IS_EXTENSION_AVAILABLE):
             with suppress(WorkspaceError), database.transaction():  # no permission, or another machine was faster
                 database.execute("create extension vector schema public")
-        extension_schema = _find_extension_schema(database)
-    if extension_schema is None:
+        rows = database.execute(_SELECT_EXTENSION_SCHEMA)
+    if not rows:  # no extension, or one without halves
         return None
-    vectors = PgVectors(database, extension_schema)
+    vectors = PgVectors(database, rows[0][0])
     vectors.ensure_version()
     return vectors if vectors.exists or database.execute(_CAN_CREATE_SCHEMA)[0][0] else None
-
-
-def _find_extension_schema(database: Postgres) -> str | None:
-    """Return the schema of the extension as SQL, None for none or one without halves."""
-    rows = database.execute(_SELECT_EXTENSION_SCHEMA)
-    return rows[0][0] if rows else None
 
 
 class PgVectors(Vectors):

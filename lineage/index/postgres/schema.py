@@ -65,7 +65,9 @@ def ensure_tables(database: Postgres) -> None:
 
     Raises IndexUnavailable for a newer version: upgraded machines use it.
     """
-    version = _read_version(database)
+    version = None
+    if database.execute("select to_regclass('state')::text")[0][0] is not None:
+        version = int(database.execute("select max(version) from state")[0][0] or 0)
     if version is not None and version > VERSION:
         raise IndexUnavailable(
             f"{database.name} is of a newer lineage: its version is {version}, this one knows {VERSION}",
@@ -98,9 +100,3 @@ def mark_complete(database: Postgres) -> None:
     # Plans made for empty tables would scan full ones.
     for table in TABLES:
         database.execute(f"analyze {table}")
-
-
-def _read_version(database: Postgres) -> int | None:
-    if database.execute("select to_regclass('state')::text")[0][0] is None:
-        return None
-    return int(database.execute("select max(version) from state")[0][0] or 0)
