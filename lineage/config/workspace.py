@@ -88,10 +88,7 @@ class ContextSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings of a workspace.
-
-    `identity_links` joins a person's ids on several channels: canonical id → ids with their channel in front.
-    """
+    """All settings of a workspace; `identity_links` maps a person's canonical id to ids with their channel in front."""
 
     ledger: LedgerSettings = LedgerSettings()
     transcript: TranscriptSettings = TranscriptSettings()

@@ -215,10 +215,7 @@ def _is_handwritten_note(book: Book) -> bool:
 
 
 def _resolve_states(files: Sequence[ParsedBookFile]) -> list[ParsedBookFile]:
-    """Set `standing` and `hidden` of all rows. Each file bears on the others.
-
-    Of two copies, as after an interrupted move, the one on the newest shelf is found.
-    """
+    """Set `standing` and `hidden` of all rows; of two copies after an interrupted move the newest shelf's is found."""
     forgotten = frozenset(identifier for file in files for identifier in file.forgotten)
     superseded = find_superseded(
         # as much of an entry as this question needs

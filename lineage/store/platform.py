@@ -138,10 +138,7 @@ def _rename_noreplace(temporary: Path, path: Path) -> bool:
 
 @cache
 def get_machine_id() -> str:
-    """Return the id of this boot of this machine and, in a container, of its process namespace.
-
-    Process ids are comparable only under the same machine id.
-    """
+    """Return the id of this boot and process namespace: within one, process ids are comparable."""
     with contextlib.suppress(OSError), open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         return f"{file.read().strip()}-{os.readlink('/proc/self/ns/pid')}"
     return socket.gethostname()

@@ -4,42 +4,31 @@ from collections.abc import Sequence
 
 from lineage.core.base.privacy import session_scope
 from lineage.database.postgres import Postgres
-from lineage.index.books import (
-    COLUMNS,
-    SELECT_ENTRIES,
-    SELECT_FILES,
-    BookFiles,
-    EntryRow,
-    build_fts_rows,
-    decode_entry,
-    encode_entry,
-    encode_file,
-    parse_changed_files,
-)
+from lineage.index import books
 from lineage.index.postgres import fts_rows
 from lineage.index.postgres.text_search import to_postgres_sql
 from lineage.index.postgres.tokenizer import Tokenizer
 
-_COLUMN_LIST = ", ".join(COLUMNS)
-_SELECT_ENTRIES, _SELECT_FILES = to_postgres_sql(SELECT_ENTRIES), to_postgres_sql(SELECT_FILES)
-_INSERT = f"insert into book_entries ({_COLUMN_LIST}) values ({', '.join(['%s'] * len(COLUMNS))}) returning id"
+_COLUMN_LIST = ", ".join(books.COLUMNS)
+_SELECT_ENTRIES, _SELECT_FILES = to_postgres_sql(books.SELECT_ENTRIES), to_postgres_sql(books.SELECT_FILES)
+_INSERT = f"insert into book_entries ({_COLUMN_LIST}) values ({', '.join(['%s'] * len(books.COLUMNS))}) returning id"
 _OF_SESSIONS = "(owner = any(%(tokens)s::text[]) or origin_token = any(%(tokens)s::text[]))"
 
 
-def sync_book(database: Postgres, tokenizer: Tokenizer, book: BookFiles, *, merge_counts: bool) -> None:
+def sync_book(database: Postgres, tokenizer: Tokenizer, book: books.BookFiles, *, merge_counts: bool) -> None:
     """Update the rows of a book to its files. Unchanged rows are not written."""
     place = {"scope": book.scope, "kind": book.kind}
-    numbers = {decode_entry(row[1:]): row[0] for row in database.execute(_SELECT_ENTRIES, place)}
-    files = parse_changed_files(book, numbers, database.execute(_SELECT_FILES, place))
+    numbers = {books.decode_entry(row[1:]): row[0] for row in database.execute(_SELECT_ENTRIES, place)}
+    files = books.parse_changed_files(book, numbers, database.execute(_SELECT_FILES, place))
     rows = dict.fromkeys(row for file in files for row in file.rows)
     deleted = [number for row, number in numbers.items() if row not in rows]
     _delete_entries(database, deleted, merge_counts=merge_counts)
     inserted = [(_insert_entry(database, row), row) for row in rows if row not in numbers]
-    texts = (text for number, row in inserted for text in build_fts_rows(number, row))
+    texts = (text for number, row in inserted for text in books.build_fts_rows(number, row))
     fts_rows.insert_rows(database, tokenizer, texts, merge_counts=merge_counts)
     database.execute("delete from books where scope = %(scope)s and kind = %(kind)s", place)
     for file in files:
-        database.execute("insert into books values (%s, %s, %s, %s, %s, %s)", encode_file(book, file))
+        database.execute("insert into books values (%s, %s, %s, %s, %s, %s)", books.encode_file(book, file))
 
 
 def delete_session(database: Postgres, token: str, *, merge_counts: bool) -> int:
@@ -50,9 +39,9 @@ def delete_session(database: Postgres, token: str, *, merge_counts: bool) -> int
     return len(rows)
 
 
-def _insert_entry(database: Postgres, row: EntryRow) -> int:
+def _insert_entry(database: Postgres, row: books.EntryRow) -> int:
     # psycopg would send booleans, which integer columns don't take
-    values = [int(value) if isinstance(value, bool) else value for value in encode_entry(row)]
+    values = [int(value) if isinstance(value, bool) else value for value in books.encode_entry(row)]
     return int(database.execute(_INSERT, values)[0][0])
 
 

@@ -1,8 +1,8 @@
 """Vectors on real servers: with pgvector, without it, and with a role that may not create it.
 
 What each guard rests on, in index/postgres/pgvector.py and index.py:
-- never required: `_SELECT_EXTENSION_SCHEMA`, `may_create` and `_CAN_CREATE_SCHEMA` in `open_shared_vectors`. An extension
-  that is too old: `halfvec` in `_SELECT_EXTENSION_SCHEMA`.
+- never required: `_SELECT_EXTENSION_SCHEMA`, `may_create` and `_CAN_CREATE_SCHEMA` in `open_shared_vectors`.
+  An extension that is too old: `halfvec` in `_SELECT_EXTENSION_SCHEMA`.
 - vectors outlive the rows: the schema `_vectors`, and `is_complete` in `prune`.
 - versions: `ensure_version`. Damage: `_reset_if_damaged`, which leaves that of the rows alone. A file that is not in
   use: `delete_database` in `open_vectors`.
