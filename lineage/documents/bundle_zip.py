@@ -1,8 +1,4 @@
-"""Bundles as bytes: a ZIP with `bundle.json` as its first member.
-
-Packing is deterministic: fixed times and modes, sorted members. Unpacking trusts nothing and is bounded in memory and
-time: the directory is counted before it is read, and each member is checked against its declared size and hash.
-"""
+"""Bundles as bytes: a deterministic ZIP; unpacking trusts nothing and is bounded in memory and time."""
 
 import hashlib
 import io

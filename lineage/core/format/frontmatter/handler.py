@@ -1,8 +1,4 @@
-"""The frontmatter handler for python-frontmatter, and the functions that lineage itself reads and writes notes with.
-
-Values are str, int, bool, null and flat lists of these, and nothing else. Written notes use the common subset of JSON
-and YAML, one key a line, in the order of the metadata. (format: Frontmatter)
-"""
+"""Notes by python-frontmatter, in the common subset of JSON and YAML, keys in order (format: Frontmatter)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +13,7 @@ _MAX_CHARACTERS = 1_000_000
 
 
 class FrontmatterHandler(BaseHandler):
-    """A strict handler for `frontmatter.loads` and `dumps`: FormatError for all that it does not know."""
+    """A strict handler: FormatError for no block, duplicate keys, tags, anchors and values of other types."""
 
     FM_BOUNDARY = block.BOUNDARY
     START_DELIMITER = END_DELIMITER = "---"
