@@ -30,7 +30,7 @@ def search_memory(call: ToolCall) -> str:
     pieces = [_format_hit(hit) for hit in results.hits if call.access.may_show_hit(hit)]
     notes = "".join(f" Note: {note}." for note in results.notes)
     head = f"Results, best first: {len(pieces)}. Read on with `show`, by token and turns.{notes}"
-    return render_response(head, pieces, "Ask more narrowly, or for fewer.", empty="nothing results; try other words")
+    return render_response(head, pieces, "Ask more narrowly, or for fewer.", empty="nothing found; try other words")
 
 
 def list_sessions(call: ToolCall) -> str:

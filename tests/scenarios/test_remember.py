@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lineage.core.base.identity import Identity
-from lineage.harness.detect_caller import HARNESS_VARIABLES, detect_caller
+from lineage.harness.detect_caller import HARNESS_VARIABLES, HarnessVariables, detect_caller
 from lineage.store import LocalStore
 from tests.support.commands import SAMPLE_ID, CommandResult, LineageCommand, run_process
 
@@ -187,13 +187,13 @@ def test_names_that_there_cannot_be_are_errors_and_write_nothing(vault: LineageC
 @pytest.mark.slow
 @pytest.mark.parametrize("mark", HARNESS_VARIABLES, ids=[mark.harness for mark in HARNESS_VARIABLES])
 def test_whoever_calls_from_inside_a_harness_waits(
-    vault: LineageCommand, monkeypatch: pytest.MonkeyPatch, mark: tuple[str, tuple[str, ...], str]
+    vault: LineageCommand, monkeypatch: pytest.MonkeyPatch, mark: HarnessVariables
 ) -> None:
-    for variable in mark[1]:
+    for variable in mark.variables:
         with monkeypatch.context() as inside:
             inside.setenv(variable, "1")
             said = vault("remember", f"{TEXT} {variable}", "--json").json
-        assert (said["status"], said["harness"], said["trust"]) == ("pending", mark[0], "[derived]")
+        assert (said["status"], said["harness"], said["trust"]) == ("pending", mark.harness, "[derived]")
         assert variable in (vault.root / "books/pending/global/note.md").read_text()
     assert book(vault, "global", "note") == []
 
