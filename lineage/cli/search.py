@@ -11,7 +11,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text, print_warning, strip_controls
 from lineage.core.search.query import parse_query
-from lineage.index import SNIPPET_MARKS, EntryRow, Hit
+from lineage.index import SNIPPET_MARKS, Hit
 from lineage.pipeline.search.search import search
 
 
@@ -97,22 +97,7 @@ def _hit_as_json(hit: Hit) -> dict[str, Any]:
         "score": round(hit.score, 6),
         "snippet": _highlight(hit.snippet, colour=False),
         **{name: getattr(hit, name) for name in ("project", "membership_ts", "memory_sentence")},
-        **({} if entry is None else _entry_as_json(entry)),
-    }
-
-
-def _entry_as_json(entry: EntryRow) -> dict[str, Any]:
-    return {
-        "id": entry.id,
-        "scope": entry.scope,
-        "book": entry.kind,
-        "shelf": entry.shelf,
-        "trust": entry.trust,
-        "source": entry.source,
-        "from": entry.origin,
-        "tags": list(entry.tags),
-        "standing": entry.standing,
-        "done": entry.done,
+        **({} if entry is None else entry.as_json()),
     }
 
 

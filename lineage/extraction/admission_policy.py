@@ -24,12 +24,10 @@ HARNESS = "harness"  # `remember`, called inside a harness: by an agent, even if
 FINDING = "finding"
 NOTE = "note"
 _EXTRACTED_KINDS = frozenset({PREFERENCE, DECISION, FACT, LESSON, TASK, CONTEXT, FINDING})
+_ASKED_KINDS = _EXTRACTED_KINDS | {NOTE}
 ALLOWED_KINDS = {
-    HEURISTIC: _EXTRACTED_KINDS,
-    MODEL: _EXTRACTED_KINDS,
-    TERMINAL: _EXTRACTED_KINDS | {NOTE},
-    HARNESS: _EXTRACTED_KINDS | {NOTE},
-}
+    HEURISTIC: _EXTRACTED_KINDS, MODEL: _EXTRACTED_KINDS, TERMINAL: _ASKED_KINDS, HARNESS: _ASKED_KINDS,
+}  # fmt: skip
 
 _MANUAL, _USER_TURN, _ASSISTANT_TURN = "manual", "user_turn", "assistant_turn"
 MIN_WIDTH = 6  # In Latin characters. A character of a script without spaces counts two.
@@ -89,10 +87,9 @@ class Admission:
 
     @property
     def source(self) -> str:
-        """The source that its entry names, `manual`, `user_turn` or `assistant_turn` (lessons: 18).
+        """The source of its entry: typed by the user, the user's very words in a session, or else the assistant's.
 
-        `manual` is typed by the user into memory, `user_turn` the user's very words in a session. All else counts as
-        the assistant's.
+        (lessons: 18)
         """
         if self.provenance.via == TERMINAL:
             return _MANUAL
@@ -203,10 +200,7 @@ def _find_fault(candidate: Candidate, context: CandidateContext, via: str) -> st
 
 
 def _find_scope_fault(candidate: Candidate, context: CandidateContext, scope: str, *, is_requested: bool) -> str:
-    """Return the reason that keeps an acceptable text out of a scope, "" for none.
-
-    A requested scope is refused, never quietly replaced.
-    """
+    """Return the reason that keeps a text out of a scope, "" for none. A requested scope is never quietly replaced."""
     if scope == session_scope(context.token):
         return "" if context.token else _NO_SESSION
     if not is_allowed_in_scope(scope, private=context.private, token=context.token):
@@ -215,11 +209,7 @@ def _find_scope_fault(candidate: Candidate, context: CandidateContext, scope: st
 
 
 def _choose_scope(candidate: Candidate, context: CandidateContext, via: str) -> str:
-    """Return the scope by durability.
-
-    The user's own statements are global. Results of the work belong to the project, without one to the agent. The rest
-    ends with the session.
-    """
+    """Return the scope: the user's statements are global, results the project's or agent's, the rest the session's."""
     kind, own_scope = candidate.kind, session_scope(context.token)
     is_confined = not is_allowed_in_scope(GLOBAL, private=context.private, token=context.token)
     if is_confined or _tainting_tool(candidate) or kind in (FINDING, CONTEXT):

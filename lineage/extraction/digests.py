@@ -12,19 +12,15 @@ from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.extraction.candidates import Candidate, extract_candidates, extract_with_tool_overlap
 from lineage.extraction.cues import DECISION, LESSON, TASK
 
-_EDITS = frozenset(
-    {
-        "edit", "write", "multiedit", "notebookedit", "apply_patch", "write_file", "replace", "edit_file",
-        "create_file", "text_editor", "search_replace",
-    }
-)  # fmt: skip
+_EDITS = frozenset((
+    "edit", "write", "multiedit", "notebookedit", "apply_patch", "write_file", "replace", "edit_file", "create_file",
+    "text_editor", "search_replace",
+))  # fmt: skip
 _READS = frozenset({"read", "read_file", "view", "open_file"})
-_RUNS = frozenset(
-    {
-        "bash", "shell", "exec_command", "run_shell_command", "local_shell", "run_command", "execute_command",
-        "shell_command", "run_terminal_cmd",
-    }
-)  # fmt: skip
+_RUNS = frozenset((
+    "bash", "shell", "exec_command", "run_shell_command", "local_shell", "run_command", "execute_command",
+    "shell_command", "run_terminal_cmd",
+))  # fmt: skip
 _MULTI_FILE_TOOL = "apply_patch"  # the one tool that names several files in its input
 
 _NAME = re.compile(  # possessive, so that the many words that are no names fail without backtracking
@@ -79,8 +75,7 @@ def build_digest_and_candidates(turns: Sequence[Turn]) -> tuple[Digest, list[Can
 
 
 def _collect_requests(turns: Sequence[Turn]) -> Sequence[str]:
-    """Return the user's messages, read anew on each pass if the turns are on disk too."""
-    if isinstance(turns, tuple | list):
+    if isinstance(turns, tuple | list):  # else they are on disk, and read anew on each pass
         return tuple(_iter_requests(turns))
     return Replayable(partial(_iter_requests, turns))
 

@@ -120,10 +120,7 @@ def _split_by_marker(lines: Sequence[str]) -> Iterator[_TimedPart]:
 
 
 def _parse_timed_part(start: int, moment: float, lines: Sequence[str]) -> _TimedPart:
-    """Blank the marker, the dated heading and the closing rule of an entry.
-
-    A heading of another date is text, and so is a heading without text below it.
-    """
+    """Blank an entry's marker, closing rule, and heading, if it has the same date and text below it."""
     body = ["", *lines[1:]]
     filled = [number for number, line in enumerate(body) if line.strip()]
     if filled and _RULE.fullmatch(body[filled[-1]]):

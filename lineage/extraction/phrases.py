@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 
 from lineage.extraction.cues import UNSPACED
 
@@ -23,10 +24,8 @@ class PhraseMatcher:
         return re.compile(self._join(is_unspaced=True))
 
     def _join(self, *, is_unspaced: bool) -> str:
-        phrases = [
-            phrase for lang, table in self._table.items() if (lang in UNSPACED) == is_unspaced for phrase in table
-        ]
-        return "|".join(dict.fromkeys(phrases)) or "(?!)"
+        tables = [table for lang, table in self._table.items() if (lang in UNSPACED) == is_unspaced]
+        return "|".join(dict.fromkeys(chain.from_iterable(tables))) or "(?!)"
 
     def matches(self, folded: str, is_unspaced: bool) -> bool:
         """Return whether the folded text holds a phrase. `is_unspaced` allows phrases of scripts without spaces."""

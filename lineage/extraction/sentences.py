@@ -44,10 +44,7 @@ _MASK = "\ue000"
 
 
 class Sentence(NamedTuple):  # a tuple: thousands are made in the hot loop of every capture
-    """A sentence of a turn, and its `folded` form with quotations blotted out.
-
-    `is_open_task` marks a list item with an empty box.
-    """
+    """A sentence, its `folded` form with quotations blotted out, and whether it is an item with an empty box."""
 
     text: str
     folded: str
@@ -64,11 +61,8 @@ def split_sentences(text: str, max_length: int) -> Iterator[Sentence]:
         masked = _QUOTED.sub(lambda quote: _MASK * len(quote[0]), line)
         for begin, end in _find_spans(masked, start):
             if 0 < end - begin <= max_length:
-                yield Sentence(
-                    line[begin:end],
-                    fold_without_emphasis(masked[begin:end]),
-                    is_open_task=box == " " and begin == start,
-                )
+                is_open_task = box == " " and begin == start
+                yield Sentence(line[begin:end], fold_without_emphasis(masked[begin:end]), is_open_task)
 
 
 def fold_without_emphasis(text: str) -> str:

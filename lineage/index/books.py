@@ -57,6 +57,12 @@ class EntryRow(NamedTuple):  # its order is that of the columns, and thousands a
     title: str
     text: str
 
+    def as_json(self) -> dict[str, Any]:
+        """Return what a search says of the entry."""
+        place = {"id": self.id, "scope": self.scope, "book": self.kind, "shelf": self.shelf}
+        origin = {"trust": self.trust, "source": self.source, "from": self.origin, "tags": list(self.tags)}
+        return {**place, **origin, "standing": self.standing, "done": self.done}
+
 
 @dataclass(frozen=True, slots=True)
 class BookFile:

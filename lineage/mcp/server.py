@@ -36,10 +36,8 @@ _PageParams = types.PaginatedRequestParams | None
 
 
 def serve(config: ServerConfig) -> None:
-    """Serve one client until it closes stdin or dies.
-
-    An interrupt ends the process at once: a thread blocked on stdin cannot be told.
-    """
+    """Serve one client until it closes stdin or dies. An interrupt ends the process at once."""
+    # A thread blocked on stdin cannot be told.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _silence_sdk_log()
     try:

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from lineage.core.format.turns import Turn
-from lineage.index import SNIPPET_MARKS, EntryRow, Hit
+from lineage.index import SNIPPET_MARKS, Hit
 from lineage.pipeline.memory.books import BookOverview
 from lineage.pipeline.memory.confirm import Evidence
 from lineage.pipeline.search.session_view import RelatedSession, SessionView
@@ -158,22 +158,7 @@ def dump_hit(hit: Hit) -> dict[str, Any]:
         "project": hit.project,
         "membership_ts": hit.membership_ts,
         "memory_sentence": hit.memory_sentence,
-        "entry": _dump_entry_hit(hit.entry) if hit.entry else None,
-    }
-
-
-def _dump_entry_hit(row: EntryRow) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "scope": row.scope,
-        "book": row.kind,
-        "shelf": row.shelf,
-        "trust": row.trust,
-        "source": row.source,
-        "from": row.origin,
-        "tags": list(row.tags),
-        "standing": row.standing,
-        "done": row.done,
+        "entry": hit.entry.as_json() if hit.entry else None,
     }
 
 

@@ -10,19 +10,13 @@ from lineage.web.schema import TEXT, Schema, record
 ERROR: Schema = record({"error": record({"message": TEXT, "hint": TEXT})})
 
 _KINDS = {str: "string", int: "integer", bool: "boolean"}
-_REFERENCE = {"$ref": "#/components/schemas/Error"}
-_FAILURE = {
-    "description": "It failed; `message` says why, `hint` what to do next.",
-    "content": {"application/json": {"schema": _REFERENCE}},
-}
+_ERROR_CONTENT = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+_FAILURE = {"description": "It failed; `message` says why, `hint` what to do next.", "content": _ERROR_CONTENT}
 _LICENSE = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
 _CSRF = {
-    "name": "X-CSRF-Token",
-    "in": "header",
-    "required": False,
-    "description": "`csrf` of `/status`; not needed beside `Authorization`.",
-    "schema": TEXT,
-}
+    "name": "X-CSRF-Token", "in": "header", "required": False,
+    "description": "`csrf` of `/status`; not needed beside `Authorization`.", "schema": TEXT,
+}  # fmt: skip
 
 
 def build_document(routes: Iterable[Route], prefix: str) -> dict[str, Any]:

@@ -20,9 +20,8 @@ def build_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(
-        line=to_one_line, clock=display.format_clock, day=display.format_day, blocks=display.parse_blocks
-    )
+    made.filters.update(line=to_one_line, clock=display.format_clock)
+    made.filters.update(day=display.format_day, blocks=display.parse_blocks)
     made.globals.update(source_of=display.find_source, short=display.shorten_project)
     return made
 

@@ -46,9 +46,8 @@ class BertEncoder:
 
     def _apply_layer(self, layer: str, states: Any, mask: Any) -> Any:
         attended = self._attention(f"{layer}attention.self.", states, mask)
-        states = self._layer_norm(
-            f"{layer}attention.output.", self._linear(f"{layer}attention.output.dense", attended) + states
-        )
+        attended = self._linear(f"{layer}attention.output.dense", attended)
+        states = self._layer_norm(f"{layer}attention.output.", attended + states)
         inner = _gelu(self._linear(f"{layer}intermediate.dense", states))
         return self._layer_norm(f"{layer}output.", self._linear(f"{layer}output.dense", inner) + states)
 

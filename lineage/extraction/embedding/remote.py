@@ -46,14 +46,10 @@ class RemoteEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return the vectors of texts, see `Embedder.embed`."""
-        request = urllib.request.Request(
-            f"{self.url.rstrip('/')}/embeddings",
-            data=json.dumps({"model": self.name, "input": list(texts)}).encode(),
-            headers={
-                "Content-Type": "application/json",
-                **({"Authorization": f"Bearer {self.key}"} if self.key else {}),
-            },
-        )
+        data = json.dumps({"model": self.name, "input": list(texts)}).encode()
+        key = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        headers = {"Content-Type": "application/json", **key}
+        request = urllib.request.Request(f"{self.url.rstrip('/')}/embeddings", data, headers)
         return _parse_vectors(self._request(request, _HEAD_BYTES + len(texts) * _MAX_BYTES_PER_TEXT), len(texts))
 
     def _request(self, request: urllib.request.Request, max_bytes: int) -> bytes:

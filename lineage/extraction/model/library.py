@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from lineage.extraction.model.command import CommandProvider
 from lineage.extraction.model.port import ModelAnswer, ModelError
@@ -40,20 +40,15 @@ class LibraryProvider:
         """Ask the model, see `ModelProvider.answer`."""
         if find_spec("llm") is None:
             raise ModelError(NOT_INSTALLED)
-        answer = _parse_output(self.command.run(prompt))
+        try:
+            answer = json.loads(self.command.run(prompt))
+        except (ValueError, RecursionError) as error:
+            raise ModelError(UNREADABLE) from error
+        if not isinstance(answer, dict):
+            raise ModelError(UNREADABLE)
         if "error" in answer:
             raise ModelError(str(answer["error"]))
         text, tokens = answer.get("text"), answer.get("tokens")
         if not isinstance(text, str) or not text.strip():
             raise ModelError("empty")
         return ModelAnswer(text, tokens if isinstance(tokens, int) else None)
-
-
-def _parse_output(output: str) -> dict[str, Any]:
-    try:
-        value = json.loads(output)
-    except (ValueError, RecursionError) as error:
-        raise ModelError(UNREADABLE) from error
-    if not isinstance(value, dict):
-        raise ModelError(UNREADABLE)
-    return value

@@ -130,10 +130,7 @@ class _ContextBuilder:
         return rank_entries(entry for scope in scopes for entry in self._reader.entries(scope, *kinds))
 
     def _filter_by_project(self, rows: list[RecalledSession]) -> list[RecalledSession]:
-        """Return the project's sessions, all without a project.
-
-        A bare name is the project of that path if there is one, else the project of that folder.
-        """
+        """Return the project's sessions, all without one. A bare name is that path's project, else that folder's."""
         if not self._project:
             return rows
         key = build_project_key(self._project)
@@ -145,10 +142,8 @@ class _ContextBuilder:
 
     def _find_handoff(self, sessions: Sequence[RecalledSession], others: Set[str]) -> BookEntry | None:
         """Return the newest handoff, without those of other projects' sessions."""
-        handoffs = [
-            entry for entry in self._handoffs if others.isdisjoint(naming.find_tokens(entry.entry.origin or ""))
-        ]
-        newest = max(handoffs, key=lambda entry: entry.updated_at, default=None)
+        own = [item for item in self._handoffs if others.isdisjoint(naming.find_tokens(item.entry.origin or ""))]
+        newest = max(own, key=lambda entry: entry.updated_at, default=None)
         # The newest session may have left it. If another one has ended since, too, the handoff is history.
         if newest and newest.updated_at and len(sessions) > 1 and newest.updated_at < sessions[1].membership_ts:
             return None
@@ -170,8 +165,7 @@ class _ContextBuilder:
     ) -> list[BookEntry]:
         """Return decisions and lessons, the hits of the query, best first.
 
-        Without a query those of project and agent join the hits. Words shared with the last session rank them, then
-        age.
+        Without a query those of project and agent join, ranked by words shared with the last session, then by age.
         """
         entries = list(filter(None, map(self._load_entry, rows)))
         if not self._request.query:
@@ -195,11 +189,8 @@ class _ContextBuilder:
 
     def _daily_items(self) -> list[MemoryItem]:
         days = (to_date(self._ws.now), to_date(shift_time(self._ws.now, days=-1)))
-        return [
-            MemoryItem(entry.text, entry.entry.trust, date)
-            for date in days
-            for entry in self._reader.entries(self._agent, f"daily/{date}")
-        ]
+        daily = [(date, entry) for date in days for entry in self._reader.entries(self._agent, f"daily/{date}")]
+        return [MemoryItem(entry.text, entry.entry.trust, date) for date, entry in daily]
 
     def _recovery_items(self) -> list[MemoryItem]:
         """Return the last messages of the newest session without an end."""
@@ -239,9 +230,8 @@ def load_curated_items(reader: BookReader) -> list[MemoryItem]:
 
 def _order_newest_first(contents: Sequence[BookEntry | str]) -> list[int]:
     """Return the indexes of entries, newest first, in turns with those of lines: the last, the first, and so on."""
-    entries = sorted(
-        ((item.updated_at, index) for index, item in enumerate(contents) if isinstance(item, BookEntry)), reverse=True
-    )
+    dated = [(item.updated_at, index) for index, item in enumerate(contents) if isinstance(item, BookEntry)]
+    entries = sorted(dated, reverse=True)
     lines = [index for index, item in enumerate(contents) if isinstance(item, str)]
     ends = (lines[-1 - turn // 2] if turn % 2 == 0 else lines[turn // 2] for turn in range(len(lines)))
     turns = zip_longest((index for _, index in entries), ends)

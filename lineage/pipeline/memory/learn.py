@@ -51,11 +51,8 @@ def learn_from_capture(
         known_candidates = extract_candidates(transcript.parse_turns(artifact.body))
     finders = ((HEURISTIC, known_candidates), (MODEL, proposals.candidates))
     results = [_write_candidates(ws, artifact, via, candidates) for via, candidates in finders if candidates]
-    return LearnResult(
-        sum(result.written for result in results),
-        sum(result.pending for result in results),
-        sum((Counter(result.dropped) for result in results), Counter(proposals.dropped)),
-    )
+    written, pending = sum(result.written for result in results), sum(result.pending for result in results)
+    return LearnResult(written, pending, sum((Counter(one.dropped) for one in results), Counter(proposals.dropped)))
 
 
 def _write_candidates(ws: Workspace, artifact: Artifact, via: str, candidates: Sequence[Candidate]) -> LearnResult:

@@ -158,10 +158,7 @@ def _is_workspace_file(path: Path, root: Path) -> bool:
 
 
 def _find_backups(request: MigrationRequest) -> list[Path]:
-    """Return the backups in five-layer folders (lessons: 26).
-
-    They hold text that its own migration lost. A backup is read only if the request names it.
-    """
+    """Return the five-layer folders' backups: text that its own migration lost, read only if named (lessons: 26)."""
     folders = {folder for path in request.paths for folder in (path, path / FIVE_LAYER) if folder.name == FIVE_LAYER}
     return sorted(path for folder in folders for path in folder.glob("*.bak") if path.is_file())
 
@@ -194,9 +191,8 @@ def _read_note(path: Path, layout: NoteMetadata) -> str:
     except UnicodeDecodeError as error:
         raise InvalidInput("it is no UTF-8 text", hint="convert it first") from error
     if layout.kind == CURATED and any(map(parse_marker, text.splitlines())):
-        raise InvalidInput(
-            "it is a book of another workspace: `lineage bundle` brings over its entries", hint="lineage bundle --help"
-        )
+        problem = "it is a book of another workspace: `lineage bundle` brings over its entries"
+        raise InvalidInput(problem, hint="lineage bundle --help")
     return text
 
 
@@ -306,10 +302,8 @@ def _write_drafts(ws: Workspace, drafts: Sequence[_Draft], expected: Sequence[Mi
         ws.documents.books.roll_over(ref.scope, ref.kind)
     index_books(ws, refs)
     lost = {draft for draft in new if draft.admission.pending and (PENDING, draft.identifier) not in written}
-    return [
-        replace(entry, state=TOO_MANY) if draft in lost else entry
-        for entry, draft in zip(expected, drafts, strict=True)
-    ]
+    pairs = zip(expected, drafts, strict=True)
+    return [replace(entry, state=TOO_MANY) if draft in lost else entry for entry, draft in pairs]
 
 
 @dataclass(slots=True)

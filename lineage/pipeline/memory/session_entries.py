@@ -77,10 +77,8 @@ def _other_books(ws: Workspace, token: str) -> Iterator[tuple[BookRef, Book]]:
 
 def _removable_ids(book: Book, token: str) -> list[str]:
     """Return the ids of the session's entries whose first part is complete."""
-    first_parts = {part.entry.id: part for part in reversed(book.parts) if part.entry}
-    return [
-        identifier for identifier, part in first_parts.items() if part.is_complete and _is_from_session(part, token)
-    ]
+    first = {part.entry.id: part for part in reversed(book.parts) if part.entry}
+    return [name for name, part in first.items() if part.is_complete and _is_from_session(part, token)]
 
 
 def _is_from_session(part: BookPart, token: str) -> bool:

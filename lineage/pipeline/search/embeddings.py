@@ -85,14 +85,8 @@ def embed_pending(
 def describe_coverage(ws: Workspace) -> dict[str, Any]:
     """Return the report of `lineage status`: model, passages with vectors, files left, problem, outcomes of calls."""
     vectors = ws.vectors
-    coverage: dict[str, Any] = {
-        "model": None,
-        "endpoint": None,
-        "passages": 0,
-        "files_left": 0,
-        "problem": None,
-        "vectors": vectors.location if vectors else None,
-    }
+    coverage: dict[str, Any] = {"model": None, "endpoint": None, "passages": 0, "files_left": 0, "problem": None}
+    coverage["vectors"] = vectors.location if vectors else None
     try:
         coverage["passages"] = vectors.count_passages() if vectors else 0
         if ws.embedding and vectors:
@@ -153,11 +147,8 @@ class _EmbeddingRun:
         """Return the files with passages without a vector of the model: artifacts, the newest first, then books."""
         known = self.vectors.load_source_versions() if self._is_ready() else {}
         current = vector_search.load_source_versions(self.ws.index)
-        return sorted(
-            (VectorSource(path, version) for path, version in current.items() if known.get(path) != version),
-            key=lambda source: (source.path.startswith(MEMORY), source.path),
-            reverse=True,
-        )
+        pending = [VectorSource(path, version) for path, version in current.items() if known.get(path) != version]
+        return sorted(pending, key=lambda source: (source.path.startswith(MEMORY), source.path), reverse=True)
 
     def _batches(self, pending: Sequence[VectorSource]) -> Iterator[list[tuple[VectorSource, list[EmbeddingText]]]]:
         """Yield groups of files with their missing texts, each group about a batch."""

@@ -30,10 +30,7 @@ _TURN_ID = re.compile(r"t-[0-9a-f]{10}")
 
 @dataclass(frozen=True, slots=True)
 class SessionPart:
-    """A capture or compaction of a session, with its files by kind.
-
-    `turns` are the numbers of the first and last turn, None without turns and with an unreadable transcript.
-    """
+    """A capture or compaction with its files by kind and its first and last turn, None without readable turns."""
 
     stem: str
     captured_at: str
@@ -194,13 +191,9 @@ def _find_ancestors(ws: Workspace, manifest: Manifest) -> Iterator[RelatedSessio
 def _find_descendants(ws: Workspace, session: SessionRow) -> Iterator[RelatedSession]:
     """Yield forks and sub-agents' sessions."""
     rows = ws.index.list_sessions(session.agent_id, project=session.project, limit=_MAX_CANDIDATES)
-    relatives = (
-        RelatedSession(tie, row.session_id, row)
-        for row in rows
-        if row.session_token != session.session_token
-        for tie in _find_ties(ws, row, session.session_id)
-    )
-    return islice(relatives, MAX_RELATIVES)
+    others = (row for row in rows if row.session_token != session.session_token)
+    ties = ((tie, row) for row in others for tie in _find_ties(ws, row, session.session_id))
+    return (RelatedSession(tie, row.session_id, row) for tie, row in islice(ties, MAX_RELATIVES))
 
 
 def _find_ties(ws: Workspace, row: SessionRow, session_id: str) -> list[str]:

@@ -25,11 +25,8 @@ def _migrate(ws: Workspace, call: WebCall) -> Any:
     is_dry = call.body.get("dry_run", False)
     asked = MigrationRequest(paths=paths, root=call.service.root, agent_id=call.body.get("agent_id"), is_dry_run=is_dry)
     found = migrate_notes(ws, asked, call.service.caller)
-    return {
-        "dry_run": is_dry,
-        "whole": all(one.is_complete for one in found),
-        "files": [one.as_json() for one in found],
-    }
+    is_whole = all(one.is_complete for one in found)
+    return {"dry_run": is_dry, "whole": is_whole, "files": [one.as_json() for one in found]}
 
 
 _MIGRATED_ENTRY = record(
