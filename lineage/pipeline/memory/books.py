@@ -114,10 +114,8 @@ def find_entry(ws: Workspace, prefix: str, shelf: str | None = None) -> EntryLoc
     locations = [location for ref in refs for location in read_contents(ws, ref).entries]
     matches = [location for location in locations if prefix and location.entry.id.startswith(prefix.lower())]
     if not matches:
-        raise NotFoundError(
-            f"no entry {prefix[:40]!r} in any book",
-            hint="`lineage book list` names the books, `lineage book show SCOPE KIND` their entries with ids",
-        )
+        hint = "`lineage book list` names the books, `lineage book show SCOPE KIND` their entries with ids"
+        raise NotFoundError(f"no entry {prefix[:40]!r} in any book", hint=hint)
     names = sorted({f"{location.entry.id} ({location.ref.kind} of {location.ref.scope})" for location in matches})
     if len(names) > 1:
         more = " …" if len(names) > _MAX_CANDIDATES else ""
@@ -163,16 +161,12 @@ def demote_entry(ws: Workspace, prefix: str, scope: str, caller: Caller | None =
         raise InvalidInput(f"{location.entry.id} is in {target.scope} already", hint="name another scope")
     # Moving must not go around the confirmation of global entries.
     if target.scope == GLOBAL and location.entry.trust == DERIVED:
-        raise InvalidInput(
-            f"{location.entry.id} is derived: it can't become global by being moved",
-            hint="say it yourself: lineage remember TEXT",
-        )
+        problem = f"{location.entry.id} is derived: it can't become global by being moved"
+        raise InvalidInput(problem, hint="say it yourself: lineage remember TEXT")
     new_id = compute_entry_id(target.scope, target.kind, location.entry.body, location.entry.origin)
     if new_id in ws.documents.books.read(target).forgotten_ids:
-        raise InvalidInput(
-            f"this was forgotten in {target.scope}",
-            hint=f"delete the line `<!-- lineage:forgotten {new_id} -->` in {target.path} first",
-        )
+        hint = f"delete the line `<!-- lineage:forgotten {new_id} -->` in {target.path} first"
+        raise InvalidInput(f"this was forgotten in {target.scope}", hint=hint)
     ws.documents.books.demote(location.ref, target, location.entry.id, ws.now)
     ws.documents.books.roll_over(target.scope, target.kind)
     publish_books(ws, [location.ref, target])
@@ -216,10 +210,8 @@ def require_changeable(location: EntryLocation, caller: Caller | None) -> EntryL
 def refuse_agents(caller: Caller | None, action: str) -> None:
     """Raise LineageError if an agent calls an action of the user's."""
     if caller:
-        raise LineageError(
-            f"an agent can't {action}: this is called from inside {caller.harness}",
-            hint="the user runs this in a terminal of their own",
-        )
+        problem = f"an agent can't {action}: this is called from inside {caller.harness}"
+        raise LineageError(problem, hint="the user runs this in a terminal of their own")
 
 
 def _require_not_handwritten(location: EntryLocation) -> EntryLocation:

@@ -75,10 +75,8 @@ def search(
 def require_semantic(ws: Workspace) -> None:
     """Raise InvalidInput without an embedding model, ExtraMissing without the packages for it."""
     if ws.embedding is None:
-        raise InvalidInput(
-            "no embedding model is configured on this machine",
-            hint="see [embedding] in handbook/Semantic search.md, or search with `--mode lexical`",
-        )
+        hint = "see [embedding] in handbook/Semantic search.md, or search with `--mode lexical`"
+        raise InvalidInput("no embedding model is configured on this machine", hint=hint)
     if missing := ws.vectors.find_missing_modules() if ws.vectors else []:
         raise ExtraMissing("semantic", missing)
 

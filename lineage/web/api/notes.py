@@ -1,7 +1,4 @@
-"""Notes that agents kept in their own files, imported into books.
-
-(format: Books; lessons: 26, 27)
-"""
+"""Notes that agents kept in their own files, imported into books (format: Books; lessons: 26, 27)."""
 
 from pathlib import Path
 from typing import Any
