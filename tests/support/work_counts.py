@@ -1,6 +1,6 @@
 """Counted work: what a command does in a process of its own, whatever the clock says.
 
-As a program, `python counting.py WORKSPACE ARGUMENTS…` runs a command of lineage and says on its last line of stderr
+As a program, `python work_counts.py WORKSPACE ARGUMENTS…` runs a command of lineage and says on its last line of stderr
 what it imported, opened, listed, read, flushed and asked its databases. Only what lies in the workspace counts.
 """
 
@@ -64,9 +64,9 @@ class _WorkRecorder:
     def __init__(self, root: str) -> None:
         self._root = f"{root}{os.sep}"
         self._paths: dict[int, str] = {}
-        self.opened: Counter[str] = Counter()
-        self.listed: Counter[str] = Counter()
-        self.read: Counter[str] = Counter()
+        self.opens: Counter[str] = Counter()
+        self.listings: Counter[str] = Counter()
+        self.bytes_read: Counter[str] = Counter()
         self.flushes = 0
         self.statements: list[str] = []
 
@@ -80,7 +80,7 @@ class _WorkRecorder:
     def _note(self, event: str, values: tuple[Any, ...]) -> None:
         place = self._relative_path(values[0]) if event in ("open", "os.scandir", "os.listdir") else None
         if place is not None:
-            (self.opened if event == "open" else self.listed)[place] += 1
+            (self.opens if event == "open" else self.listings)[place] += 1
 
     def _relative_path(self, path: object) -> str | None:
         if isinstance(path, int):
@@ -96,7 +96,7 @@ class _WorkRecorder:
     def _read(self, descriptor: int, size: int) -> bytes:
         data = self._originals[1](descriptor, size)
         if place := self._paths.get(descriptor):
-            self.read[place] += len(data)
+            self.bytes_read[place] += len(data)
         return data
 
     def _flush(self, descriptor: int) -> None:
