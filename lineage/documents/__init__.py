@@ -31,8 +31,7 @@ class Documents:
 
     def __init__(self, base: Store, private: Store) -> None:
         self.base = base
-        self.store: Store = base
-        self.notice_archive()
+        self._store: Store | None = None
         self.manifests = Manifests(base)
         self.claims = Claims(base)
         self.tombstones = Tombstones(base)
@@ -42,6 +41,13 @@ class Documents:
         self.checkpoints = Checkpoints(private)
         self.context_cache = ContextCache(private)
 
+    @property
+    def store(self) -> Store:
+        """The store of the workspace's files. The first use asks whether there is an archive, nothing before does."""
+        if self._store is None:
+            self._store = self._choose_store()
+        return self._store
+
     def notice_archive(self) -> bool:
         """Choose the archived store if an archive is there. Return True if it appeared since the last look.
 
@@ -49,13 +55,18 @@ class Documents:
         the lock of its session, so a look under that lock tells the place of the session's artifacts until the lock
         is released. A reader without a lock looks afterwards, and reads again.
         """
-        if self.store is not self.base or self.base.is_empty(ARCHIVE):
+        if self._store not in (None, self.base):
             return False
+        before, self._store = self._store, self._choose_store()
+        return before is self.base and self._store is not before
+
+    def _choose_store(self) -> Store:
+        if self.base.is_empty(ARCHIVE):
+            return self.base
         # a guest: a workspace without an archive imports nothing of it
         from lineage.documents.archive.archived_store import ArchivedStore  # noqa: PLC0415
 
-        self.store = ArchivedStore(self.base, self.archives)
-        return True
+        return ArchivedStore(self.base, self.archives)
 
     @cached_property
     def archives(self) -> "Archives":

@@ -177,7 +177,7 @@ class KnowledgeMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_forgotten_stands_again(self) -> None:
-        standing = [entry for book in self.books() for entry in book.standing]
+        standing = [entry for book in self.books() for entry in book.active_entries]
         assert {entry.id for entry in standing} & self.forgotten.keys() == set()
         assert {turn_of(entry) for entry in standing} & set(filter(None, self.forgotten.values())) == set()
 
@@ -244,7 +244,7 @@ class KnowledgeMachine(RuleBasedStateMachine):
             self.store.replace(path, change(blob.data), blob.version)
         self.was_typed = True
         self.live &= self.written()
-        marks = {mark for book in self.books() for mark in book.forgotten}
+        marks = {mark for book in self.books() for mark in book.forgotten_ids}
         self.forgotten = {identifier: turn for identifier, turn in self.forgotten.items() if identifier in marks}
 
 
