@@ -18,6 +18,7 @@ from typing import Any
 from benchmarks import transcripts
 from benchmarks.corpus import midnight
 from benchmarks.disguises import DISGUISES
+from benchmarks.rule_examples import RULE_EXAMPLES
 from benchmarks.words import Prose
 from lineage.core.sanitizer import BUILTIN, RULES, Rule, Sanitizer
 
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="transcripts: files or folders")
     options = parser.parse_args(arguments)
     print(f"{BUILTIN.version}, {len(RULES)} rules\n")
-    _print_recall([rule for rule in RULES if rule.example and not rule.personal])
+    _print_recall([rule for rule in RULES if not rule.personal])
     _print_hostile()
     if options.paths:
         _print_transcripts(_files(options.paths))
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def found_in(rule: Rule, disguise: Callable[[str], str]) -> bool:
     """Whether the rule's example is redacted in the disguise."""
-    return bool(Sanitizer().find_secrets(disguise(rule.example)))
+    return bool(Sanitizer().find_secrets(disguise(RULE_EXAMPLES[rule.id].text)))
 
 
 def _print_recall(rules: Sequence[Rule]) -> None:

@@ -82,7 +82,6 @@ class _ConfigReader:
         words = tuple(word.lower() for word in self.read_strings(entry, "keywords", name))
         rule = Rule(
             id=build_marker_id(name),
-            description=str(entry.get("description", "")),
             pattern=pattern,
             # gitleaks folds the case of keywords beyond ASCII; without keywords the rule is always tried.
             keywords=words if all(word.isascii() and word for word in words) else (),

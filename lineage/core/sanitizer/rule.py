@@ -15,7 +15,6 @@ FIRST_GROUP = -1
 MARKER_WORD = r"(?:[a-z]{1,16}[0-9]{0,3}[a-z]{0,16}|[0-9]{1,3}[a-z]{0,16})"
 MARKER = re.compile(rf"\[REDACTED:{MARKER_WORD}(?:-{MARKER_WORD}){{0,9}}\]")
 
-_DESCRIPTIVE_FIELDS = frozenset({"description", "example", "source"})
 _PLACEHOLDER = re.compile(
     r"example|placeholder|changeme|your[_-]|dummy|xxxx|\*\*\*|<.*>|\$\{|\{\{|redacted|not[_-]a[_-]real"
 )  # in lower-cased text
@@ -47,20 +46,16 @@ class Rule:
     lower case, beyond ASCII in every case to look for. The rule is tried only if the lower-cased text holds one of
     them; a rule without keywords is always tried. `entropy` is the minimum Shannon entropy of the secret, in bits per
     character. `guess` marks rules that go by the name beside the value, so that the value is checked too. `personal`
-    rules run only on request. `example` is made up and matches; `source` is the vendor's page about the format. Nothing
-    that one of `allow` holds for is a secret.
+    rules run only on request. Nothing that one of `allow` holds for is a secret.
     """
 
     id: str
     pattern: str
-    description: str = ""
     keywords: tuple[str, ...] = ()
     group: int = 0
     entropy: float = 0.0
     guess: bool = False
     personal: bool = False
-    example: str = ""
-    source: str = ""
     allow: tuple[Allowance, ...] = ()
 
     def accepts(self, secret: str) -> bool:
@@ -86,6 +81,6 @@ def compute_entropy(text: str) -> float:
 
 def compute_rules_digest(rules: Iterable[Rule], *more: str) -> str:
     """Return 8 hex digits of a hash over all that decides a result, the order of the rules included."""
-    names = [field.name for field in fields(Rule) if field.name not in _DESCRIPTIVE_FIELDS]
+    names = [field.name for field in fields(Rule)]
     lines = ["\t".join(repr(getattr(rule, name)) for name in names) for rule in rules]
     return hashlib.sha256("\n".join([*lines, *more]).encode()).hexdigest()[:8]

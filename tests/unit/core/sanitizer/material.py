@@ -2,8 +2,9 @@
 
 from hypothesis import strategies as st
 
-from lineage.core.sanitizer import RULES, Rule, Ruleset
+from lineage.core.sanitizer import Rule, Ruleset
 from scripts.benchmarks.disguises import DISGUISES
+from scripts.benchmarks.rule_examples import RULE_EXAMPLES
 
 _LETTERS = "Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0Uv1Wx2Yz3Ab4Cd5Ef6Gh7Ij8Kl9Mn0Op1Qr2St3"
 _HEX = "0f1e2d3c4b5a69788796a5b4c3d2e1f0" * 2
@@ -25,27 +26,25 @@ SECRETS = {
     "jwt": "eyJhbGciOiJIUzI1NiJ9." + f"eyJzdWIiOiJhZGEifQ.{_LETTERS[:43]}",
 }
 
-PROBE = Rule(
-    id="probe-token", pattern=r"\bprobe_[A-Za-z0-9]{20,60}\b", keywords=("probe_",), example="probe_" + _LETTERS[:24]
-)
+PROBE = Rule(id="probe-token", pattern=r"\bprobe_[A-Za-z0-9]{20,60}\b", keywords=("probe_",))
+TOKEN = "probe_" + _LETTERS[:24]
 NAMED = Rule(
     id="named-secret",
     pattern=r"(?i)[a-z_]{0,20}(?:password|secret)[\"']?\s{0,4}[:=]\s{0,4}[\"']?([A-Za-z0-9_+/-]{10,80})",
     keywords=("password", "secret"),
     group=1,
     guess=True,
-    example="password = 'q7Zp4vLk9sXw'",
 )
 BLOCK = Rule(
     id="probe-block",
     pattern=r"-----BEGIN PROBE PRIVATE KEY-----[A-Za-z0-9+/=\s\\]{16,}(?:-----END PROBE PRIVATE KEY-----)?",
     keywords=("probe private key",),
-    example=f"-----BEGIN PROBE PRIVATE KEY-----\n{_LETTERS}\n{_LETTERS}\n-----END PROBE PRIVATE KEY-----",
 )
+KEY_BLOCK = f"-----BEGIN PROBE PRIVATE KEY-----\n{_LETTERS}\n{_LETTERS}\n-----END PROBE PRIVATE KEY-----"
 OWN = Ruleset((PROBE, BLOCK, NAMED))
-TOKEN = PROBE.example
 
-EXAMPLES = [*SECRETS.values(), *(rule.example for rule in RULES if rule.example), *(rule.example for rule in OWN.rules)]
+_RULE_EXAMPLES = [example.text for example in RULE_EXAMPLES.values()]
+EXAMPLES = [*SECRETS.values(), *_RULE_EXAMPLES, TOKEN, KEY_BLOCK, "password = 'q7Zp4vLk9sXw'"]
 NOISE = (
     "token=", "password: ", "secret = '", "[REDACTED:", "[REDACTED:jwt]", "[REDACTED:probe-token]", "://a:", "@",
     "Bearer ", "a1" * 9, "***", "<redacted>", "%41", "\\u0041", "\\n", '\\"', '" + "', "probe_", "=\n", "\n    ",

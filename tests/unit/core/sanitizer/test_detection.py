@@ -26,7 +26,7 @@ from lineage.core.sanitizer.encodings import is_plain, iter_decoded_layers
 from lineage.core.sanitizer.layers import Layer
 from tests.support.parametrize import each
 from tests.support.strategies import draw_texts
-from tests.unit.core.sanitizer.material import EXAMPLES, NOISE, OWN, TOKEN, draw_disguised
+from tests.unit.core.sanitizer.material import EXAMPLES, KEY_BLOCK, NOISE, OWN, TOKEN, draw_disguised
 
 ANY = draw_texts(*EXAMPLES, *NOISE) | draw_texts(*NOISE).flatmap(
     lambda before: draw_disguised().flatmap(
@@ -185,7 +185,7 @@ def test_a_secret_is_found_wherever_it_lies_in_a_long_text(before: int) -> None:
 GOLDEN = {
     "plain": f"the token is {TOKEN}, and password = 'q7Zp4vLk9sXw'.\r\n",
     "mixed": f"é 🙂 {TOKEN[:8]}\u200b{TOKEN[8:]} %70robe_{TOKEN[6:]} \ud800 [REDACTED:jwt]\x1b[0m",
-    "block": OWN.rules[1].example.replace("\n", "\\n"),
+    "block": KEY_BLOCK.replace("\n", "\\n"),
 }
 DIGESTS = {"plain": "8af55245c199d15f", "mixed": "c69403c1e8b77389", "block": "5dc16eaeeeac1d9c"}
 

@@ -14,7 +14,7 @@ import pytest
 from lineage.core.sanitizer import MARKER, Sanitizer
 from scripts.benchmarks.disguises import DISGUISES, SURROUNDED
 from tests.support.parametrize import each
-from tests.unit.core.sanitizer.material import NAMED, OWN, SECRETS, TOKEN
+from tests.unit.core.sanitizer.material import KEY_BLOCK, NAMED, OWN, SECRETS, TOKEN
 
 
 @each("disguise", DISGUISES.values(), ids=DISGUISES)
@@ -103,7 +103,7 @@ def test_base64_over_lines_is_replaced_as_one() -> None:
 
 
 def test_a_block_with_escaped_line_ends_is_one_secret() -> None:
-    block = OWN.rules[1].example
+    block = KEY_BLOCK
     assert Sanitizer(OWN).sanitize(json.dumps({"key": block})) == '{"key": "[REDACTED:probe-block]"}'
     assert Sanitizer(OWN).sanitize(json.dumps(json.dumps({"key": block}))) == r'"{\"key\": \"[REDACTED:probe-block]\"}"'
 

@@ -14,6 +14,7 @@ import pytest
 from lineage.core.sanitizer import BUILTIN, MARKER, RULES, Rule, Ruleset, Sanitizer, build_ruleset
 from lineage.core.sanitizer.re2_patterns import compile_pattern
 from lineage.core.sanitizer.rule import FIRST_GROUP
+from scripts.benchmarks.rule_examples import RULE_EXAMPLES
 from tests.support.parametrize import Test, each
 from tests.unit.core.sanitizer.ordinary import ORDINARY
 
@@ -36,6 +37,10 @@ TO_A_SPACE = {"netrc-password", "pgpass-password"}
 """Files that end a password with white space alone: in an address there is no telling where it ends."""
 
 
+def example(rule: Rule) -> str:
+    return RULE_EXAMPLES[rule.id].text
+
+
 def match_rule(rule: Rule, text: str) -> Any:
     return compile_pattern(rule.pattern).search(text.encode())
 
@@ -50,7 +55,7 @@ def extract_secret(rule: Rule, match: Any) -> str:
 
 
 def get_secret(rule: Rule) -> str:
-    return extract_secret(rule, match_rule(rule, rule.example))
+    return extract_secret(rule, match_rule(rule, example(rule)))
 
 
 def escape(text: str, times: int) -> str:
@@ -79,6 +84,7 @@ def each_rule(rules: Sequence[Rule]) -> Callable[[Test], Test]:
 def test_ids_are_unique_and_can_stand_in_a_marker() -> None:
     assert len({rule.id for rule in RULES}) == len(RULES)
     assert all(MARKER.fullmatch(f"[REDACTED:{rule.id}]") for rule in RULES)
+    assert list(RULE_EXAMPLES) == [rule.id for rule in RULES]
 
 
 def test_the_number_of_families_is_above_the_goal() -> None:
@@ -88,23 +94,24 @@ def test_the_number_of_families_is_above_the_goal() -> None:
 
 @each_rule(RULES)
 def test_a_rule_has_a_description_an_example_and_a_source(rule: Rule) -> None:
-    assert rule.description
-    assert rule.example
-    assert re.fullmatch(r"https://[a-z0-9.-]+/[^\s]*", rule.source)
+    finds, text, page = RULE_EXAMPLES[rule.id]
+    assert finds
+    assert text
+    assert re.fullmatch(r"https://[a-z0-9.-]+/[^\s]*", page)
 
 
 @each_rule(RULES)
 def test_a_keyword_is_in_what_the_rule_matches(rule: Rule) -> None:
     assert all(rule.keywords)
     assert all(word == word.lower() or not word.isascii() for word in rule.keywords)
-    lowered = match_rule(rule, rule.example).group(0).lower()
+    lowered = match_rule(rule, example(rule)).group(0).lower()
     assert not rule.keywords or any(word.encode() in lowered for word in rule.keywords)
 
 
 @each_rule(RULES)
 def test_a_rule_finds_its_example(rule: Rule) -> None:
-    start = rule.example.index(get_secret(rule))
-    hits = Ruleset((rule,)).find_matches(rule.example)
+    start = example(rule).index(get_secret(rule))
+    hits = Ruleset((rule,)).find_matches(example(rule))
     assert (start, start + len(get_secret(rule))) in [(hit.start, hit.end) for hit in hits]
 
 
@@ -112,14 +119,14 @@ def test_a_rule_finds_its_example(rule: Rule) -> None:
 @each_rule(RULES)
 def test_the_secret_of_an_example_is_redacted_and_nothing_else(rule: Rule) -> None:
     rules = build_ruleset(personal={rule.id: "mask"} if rule.personal else None)
-    assert redact(rule.example, rules) == rule.example.replace(get_secret(rule), "@")
+    assert redact(example(rule), rules) == example(rule).replace(get_secret(rule), "@")
 
 
 @pytest.mark.slow
 @each_credential
 def test_an_example_is_found_wherever_it_stands(rule: Rule) -> None:
     places = {name: around for name, around in SURROUNDINGS.items() if "&" not in around or rule.id not in TO_A_SPACE}
-    texts = {name: around.replace("{}", rule.example) for name, around in places.items()}
+    texts = {name: around.replace("{}", example(rule)) for name, around in places.items()}
     wanted = {name: text.replace(get_secret(rule), "@") for name, text in texts.items()}
     assert {name: redact(text) for name, text in texts.items()} == wanted
 
@@ -128,7 +135,7 @@ def test_an_example_is_found_wherever_it_stands(rule: Rule) -> None:
 @each_credential
 @pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
 def test_an_example_is_found_in_escaped_text(rule: Rule, times: int) -> None:
-    text = escape(f"one\n{rule.example}\ntwo", times)
+    text = escape(f"one\n{example(rule)}\ntwo", times)
     assert redact(text) == text.replace(escape(get_secret(rule), times), "@")
 
 
@@ -136,14 +143,14 @@ def test_an_example_is_found_in_escaped_text(rule: Rule, times: int) -> None:
 def test_without_its_mark_the_rule_finds_nothing(rule: Rule) -> None:
     secret = get_secret(rule)
     other = "%" if secret[0] in "{$-" else "j" if secret[0] != "j" else "w"
-    assert match_rule(rule, rule.example.replace(secret, other + secret[1:])) is None
+    assert match_rule(rule, example(rule).replace(secret, other + secret[1:])) is None
 
 
 @each_rule(MARKED)
 def test_the_mark_alone_is_no_secret(rule: Rule) -> None:
     secret = get_secret(rule)
     word = max((word for word in rule.keywords if secret.lower().startswith(word)), key=len)
-    assert match_rule(rule, rule.example.replace(secret, secret[: len(word)])) is None
+    assert match_rule(rule, example(rule).replace(secret, secret[: len(word)])) is None
 
 
 @each("text", ORDINARY)

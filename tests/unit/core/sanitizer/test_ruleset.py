@@ -102,9 +102,6 @@ def test_the_version_is_of_the_contract_and_the_rules() -> None:
 def test_everything_that_changes_a_result_changes_the_digest(change: dict[str, Any]) -> None:
     values = {"id": "a", "pattern": "(a)", "keywords": ("a",)}
     assert compute_rules_digest([Rule(**{**values, **change})]) != compute_rules_digest([Rule(**values)])
-    assert compute_rules_digest([Rule(**values, example="a", source="s", description="d")]) == compute_rules_digest(
-        [Rule(**values)]
-    )
 
 
 def test_a_rule_can_be_left_out() -> None:

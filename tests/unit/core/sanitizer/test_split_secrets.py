@@ -14,9 +14,9 @@ from lineage.core.sanitizer import MARKER, Sanitizer, split_secrets
 from lineage.core.sanitizer.split_secrets import WINDOW_CHARS
 from tests.support.parametrize import each
 from tests.support.strategies import draw_texts
-from tests.unit.core.sanitizer.material import NOISE, OWN, TOKEN
+from tests.unit.core.sanitizer.material import KEY_BLOCK, NOISE, OWN, TOKEN
 
-ANY = st.lists(draw_texts(*NOISE, TOKEN, TOKEN[:12], TOKEN[12:], OWN.rules[1].example[:60]), max_size=6)
+ANY = st.lists(draw_texts(*NOISE, TOKEN, TOKEN[:12], TOKEN[12:], KEY_BLOCK[:60]), max_size=6)
 
 BEGIN, END = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
 PARTS = ("", "word", TOKEN, TOKEN[:12], TOKEN[12:], BEGIN, f"MIIE{TOKEN}", END, "\n")
@@ -41,7 +41,7 @@ def test_a_secret_in_many_small_chunks_is_redacted_in_all_of_them() -> None:
 
 
 def test_a_private_key_continues_in_the_next_text() -> None:
-    key = OWN.rules[1].example
+    key = KEY_BLOCK
     for at in range(50, len(key) - 20, 9):
         assert Sanitizer(OWN).sanitize_all([f"cat it\n{key[:at]}", f"{key[at:]}\ndone"]) == [
             "cat it\n[REDACTED:probe-block]",

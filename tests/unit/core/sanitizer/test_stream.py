@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lineage.core.sanitizer import Sanitizer, normalize_text
 from scripts.benchmarks.disguises import DISGUISES
 from tests.support.parametrize import each
-from tests.unit.core.sanitizer.material import OWN, TOKEN
+from tests.unit.core.sanitizer.material import KEY_BLOCK, OWN, TOKEN
 
 BLOCK, OVERLAP = 6000, 3000
 
@@ -31,7 +31,7 @@ LINES = st.lists(
         ]
     )
     | st.builds(lambda disguise: disguise(TOKEN), st.sampled_from([*DISGUISES.values(), str]))
-    | st.just(OWN.rules[1].example),
+    | st.just(KEY_BLOCK),
     min_size=60,
     max_size=260,
 )
