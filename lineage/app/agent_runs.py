@@ -17,7 +17,7 @@ from lineage.app.locations import open_private_store
 from lineage.app.machine_config import SUPPRESS_VARIABLE, detect_machine
 from lineage.app.subprocesses import RunOptions, run_subprocess
 from lineage.app.workspace import run_in_workspace
-from lineage.core.base.identity import validate_agent_id
+from lineage.core.base.naming import validate_agent_id
 from lineage.errors import LineageError
 from lineage.harness.programs import ProgramCall, build_resume_call, build_send_call, build_spawn_call, get_program
 from lineage.pipeline.capture.result import CaptureResult

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lineage.app.machine_config import detect_machine
 from lineage.app.workspace import open_workspace, run_in_workspace
-from lineage.core.base.identity import validate_agent_id
+from lineage.core.base.naming import validate_agent_id
 from lineage.errors import InvalidInput, TranscriptError
 from lineage.harness import ADAPTERS, load_adapter
 from lineage.pipeline.ingest import history_import

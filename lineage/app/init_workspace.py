@@ -21,10 +21,8 @@ from typing import TYPE_CHECKING
 from lineage.app.locations import find_template, format_location, is_bucket, open_store
 from lineage.app.machine_config import STATE_FOLDER
 from lineage.app.workspace import run_in_workspace
-from lineage.core.base.book_paths import CURATED, CURATED_PATH, BookRef
-from lineage.core.base.identity import DEFAULT_AGENT
-from lineage.core.base.naming import memory_md_path
-from lineage.core.base.privacy import GLOBAL
+from lineage.core.base.book_paths import CURATED, CURATED_PATH, GLOBAL, BookRef
+from lineage.core.base.naming import DEFAULT_AGENT, memory_md_path
 from lineage.errors import FindingsReported, InvalidInput, WorkspaceError
 from lineage.store import Blob, ExistsError, LocalStore, read_or_none, validate_key
 from lineage.store.conformance import find_sequential_violation

@@ -8,7 +8,7 @@ from lineage.app.extras import require_extra
 from lineage.app.machine_config import detect_caller
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
-from lineage.core.base.identity import validate_agent_id
+from lineage.core.base.naming import validate_agent_id
 from lineage.errors import InvalidInput
 from lineage.mcp.call import DEFAULT_CALLER, ServerConfig
 from lineage.mcp.parameters import build_schema

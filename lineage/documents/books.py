@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
-from lineage.core.base.book_paths import BOOKS, CURATED, CURATED_PATH, PENDING, BookRef, parse_book_path
-from lineage.core.base.privacy import GLOBAL
+from lineage.core.base.book_paths import BOOKS, CURATED, CURATED_PATH, GLOBAL, PENDING, BookRef, parse_book_path
 from lineage.core.base.times import to_date
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, BookPart, append_parts, new_book, parse_book, serialize_book

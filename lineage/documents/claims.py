@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from lineage.core.base import naming
-from lineage.core.base.identity import Identity
+from lineage.core.base.naming import Identity
 from lineage.core.format.documents import Claim, build_claim, parse_document_as, serialize_document
 from lineage.store import ExistsError, Store, read_or_none, update
 

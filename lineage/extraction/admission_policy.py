@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from lineage.core.base.book_paths import GLOBAL, is_allowed_in_scope, session_scope
 from lineage.core.base.links import to_one_line
-from lineage.core.base.privacy import GLOBAL, is_allowed_in_scope, session_scope
 from lineage.core.format.turns import ASSISTANT, TOOL, USER
 from lineage.extraction import policy_phrases
 from lineage.extraction.candidates import HEURISTIC, MODEL, Candidate

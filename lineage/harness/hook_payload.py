@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lineage.core.base.identity import Identity
+from lineage.core.base.naming import Identity
 from lineage.core.base.times import from_epoch, to_utc_or_none
 from lineage.errors import InvalidInput
 from lineage.harness.hook_formats import (

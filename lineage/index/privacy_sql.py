@@ -1,8 +1,8 @@
-"""SQL of the privacy rule: private sessions stay out of other scopes. (core/base/privacy.py)."""
+"""SQL of the privacy rule: private sessions stay out of other scopes. (core/base/book_paths.py)."""
 
 import sqlite3
 
-from lineage.core.base.privacy import GLOBAL, is_allowed_in_scope
+from lineage.core.base.book_paths import GLOBAL, is_allowed_in_scope
 
 GLOBAL_SCOPE_SQL = f"'{GLOBAL}'"
 

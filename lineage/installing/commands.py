@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
-from lineage.core.base.identity import validate_agent_id
+from lineage.core.base.naming import validate_agent_id
 from lineage.errors import InvalidInput
 
 # All harnesses' keys for a command line; some write one for each system.

@@ -7,9 +7,8 @@ error reveals that they exist. (format: Books, Captures, Removal)
 from dataclasses import replace
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import PENDING, BookRef
-from lineage.core.base.identity import derive_session_token, validate_agent_id, validate_id
-from lineage.core.base.privacy import GLOBAL, is_allowed_in_scope, session_scope
+from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in_scope, session_scope
+from lineage.core.base.naming import derive_session_token, validate_agent_id, validate_id
 from lineage.errors import InvalidInput, NotFoundError
 from lineage.harness.detect_caller import Caller
 from lineage.harness.projects import resolve_project

@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from lineage.core.base.book_paths import BOOKS, CURATED, CURATED_PATH, BookRef, parse_book_path
-from lineage.core.base.privacy import GLOBAL, session_scope
+from lineage.core.base.book_paths import BOOKS, CURATED, CURATED_PATH, GLOBAL, BookRef, parse_book_path, session_scope
 from lineage.errors import WorkspaceError
 from lineage.index import BookFile, BookFiles
 from lineage.store import read_or_none

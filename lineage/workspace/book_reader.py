@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import BookRef
-from lineage.core.base.identity import DEFAULT_AGENT
-from lineage.core.base.privacy import is_allowed_in_scope, session_scope
+from lineage.core.base.book_paths import BookRef, is_allowed_in_scope, session_scope
+from lineage.core.base.naming import DEFAULT_AGENT
 from lineage.core.books.book import Book, find_superseded, new_book, redact_book
 from lineage.core.books.entry import CONFIRMED, HAND, MANUAL, TASK, USER_STATED, Entry
 from lineage.errors import WorkspaceError

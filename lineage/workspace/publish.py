@@ -7,9 +7,8 @@ from functools import partial
 from itertools import chain
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import BookRef
-from lineage.core.base.identity import DEFAULT_AGENT
-from lineage.core.base.privacy import GLOBAL
+from lineage.core.base.book_paths import GLOBAL, BookRef
+from lineage.core.base.naming import DEFAULT_AGENT
 from lineage.core.base.times import to_date
 from lineage.core.books.entry import TASK
 from lineage.core.capture.ledger import Ledger, ProjectTally

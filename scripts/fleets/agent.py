@@ -21,7 +21,7 @@ from fleets.plan import END, END_AGAIN, Fleet, Task
 from lineage.app.locations import resolve_workspace_root
 from lineage.app.workspace import open_workspace
 from lineage.core.base import naming
-from lineage.core.base.identity import derive_session_token
+from lineage.core.base.naming import derive_session_token
 from lineage.core.base.times import shift_time
 from lineage.errors import IndexUnavailable, LineageError, NotFoundError, RemovedError
 from lineage.pipeline.capture.result import REFUSED

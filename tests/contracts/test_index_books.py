@@ -17,8 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core.base.book_paths import CURATED, PENDING, BookRef
-from lineage.core.base.privacy import GLOBAL
+from lineage.core.base.book_paths import CURATED, GLOBAL, PENDING, BookRef
 from lineage.core.books import book_edits as changes
 from lineage.core.books.book import Book, new_book, parse_book, serialize_book
 from lineage.core.books.entry import ASSISTANT_TURN, DERIVED, TASK, USER_STATED, Entry

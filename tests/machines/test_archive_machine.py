@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from lineage.core.base import naming
-from lineage.core.base.identity import Identity
+from lineage.core.base.naming import Identity
 from lineage.core.transfer.archive_paths import ARCHIVE, month_of, parse_revision
 from lineage.core.transfer.bundle import SESSIONS, Bundle, BundledSession
 from lineage.documents.archive.archived_store import ArchivedStore

@@ -26,8 +26,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from lineage.core.base.book_paths import PENDING, BookRef
-from lineage.core.base.privacy import GLOBAL
+from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef
 from lineage.core.base.times import shift_time
 from lineage.core.books.entry import CONFIRMED, MANUAL, Entry
 from lineage.core.books.rollover import Cap

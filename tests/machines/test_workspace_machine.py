@@ -45,7 +45,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import BOOKS
-from lineage.core.base.identity import Identity
+from lineage.core.base.naming import Identity
 from lineage.core.base.times import shift_time
 from lineage.core.capture.request import COMPACTION, SESSION_END, Request, parse_request
 from lineage.core.format import transcript

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lineage.cli.book import COMMANDS
-from lineage.core.base.identity import Identity
+from lineage.core.base.naming import Identity
 from lineage.errors import InvalidInput, LineageError
 from lineage.extraction.admission_policy import Admission, CandidateContext, admit
 from lineage.extraction.candidates import Candidate

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lineage.app import clock
-from lineage.core.base.identity import derive_session_token
+from lineage.core.base.naming import derive_session_token
 from lineage.core.base.times import from_epoch, shift_time
 from lineage.core.format.checkpoint import Checkpoint
 from lineage.pipeline.ingest.checkpoints import NO_TRANSCRIPT, PRIVATE, TOO_LARGE, UNREADABLE

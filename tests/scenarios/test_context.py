@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING
-from lineage.core.base.identity import derive_session_token
+from lineage.core.base.naming import derive_session_token
 from lineage.core.capture.budget import cost_to_tokens, estimate_cost
 from lineage.projection.context_block import PREAMBLE
 from tests.support.commands import SAMPLE_ID, LineageCommand, run_process

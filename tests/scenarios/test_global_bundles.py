@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from lineage.core.base.book_paths import PENDING
-from lineage.core.base.privacy import GLOBAL
+from lineage.core.base.book_paths import GLOBAL, PENDING
 from lineage.core.books.book import make_entry_part, new_book
 from lineage.core.books.entry import DERIVED, USER_STATED, Entry, new_entry
 from lineage.documents.bundle_zip import unpack

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from lineage.core.base import naming
-from lineage.core.base.identity import derive_session_token
+from lineage.core.base.naming import derive_session_token
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.verify import verify

@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from lineage.app.locations import find_template
 from lineage.core.base.hook_output import CONTEXT_OPENING
-from lineage.core.base.identity import derive_session_token
+from lineage.core.base.naming import derive_session_token
 from tests.support.commands import SAMPLE_ID, LineageCommand
 from tests.support.mcp_client import AgentClient, assert_framed, start_agent, start_server
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from lineage.core.base.identity import derive_session_token
+from lineage.core.base.naming import derive_session_token
 from lineage.mcp.response import MAX_BYTES
 from tests.support.commands import SAMPLE_ID, LineageCommand
 from tests.support.mcp_client import AgentClient, assert_framed, start_agent

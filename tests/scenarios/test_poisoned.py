@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from lineage.core.base.book_paths import CURATED_PATH, PENDING
-from lineage.core.base.privacy import GLOBAL
+from lineage.core.base.book_paths import CURATED_PATH, GLOBAL, PENDING
 from lineage.core.books.entry import DERIVED
 from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.pipeline.memory.remember import Memo, remember

@@ -9,7 +9,7 @@ import pytest
 
 from lineage.app.agent_runs import DEPTH_VARIABLE
 from lineage.app.machine_config import SUPPRESS_VARIABLE
-from lineage.core.base.identity import derive_session_token
+from lineage.core.base.naming import derive_session_token
 from lineage.harness.programs import PROGRAMS
 from tests.support.commands import LineageCommand, run_process
 from tests.support.fake_programs import CLAUDE, FakePrograms, capture_first_message

@@ -215,7 +215,7 @@ input()
 
 def waiting(ws: Workspace, source: Path, session: str = "s-9") -> Job:
     """A spooled end whose transcript lies at `source`."""
-    from lineage.core.base.identity import derive_session_token
+    from lineage.core.base.naming import derive_session_token
 
     payload = {"harness": "generic", "session_id": session, "transcript_path": str(source), "agent_id": "default"}
     token = derive_session_token("default", session)

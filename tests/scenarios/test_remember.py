@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core.base.identity import Identity
+from lineage.core.base.naming import Identity
 from lineage.harness.detect_caller import HARNESS_VARIABLES, HarnessVariables, detect_caller
 from lineage.store import LocalStore
 from tests.support.commands import SAMPLE_ID, CommandResult, LineageCommand, run_process

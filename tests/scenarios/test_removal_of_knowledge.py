@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from lineage.core.base.book_paths import CURATED, CURATED_PATH, PENDING, BookRef
-from lineage.core.base.privacy import GLOBAL
+from lineage.core.base.book_paths import CURATED, CURATED_PATH, GLOBAL, PENDING, BookRef
 from lineage.core.books.entry import ASSISTANT_TURN, Entry, new_entry
 from lineage.core.books.rollover import Cap
 from lineage.core.format.checkpoint import Checkpoint, Message

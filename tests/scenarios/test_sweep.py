@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 
 from lineage.app.worker import run_worker
-from lineage.core.base.identity import derive_session_token
+from lineage.core.base.naming import derive_session_token
 from lineage.core.base.times import from_epoch, shift_time
 from lineage.pipeline.ingest.checkpoints import prepare_contexts
 from lineage.pipeline.ingest.sweep import SweepResult

@@ -3,7 +3,7 @@
 from typing import Any
 
 from lineage.core.base import naming
-from lineage.core.base.identity import Identity
+from lineage.core.base.naming import Identity
 from lineage.core.format.body import HASH_SCOPE, hash_body
 from lineage.core.format.documents import Artifact
 from lineage.index import Index, build_row

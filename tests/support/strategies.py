@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from lineage.core.base import naming
-from lineage.core.base.identity import Identity
+from lineage.core.base.naming import Identity
 from lineage.core.format import documents
 from lineage.core.format.body import HASH_SCOPE, hash_body
 from lineage.core.format.documents import Artifact, Manifest, Tombstone

@@ -1,11 +1,13 @@
-"""Paths of books: `books/<scope>/<kind>.md`, with escaped names (format: Books)."""
+"""Scopes and paths of books, `books/<scope>/<kind>.md`, and the gate for private sessions (format: Captures; Books)."""
 
 import re
 from typing import NamedTuple
 
 from lineage.core.base.file_names import escape_name, unescape_name
-from lineage.core.base.privacy import GLOBAL
 from lineage.errors import InvalidInput
+
+GLOBAL = "global"
+"""The scope that every session sees: global books, MEMORY.md, context blocks, the default search."""
 
 BOOKS = "books/"
 PENDING = "pending"
@@ -17,6 +19,28 @@ KINDS = ("preference", "decision", "fact", "context", "finding", "lesson", "task
 _YEAR = re.compile(r"\d{4}")
 _DAILY = re.compile(r"daily/\d{4}-\d\d-\d\d")
 _FILE = re.compile(r"(.+?)(?:\.archive-(\d{4}))?\.md")
+
+
+def session_scope(token: str) -> str:
+    """Return the scope of a session's own books.
+
+    >>> session_scope("h7k3n4p2m2x6q3r5")
+    'session/h7k3n4p2m2x6q3r5'
+    """
+    return f"session/{token}"
+
+
+def is_allowed_in_scope(scope: str, *, private: bool, token: str) -> bool:
+    """Return whether content of a session may enter a scope: a book, a row or a visible text.
+
+    Content of a private session stays in the session's own scope. `token` is the session's, "" outside of one.
+
+    >>> is_allowed_in_scope("global", private=True, token="h7k3n4p2m2x6q3r5")
+    False
+    >>> is_allowed_in_scope("session/h7k3n4p2m2x6q3r5", private=True, token="h7k3n4p2m2x6q3r5")
+    True
+    """
+    return not private or (token != "" and scope == session_scope(token))
 
 
 # A named tuple: references are sorted, and serve as keys by the thousand.

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from lineage.core.base.book_paths import CURATED
-from lineage.core.base.privacy import GLOBAL
+from lineage.core.base.book_paths import CURATED, GLOBAL
 from lineage.core.books.entry import (
     DERIVED,
     ENTRY_ID,

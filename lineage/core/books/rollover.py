@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lineage.core.base.privacy import GLOBAL
+from lineage.core.base.book_paths import GLOBAL
 from lineage.core.books.book import Book, BookPart, find_superseded, with_parts
 from lineage.core.books.entry import TASK, USER_STATED, Entry
 

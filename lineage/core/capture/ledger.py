@@ -6,8 +6,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from lineage.core.base import naming
-from lineage.core.base.identity import is_test_session
-from lineage.core.base.privacy import GLOBAL, is_allowed_in_scope
+from lineage.core.base.book_paths import GLOBAL, is_allowed_in_scope
+from lineage.core.base.naming import is_test_session
 from lineage.core.base.times import to_date
 from lineage.core.capture.window import compute_membership
 from lineage.core.format.documents import Artifact, Manifest

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from lineage.core.base.identity import DEFAULT_AGENT, Identity, validate_agent_id, validate_id
 from lineage.core.base.links import to_one_line
+from lineage.core.base.naming import DEFAULT_AGENT, Identity, validate_agent_id, validate_id
 from lineage.core.base.times import to_utc
 from lineage.errors import InvalidInput
 

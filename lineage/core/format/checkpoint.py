@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from lineage.core.base.identity import TOKEN, is_agent_id
+from lineage.core.base.naming import TOKEN, is_agent_id
 from lineage.core.base.times import shift_time, to_utc_or_none
 from lineage.core.format.turns import ASSISTANT, USER, Turn
 from lineage.errors import FormatError

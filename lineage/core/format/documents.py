@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 from frontmatter import Post
 
 from lineage.core.base import naming
-from lineage.core.base.identity import TOKEN, Identity, validate_agent_id
 from lineage.core.base.links import wikilink
+from lineage.core.base.naming import TOKEN, Identity, validate_agent_id
 from lineage.core.base.times import to_utc_or_none
 from lineage.core.format import frontmatter
 from lineage.core.format.body import HASH_SCOPE, Body, EncodedStream, StreamedText, decode_lines, encode_utf8, hash_body

@@ -12,10 +12,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import BookRef, parse_book_path
+from lineage.core.base.book_paths import GLOBAL, BookRef, parse_book_path, session_scope
 from lineage.core.base.file_names import DEVICE_NAME
-from lineage.core.base.identity import TOKEN, Identity, validate_agent_id, validate_id
-from lineage.core.base.privacy import GLOBAL, session_scope
+from lineage.core.base.naming import TOKEN, Identity, validate_agent_id, validate_id
 from lineage.core.base.strict_json import parse_strict_json
 from lineage.core.base.times import to_utc_or_none
 from lineage.core.format.documents import Manifest

@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, ClassVar
 
-from lineage.core.base.identity import MODEL_FOLDER
+from lineage.core.base.naming import MODEL_FOLDER
 from lineage.extraction.model.port import ModelAnswer, ModelError
 
 try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lineage.core.base.privacy import session_scope
+from lineage.core.base.book_paths import session_scope
 from lineage.database.postgres import Postgres
 from lineage.index import books
 from lineage.index.postgres import fts_rows

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from lineage.core.base.identity import is_test_session
+from lineage.core.base.naming import is_test_session
 from lineage.core.capture.request import Request
 from lineage.core.format import sentence
 from lineage.core.format.digest import Digest

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lineage.core.base import naming
-from lineage.core.base.identity import derive_session_token
+from lineage.core.base.naming import derive_session_token
 from lineage.core.capture.capture import Capture
 from lineage.core.capture.planner import Intent
 from lineage.core.capture.request import Request

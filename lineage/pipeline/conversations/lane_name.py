@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote_to_bytes
 
-from lineage.core.base.identity import validate_id
+from lineage.core.base.naming import validate_id
 from lineage.errors import InvalidInput
 
 MAIN = "main"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lineage import __version__
-from lineage.core.base.identity import derive_session_token, validate_id
+from lineage.core.base.naming import derive_session_token, validate_id
 from lineage.core.base.times import from_epoch
 from lineage.core.capture.capture import Capture
 from lineage.errors import InvalidInput, TranscriptError

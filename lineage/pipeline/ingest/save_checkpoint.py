@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from lineage.core.base.identity import Identity, validate_agent_id, validate_id
+from lineage.core.base.book_paths import GLOBAL, is_allowed_in_scope
 from lineage.core.base.links import to_one_line
-from lineage.core.base.privacy import GLOBAL, is_allowed_in_scope
+from lineage.core.base.naming import Identity, validate_agent_id, validate_id
 from lineage.core.base.times import to_utc
 from lineage.core.format.checkpoint import Checkpoint, build_message, select_last_messages
 from lineage.core.format.turns import ROLES, Turn

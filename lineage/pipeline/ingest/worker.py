@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lineage.core.base.identity import validate_agent_id, validate_id
+from lineage.core.base.naming import validate_agent_id, validate_id
 from lineage.core.base.times import shift_time
 from lineage.core.capture.request import COMPACTION, SESSION_END, parse_request
 from lineage.documents import HookEvent

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import BookRef
-from lineage.core.base.identity import Identity
-from lineage.core.base.privacy import GLOBAL
+from lineage.core.base.book_paths import GLOBAL, BookRef
+from lineage.core.base.naming import Identity
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, can_supersede, new_book, parse_book, serialize_book
 from lineage.core.books.entry import Entry

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import parse_book_path
-from lineage.core.base.identity import DEFAULT_AGENT, TOKEN, derive_session_token
 from lineage.core.base.links import to_one_line
+from lineage.core.base.naming import DEFAULT_AGENT, TOKEN, derive_session_token
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest, Tombstone
 from lineage.core.format.job import REMOVAL, Job

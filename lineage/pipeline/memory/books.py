@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lineage.core.base.book_paths import PENDING, BookRef
-from lineage.core.base.identity import TOKEN, validate_agent_id
+from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef
 from lineage.core.base.links import to_one_line
-from lineage.core.base.privacy import GLOBAL
+from lineage.core.base.naming import TOKEN, validate_agent_id
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, append_parts, find_superseded, make_tombstone_part
 from lineage.core.books.entry import DERIVED, HAND, USER_STATED, Entry, compute_entry_id, format_entry_body

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import CURATED, BookRef
-from lineage.core.base.identity import DEFAULT_AGENT, TOKEN, derive_session_token, validate_agent_id
-from lineage.core.base.privacy import GLOBAL, is_allowed_in_scope, session_scope
+from lineage.core.base.book_paths import CURATED, GLOBAL, BookRef, is_allowed_in_scope, session_scope
+from lineage.core.base.naming import DEFAULT_AGENT, TOKEN, derive_session_token, validate_agent_id
 from lineage.core.base.times import shift_time, to_date
 from lineage.core.books.entry import DERIVED, HAND
 from lineage.core.format.documents import Artifact

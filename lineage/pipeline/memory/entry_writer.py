@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
-from lineage.core.base.book_paths import PENDING, BookRef
+from lineage.core.base.book_paths import PENDING, BookRef, is_allowed_in_scope
 from lineage.core.base.links import to_one_line, wikilink
-from lineage.core.base.privacy import is_allowed_in_scope
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, append_parts, find_superseded, make_entry_part
 from lineage.core.books.entry import Entry, compute_entry_id, new_entry

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage.core.base.book_paths import PENDING
-from lineage.core.base.privacy import GLOBAL, is_allowed_in_scope
+from lineage.core.base.book_paths import GLOBAL, PENDING, is_allowed_in_scope
 from lineage.core.capture.capture import DATA_TAG
 from lineage.core.capture.ledger import is_visible
 from lineage.core.format import transcript

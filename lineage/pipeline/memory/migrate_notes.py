@@ -13,10 +13,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from lineage.core.base.book_paths import CURATED, PENDING, BookRef
-from lineage.core.base.identity import DEFAULT_AGENT, validate_agent_id
+from lineage.core.base.book_paths import CURATED, GLOBAL, PENDING, BookRef
 from lineage.core.base.links import to_one_line
-from lineage.core.base.privacy import GLOBAL
+from lineage.core.base.naming import DEFAULT_AGENT, validate_agent_id
 from lineage.core.base.times import from_epoch
 from lineage.core.books.entry import TASK, compute_entry_id, parse_marker
 from lineage.core.format.turns import ASSISTANT

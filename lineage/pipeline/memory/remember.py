@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import CURATED, KINDS, PENDING, BookRef
-from lineage.core.base.identity import DEFAULT_AGENT, Identity, validate_agent_id
+from lineage.core.base.book_paths import CURATED, GLOBAL, KINDS, PENDING, BookRef
 from lineage.core.base.links import to_one_line, wikilink
-from lineage.core.base.privacy import GLOBAL
+from lineage.core.base.naming import DEFAULT_AGENT, Identity, validate_agent_id
 from lineage.core.books.entry import Entry, compute_entry_id, format_entry_body
 from lineage.core.format.turns import ASSISTANT, USER
 from lineage.errors import InvalidInput

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import BOOKS, PENDING, BookRef, parse_book_path
-from lineage.core.base.privacy import session_scope
+from lineage.core.base.book_paths import BOOKS, PENDING, BookRef, parse_book_path, session_scope
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, BookPart, parse_book, serialize_book
 from lineage.store import read_or_none

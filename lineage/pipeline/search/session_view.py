@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from lineage.core.base import naming
-from lineage.core.base.identity import derive_session_token
+from lineage.core.base.naming import derive_session_token
 from lineage.core.base.times import shift_time, to_date
 from lineage.core.capture.window import WINDOW_DAYS, Window
 from lineage.core.format import transcript

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import BookRef, parse_book_path
+from lineage.core.base.book_paths import BookRef, is_allowed_in_scope, parse_book_path
 from lineage.core.base.fences import neutralize_markdown
-from lineage.core.base.identity import validate_id
 from lineage.core.base.links import to_one_line
-from lineage.core.base.privacy import is_allowed_in_scope
+from lineage.core.base.naming import validate_id
 from lineage.core.books.book import parse_book
 from lineage.core.format import manifest as manifests
 from lineage.core.format import transcript

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lineage import __version__
-from lineage.core.base.privacy import GLOBAL, session_scope
+from lineage.core.base.book_paths import GLOBAL, session_scope
 from lineage.core.books.book import parse_book
 from lineage.core.format.documents import Manifest, parse_document
 from lineage.core.format.manifest import list_artifact_paths

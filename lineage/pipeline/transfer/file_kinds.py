@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import parse_book_path
-from lineage.core.base.identity import DEFAULT_AGENT
+from lineage.core.base.naming import DEFAULT_AGENT
 from lineage.core.transfer.archive_paths import is_archive_bundle
 
 

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lineage.core.base.book_paths import BookRef, parse_book_path
-from lineage.core.base.identity import Identity, is_test_session
-from lineage.core.base.privacy import GLOBAL, session_scope
+from lineage.core.base.book_paths import GLOBAL, BookRef, parse_book_path, session_scope
+from lineage.core.base.naming import Identity, is_test_session
 from lineage.core.books.book import parse_book
 from lineage.core.format import frontmatter
 from lineage.core.format import manifest as manifests

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import PENDING, BookRef
+from lineage.core.base.book_paths import PENDING, BookRef, is_allowed_in_scope
 from lineage.core.base.links import to_one_line
-from lineage.core.base.privacy import is_allowed_in_scope
 from lineage.core.books.book import Book, parse_book
 from lineage.core.books.entry import Entry, format_entry_body
 from lineage.core.format.body import normalize_body

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from lineage.core.base import naming
-from lineage.core.base.identity import Identity
 from lineage.core.base.links import escape_markdown
+from lineage.core.base.naming import Identity
 from lineage.core.books.book import Book
 from lineage.core.books.entry import ENTRY_ID, compute_entry_id
 from lineage.core.format.documents import Artifact, Manifest, with_body

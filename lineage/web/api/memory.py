@@ -8,8 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from lineage.app.locations import format_location
-from lineage.core.base.book_paths import PENDING, BookRef
-from lineage.core.base.privacy import GLOBAL
+from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef
 from lineage.errors import InvalidInput
 from lineage.pipeline.capture.model_quota import read_usage
 from lineage.pipeline.maintenance.verify import verify

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from lineage.core.base.book_paths import BookRef
-from lineage.core.base.privacy import GLOBAL
+from lineage.core.base.book_paths import GLOBAL, BookRef
 from lineage.pipeline.memory.books import BookOverview, EntryLocation, list_books, read_contents
 from lineage.workspace.workspace import Workspace
 

@@ -3,7 +3,7 @@
 from itertools import groupby
 from urllib.parse import urlencode
 
-from lineage.core.base.privacy import session_scope
+from lineage.core.base.book_paths import session_scope
 from lineage.errors import InvalidInput, NotFoundError
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.search import session_view

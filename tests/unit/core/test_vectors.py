@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lineage.core.base import naming
-from lineage.core.base.identity import derive_session_token
+from lineage.core.base.naming import derive_session_token
 from lineage.core.base.times import to_utc
 from lineage.core.format.body import hash_body
 from lineage.errors import InvalidInput

@@ -8,8 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import BOOKS, PENDING
-from lineage.core.base.privacy import session_scope
+from lineage.core.base.book_paths import BOOKS, PENDING, session_scope
 from lineage.core.transfer.archive_paths import ARCHIVE, find_month
 from lineage.pipeline.transfer.file_kinds import FileKind, classify_file, is_memory_md, sort_for_copying
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from lineage.core.base import naming
-from lineage.core.base.identity import DEFAULT_AGENT
+from lineage.core.base.naming import DEFAULT_AGENT
 from lineage.core.format.documents import Tombstone, parse_document_as
 from lineage.core.format.job import Job
 from lineage.documents.bundle_zip import SUFFIX, find_bundles_with_session

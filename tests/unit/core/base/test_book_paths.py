@@ -1,4 +1,7 @@
-"""Where books lie: every name has a path of its own on every file system, and the path says the name."""
+"""Where books lie: every name has a path of its own on every file system, and the path says the name.
+
+And the gate for private sessions: nothing of them leaves their own scope.
+"""
 
 import re
 
@@ -6,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from lineage.core.base.book_paths import PENDING, BookRef, parse_book_path
+from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in_scope, parse_book_path, session_scope
 from lineage.core.base.file_names import escape_name, unescape_name
 from lineage.errors import InvalidInput
 from lineage.store import validate_key
@@ -15,6 +18,26 @@ from tests.support.parametrize import each
 names = st.one_of(
     st.text(min_size=1, max_size=20), st.text(st.sampled_from("aA.~-_0 /\\:cCoOnN"), min_size=1, max_size=8)
 )
+TOKEN = "h7k3n4p2m2x6q3r5"
+tokens = st.sampled_from(["", TOKEN, "a" * 16])
+scopes = st.one_of(
+    st.text(max_size=40),
+    st.sampled_from([GLOBAL, "project/demo", "agent/ada", "session/", f"session/{TOKEN}", f"session/{'a' * 16}"]),
+)
+
+
+@given(scopes, tokens)
+def test_what_is_private_reaches_its_own_session_and_nothing_else(scope: str, token: str) -> None:
+    assert is_allowed_in_scope(scope, private=True, token=token) == (bool(token) and scope == f"session/{token}")
+
+
+@given(scopes, tokens)
+def test_what_is_not_private_is_not_the_gate_s_matter(scope: str, token: str) -> None:
+    assert is_allowed_in_scope(scope, private=False, token=token)
+
+
+def test_a_private_text_without_a_session_goes_nowhere() -> None:
+    assert not is_allowed_in_scope(session_scope(""), private=True, token="")
 
 
 @given(names)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lineage.core.base.identity import Identity
+from lineage.core.base.naming import Identity
 from lineage.core.transfer.bundle import (
     LIMITS,
     VERSION,

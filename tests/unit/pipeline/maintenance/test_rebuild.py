@@ -24,7 +24,7 @@ from typing import Any
 
 import pytest
 
-from lineage.core.base.identity import Identity
+from lineage.core.base.naming import Identity
 from lineage.core.format.documents import Tombstone
 from lineage.errors import WorkspaceError
 from lineage.index import SqliteIndex, schema, shadow_build

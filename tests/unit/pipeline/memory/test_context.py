@@ -10,7 +10,7 @@ import pytest
 from lineage.config.workspace import ContextSettings, Settings
 from lineage.core.base.book_paths import PENDING, BookRef
 from lineage.core.base.hook_output import CUT_NOTE, MAX_TOKENS, OUTPUT_FORMATS, format_hook_output
-from lineage.core.base.identity import derive_session_token
+from lineage.core.base.naming import derive_session_token
 from lineage.core.books.book_edits import add, mark_done, pin
 from lineage.core.books.entry import ASSISTANT_TURN, CONFIRMED, USER_TURN
 from lineage.core.capture.budget import cost_to_tokens, estimate_cost

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.base import naming
-from lineage.core.base.identity import Identity
+from lineage.core.base.naming import Identity
 from lineage.core.books.book import (
     append_parts,
     make_entry_part,
