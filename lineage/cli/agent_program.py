@@ -65,11 +65,10 @@ class ProgramOutput:
         self._text = (self._text + text)[-_MAX_CHARACTERS:]
 
 
-@click.command("resume")
+@options.command("resume")
 @click.argument("session")
 @project_option
 @click.option("--run", "runs", is_flag=True, help="Run it, instead of printing it.")
-@options.common
 def resume(root: Path, session: str, project: Path | None, runs: bool, as_json: bool) -> int:
     """Print the command line that resumes a session in its harness, or run it in the session's folder.
 
@@ -92,12 +91,11 @@ def resume(root: Path, session: str, project: Path | None, runs: bool, as_json: 
     return 0
 
 
-@click.command("send")
+@options.command("send")
 @click.argument("session")
 @click.argument("text")
 @project_option
 @timeout_option
-@options.common
 def send(root: Path, session: str, text: str, project: Path | None, seconds: float, as_json: bool) -> int:
     """Send a session a message by its harness's own program, print the answer as it comes, and capture both.
 
@@ -112,13 +110,12 @@ def send(root: Path, session: str, text: str, project: Path | None, seconds: flo
     return output.report(agent_runs.send(root, session, text, project=project, options=output.build_options(seconds)))
 
 
-@click.command("spawn")
+@options.command("spawn")
 @click.argument("harness")
 @click.argument("text")
 @project_option
 @click.option("--agent", metavar="ID", default="default", show_default=True, help="The agent that it is captured for.")
 @timeout_option
-@options.common
 def spawn(root: Path, harness: str, text: str, project: Path | None, agent: str, seconds: float, as_json: bool) -> int:
     """Begin a session in a harness with a message, print the answer as it comes, and capture the session.
 

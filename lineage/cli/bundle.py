@@ -28,7 +28,7 @@ def command() -> None:
     """
 
 
-@command.command("export")
+@options.command("export", command)
 @click.argument("session", required=False)
 @click.option("--global", "is_global", is_flag=True, help="The global books instead of a session.")
 @click.option(
@@ -38,7 +38,6 @@ def command() -> None:
     "--include-private", is_flag=True, help="Take a private session out, too; the bundle says that it is one."
 )
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
-@options.common
 def export(
     root: Path, session: str | None, output: Path, is_global: bool, include_private: bool, force: bool, as_json: bool
 ) -> int:
@@ -61,12 +60,11 @@ def export(
     return 0
 
 
-@command.command("import")
+@options.command("import", command)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--restore", is_flag=True, help="Keep the session's ids: it is brought back, not copied.")
 @click.option("--trust", is_flag=True, help="The bundle is your own: its global entries need not be confirmed.")
 @click.option("--dry-run", is_flag=True, help="Judge the bundle and show what would be written, and write nothing.")
-@options.common
 def import_(root: Path, file: Path, restore: bool, trust: bool, dry_run: bool, as_json: bool) -> int:
     """Bring the sessions or global books of a bundle FILE into this workspace.
 

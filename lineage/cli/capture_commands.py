@@ -10,7 +10,6 @@ from lineage.app import clock
 from lineage.app.locations import open_documents
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.arguments import read_payload
 from lineage.cli.output import format_counts, print_result, print_text
 from lineage.core.capture.request import COMPACTION, SESSION_END, parse_request
 from lineage.pipeline.capture.result import CAPTURED, REFUSED, CaptureResult
@@ -51,9 +50,8 @@ def _payload_options(function: Function) -> Function:
     return function
 
 
-@click.command("session-end")
+@options.command("session-end")
 @_payload_options
-@options.common
 def session_end(root: Path, from_stdin: bool, as_json: bool, **payload: Any) -> int:
     """Capture a session that ended: transcript, summary, manifest, MEMORY.md, index.
 
@@ -67,10 +65,9 @@ def session_end(root: Path, from_stdin: bool, as_json: bool, **payload: Any) -> 
     return _run_capture_command(SESSION_END, root, payload, from_stdin=from_stdin, as_json=as_json)
 
 
-@click.command("compaction")
+@options.command("compaction")
 @_payload_options
 @click.option("--trigger", help="What started it: auto or manual.")
-@options.common
 def compaction(root: Path, from_stdin: bool, as_json: bool, **payload: Any) -> int:
     """Keep the summary of a compaction; a session may have any number of them.
 
@@ -88,7 +85,7 @@ def _run_capture_command(flow: str, root: Path, given: Mapping[str, Any], *, fro
     StoreUnavailable while the workspace's store is: the request then waits in this machine's spool.
     """
     overrides = {name: value for name, value in given.items() if value is not None}
-    payload = {**(read_payload() if from_stdin else {}), **overrides}
+    payload = {**(options.read_payload() if from_stdin else {}), **overrides}
     try:
         result = run_in_workspace(
             root, lambda ws: run_capture(ws, parse_request(flow, payload, agent_id=None, now=ws.now)), create=True

@@ -15,14 +15,13 @@ from lineage.workspace.book_reader import BookReader
 from lineage.workspace.workspace import Workspace
 
 
-@click.command("context")
+@options.command("context")
 @click.option("--agent", "agent_id", metavar="ID", default="default", show_default=True, help="The agent.")
 @click.option("--project", metavar="PATH", help="Its project: a folder of it, or its name.")
 @click.option("--query", metavar="TEXT", help="What it is about: decides which decisions and lessons are shown.")
 @click.option("--session", metavar="SESSION", help="The running session, by token or id: what it found is shown, too.")
 @click.option("--budget", type=click.IntRange(min=0), metavar="TOKENS", help="The most it may cost; 2000, or as set.")
 @click.option("--explain", is_flag=True, help="What each section cost, may cost, and what was cut, not the text.")
-@options.common
 def command(root: Path, explain: bool, as_json: bool, **request: Any) -> int:
     """Print what a new session is told of earlier ones, within a budget for all of it.
 

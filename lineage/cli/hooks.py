@@ -1,4 +1,4 @@
-"""`lineage hooks`: lineage's entries in the settings of the harnesses on this machine."""
+"""`lineage hooks`: lineage's entries in the settings of the harnesses on this machine; `lineage hook` and `doctor`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,10 +7,13 @@ from typing import Any
 import click
 
 from lineage.app import hooks
+from lineage.app.doctor import examine
 from lineage.app.hooks import HookOutcome
 from lineage.app.locations import format_location
-from lineage.cli import options
+from lineage.cli import hook_entry, options
 from lineage.cli.output import print_error, print_json, print_text
+from lineage.core.base.plural import pluralize
+from lineage.errors import FindingsReported
 from lineage.installing import HookStatus
 
 _agent_option = click.option(
@@ -38,11 +41,10 @@ def command() -> None:
     """
 
 
-@command.command("install")
+@options.command("install", command)
 @_harnesses_argument
 @_agent_option
 @_dry_run_option
-@options.common
 def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_json: bool) -> int:
     """Add lineage's hooks to each HARNESS, or to every one that is on this machine; again changes nothing.
 
@@ -57,10 +59,9 @@ def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_
     return _print_report(outcomes, head, "installed", dry_run=dry_run, as_json=as_json)
 
 
-@command.command("uninstall")
+@options.command("uninstall", command)
 @_harnesses_argument
 @_dry_run_option
-@options.common
 def uninstall(root: Path, harnesses: Sequence[str], dry_run: bool, as_json: bool) -> int:
     """Take lineage's hooks out of each HARNESS, or of all, whatever workspace and agent they name.
 
@@ -72,9 +73,8 @@ def uninstall(root: Path, harnesses: Sequence[str], dry_run: bool, as_json: bool
     return _print_report(outcomes, {}, "uninstalled", dry_run=dry_run, as_json=as_json)
 
 
-@command.command("status")
+@options.command("status", command)
 @_harnesses_argument
-@options.common
 def status(root: Path, harnesses: Sequence[str], as_json: bool) -> int:
     """What is installed where, and what keeps it from working or makes it run twice.
 
@@ -134,3 +134,46 @@ def _as_json(outcome: HookOutcome, *, dry_run: bool) -> dict[str, Any]:
     changes = [{"path": str(change.path)} | ({"diff": change.diff} if dry_run else {}) for change in outcome.changes]
     error = {"message": outcome.error.message, "hint": outcome.error.hint} if outcome.error else None
     return {"harness": outcome.harness, "changes": changes, "error": error, "then": outcome.next_step}
+
+
+@click.command("hook", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@click.argument("harness", nargs=-1, type=click.UNPROCESSED, metavar="HARNESS")
+@click.option("--agent", metavar="ID", default="default", show_default=True, help="The agent the sessions belong to.")
+@options.workspace
+def hook(root: object, harness: tuple[str, ...], agent: str) -> int:
+    """Take what a harness's hook hands over on stdin; `lineage hooks install` puts this command into its settings.
+
+    It leaves the payload in the spool and starts the worker, prints nothing but a session start's block, and always
+    exits 0; what went wrong shows in `lineage status`.
+
+    \b
+    Example:
+      lineage hook claude-code --agent default
+    """
+    return hook_entry.run([*harness, "--workspace", str(root), "--agent", agent])
+
+
+@options.command("doctor")
+def doctor(root: Path, as_json: bool) -> int:
+    """Look for what keeps sessions from becoming memory: hooks, the program, what waits and what was given up.
+
+    Exit 4 where something is found; each finding comes with what mends it.
+
+    \b
+    Example:
+      lineage doctor
+      lineage doctor --json
+    """
+    report = examine(root)
+    if as_json:
+        print_json(report)
+        return FindingsReported.exit_code if report.findings else 0
+    for status in report.harnesses:
+        last = report.events.get(status.harness)
+        print_text(f"{status.harness:12} {status.state}, " + (f"last event {last}" if last else "no event yet"))
+    if not report.on_path:
+        print_text("`lineage` is not on PATH: installed hooks name it with its whole path, plug-ins do not find it")
+    for finding in report.findings:
+        print_text(f"{finding.where}: {finding.what}\n  → {finding.mend}")
+    print_text(pluralize(len(report.findings), "finding") if report.findings else "nothing stands in the way")
+    return FindingsReported.exit_code if report.findings else 0

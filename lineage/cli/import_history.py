@@ -9,15 +9,14 @@ import click
 
 from lineage.app import history_import
 from lineage.cli import options
-from lineage.cli.output import format_counts, print_result, print_text
-from lineage.cli.progress import show_stages
+from lineage.cli.output import format_counts, print_result, print_text, show_stages
 from lineage.pipeline.ingest.history_import import HistoryImport
 from lineage.pipeline.ingest.import_sources import SourceCount, count_sources
 
 _NO_HISTORY = "no harness keeps a history on this machine: name one, and where its files are"
 
 
-@click.command("import")
+@options.command("import")
 @click.argument("harness", metavar="HARNESS")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--dry-run", is_flag=True, help="Count sources and their bytes; read and write nothing.")
@@ -25,7 +24,6 @@ _NO_HISTORY = "no harness keeps a history on this machine: name one, and where i
 @click.option(
     "--agent", "agent_id", metavar="ID", default="default", show_default=True, help="The agent that they belong to."
 )
-@options.common
 def command(
     root: Path, harness: str, paths: Sequence[str], dry_run: bool, jobs: int | None, agent_id: str, as_json: bool
 ) -> int:

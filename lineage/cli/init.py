@@ -18,12 +18,11 @@ _GUIDE = "handbook/Obsidian.md"
 _MAX_NAMED = 8
 
 
-@click.command("init")
+@options.command("init")
 @click.argument("directory", required=False, metavar="[DIR]")
 @click.option("--folder", metavar="NAME", help="DIR is a vault: put everything under this folder of it.")
 @click.option("--yes", is_flag=True, help="Replace what lineage's files conflict with, and do not ask.")
 @click.option("--skip", is_flag=True, help="Leave what they conflict with, and do not ask.")
-@options.common
 def command(root: Path, directory: str | None, folder: str | None, yes: bool, skip: bool, as_json: bool) -> int:
     """Make a workspace: settings, curated memory, the handbook. What is there already stays as it is.
 

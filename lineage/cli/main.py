@@ -9,85 +9,63 @@ from lineage.cli.exit_codes import run_to_exit_code
 from lineage.cli.lazy import LazyGroup
 
 COMMANDS = {
-    "init": ("init", "Make a workspace: settings, curated memory, the handbook."),
-    "status": ("status", "What the workspace holds, what is unfinished, what was counted."),
-    "session-end": (
-        "capture_commands:session_end",
-        "Capture a session that ended: transcript, summary, manifest, MEMORY.md, index.",
-    ),
-    "compaction": (
-        "capture_commands:compaction",
-        "Keep the summary of a compaction; a session may have any number of them.",
-    ),
-    "reindex": ("reindex", "Make index and MEMORY.md what the files say, hand-edited books too."),
-    "render": ("render", "Write MEMORY.md of every agent again; a file that would stay the same is not touched."),
-    "sessions": ("sessions", "List sessions, newest first, each with its sentence."),
-    "show": ("show", "Print a session: its newest summary, another of its files, or some of its turns."),
-    "open": ("open", "Open a session's note in Obsidian, where the workspace is in a vault, else in VISUAL or EDITOR."),
-    "search": (
-        "search",
-        "Find sessions and entries of books by any word of the query, best first, one result per session.",
-    ),
-    "context": ("context", "Print what a new session is told of earlier ones, within a budget for all of it."),
-    "verify": (
-        "verify",
-        "Check every promise of the format: checksums, frontmatter, identity, links, rows, MEMORY.md.",
-    ),
-    "recover": ("recover", "Finish what a crash left unfinished, from the files alone; again changes nothing."),
-    "remove": ("remove", "Remove a session for good: its files, rows and every copy of its text in the workspace."),
-    "sanitize": ("sanitize", "Print a text without its secrets: FILE, or what comes on stdin."),
-    "resanitize": ("resanitize", "Redact what is committed already, under the rules of today."),
-    "doctor": (
-        "doctor",
-        "Look for what keeps sessions from becoming memory: hooks, the program, what waits and what was given up.",
-    ),
-    "hook": (
-        "hook",
-        "Take what a harness's hook hands over on stdin; `lineage hooks install` puts this command into its settings.",
-    ),
-    "work": ("work", "Capture what hooks have signalled, and end."),
-    "sweep": (
-        "work:sweep",
-        "Capture sessions that a hook once told of and that ended without a signal, or grew since.",
-    ),
-    "import": (
-        "import_history",
-        "Capture the sessions that HARNESS kept before lineage was there: from PATHs, else from where it keeps them.",
-    ),
-    "hooks": ("hooks", "Let the harnesses on this machine hand over their sessions by themselves."),
-    "watch": ("watch", "Keep index and MEMORY.md what the files say, whoever changes these, until it is ended."),
-    "resume": (
-        "agent_program:resume",
-        "Print the command line that resumes a session in its harness, or run it in the session's folder.",
-    ),
-    "send": (
-        "agent_program:send",
-        "Send a session a message by its harness's own program, print the answer as it comes, and capture both.",
-    ),
-    "spawn": (
-        "agent_program:spawn",
-        "Begin a session in a harness with a message, print the answer as it comes, and capture the session.",
-    ),
-    "remember": ("remember", "Remember TEXT: a note for every session, unless a scope or kind is named."),
-    "book": (
-        "book",
-        "What is known for good: one note of entries per scope and kind, to be edited by hand at any time.",
-    ),
-    "bundle": ("bundle", "Take a session, or the global books, from one workspace into another."),
-    "archive": ("archive", "Pack what ended before DATE into one folder a month."),
-    "serve": ("serve", "Serve the page for people and the API under /api, until it is interrupted."),
-    "mcp": ("mcp", "Serve one agent its memory as an MCP server, on stdin and stdout: a harness starts it."),
-    "store": ("store", "What a workspace lies in: a folder, or a bucket."),
-    "mirror": ("mirror", "Keep a folder, for Obsidian say, in step with the workspace, both ways, until it is ended."),
-    "migrate-store": ("migrate_store", "Copy a memory to another place, a folder or a bucket, and verify it there."),
+    "init": "Make a workspace: settings, curated memory, the handbook.",
+    "status": "What the workspace holds, what is unfinished, what was counted.",
+    "session-end": "Capture a session that ended: transcript, summary, manifest, MEMORY.md, index.",
+    "compaction": "Keep the summary of a compaction; a session may have any number of them.",
+    "reindex": "Make index and MEMORY.md what the files say, hand-edited books too.",
+    "render": "Write MEMORY.md of every agent again; a file that would stay the same is not touched.",
+    "sessions": "List sessions, newest first, each with its sentence.",
+    "show": "Print a session: its newest summary, another of its files, or some of its turns.",
+    "open": "Open a session's note in Obsidian, where the workspace is in a vault, else in VISUAL or EDITOR.",
+    "search": "Find sessions and entries of books by any word of the query, best first, one result per session.",
+    "context": "Print what a new session is told of earlier ones, within a budget for all of it.",
+    "verify": "Check every promise of the format: checksums, frontmatter, identity, links, rows, MEMORY.md.",
+    "recover": "Finish what a crash left unfinished, from the files alone; again changes nothing.",
+    "remove": "Remove a session for good: its files, rows and every copy of its text in the workspace.",
+    "sanitize": "Print a text without its secrets: FILE, or what comes on stdin.",
+    "resanitize": "Redact what is committed already, under the rules of today.",
+    "doctor": "Look for what keeps sessions from becoming memory: hooks, the program, what waits and what was given "
+    "up.",
+    "hook": "Take what a harness's hook hands over on stdin; `lineage hooks install` puts this command into its "
+    "settings.",
+    "work": "Capture what hooks have signalled, and end.",
+    "sweep": "Capture sessions that a hook once told of and that ended without a signal, or grew since.",
+    "import": "Capture the sessions that HARNESS kept before lineage was there: from PATHs, else from where it keeps "
+    "them.",
+    "hooks": "Let the harnesses on this machine hand over their sessions by themselves.",
+    "watch": "Keep index and MEMORY.md what the files say, whoever changes these, until it is ended.",
+    "resume": "Print the command line that resumes a session in its harness, or run it in the session's folder.",
+    "send": "Send a session a message by its harness's own program, print the answer as it comes, and capture both.",
+    "spawn": "Begin a session in a harness with a message, print the answer as it comes, and capture the session.",
+    "remember": "Remember TEXT: a note for every session, unless a scope or kind is named.",
+    "book": "What is known for good: one note of entries per scope and kind, to be edited by hand at any time.",
+    "bundle": "Take a session, or the global books, from one workspace into another.",
+    "archive": "Pack what ended before DATE into one folder a month.",
+    "serve": "Serve the page for people and the API under /api, until it is interrupted.",
+    "mcp": "Serve one agent its memory as an MCP server, on stdin and stdout: a harness starts it.",
+    "store": "What a workspace lies in: a folder, or a bucket.",
+    "mirror": "Keep a folder, for Obsidian say, in step with the workspace, both ways, until it is ended.",
+    "migrate-store": "Copy a memory to another place, a folder or a bucket, and verify it there.",
 }
-"""Each command's module and the first sentence of its help: the list of commands imports none of them."""
+"""The first sentence of each command's help: the list of commands imports none of them."""
+
+MODULES = {name: name.replace("-", "_") for name in COMMANDS} | {
+    "session-end": "capture_commands:session_end", "compaction": "capture_commands:compaction",
+    "reindex": "maintenance:reindex_command", "render": "maintenance:render_command",
+    "verify": "maintenance:verify_command", "recover": "maintenance:recover_command",
+    "resanitize": "maintenance:resanitize_command", "archive": "maintenance:archive_command",
+    "doctor": "hooks:doctor", "hook": "hooks:hook", "sweep": "work:sweep", "import": "import_history",
+    "resume": "agent_program:resume", "send": "agent_program:send", "spawn": "agent_program:spawn",
+    "mirror": "watch:mirror", "migrate-store": "store:migrate",
+}  # fmt: skip
+"""Where each command is: the module, and its name there if it is not `command`."""
 
 
 @click.group(
     cls=LazyGroup,
-    modules={name: module for name, (module, _) in COMMANDS.items()},
-    short_helps={name: text for name, (_, text) in COMMANDS.items()},
+    modules=MODULES,
+    short_helps=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option("--workspace", "-w", metavar="DIR", help="A folder, or a bucket; else LINEAGE_WORKSPACE, else ~/.agents.")

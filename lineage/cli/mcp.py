@@ -15,11 +15,10 @@ from lineage.mcp.parameters import build_schema
 from lineage.mcp.tools import TOOLS
 
 
-@click.command("mcp")
+@options.command("mcp")
 @click.option("--agent", metavar="ID", default="default", show_default=True, help="The one agent that is served.")
 @click.option("--project", metavar="PATH", help="The project that is meant where a call names none.")
 @click.option("--tools", "only_tools", is_flag=True, help="Print what an agent is offered, and end.")
-@options.common
 def command(root: Path, agent: str, project: str | None, only_tools: bool, as_json: bool) -> int:
     """Serve one agent its memory as an MCP server, on stdin and stdout: a harness starts it.
 

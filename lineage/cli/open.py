@@ -8,7 +8,6 @@ from lineage.app.machine_config import detect_caller
 from lineage.app.open_target import FileLocation, find_opener, is_in_vault, locate_file
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.arguments import parse_turn_range
 from lineage.cli.editor import build_command, find_editor, run_program
 from lineage.cli.output import print_json, print_text
 from lineage.errors import InvalidInput, WorkspaceError
@@ -18,7 +17,7 @@ from lineage.pipeline.search.references import find_file_target
 _OBSIDIAN, _EDITOR = "obsidian", "editor"
 
 
-@click.command("open")
+@options.command("open")
 @click.argument("session")
 @click.option("--summary", "kind", flag_value="summary", default=True, help="Its newest summary; the default.")
 @click.option("--transcript", "kind", flag_value="transcript", help="Its newest transcript instead.")
@@ -27,7 +26,6 @@ _OBSIDIAN, _EDITOR = "obsidian", "editor"
 @click.option("--obsidian", "where", flag_value=_OBSIDIAN, help="In Obsidian.")
 @click.option("--editor", "where", flag_value=_EDITOR, help="In VISUAL or EDITOR.")
 @click.option("--print", "prints", is_flag=True, help="Print the address or path that would be opened, no more.")
-@options.common
 def command(
     root: Path, session: str, kind: str, turns: str | None, where: str | None, prints: bool, as_json: bool
 ) -> int:
@@ -41,7 +39,7 @@ def command(
       lineage open 2489c83d --print
       lineage open 2489c83d --turns 2 --editor --print
     """
-    turn = parse_turn_range(turns)[0] if turns is not None else None
+    turn = options.parse_turn_range(turns)[0] if turns is not None else None
     if not prints:
         # an agent must not pop up windows on the user's screen
         refuse_agents(detect_caller(), "open the user's programs")

@@ -1,14 +1,23 @@
-"""Options that several commands share."""
+"""Options and commands in one form, and values that take some parsing: texts, JSON on stdin, ranges of turns."""
 
-from collections.abc import Callable
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from lineage.app.locations import resolve_workspace_root
+from lineage.errors import InvalidInput
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+_MAX_TEXT_BYTES = 1 << 20
+_MAX_PAYLOAD_BYTES = 256 * 1024 * 1024
+_PAYLOAD_HINT = 'give one object: {"harness": …, "session_id": …}'
+_RANGE = re.compile(r"([0-9]{1,8})(?:-([0-9]{1,8}))?")
 
 agent = click.option(
     "--agent", metavar="ID", default="default", show_default=True, help="The agent; `all` for every one."
@@ -29,6 +38,56 @@ def workspace(function: Function) -> Function:
     )(function)  # fmt: skip
 
 
-def common(function: Function) -> Function:
-    """Accept `--json`, passed as `as_json`, and `--workspace`: what nearly every command takes."""
-    return as_json(workspace(function))
+def command(name: str, parent: Any = click) -> Callable[[Callable[..., Any]], click.Command]:
+    """Return the decorator of a command, of a group's one with `parent`: its last options are `--json`, passed as
+    `as_json`, and `--workspace`.
+    """
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        made: click.Command = parent.command(name)(function)
+        return workspace(as_json(made))
+
+    return decorate
+
+
+def read_text(words: Sequence[str]) -> str:
+    """Return the words as one text; a lone `-` stands for stdin.
+
+    Raises InvalidInput for stdin that is no UTF-8 text or more than a mebibyte.
+    """
+    if list(words) != ["-"]:
+        return " ".join(words)
+    data = sys.stdin.buffer.read(_MAX_TEXT_BYTES + 1)
+    if len(data) > _MAX_TEXT_BYTES:
+        raise InvalidInput("stdin holds more than 1 MB", hint="an entry has up to 4,000 characters; give the gist")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput("stdin holds no UTF-8 text", hint="convert it first") from error
+
+
+def read_payload() -> dict[str, Any]:
+    """Return the JSON object on stdin, at most 256 MB. Raises InvalidInput."""
+    data = sys.stdin.buffer.read(_MAX_PAYLOAD_BYTES + 1)
+    if len(data) > _MAX_PAYLOAD_BYTES:
+        raise InvalidInput("stdin holds more than 256 MB", hint="give the transcript as a file with --transcript-path")
+    try:
+        value = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("stdin holds no JSON", hint=_PAYLOAD_HINT) from error
+    if not isinstance(value, dict):
+        raise InvalidInput("stdin holds no JSON object", hint=_PAYLOAD_HINT)
+    return value
+
+
+def parse_turn_range(text: str) -> tuple[int, int]:
+    """Return the first and the last number of `12-18`, or of `12`. Raises InvalidInput for any other text.
+
+    >>> parse_turn_range("12-18"), parse_turn_range("7")
+    ((12, 18), (7, 7))
+    """
+    match = _RANGE.fullmatch(text)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not 1 <= first <= last:
+        raise InvalidInput(f"not a range of turns: {text[:40]!r}", hint="turns count from 1, for example --turns 12-18")
+    return first, last

@@ -1,9 +1,10 @@
-"""Printing: text without control characters, JSON with stable keys, warnings and errors."""
+"""Printing: text without control characters, JSON with stable keys, warnings and errors, progress bars."""
 
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 import click
@@ -62,3 +63,42 @@ def _echo(text: str, stream: TextIO) -> None:
     except UnicodeEncodeError:  # a terminal of another encoding: click replaces what it can't show
         click.echo(text, file=stream, nl=False)
     stream.flush()
+
+
+Progress = Callable[[int, int], None]
+StageProgress = Callable[[str, int, int], None]
+
+# rich costs more to import than most commands take: it is loaded when there is a terminal to draw on.
+
+
+@contextmanager
+def show_progress(title: str) -> Iterator[Progress | None]:
+    """Draw a bar until the block ends. Yield its update function (done, total), None without a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich import console, progress
+
+    with progress.Progress(console=console.Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def show_stages() -> Iterator[StageProgress]:
+    """Draw a bar for each stage until the block ends. Yield the update function (stage, done, total)."""
+    if not sys.stderr.isatty():
+        yield lambda stage, done, total: None
+        return
+    from rich import console, progress
+
+    columns = (*progress.Progress.get_default_columns(), progress.MofNCompleteColumn())
+    with progress.Progress(*columns, console=console.Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, progress.TaskID] = {}
+
+        def update(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(stage)
+            bar.update(tasks[stage], completed=done, total=total)
+
+        yield update

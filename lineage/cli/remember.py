@@ -9,20 +9,18 @@ import click
 from lineage.app.machine_config import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.arguments import read_text_argument
 from lineage.cli.output import format_counts, print_error, print_json, print_text
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory.remember import Memo, RememberResult, remember
 
 
-@click.command("remember")
+@options.command("remember")
 @click.argument("text", nargs=-1, required=True, metavar="TEXT...")
 @click.option("--scope", metavar="SCOPE", help="global, project/NAME, agent/ID, peer/ID or session/TOKEN.")
 @click.option(
-    "--kind",
-    metavar="KIND",
+    "--kind", metavar="KIND",
     help="note (the default), preference, decision, fact, context, finding, lesson, task, handoff, or any other name.",
-)
+)  # fmt: skip
 @click.option("--curated", is_flag=True, help="Append it to AGENT_MEMORY.md.")
 @click.option("--daily", is_flag=True, help="Into the agent's note of today (UTC).")
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="A tag; may be given several times.")
@@ -32,7 +30,6 @@ from lineage.pipeline.memory.remember import Memo, RememberResult, remember
     help="Whose book, where it is an agent's.",
 )  # fmt: skip
 @click.option("--project", metavar="NAME", help="A project's book: the same as --scope project/NAME.")
-@options.common
 def command(
     root: Path, text: Sequence[str], kind: str | None, curated: bool, daily: bool, as_json: bool, **memo_options: Any
 ) -> int:
@@ -48,19 +45,16 @@ def command(
       lineage remember --project lineage --kind task "Write the release notes"
       lineage remember --curated "Ask before a dependency is added."
     """
-    memo = Memo(text=read_text_argument(text), kind=_choose_kind(kind, curated=curated, daily=daily), **memo_options)
-    return print_outcome(
-        run_in_workspace(root, lambda ws: remember(ws, memo, detect_caller()), writes=True), as_json=as_json
-    )
+    memo = Memo(text=options.read_text(text), kind=_choose_kind(kind, curated=curated, daily=daily), **memo_options)
+    return _remember(root, memo, as_json=as_json)
 
 
-@click.command("add")
+@options.command("add")
 @click.argument("scope")
 @click.argument("kind")
 @click.argument("text")
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="A tag; may be given several times.")
 @click.option("--supersedes", metavar="ID", multiple=True, help="An entry of this book that it takes the place of.")
-@options.common
 def add(
     root: Path, scope: str, kind: str, text: str, tags: Sequence[str], supersedes: Sequence[str], as_json: bool
 ) -> int:
@@ -70,22 +64,21 @@ def add(
     Example:
       lineage book add project/lineage lesson "The index is rebuilt, never mended."
     """
-    memo = Memo(text=read_text_argument([text]), scope=scope, kind=kind, tags=tuple(tags), supersedes=tuple(supersedes))
-    return print_outcome(
-        run_in_workspace(root, lambda ws: remember(ws, memo, detect_caller()), writes=True), as_json=as_json
-    )
+    memo = Memo(text=options.read_text([text]), scope=scope, kind=kind, tags=tuple(tags), supersedes=tuple(supersedes))
+    return _remember(root, memo, as_json=as_json)
 
 
 def _choose_kind(kind: str | None, *, curated: bool, daily: bool) -> str:
-    options = ((kind, kind is not None), ("curated", curated), ("daily", daily))
-    kinds = [name for name, is_set in options if name is not None and is_set]
+    given = ((kind, kind is not None), ("curated", curated), ("daily", daily))
+    kinds = [name for name, is_set in given if name is not None and is_set]
     if len(kinds) > 1:
         raise InvalidInput(f"one kind, not {len(kinds)}", hint="give one of `--kind`, `--curated`, `--daily`")
     return kinds[0] if kinds else "note"
 
 
-def print_outcome(result: RememberResult, *, as_json: bool) -> int:
-    """Print the result and return the exit code: 1 for a text that was not taken."""
+def _remember(root: Path, memo: Memo, *, as_json: bool) -> int:
+    """Remember, print the result and return the exit code: 1 for a text that was not taken."""
+    result = run_in_workspace(root, lambda ws: remember(ws, memo, detect_caller()), writes=True)
     is_taken = result.status in ("remembered", "pending", "known")
     if as_json:
         print_json(result)

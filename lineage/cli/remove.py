@@ -12,13 +12,12 @@ from lineage.errors import InvalidInput
 from lineage.pipeline.maintenance.remove import RemovalReceipt, remove
 
 
-@click.command("remove")
+@options.command("remove")
 @click.argument("session")
 @click.option("--reason", metavar="TEXT", default="", help="Why; it is kept in the tombstone.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @click.option("--again", is_flag=True, help="Delete what came back of a session that was removed before.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@options.common
 def command(root: Path, session: str, reason: str, dry_run: bool, again: bool, yes: bool, as_json: bool) -> int:
     """Remove a session for good: its files, rows and every copy of its text in the workspace.
 

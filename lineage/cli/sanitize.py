@@ -17,10 +17,9 @@ from lineage.core.sanitizer import Sanitizer
 _CHUNK = 1 << 20
 
 
-@click.command("sanitize")
+@options.command("sanitize")
 @click.argument("file", type=click.File("rb"), default="-")
 @click.option("--report", is_flag=True, help="Print what would be redacted, as rule and place; never the secret.")
-@options.common
 def command(root: Path, file: BinaryIO, report: bool, as_json: bool) -> int:
     """Print a text without its secrets: FILE, or what comes on stdin.
 

@@ -15,7 +15,7 @@ from lineage.index import SNIPPET_MARKS, Hit
 from lineage.pipeline.search.search import search
 
 
-@click.command("search")
+@options.command("search")
 @click.argument("query", nargs=-1, required=True)
 @options.agent
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many at most.")
@@ -25,7 +25,6 @@ from lineage.pipeline.search.search import search
     type=click.Choice(["lexical", "semantic", "hybrid"]),
     help="By the words, by what they mean, or both; both where an embedding model is configured.",
 )
-@options.common
 @click.pass_context
 def command(
     context: click.Context,

@@ -15,12 +15,11 @@ if TYPE_CHECKING:  # brings zoneinfo and with it sysconfig: only `--lane` pays f
     from lineage.pipeline.conversations.lanes import LaneState
 
 
-@click.command("sessions")
+@options.command("sessions")
 @options.agent
 @click.option("--project", metavar="NAME", help="Only sessions of this project: its path or the end of it.")
 @click.option("--lane", metavar="LANE", help="Only sessions of this lane, and whether the next message begins another.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many at most.")
-@options.common
 def command(root: Path, agent: str, project: str | None, lane: str | None, limit: int, as_json: bool) -> int:
     """List sessions, newest first, each with its sentence.
 

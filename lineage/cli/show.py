@@ -6,7 +6,6 @@ import click
 
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.arguments import parse_turn_range
 from lineage.cli.book.entries import print_entry
 from lineage.cli.output import print_json, print_result, print_text
 from lineage.core.format.turns import Turn
@@ -16,14 +15,13 @@ from lineage.workspace.lookup import SessionText, show_file, show_turns
 from lineage.workspace.workspace import Workspace
 
 
-@click.command("show")
+@options.command("show")
 @click.argument("session")
 @click.option(
     "--kind", type=click.Choice(["summary", "transcript", "compaction", "manifest"]), default="summary",
     show_default=True,
 )  # fmt: skip
 @click.option("--turns", metavar="A-B", help="Only these turns of the transcript, by number.")
-@options.common
 def command(root: Path, session: str, kind: str, turns: str | None, as_json: bool) -> int:
     """Print a session: its newest summary, another of its files, or some of its turns.
 
@@ -45,7 +43,7 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
 
 
 def _load_target(ws: Workspace, reference: str, kind: str, turns: str | None) -> SessionText | EntryLocation:
-    turn_range = parse_turn_range(turns) if turns is not None else None
+    turn_range = options.parse_turn_range(turns) if turns is not None else None
     target = resolve_reference(ws, reference)
     if isinstance(target, EntryLocation):
         return target

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import click
-
 from lineage.app.databases import describe_index
 from lineage.app.locations import format_location, open_documents
 from lineage.app.redaction import load_workspace_rules
@@ -19,8 +17,7 @@ from lineage.store import StoreUnavailable
 from lineage.workspace.lookup import read_local_status, read_status
 
 
-@click.command("status")
-@options.common
+@options.command("status")
 def command(root: Path, as_json: bool) -> int:
     """What the workspace holds, what is unfinished, what was counted.
 

@@ -14,8 +14,7 @@ from lineage.core.base.plural import pluralize
 from lineage.pipeline.ingest.worker import DrainResult
 
 
-@click.command("work")
-@options.common
+@options.command("work")
 def command(root: Path, as_json: bool) -> int:
     """Capture what hooks have signalled, and end. A hook starts it by itself; one runs at a time.
 
@@ -29,12 +28,11 @@ def command(root: Path, as_json: bool) -> int:
     return print_result(value, lambda: _print_rounds(rounds), as_json=as_json)
 
 
-@click.command("sweep")
+@options.command("sweep")
 @click.option(
     "--idle", "idle_minutes", type=click.IntRange(0), default=10, show_default=True, metavar="MINUTES",
     help="Leave sessions alone that were written to in the last MINUTES.",
 )  # fmt: skip
-@options.common
 def sweep(root: Path, idle_minutes: int, as_json: bool) -> int:
     """Capture sessions that a hook once told of and that ended without a signal, or grew since.
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.cli.lazy import LazyGroup
-from lineage.cli.main import COMMANDS, cli
+from lineage.cli.main import MODULES, cli
 from lineage.core.base.naming import parse_path
 from lineage.core.format import documents, transcript
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn, assign_ids
@@ -78,7 +78,7 @@ def test_reading_imports_no_engine_of_redaction_and_no_optional_one(tmp_path: Pa
 
 
 def test_every_command_has_its_summary_in_the_list() -> None:
-    unhelped = LazyGroup("lineage", modules={name: module for name, (module, _) in COMMANDS.items()})
+    unhelped = LazyGroup("lineage", modules=MODULES)
     for width in (60, 80, 100):
         shown = []
         for group in (cli, unhelped):

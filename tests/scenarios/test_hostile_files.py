@@ -454,9 +454,9 @@ def test_33_too_few_descriptors_are_a_clear_error_and_the_next_run_finishes(tmp_
     root = tmp_path / "vault"
     captured_once = ["--harness", "generic", "--session-id", "s-1", "--transcript", "User: hello\nAgent: yes", "--json"]
     code = (
-        "import resource, sys\nfrom lineage.cli.main import run, COMMANDS\n"
+        "import resource, sys\nfrom lineage.cli.main import run, MODULES\n"
         "from importlib import import_module\n"
-        "[import_module('lineage.cli.' + name.partition(':')[0]) for name, _ in COMMANDS.values()]\n"
+        "[import_module('lineage.cli.' + place.partition(':')[0]) for place in MODULES.values()]\n"
         "import lineage.pipeline.maintenance.recover, lineage.pipeline.maintenance.verify\n"
         "import lineage.index, lineage.telemetry, re2\n"
         "import lineage.app.redaction, lineage.app.models, lineage.cli.capture_commands, lineage.config.machine\n"

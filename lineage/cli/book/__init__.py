@@ -4,18 +4,9 @@ import click
 
 from lineage.cli.lazy import LazyGroup
 
-COMMANDS = {
-    "list": "book.entries:list_command",
-    "show": "book.entries:show",
-    "add": "remember:add",
-    "edit": "book.entries:edit",
-    "done": "book.entries:done",
-    "pin": "book.entries:pin",
-    "demote": "book.entries:demote",
-    "forget": "book.entries:forget",
-    "confirm": "book.confirm",
-    "migrate": "book.migrate",
-}
+_NAMES = ("list", "show", "add", "edit", "done", "pin", "demote", "forget", "confirm", "migrate")
+_EXCEPTIONS = {"list": "book.entries:list_command", "add": "remember:add"}
+COMMANDS = {name: f"book.entries:{name}" for name in _NAMES} | _EXCEPTIONS
 
 
 @click.group("book", cls=LazyGroup, modules=COMMANDS)

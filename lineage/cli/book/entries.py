@@ -1,5 +1,7 @@
-"""`lineage book`: the commands that list, show and change entries, and the output of an entry."""
+"""`lineage book`: its commands but `add`, and the output of an entry."""
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,7 @@ from lineage.app.locations import is_bucket
 from lineage.app.machine_config import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.arguments import read_text_argument
-from lineage.cli.output import print_json, print_result, print_text
+from lineage.cli.output import format_counts, print_json, print_result, print_text
 from lineage.core.base.book_paths import PENDING, BookRef
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory.books import (
@@ -27,6 +28,9 @@ from lineage.pipeline.memory.books import (
     refuse_agents,
     set_task_done,
 )  # fmt: skip
+from lineage.pipeline.memory.confirm import Evidence, confirm_entries, load_evidence
+from lineage.pipeline.memory.migrate_notes import STATES, MigratedFile, MigrationRequest, migrate_notes
+from lineage.workspace.paths import expand_home
 
 
 def print_entry(place: EntryLocation) -> None:
@@ -43,10 +47,9 @@ def _print_change(place: EntryLocation, action: str, *, as_json: bool) -> int:
     return print_result({"entry": place.as_json()}, lambda: print_text(line), as_json=as_json)
 
 
-@click.command("list")
+@options.command("list")
 @click.option("--scope", metavar="SCOPE", help="Only the books of one scope, for example global or project/NAME.")
 @click.option("--pending", is_flag=True, help="Only what waits for confirmation, with the entries.")
-@options.common
 def list_command(root: Path, scope: str | None, pending: bool, as_json: bool) -> int:
     """The books, and how many entries each has: in use, waiting, archived, forgotten.
 
@@ -95,12 +98,11 @@ def _book_as_json(book: BookOverview, *, pending: bool) -> dict[str, Any]:
     } | ({"pending": [place.as_json() for place in book.waiting]} if pending else {})
 
 
-@click.command("show")
+@options.command("show")
 @click.argument("scope")
 @click.argument("kind")
 @click.option("--pending", is_flag=True, help="What waits for confirmation instead.")
 @click.option("--archive", metavar="YEAR", help="What rolled over of that year instead.")
-@options.common
 def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, as_json: bool) -> int:
     """The entries of a book: id, date, trust, state, text; and what can't be made out in its file.
 
@@ -131,10 +133,9 @@ def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, 
     return 0
 
 
-@click.command("edit")
+@options.command("edit")
 @click.argument("entry_id", metavar="ID")
 @click.argument("text", required=False)
-@options.common
 def edit(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
     """Give an entry another text; without TEXT, open its book in VISUAL or EDITOR, at its line. TEXT `-` is stdin.
 
@@ -148,7 +149,7 @@ def edit(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
     if text is None:
         place = _edit_in_editor(root, entry_id)
     else:
-        body = read_text_argument([text])
+        body = options.read_text([text])
         place = run_in_workspace(root, lambda ws: edit_entry(ws, entry_id, body, detect_caller()), writes=True)
     return _print_change(place, "edited", as_json=as_json)
 
@@ -168,10 +169,9 @@ def _edit_in_editor(root: Path, entry_id: str) -> EntryLocation:
     return place
 
 
-@click.command("done")
+@options.command("done")
 @click.argument("entry_id", metavar="ID")
 @click.option("--undo", is_flag=True, help="Open it again.")
-@options.common
 def done(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
     """Tick a task.
 
@@ -184,10 +184,9 @@ def done(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
     return _print_change(place, "open again" if undo else "done", as_json=as_json)
 
 
-@click.command("pin")
+@options.command("pin")
 @click.argument("entry_id", metavar="ID")
 @click.option("--undo", is_flag=True, help="Let it roll over again.")
-@options.common
 def pin(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
     """Keep an entry in use: it never rolls over into an archive. Only you can pin, no agent.
 
@@ -202,10 +201,9 @@ def pin(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
     return _print_change(place, "no longer pinned" if undo else "pinned", as_json=as_json)
 
 
-@click.command("demote")
+@options.command("demote")
 @click.argument("entry_id", metavar="ID")
 @click.argument("scope")
-@options.common
 def demote(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
     """Move an entry to another scope: what held everywhere holds in one project only, for example.
 
@@ -219,9 +217,8 @@ def demote(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
     return _print_change(place, "moved", as_json=as_json)
 
 
-@click.command("forget")
+@options.command("forget")
 @click.argument("entry_id", metavar="ID")
-@options.common
 def forget(root: Path, entry_id: str, as_json: bool) -> int:
     """Forget an entry, in use, waiting or archived. A line with its id stays behind, which keeps it from coming back.
 
@@ -236,3 +233,95 @@ def forget(root: Path, entry_id: str, as_json: bool) -> int:
             "  its words won't come back either; to take that back, remember them: you are told which line to delete"
         )
     return 0
+
+
+@options.command("confirm")
+@click.argument("entry_ids", metavar="ID...", nargs=-1, required=True)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def confirm(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> int:
+    """Put in force what waits: each entry is shown with the words it came from and a link to them, then asked about.
+
+    Only you can confirm, no agent. `lineage book list --pending` names what waits.
+
+    \b
+    Example:
+      lineage book confirm 77ab 0c3e
+    """
+    # an agent must not put its own proposals in force
+    refuse_agents(detect_caller(), "confirm what waits for the user")
+    evidence = run_in_workspace(root, lambda ws: load_evidence(ws, entry_ids))
+    if not yes and (as_json or not sys.stdin.isatty()):
+        raise InvalidInput("this has to be confirmed", hint=f"`lineage book confirm {' '.join(entry_ids)} --yes`")
+    accepted = [item for item in evidence if as_json or _ask(item, yes=yes)]
+    places = run_in_workspace(root, lambda ws: confirm_entries(ws, accepted, detect_caller()), writes=True)
+    if as_json:
+        quotes = [{"quote": item.quote, "role": item.role, "said_at": item.turn_at} for item in accepted]
+        print_json({"confirmed": [place.as_json() | quote for place, quote in zip(places, quotes, strict=True)]})
+    else:
+        for place in places:
+            print_text(f"confirmed: {place.entry.id}, {place.ref.kind} of {place.ref.scope} ({place.ref.path})")
+    return 0
+
+
+def _ask(evidence: Evidence, *, yes: bool) -> bool:
+    entry, ref = evidence.location.entry, evidence.location.ref
+    print_text(f"{entry.id}  {ref.kind} of {ref.scope}, {entry.at[:10]}")
+    _print_indented("says", entry.body)
+    _print_indented("came from", evidence.quote)
+    link = evidence.link or "no file: an agent asked for it by `lineage remember`"
+    speaker = " ".join(filter(None, (evidence.role, evidence.turn_at)))
+    print_text(f"  in: {link}" + (f" ({speaker})" if speaker else ""))
+    for text in evidence.replaces:
+        _print_indented("takes the place of", text)
+    return yes or click.confirm(f"Put {entry.id} in force?")
+
+
+def _print_indented(label: str, text: str) -> None:
+    print_text(f"  {label}:")
+    for line in text.split("\n"):
+        print_text(f"    | {line}".rstrip())
+
+
+@options.command("migrate")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--agent", "agent_id", metavar="ID", help="Whose notes they are; else the agent that their place names.")
+@click.option("--dry-run", is_flag=True, help="Say what would become of each file; write nothing.")
+def migrate(root: Path, paths: Sequence[str], agent_id: str | None, dry_run: bool, as_json: bool) -> int:
+    """Bring notes that agents kept in files of their own into books; the files stay as they are.
+
+    PATH is a file, or a folder with notes: a project's, `.memory`, `~/.claude`, an OpenClaw workspace. What was taken
+    counts as derived; AGENT_MEMORY.md waits, and so does what grants a permission or speaks of the agent itself. Every
+    line is in a book afterwards, or is named as left out, which makes the exit code 1. Again, it adds what is new.
+    Only you can migrate, no agent.
+
+    \b
+    Example:
+      lineage book migrate ~/.claude --dry-run
+      lineage book migrate ~/demo/.memory --agent ann
+    """
+    request = MigrationRequest(
+        paths=tuple(expand_home(path).absolute() for path in paths), root=root, agent_id=agent_id, is_dry_run=dry_run
+    )
+    files = run_in_workspace(root, lambda ws: migrate_notes(ws, request, detect_caller()), writes=not dry_run)
+    value = {"dry_run": dry_run, "files": [file.as_json() for file in files]}
+    print_result(value, lambda: _print_migrated(files, dry_run=dry_run), as_json=as_json)
+    return 0 if all(file.is_complete for file in files) else 1
+
+
+def _print_migrated(files: Sequence[MigratedFile], *, dry_run: bool) -> None:
+    for file in files:
+        counts = ", ".join(f"{file.counts[state]} {state}" for state in STATES if file.counts[state])
+        problem = file.skipped or file.problem
+        print_text(f"{file.path}: " + (f"not taken: {problem}" if problem else counts or "empty"))
+        for entry in file.entries:
+            if entry.state not in ("kept", "known"):
+                reason = f" ({entry.reason})" if entry.reason else ""
+                print_text(f"    line {entry.line}: {entry.state}{reason}, {entry.kind} of {entry.scope}")
+        if file.redactions:
+            print_text(f"    redacted: {format_counts(file.redactions)}")
+    if not files:
+        print_text("no notes there")
+    elif any(file.counts["waiting"] for file in files) and not dry_run:
+        print_text("`lineage book list --pending` shows what waits, `lineage book confirm ID` puts it in force")
+    if dry_run:
+        print_text("nothing was written")

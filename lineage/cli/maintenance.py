@@ -1,0 +1,270 @@
+"""The commands of maintenance: `lineage verify`, `recover`, `render`, `reindex`, `resanitize` and `archive`."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lineage.app.workspace import run_in_workspace
+from lineage.cli import options
+from lineage.cli.output import format_counts, print_json, print_result, print_text, show_progress
+from lineage.core.base.naming import memory_md_path
+from lineage.core.base.plural import pluralize
+from lineage.errors import FindingsReported
+from lineage.pipeline.ingest.worker_pool import count_readers, open_worker_pool
+from lineage.pipeline.maintenance.archive import archive
+from lineage.pipeline.maintenance.finish_pending import finish_pending
+from lineage.pipeline.maintenance.partial_reindex import reindex_recent
+from lineage.pipeline.maintenance.recover import recover
+from lineage.pipeline.maintenance.reindex import ReindexReport, reindex, sync_rows
+from lineage.pipeline.maintenance.resanitize import ResanitizeResult, resanitize
+from lineage.pipeline.maintenance.verify import verify
+from lineage.pipeline.search.embeddings import EmbedResult, embed_pending
+from lineage.pipeline.search.search import require_semantic
+from lineage.workspace.publish import PublishResult, publish_all
+from lineage.workspace.workspace import Workspace
+
+
+@options.command("verify")
+def verify_command(root: Path, as_json: bool) -> int:
+    """Check every promise of the format: checksums, frontmatter, identity, links, rows, MEMORY.md.
+
+    MUST findings mean lost or leaked data, SHOULD findings a rebuild. Exit code 4 where there are any.
+
+    \b
+    Example:
+      lineage verify --json
+    """
+    findings = run_in_workspace(root, verify)
+    if as_json:
+        print_json({"findings": findings})
+    else:
+        for finding in findings:
+            print_text(f"{finding.level:6} {finding.path}\n       {finding.what}\n       → {finding.mend}")
+        print_text(f"{len(findings)} findings" if findings else "every promise holds")
+    return FindingsReported.exit_code if findings else 0
+
+
+@options.command("recover")
+def recover_command(root: Path, as_json: bool) -> int:
+    """Finish what a crash left unfinished, from the files alone; again changes nothing.
+
+    \b
+    Example:
+      lineage recover
+    """
+    result = run_in_workspace(root, recover)
+    if as_json:
+        print_json({key: value for key, value in vars(result).items() if key != "report"})
+        return 0
+    for path in result.finished:
+        print_text(f"finished {path}")
+    for token in result.removals:
+        print_text(f"finished the removal of {token}")
+    for token in result.resanitized:
+        print_text(f"finished the redaction of {token}")
+    for path in result.merged:
+        print_text(f"merged {path} into the session's older manifest")
+    for name, why in result.waiting:
+        print_text(f"still waiting: {name}: {why}")
+    if result.collected:
+        print_text(f"collected {result.collected} files that dead writers left behind")
+    for path, what in result.report.problems:
+        print_text(f"damaged: {what if what.startswith(path) else f'{path}: {what}'}")
+    problems = result.report.problems
+    lists = (result.finished, result.removals, result.resanitized, result.merged, result.waiting, problems)
+    if not (any(lists) or result.collected):
+        print_text("nothing was unfinished")
+    return 0
+
+
+@options.command("render")
+def render_command(root: Path, as_json: bool) -> int:
+    """Write MEMORY.md of every agent again; a file that would stay the same is not touched.
+
+    \b
+    Example:
+      lineage render
+    """
+    published = run_in_workspace(root, _render_all, writes=True)
+    if as_json:
+        rows = [
+            {
+                "agent_id": p.agent_id,
+                "path": memory_md_path(p.agent_id),
+                "written": p.written,
+                "rows": p.rows,
+                "of": p.total,
+                "future": p.future,
+            }
+            for p in published
+        ]
+        print_json({"memory_md": rows})
+        return 0
+    for p in published:
+        done = "written" if p.written else "unchanged"
+        future = f", {p.future} with a time in the future left out" if p.future else ""
+        print_text(f"{memory_md_path(p.agent_id)}: {p.rows} of {p.total} rows, {done}{future}")
+    return 0
+
+
+def _render_all(ws: Workspace) -> list[PublishResult]:
+    sync_rows(ws)
+    return publish_all(ws)
+
+
+@options.command("reindex")
+@click.option("--yes", is_flag=True, help="Go on where more than half of the rows would be dropped.")
+@click.option(
+    "--jobs", type=click.IntRange(1, 32), metavar="N",
+    help="How many processes read what is new, where that is much; by default up to four.",
+)  # fmt: skip
+@click.option("--recent", is_flag=True, help="List what came lately; compare everything once a day.")
+@click.option("--embed", "embeds", is_flag=True, help="Then embed every passage that has no vector yet.")
+def reindex_command(root: Path, yes: bool, jobs: int | None, recent: bool, embeds: bool, as_json: bool) -> int:
+    """Make index and MEMORY.md what the files say, hand-edited books too. Unchanged files are not read; it can be cut
+    off at any time. An index that is lost is made aside, and takes its place when it is whole; one on a server is
+    filled where it is.
+
+    \b
+    Example:
+      lineage reindex
+      lineage reindex --jobs 2
+      lineage reindex --recent
+    """
+    if embeds:  # a missing model fails before the reindex, not after it
+        run_in_workspace(root, require_semantic, needs_index=False)
+    report = run_in_workspace(root, partial(_reindex, yes=yes, jobs=jobs, recent=recent), needs_index=False)
+    embedded = run_in_workspace(root, _embed) if embeds else None
+    if as_json:
+        print_json({**_reindex_as_json(report), **({"vectors": embedded} if embedded else {})})
+        return 1 if embedded and embedded.failed else 0
+    _print_reindex(report)
+    if embedded:
+        _print_embedded(embedded)
+    return 1 if embedded and embedded.failed else 0
+
+
+def _reindex(ws: Workspace, *, yes: bool, jobs: int | None, recent: bool) -> ReindexReport:
+    if recent:
+        report = reindex_recent(ws, confirmed=yes)
+    else:
+        with open_worker_pool(jobs or count_readers()) as pool, show_progress("reindex") as progress:
+            report = reindex(ws, confirmed=yes, progress=progress, executor=pool.pool)
+    finish_pending(ws)  # after the reindex: unfinished jobs then find complete rows
+    return report
+
+
+def _embed(ws: Workspace) -> EmbedResult:
+    with show_progress("embed") as progress:
+        return embed_pending(ws, progress=progress)  # without a bound: the user waits for it
+
+
+def _reindex_as_json(report: ReindexReport) -> dict[str, Any]:
+    counts = ("added", "changed", "touched", "dropped", "unchanged", "books", "claims_rebuilt")
+    return {
+        **{name: getattr(report, name) for name in counts},
+        "problems": [{"path": path, "problem": what} for path, what in report.problems],
+        "broken_links": [{"manifest": manifest, "missing": path} for manifest, path in report.broken],
+        "strays": report.strays,
+        "buried": report.buried,
+        "memory_md": [
+            {"agent_id": p.agent_id, "written": p.written, "rows": p.rows, "of": p.total, "future": p.future}
+            for p in report.published
+        ],
+    }
+
+
+def _print_reindex(report: ReindexReport) -> None:
+    print_text(
+        f"{report.added} added, {report.changed} changed, {report.dropped} dropped, {report.unchanged} unchanged,"
+        f" {report.touched} touched but the same"
+    )
+    if report.books:
+        print_text(f"{pluralize(report.books, 'book')} brought up to date")
+    if report.claims_rebuilt:
+        print_text(f"{report.claims_rebuilt} lost claims rebuilt")
+    for path, what in report.problems:
+        print_text(f"no row for {path}: {what.removeprefix(path + ': ')}")
+    for manifest, path in report.broken:
+        print_text(f"{manifest} names {path}, which is not there")
+    for path in report.strays:
+        print_text(f"not ours, left alone: {path}")
+    for path in report.buried:
+        print_text(f"of a removed session, ignored: {path}")
+    if report.problems or report.broken:
+        print_text("`lineage verify` names the command that mends each")
+
+
+def _print_embedded(result: EmbedResult) -> None:
+    dropped = f", {pluralize(result.dropped, 'vector')} dropped" if result.dropped else ""
+    print_text(f"{pluralize(result.embedded, 'passage')} embedded, {result.reused} had a vector{dropped}")
+    if result.failed:
+        print_text(f"ended early: {result.failed}; {pluralize(result.left, 'file')} left, run it again")
+
+
+@options.command("resanitize")
+@click.option("--dry-run", is_flag=True, help="Show what would be replaced, and replace nothing.")
+def resanitize_command(root: Path, dry_run: bool, as_json: bool) -> int:
+    """Redact what is committed already, under the rules of today.
+
+    Artifacts in which today's rules find something are replaced in place; the manifest records the old and the new
+    hash, the old text goes from the databases. Entries of books are redacted too; what a hand wrote between them stays.
+    Copies outside the workspace, git history too, are not lineage's.
+
+    \b
+    Example:
+      lineage resanitize --dry-run
+      lineage resanitize
+    """
+    result = run_in_workspace(root, lambda ws: resanitize(ws, dry_run=dry_run), writes=not dry_run)
+    return print_result(result, lambda: _print_resanitize(result), as_json=as_json)
+
+
+def _print_resanitize(result: ResanitizeResult) -> None:
+    replaced = "would be replaced" if result.dry_run else "replaced"
+    for record in result.replaced:
+        print_text(f"{replaced}: {record.path} ({record.old_version} → {record.new_version})")
+    for path in result.books:
+        print_text(f"{'would be redacted' if result.dry_run else 'redacted'}: entries of {path}")
+    for path, what in result.problems:
+        print_text(f"damaged: {what if what.startswith(path) else f'{path}: {what}'}")
+    if result.redactions:
+        print_text(f"redacted: {format_counts(result.redactions)}")
+    files = pluralize(len(result.replaced), "file")
+    print_text(f"{files} {replaced}, {result.unchanged} held nothing to redact ({result.version})")
+    if result.replaced and not result.dry_run:
+        print_text(
+            "outside lineage's reach: git history, versions in a bucket, other copies, the harness's own transcripts"
+        )
+
+
+@options.command("archive")
+@click.option("--before", metavar="DATE", required=True, help="A UTC day; what ended before it begins is archived.")
+@click.option("--dry-run", is_flag=True, help="Show what would be archived, and change nothing.")
+def archive_command(root: Path, before: str, dry_run: bool, as_json: bool) -> int:
+    """Pack what ended before DATE into one folder a month.
+
+    Transcripts, summaries and compactions go into bundles, byte for byte; notes stay for the links to them. All
+    commands work on them as ever. DATE is at least 30 days ago.
+
+    \b
+    Example:
+      lineage archive --before 2026-01-01 --dry-run
+      lineage archive --before 2026-01-01
+    """
+    result = run_in_workspace(root, lambda ws: archive(ws, before, dry_run=dry_run), writes=not dry_run)
+    if as_json:
+        print_json(result)
+        return 0
+    archived = "would be archived" if result.dry_run else "archived"
+    for month, count in sorted(result.months.items()):
+        print_text(f"{archived}: {pluralize(count, 'file')} of {month}")
+    for path, what in result.problems:
+        print_text(f"stays: {what if what.startswith(path) else f'{path}: {what}'}")
+    for reason, count in sorted(result.left.items()):
+        print_text(f"left in memory/: {pluralize(count, 'file')}, {reason}")
+    size = f"{result.bytes / 1_000_000:.1f} MB"
+    print_text(f"{pluralize(result.artifacts, 'file')} of {pluralize(result.sessions, 'session')} {archived} ({size})")
+    return 0
