@@ -15,10 +15,18 @@ from pathlib import Path
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.errors import TranscriptError
-from lineage.harness.adapter import SessionLocation, choose_session, list_files
-from lineage.harness.collector import BOOKKEEPING, NOTES, UNFINISHED, UNKNOWN, Collector
+from lineage.harness.adapter import (
+    BOOKKEEPING,
+    NOTES,
+    UNFINISHED,
+    UNKNOWN,
+    Collector,
+    SessionLocation,
+    choose_session,
+    list_files,
+)
+from lineage.harness.json_values import strip_injections
 from lineage.harness.jsonl import read_bytes
-from lineage.harness.text import strip_injections
 
 # NUL padding after a power cut, and a byte order mark.
 _SPACE = b" \t\r\n\x00\xef\xbb\xbf"

@@ -15,11 +15,16 @@ from lineage.core.base.times import to_utc_or_none
 from lineage.core.capture.capture import Capture, CompactionRecord
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.harness import claude_records as records
+from lineage.harness.adapter import BOOKKEEPING, NOTES, REPLAYED, SUB_AGENT, UNKNOWN, Collector, read_turns
 from lineage.harness.claude_files import SpilledResults, discover, list_roots, parse_spilled_name
-from lineage.harness.collector import BOOKKEEPING, NOTES, REPLAYED, SUB_AGENT, UNKNOWN, Collector
-from lineage.harness.json_values import as_blocks, as_mapping, as_string, decode_json
-from lineage.harness.streamed_turns import read_turns
-from lineage.harness.text import render_tool_input, strip_injections
+from lineage.harness.json_values import (
+    as_blocks,
+    as_mapping,
+    as_string,
+    decode_json,
+    render_tool_input,
+    strip_injections,
+)
 
 __all__ = ["discover", "list_roots", "read"]
 

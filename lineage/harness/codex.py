@@ -13,12 +13,10 @@ from lineage.core.capture.capture import Capture, CompactionRecord
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
 from lineage.harness import codex_records as records
+from lineage.harness.adapter import BOOKKEEPING, NOTES, UNKNOWN, Collector, read_turns
 from lineage.harness.codex_files import COMPRESSED, discover, find_title, list_roots
 from lineage.harness.codex_turns import CodexThread, CodexTurns
-from lineage.harness.collector import BOOKKEEPING, NOTES, UNKNOWN, Collector
-from lineage.harness.json_values import as_mapping, as_string
-from lineage.harness.streamed_turns import read_turns
-from lineage.harness.text import strip_injections
+from lineage.harness.json_values import as_mapping, as_string, strip_injections
 
 __all__ = ["discover", "list_roots", "read"]
 

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 from lineage.core.format.turns import Turn
-from lineage.harness.collector import TurnBuffer
+from lineage.harness.adapter import TurnBuffer
 from lineage.harness.json_values import as_mapping, as_string
 
 _DIGEST_CHARS = 24

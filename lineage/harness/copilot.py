@@ -11,10 +11,25 @@ from typing import Any
 
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
-from lineage.harness.adapter import SessionLocation, list_files
-from lineage.harness.collector import BOOKKEEPING, NOTES, REPLAYED, SUB_AGENT, UNKNOWN, Collector
-from lineage.harness.json_values import as_list, as_mapping, as_string, format_media_note
-from lineage.harness.text import format_omission, render_tool_input, strip_injections
+from lineage.harness.adapter import (
+    BOOKKEEPING,
+    NOTES,
+    REPLAYED,
+    SUB_AGENT,
+    UNKNOWN,
+    Collector,
+    SessionLocation,
+    list_files,
+)
+from lineage.harness.json_values import (
+    as_list,
+    as_mapping,
+    as_string,
+    format_media_note,
+    format_omission,
+    render_tool_input,
+    strip_injections,
+)
 
 _LOG = "events.jsonl"
 # The first words of event types: a new type of a known family is still Copilot's.

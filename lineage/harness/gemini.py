@@ -16,8 +16,7 @@ from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, USER, Turn
 from lineage.errors import TranscriptError
 from lineage.harness import genai
-from lineage.harness.adapter import SessionLocation, list_files
-from lineage.harness.collector import BOOKKEEPING, NOTES, REPLAYED, UNKNOWN, Collector
+from lineage.harness.adapter import BOOKKEEPING, NOTES, REPLAYED, UNKNOWN, Collector, SessionLocation, list_files
 from lineage.harness.genai import as_parts, extract_text, get_object
 from lineage.harness.json_values import as_list, as_mapping, as_string, decode_json
 from lineage.harness.jsonl import DAMAGED, read_records, read_text

@@ -14,8 +14,16 @@ from pathlib import Path
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.errors import TranscriptError
-from lineage.harness.adapter import SessionLocation, choose_session, list_files
-from lineage.harness.collector import BOOKKEEPING, NOTES, REPLAYED, UNKNOWN, Collector
+from lineage.harness.adapter import (
+    BOOKKEEPING,
+    NOTES,
+    REPLAYED,
+    UNKNOWN,
+    Collector,
+    SessionLocation,
+    choose_session,
+    list_files,
+)
 from lineage.harness.json_values import (
     JsonObject,
     as_list,
@@ -24,10 +32,11 @@ from lineage.harness.json_values import (
     decode_json,
     format_media_note,
     parse_epoch,
+    render_tool_input,
+    strip_injections,
 )
 from lineage.harness.jsonl import DAMAGED, read_text
 from lineage.harness.sqlite import Row, fetch_rows, list_tables, read_database
-from lineage.harness.text import render_tool_input, strip_injections
 
 _TABLES = frozenset({"sessions", "messages"})
 _SKIPPED_TYPES = frozenset({"sub_agent", "hidden"})

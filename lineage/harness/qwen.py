@@ -13,8 +13,7 @@ from typing import Any
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, USER, Turn
 from lineage.harness import genai
-from lineage.harness.adapter import SessionLocation, list_files
-from lineage.harness.collector import BOOKKEEPING, NOTES, SUB_AGENT, UNKNOWN, Collector
+from lineage.harness.adapter import BOOKKEEPING, NOTES, SUB_AGENT, UNKNOWN, Collector, SessionLocation, list_files
 from lineage.harness.genai import as_parts, extract_text, get_object
 from lineage.harness.json_values import as_mapping, as_string
 

@@ -7,7 +7,7 @@ import pytest
 
 from lineage.core.format import transcript
 from lineage.core.sanitizer import split_secrets
-from lineage.harness import streamed_turns
+from lineage.harness import adapter
 from lineage.pipeline.capture import source
 from lineage.store import local
 
@@ -17,7 +17,7 @@ def limit_streams(limit: int) -> Iterator[None]:
     """At most so many characters of turns, or bytes of a file, are held; so many lines are looked at at once."""
     with pytest.MonkeyPatch.context() as patched:
         for module, bound in (
-            (streamed_turns, "MAX_BUFFERED_CHARS"),
+            (adapter, "MAX_BUFFERED_CHARS"),
             (source, "_MAX_HELD_CHARS"),
             (split_secrets, "BATCH_CHARS"),
             (transcript, "_BUFFER_SIZE"),
