@@ -4,14 +4,21 @@ import os
 import stat
 from pathlib import Path
 
-from lineage.app.machine_config import STATE_FOLDER
+from lineage.app.locations import STATE_FOLDER
 from lineage.app.workspace import run_in_workspace
 from lineage.core.transfer.bundle import LIMITS
 from lineage.documents.bundle_zip import SUFFIX, unpack
 from lineage.errors import InvalidInput, WorkspaceError
 from lineage.pipeline.maintenance.finish_pending import finish_pending
-from lineage.pipeline.transfer.export_bundle import BundleExport, export_global, export_session
-from lineage.pipeline.transfer.import_bundle import BundleImport, finish_imports, import_bundle, list_unfinished
+from lineage.pipeline.transfer.bundles import (
+    BundleExport,
+    BundleImport,
+    export_global,
+    export_session,
+    finish_imports,
+    import_bundle,
+    list_unfinished,
+)
 from lineage.store import ExistsError, LocalStore, update
 from lineage.workspace.workspace import Workspace
 

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from lineage.app.extras import require_extra
-from lineage.app.machine_config import STATE_FOLDER, load_machine_settings
+from lineage.app.locations import STATE_FOLDER, load_machine_settings
 from lineage.core.base.address import folder_to_address
 from lineage.errors import FormatError
 from lineage.index import Index, SqliteIndex

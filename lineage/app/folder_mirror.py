@@ -6,12 +6,11 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
-from lineage.app.locations import format_location, is_bucket, resolve_workspace_root
-from lineage.app.machine_config import STATE_FOLDER
+from lineage.app.locations import STATE_FOLDER, format_location, is_bucket, resolve_workspace_root
 from lineage.app.workspace import open_workspace
 from lineage.errors import InvalidInput, LineageError
+from lineage.pipeline.transfer.mirror.apply import MirrorPair
 from lineage.pipeline.transfer.mirror.journal import MirrorJournal
-from lineage.pipeline.transfer.mirror.pair import MirrorPair
 from lineage.pipeline.transfer.mirror.run import MirrorResult, run_mirror
 from lineage.store import BusyError, LocalStore
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from lineage.app.machine_config import detect_machine
+from lineage.app.locations import detect_machine
 from lineage.app.workspace import open_workspace, run_in_workspace
 from lineage.core.base.naming import validate_agent_id
 from lineage.errors import InvalidInput, TranscriptError

@@ -18,8 +18,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lineage.app.locations import find_template, format_location, is_bucket, open_store
-from lineage.app.machine_config import STATE_FOLDER
+from lineage.app.locations import STATE_FOLDER, find_template, format_location, is_bucket, open_store
 from lineage.app.workspace import run_in_workspace
 from lineage.core.base.book_paths import CURATED, CURATED_PATH, GLOBAL, BookRef
 from lineage.core.base.naming import DEFAULT_AGENT, memory_md_path

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from lineage.app.machine_config import SUPPRESS_VARIABLE
+from lineage.app.locations import SUPPRESS_VARIABLE
 from lineage.config.embedding import LOCAL, NONE, EmbeddingSettings
 from lineage.config.machine import COMMAND, LIBRARY, ModelSettings
 from lineage.extraction.embedding.port import Embedder, EmbeddingModel

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from lineage.core.format.transcript import find_line
 from lineage.core.transfer.archive_paths import is_archivable, note_path
 from lineage.errors import NotFoundError
-from lineage.pipeline.search.references import FileTarget
+from lineage.pipeline.search.session_view import FileTarget
 
 _VAULT = ".obsidian"
 _OPENERS = {"darwin": ("open",), "win32": ("rundll32", "url.dll,FileProtocolHandler")}

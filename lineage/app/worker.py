@@ -9,15 +9,13 @@ from datetime import datetime
 from pathlib import Path
 
 from lineage.app import clock
-from lineage.app.locations import open_private_store
-from lineage.app.machine_config import STATE_FOLDER, detect_machine
+from lineage.app.locations import STATE_FOLDER, detect_machine, open_private_store
 from lineage.app.workspace import run_in_workspace
 from lineage.core.base import hook_protocol
 from lineage.documents import HookQueue
 from lineage.extraction.embedding.port import EmbeddingModel
 from lineage.pipeline.capture.result import CAPTURED
-from lineage.pipeline.ingest.sweep import IDLE_MINUTES, SweepResult, sweep
-from lineage.pipeline.ingest.worker import DrainResult, drain
+from lineage.pipeline.ingest.worker import IDLE_MINUTES, DrainResult, SweepResult, drain, sweep
 from lineage.pipeline.search.embeddings import embed_pending
 from lineage.store import BusyError, LocalStore
 from lineage.workspace.workspace import Workspace

@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lineage.app import clock
 from lineage.app.databases import open_databases
-from lineage.app.locations import format_location, load_settings, open_private_store, open_store
-from lineage.app.machine_config import STATE_FOLDER, load_machine_settings
+from lineage.app.locations import (
+    STATE_FOLDER,
+    format_location,
+    load_machine_settings,
+    load_settings,
+    open_private_store,
+    open_store,
+)
 from lineage.app.models import build_embedding, build_model
 from lineage.config import Settings
 from lineage.documents import Documents
 from lineage.errors import DatabaseDamaged, LineageError, WorkspaceError
 from lineage.store import Store
 from lineage.workspace.removed_sessions import drop_removed_sessions, finish_scrub
-from lineage.workspace.stale_index import list_stale_marks, tolerate_outage
-from lineage.workspace.workspace import Workspace
+from lineage.workspace.workspace import Workspace, list_stale_marks, tolerate_outage
 
 if TYPE_CHECKING:  # the rules cost 40 ms to import: a command that only reads does without
     from lineage.core.sanitizer import Ruleset

@@ -7,13 +7,11 @@ from functools import partial
 from pathlib import Path
 
 from lineage.app.fs_events import FileEvents
-from lineage.app.locations import format_location
-from lineage.app.machine_config import detect_machine
+from lineage.app.locations import detect_machine, format_location
 from lineage.app.workspace import open_workspace, run_in_workspace
 from lineage.core.base import hook_protocol
 from lineage.errors import LineageError
-from lineage.pipeline.ingest.sweep import sweep
-from lineage.pipeline.ingest.worker import drain
+from lineage.pipeline.ingest.worker import drain, sweep
 from lineage.pipeline.ingest.worker_pool import count_readers, open_worker_pool
 from lineage.pipeline.maintenance.reindex import ReindexReport, reindex
 from lineage.pipeline.maintenance.watch import Watch, iter_occasions

@@ -9,7 +9,7 @@ from lineage.cli import options
 from lineage.cli.output import format_counts, print_json, print_result, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput
-from lineage.pipeline.transfer.import_bundle import BundleImport
+from lineage.pipeline.transfer.bundles import BundleImport
 from lineage.workspace.paths import expand_home
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from lineage.app.machine_config import detect_caller
+from lineage.app.locations import detect_caller
 from lineage.app.open_target import FileLocation, find_opener, is_in_vault, locate_file
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
@@ -12,7 +12,7 @@ from lineage.cli.editor import build_command, find_editor, run_program
 from lineage.cli.output import print_json, print_text
 from lineage.errors import InvalidInput, WorkspaceError
 from lineage.pipeline.memory.books import refuse_agents
-from lineage.pipeline.search.references import find_file_target
+from lineage.pipeline.search.session_view import find_file_target
 
 _OBSIDIAN, _EDITOR = "obsidian", "editor"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from lineage.app.machine_config import detect_caller
+from lineage.app.locations import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import format_counts, print_error, print_json, print_text

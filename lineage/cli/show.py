@@ -10,7 +10,7 @@ from lineage.cli.book.entries import print_entry
 from lineage.cli.output import print_json, print_result, print_text
 from lineage.core.format.turns import Turn
 from lineage.pipeline.memory.books import EntryLocation
-from lineage.pipeline.search.references import resolve_reference
+from lineage.pipeline.search.session_view import resolve_reference
 from lineage.workspace.lookup import SessionText, show_file, show_turns
 from lineage.workspace.workspace import Workspace
 

@@ -12,8 +12,7 @@ from typing import Any
 import click
 
 from lineage.app import clock, folder_mirror, workspace_watcher
-from lineage.app.locations import format_location
-from lineage.app.machine_config import suppress_hooks
+from lineage.app.locations import format_location, suppress_hooks
 from lineage.cli import options
 from lineage.cli.output import print_error, print_json, print_result, print_text
 from lineage.core.base.plural import pluralize

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from lineage.app.machine_config import suppress_hooks
+from lineage.app.locations import suppress_hooks
 from lineage.app.worker import drain_and_sweep, run_worker
 from lineage.cli import options
 from lineage.cli.output import print_json, print_result, print_text

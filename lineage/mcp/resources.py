@@ -14,7 +14,7 @@ from lineage.mcp.read_tools import render_entries
 from lineage.mcp.response import ResponseItem, render_response
 from lineage.pipeline.memory.context import load_curated_items
 from lineage.workspace.access import AgentAccess
-from lineage.workspace.load import load_document
+from lineage.workspace.lookup import load_document
 
 SCHEME = "lineage:///"
 TEMPLATE = f"{SCHEME}{{+path}}"

@@ -5,8 +5,7 @@ from typing import Any
 
 from lineage.core.format.turns import Turn
 from lineage.index import SNIPPET_MARKS, Hit
-from lineage.pipeline.memory.books import BookOverview
-from lineage.pipeline.memory.confirm import Evidence
+from lineage.pipeline.memory.books import BookOverview, Evidence
 from lineage.pipeline.search.session_view import RelatedSession, SessionView
 from lineage.web.schema import BOOLEAN, COUNTS, INTEGER, NUMBER, TEXT, Schema, list_of, nullable, one_of, record
 

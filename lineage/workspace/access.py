@@ -14,9 +14,8 @@ from lineage.harness.detect_caller import Caller
 from lineage.harness.projects import resolve_project
 from lineage.index import Hit, SessionRow
 from lineage.store import read_or_none
-from lineage.workspace.book_reader import BookEntry, BookReader
+from lineage.workspace.book_reader import BookEntry, BookReader, resolve_project_folder
 from lineage.workspace.lookup import MAX_CANDIDATES, SHOWN_CANDIDATES, match_reference
-from lineage.workspace.project_folders import resolve_project_folder
 from lineage.workspace.workspace import Workspace
 
 _SHARED = ("project", "peer")

@@ -8,8 +8,7 @@ from lineage.core.base.book_paths import BOOKS, CURATED, CURATED_PATH, GLOBAL, B
 from lineage.errors import WorkspaceError
 from lineage.index import BookFile, BookFiles
 from lineage.store import read_or_none
-from lineage.workspace.stale_index import tolerate_outage
-from lineage.workspace.workspace import Workspace
+from lineage.workspace.workspace import Workspace, tolerate_outage
 
 _BATCH = 100  # books a transaction: a reindex must not lock out writers for long
 

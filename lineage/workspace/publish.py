@@ -19,12 +19,10 @@ from lineage.projection.memory_item import MemoryItem
 from lineage.projection.memory_md import MemoryDocument, MemoryHead, list_active_projects, render_memory_md
 from lineage.store import LeaseLost, LeaseUnneeded, LeaseWaiter, acquire_lease, map_concurrently, read_or_none
 from lineage.workspace.archive_notes import publish_archive_notes
-from lineage.workspace.book_reader import BookEntry, BookReader, list_open_tasks, rank_entries
-from lineage.workspace.load import load_row
-from lineage.workspace.project_folders import resolve_project_folder
+from lineage.workspace.book_reader import BookEntry, BookReader, list_open_tasks, rank_entries, resolve_project_folder
+from lineage.workspace.lookup import load_row
 from lineage.workspace.removed_sessions import drop_removed_sessions
-from lineage.workspace.stale_index import tolerate_outage
-from lineage.workspace.workspace import Workspace
+from lineage.workspace.workspace import Workspace, tolerate_outage
 
 _MAX_ATTEMPTS = 20  # renders under lost leases; each time another process took over
 _MAX_BATCH = 64  # waiting captures in one render

@@ -15,7 +15,7 @@ from benchmarks import transcripts, written
 from benchmarks.rows import passage_rows
 from benchmarks.words import Prose
 from lineage.app import clock
-from lineage.app.machine_config import STATE_FOLDER
+from lineage.app.locations import STATE_FOLDER
 from lineage.app.workspace import open_workspace
 from lineage.core.base import naming
 from lineage.core.capture.request import SESSION_END, Request, parse_request

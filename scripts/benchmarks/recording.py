@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.corpus import Corpus
-from lineage.app.machine_config import STATE_FOLDER
+from lineage.app.locations import STATE_FOLDER
 from lineage.core.base import naming
 from lineage.core.search.passages import MAX_PASSAGES
 from lineage.documents import Documents

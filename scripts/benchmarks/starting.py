@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks import commands
 from benchmarks.corpus import Corpus
 from benchmarks.pairing import Pair
-from lineage.app.machine_config import STATE_FOLDER
+from lineage.app.locations import STATE_FOLDER
 from lineage.core.base import hook_protocol
 
 _TRANSCRIPT_BYTES = 100_000_000

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from benchmarks import commands
 from benchmarks.commands import Command
-from lineage.app.machine_config import STATE_FOLDER
+from lineage.app.locations import STATE_FOLDER
 
 _FOUND = "10"
 

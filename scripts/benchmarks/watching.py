@@ -15,7 +15,7 @@ from benchmarks import commands
 from benchmarks.corpus import Corpus
 from benchmarks.family import peak_of
 from benchmarks.pairing import Pair
-from lineage.app.machine_config import STATE_FOLDER
+from lineage.app.locations import STATE_FOLDER
 from lineage.core.base import naming
 from lineage.database.sqlite import delete_database
 

@@ -30,8 +30,7 @@ from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.pipeline.maintenance.reindex import ensure_indexed
 from lineage.pipeline.maintenance.remove import remove
 from lineage.store import StoreUnavailable, acquire_lease, read_or_none
-from lineage.workspace.stale_index import list_stale_marks
-from lineage.workspace.workspace import Workspace
+from lineage.workspace.workspace import Workspace, list_stale_marks
 
 DO, SETTLE, VIEW = "do", "settle", "view"
 REMOVED, WAITING = "removed", ", its rows wait"

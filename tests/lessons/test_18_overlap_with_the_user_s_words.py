@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lineage.core.books.entry import CONFIRMED, DERIVED, USER_TURN, Entry
-from lineage.pipeline.memory.learn import LearnResult
+from lineage.pipeline.memory.entry_writer import LearnResult
 from lineage.workspace.workspace import Workspace
 from tests.support.workspace import end_session, open_test_workspace
 

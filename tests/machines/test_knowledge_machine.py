@@ -33,8 +33,14 @@ from lineage.core.books.rollover import Cap
 from lineage.errors import LineageError
 from lineage.pipeline.ingest.run_capture import run_capture
 from lineage.pipeline.maintenance.recover import recover
-from lineage.pipeline.memory.books import EntryLocation, edit_entry, find_entry, forget_entry
-from lineage.pipeline.memory.confirm import confirm_entries, load_evidence
+from lineage.pipeline.memory.books import (
+    EntryLocation,
+    confirm_entries,
+    edit_entry,
+    find_entry,
+    forget_entry,
+    load_evidence,
+)
 from lineage.pipeline.memory.remember import Memo, remember
 from lineage.store import MemoryStore, read_or_none
 from tests.support.faults import CrashPoint, crashes, with_crash_point

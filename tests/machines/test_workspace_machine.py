@@ -60,7 +60,7 @@ from lineage.pipeline.maintenance.remove import REMOVAL, remove
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.memory.books import forget_entry
 from lineage.store import LocalStore, MemoryStore, Store
-from lineage.workspace.load import load_document
+from lineage.workspace.lookup import load_document
 from lineage.workspace.workspace import Workspace
 from tests.support.faults import CrashPoint, crashes, with_crash_point
 from tests.support.indexes import INDEX, RUNTIME, delete_database

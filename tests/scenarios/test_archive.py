@@ -31,10 +31,9 @@ from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.resanitize import resanitize
 from lineage.pipeline.maintenance.verify import MUST, verify
-from lineage.pipeline.transfer.export_bundle import export_session
+from lineage.pipeline.transfer.bundles import export_session
 from lineage.store import LocalStore, Store
-from lineage.workspace.load import load_document
-from lineage.workspace.lookup import show_file, show_turns
+from lineage.workspace.lookup import load_document, show_file, show_turns
 from lineage.workspace.workspace import Workspace
 from tests.support.archives import (
     APRIL,

@@ -17,8 +17,7 @@ from lineage.errors import InvalidInput, LineageError
 from lineage.extraction.admission_policy import Admission, CandidateContext, admit
 from lineage.extraction.candidates import Candidate
 from lineage.harness.detect_caller import Caller
-from lineage.pipeline.memory.books import forget_entry
-from lineage.pipeline.memory.confirm import confirm_entries, load_evidence
+from lineage.pipeline.memory.books import confirm_entries, forget_entry, load_evidence
 from lineage.pipeline.memory.entry_writer import write_entries
 from lineage.pipeline.memory.remember import Memo, remember
 from tests.support.books import show_book, write_file

@@ -15,7 +15,7 @@ from lineage.errors import WorkspaceError
 from lineage.pipeline.maintenance.import_journal import finish_import
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.verify import verify
-from lineage.pipeline.transfer.import_bundle import import_bundle
+from lineage.pipeline.transfer.bundles import import_bundle
 from lineage.store import LocalStore
 from lineage.workspace.workspace import Workspace
 from tests.support.bundles import export_bundle, importing_flow, read_documents, write_session_with_books

@@ -16,8 +16,8 @@ from lineage.core.format.documents import Artifact
 from lineage.pipeline.ingest.run_capture import run_capture
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.verify import verify
-from lineage.pipeline.transfer.import_bundle import import_bundle
-from lineage.workspace.load import load_document
+from lineage.pipeline.transfer.bundles import import_bundle
+from lineage.workspace.lookup import load_document
 from tests.support.bundles import TURNS, export_bundle, write_session_with_books
 from tests.support.workspace import make_turns, open_test_workspace
 

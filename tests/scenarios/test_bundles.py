@@ -20,7 +20,7 @@ from lineage.errors import ImmutableError, RemovedError
 from lineage.pipeline.ingest.run_capture import run_capture
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.verify import verify
-from lineage.pipeline.transfer.import_bundle import import_bundle
+from lineage.pipeline.transfer.bundles import import_bundle
 from lineage.workspace.workspace import Workspace
 from tests.support.bundles import (
     TURNS,

@@ -15,7 +15,7 @@ from lineage.pipeline.capture.session import session_lock
 from lineage.pipeline.maintenance.archive import archive
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.verify import verify
-from lineage.workspace.load import load_document
+from lineage.workspace.lookup import load_document
 from lineage.workspace.workspace import Workspace
 from tests.support.archives import (
     APRIL,

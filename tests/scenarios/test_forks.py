@@ -14,7 +14,7 @@ from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
 from lineage.pipeline.capture.result import CaptureResult
 from lineage.pipeline.maintenance.remove import remove
-from lineage.workspace.load import load_document
+from lineage.workspace.lookup import load_document
 from lineage.workspace.workspace import Workspace
 from tests.support.workspace import end_session, open_test_workspace
 

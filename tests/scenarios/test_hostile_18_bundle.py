@@ -21,7 +21,7 @@ from lineage.core.format.body import hash_body
 from lineage.core.transfer.bundle import DESCRIPTION, LIMITS, Bundle, Member
 from lineage.documents.bundle_zip import build_members, pack, read_description, unpack
 from lineage.errors import FormatError
-from lineage.pipeline.transfer.import_bundle import import_bundle
+from lineage.pipeline.transfer.bundles import import_bundle
 from lineage.workspace.workspace import Workspace
 from tests.support.bundles import (
     Files,

@@ -22,8 +22,7 @@ from lineage.pipeline.capture import session_end
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.verify import verify
-from lineage.pipeline.memory.entry_writer import parse_quote
-from lineage.pipeline.memory.learn import LearnResult, learn_from_capture
+from lineage.pipeline.memory.entry_writer import LearnResult, learn_from_capture, parse_quote
 from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace
 from tests.support.commands import LineageCommand

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lineage.app.agent_runs import DEPTH_VARIABLE, MAX_CONCURRENT_RUNS
-from lineage.app.machine_config import STATE_FOLDER, SUPPRESS_VARIABLE
+from lineage.app.locations import STATE_FOLDER, SUPPRESS_VARIABLE
 from lineage.store import LocalStore
 from tests.support.commands import LineageCommand, run_process
 from tests.support.fake_programs import FakePrograms, capture_first_message

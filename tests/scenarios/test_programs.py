@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lineage.app.agent_runs import DEPTH_VARIABLE
-from lineage.app.machine_config import SUPPRESS_VARIABLE
+from lineage.app.locations import SUPPRESS_VARIABLE
 from lineage.core.base.naming import derive_session_token
 from lineage.harness.programs import PROGRAMS
 from tests.support.commands import LineageCommand, run_process

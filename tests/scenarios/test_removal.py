@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from lineage.app.machine_config import STATE_FOLDER
+from lineage.app.locations import STATE_FOLDER
 from lineage.index import SqliteIndex
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.reindex import reindex

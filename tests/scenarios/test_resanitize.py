@@ -27,7 +27,7 @@ from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.resanitize import ResanitizeResult, resanitize
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.memory.context import ContextRequest, build_context
-from lineage.workspace.load import load_document
+from lineage.workspace.lookup import load_document
 from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace
 from tests.support.commands import LineageCommand

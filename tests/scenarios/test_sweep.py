@@ -14,7 +14,7 @@ from lineage.app.worker import run_worker
 from lineage.core.base.naming import derive_session_token
 from lineage.core.base.times import from_epoch, shift_time
 from lineage.pipeline.ingest.checkpoints import prepare_contexts
-from lineage.pipeline.ingest.sweep import SweepResult
+from lineage.pipeline.ingest.worker import SweepResult
 from lineage.telemetry import SeenSession
 from lineage.workspace.workspace import Workspace
 from tests.support.commands import LineageCommand

@@ -8,8 +8,7 @@ import pytest
 from lineage.core.base.times import shift_time
 from lineage.errors import EngineMissing
 from lineage.pipeline.ingest import worker
-from lineage.pipeline.ingest.sweep import SweepResult
-from lineage.pipeline.ingest.worker import DrainResult
+from lineage.pipeline.ingest.worker import DrainResult, SweepResult
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.verify import verify
 from tests.support.dead_processes import read_all_files

@@ -12,8 +12,7 @@ from unittest.mock import patch
 
 from lineage.cli import hook_entry as bell
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories
-from lineage.pipeline.ingest.sweep import SweepResult, sweep
-from lineage.pipeline.ingest.worker import DrainResult, drain
+from lineage.pipeline.ingest.worker import DrainResult, SweepResult, drain, sweep
 from lineage.telemetry import SeenSession
 from tests.support.concurrency import PROJECT
 from tests.support.dead_processes import read_artifacts

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from lineage import store as engines
+from lineage.pipeline.transfer.mirror.apply import MirrorPair
 from lineage.pipeline.transfer.mirror.journal import MirrorJournal
-from lineage.pipeline.transfer.mirror.pair import MirrorPair
 from lineage.pipeline.transfer.mirror.run import MirrorResult, run_mirror
 from lineage.store import Store
 from lineage.store.memory import MemoryStore

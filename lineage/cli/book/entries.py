@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from lineage.app.locations import is_bucket
-from lineage.app.machine_config import detect_caller
+from lineage.app.locations import detect_caller, is_bucket
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import format_counts, print_json, print_result, print_text
@@ -17,18 +16,20 @@ from lineage.errors import InvalidInput
 from lineage.pipeline.memory.books import (
     BookOverview,
     EntryLocation,
+    Evidence,
+    confirm_entries,
     demote_entry,
     edit_entry,
     find_entry,
     forget_entry,
     list_books,
+    load_evidence,
     pin_entry,
     publish_books,
     read_contents,
     refuse_agents,
     set_task_done,
 )  # fmt: skip
-from lineage.pipeline.memory.confirm import Evidence, confirm_entries, load_evidence
 from lineage.pipeline.memory.migrate_notes import STATES, MigratedFile, MigrationRequest, migrate_notes
 from lineage.workspace.paths import expand_home
 

@@ -15,12 +15,11 @@ from lineage.core.sanitizer import count_redactions
 from lineage.extraction.candidates import Candidate
 from lineage.extraction.model.port import MemoryProposals
 from lineage.index import ArtifactRow, QueuedCapture, TurnTexts
-from lineage.pipeline.memory.learn import LearnResult, learn_from_capture
+from lineage.pipeline.memory.entry_writer import LearnResult, learn_from_capture
 from lineage.store import ConflictError, map_concurrently, read_or_none
-from lineage.workspace.load import load_row, load_row_of_written
+from lineage.workspace.lookup import load_row, load_row_of_written
 from lineage.workspace.publish import index_and_publish
-from lineage.workspace.stale_index import tolerate_outage
-from lineage.workspace.workspace import Workspace
+from lineage.workspace.workspace import Workspace, tolerate_outage
 
 
 @dataclass(frozen=True, slots=True)

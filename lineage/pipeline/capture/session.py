@@ -17,8 +17,7 @@ from lineage.pipeline.capture.apply import apply_plan
 from lineage.pipeline.capture.artifacts import build_summary
 from lineage.pipeline.capture.source import SessionSource
 from lineage.store import map_concurrently
-from lineage.workspace.stale_index import tolerate_outage
-from lineage.workspace.workspace import Workspace
+from lineage.workspace.workspace import Workspace, tolerate_outage
 
 
 @dataclass(frozen=True, slots=True)

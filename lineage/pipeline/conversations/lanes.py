@@ -14,7 +14,7 @@ from lineage.errors import InvalidInput
 from lineage.index import SessionRow
 from lineage.pipeline.conversations import lane_name
 from lineage.pipeline.conversations.session_expiry import ResetRules, find_expiry, is_expired
-from lineage.workspace.load import load_readable_document
+from lineage.workspace.lookup import load_readable_document
 from lineage.workspace.workspace import Workspace
 
 _MAX_SESSIONS = 100_000

@@ -2,35 +2,39 @@
 
 A hook only reports the end of a turn; the worker reads the messages. So a checkpoint is as new as the worker's last
 run, and the sweep captures later turns. A checkpoint is deleted when its session ends; after a capture by the sweep
-it stays, for that session was interrupted. (harnesses.md 0.2)
+it stays, for that session was interrupted. (harnesses.md 0.2) A harness may also bring one itself.
 """
 
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from zlib import crc32
 
 from lineage.core.base import hook_protocol
+from lineage.core.base.book_paths import GLOBAL, is_allowed_in_scope
 from lineage.core.base.hook_output import MAX_TOKENS, format_hook_output
-from lineage.core.base.times import from_epoch, shift_time
+from lineage.core.base.links import to_one_line
+from lineage.core.base.naming import Identity, validate_agent_id, validate_id
+from lineage.core.base.times import from_epoch, shift_time, to_utc
 from lineage.core.format.checkpoint import MAX_AGE_DAYS, MAX_PER_AGENT, Checkpoint, build_message, select_last_messages
-from lineage.core.format.turns import compute_turn_id
+from lineage.core.format.turns import ROLES, Turn, compute_turn_id
 from lineage.documents import HookEvent
-from lineage.errors import DatabaseDamaged, FormatError, TranscriptError
+from lineage.errors import DatabaseDamaged, FormatError, InvalidInput, TranscriptError
 from lineage.harness import hook_payload, load_adapter
 from lineage.harness.hook_payload import HookPayload
 from lineage.harness.projects import resolve_project
-from lineage.pipeline.capture.session import session_lock
-from lineage.pipeline.ingest.locate_transcript import HarnessHistories, locate_transcript
-from lineage.pipeline.ingest.save_checkpoint import is_session_private
-from lineage.pipeline.ingest.wait_until_stable import read_file_size
+from lineage.pipeline.capture.session import load_session, session_lock
+from lineage.pipeline.ingest.locate_transcript import HarnessHistories, locate_transcript, read_file_size
 from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.store import read_or_none
 from lineage.telemetry import SeenSession
 from lineage.workspace.book_reader import BookReader
 from lineage.workspace.workspace import Workspace
+
+IncomingMessage = tuple[str, str, str | None]
+"""A raw message: role, text, and a time with a zone, if any."""
 
 NO_TRANSCRIPT = "no transcript"
 PRIVATE = "private"
@@ -183,3 +187,53 @@ def _find_context_block(ws: Workspace, agent: str, folder: str) -> str:
 def _read_text(ws: Workspace, key: str) -> str:
     blob = read_or_none(ws.documents.context_cache.store, key)
     return blob.data.decode("utf-8", errors="replace") if blob else ""
+
+
+def save_checkpoint(
+    ws: Workspace,
+    *,
+    agent_id: str,
+    session_id: str,
+    harness: str,
+    project: str | None,
+    raw_messages: Sequence[IncomingMessage],
+) -> Checkpoint:
+    """Save the last 50 messages of a running session, sanitized, for the next one after an interruption.
+
+    Raise InvalidInput for a private session, malformed ids and times, and no messages; RemovedError for a removed
+    session; EngineMissing without google-re2.
+    """
+    token = Identity(validate_agent_id(agent_id), validate_id("session_id", session_id)).token
+    turns = [Turn(role, text, to_utc(at) if at else None) for role, text, at in raw_messages if role in ROLES]
+    messages = select_last_messages(turns)
+    if not messages:
+        raise InvalidInput("a checkpoint without messages", hint="give what the user and the agent said last")
+    with session_lock(ws, token):
+        ws.documents.tombstones.raise_if_removed(token)
+        if is_session_private(ws, token):
+            raise InvalidInput("a private session leaves no checkpoint", hint="its end is captured like any other")
+        sanitizer = ws.build_sanitizer()
+        texts = sanitizer.sanitize_all([turn.text for turn in messages])
+        checkpoint = Checkpoint(
+            agent_id=agent_id,
+            session_id=sanitizer.sanitize(session_id.strip()),
+            session_token=token,
+            harness=to_one_line(sanitizer.sanitize(validate_id("harness", harness))),
+            project=sanitizer.sanitize_optional(resolve_project(project)),
+            saved_at=ws.now,
+            messages=tuple(build_message(turn, text) for turn, text in zip(messages, texts, strict=True)),
+        )
+        ws.documents.checkpoints.put(checkpoint)
+    return checkpoint
+
+
+def load_newest_checkpoint(ws: Workspace, agent_id: str, project: str | None = None) -> Checkpoint | None:
+    """Return the checkpoint for an agent's next session. Raise InvalidInput for a malformed agent id."""
+    newest = ws.documents.checkpoints.get(validate_agent_id(agent_id), ws.now, project=resolve_project(project))
+    return None if newest is None or ws.documents.tombstones.has(newest.session_token) else newest
+
+
+def is_session_private(ws: Workspace, token: str) -> bool:
+    """Return whether nothing of a session may leave it. Raise FormatError if its manifest is damaged."""
+    private = load_session(ws, token).is_private()
+    return not is_allowed_in_scope(GLOBAL, private=private, token=token)

@@ -1,8 +1,13 @@
-"""Find a session's transcript: harnesses move them, and some hooks name none (harnesses.md 1.6, 0.2)."""
+"""Find a session's transcript, and wait for its end (harnesses.md 1.6, 0.2).
 
+Harnesses move transcripts, some hooks name none, and a harness goes on writing after its hook.
+"""
+
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from lineage.errors import LineageError
@@ -10,6 +15,9 @@ from lineage.harness import ADAPTERS, SessionLocation
 from lineage.workspace.paths import expand_home
 
 _SHORT_ID = 8  # letters of an id in the file names of some harnesses
+_STEP_SECONDS = 0.25
+_QUIET_SECONDS = 0.5
+_MAX_STEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +68,32 @@ def _holds_session(harness: str, location: SessionLocation, session: str) -> boo
         return ADAPTERS[harness].read(path).session_id == session
     except LineageError:
         return False
+
+
+def wait_until_stable(path: Path, signaled_at: str) -> int | None:
+    """Return a file's size after half a second without a write since the signal, at most 2 s; None without a file."""
+    size, signaled = read_file_size(path), datetime.fromisoformat(signaled_at).timestamp()
+    changed = max(signaled, _read_mtime(path))
+    for _ in range(_MAX_STEPS):
+        if size is None or time.time() - changed >= _QUIET_SECONDS:
+            break
+        time.sleep(_STEP_SECONDS)
+        now = read_file_size(path)
+        if now != size:
+            size, changed = now, time.time()
+    return size
+
+
+def read_file_size(path: Path) -> int | None:
+    """Return the size of a regular file in bytes, None without one."""
+    try:
+        return path.stat().st_size if path.is_file() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _read_mtime(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except (OSError, ValueError):
+        return 0

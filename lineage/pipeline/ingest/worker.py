@@ -1,7 +1,8 @@
-"""The worker: process queued hook events in order (harnesses.md 0.1, 0.2).
+"""The worker: process queued hook events in order, and sweep (harnesses.md 0.1, 0.2).
 
 A session end captures the session, a compaction keeps its summary, any other event only records the session. A failed
-event is retried with growing delays, then goes to the dead letters with its reason.
+event is retried with growing delays, then goes to the dead letters with its reason. The sweep captures sessions that
+ended without an event, or grew since their capture.
 """
 
 from collections import Counter
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage.core.base.naming import validate_agent_id, validate_id
-from lineage.core.base.times import shift_time
+from lineage.core.base.times import from_epoch, shift_time
 from lineage.core.capture.request import COMPACTION, SESSION_END, parse_request
 from lineage.documents import HookEvent
 from lineage.errors import DatabaseDamaged, EngineMissing, IndexUnavailable, InvalidInput, LineageError, TranscriptError
@@ -19,21 +20,27 @@ from lineage.extraction.digests import build_digest
 from lineage.harness import ADAPTERS, hook_payload, load_adapter, validate_harness
 from lineage.harness.hook_payload import HookPayload
 from lineage.harness.projects import resolve_project
-from lineage.pipeline.capture.recorded_compactions import capture_recorded_compactions
+from lineage.pipeline.capture.compaction import capture_recorded_compactions
 from lineage.pipeline.capture.result import CAPTURED, CaptureResult
 from lineage.pipeline.ingest.checkpoints import mark_checkpoints_used, offer_checkpoints, save_checkpoints
-from lineage.pipeline.ingest.locate_transcript import HarnessHistories, find_subagent_transcripts, locate_transcript
+from lineage.pipeline.ingest.locate_transcript import (
+    HarnessHistories,
+    find_subagent_transcripts,
+    locate_transcript,
+    read_file_size,
+    wait_until_stable,
+)
 from lineage.pipeline.ingest.run_capture import run_capture
-from lineage.pipeline.ingest.wait_until_stable import wait_until_stable
 from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.store import StoreUnavailable
 from lineage.telemetry import SeenSession
-from lineage.workspace.stale_index import tolerate_outage
-from lineage.workspace.workspace import Workspace
+from lineage.workspace.workspace import Workspace, find_outage, tolerate_outage
 
 _MAX_ATTEMPTS = 5
 _FIRST_DELAY_MS = 15_000
 _GENERATED_NOTE = "The harness kept no summary of this compaction; lineage made this one from the records."
+IDLE_MINUTES = 10
+_NOT_YET = "9999"
 
 
 @dataclass(slots=True)
@@ -227,3 +234,70 @@ def _record_session(ws: Workspace, event: HookEvent, payload: HookPayload, path:
             lane=payload.lane,
         )
     )
+
+
+@dataclass(slots=True)
+class SweepResult:
+    """`captured` tokens, `failed` (session, reason), counts; `waiting` are in use, `gone` have no transcript."""
+
+    captured: list[str] = field(default_factory=list)
+    unchanged: int = 0
+    waiting: int = 0
+    gone: int = 0
+    failed: list[tuple[str, str]] = field(default_factory=list)
+
+
+def sweep(ws: Workspace, histories: HarnessHistories, *, idle_minutes: int = IDLE_MINUTES) -> SweepResult:
+    """Capture the sessions of hooks that grew since their capture, unless written to in the last `idle_minutes`."""
+    done = SweepResult()
+    if outage := find_outage(ws):
+        done.failed.append(("what hooks told of", outage))
+        return done
+    quiet_since = shift_time(ws.now, milliseconds=-60_000 * idle_minutes)
+    for seen in ws.telemetry.list_seen_sessions():
+        path = locate_transcript(histories, seen.harness, seen.session_id, seen.transcript_path)
+        size = read_file_size(path) if path else None
+        if path is None or size is None:
+            done.gone += 1
+        elif size == seen.captured_size:
+            done.unchanged += 1
+        elif _read_mtime(path) > quiet_since:
+            done.waiting += 1
+        else:
+            _capture_session(ws, seen, path, size, done)
+    if done.captured:
+        offer_checkpoints(ws)
+    return done
+
+
+def _capture_session(ws: Workspace, seen: SeenSession, path: Path, size: int, done: SweepResult) -> None:
+    payload: dict[str, Any] = {
+        "harness": seen.harness,
+        "agent_id": seen.agent_id,
+        "session_id": seen.session_id,
+        "session_key": seen.session_key,
+        "lane": seen.lane,
+        "transcript_path": str(path),
+        "reason": "sweep",
+        "project": resolve_project(seen.cwd),
+    }
+    try:
+        result = capture_session_tree(ws, payload, ws.now)
+    except DatabaseDamaged:
+        raise
+    except Exception as error:  # noqa: BLE001  (a bug must not keep the other sessions from capture)
+        done.failed.append((seen.session_id, describe_error(error)))
+        return
+    # The size from before the capture: if the file grew meanwhile, the next sweep sees a difference.
+    ws.telemetry.record_captured_size(seen, size)
+    if result.status == CAPTURED:
+        done.captured.append(result.session_token)
+    else:
+        done.unchanged += 1
+
+
+def _read_mtime(path: Path) -> str:
+    try:
+        return from_epoch(path.stat().st_mtime)
+    except FileNotFoundError:  # deleted just now: the next sweep counts it
+        return _NOT_YET

@@ -11,8 +11,7 @@ from lineage.pipeline.maintenance.import_journal import finish_import
 from lineage.pipeline.maintenance.remove import finish_removal
 from lineage.pipeline.maintenance.resanitize import finish_resanitize
 from lineage.store import BusyError
-from lineage.workspace.stale_index import find_outage
-from lineage.workspace.workspace import Workspace
+from lineage.workspace.workspace import Workspace, find_outage
 
 NO_SENTENCE = ("", "")
 """The sentence of a job before anybody has written one."""

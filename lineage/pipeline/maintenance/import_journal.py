@@ -26,7 +26,7 @@ from lineage.core.transfer.bundle import find_book_refs
 from lineage.errors import FormatError
 from lineage.store import ConflictError, ExistsError, commit, read_or_none
 from lineage.workspace.book_index import index_books
-from lineage.workspace.load import load_row
+from lineage.workspace.lookup import load_row
 from lineage.workspace.publish import Publication, publish_or_mark_stale
 from lineage.workspace.workspace import Workspace
 

@@ -24,8 +24,7 @@ from lineage.pipeline.maintenance.reindex import (
 from lineage.store import StoredKey
 from lineage.workspace.publish import publish_all
 from lineage.workspace.removed_sessions import drop_removed_sessions
-from lineage.workspace.stale_index import list_stale_marks
-from lineage.workspace.workspace import Workspace
+from lineage.workspace.workspace import Workspace, list_stale_marks
 
 OVERLAP_DAYS = 2
 COMPARED_EVERY_DAYS = 1

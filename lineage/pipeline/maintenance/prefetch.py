@@ -14,7 +14,7 @@ from lineage.core.format.manifest import list_artifact_paths
 from lineage.errors import FormatError
 from lineage.index import ArtifactRow
 from lineage.store import Store
-from lineage.workspace.load import load_row
+from lineage.workspace.lookup import load_row
 
 _CHUNK = 50  # files that a process reads at a time
 _BATCHES_AHEAD = 2  # batches

@@ -15,7 +15,7 @@ from lineage.pipeline.capture.apply import apply_plan
 from lineage.pipeline.capture.session import Session
 from lineage.pipeline.maintenance.finish_pending import FinishPendingResult, finish_pending
 from lineage.pipeline.maintenance.reindex import ReindexReport, reindex
-from lineage.workspace.load import load_readable_document
+from lineage.workspace.lookup import load_readable_document
 from lineage.workspace.workspace import Workspace
 
 

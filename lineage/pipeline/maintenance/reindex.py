@@ -16,9 +16,8 @@ from lineage.pipeline.maintenance.prefetch import ScannedFile, scan_file, scan_f
 from lineage.pipeline.maintenance.rebuild import rebuild
 from lineage.workspace.book_index import index_changed_books
 from lineage.workspace.publish import PublishResult, publish_all
-from lineage.workspace.stale_index import clear_stale, list_stale_marks
-from lineage.workspace.vectors import prune_vectors, scrub_vectors
-from lineage.workspace.workspace import Workspace
+from lineage.workspace.removed_sessions import prune_vectors, scrub_vectors
+from lineage.workspace.workspace import Workspace, clear_stale, list_stale_marks
 
 _BATCH = 1000
 _MIN_REBUILD = 1000  # files; an index of fewer is filled where it lies

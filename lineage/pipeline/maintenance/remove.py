@@ -27,8 +27,7 @@ from lineage.pipeline.memory.session_entries import (
     serialize_without_session,
 )
 from lineage.store import map_concurrently, read_or_none
-from lineage.workspace.load import load_readable_document
-from lineage.workspace.lookup import resolve_session
+from lineage.workspace.lookup import load_readable_document, resolve_session
 from lineage.workspace.publish import list_published_agents, publish_all
 from lineage.workspace.removed_sessions import scrub_databases
 from lineage.workspace.workspace import Workspace

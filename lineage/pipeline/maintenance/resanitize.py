@@ -22,9 +22,9 @@ from lineage.errors import FormatError
 from lineage.pipeline.capture import session as sessions
 from lineage.store import read_or_none
 from lineage.workspace.book_index import index_books
-from lineage.workspace.load import load_row
+from lineage.workspace.lookup import load_row
 from lineage.workspace.publish import publish_all
-from lineage.workspace.vectors import prune_vectors, scrub_vectors
+from lineage.workspace.removed_sessions import prune_vectors, scrub_vectors
 from lineage.workspace.workspace import Workspace
 
 

@@ -19,9 +19,15 @@ from lineage.harness.projects import resolve_project
 from lineage.index import EntryRow, RecalledSession, RecallQuery
 from lineage.projection.context_block import ContextBlock, ContextItems, build_context_block
 from lineage.projection.memory_item import MemoryItem
-from lineage.workspace.book_reader import BookEntry, BookReader, list_open_tasks, rank_entries
-from lineage.workspace.load import load_readable_document
-from lineage.workspace.project_folders import build_project_key, resolve_project_folder
+from lineage.workspace.book_reader import (
+    BookEntry,
+    BookReader,
+    build_project_key,
+    list_open_tasks,
+    rank_entries,
+    resolve_project_folder,
+)
+from lineage.workspace.lookup import load_readable_document
 from lineage.workspace.workspace import Workspace
 
 _GLOBAL_KINDS = ("preference", "decision", "note", "fact")

@@ -1,28 +1,44 @@
-"""Writer of admitted texts into their books, each once (format: Books).
+"""Learning from captures: turns → candidates → policy → books, each text once (format: Books).
 
 A global text derived from a session waits on the `pending` shelf with its original words: the entry's `more` holds them
 as JSON text under the key `quote`, and `lineage book confirm` shows them. `from` links to the turn,
 `[[memory/…--transcript.md#^t-0123456789]]`. The id is made of that turn: a turn that is captured again, in another
-file, adds nothing, and a forgotten entry of it stays forgotten.
+file, adds nothing, and a forgotten entry of it stays forgotten. Compactions teach nothing: they repeat what turns say.
 """
 
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
+from typing import Any
 
-from lineage.core.base.book_paths import PENDING, BookRef, is_allowed_in_scope
+from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in_scope
 from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, append_parts, find_superseded, make_entry_part
 from lineage.core.books.entry import Entry, compute_entry_id, new_entry
 from lineage.core.books.rollover import default_cap
-from lineage.extraction.admission_policy import PRIVATE, REMOVED, TOO_MANY, Admission, select_new
+from lineage.core.capture.capture import DATA_TAG
+from lineage.core.capture.ledger import is_visible
+from lineage.core.format import transcript
+from lineage.core.format.documents import Artifact
+from lineage.extraction.admission_policy import (
+    PRIVATE,
+    REMOVED,
+    TOO_MANY,
+    Admission,
+    CandidateContext,
+    admit_all,
+    select_new,
+)
+from lineage.extraction.candidates import HEURISTIC, MODEL, Candidate, extract_candidates
+from lineage.extraction.model.port import MemoryProposals
 from lineage.extraction.normalize import normalize_text
 from lineage.store import read_or_none
 from lineage.workspace.book_index import index_books
+from lineage.workspace.book_reader import resolve_project_folder
 from lineage.workspace.workspace import Workspace
 
 QUOTE = "quote"
@@ -174,3 +190,47 @@ def _add_entries(book: Book, entries: Sequence[Entry]) -> Book:
     if any(entry.supersedes for entry in entries):
         return reduce(book_edits.add, entries, book)
     return append_parts(book, *(make_entry_part(book, entry) for entry in entries)) if entries else book
+
+
+@dataclass(frozen=True, slots=True)
+class LearnResult:
+    """The number of entries that a capture wrote, of those that wait for the user, and of dropped ones by reason."""
+
+    written: int = 0
+    pending: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts as a JSON object."""
+        return {"kept": self.written, "pending": self.pending, "dropped": dict(sorted(self.dropped.items()))}
+
+
+def learn_from_capture(
+    ws: Workspace, artifact: Artifact, proposals: MemoryProposals, known_candidates: Sequence[Candidate] | None = None
+) -> LearnResult:
+    """Learn from the transcript of a capture and from a language model's proposals about it.
+
+    The caller holds the session's lock. `known_candidates` are those of the transcript's turns, if the caller has them.
+    Temp, test and removed sessions teach nothing, and nothing is learned if `knowledge.extract` is off.
+    """
+    token = artifact.identity.token
+    if not (ws.settings.knowledge.extract and is_visible(artifact)) or ws.documents.tombstones.has(token):
+        return LearnResult()
+    if known_candidates is None:
+        known_candidates = extract_candidates(transcript.parse_turns(artifact.body))
+    finders = ((HEURISTIC, known_candidates), (MODEL, proposals.candidates))
+    results = [_write_candidates(ws, artifact, via, candidates) for via, candidates in finders if candidates]
+    written, pending = sum(result.written for result in results), sum(result.pending for result in results)
+    return LearnResult(written, pending, sum((Counter(one.dropped) for one in results), Counter(proposals.dropped)))
+
+
+def _write_candidates(ws: Workspace, artifact: Artifact, via: str, candidates: Sequence[Candidate]) -> LearnResult:
+    token = artifact.identity.token
+    # A private session must not even claim a project's folder: the claim would tell that the session took place.
+    may_leave = is_allowed_in_scope(GLOBAL, private=artifact.private, token=token)
+    project = resolve_project_folder(ws, artifact.project, claim=True) if may_leave else None
+    context = CandidateContext(token, artifact.agent_id, project, artifact.private, has_data=DATA_TAG in artifact.tags)
+    admissions, dropped = admit_all(candidates, context, via)
+    result = write_entries(ws, admissions, at=artifact.captured_at, origin=artifact.path, tags=(via,))
+    pending = sum(ref.shelf == PENDING for ref, _ in result.entries)
+    return LearnResult(len(result.entries) - pending, pending, dropped + result.dropped)

@@ -18,9 +18,8 @@ from lineage.index import vector_search
 from lineage.index.vector_search import EmbeddingText
 from lineage.index.vectors import PassageVector, Vectors, VectorsLost, VectorSource
 from lineage.store import BusyError
-from lineage.workspace.stale_index import tolerate_outage
-from lineage.workspace.vectors import prune_vectors, scrub_vectors
-from lineage.workspace.workspace import Workspace
+from lineage.workspace.removed_sessions import prune_vectors, scrub_vectors
+from lineage.workspace.workspace import Workspace, tolerate_outage
 
 EMBEDDED, FAILED_QUERY = "embedded", "no vector for a query"
 BUSY = "another process embeds"

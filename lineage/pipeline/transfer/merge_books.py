@@ -27,7 +27,7 @@ from lineage.pipeline.maintenance.import_journal import (
     list_removed_tokens,
     load_book_state,
 )
-from lineage.workspace.load import load_readable_document
+from lineage.workspace.lookup import load_readable_document
 from lineage.workspace.workspace import Workspace
 
 SOURCE = "bundle"

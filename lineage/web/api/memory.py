@@ -13,8 +13,15 @@ from lineage.errors import InvalidInput
 from lineage.pipeline.capture.model_quota import read_usage
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.memory import books
-from lineage.pipeline.memory.books import EntryLocation, find_entry, list_books, read_contents
-from lineage.pipeline.memory.confirm import Evidence, confirm_entries, load_evidence
+from lineage.pipeline.memory.books import (
+    EntryLocation,
+    Evidence,
+    confirm_entries,
+    find_entry,
+    list_books,
+    load_evidence,
+    read_contents,
+)
 from lineage.pipeline.memory.remember import Memo, remember
 from lineage.web import models
 from lineage.web.routes import GET, PATCH, POST, Reply, Route, RouteParameter, WebCall

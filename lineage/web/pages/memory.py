@@ -7,8 +7,16 @@ from functools import partial
 from lineage.core.books.entry import DERIVED, USER_STATED
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory import books
-from lineage.pipeline.memory.books import DONE, PINNED, STANDING, SUPERSEDED, WAITING, EntryLocation, find_entry
-from lineage.pipeline.memory.confirm import load_evidence
+from lineage.pipeline.memory.books import (
+    DONE,
+    PINNED,
+    STANDING,
+    SUPERSEDED,
+    WAITING,
+    EntryLocation,
+    find_entry,
+    load_evidence,
+)
 from lineage.pipeline.memory.remember import Memo, remember
 from lineage.web.api.memory import confirm_evidence, hash_evidence
 from lineage.web.pages import panels

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.app.machine_config import read_machine_settings
+from lineage.app.locations import read_machine_settings
 from lineage.config.embedding import EmbeddingSettings
 from lineage.config.machine import parse_machine_settings
 from lineage.errors import InvalidInput

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.app.machine_config import machine_config_path, read_machine_settings
+from lineage.app.locations import machine_config_path, read_machine_settings
 from lineage.app.models import build_provider
 from lineage.app.workspace import open_workspace
 from lineage.config import parse_settings

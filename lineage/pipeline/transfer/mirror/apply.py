@@ -1,38 +1,93 @@
-"""The steps of a mirror are applied one file at a time.
+"""The two sides of a mirror, and its steps, applied one file at a time.
 
 The mirrored store is written first, the folder second, the journal last. The journal notes each write to the store
 beforehand: after a crash the mirror knows its own write, and merges nothing with itself.
 """
 
+import hashlib
+from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
+from functools import reduce
 from itertools import count
 
+from lineage.core.base import naming
+from lineage.core.base.book_paths import parse_book_path
 from lineage.core.base.times import to_date
+from lineage.core.books.book import parse_book, serialize_book
 from lineage.core.format.documents import Artifact, Manifest, parse_document_as
 from lineage.core.format.manifest import list_artifact_paths
 from lineage.core.format.resanitization import Replacement, is_recorded_change
 from lineage.documents.bundle_zip import SUFFIX, read_description
 from lineage.errors import FormatError, ImmutableError
-from lineage.pipeline.transfer.file_kinds import FileKind, classify_file
+from lineage.pipeline.memory.session_entries import remove_session
+from lineage.pipeline.transfer.file_kinds import FileKind, classify_file, is_immutable
 from lineage.pipeline.transfer.mirror.file_merge import MergedFile, conflict_name, merge_versions, validate_file
 from lineage.pipeline.transfer.mirror.journal import MirrorJournal, SyncedContent
-from lineage.pipeline.transfer.mirror.pair import (
-    CLAIMS,
-    GATE,
-    HERE,
-    THERE,
-    MirrorPair,
-    drop_removed_entries,
-    hash_bytes,
-    write_if_unchanged,
-)
 from lineage.pipeline.transfer.mirror.plan import MirrorAction, MirrorStep, SyncedStamps
-from lineage.store import Blob, ConflictError, commit, read_or_none
+from lineage.store import Blob, ConflictError, ExistsError, Store, commit, read_or_none
+from lineage.workspace.workspace import Workspace
+
+HERE, THERE, CLAIMS = "here", "there", "claims"
+GATE = "mirror-notes"
+"""The lock for notes, which only mirrors and people write: a deletion has no condition on the content."""
 
 _MAX_ATTEMPTS = 10
 _MAX_BASE_BYTES = 1 << 20  # a larger note is kept in two versions rather than merged
 _MERGED = (FileKind.MANIFEST, FileKind.BOOK, FileKind.NOTE)
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorPair:
+    """The workspace of a folder, and the workspace that it mirrors."""
+
+    here: Workspace
+    there: Workspace
+
+    def notice_archives(self) -> bool:
+        """Choose the stores again. Return whether an archive has appeared on either side."""
+        return any([self.here.documents.notice_archive(), self.there.documents.notice_archive()])
+
+    def list_stores(self) -> tuple[Store, Store]:
+        """Return the store here and the store there."""
+        return self.here.documents.store, self.there.documents.store
+
+    def list_removed_tokens(self) -> frozenset[str]:
+        """Return the tokens of the sessions removed on either side by now."""
+        return self.here.documents.tombstones.list_tokens() | self.there.documents.tombstones.list_tokens()
+
+
+def write_if_unchanged(store: Store, key: str, data: bytes, there: Blob | None) -> str:
+    """Write over the version that was read. Return the stamp of the result, "" if it has changed again since.
+
+    Equal content is not written. Raises ConflictError if the file has changed.
+    """
+    if there is not None and there.data == data:
+        return there.stamp
+    if there is not None:
+        store.replace(key, data, there.version, frozen=is_immutable(key))
+    else:
+        try:
+            store.create(key, data, frozen=is_immutable(key))
+        except ExistsError as error:
+            raise ConflictError(f"{key} was made by somebody else") from error
+    blob = read_or_none(store, key)
+    return blob.stamp if blob and blob.data == data else ""
+
+
+def drop_removed_entries(key: str, data: bytes, removed: Iterable[str]) -> bytes:
+    """Return a book's file with the entries of removed sessions forgotten."""
+    ref = parse_book_path(key)
+    assert ref is not None
+    tokens = sorted({*naming.find_tokens(data.decode("utf-8", "replace"))}.intersection(removed))
+    if not tokens:
+        return data
+    return serialize_book(reduce(remove_session, tokens, parse_book(data, ref.scope, ref.kind)))
+
+
+def hash_bytes(data: bytes) -> str:
+    """Return the SHA-256 in hex."""
+    return hashlib.sha256(data).hexdigest()
 
 
 @dataclass(slots=True)

@@ -60,8 +60,7 @@ def linked(ws: object, session: str, **ties: str) -> None:
     """Names another session in a manifest, as a harness that forks does."""
     from lineage.core.format.documents import serialize_document
     from lineage.index import build_row
-    from lineage.workspace.load import load_document
-    from lineage.workspace.lookup import resolve_session
+    from lineage.workspace.lookup import load_document, resolve_session
     from lineage.workspace.workspace import Workspace
 
     assert isinstance(ws, Workspace)

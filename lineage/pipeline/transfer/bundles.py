@@ -1,8 +1,9 @@
-"""The import of bundles: checked as a whole, then written by a journal that is finished or undone.
+"""Bundles: a session, or the global books, exported as one portable file and imported again.
 
-A session gets fresh ids and all references to it are renamed; with `restore` it keeps its ids. Every file is built and
-read back before the first byte reaches the workspace. The job in the spool holds them all, and any later command
-finishes an import that died. (maintenance/import_journal.py)
+An import is checked as a whole, then written by a journal that is finished or undone. A session gets fresh ids and all
+references to it are renamed; with `restore` it keeps its ids. Every file is built and read back before the first byte
+reaches the workspace. The job in the spool holds them all, and any later command finishes an import that died.
+(maintenance/import_journal.py)
 """
 
 import contextlib
@@ -10,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lineage import __version__
 from lineage.core.base.book_paths import GLOBAL, BookRef, parse_book_path, session_scope
 from lineage.core.base.naming import Identity, is_test_session
 from lineage.core.books.book import parse_book
@@ -24,9 +26,19 @@ from lineage.core.format.documents import (
     serialize_document,
 )
 from lineage.core.format.job import IMPORT, Job
-from lineage.documents.bundle_zip import unpack
-from lineage.errors import DatabaseDamaged, FormatError, ImmutableError, LineageError, RemovedError
-from lineage.pipeline.capture.session import session_lock
+from lineage.core.format.manifest import list_artifact_paths
+from lineage.core.transfer.bundle import SESSIONS, Bundle, BundledSession, find_book_refs
+from lineage.documents.bundle_zip import build_members, pack, unpack
+from lineage.errors import (
+    DatabaseDamaged,
+    FormatError,
+    ImmutableError,
+    InvalidInput,
+    LineageError,
+    NotFoundError,
+    RemovedError,
+)
+from lineage.pipeline.capture.session import load_session, session_lock
 from lineage.pipeline.maintenance.import_journal import (
     MergeResult,
     SessionImport,
@@ -45,6 +57,7 @@ from lineage.pipeline.transfer.delivery import (
 from lineage.pipeline.transfer.merge_books import merge_global
 from lineage.pipeline.transfer.reidentify import Reidentification, contains_ids, map_entry_ids, replace_ids_in_file
 from lineage.store import read_or_none
+from lineage.workspace.lookup import resolve_session
 from lineage.workspace.workspace import Workspace
 
 IMPORTED = "imported"
@@ -267,3 +280,70 @@ def _report_merge(merge: MergeResult, *, dry_run: bool) -> BundleImport:
         dropped=dict(sorted(merge.dropped.items())),
         redactions=dict(sorted(merge.redactions.items())),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class BundleExport:
+    """A bundle's description and bytes."""
+
+    bundle: Bundle
+    data: bytes
+
+
+def export_session(ws: Workspace, reference: str, *, include_private: bool = False) -> BundleExport:
+    """Export a session with its artifacts, its manifest and its own books, byte for byte.
+
+    Raises NotFoundError for an unknown or ambiguous reference, InvalidInput for a private session without
+    `include_private`, FormatError for a damaged or missing file.
+    """
+    row = resolve_session(ws, reference)
+    with session_lock(ws, row.session_token):
+        manifest = load_session(ws, row.session_token).manifest
+        if manifest is None:
+            raise NotFoundError(f"session {row.session_id} has no manifest", hint="run `lineage recover`")
+        scope = session_scope(manifest.identity.token)  # no file of another scope leaves with a session
+        books = [ref.path for ref in ws.documents.books.list() if ref.scope == scope]
+        files = _read_files(ws, [*list_artifact_paths(manifest), manifest.path, *books])
+    documents = [parse_document(data, path) for path, data in files.items() if path.startswith("memory/")]
+    private = any(getattr(document, "private", False) for document in documents)
+    if private and not include_private:
+        raise InvalidInput(
+            f"session {row.session_id} is private", hint="add `--include-private` to take it out of the workspace"
+        )
+    return _build_export(ws, files, session=manifest, private=private)
+
+
+def export_global(ws: Workspace) -> BundleExport:
+    """Export the global books with their pending and archived shelves. Raises NotFoundError if there is none."""
+    files = _read_files(ws, [ref.path for ref in ws.documents.books.list() if ref.scope == GLOBAL])
+    if not files:
+        raise NotFoundError("there are no global books", hint="run `lineage remember TEXT`, or edit AGENT_MEMORY.md")
+    return _build_export(ws, files, session=None, private=False)
+
+
+def _build_export(
+    ws: Workspace, files: Mapping[str, bytes], *, session: Manifest | None, private: bool
+) -> BundleExport:
+    books = [parse_book(files[ref.path], ref.scope, ref.kind) for ref in find_book_refs(files)]
+    times = [entry.updated or entry.at for book in books for entry in book.entries]
+    bundle = Bundle(
+        holds=SESSIONS if session else GLOBAL,
+        # the newest time in the files, so that the same state gives the same bytes
+        exported_at=max([*times, session.updated_at if session else ""]),
+        lineage_version=__version__,
+        sanitizer_version=ws.rules.version,
+        private=private,
+        sessions=(BundledSession.from_manifest(session),) if session else (),
+        members=build_members(files),
+    )
+    return BundleExport(bundle, pack(bundle, files))
+
+
+def _read_files(ws: Workspace, paths: list[str]) -> dict[str, bytes]:
+    files = {}
+    for path in paths:
+        blob = read_or_none(ws.documents.store, path)
+        if blob is None:
+            raise FormatError(f"{path} is not there", hint="run `lineage verify`: the session is not whole")
+        files[path] = blob.data
+    return files
