@@ -19,7 +19,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.core.base.naming import validate_agent_id
 from lineage.errors import LineageError
 from lineage.harness.programs import ProgramCall, build_resume_call, build_send_call, build_spawn_call, get_program
-from lineage.pipeline.capture.result import CaptureResult
+from lineage.pipeline.capture.session import CaptureResult
 from lineage.pipeline.conversations.agent_sessions import (
     ResumeTarget,
     capture_new_sessions,

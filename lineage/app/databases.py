@@ -10,8 +10,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from lineage.app.extras import require_extra
-from lineage.app.locations import STATE_FOLDER, load_machine_settings
+from lineage.app.locations import STATE_FOLDER, load_machine_settings, require_extra
 from lineage.core.base.address import folder_to_address
 from lineage.errors import FormatError
 from lineage.index import Index, SqliteIndex

@@ -1,4 +1,4 @@
-"""The machine's configuration and harnesses, and the places of workspaces on it.
+"""The machine's configuration, harnesses and extras, and the places of workspaces on it.
 
 A workspace is a folder, or a bucket together with the folder of this machine that stands for it. This is the one place
 that knows the difference. Files of this machine only lie below `.lineage/` of that folder either way.
@@ -22,6 +22,7 @@ from lineage.workspace.paths import expand_home
 
 if TYPE_CHECKING:  # needs obstore, an optional extra
     from lineage.store.objects import BucketStore
+from importlib.util import find_spec
 
 STATE_FOLDER = ".lineage"
 """The folder of a workspace for files of this machine only: spool, locks, index, counters."""
@@ -162,3 +163,10 @@ def detect_caller() -> callers.Caller | None:
 def detect_machine() -> HarnessHistories:
     """Return access to the transcripts that harnesses keep for this user."""
     return HarnessHistories(Path.home(), os.environ)
+
+
+def require_extra(extra: str, *modules: str) -> None:
+    """Raise ExtraMissing if a module of the extra isn't installed. None of them is imported."""
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        raise ExtraMissing(extra, missing)

@@ -14,7 +14,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.core.base import hook_protocol
 from lineage.documents import HookQueue
 from lineage.extraction.embedding.port import EmbeddingModel
-from lineage.pipeline.capture.result import CAPTURED
+from lineage.pipeline.capture.session import CAPTURED
 from lineage.pipeline.ingest.worker import IDLE_MINUTES, DrainResult, SweepResult, drain, sweep
 from lineage.pipeline.search.embeddings import embed_pending
 from lineage.store import BusyError, LocalStore

@@ -12,10 +12,8 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import format_counts, print_result, print_text
 from lineage.core.capture.request import COMPACTION, SESSION_END, parse_request
-from lineage.pipeline.capture.result import CAPTURED, REFUSED, CaptureResult
-from lineage.pipeline.capture.session import build_job
-from lineage.pipeline.ingest.run_capture import run_capture
-from lineage.pipeline.maintenance.finish_pending import NO_SENTENCE
+from lineage.pipeline.capture.session import CAPTURED, REFUSED, CaptureResult, build_job
+from lineage.pipeline.maintenance.finish_pending import NO_SENTENCE, run_capture
 from lineage.store import StoreUnavailable
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from lineage.app.extras import require_extra
-from lineage.app.locations import detect_caller
+from lineage.app.locations import detect_caller, require_extra
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.core.base.naming import validate_agent_id

@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from lineage.app import listener
-from lineage.app.extras import require_extra
-from lineage.app.locations import detect_caller, format_location, load_machine_settings, suppress_hooks
+from lineage.app.locations import detect_caller, format_location, load_machine_settings, require_extra, suppress_hooks
 from lineage.app.workspace import open_workspace, run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text

@@ -24,9 +24,8 @@ from lineage.core.base import naming
 from lineage.core.base.naming import derive_session_token
 from lineage.core.base.times import shift_time
 from lineage.errors import IndexUnavailable, LineageError, NotFoundError, RemovedError
-from lineage.pipeline.capture.result import REFUSED
-from lineage.pipeline.ingest.run_capture import run_capture
-from lineage.pipeline.maintenance.finish_pending import finish_pending
+from lineage.pipeline.capture.session import REFUSED
+from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
 from lineage.pipeline.maintenance.reindex import ensure_indexed
 from lineage.pipeline.maintenance.remove import remove
 from lineage.store import StoreUnavailable, acquire_lease, read_or_none

@@ -23,7 +23,7 @@ from lineage.core.base import naming
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, parse_document
 from lineage.errors import FormatError
-from lineage.pipeline.capture.result import CAPTURED
+from lineage.pipeline.capture.session import CAPTURED
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.verify import verify
 from lineage.store import LocalStore, Store

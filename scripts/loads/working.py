@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage.app.workspace import open_workspace
-from lineage.pipeline.ingest.run_capture import run_capture
+from lineage.pipeline.maintenance.finish_pending import run_capture
 from lineage.workspace.workspace import Workspace
 from loads.sessions import End, Load, ends_of, request_of
 

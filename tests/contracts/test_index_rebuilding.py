@@ -16,7 +16,6 @@ from lineage.app.databases import INDEX_VARIABLE
 from lineage.core.capture.window import Window
 from lineage.index import Index
 from lineage.pipeline.ingest.worker_pool import open_worker_pool
-from lineage.pipeline.maintenance import rebuild
 from lineage.pipeline.maintenance import reindex as reindexing
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.workspace.workspace import Workspace
@@ -44,7 +43,7 @@ def ws(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     """Sessions whose files lie in several batches: some were resumed or compacted later, one was only compacted."""
     monkeypatch.setenv(INDEX_VARIABLE, engines.start_postgres().url if engine == POSTGRES else "")
     monkeypatch.setattr(reindexing, "_MIN_REBUILD", 5)
-    monkeypatch.setattr(rebuild, "_BATCH", 3)
+    monkeypatch.setattr(reindexing, "_REBUILD_BATCH", 3)
     with open_test_workspace(tmp_path / "w") as found:
         for number in range(5):
             end_session(found, f"s-{number}", transcript=make_turns(*(text.format(number) for text in SAID)))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lineage.core.capture.request import SESSION_END, parse_request
-from lineage.pipeline.ingest.run_capture import run_capture
+from lineage.pipeline.maintenance.finish_pending import run_capture
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.verify import verify
 from lineage.workspace.workspace import Workspace

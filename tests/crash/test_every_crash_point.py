@@ -45,7 +45,7 @@ from lineage.core.format.documents import Artifact, Manifest, parse_document
 from lineage.index import build_row
 from lineage.pipeline.capture import compaction as compaction_flow
 from lineage.pipeline.capture import session_end as session_end_flow
-from lineage.pipeline.capture.result import CaptureResult
+from lineage.pipeline.capture.session import CaptureResult
 from lineage.store import MemoryStore, Store
 from lineage.workspace.workspace import Workspace
 from tests.support.faults import CrashPoint, crashes, with_crash_point

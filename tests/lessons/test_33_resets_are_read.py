@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.pipeline.conversations.session_expiry import DAILY, IDLE, parse_reset_command
+from lineage.pipeline.conversations.lanes import DAILY, IDLE, parse_reset_command
 from tests.scenarios.test_lanes import shown, talked
 
 TALKED = "2026-11-20T09:01:00.000Z"

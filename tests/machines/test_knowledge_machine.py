@@ -31,7 +31,7 @@ from lineage.core.base.times import shift_time
 from lineage.core.books.entry import CONFIRMED, MANUAL, Entry
 from lineage.core.books.rollover import Cap
 from lineage.errors import LineageError
-from lineage.pipeline.ingest.run_capture import run_capture
+from lineage.pipeline.maintenance.finish_pending import run_capture
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.memory.books import (
     EntryLocation,

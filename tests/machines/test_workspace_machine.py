@@ -50,10 +50,9 @@ from lineage.core.base.times import shift_time
 from lineage.core.capture.request import COMPACTION, SESSION_END, Request, parse_request
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
-from lineage.pipeline.capture.result import CAPTURED, REFUSED, UNCHANGED
+from lineage.pipeline.capture.session import CAPTURED, REFUSED, UNCHANGED
 from lineage.pipeline.capture.session_end import capture_session
-from lineage.pipeline.ingest.run_capture import run_capture
-from lineage.pipeline.maintenance.finish_pending import finish_pending
+from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.reindex import ensure_indexed, reindex
 from lineage.pipeline.maintenance.remove import REMOVAL, remove

@@ -13,7 +13,7 @@ from lineage.core.base import naming
 from lineage.core.capture.request import SESSION_END, parse_request
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
-from lineage.pipeline.ingest.run_capture import run_capture
+from lineage.pipeline.maintenance.finish_pending import run_capture
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.transfer.bundles import import_bundle

@@ -17,7 +17,7 @@ from lineage.core.capture.request import SESSION_END, parse_request
 from lineage.core.format.documents import Artifact, parse_document, parse_document_as, serialize_document, with_body
 from lineage.documents.bundle_zip import find_bundles_with_session
 from lineage.errors import ImmutableError, RemovedError
-from lineage.pipeline.ingest.run_capture import run_capture
+from lineage.pipeline.maintenance.finish_pending import run_capture
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.transfer.bundles import import_bundle

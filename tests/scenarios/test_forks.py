@@ -12,7 +12,7 @@ import pytest
 
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
-from lineage.pipeline.capture.result import CaptureResult
+from lineage.pipeline.capture.session import CaptureResult
 from lineage.pipeline.maintenance.remove import remove
 from lineage.workspace.lookup import load_document
 from lineage.workspace.workspace import Workspace

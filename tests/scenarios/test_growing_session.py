@@ -25,7 +25,7 @@ from lineage.core.base.times import shift_time
 from lineage.core.format import transcript
 from lineage.core.format.turns import Turn
 from lineage.core.sanitizer import Rule, build_ruleset
-from lineage.pipeline.capture.result import CaptureResult
+from lineage.pipeline.capture.session import CaptureResult
 from lineage.store import LocalStore, MemoryStore
 from lineage.workspace.workspace import Workspace
 from tests.support.workspace import (

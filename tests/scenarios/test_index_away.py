@@ -16,7 +16,7 @@ import pytest
 from lineage.app.databases import INDEX_VARIABLE
 from lineage.database.postgres import strip_credentials
 from lineage.errors import IndexUnavailable
-from lineage.pipeline.capture.result import CAPTURED
+from lineage.pipeline.capture.session import CAPTURED
 from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.pipeline.maintenance.reindex import ensure_indexed
 from lineage.pipeline.maintenance.remove import remove

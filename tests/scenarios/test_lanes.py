@@ -8,8 +8,7 @@ import pytest
 
 from lineage.app import clock
 from lineage.core.base.times import shift_time
-from lineage.pipeline.conversations.lanes import LaneState, load_lane, resolve_lane
-from lineage.pipeline.conversations.session_expiry import DAILY, IDLE
+from lineage.pipeline.conversations.lanes import DAILY, IDLE, LaneState, load_lane, resolve_lane
 from lineage.telemetry import SeenSession
 from tests.support.commands import LineageCommand, run_process
 from tests.support.workspace import at_time, end_session, make_turns, open_test_workspace

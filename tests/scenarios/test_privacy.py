@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lineage.core.capture.request import SESSION_END, Request, parse_request
-from lineage.pipeline.ingest.run_capture import run_capture
+from lineage.pipeline.maintenance.finish_pending import run_capture
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.memory.context import ContextRequest, build_context

@@ -309,8 +309,7 @@ def test_a_removal_that_was_cut_off_anywhere_is_finished_by_the_next_run(
     tmp_path: Path, after: bool, finish: str
 ) -> None:
     from lineage.core.capture.request import SESSION_END, parse_request
-    from lineage.pipeline.ingest.run_capture import run_capture
-    from lineage.pipeline.maintenance.finish_pending import finish_pending
+    from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
 
     calls = list_mutating_calls(workspace(tmp_path / "calls"), cut_off)
     assert 10 < len(calls) < POINTS

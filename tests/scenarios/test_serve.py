@@ -436,7 +436,7 @@ def test_a_port_that_is_taken_is_told(lineage: LineageCommand) -> None:
 
 def test_without_the_extra_it_says_which(lineage: LineageCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     lineage("init")
-    monkeypatch.setattr("lineage.app.extras.find_spec", lambda name: None if name == "starlette" else name)
+    monkeypatch.setattr("lineage.app.locations.find_spec", lambda name: None if name == "starlette" else name)
     done = lineage("serve", "--check")
     assert (done.code, "starlette is not installed" in done.err) == (1, True)
     assert "pip install 'lineage-memory[web]'" in done.err

@@ -11,7 +11,7 @@ from lineage.core.base import naming
 from lineage.core.format.documents import Artifact
 from lineage.core.format.sentence import SentenceContext, extract_anchors, find_faults
 from lineage.extraction.digests import build_digest
-from lineage.pipeline.capture.result import CaptureResult
+from lineage.pipeline.capture.session import CaptureResult
 from lineage.pipeline.capture.source import read_source
 from lineage.workspace.workspace import Workspace
 from tests.support.workspace import build_end_request, end_session, open_memory_workspace

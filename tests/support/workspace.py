@@ -21,7 +21,7 @@ from lineage.extraction.digests import build_digest
 from lineage.index import Hit
 from lineage.pipeline.capture.artifacts import build_summary, build_transcript
 from lineage.pipeline.capture.compaction import capture_compaction
-from lineage.pipeline.capture.result import CaptureResult
+from lineage.pipeline.capture.session import CaptureResult
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.pipeline.capture.source import read_source
 from lineage.pipeline.search.search import search

@@ -19,8 +19,18 @@ from lineage.extraction.digests import build_digest
 from lineage.pipeline.capture.apply import apply_plan
 from lineage.pipeline.capture.artifacts import build_compaction, compose_sentence, render_compaction_body
 from lineage.pipeline.capture.narration import NO_NARRATION, Narration, narrate_compaction, narration_from_job
-from lineage.pipeline.capture.result import CAPTURED, NOTHING_NEW, UNCHANGED, CaptureResult, refuse_removed
-from lineage.pipeline.capture.session import Session, build_intent, load_session, locked_session, rebuild_intent
+from lineage.pipeline.capture.session import (
+    CAPTURED,
+    NOTHING_NEW,
+    UNCHANGED,
+    CaptureResult,
+    Session,
+    build_intent,
+    load_session,
+    locked_session,
+    rebuild_intent,
+    refuse_removed,
+)
 from lineage.pipeline.capture.source import SessionSource, read_source
 from lineage.workspace.workspace import Workspace
 

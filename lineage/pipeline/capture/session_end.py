@@ -16,23 +16,21 @@ from lineage.extraction.digests import build_digest_and_candidates
 from lineage.pipeline.capture.apply import CaptureHints, apply_plan
 from lineage.pipeline.capture.artifacts import build_summary, build_transcript, compose_sentence
 from lineage.pipeline.capture.narration import NO_NARRATION, Narration, narrate, narration_from_job
-from lineage.pipeline.capture.result import (
+from lineage.pipeline.capture.session import (
     CAPTURED,
     EMPTY,
     NOTHING_NEW,
     UNCHANGED,
     CaptureResult,
-    join_notes,
-    refuse_removed,
-)
-from lineage.pipeline.capture.session import (
     Session,
     build_intent,
     find_watermark,
+    join_notes,
     list_captured_turn_ids,
     load_session,
     locked_session,
     rebuild_intent,
+    refuse_removed,
 )
 from lineage.pipeline.capture.source import SessionSource, read_source
 from lineage.workspace.workspace import Workspace

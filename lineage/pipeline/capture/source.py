@@ -1,23 +1,27 @@
 """The source of a capture: the harness's transcript, sanitized. After `read_source` there is no raw text (law 4)."""
 
+import marshal
+import tempfile
+import weakref
+from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import chain, tee
+from itertools import chain, pairwise, tee
 from pathlib import Path
 
 from lineage.config import Settings
 from lineage.core.base.links import to_one_line
+from lineage.core.base.sequences import LazySequence
 from lineage.core.capture.capture import Capture
 from lineage.core.capture.request import Request
 from lineage.core.format import transcript
 from lineage.core.format.sentence import strip_markup
 from lineage.core.format.turns import USER, Turn, assign_ids, renumber
 from lineage.core.sanitizer import Sanitizer
-from lineage.errors import InvalidInput
+from lineage.errors import InvalidInput, WorkspaceError
 from lineage.harness import generic, load_adapter, validate_harness
-from lineage.pipeline.capture.turns_on_disk import TurnsOnDisk
 from lineage.workspace.paths import expand_home
 from lineage.workspace.workspace import Workspace
 
@@ -25,6 +29,7 @@ _MAX_TITLE_CHARS = 80
 _MAX_HELD_CHARS = 1 << 23
 """The limit of text, in characters, for turns in memory; longer sessions go to disk."""
 _OF_REMOVED = "turns of a removed session"
+_BATCH = 64  # turns a read: few enough to hold, many enough to be fast
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +162,35 @@ def _refuse_secret_ids(request: Request, sanitizer: Sanitizer) -> None:
     for name, value in ids.items():
         if value and sanitizer.sanitize(value) != value:
             raise InvalidInput(f"{name} looks like a credential", hint=f"give the harness's own {name}")
+
+
+class TurnsOnDisk(LazySequence[Turn]):
+    """Sanitized turns in a file in `folder`, None for the system's, a few at a time. Raise WorkspaceError if full."""
+
+    def __init__(self, turns: Iterable[Turn], folder: Path | None) -> None:
+        self._ends = array("Q", [0])
+        try:
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (open as long as this object)
+            # The file has no name, so its space is free once it is closed, also after a crash.
+            weakref.finalize(self, self._file.close)
+            for turn in turns:
+                self._ends.append(self._ends[-1] + self._file.write(marshal.dumps(tuple(turn))))
+            self._file.flush()
+        except OSError as error:
+            raise WorkspaceError(
+                f"cannot set a long transcript aside: {error.strerror or error}",
+                hint="free some space and run the command again; nothing was written",
+            ) from error
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def iter_range(self, start: int, stop: int) -> Iterator[Turn]:
+        """Yield the turns from one position up to another."""
+        for first in range(start, stop, _BATCH):
+            ends = self._ends[first : min(first + _BATCH, stop) + 1]
+            self._file.seek(ends[0])
+            data = memoryview(self._file.read(ends[-1] - ends[0]))
+            for begin, end in pairwise(ends):
+                # marshal is safe here: the file is this process's own, and nobody else can open it.
+                yield Turn(*marshal.loads(data[begin - ends[0] : end - ends[0]]))

@@ -12,7 +12,7 @@ from lineage.harness import ADAPTERS, SessionLocation
 from lineage.harness.hook_payload import SESSION_END
 from lineage.harness.programs import get_program
 from lineage.harness.projects import resolve_project
-from lineage.pipeline.capture.result import CaptureResult
+from lineage.pipeline.capture.session import CaptureResult
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories, locate_transcript, wait_until_stable
 from lineage.pipeline.ingest.worker import capture_session_tree
 from lineage.telemetry import SeenSession

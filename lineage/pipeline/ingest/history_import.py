@@ -18,8 +18,7 @@ from lineage.core.format import transcript
 from lineage.errors import FormatError, InvalidInput, RemovedError, TranscriptError
 from lineage.harness.projects import resolve_project
 from lineage.pipeline.capture.compaction import capture_recorded_compactions
-from lineage.pipeline.capture.result import CAPTURED, EMPTY, REFUSED, UNCHANGED
-from lineage.pipeline.capture.session import load_session
+from lineage.pipeline.capture.session import CAPTURED, EMPTY, REFUSED, UNCHANGED, load_session
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.pipeline.capture.source import read_source
 from lineage.pipeline.ingest.import_sources import (

@@ -21,7 +21,7 @@ from lineage.harness import ADAPTERS, hook_payload, load_adapter, validate_harne
 from lineage.harness.hook_payload import HookPayload
 from lineage.harness.projects import resolve_project
 from lineage.pipeline.capture.compaction import capture_recorded_compactions
-from lineage.pipeline.capture.result import CAPTURED, CaptureResult
+from lineage.pipeline.capture.session import CAPTURED, CaptureResult
 from lineage.pipeline.ingest.checkpoints import mark_checkpoints_used, offer_checkpoints, save_checkpoints
 from lineage.pipeline.ingest.locate_transcript import (
     HarnessHistories,
@@ -30,8 +30,7 @@ from lineage.pipeline.ingest.locate_transcript import (
     read_file_size,
     wait_until_stable,
 )
-from lineage.pipeline.ingest.run_capture import run_capture
-from lineage.pipeline.maintenance.finish_pending import finish_pending
+from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
 from lineage.store import StoreUnavailable
 from lineage.telemetry import SeenSession
 from lineage.workspace.workspace import Workspace, find_outage, tolerate_outage

@@ -1,10 +1,14 @@
-"""Unfinished jobs of the spool are finished before anything else is done (spec: partial-failure states)."""
+"""Unfinished jobs of the spool are finished before anything else is done (spec: partial-failure states).
 
-from lineage.core.capture.request import COMPACTION, parse_request
+Every surface and the worker start a capture here, by `run_capture`.
+"""
+
+from lineage.core.capture.request import COMPACTION, Request, parse_request
 from lineage.core.format.job import ARCHIVAL, IMPORT, REMOVAL, RESANITIZE, Job
-from lineage.errors import FormatError, LineageError
+from lineage.errors import EngineMissing, FormatError, LineageError
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture.compaction import capture_compaction
+from lineage.pipeline.capture.session import CaptureResult, build_job
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.pipeline.maintenance.archive import finish_archive
 from lineage.pipeline.maintenance.import_journal import finish_import
@@ -15,6 +19,7 @@ from lineage.workspace.workspace import Workspace, find_outage
 
 NO_SENTENCE = ("", "")
 """The sentence of a job before anybody has written one."""
+_WITHOUT_ENGINE = "run `pip install google-re2`, then `lineage recover`"
 
 
 class FinishPendingResult:
@@ -84,3 +89,13 @@ def _replay(ws: Workspace, job: Job, result: FinishPendingResult) -> None:
         result.finished += filter(None, (capture.transcript_path, capture.compaction_path))
     except LineageError as error:
         result.waiting.append((job.name, error.message))
+
+
+def run_capture(ws: Workspace, request: Request) -> CaptureResult:
+    """Run a flow after other sessions' unfinished jobs. EngineMissing is raised once the request is in the spool."""
+    try:
+        finish_pending(ws, except_token=request.token)
+        return capture_compaction(ws, request) if request.flow == COMPACTION else capture_session(ws, request)
+    except EngineMissing as error:
+        ws.documents.spool.put(build_job(request, NO_SENTENCE))
+        raise EngineMissing(f"{error.message}; the session waits in the spool", hint=_WITHOUT_ENGINE) from error

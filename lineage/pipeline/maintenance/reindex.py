@@ -1,10 +1,12 @@
 """The reindex: a diff of two path-sorted streams, disk and index (spec: re-index).
 
 Disk wins: rows are added, changed and dropped until they match the files. Unchanged files are not read. After an
-interruption at any point, the next run continues.
+interruption at any point, the next run continues. Without an index it is built anew: several processes may read files,
+one writes rows and full text. A row's number is its file's place in the listing, so the index does not depend on the
+number of processes.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -13,13 +15,13 @@ from lineage.core.base import naming
 from lineage.core.base.progress import Progress
 from lineage.errors import LineageError
 from lineage.pipeline.maintenance.prefetch import ScannedFile, scan_file, scan_files
-from lineage.pipeline.maintenance.rebuild import rebuild
 from lineage.workspace.book_index import index_changed_books
 from lineage.workspace.publish import PublishResult, publish_all
 from lineage.workspace.removed_sessions import prune_vectors, scrub_vectors
 from lineage.workspace.workspace import Workspace, clear_stale, list_stale_marks
 
 _BATCH = 1000
+_REBUILD_BATCH = 500  # files
 _MIN_REBUILD = 1000  # files; an index of fewer is filled where it lies
 _MIN_PARALLEL = 4000  # files; fewer are read sooner than processes begin
 _WITHOUT_ROWS = (naming.CLAIMS, naming.TOMBSTONES)
@@ -154,8 +156,31 @@ def _rebuild(ws: Workspace, executor: Executor | None, progress: Progress | None
         keys = (entry.key for entry in ws.documents.store.list(naming.MEMORY))
         paths = [key for key in keys if (name := naming.parse_path(key)) and name.token not in removed]
         if len(paths) >= _MIN_REBUILD:
-            report.added, report.broken = rebuild(ws, paths, executor, progress)
+            report.added, report.broken = _write_all_rows(ws, paths, executor, progress)
             _drop_rows(ws, ws.documents.tombstones.list_tokens() - removed)
+
+
+def _write_all_rows(
+    ws: Workspace, paths: Sequence[str], executor: Executor | None, progress: Progress | None
+) -> tuple[int, list[tuple[str, str]]]:
+    """Write the rows of files; return their number, and (manifest, path) of links to files outside the listing."""
+    # A damaged or missing file has no row; the following comparison reports it.
+    listed, count, missing_links = set(paths), 0, list[tuple[str, str]]()
+    with ws.index.rebuild() as build:
+        due = [path for path in paths if path not in build.present]
+        batches = [due[start : start + _REBUILD_BATCH] for start in range(0, len(due), _REBUILD_BATCH)]
+        done = 0
+        for batch, scanned in zip(batches, scan_files(ws.documents.store, batches, executor), strict=True):
+            rows = []
+            for number, (path, file) in enumerate(zip(batch, scanned, strict=True), done + 1):
+                if file.row:
+                    rows.append((number, file.row))
+                    missing_links += [(path, other) for other in file.artifact_paths if other not in listed]
+            build.write(rows)
+            count, done = count + len(rows), done + len(batch)
+            if progress:
+                progress(done, len(due))
+    return count, missing_links
 
 
 def _diff(ws: Workspace, disk_stamps: Mapping[str, str], report: ReindexReport) -> _Diff:

@@ -7,9 +7,9 @@ from typing import Any
 
 from lineage.core.capture.request import COMPACTION, SESSION_END, parse_request
 from lineage.errors import InvalidInput
-from lineage.pipeline.capture.result import REFUSED
+from lineage.pipeline.capture.session import REFUSED
 from lineage.pipeline.ingest.checkpoints import load_newest_checkpoint, save_checkpoint
-from lineage.pipeline.ingest.run_capture import run_capture
+from lineage.pipeline.maintenance.finish_pending import run_capture
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.pipeline.search import session_view

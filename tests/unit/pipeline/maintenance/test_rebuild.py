@@ -1,7 +1,7 @@
 """A rebuild on real files: the same index however it is made, and what changes while it is being made.
 
 What each guard rests on:
-- numbers that say nothing of the processes: `done + 1` in `rebuild`.
+- numbers that say nothing of the processes: `done + 1` in `_write_all_rows`.
 - a session that is removed meanwhile: `_forget` in `_rebuild`; a file that changes: the comparison behind `_rebuild`.
 - one step for everybody: `aside.replace`; without `_UNFINISHED` there a half-written index counts as whole.
 - text is not left behind: `collect` and the lock in `folder`, both in index/aside.py.
@@ -30,7 +30,6 @@ from lineage.errors import WorkspaceError
 from lineage.index import SqliteIndex, schema, shadow_build
 from lineage.index.shadow_build import temporary_folder
 from lineage.pipeline.ingest.worker_pool import open_worker_pool
-from lineage.pipeline.maintenance import rebuild
 from lineage.pipeline.maintenance import reindex as reindexing
 from lineage.pipeline.maintenance.reindex import reindex, sync_rows
 from lineage.workspace.workspace import Workspace
@@ -75,7 +74,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def workspace(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of it, in which a rebuild takes several batches."""
     monkeypatch.setattr(reindexing, "_MIN_REBUILD", 5)
-    monkeypatch.setattr(rebuild, "_BATCH", 3)
+    monkeypatch.setattr(reindexing, "_REBUILD_BATCH", 3)
     root = tmp_path / "w"
     shutil.copytree(template, root)
     return root
@@ -273,7 +272,7 @@ def test_an_index_whose_pages_were_being_replaced_is_begun_anew(workspace: Path)
 
 def _rebuild_there(root: str, name: str, time: int) -> None:
     """In a process of its own, which is killed where the new database is opened, or it or the index once more."""
-    reindexing._MIN_REBUILD, rebuild._BATCH = 5, 3
+    reindexing._MIN_REBUILD, reindexing._REBUILD_BATCH = 5, 3
     with open_test_workspace(Path(root)) as ws:
         ws.index.reset()
         sys.addaudithook(lambda event, args: _die(name, time, event, args))

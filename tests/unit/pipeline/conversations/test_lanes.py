@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.base.times import format_time
-from lineage.pipeline.conversations.session_expiry import (
+from lineage.pipeline.conversations.lanes import (
     DAILY,
     IDLE,
     ResetRules,
