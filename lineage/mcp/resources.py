@@ -10,8 +10,8 @@ from urllib.parse import quote, unquote
 from lineage.core.base import naming
 from lineage.core.base.book_paths import CURATED_PATH, parse_book_path
 from lineage.errors import NotFoundError
-from lineage.mcp.read_tools import render_entries
 from lineage.mcp.response import ResponseItem, render_response
+from lineage.mcp.tool_answers import render_entries
 from lineage.pipeline.memory.context import load_curated_items
 from lineage.workspace.access import AgentAccess
 from lineage.workspace.lookup import load_document

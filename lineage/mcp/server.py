@@ -23,8 +23,7 @@ from mcp.shared.exceptions import MCPError
 from lineage import __version__
 from lineage.errors import LineageError, NotFoundError
 from lineage.mcp import resources
-from lineage.mcp.call import Result, ServerConfig
-from lineage.mcp.parameters import build_schema
+from lineage.mcp.call import Result, ServerConfig, build_schema
 from lineage.mcp.response import render_error
 from lineage.mcp.tools import INSTRUCTIONS, TOOLS, TOOLS_BY_NAME, Tool
 from lineage.workspace.access import AgentAccess

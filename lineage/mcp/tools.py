@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lineage.core.base.book_paths import KINDS
-from lineage.mcp import read_tools, write_tools
-from lineage.mcp.call import ServerConfig, ToolCall
-from lineage.mcp.parameters import NUMBER, TEXTS, ToolParameter, parse_arguments
+from lineage.mcp import tool_answers
+from lineage.mcp.call import NUMBER, TEXTS, ServerConfig, ToolCall, ToolParameter, parse_arguments
 
 INSTRUCTIONS = (
     "Memory of earlier coding sessions of this agent. Look before you ask the user or decide anew: `context` at the "
@@ -49,7 +48,7 @@ TOOLS = (
         title="Search memory",
         description="Find passages of earlier sessions and remembered entries by words, best first. Gives session "
         "tokens and turn numbers for `show`.",
-        handler=read_tools.search_memory,
+        handler=tool_answers.search_memory,
         parameters=(
             ToolParameter(
                 name="query", description='Words; "a phrase", project:NAME and since:DATE too.', required=True
@@ -61,7 +60,7 @@ TOOLS = (
         name="show",
         title="Read a session",
         description="Read one session: its summary, or turns of its transcript by number.",
-        handler=read_tools.show_session,
+        handler=tool_answers.show_session,
         parameters=(
             ToolParameter(
                 name="session", description="A session's token or id, or an unambiguous beginning.", required=True
@@ -79,7 +78,7 @@ TOOLS = (
         name="sessions",
         title="List sessions",
         description="List your earlier sessions, newest first, each with a sentence on what it was about.",
-        handler=read_tools.list_sessions,
+        handler=tool_answers.list_sessions,
         parameters=(_PROJECT, _LIMIT),
     ),
     Tool(
@@ -87,7 +86,7 @@ TOOLS = (
         title="Context for new work",
         description="What a new session should know: preferences, decisions, the last session, open tasks. Call it "
         "once, at the start.",
-        handler=read_tools.build_context,
+        handler=tool_answers.build_context,
         parameters=(
             ToolParameter(name="query", description="What the work is about: decides which decisions are shown."),
             _PROJECT,
@@ -97,7 +96,7 @@ TOOLS = (
                 description="The most it may cost, in tokens.",
                 kind=NUMBER,
                 minimum=100,
-                maximum=read_tools.MAX_TOKENS,
+                maximum=tool_answers.MAX_TOKENS,
             ),
         ),
     ),
@@ -106,7 +105,7 @@ TOOLS = (
         title="Remember",
         description="Keep one thing for later sessions, in your own words: a decision and its reason, a lesson, a "
         "fact. Secrets are redacted. What would hold everywhere waits until the user confirms it.",
-        handler=write_tools.remember,
+        handler=tool_answers.remember,
         parameters=(
             ToolParameter(
                 name="text", description="One or two sentences; a note or handoff may be longer.", required=True
@@ -129,7 +128,7 @@ TOOLS = (
         title="Read books",
         description="What is known for good, in one book per scope and kind. `list` names the books, `show` gives the "
         "entries of one.",
-        handler=read_tools.read_books,
+        handler=tool_answers.read_books,
         parameters=(
             ToolParameter(name="action", description="What to do.", choices=("list", "show"), default="list"),
             ToolParameter(name="scope", description="For `show`: global, project/NAME, peer/NAME or agent/ID."),
@@ -147,7 +146,7 @@ TOOLS = (
         name="tasks",
         title="Tasks",
         description="Open tasks of you, the project and the workspace: `list` them, `add` one, tick one as `done`.",
-        handler=write_tools.handle_tasks,
+        handler=tool_answers.handle_tasks,
         parameters=(
             ToolParameter(name="action", description="What to do.", choices=("list", "add", "done"), default="list"),
             ToolParameter(name="text", description="For `add`: what is to be done, in one line.", maximum=500),

@@ -15,7 +15,7 @@ from starlette.routing import Route as Address
 from starlette.types import ASGIApp
 
 from lineage.errors import LineageError, NotFoundError
-from lineage.web import api_endpoint, openapi, page_endpoint
+from lineage.web import endpoints, openapi
 from lineage.web.api import PREFIX, ROUTES
 from lineage.web.guard import LOGIN_PATH, Guard
 from lineage.web.pages import PAGES
@@ -41,14 +41,14 @@ class MethodNotAllowed(LineageError):
 def build_application(service: Service) -> ASGIApp:
     """Return the ASGI application of one workspace."""
     service = replace(service, openapi_document=openapi.build_document(ROUTES, PREFIX))
-    threads = api_endpoint.UseCaseThreads()
+    threads = endpoints.UseCaseThreads()
     api = [
-        (PREFIX + route.path, api_endpoint.build_endpoint(route, service, threads), route.method) for route in ROUTES
+        (PREFIX + route.path, endpoints.build_api_endpoint(route, service, threads), route.method) for route in ROUTES
     ]
-    pages = [(page.path, page_endpoint.build_endpoint(page, service, threads), page.method) for page in PAGES]
+    pages = [(page.path, endpoints.build_page_endpoint(page, service, threads), page.method) for page in PAGES]
     tables = [Address(path, endpoint, methods=[method]) for path, endpoint, method in (*api, *pages)]
     static = [Address(f"/static/{name}", _build_static_endpoint(name), methods=["GET"]) for name in STATIC]
-    door = [Address(LOGIN_PATH, page_endpoint.build_login_endpoint(service), methods=["GET", "POST"])]
+    door = [Address(LOGIN_PATH, endpoints.build_login_endpoint(service), methods=["GET", "POST"])]
     handlers = {HTTPException: _build_http_error_handler(service), Exception: _build_unexpected_handler(service)}
     return Guard(Starlette(routes=[*tables, *static, *door], exception_handlers=handlers), service)
 
@@ -73,7 +73,7 @@ def build_config(service: Service) -> uvicorn.Config:
     )
 
 
-def _build_static_endpoint(name: str) -> api_endpoint.Endpoint:
+def _build_static_endpoint(name: str) -> endpoints.Endpoint:
     async def answer(_: Request) -> Response:
         return FileResponse(_FOLDER / name, media_type=STATIC[name])
 
@@ -82,14 +82,14 @@ def _build_static_endpoint(name: str) -> api_endpoint.Endpoint:
 
 def _render_failure(service: Service, request: Request, error: LineageError, status: int) -> Response:
     if request.url.path.startswith(f"{PREFIX}/"):
-        response = api_endpoint.render_error(error)
+        response = endpoints.render_api_error(error)
     else:
-        response = page_endpoint.render_error(service, error)
+        response = endpoints.render_error_page(service, error)
     response.status_code = status
     return response
 
 
-def _build_http_error_handler(service: Service) -> api_endpoint.Handler:
+def _build_http_error_handler(service: Service) -> endpoints.Handler:
     async def answer(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         if status == 405:
@@ -100,7 +100,7 @@ def _build_http_error_handler(service: Service) -> api_endpoint.Handler:
     return answer
 
 
-def _build_unexpected_handler(service: Service) -> api_endpoint.Handler:
+def _build_unexpected_handler(service: Service) -> endpoints.Handler:
     """Return a handler that prints the traceback to the terminal without values, for those may be unsanitized."""
 
     async def answer(request: Request, error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""Routes: the application, the OpenAPI document and the tests are made from this one table."""
+"""Routes and pages: the application, the OpenAPI document and the tests are made from these tables."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -84,3 +84,34 @@ class Route:
     def writes(self) -> bool:
         """Whether unfinished work is finished before the route runs."""
         return self.is_change and self.resumes
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateView:
+    """A template and its values."""
+
+    template: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """The action is done: another page shows the result."""
+
+    to: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One page, or the action of a form. `fields` are the allowed fields besides the CSRF value."""
+
+    path: str
+    run: "Callable[[Workspace, WebCall], TemplateView | Redirect]"
+    method: str = GET
+    parameters: tuple[RouteParameter, ...] = ()
+    fields: tuple[str, ...] = field(default=())
+
+    @property
+    def is_change(self) -> bool:
+        """Whether the page is the action of a form."""
+        return self.method != GET

@@ -276,13 +276,13 @@ def test_what_is_printed_on_the_way_is_not_on_stdout_and_a_bug_is_an_answer(
     program = tmp_path / "noisy.py"
     program.write_text(
         "import os, sys\n"
-        "from lineage.mcp import read_tools\n"
+        "from lineage.mcp import tool_answers\n"
         "value = 'a value nobody has sanitized'\n"
         "def noisy(*_, **__):\n"
         "    print('a stray line')\n"
         "    os.write(1, b'a stray write')\n"
         "    raise ZeroDivisionError(value)\n"
-        "read_tools.search = noisy\n"
+        "tool_answers.search = noisy\n"
         "from lineage.__main__ import main\n"
         "main()\n"
     )

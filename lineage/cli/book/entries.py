@@ -13,28 +13,12 @@ from lineage.cli import options
 from lineage.cli.output import format_counts, print_json, print_result, print_text
 from lineage.core.base.book_paths import PENDING, BookRef
 from lineage.errors import InvalidInput
-from lineage.pipeline.memory.books import (
-    BookOverview,
-    EntryLocation,
-    Evidence,
-    confirm_entries,
-    demote_entry,
-    edit_entry,
-    find_entry,
-    forget_entry,
-    list_books,
-    load_evidence,
-    pin_entry,
-    publish_books,
-    read_contents,
-    refuse_agents,
-    set_task_done,
-)  # fmt: skip
+from lineage.pipeline.memory import books
 from lineage.pipeline.memory.migrate_notes import STATES, MigratedFile, MigrationRequest, migrate_notes
 from lineage.workspace.paths import expand_home
 
 
-def print_entry(place: EntryLocation) -> None:
+def print_entry(place: books.EntryLocation) -> None:
     """Print an entry: a head line, then its text, indented."""
     entry = place.entry
     tags = "".join(f" #{tag}" for tag in entry.tags)
@@ -43,7 +27,7 @@ def print_entry(place: EntryLocation) -> None:
         print_text(f"    {line}".rstrip())
 
 
-def _print_change(place: EntryLocation, action: str, *, as_json: bool) -> int:
+def _print_change(place: books.EntryLocation, action: str, *, as_json: bool) -> int:
     line = f"{action}: {place.entry.id}, {place.ref.kind} of {place.ref.scope} ({place.ref.path})"
     return print_result({"entry": place.as_json()}, lambda: print_text(line), as_json=as_json)
 
@@ -59,8 +43,8 @@ def list_command(root: Path, scope: str | None, pending: bool, as_json: bool) ->
       lineage book list --scope global
       lineage book list --pending
     """
-    books = run_in_workspace(root, lambda ws: list_books(ws, scope), needs_index=False)
-    selected = [book for book in books if book.waiting or not pending]
+    found = run_in_workspace(root, lambda ws: books.list_books(ws, scope), needs_index=False)
+    selected = [book for book in found if book.waiting or not pending]
     if as_json:
         print_json({"books": [_book_as_json(book, pending=pending) for book in selected]})
         return 0
@@ -75,7 +59,7 @@ def list_command(root: Path, scope: str | None, pending: bool, as_json: bool) ->
     return 0
 
 
-def _print_book(book: BookOverview, *, pending: bool) -> None:
+def _print_book(book: books.BookOverview, *, pending: bool) -> None:
     counts = {"waiting": len(book.waiting), "archived": book.archived, "forgotten": book.forgotten}
     more = "".join(f", {count} {what}" for what, count in counts.items() if count)
     noun = "entry" if book.entries == 1 else "entries"
@@ -86,7 +70,7 @@ def _print_book(book: BookOverview, *, pending: bool) -> None:
         print_entry(place)
 
 
-def _book_as_json(book: BookOverview, *, pending: bool) -> dict[str, Any]:
+def _book_as_json(book: books.BookOverview, *, pending: bool) -> dict[str, Any]:
     return {
         "scope": book.ref.scope,
         "kind": book.ref.kind,
@@ -118,7 +102,7 @@ def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, 
     if pending and archive:
         raise InvalidInput("what waits isn't archived", hint="give `--pending` or `--archive YEAR`")
     ref = BookRef(scope, kind, archive or (PENDING if pending else ""))
-    contents = run_in_workspace(root, lambda ws: read_contents(ws, ref), needs_index=False)
+    contents = run_in_workspace(root, lambda ws: books.read_contents(ws, ref), needs_index=False)
     if as_json:
         entries = [place.as_json() for place in contents.entries]
         book = {"scope": scope, "kind": kind, "shelf": ref.shelf, "path": ref.path}
@@ -151,22 +135,22 @@ def edit(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
         place = _edit_in_editor(root, entry_id)
     else:
         body = options.read_text([text])
-        place = run_in_workspace(root, lambda ws: edit_entry(ws, entry_id, body, detect_caller()), writes=True)
+        place = run_in_workspace(root, lambda ws: books.edit_entry(ws, entry_id, body, detect_caller()), writes=True)
     return _print_change(place, "edited", as_json=as_json)
 
 
-def _edit_in_editor(root: Path, entry_id: str) -> EntryLocation:
+def _edit_in_editor(root: Path, entry_id: str) -> books.EntryLocation:
     """Open the book in the user's editor, then publish it; return the entry's place before the edit."""
     from lineage.cli.editor import build_command, find_editor, run_program  # only this needs it
 
-    refuse_agents(detect_caller(), "open the user's editor")
+    books.refuse_agents(detect_caller(), "open the user's editor")
     if is_bucket(root):
         raise InvalidInput("an editor opens files, and this book lies in a bucket", hint="lineage book edit ID TEXT")
     command = find_editor("give the text: lineage book edit ID TEXT")
-    place = run_in_workspace(root, lambda ws: find_entry(ws, entry_id))
+    place = run_in_workspace(root, lambda ws: books.find_entry(ws, entry_id))
     words = build_command(command, root / place.ref.path, place.line, waits=True)
     run_program(words, hint="set VISUAL or EDITOR", failure_hint="what it saved is kept; run it again")
-    run_in_workspace(root, lambda ws: publish_books(ws, [place.ref]), writes=True)
+    run_in_workspace(root, lambda ws: books.publish_books(ws, [place.ref]), writes=True)
     return place
 
 
@@ -181,7 +165,7 @@ def done(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
       lineage book done 4c1f
       lineage book done 4c1f --undo
     """
-    place = run_in_workspace(root, lambda ws: set_task_done(ws, entry_id, is_done=not undo), writes=True)
+    place = run_in_workspace(root, lambda ws: books.set_task_done(ws, entry_id, is_done=not undo), writes=True)
     return _print_change(place, "open again" if undo else "done", as_json=as_json)
 
 
@@ -197,7 +181,7 @@ def pin(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
       lineage book pin 718d --undo
     """
     place = run_in_workspace(
-        root, lambda ws: pin_entry(ws, entry_id, pinned=not undo, caller=detect_caller()), writes=True
+        root, lambda ws: books.pin_entry(ws, entry_id, pinned=not undo, caller=detect_caller()), writes=True
     )
     return _print_change(place, "no longer pinned" if undo else "pinned", as_json=as_json)
 
@@ -214,7 +198,7 @@ def demote(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
     Example:
       lineage book demote 718d project/lineage
     """
-    place = run_in_workspace(root, lambda ws: demote_entry(ws, entry_id, scope, detect_caller()), writes=True)
+    place = run_in_workspace(root, lambda ws: books.demote_entry(ws, entry_id, scope, detect_caller()), writes=True)
     return _print_change(place, "moved", as_json=as_json)
 
 
@@ -227,7 +211,7 @@ def forget(root: Path, entry_id: str, as_json: bool) -> int:
     Example:
       lineage book forget 718d
     """
-    place = run_in_workspace(root, lambda ws: forget_entry(ws, entry_id, detect_caller()), writes=True)
+    place = run_in_workspace(root, lambda ws: books.forget_entry(ws, entry_id, detect_caller()), writes=True)
     _print_change(place, "forgotten", as_json=as_json)
     if not as_json:
         print_text(
@@ -249,12 +233,12 @@ def confirm(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> i
       lineage book confirm 77ab 0c3e
     """
     # an agent must not put its own proposals in force
-    refuse_agents(detect_caller(), "confirm what waits for the user")
-    evidence = run_in_workspace(root, lambda ws: load_evidence(ws, entry_ids))
+    books.refuse_agents(detect_caller(), "confirm what waits for the user")
+    evidence = run_in_workspace(root, lambda ws: books.load_evidence(ws, entry_ids))
     if not yes and (as_json or not sys.stdin.isatty()):
         raise InvalidInput("this has to be confirmed", hint=f"`lineage book confirm {' '.join(entry_ids)} --yes`")
     accepted = [item for item in evidence if as_json or _ask(item, yes=yes)]
-    places = run_in_workspace(root, lambda ws: confirm_entries(ws, accepted, detect_caller()), writes=True)
+    places = run_in_workspace(root, lambda ws: books.confirm_entries(ws, accepted, detect_caller()), writes=True)
     if as_json:
         quotes = [{"quote": item.quote, "role": item.role, "said_at": item.turn_at} for item in accepted]
         print_json({"confirmed": [place.as_json() | quote for place, quote in zip(places, quotes, strict=True)]})
@@ -264,7 +248,7 @@ def confirm(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> i
     return 0
 
 
-def _ask(evidence: Evidence, *, yes: bool) -> bool:
+def _ask(evidence: books.Evidence, *, yes: bool) -> bool:
     entry, ref = evidence.location.entry, evidence.location.ref
     print_text(f"{entry.id}  {ref.kind} of {ref.scope}, {entry.at[:10]}")
     _print_indented("says", entry.body)

@@ -1,10 +1,11 @@
-"""Books and their entries, and the state of the whole workspace."""
+"""Books and their entries, the import of notes, and the state of the whole workspace."""
 
 import hashlib
 import hmac
 import json
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from lineage.app.locations import format_location
@@ -13,34 +14,52 @@ from lineage.errors import InvalidInput
 from lineage.pipeline.capture.model_quota import read_usage
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.memory import books
-from lineage.pipeline.memory.books import (
-    EntryLocation,
-    Evidence,
-    confirm_entries,
-    find_entry,
-    list_books,
-    load_evidence,
-    read_contents,
-)
+from lineage.pipeline.memory.migrate_notes import STATES, MigrationRequest, migrate_notes
 from lineage.pipeline.memory.remember import Memo, remember
 from lineage.web import models
 from lineage.web.routes import GET, PATCH, POST, Reply, Route, RouteParameter, WebCall
-from lineage.web.schema import ANYTHING, BOOLEAN, TEXT, Schema, list_of, nullable, record
+from lineage.web.schema import ANYTHING, BOOLEAN, COUNTS, INTEGER, TEXT, Schema, list_of, nullable, one_of, record
 from lineage.workspace.lookup import read_status
 from lineage.workspace.workspace import Workspace
 
+_MAX_PATHS = 100
 _ACCEPTED = ("remembered", "pending", "known")
 _ID = RouteParameter(name="id", about="An entry's id, or the beginning of it.", required=True)
 _SCOPE = RouteParameter(name="scope", about="global, project/NAME, agent/ID, peer/ID or session/TOKEN.", default=GLOBAL)
 
 
+def _migrate(ws: Workspace, call: WebCall) -> Any:
+    """Import notes. Files are read for a local client only, as transcripts are."""
+    if not call.service.is_local:
+        raise InvalidInput("paths are files of this machine", hint="run `lineage book migrate` there")
+    paths = tuple(map(Path, call.body["paths"]))
+    if not paths or not all(path.is_absolute() and "\0" not in str(path) for path in paths):
+        raise InvalidInput("a path isn't absolute", hint="give whole paths of files or folders, at least one")
+    is_dry = call.body.get("dry_run", False)
+    asked = MigrationRequest(paths=paths, root=call.service.root, agent_id=call.body.get("agent_id"), is_dry_run=is_dry)
+    found = migrate_notes(ws, asked, call.service.caller)
+    is_whole = all(one.is_complete for one in found)
+    return {"dry_run": is_dry, "whole": is_whole, "files": [one.as_json() for one in found]}
+
+
+_MIGRATED_ENTRY = record(
+    {"line": INTEGER, "scope": TEXT, "kind": TEXT, "state": one_of(*STATES), "reason": nullable(TEXT)}
+)
+_MIGRATED_FILE: Schema = record(
+    {
+        "path": TEXT, "skipped": nullable(TEXT), "problem": nullable(TEXT), "counts": COUNTS, "redactions": COUNTS,
+        "entries": list_of(_MIGRATED_ENTRY),
+    }
+)  # fmt: skip
+
+
 def _list_books(ws: Workspace, call: WebCall) -> Any:
-    return {"books": [models.dump_book(book) for book in list_books(ws, call.text("scope") or None)]}
+    return {"books": [models.dump_book(book) for book in books.list_books(ws, call.text("scope") or None)]}
 
 
 def _list_entries(ws: Workspace, call: WebCall) -> Any:
     ref = BookRef(call.text("scope"), call.text("kind"), call.text("shelf"))
-    shelf = read_contents(ws, ref)
+    shelf = books.read_contents(ws, ref)
     head = {"scope": ref.scope, "kind": ref.kind, "shelf": ref.shelf, "path": ref.path}
     entries = [place.as_json() for place in shelf.entries]
     return {**head, "entries": entries, "forgotten": sorted(shelf.forgotten), "problems": list(shelf.problems)}
@@ -53,11 +72,11 @@ def _remember(ws: Workspace, call: WebCall) -> Any:
 
 
 def _get_evidence(ws: Workspace, call: WebCall) -> Any:
-    (evidence,) = load_evidence(ws, [call.text("id")])
+    (evidence,) = books.load_evidence(ws, [call.text("id")])
     return models.dump_evidence(evidence, hash_evidence(evidence))
 
 
-def hash_evidence(evidence: Evidence) -> str:
+def hash_evidence(evidence: books.Evidence) -> str:
     """Return a hash of all shown evidence of a pending entry: it changes if any part does."""
     location = evidence.location
     source = (evidence.quote, evidence.link, evidence.role, evidence.turn_at, evidence.replaces)
@@ -65,13 +84,13 @@ def hash_evidence(evidence: Evidence) -> str:
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
 
 
-def confirm_evidence(ws: Workspace, call: WebCall, entry_id: str, seen: str) -> EntryLocation:
+def confirm_evidence(ws: Workspace, call: WebCall, entry_id: str, seen: str) -> books.EntryLocation:
     """Put the pending entry in force as shown. Raises InvalidInput if it changed since."""
-    shown = load_evidence(ws, [entry_id])
+    shown = books.load_evidence(ws, [entry_id])
     if not hmac.compare_digest(hash_evidence(shown[0]).encode(), seen.encode()):
         entry_id = shown[0].location.entry.id
         raise InvalidInput(f"{entry_id} isn't what was shown", hint="look at it again, then confirm it")
-    return confirm_entries(ws, shown, call.service.caller)[0]
+    return books.confirm_entries(ws, shown, call.service.caller)[0]
 
 
 _MEMO_BODY = record(
@@ -95,7 +114,7 @@ def _change_route(
     name: str,
     about: str,
     body: Schema,
-    change: Callable[[Workspace, WebCall], EntryLocation],
+    change: Callable[[Workspace, WebCall], books.EntryLocation],
     method: str = POST,
 ) -> Route:
     """Return a route that changes an entry and returns it."""
@@ -132,7 +151,7 @@ ROUTES = (
     Route(
         method=GET, path="/entries/{id}", name="getEntry", about="An entry.", parameters=(_ID,),
         response=_ENTRY_RESPONSE, needs_index=False,
-        run=lambda ws, call: {"entry": find_entry(ws, call.text("id")).as_json()},
+        run=lambda ws, call: {"entry": books.find_entry(ws, call.text("id")).as_json()},
     ),
     _change_route(
         "", "editEntry", "Give an entry another text.", record({"text": TEXT}), method=PATCH,
@@ -168,7 +187,7 @@ ROUTES = (
     Route(
         method=GET, path="/pending", name="listPending", about="The entries that wait for the user.",
         response=record({"entries": list_of(models.ENTRY)}), needs_index=False,
-        run=lambda ws, _: {"entries": [place.as_json() for book in list_books(ws) for place in book.waiting]},
+        run=lambda ws, _: {"entries": [place.as_json() for book in books.list_books(ws) for place in book.waiting]},
     ),
     Route(
         method=GET, path="/status", name="getStatus",
@@ -187,5 +206,14 @@ ROUTES = (
     Route(
         method=GET, path="/openapi.json", name="getOpenApi", about="This document.", response=ANYTHING,
         run=lambda _, call: call.service.openapi_document, needs_index=False,
+    ),
+    Route(
+        method=POST, path="/migrate", name="migrateNotes",
+        about="Bring notes into books, as `lineage book migrate` does; the files stay. On this machine alone, and for "
+        "the user alone: what is dry changes nothing. `whole` says that nothing was left out.",
+        body=record(
+            {"paths": {**list_of(TEXT), "maxItems": _MAX_PATHS}}, {"agent_id": nullable(TEXT), "dry_run": BOOLEAN}
+        ),
+        response=record({"dry_run": BOOLEAN, "whole": BOOLEAN, "files": list_of(_MIGRATED_FILE)}), run=_migrate,
     ),
 )  # fmt: skip

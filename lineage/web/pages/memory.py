@@ -7,32 +7,21 @@ from functools import partial
 from lineage.core.books.entry import DERIVED, USER_STATED
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory import books
-from lineage.pipeline.memory.books import (
-    DONE,
-    PINNED,
-    STANDING,
-    SUPERSEDED,
-    WAITING,
-    EntryLocation,
-    find_entry,
-    load_evidence,
-)
 from lineage.pipeline.memory.remember import Memo, remember
 from lineage.web.api.memory import confirm_evidence, hash_evidence
 from lineage.web.pages import panels
-from lineage.web.pages.page import Page, Redirect, TemplateView
-from lineage.web.routes import POST, RouteParameter, WebCall
+from lineage.web.routes import POST, Page, Redirect, RouteParameter, TemplateView, WebCall
 from lineage.workspace.workspace import Workspace
 
 _BACK_PATH = re.compile(r"/memory|/sessions/[a-z2-7]{16}")
 _ID = RouteParameter(name="id", about="An entry's id.", required=True)
-_STATES = (STANDING, PINNED, DONE, SUPERSEDED, WAITING)
+_STATES = (books.STANDING, books.PINNED, books.DONE, books.SUPERSEDED, books.WAITING)
 _KINDS = ("note", "preference", "decision", "fact", "lesson", "task")
 
 
 def _show_memory(ws: Workspace, call: WebCall) -> TemplateView:
     wanted = panels.EntryFilter(call.text("filter"), call.text("trust"), call.text("state"))
-    said = find_entry(ws, call.text("from")).entry.body if call.text("from") else ""
+    said = books.find_entry(ws, call.text("from")).entry.body if call.text("from") else ""
     return TemplateView(
         "memory.html",
         {
@@ -58,7 +47,7 @@ def _remember(ws: Workspace, call: WebCall) -> Redirect:
 
 
 def _show_confirmation(ws: Workspace, call: WebCall) -> TemplateView:
-    (one,) = load_evidence(ws, [call.text("id")])
+    (one,) = books.load_evidence(ws, [call.text("id")])
     return TemplateView("confirm.html", {"one": one, "seen": hash_evidence(one)})
 
 
@@ -71,19 +60,19 @@ def _forget(ws: Workspace, call: WebCall) -> None:
     books.forget_entry(ws, call.text("id"), call.service.caller)
 
 
-def _pin(ws: Workspace, call: WebCall, *, pinned: bool) -> EntryLocation:
+def _pin(ws: Workspace, call: WebCall, *, pinned: bool) -> books.EntryLocation:
     return books.pin_entry(ws, call.text("id"), pinned=pinned, caller=call.service.caller)
 
 
-def _edit(ws: Workspace, call: WebCall) -> EntryLocation:
+def _edit(ws: Workspace, call: WebCall) -> books.EntryLocation:
     return books.edit_entry(ws, call.text("id"), call.body.get("text", ""), call.service.caller)
 
 
-def _demote(ws: Workspace, call: WebCall) -> EntryLocation:
+def _demote(ws: Workspace, call: WebCall) -> books.EntryLocation:
     return books.demote_entry(ws, call.text("id"), call.body.get("scope", ""), call.service.caller)
 
 
-ACTIONS: Mapping[str, tuple[str, Callable[[Workspace, WebCall], EntryLocation | None]]] = {
+ACTIONS: Mapping[str, tuple[str, Callable[[Workspace, WebCall], books.EntryLocation | None]]] = {
     "pin": ("pinned", partial(_pin, pinned=True)),
     "unpin": ("unpinned", partial(_pin, pinned=False)),
     "done": ("done", lambda ws, call: books.set_task_done(ws, call.text("id"))),

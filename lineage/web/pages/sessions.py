@@ -11,8 +11,7 @@ from lineage.pipeline.search.search import search
 from lineage.web import charts, models
 from lineage.web.api.sessions import FILE_KIND, PROJECT, SESSION
 from lineage.web.pages import panels
-from lineage.web.pages.page import Page, TemplateView
-from lineage.web.routes import POST, RouteParameter, WebCall
+from lineage.web.routes import POST, Page, RouteParameter, TemplateView, WebCall
 from lineage.workspace.lookup import read_status
 from lineage.workspace.workspace import Workspace
 
@@ -122,14 +121,7 @@ PAGES: tuple[Page, ...] = (
             _DID,
         ),
     ),
-    Page(
-        path="/sessions/{session}/files/{kind}",
-        run=_show_file,
-        parameters=(
-            SESSION,
-            FILE_KIND,
-        ),
-    ),
+    Page(path="/sessions/{session}/files/{kind}", run=_show_file, parameters=(SESSION, FILE_KIND)),
     Page(path="/sessions/{session}/remove", run=_show_removal, parameters=(SESSION,)),
     Page(path="/sessions/{session}/remove", method=POST, run=_remove, parameters=(SESSION,), fields=("reason", "sure")),
 )

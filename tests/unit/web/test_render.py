@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from lineage.errors import NotFoundError
-from lineage.web.page_endpoint import render_error
-from lineage.web.render import build_environment
+from lineage.web.endpoints import build_environment, render_error_page
 from lineage.web.service import Service
 
 HOSTILE = "<script>alert(1)</script>\"'&"
@@ -17,7 +16,7 @@ HOSTILE = "<script>alert(1)</script>\"'&"
 
 def test_a_value_is_text_wherever_it_stands() -> None:
     service = Service(root=Path("/nowhere"), run_in_workspace=lambda *_: None, clock=lambda: 0.0)
-    page = bytes(render_error(service, NotFoundError(HOSTILE, hint=HOSTILE)).body).decode()
+    page = bytes(render_error_page(service, NotFoundError(HOSTILE, hint=HOSTILE)).body).decode()
     assert "<script>alert" not in page
     assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 2
 

@@ -1,0 +1,210 @@
+"""Endpoints of the API and of pages: parse, check, run in a thread, answer. Errors become answers here."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any, TypeVar
+
+import anyio.to_thread
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from lineage.app.locations import format_location
+from lineage.core.base.links import to_one_line
+from lineage.errors import EngineMissing, InvalidInput, LineageError, NotFoundError, RemovedError
+from lineage.store import BusyError
+from lineage.web import display, request_input
+from lineage.web.guard import LOGIN_PATH, has_bearer_key
+from lineage.web.routes import SMALL_BODY, Page, Redirect, Reply, Route, WebCall
+from lineage.web.service import COOKIE, SESSION_SECONDS, Service
+from lineage.workspace.workspace import Workspace
+
+Result = TypeVar("Result")
+Endpoint = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request, Exception], Awaitable[Response]]
+
+_MAX_CONCURRENT = 8
+_WRONG_KEY_DELAY_SECONDS = 1.0
+_CSRF = "csrf"
+_STATUS_CODES: tuple[tuple[type[LineageError], int], ...] = (
+    (request_input.BodyTooLarge, 413), (request_input.BodyTimeout, 408), (request_input.UnsupportedMediaType, 415),
+    (InvalidInput, 400), (NotFoundError, 404), (RemovedError, 410), (BusyError, 503), (EngineMissing, 503),
+    (LineageError, 409),
+)  # fmt: skip
+
+
+class ForgedRequest(LineageError):
+    """A change came without a CSRF value of our own pages."""
+
+    default_hint = "send `X-CSRF-Token`, the `csrf` of /api/status, or `Authorization: Bearer TOKEN`"
+
+
+class AsciiJsonResponse(JSONResponse):
+    """JSON in ASCII, so that lone surrogates survive."""
+
+    def render(self, content: Any) -> bytes:
+        """Return the value as ASCII JSON."""
+        return json.dumps(content, allow_nan=False).encode("ascii")
+
+
+class UseCaseThreads:
+    """A bounded number of threads for use cases: the event loop only reads and writes sockets."""
+
+    def __init__(self) -> None:
+        self._limiter: anyio.CapacityLimiter | None = None
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """Run the work in a thread and return its result."""
+        if self._limiter is None:
+            self._limiter = anyio.CapacityLimiter(_MAX_CONCURRENT)
+        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+
+
+def find_status(error: LineageError) -> int:
+    """Return the HTTP status of an error."""
+    if isinstance(error, ForgedRequest):
+        return 403
+    return next(status for kind, status in _STATUS_CODES if isinstance(error, kind))
+
+
+def check_csrf(service: Service, request: Request, csrf: str) -> None:
+    """Raise ForgedRequest if a change brings neither a CSRF value of our pages nor the access key."""
+    cookie = request_input.read_cookie(request.headers, COOKIE)
+    if not (has_bearer_key(service, request.headers) or service.is_valid_csrf(cookie, csrf)):
+        raise ForgedRequest("this change doesn't come from a page of this server")
+
+
+def build_api_endpoint(route: Route, service: Service, threads: UseCaseThreads) -> Endpoint:
+    """Return the endpoint of one route of the API."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            call = await _parse_api_call(route, service, request)
+            use_case = partial(_run_route, route, call)
+            work = partial(service.run_use_case, use_case, writes=route.writes, needs_index=route.needs_index)
+            value, status = await threads.run(work)
+        except LineageError as error:
+            return render_api_error(error)
+        return AsciiJsonResponse(value, status)
+
+    return answer
+
+
+async def _parse_api_call(route: Route, service: Service, request: Request) -> WebCall:
+    call = _parse_parameters(route, service, request)
+    if not route.is_change:
+        return call
+    check_csrf(service, request, request.headers.get("x-csrf-token", ""))
+    return replace(call, body=await request_input.read_json(request, route))
+
+
+def _parse_parameters(target: Route | Page, service: Service, request: Request) -> WebCall:
+    values = request_input.parse_parameters(request, target.parameters)
+    return WebCall(service=service, values=values, csrf=_make_csrf(service, request))
+
+
+def _make_csrf(service: Service, request: Request) -> str:
+    return service.make_csrf(request_input.read_cookie(request.headers, COOKIE))
+
+
+def _run_route(route: Route, call: WebCall, ws: Workspace) -> Reply:
+    value = route.run(ws, call)
+    return value if isinstance(value, Reply) else Reply(value, 200)
+
+
+def render_api_error(error: LineageError) -> Response:
+    """Return an error as the API formats it."""
+    return AsciiJsonResponse({"error": {"message": error.message, "hint": error.hint}}, find_status(error))
+
+
+def build_page_endpoint(page: Page, service: Service, threads: UseCaseThreads) -> Endpoint:
+    """Return the endpoint of one page."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            call = await _parse_page_call(page, service, request)
+            work = partial(service.run_use_case, lambda ws: page.run(ws, call), writes=page.is_change, needs_index=True)
+            result = await threads.run(work)
+        except LineageError as error:
+            return render_error_page(service, error)
+        if isinstance(result, Redirect):
+            return RedirectResponse(result.to, 303)
+        values = {**_base_values(service, call.csrf, page.path), **result.values}
+        return HTMLResponse(await threads.run(partial(render_template, result.template, values)))
+
+    return answer
+
+
+async def _parse_page_call(page: Page, service: Service, request: Request) -> WebCall:
+    call = _parse_parameters(page, service, request)
+    if not page.is_change:
+        return call
+    fields = await request_input.read_form(request, SMALL_BODY)
+    check_csrf(service, request, fields.pop(_CSRF, ""))
+    unknown = sorted(fields.keys() - set(page.fields))
+    if unknown:
+        raise InvalidInput(f"unknown field {unknown[0][:60]!r}", hint="load the page again")
+    return replace(call, body=fields)
+
+
+def render_error_page(service: Service, error: LineageError) -> Response:
+    """Return an error as a page."""
+    values = {**_base_values(service, "", ""), "error": error, "status": find_status(error)}
+    return HTMLResponse(render_template("error.html", values), find_status(error))
+
+
+def build_login_endpoint(service: Service) -> Endpoint:
+    """Return the login: it exchanges the access key for a cookie hidden from scripts and from other sites."""
+
+    async def answer(request: Request) -> Response:
+        csrf = _make_csrf(service, request)
+        if request.method != "POST":
+            return _render_login(service, csrf, wrong=False)
+        try:
+            fields = await request_input.read_form(request, SMALL_BODY)
+            check_csrf(service, request, fields.get(_CSRF, ""))
+        except LineageError as error:
+            return render_error_page(service, error)
+        if not service.is_access_key(fields.get("token", "").strip()):
+            await asyncio.sleep(_WRONG_KEY_DELAY_SECONDS)
+            return _render_login(service, csrf, wrong=True)
+        answer = RedirectResponse("/", 303)
+        answer.set_cookie(COOKIE, service.create_session_cookie(), SESSION_SECONDS, httponly=True, samesite="strict")
+        return answer
+
+    return answer
+
+
+def _render_login(service: Service, csrf: str, *, wrong: bool) -> Response:
+    values = {**_base_values(service, csrf, LOGIN_PATH), "wrong": wrong}
+    return HTMLResponse(render_template("login.html", values), 401 if wrong else 200)
+
+
+def _base_values(service: Service, csrf: str, path: str) -> Mapping[str, Any]:
+    """Return the values of every page: its path and its CSRF value; a page that asks for the key gets nothing else."""
+    root = "" if path == LOGIN_PATH else format_location(service.root)
+    return {"csrf": csrf, "path": path, "root": root, "query": ""}
+
+
+@cache
+def build_environment() -> Environment:
+    """Return the templates of this package, with autoescape on for all of them."""
+    made = Environment(
+        loader=PackageLoader("lineage.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(line=to_one_line, clock=display.format_clock)
+    made.filters.update(day=display.format_day, blocks=display.parse_blocks)
+    made.globals.update(source_of=display.find_source, short=display.shorten_project)
+    return made
+
+
+def render_template(template: str, values: Mapping[str, Any]) -> str:
+    """Return a page: the template filled with these values."""
+    return build_environment().get_template(template).render(values)
