@@ -32,7 +32,7 @@ from lineage.core.format.frontmatter import FrontmatterHandler
 from lineage.core.format.transcript import parse_turns
 from lineage.core.format.turns import Turn
 from lineage.documents import Documents
-from lineage.documents.load import load_stored_document
+from lineage.documents.artifacts import load_stored_document
 from lineage.errors import FormatError, LineageError, NotFoundError
 from lineage.store import LocalStore, Store
 

@@ -3,23 +3,19 @@
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from lineage.core.base.lazy import export_lazily
 from lineage.core.transfer.archive_paths import ARCHIVE
 from lineage.documents.artifacts import Artifacts
 from lineage.documents.books import Books
 from lineage.documents.checkpoints import Checkpoints
-from lineage.documents.claims import Claims
 from lineage.documents.context_cache import ContextCache
 from lineage.documents.hook_queue import HookEvent, HookQueue
-from lineage.documents.manifests import Manifests
+from lineage.documents.manifests import Claims, Manifests
 from lineage.documents.spool import Spool
 from lineage.documents.tombstones import Tombstones
 from lineage.store import Store
 
 if TYPE_CHECKING:  # a guest, imported on first use
     from lineage.documents.archive.archives import Archives
-else:
-    __getattr__ = export_lazily(__name__, {"Archives": "archive.archives"})
 
 
 class Documents:
@@ -82,4 +78,4 @@ class Documents:
         return Artifacts(self.store)
 
 
-__all__ = ["Archives", "Checkpoints", "Claims", "Documents", "HookEvent", "HookQueue", "Spool", "Tombstones"]
+__all__ = ["Checkpoints", "Claims", "Documents", "HookEvent", "HookQueue", "Spool", "Tombstones"]

@@ -9,10 +9,9 @@ from lineage.core.base.book_paths import BOOKS, CURATED, CURATED_PATH, GLOBAL, P
 from lineage.core.base.times import to_date
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, BookPart, append_parts, new_book, parse_book, serialize_book
-from lineage.core.books.book_edits import BookEdit
+from lineage.core.books.book_edits import BookEdit, Cap, default_cap, roll_over
 from lineage.core.books.entry import Entry
 from lineage.core.books.merge import merge_books
-from lineage.core.books.rollover import Cap, default_cap, roll_over
 from lineage.core.format.body import normalize_body
 from lineage.errors import NotFoundError
 from lineage.store import Store, read_or_none, update

@@ -7,14 +7,10 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from lineage.core.base.lazy import export_lazily
 from lineage.errors import InvalidInput
 
-# `adapter` imports the capture types; callers that only check a harness's name need none of them.
-if TYPE_CHECKING:
-    from lineage.harness.adapter import Adapter, SessionLocation
-else:
-    __getattr__ = export_lazily(__name__, {"Adapter": "adapter", "SessionLocation": "adapter"})
+if TYPE_CHECKING:  # callers that only check a harness's name need no capture types
+    from lineage.harness.adapter import Adapter
 
 HARNESS_NAMES = (
     "claude-code", "codex", "gemini", "qwen", "copilot", "cursor", "opencode", "pi", "openclaw", "goose", "aider",
@@ -52,4 +48,4 @@ def load_adapter(harness: str) -> "Adapter":
     return ADAPTERS[validate_harness(harness)]
 
 
-__all__ = ["ADAPTERS", "HARNESS_NAMES", "Adapter", "SessionLocation", "load_adapter", "validate_harness"]
+__all__ = ["ADAPTERS", "HARNESS_NAMES", "load_adapter", "validate_harness"]

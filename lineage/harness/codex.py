@@ -1,10 +1,11 @@
-"""The adapter of Codex: its rollouts. (harnesses.md, section 2).
+"""The adapter of Codex: its rollouts, and the list of session names beside them. (harnesses.md, section 2).
 
 Two kinds of record repeat each other: an item is what the model saw, an event what the user saw. Prompts come from the
 events, because half of the items in the user's role are scaffolding; everything else comes from the items.
 """
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,23 @@ from lineage.core.capture.capture import Capture, CompactionRecord
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
 from lineage.harness import codex_records as records
-from lineage.harness.adapter import BOOKKEEPING, NOTES, UNKNOWN, Collector, read_turns
-from lineage.harness.codex_files import COMPRESSED, discover, find_title, list_roots
+from lineage.harness.adapter import BOOKKEEPING, NOTES, UNKNOWN, Collector, SessionLocation, list_files, read_turns
 from lineage.harness.codex_turns import CodexThread, CodexTurns
-from lineage.harness.json_values import as_mapping, as_string, strip_injections
+from lineage.harness.json_values import as_mapping, as_string, decode_json, strip_injections
+from lineage.harness.jsonl import read_bytes, read_records
 
 __all__ = ["discover", "list_roots", "read"]
 
 REPEATED = "repeated"
 INHERITED = "inherited"
 UNCONFIRMED = "unconfirmed"
+# Codex compresses files older than 7 days.
+COMPRESSED = ".zst"
+
+_FOLDERS = ("sessions", "archived_sessions")
+_PREFIX = "rollout-"
+_SUFFIX = ".jsonl"
+_NAMES = "session_index.jsonl"
 
 
 def read(path: Path, session: str | None = None) -> Capture:
@@ -253,3 +261,43 @@ class _Reader(Collector):
 
     def _text(self, content: Any) -> str:
         return self.join_texts(records.extract_texts(content))
+
+
+def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
+    """Return the folders of sessions and of archived ones."""
+    return [Path(environment.get("CODEX_HOME") or home / ".codex", folder) for folder in _FOLDERS]
+
+
+def discover(root: Path) -> Iterator[SessionLocation]:
+    """Yield every rollout except those of sub-agents, and a compressed one only if it has no unpacked copy."""
+    for item in list_files(root, (_SUFFIX, _SUFFIX + COMPRESSED)):
+        if item.path == root or (item.path.name.startswith(_PREFIX) and not _is_skipped(item.path)):
+            yield item
+
+
+def _is_skipped(path: Path) -> bool:
+    if path.suffix == COMPRESSED:
+        return path.with_suffix("").is_file()
+    try:
+        first = next(read_records(path, Counter()), {})
+    except TranscriptError:
+        return False  # the later attempt to read it reports the error
+    # Sub-agents' rollouts lie in the same folders under the same names.
+    meta = as_mapping(first.get("payload"))
+    return "subagent" in as_mapping(meta.get("source")) or bool(as_string(meta.get("parent_thread_id")))
+
+
+def find_title(path: Path, session: str | None) -> str | None:
+    """Return the newest name of a session from the list beside the folder of its rollout."""
+    home = next((folder.parent for folder in path.parents if folder.name in _FOLDERS), None)
+    if not home or not session:
+        return None
+    try:
+        lines = read_bytes(home / _NAMES).split(b"\n")
+    except TranscriptError:
+        return None  # older versions have no such list, and no session needs it
+    # Decode only the lines with the id: the list has a line for every renaming of every session.
+    needle = session.encode("utf-8", "replace")
+    entries = (as_mapping(decode_json(line)) for line in reversed(lines) if needle in line)
+    names = (as_string(entry.get("thread_name")).strip() for entry in entries if entry.get("id") == session)
+    return next(filter(None, names), None)

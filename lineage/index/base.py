@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from lineage.core.capture.ledger import Ledger
-from lineage.core.capture.window import Window
+from lineage.core.capture.ledger import Ledger, Window
 from lineage.core.search.query import Query, parse_query
 from lineage.index import books, sessions, text_search
 from lineage.index.books import BookFiles, EntryRow

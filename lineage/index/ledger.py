@@ -9,8 +9,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lineage.core.capture.ledger import ArtifactHead, ProjectTally
-from lineage.core.capture.window import Window
+from lineage.core.capture.ledger import ArtifactHead, ProjectTally, Window
 
 TABLES = (
     "create table if not exists entries (stem text primary key, agent_id text, session_token text, membership_ts text,"

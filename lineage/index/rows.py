@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from lineage.core.base import naming
-from lineage.core.capture.ledger import is_visible
-from lineage.core.capture.window import compute_membership
+from lineage.core.capture.ledger import compute_membership, is_visible
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest
 from lineage.core.search import passages

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lineage.core.capture.ledger import Ledger, group_heads
-from lineage.core.capture.window import Window
+from lineage.core.capture.ledger import Ledger, Window, group_heads
 from lineage.core.format.body import replace_surrogates
 from lineage.database.sqlite import as_database, connect, delete_database, translate_errors, vacuum
 from lineage.errors import DatabaseDamaged, LineageError

@@ -10,7 +10,7 @@ from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest, serialize_document, serialize_or_stream
 from lineage.core.format.turns import Turn
 from lineage.documents import Documents, HookEvent
-from lineage.documents.load import LoadedDocument, load_stored_document
+from lineage.documents.artifacts import LoadedDocument, load_stored_document
 from lineage.errors import FormatError, NotFoundError
 from lineage.index import ArtifactRow, SessionRow, TurnTexts, build_row, build_row_from_hash
 from lineage.store import MissingError, Store, compute_sha256, iter_chunks, read_or_none

@@ -11,8 +11,7 @@ from lineage.core.base.book_paths import GLOBAL, BookRef
 from lineage.core.base.naming import DEFAULT_AGENT
 from lineage.core.base.times import to_date
 from lineage.core.books.entry import TASK
-from lineage.core.capture.ledger import Ledger, ProjectTally
-from lineage.core.capture.window import Window
+from lineage.core.capture.ledger import Ledger, ProjectTally, Window
 from lineage.errors import FormatError
 from lineage.index import ArtifactRow, QueuedCapture
 from lineage.projection.memory_item import MemoryItem

@@ -9,8 +9,7 @@ from benchmarks.corpus import Corpus, kept_index
 from benchmarks.pairing import Action, Pair
 from benchmarks.recording import recorded
 from benchmarks.rows import ledger_rows
-from lineage.core.capture.ledger import Ledger
-from lineage.core.capture.window import Window
+from lineage.core.capture.ledger import Ledger, Window
 from lineage.index import Index
 from lineage.projection.memory_md import render_memory_md
 from lineage.workspace.publish import publish_all, render_agent_memory

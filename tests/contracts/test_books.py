@@ -11,8 +11,8 @@ import pytest
 from lineage.core.base.book_paths import CURATED_PATH, PENDING, BookRef
 from lineage.core.books import book_edits as changes
 from lineage.core.books.book import Book, parse_book, serialize_book
+from lineage.core.books.book_edits import Cap
 from lineage.core.books.entry import ASSISTANT_TURN, MANUAL, USER_STATED, Entry, new_entry
-from lineage.core.books.rollover import Cap
 from lineage.documents import Books
 from lineage.errors import NotFoundError
 from lineage.store import Store, read_or_none, update

@@ -18,8 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.base import naming
-from lineage.core.capture.ledger import LedgerEntry, build_entries, build_head, build_ledger, is_visible
-from lineage.core.capture.window import Window
+from lineage.core.capture.ledger import LedgerEntry, Window, build_entries, build_head, build_ledger, is_visible
 from lineage.core.format.documents import Artifact
 from lineage.errors import WorkspaceError
 from lineage.index import SNIPPET_MARKS, ArtifactRow, Index, IndexedFile, build_row

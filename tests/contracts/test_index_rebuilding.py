@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lineage.app.databases import INDEX_VARIABLE
-from lineage.core.capture.window import Window
+from lineage.core.capture.ledger import Window
 from lineage.index import Index
 from lineage.pipeline.ingest.worker_pool import open_worker_pool
 from lineage.pipeline.maintenance import reindex as reindexing

@@ -1,7 +1,7 @@
 """Lessons, 22: "Decay hides a user-stated preference after 16 turns."
 
 Fails where `ranked` of pipeline/knowledge/said.py puts what is newer before what the user stated, where age or the
-number of sessions has a part in it, and where `stays` of core/rollover.py lets such an entry roll over.
+number of sessions has a part in it, and where `is_exempt` of core/books/book_edits.py lets such an entry roll over.
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lineage.core.books.entry import ASSISTANT_TURN
-from lineage.core.capture.window import Window
+from lineage.core.capture.ledger import Window
 from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.workspace.publish import publish_all, render_agent_memory
 from lineage.workspace.workspace import Workspace

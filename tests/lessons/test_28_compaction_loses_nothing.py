@@ -1,6 +1,6 @@
 """Lessons, 28: "120 decisions, compacted every 5: 52 survive anywhere. Open tasks are merged into a summary."
 
-Fails without `archive` before `settle` in `Books.roll_over`, and without `is_open` in `stays` of core/rollover.py.
+Fails without `archive` before `settle` in `Books.roll_over`, and without `is_open` in `is_exempt` of `book_edits`.
 """
 
 from pathlib import Path

@@ -16,8 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from lineage.core.base.book_paths import BookRef
 from lineage.core.books import book_edits as changes
 from lineage.core.books.book import Book, parse_book, serialize_book
+from lineage.core.books.book_edits import Cap
 from lineage.core.books.entry import ASSISTANT_TURN, MANUAL, Entry, new_entry
-from lineage.core.books.rollover import Cap
 from lineage.documents import Books
 from lineage.errors import LineageError
 from lineage.store import MemoryStore

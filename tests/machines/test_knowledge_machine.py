@@ -28,8 +28,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef
 from lineage.core.base.times import shift_time
+from lineage.core.books.book_edits import Cap
 from lineage.core.books.entry import CONFIRMED, MANUAL, Entry
-from lineage.core.books.rollover import Cap
 from lineage.errors import LineageError
 from lineage.pipeline.maintenance.finish_pending import run_capture
 from lineage.pipeline.maintenance.recover import recover

@@ -20,7 +20,6 @@ from lineage.cli.main import MODULES, cli
 from lineage.core.base.naming import parse_path
 from lineage.core.format import documents, transcript
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn, assign_ids
-from lineage.documents import load
 from lineage.extraction import candidates, tool_overlap
 from lineage.extraction.candidates import extract_candidates
 from tests.support.work_counts import WorkCounts, count_work, list_imported_modules
@@ -136,7 +135,6 @@ def test_a_capture_parses_none_of_what_it_writes(tmp_path: Path, monkeypatch: py
     parsed: list[str] = []
     original = documents.parse_document
     monkeypatch.setattr(documents, "parse_document", lambda data, path: parsed.append(path) or original(data, path))
-    monkeypatch.setattr(load, "parse_document", lambda data, path: parsed.append(path) or original(data, path))
     monkeypatch.setattr(transcript, "extract_texts", lambda body: parsed.append("what it says"))
     with open_test_workspace(tmp_path) as ws:
         end_session(ws, "s-1", transcript=make_turns("please mend reader.py", "It is mended."))

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from lineage.core.base.book_paths import CURATED, CURATED_PATH, GLOBAL, PENDING, BookRef
+from lineage.core.books.book_edits import Cap
 from lineage.core.books.entry import ASSISTANT_TURN, Entry, new_entry
-from lineage.core.books.rollover import Cap
 from lineage.core.format.checkpoint import Checkpoint, Message
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.remove import remove

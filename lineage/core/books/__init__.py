@@ -1,1 +1,1 @@
-"""Books: hand-editable notes of memory entries. `entry` comes first, then `book`, `rollover`, `book_edits`, `merge`."""
+"""Books: hand-editable notes of memory entries. `entry` comes first, then `book`, `book_edits`, `merge`."""

@@ -1,1 +1,1 @@
-"""One capture: `request`, `capture`, `planner` and `ledger`; `window` and `budget` bound what is shown."""
+"""One capture: `request`, `capture`, `planner` and `ledger`; `budget` bounds what is shown."""

@@ -1,16 +1,44 @@
-"""The ledger: an entry for each capture of the window, from the frontmatter of artifacts (format: MEMORY.md)."""
+"""The ledger: an entry for each capture of the window, the last 30 days (spec: window semantics; format: MEMORY.md)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import GLOBAL, is_allowed_in_scope
 from lineage.core.base.naming import is_test_session
-from lineage.core.base.times import to_date
-from lineage.core.capture.window import compute_membership
+from lineage.core.base.times import shift_time, to_date
 from lineage.core.format.documents import Artifact, Manifest
+
+WINDOW_DAYS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The range from `since` to `until`, both included, as canonical UTC times."""
+
+    since: str
+    until: str
+
+    @staticmethod
+    def from_end(now: str) -> "Window":
+        """Return the window of the last 30 days before `now`.
+
+        >>> Window.from_end("2026-03-31T00:00:00.000Z").since
+        '2026-03-01T00:00:00.000Z'
+        """
+        return Window(shift_time(now, days=-WINDOW_DAYS), now)
+
+    def contains(self, membership: str) -> bool:
+        """Return whether a time lies in the window."""
+        return self.since <= membership <= self.until
+
+
+def compute_membership(ended_at: str | None, captured_at: str) -> str:
+    """Return the time of a session in the ledger: its end or, without one, its capture."""
+    return ended_at or captured_at
 
 
 # Heads and entries are named tuples: every row of the window makes one, on each publish.

@@ -5,8 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from lineage.core.capture.ledger import Ledger, group_heads
-from lineage.core.capture.window import Window
+from lineage.core.capture.ledger import Ledger, Window, group_heads
 from lineage.database.postgres import Postgres
 from lineage.database.sqlite import delete_database
 from lineage.index import recall

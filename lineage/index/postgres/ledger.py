@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from lineage.core.capture.ledger import ArtifactHead, ProjectTally
-from lineage.core.capture.window import Window
+from lineage.core.capture.ledger import ArtifactHead, ProjectTally, Window
 from lineage.database.postgres import Postgres
 
 _PAGE_SIZE = 1000

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 
 from lineage.core.base import naming
 from lineage.core.base.times import to_date
-from lineage.core.capture.ledger import is_visible
+from lineage.core.capture.ledger import Window, compute_membership, is_visible
 from lineage.core.capture.planner import CaptureState, CaptureStep, Intent, plan_steps
-from lineage.core.capture.window import Window, compute_membership
 from lineage.core.format import transcript
 from lineage.core.format.body import body_chunks
 from lineage.core.format.documents import Artifact, Manifest

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lineage.errors import LineageError
-from lineage.harness import ADAPTERS, SessionLocation
+from lineage.harness import ADAPTERS
+from lineage.harness.adapter import SessionLocation
 from lineage.harness.hook_payload import SESSION_END
 from lineage.harness.programs import get_program
 from lineage.harness.projects import resolve_project

@@ -11,7 +11,8 @@ from datetime import datetime
 from pathlib import Path
 
 from lineage.errors import LineageError
-from lineage.harness import ADAPTERS, SessionLocation
+from lineage.harness import ADAPTERS
+from lineage.harness.adapter import SessionLocation
 from lineage.workspace.paths import expand_home
 
 _SHORT_ID = 8  # letters of an id in the file names of some harnesses

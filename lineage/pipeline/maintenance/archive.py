@@ -17,7 +17,7 @@ from itertools import groupby
 from lineage import __version__
 from lineage.core.base import naming
 from lineage.core.base.times import to_utc_or_none
-from lineage.core.capture.window import WINDOW_DAYS, Window, compute_membership
+from lineage.core.capture.ledger import WINDOW_DAYS, Window, compute_membership
 from lineage.core.format.documents import Artifact, Manifest, parse_document_as
 from lineage.core.format.job import ARCHIVAL, Job
 from lineage.core.format.manifest import list_artifact_paths

@@ -11,13 +11,12 @@ from itertools import chain
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import BOOKS, CURATED_PATH
-from lineage.core.capture.ledger import build_entries, build_head, build_ledger, is_visible
-from lineage.core.capture.window import Window
+from lineage.core.capture.ledger import Window, build_entries, build_head, build_ledger, is_visible
 from lineage.core.format.documents import Artifact, Claim, Manifest, find_unknown_keys
 from lineage.core.format.manifest import list_artifact_paths
 from lineage.core.format.resanitization import Replacement, is_recorded_change
 from lineage.core.format.transcript import extract_links
-from lineage.documents.load import load_stored_document
+from lineage.documents.artifacts import load_stored_document
 from lineage.errors import FormatError
 from lineage.index import BookRows, EntryRow, build_book_rows, parse_owner_token
 from lineage.pipeline.maintenance.archive_checks import check_archive

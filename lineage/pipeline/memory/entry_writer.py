@@ -19,7 +19,6 @@ from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, append_parts, find_superseded, make_entry_part
 from lineage.core.books.entry import Entry, compute_entry_id, new_entry
-from lineage.core.books.rollover import default_cap
 from lineage.core.capture.capture import DATA_TAG
 from lineage.core.capture.ledger import is_visible
 from lineage.core.format import transcript
@@ -140,7 +139,7 @@ def _write_book(
     """Write the new ones of the drafts for a book, and count the others by reason. Each shelf is written once."""
     books = {ref: ws.documents.books.read(ref) for ref in _relevant_shelves(ws, scope, kind, drafts)}
     new, dropped = _select_new(scope, kind, drafts, books.values())
-    max_entries, written = default_cap(scope, kind).max_entries, []
+    max_entries, written = book_edits.default_cap(scope, kind).max_entries, []
     for shelf in ("", PENDING):
         ref = BookRef(scope, kind, shelf)
         entries = [entry for admission, entry in new if admission.pending == (shelf == PENDING)]

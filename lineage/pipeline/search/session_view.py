@@ -9,7 +9,7 @@ from itertools import islice
 from lineage.core.base import naming
 from lineage.core.base.naming import derive_session_token
 from lineage.core.base.times import shift_time, to_date
-from lineage.core.capture.window import WINDOW_DAYS, Window
+from lineage.core.capture.ledger import WINDOW_DAYS, Window
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest
 from lineage.core.format.turns import Turn

@@ -15,7 +15,7 @@ import pytest
 
 from lineage.core.base import naming
 from lineage.core.base.times import shift_time
-from lineage.core.capture.window import Window
+from lineage.core.capture.ledger import Window
 from lineage.index import ArtifactRow, SqliteIndex
 from lineage.index.ledger import load_tallies, read_heads
 from lineage.projection.memory_md import render_memory_md

@@ -7,7 +7,7 @@ import pytest
 
 from lineage.core.base.book_paths import PENDING
 from lineage.core.books.entry import ASSISTANT_TURN
-from lineage.core.capture.window import Window
+from lineage.core.capture.ledger import Window
 from lineage.workspace.publish import publish_all, render_agent_memory
 from lineage.workspace.workspace import Workspace
 from tests.support.books import edit_by_hand, write_entry

@@ -8,9 +8,9 @@ import pytest
 
 from lineage.core.books import book_edits as changes
 from lineage.core.books.book import Book, new_book, parse_book, serialize_book
+from lineage.core.books.book_edits import Cap, default_cap, roll_over
 from lineage.core.books.entry import ASSISTANT_TURN, CONFIRMED, MANUAL, USER_STATED, Entry, new_entry
 from lineage.core.books.merge import merge_books
-from lineage.core.books.rollover import Cap, default_cap, roll_over
 from lineage.errors import InvalidInput, NotFoundError
 
 AT, LATER = "2026-03-28T22:34:06.792Z", "2026-03-29T10:00:00.000Z"

@@ -1,11 +1,12 @@
-"""The ledger's entries: one for each capture, in an order that depends on nothing but the artifacts."""
+"""The ledger: the window of thirty days by end, both included; an entry a capture, ordered by the artifacts alone."""
 
 from itertools import permutations
 
 import pytest
 
 from lineage.core.base import naming
-from lineage.core.capture.ledger import build_entries, build_head, is_visible
+from lineage.core.base.times import shift_time
+from lineage.core.capture.ledger import Window, build_entries, build_head, compute_membership, is_visible
 from tests.support.parametrize import each
 from tests.support.strategies import LATER, LATER_STEM, STEM, TIME, make_artifact, make_manifest
 
@@ -18,6 +19,20 @@ CAPTURED = [
 ]
 COMPACTED = [build_head(make_artifact(naming.COMPACTION, captured_at=at, ended_at=None)) for at in (EARLIER, TIME)]
 MANIFEST = (naming.artifact_path(STEM, naming.MANIFEST), "manifest")
+NOW = "2026-03-31T10:00:00.000Z"
+
+
+def test_both_ends_belong_to_the_window_and_a_millisecond_beyond_does_not() -> None:
+    window = Window.from_end(NOW)
+    for end in (shift_time(NOW, days=-30), NOW):
+        assert window.contains(end)
+    assert not window.contains(shift_time(NOW, days=-30, milliseconds=-1))
+    assert not window.contains(shift_time(NOW, milliseconds=1))
+
+
+def test_a_session_belongs_to_its_end_and_to_its_capture_only_where_that_is_unknown() -> None:
+    assert compute_membership("2026-03-01T00:00:00.000Z", NOW) == "2026-03-01T00:00:00.000Z"
+    assert compute_membership(None, NOW) == NOW
 
 
 @each("heads", list(permutations([*CAPTURED, COMPACTED[0]])))

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from lineage.app.databases import INDEX_VARIABLE, derive_schema, open_databases
 from lineage.config.machine import parse_machine_settings
 from lineage.core.base.book_paths import is_allowed_in_scope
-from lineage.core.capture.window import Window
+from lineage.core.capture.ledger import Window
 from lineage.database.postgres import Postgres, strip_credentials
 from lineage.errors import DatabaseDamaged, FormatError, IndexUnavailable, InvalidInput, WorkspaceError
 from lineage.index import Index, build_row
