@@ -15,18 +15,9 @@ from pathlib import Path
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.errors import TranscriptError
-from lineage.harness.adapter import (
-    BOOKKEEPING,
-    NOTES,
-    UNFINISHED,
-    UNKNOWN,
-    Collector,
-    SessionLocation,
-    choose_session,
-    list_files,
-)
-from lineage.harness.json_values import strip_injections
+from lineage.harness import adapter
 from lineage.harness.jsonl import read_bytes
+from lineage.harness.text import strip_injections
 
 # NUL padding after a power cut, and a byte order mark.
 _SPACE = b" \t\r\n\x00\xef\xbb\xbf"
@@ -55,7 +46,7 @@ def read(path: Path, session: str | None = None) -> Capture:
         raise TranscriptError(f"no aider session in {path}", hint=_HINT)
     if not sections and session is None:
         return Capture(turns=())
-    name = choose_session(sections, session, f"the history {path}", _HINT)
+    name = adapter.choose_session(sections, session, f"the history {path}", _HINT)
     reader = _Reader()
     reader.read_section(sections[name])
     return reader.build_capture(session_id=name, project=str(path.resolve().parent))
@@ -67,14 +58,14 @@ def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
     return [Path(named)] if named else []
 
 
-def discover(root: Path) -> Iterator[SessionLocation]:
+def discover(root: Path) -> Iterator[adapter.SessionLocation]:
     """Yield the sessions of every `.aider.chat.history.md`, in file order. One without a heading is listed as such."""
-    for item in list_files(root, (_NAME,)):
+    for item in adapter.list_files(root, (_NAME,)):
         try:
             names = [section.session for section in _sections(item.path, read_bytes(item.path))]
         except TranscriptError:
             names = []
-        yield from [SessionLocation(item.path, name) for name in names] or [item]
+        yield from [adapter.SessionLocation(item.path, name) for name in names] or [item]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +94,7 @@ def _sections(path: Path, data: bytes) -> Iterator[_Section]:
 
 
 @dataclass(slots=True)
-class _Reader(Collector):
+class _Reader(adapter.Collector):
     """A collector of blocks: prompts, answers, and each of aider's own lines."""
 
     role: str = ""
@@ -113,14 +104,14 @@ class _Reader(Collector):
 
     def read_section(self, section: _Section) -> None:
         if section.has_preamble:
-            self.skip(UNKNOWN)
+            self.skip(adapter.UNKNOWN)
         *lines, torn = section.text.split(b"\n")
         for line in lines:
             self._add(line.decode("utf-8", errors="replace").rstrip("\r"))
         if not section.is_last:
             self._end_block()
         elif any(line.strip() for line in self.lines) or torn.strip():
-            self.skip(UNFINISHED)
+            self.skip(adapter.UNFINISHED)
 
     def _add(self, line: str) -> None:
         role = self._role_of(line)
@@ -168,7 +159,7 @@ class _Reader(Collector):
         if text.strip():
             self.buffer.append(Turn(self.role, text))
         elif self.lines:
-            self.skip(NOTES)
+            self.skip(adapter.NOTES)
         self.role, self.lines, self.fence = "", [], ""
 
     def _add_status(self, text: str) -> None:
@@ -176,7 +167,7 @@ class _Reader(Collector):
         if model := _MODEL.match(text):
             self.note_model(model[1].rstrip(","))
         if not text or _BOOKKEEPING.match(text):
-            self.skip(BOOKKEEPING)
+            self.skip(adapter.BOOKKEEPING)
         elif edit := _EDIT.fullmatch(text):
             self.buffer.append(Turn(TOOL, text, name="edit", input=edit[1]))
         else:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lineage.harness.adapter import SessionLocation, list_files
-from lineage.harness.json_values import format_omission
+from lineage.harness.text import format_omission
 
 SUB_AGENTS = "subagents"
 AGENT_PREFIX = "agent-"

@@ -5,7 +5,8 @@ from typing import Any
 
 from lineage.harness.adapter import BOOKKEEPING
 from lineage.harness.claude_files import AGENT_PREFIX
-from lineage.harness.json_values import as_mapping, as_string, format_omission, measure_base64
+from lineage.harness.json_values import as_mapping, as_string, measure_base64
+from lineage.harness.text import format_omission
 
 CHAINED_KINDS = frozenset({"user", "assistant", "attachment", "system", "progress"})
 BOOKKEEPING_KINDS = frozenset({

@@ -16,8 +16,9 @@ from lineage.errors import TranscriptError
 from lineage.harness import codex_records as records
 from lineage.harness.adapter import BOOKKEEPING, NOTES, UNKNOWN, Collector, SessionLocation, list_files, read_turns
 from lineage.harness.codex_turns import CodexThread, CodexTurns
-from lineage.harness.json_values import as_mapping, as_string, decode_json, strip_injections
+from lineage.harness.json_values import as_mapping, as_string, decode_json
 from lineage.harness.jsonl import read_bytes, read_records
+from lineage.harness.text import strip_injections
 
 __all__ = ["discover", "list_roots", "read"]
 

@@ -5,15 +5,8 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from lineage.harness.json_values import (
-    as_list,
-    as_mapping,
-    as_string,
-    decode_json,
-    format_media_note,
-    render_tool_input,
-    strip_injections,
-)
+from lineage.harness.json_values import as_list, as_mapping, as_string, decode_json, format_media_note
+from lineage.harness.text import render_tool_input, strip_injections
 
 CALL_KINDS = {
     "function_call": ("tool", "arguments"),

@@ -11,25 +11,9 @@ from typing import Any
 
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
-from lineage.harness.adapter import (
-    BOOKKEEPING,
-    NOTES,
-    REPLAYED,
-    SUB_AGENT,
-    UNKNOWN,
-    Collector,
-    SessionLocation,
-    list_files,
-)
-from lineage.harness.json_values import (
-    as_list,
-    as_mapping,
-    as_string,
-    format_media_note,
-    format_omission,
-    render_tool_input,
-    strip_injections,
-)
+from lineage.harness import adapter
+from lineage.harness.json_values import as_list, as_mapping, as_string, format_media_note
+from lineage.harness.text import format_omission, render_tool_input, strip_injections
 
 _LOG = "events.jsonl"
 # The first words of event types: a new type of a known family is still Copilot's.
@@ -62,9 +46,9 @@ def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
     return [Path(environment.get("COPILOT_HOME") or home / ".copilot", "session-state")]
 
 
-def discover(root: Path) -> Iterator[SessionLocation]:
+def discover(root: Path) -> Iterator[adapter.SessionLocation]:
     """Yield every session's log. A session's folder also holds other files, some of them the user's."""
-    return (item for item in list_files(root, (".jsonl",)) if item.path == root or item.path.name == _LOG)
+    return (item for item in adapter.list_files(root, (".jsonl",)) if item.path == root or item.path.name == _LOG)
 
 
 @dataclass(slots=True)
@@ -76,7 +60,7 @@ class _Call:
 
 
 @dataclass(slots=True)
-class _Reader(Collector):
+class _Reader(adapter.Collector):
     start: dict[str, Any] = field(default_factory=dict)
     project: str = ""
     title: str = ""
@@ -87,12 +71,12 @@ class _Reader(Collector):
     def add(self, record: dict[str, Any]) -> None:
         kind, data = as_string(record.get("type")), record.get("data")
         if kind.partition(".")[0] not in _FAMILIES or not isinstance(data, dict):
-            self.skip(UNKNOWN)
+            self.skip(adapter.UNKNOWN)
             return
         self.recognized_count += 1
         # A sub-agent's events lie in the same file.
         if as_string(record.get("agentId")) or as_string(data.get("parentToolCallId")):
-            self.skip(SUB_AGENT)
+            self.skip(adapter.SUB_AGENT)
             return
         record_id = as_string(record.get("id")) or None
         if not self.check_replay(record_id):
@@ -109,7 +93,7 @@ class _Reader(Collector):
                 yield from self._thought(data.get("content"))
             case "tool.execution_start":
                 if as_string(data.get("toolCallId")) in self.calls:
-                    self.skip(BOOKKEEPING)  # a message showed the call
+                    self.skip(adapter.BOOKKEEPING)  # a message showed the call
                 else:
                     yield self._call(data.get("toolCallId"), data.get("toolName"), data.get("arguments"))
             case "tool.execution_complete":
@@ -117,10 +101,10 @@ class _Reader(Collector):
             case "session.compaction_complete" if data.get("success") is not False:
                 yield from self.add_compaction(data.get("summaryContent"), at, as_string(data.get("trigger")) or None)
             case "system.message" | "system.notification" | "skill.invoked":
-                self.skip(NOTES)
+                self.skip(adapter.NOTES)
             case _:
                 self._note(kind, data)
-                self.skip(BOOKKEEPING)
+                self.skip(adapter.BOOKKEEPING)
 
     def _prompt(self, data: dict[str, Any]) -> Iterator[Turn]:
         """Yield a prompt as a person typed it: `content`, not the form for the model."""
@@ -131,7 +115,7 @@ class _Reader(Collector):
         if (text or notes) and is_typed and not text.startswith(_SKILL):
             yield Turn(USER, "\n".join(filter(None, [text, *notes])))
         else:
-            self.skip(NOTES)
+            self.skip(adapter.NOTES)
 
     def _message(self, data: dict[str, Any]) -> Iterator[Turn]:
         self.note_model(data.get("model"))
@@ -139,22 +123,22 @@ class _Reader(Collector):
         if as_string(data.get("reasoningText")).strip():
             yield from self._thought(data["reasoningText"])
         elif not text.strip() and not calls:
-            self.skip(BOOKKEEPING)
+            self.skip(adapter.BOOKKEEPING)
         if text.strip():
             yield Turn(ASSISTANT, text)
         for call in calls:
             if isinstance(call, dict):
                 yield self._call(call.get("toolCallId"), call.get("name"), call.get("arguments"))
             else:
-                self.skip(UNKNOWN)
+                self.skip(adapter.UNKNOWN)
 
     def _thought(self, content: Any) -> Iterator[Turn]:
         # Some versions log it as an event of its own and again with the message.
         text = as_string(content).strip("\n")
         if not text.strip():
-            self.skip(BOOKKEEPING)
+            self.skip(adapter.BOOKKEEPING)
         elif text in self.thoughts:
-            self.skip(REPLAYED)
+            self.skip(adapter.REPLAYED)
         else:
             self.thoughts.add(text)
             yield Turn(ASSISTANT, text, thinking=True)

@@ -12,15 +12,8 @@ from typing import Any
 
 from lineage.core.format.turns import ASSISTANT, TOOL, Turn
 from lineage.harness.adapter import REWOUND, UNKNOWN
-from lineage.harness.json_values import (
-    as_mapping,
-    as_string,
-    format_media_note,
-    format_omission,
-    measure_base64,
-    render_tool_input,
-    strip_injections,
-)
+from lineage.harness.json_values import as_mapping, as_string, format_media_note, measure_base64
+from lineage.harness.text import format_omission, render_tool_input, strip_injections
 
 _WRAPPERS = ("session_context", "hook_context", "qwen:user-prompt-submit-context")
 # At the start of a line: prose and code may mention the tag.

@@ -14,8 +14,8 @@ from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ROLES, USER, Turn
 from lineage.errors import InvalidInput, TranscriptError
 from lineage.harness.adapter import Collector, SessionLocation, list_files, read_turns
-from lineage.harness.json_values import render_tool_input, strip_injections
 from lineage.harness.jsonl import read_bytes
+from lineage.harness.text import render_tool_input, strip_injections
 
 _HINT = 'a turn is {"role": "user" | "assistant" | "tool" | "system", "text": "…", "at": "2026-03-28T22:34:06Z"}'
 _SPEAKER = re.compile(r"^(user|human|assistant|ai|agent|tool|system):[ \t]*", re.IGNORECASE | re.MULTILINE)

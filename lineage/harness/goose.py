@@ -14,16 +14,7 @@ from pathlib import Path
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.errors import TranscriptError
-from lineage.harness.adapter import (
-    BOOKKEEPING,
-    NOTES,
-    REPLAYED,
-    UNKNOWN,
-    Collector,
-    SessionLocation,
-    choose_session,
-    list_files,
-)
+from lineage.harness import adapter
 from lineage.harness.json_values import (
     JsonObject,
     as_list,
@@ -32,11 +23,10 @@ from lineage.harness.json_values import (
     decode_json,
     format_media_note,
     parse_epoch,
-    render_tool_input,
-    strip_injections,
 )
 from lineage.harness.jsonl import DAMAGED, read_text
 from lineage.harness.sqlite import Row, fetch_rows, list_tables, read_database
+from lineage.harness.text import render_tool_input, strip_injections
 
 _TABLES = frozenset({"sessions", "messages"})
 _SKIPPED_TYPES = frozenset({"sub_agent", "hidden"})
@@ -82,32 +72,32 @@ def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
     return [Path(environment.get("XDG_DATA_HOME") or home / ".local/share", "goose/sessions")]
 
 
-def discover(root: Path) -> Iterator[SessionLocation]:
+def discover(root: Path) -> Iterator[adapter.SessionLocation]:
     """Yield the sessions of `sessions.db`, then the exports of other sessions.
 
     Sessions of sub-agents and hidden ones are skipped. An unreadable database is listed, so that reading it reports the
     error.
     """
     known_ids: set[str] = set()
-    for item in list_files(root, (_DATABASE,)):
+    for item in adapter.list_files(root, (_DATABASE,)):
         if item.path.suffix.lower() != ".db":
             yield item
             return
         yield from _discover_in_database(item.path, known_ids)
     if root.is_dir():
-        yield from (item for item in list_files(root, (".json",)) if _is_export(item.path, known_ids))
+        yield from (item for item in adapter.list_files(root, (".json",)) if _is_export(item.path, known_ids))
 
 
-def _discover_in_database(path: Path, known_ids: set[str]) -> Iterator[SessionLocation]:
+def _discover_in_database(path: Path, known_ids: set[str]) -> Iterator[adapter.SessionLocation]:
     try:
         sessions = read_database(path, _list_sessions)
     except TranscriptError:
-        yield SessionLocation(path)
+        yield adapter.SessionLocation(path)
         return
     known_ids.update(sessions)
     for name, row in sorted(sessions.items()):
         if not row.get("parent_session_id") and as_string(row.get("session_type")) not in _SKIPPED_TYPES:
-            yield SessionLocation(path, name)
+            yield adapter.SessionLocation(path, name)
 
 
 def _is_export(path: Path, known_ids: set[str]) -> bool:
@@ -128,7 +118,7 @@ def _read_session(
 ) -> tuple[JsonObject, list[JsonObject | None]]:
     """Return a session's row and its messages in the form of an export. An unreadable message is None."""
     sessions = _list_sessions(connection)
-    name = choose_session(sessions, session, f"the database {path}", "name one of its sessions by its id")
+    name = adapter.choose_session(sessions, session, f"the database {path}", "name one of its sessions by its id")
     header = {**sessions[name], "model_config": decode_json(sessions[name].get("model_config_json"))}
     query = "SELECT * FROM messages WHERE session_id = ? ORDER BY id"
     return header, [_message(row) for row in fetch_rows(connection, query, name)]
@@ -148,7 +138,7 @@ def _message(row: Row) -> JsonObject | None:
 
 
 @dataclass(slots=True)
-class _Reader(Collector):
+class _Reader(adapter.Collector):
     calls: dict[str, str] = field(default_factory=dict)
     content_counts: Counter[str] = field(default_factory=Counter)
     prompt: str = ""
@@ -162,18 +152,18 @@ class _Reader(Collector):
             elif message.get("role") in (USER, ASSISTANT) and isinstance(message.get("content"), list):
                 self._add_message(message, following)
             else:
-                self.skip(UNKNOWN)
+                self.skip(adapter.UNKNOWN)
 
     def _add_message(self, message: JsonObject, following: JsonObject | None) -> None:
         at = parse_epoch(message.get("created"))
         self.note_time(at)
         last_hidden, self.hidden_message = self.hidden_message, message if _is_hidden(message) else {}
         if self.hidden_message and (message["role"] == ASSISTANT or not _prompt(message)):
-            self.skip(NOTES)
+            self.skip(adapter.NOTES)
         elif self.hidden_message and _is_summary(message, following):
             self.append(self.add_compaction(_prompt(message), at), at, self._source(message))
         elif last_hidden and _prompt(message) == self.prompt and _is_simultaneous(last_hidden, message):
-            self.skip(REPLAYED)
+            self.skip(adapter.REPLAYED)
         else:
             self.prompt = _prompt(message) if message["role"] == USER else self.prompt
             for content in message["content"]:
@@ -203,12 +193,14 @@ class _Reader(Collector):
             case "image":
                 yield Turn(role, _image(content))
             case "systemNotification" | "conversationCompacted" | "contextLengthExceeded" | "summarizationRequested":
-                self.skip(NOTES)
+                self.skip(adapter.NOTES)
             case kind:
-                self.skip(BOOKKEEPING if as_string(kind) in _INTERACTION_TYPES else UNKNOWN)
+                self.skip(adapter.BOOKKEEPING if as_string(kind) in _INTERACTION_TYPES else adapter.UNKNOWN)
 
     def _text_turn(self, role: str, text: str, *, thinking: bool = False) -> Iterator[Turn]:
-        return self.keep_text(Turn(role, text, thinking=thinking), NOTES if role == USER else BOOKKEEPING)
+        return self.keep_text(
+            Turn(role, text, thinking=thinking), adapter.NOTES if role == USER else adapter.BOOKKEEPING
+        )
 
     def _call(self, content: JsonObject) -> Turn:
         call = as_mapping(content.get("toolCall"))

@@ -1,28 +1,14 @@
-"""Decoded JSON as values of the needed type, and texts: injected blocks, notes for omitted data, tool input."""
+"""Decoded JSON as values of the needed type: objects, lists, texts, times, notes in place of media."""
 
 import json
-import re
 from typing import Any
 
-from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING
 from lineage.core.base.times import from_epoch
+from lineage.harness.text import format_omission
 
 JsonObject = dict[str, Any]
 
 _MILLISECONDS_FROM = 100_000_000_000  # as seconds, this would be the year 5138
-_GAP = re.compile(r"(?:[ \t]*\n)+|[ \t]*")
-# Our own block first: it would come back as memory of memory.
-_INJECTED_BLOCKS = (
-    (CONTEXT_OPENING, CONTEXT_CLOSING),
-    ("<system-reminder>", "</system-reminder>"),
-    ("<ide_opened_file>", "</ide_opened_file>"),
-    ("<ide_selection>", "</ide_selection>"),
-)
-# The main argument of common tools, the most telling first.
-_INPUT_KEYS = (
-    "file_path", "filePath", "absolute_path", "notebook_path", "pattern", "query", "path", "command", "cmd", "url",
-    "description", "prompt",
-)  # fmt: skip
 
 
 def decode_json(text: Any) -> Any:
@@ -81,51 +67,3 @@ def format_media_note(kind: Any, data: Any) -> str:
 def measure_base64(data: Any) -> int:
     """Return the number of bytes that a base64 text stands for, 0 for anything else."""
     return len(as_string(data).rstrip("=")) * 3 // 4
-
-
-def strip_injections(text: str) -> str:
-    """Return a text without the blocks that the harness or lineage injected: they would come back as memory of memory.
-
-    Blank lines around it go as well; the first line keeps its indentation.
-    """
-    for opening, closing in _INJECTED_BLOCKS:
-        text = _strip_blocks(text, opening, closing)
-    text = text.rstrip()
-    return text[text.rfind("\n", 0, len(text) - len(text.lstrip())) + 1 :]
-
-
-def _strip_blocks(text: str, opening: str, closing: str) -> str:
-    """Return the text without its closed blocks. The gap after a block at the start of a line goes too."""
-    # One pass with `find`: a regular expression takes quadratic time for unclosed blocks.
-    parts, position, begins_line = [], 0, True
-    while (start := text.find(opening, position)) >= 0 and (end := text.find(closing, start)) >= 0:
-        if start > position:
-            begins_line = text[start - 1] == "\n"
-        parts.append(text[position:start])
-        position = end + len(closing)
-        gap = _GAP.match(text, position) if begins_line else None
-        position = gap.end() if gap else position
-    return "".join(parts) + text[position:]
-
-
-def format_omission(what: str, size: int) -> str:
-    """Return the note that replaces an image or an opaque blob.
-
-    >>> format_omission("image image/png", 4096)
-    '[image image/png, 4,096 bytes left out]'
-    """
-    return f"[{what}, {size:,} bytes left out]"
-
-
-def render_tool_input(arguments: Any) -> str:
-    """Return a tool call's arguments as text: the main argument if it has one, else all as compact JSON."""
-    if isinstance(arguments, str):
-        return arguments
-    if isinstance(arguments, dict):
-        for key in _INPUT_KEYS:
-            if isinstance(arguments.get(key), str) and arguments[key].strip():
-                return str(arguments[key])
-    try:
-        return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"), default=str) if arguments else ""
-    except RecursionError:
-        return "[too deeply nested]"

@@ -13,16 +13,8 @@ from typing import Any
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.harness.adapter import BOOKKEEPING, NOTES, UNFINISHED, UNKNOWN, Collector
-from lineage.harness.json_values import (
-    JsonObject,
-    as_list,
-    as_mapping,
-    as_string,
-    format_media_note,
-    parse_epoch,
-    render_tool_input,
-    strip_injections,
-)
+from lineage.harness.json_values import JsonObject, as_list, as_mapping, as_string, format_media_note, parse_epoch
+from lineage.harness.text import render_tool_input, strip_injections
 
 REVERTED = "reverted"
 

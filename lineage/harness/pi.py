@@ -13,14 +13,8 @@ from typing import Any
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.harness.adapter import BOOKKEEPING, NOTES, REPLAYED, UNKNOWN, Collector, SessionLocation, list_files
-from lineage.harness.json_values import (
-    as_blocks,
-    as_mapping,
-    as_string,
-    format_media_note,
-    render_tool_input,
-    strip_injections,
-)
+from lineage.harness.json_values import as_blocks, as_mapping, as_string, format_media_note
+from lineage.harness.text import render_tool_input, strip_injections
 
 _BOOKKEEPING = frozenset({"model_change", "thinking_level_change", "custom", "label", "leaf"})
 _ROLES = frozenset({

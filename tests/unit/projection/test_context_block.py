@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING
 from lineage.core.capture.budget import cost_to_tokens, estimate_cost
-from lineage.harness.json_values import strip_injections
+from lineage.harness.text import strip_injections
 from lineage.projection.context_block import (
     DROP_ORDER,
     MAX_SECTION_COST,

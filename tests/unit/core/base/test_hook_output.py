@@ -18,7 +18,7 @@ from lineage.core.base.hook_output import (
 )
 from lineage.core.capture.budget import cost_to_tokens, estimate_cost
 from lineage.harness import HARNESS_NAMES
-from lineage.harness.json_values import strip_injections
+from lineage.harness.text import strip_injections
 from tests.support.parametrize import each
 
 HOOKS = ["claude-code", "codex", "gemini", "qwen"]
