@@ -37,22 +37,9 @@ from lineage.errors import FormatError, LineageError, NotFoundError
 from lineage.store import LocalStore, Store
 
 __all__ = [
-    "Artifact",
-    "Claim",
-    "Document",
-    "FormatError",
-    "FrontmatterHandler",
-    "LineageError",
-    "Manifest",
-    "NotFoundError",
-    "Tombstone",
-    "Turn",
-    "list_documents",
-    "parse_document",
-    "read_document",
-    "read_turns",
-    "serialize_document",
-]
+    "Artifact", "Claim", "Document", "FormatError", "FrontmatterHandler", "LineageError", "Manifest", "NotFoundError",
+    "Tombstone", "Turn", "list_documents", "parse_document", "read_document", "read_turns", "serialize_document",
+]  # fmt: skip
 
 
 def list_documents(workspace: str | PathLike[str]) -> Iterator[str]:

@@ -89,17 +89,7 @@ def render_command(root: Path, as_json: bool) -> int:
     """
     published = run_in_workspace(root, _render_all, writes=True)
     if as_json:
-        rows = [
-            {
-                "agent_id": p.agent_id,
-                "path": memory_md_path(p.agent_id),
-                "written": p.written,
-                "rows": p.rows,
-                "of": p.total,
-                "future": p.future,
-            }
-            for p in published
-        ]
+        rows = [{"agent_id": p.agent_id, "path": memory_md_path(p.agent_id)} | _row_counts(p) for p in published]
         print_json({"memory_md": rows})
         return 0
     for p in published:
@@ -107,6 +97,10 @@ def render_command(root: Path, as_json: bool) -> int:
         future = f", {p.future} with a time in the future left out" if p.future else ""
         print_text(f"{memory_md_path(p.agent_id)}: {p.rows} of {p.total} rows, {done}{future}")
     return 0
+
+
+def _row_counts(published: PublishResult) -> dict[str, Any]:
+    return {"written": published.written, "rows": published.rows, "of": published.total, "future": published.future}
 
 
 def _render_all(ws: Workspace) -> list[PublishResult]:
@@ -169,10 +163,7 @@ def _reindex_as_json(report: ReindexReport) -> dict[str, Any]:
         "broken_links": [{"manifest": manifest, "missing": path} for manifest, path in report.broken],
         "strays": report.strays,
         "buried": report.buried,
-        "memory_md": [
-            {"agent_id": p.agent_id, "written": p.written, "rows": p.rows, "of": p.total, "future": p.future}
-            for p in report.published
-        ],
+        "memory_md": [{"agent_id": p.agent_id} | _row_counts(p) for p in report.published],
     }
 
 

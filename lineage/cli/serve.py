@@ -49,14 +49,9 @@ def command(root: Path, host: str, port: int, names: Sequence[str], check: bool,
             return 0
         suppress_hooks()
         service = Service(
-            root=root,
-            run_in_workspace=run_in_workspace,
-            clock=time.time,
-            access_key=access_key,
-            is_local=is_local,
-            caller=caller,
-            host_names=tuple(name.lower() for name in (host, *names)),
-        )
+            root=root, run_in_workspace=run_in_workspace, clock=time.time, access_key=access_key, is_local=is_local,
+            caller=caller, host_names=tuple(name.lower() for name in (host, *names)),
+        )  # fmt: skip
         with suppress(KeyboardInterrupt):
             serve(service, server_socket)
     return 0

@@ -56,16 +56,11 @@ def build_server(config: ServerConfig) -> Server[Any]:
     """Return the server of one agent."""
     answers = _Handlers(config)
     return Server(
-        "lineage",
-        version=__version__,
-        title="lineage",
-        instructions=INSTRUCTIONS,
-        on_list_tools=answers.list_tools,
-        on_call_tool=answers.call_tool,
-        on_list_resources=answers.list_resources,
-        on_list_resource_templates=answers.list_templates,
+        "lineage", version=__version__, title="lineage", instructions=INSTRUCTIONS,
+        on_list_tools=answers.list_tools, on_call_tool=answers.call_tool,
+        on_list_resources=answers.list_resources, on_list_resource_templates=answers.list_templates,
         on_read_resource=answers.read_resource,
-    )
+    )  # fmt: skip
 
 
 class _Handlers:
@@ -125,19 +120,14 @@ class _Handlers:
 def _describe_tool(tool: Tool) -> types.Tool:
     """Return a tool as the SDK describes it. Writing tools are idempotent and destroy nothing."""
     changes = bool(tool.writing_actions)
+    annotations = types.ToolAnnotations(
+        title=tool.title, read_only_hint=not changes, destructive_hint=False if changes else None,
+        idempotent_hint=True if changes else None, open_world_hint=False,
+    )  # fmt: skip
     return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=build_schema(tool.parameters),
-        annotations=types.ToolAnnotations(
-            title=tool.title,
-            read_only_hint=not changes,
-            destructive_hint=False if changes else None,
-            idempotent_hint=True if changes else None,
-            open_world_hint=False,
-        ),
-    )
+        name=tool.name, title=tool.title, description=tool.description, input_schema=build_schema(tool.parameters),
+        annotations=annotations,
+    )  # fmt: skip
 
 
 def _describe_resource(listed: resources.ListedResource) -> types.Resource:

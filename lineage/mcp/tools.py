@@ -44,11 +44,9 @@ class Tool:
 
 TOOLS = (
     Tool(
-        name="search",
-        title="Search memory",
+        name="search", title="Search memory", handler=tool_answers.search_memory,
         description="Find passages of earlier sessions and remembered entries by words, best first. Gives session "
         "tokens and turn numbers for `show`.",
-        handler=tool_answers.search_memory,
         parameters=(
             ToolParameter(
                 name="query", description='Words; "a phrase", project:NAME and since:DATE too.', required=True
@@ -57,55 +55,41 @@ TOOLS = (
         ),
     ),
     Tool(
-        name="show",
-        title="Read a session",
+        name="show", title="Read a session", handler=tool_answers.show_session,
         description="Read one session: its summary, or turns of its transcript by number.",
-        handler=tool_answers.show_session,
         parameters=(
             ToolParameter(
                 name="session", description="A session's token or id, or an unambiguous beginning.", required=True
             ),
             ToolParameter(name="turns", description='Turns of the transcript, "12-18" or "12". Without: the summary.'),
             ToolParameter(
-                name="kind",
-                description="Without `turns`: which of its files.",
-                choices=("summary", "compaction", "manifest"),
-                default="summary",
+                name="kind", description="Without `turns`: which of its files.",
+                choices=("summary", "compaction", "manifest"), default="summary",
             ),
         ),
     ),
     Tool(
-        name="sessions",
-        title="List sessions",
+        name="sessions", title="List sessions", handler=tool_answers.list_sessions,
         description="List your earlier sessions, newest first, each with a sentence on what it was about.",
-        handler=tool_answers.list_sessions,
         parameters=(_PROJECT, _LIMIT),
     ),
     Tool(
-        name="context",
-        title="Context for new work",
+        name="context", title="Context for new work", handler=tool_answers.build_context,
         description="What a new session should know: preferences, decisions, the last session, open tasks. Call it "
         "once, at the start.",
-        handler=tool_answers.build_context,
         parameters=(
             ToolParameter(name="query", description="What the work is about: decides which decisions are shown."),
-            _PROJECT,
-            _SESSION_ID,
+            _PROJECT, _SESSION_ID,
             ToolParameter(
-                name="budget",
-                description="The most it may cost, in tokens.",
-                kind=NUMBER,
-                minimum=100,
+                name="budget", description="The most it may cost, in tokens.", kind=NUMBER, minimum=100,
                 maximum=tool_answers.MAX_TOKENS,
             ),
         ),
     ),
     Tool(
-        name="remember",
-        title="Remember",
+        name="remember", title="Remember", handler=tool_answers.remember, writing_actions=frozenset("*"),
         description="Keep one thing for later sessions, in your own words: a decision and its reason, a lesson, a "
         "fact. Secrets are redacted. What would hold everywhere waits until the user confirms it.",
-        handler=tool_answers.remember,
         parameters=(
             ToolParameter(
                 name="text", description="One or two sentences; a note or handoff may be longer.", required=True
@@ -121,41 +105,31 @@ TOOLS = (
             ),
             _SESSION_ID,
         ),
-        writing_actions=frozenset("*"),
     ),
     Tool(
-        name="book",
-        title="Read books",
+        name="book", title="Read books", handler=tool_answers.read_books,
         description="What is known for good, in one book per scope and kind. `list` names the books, `show` gives the "
         "entries of one.",
-        handler=tool_answers.read_books,
         parameters=(
             ToolParameter(name="action", description="What to do.", choices=("list", "show"), default="list"),
             ToolParameter(name="scope", description="For `show`: global, project/NAME, peer/NAME or agent/ID."),
             ToolParameter(name="kind", description="For `show`: preference, decision, lesson and so on, as listed."),
             ToolParameter(
-                name="archive",
-                description="For `show`: the year of an archive instead of what is in use.",
-                kind=NUMBER,
-                minimum=1970,
-                maximum=9999,
+                name="archive", description="For `show`: the year of an archive instead of what is in use.",
+                kind=NUMBER, minimum=1970, maximum=9999,
             ),
         ),
     ),
     Tool(
-        name="tasks",
-        title="Tasks",
+        name="tasks", title="Tasks", handler=tool_answers.handle_tasks, writing_actions=frozenset(("add", "done")),
         description="Open tasks of you, the project and the workspace: `list` them, `add` one, tick one as `done`.",
-        handler=tool_answers.handle_tasks,
         parameters=(
             ToolParameter(name="action", description="What to do.", choices=("list", "add", "done"), default="list"),
             ToolParameter(name="text", description="For `add`: what is to be done, in one line.", maximum=500),
             ToolParameter(name="id", description="For `done`: the task's id, or the beginning of it.", maximum=16),
-            _PROJECT,
-            _SESSION_ID,
+            _PROJECT, _SESSION_ID,
         ),
-        writing_actions=frozenset(("add", "done")),
     ),
-)
+)  # fmt: skip
 
 TOOLS_BY_NAME = {tool.name: tool for tool in TOOLS}

@@ -61,16 +61,9 @@ def serve(service: Service, listener: socket.socket) -> None:
 def build_config(service: Service) -> uvicorn.Config:
     """Return the server's configuration: bounded, and without an access log, for addresses hold queries."""
     return uvicorn.Config(
-        build_application(service),
-        log_level="critical",
-        access_log=False,
-        ws="none",
-        lifespan="off",
-        proxy_headers=False,
-        server_header=False,
-        limit_concurrency=_MAX_CONNECTIONS,
-        timeout_graceful_shutdown=5,
-    )
+        build_application(service), log_level="critical", access_log=False, ws="none", lifespan="off",
+        proxy_headers=False, server_header=False, limit_concurrency=_MAX_CONNECTIONS, timeout_graceful_shutdown=5,
+    )  # fmt: skip
 
 
 def _build_static_endpoint(name: str) -> endpoints.Endpoint:

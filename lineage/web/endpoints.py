@@ -192,13 +192,8 @@ def _base_values(service: Service, csrf: str, path: str) -> Mapping[str, Any]:
 @cache
 def build_environment() -> Environment:
     """Return the templates of this package, with autoescape on for all of them."""
-    made = Environment(
-        loader=PackageLoader("lineage.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    loader = PackageLoader("lineage.web")
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     made.filters.update(line=to_one_line, clock=display.format_clock)
     made.filters.update(day=display.format_day, blocks=display.parse_blocks)
     made.globals.update(source_of=display.find_source, short=display.shorten_project)

@@ -5,7 +5,7 @@ from typing import Any
 
 from lineage.core.format.turns import Turn
 from lineage.index import SNIPPET_MARKS, Hit
-from lineage.pipeline.memory.books import BookOverview, Evidence
+from lineage.pipeline.memory.books import Evidence
 from lineage.pipeline.search.session_view import RelatedSession, SessionView
 from lineage.web.schema import BOOLEAN, COUNTS, INTEGER, NUMBER, TEXT, Schema, list_of, nullable, one_of, record
 
@@ -128,13 +128,6 @@ def dump_turn(turn: Turn) -> dict[str, Any]:
     return {name: getattr(turn, name) for name in TURN["properties"]}
 
 
-def dump_book(book: BookOverview) -> dict[str, Any]:
-    """Return a book's overview as JSON."""
-    counts = {"entries": book.entries, "waiting": len(book.waiting), "archived": book.archived}
-    named = {"scope": book.ref.scope, "kind": book.ref.kind, "path": book.ref.path}
-    return {**named, **counts, "forgotten": book.forgotten, "problems": list(book.problems)}
-
-
 def dump_evidence(evidence: Evidence, seen: str) -> dict[str, Any]:
     """Return the evidence of a pending entry as JSON. A confirmation sends `seen` back: it stands for all of this."""
     source = {"quote": evidence.quote, "link": evidence.link, "role": evidence.role, "said_at": evidence.turn_at}
@@ -145,18 +138,12 @@ def dump_hit(hit: Hit) -> dict[str, Any]:
     """Return a search result as JSON."""
     parts = split_snippet(hit.snippet)
     return {
-        "session_id": hit.session_id,
-        "session_token": hit.session_token,
-        "agent_id": hit.agent_id,
-        "kind": hit.kind,
-        "path": hit.path,
+        **{name: getattr(hit, name) for name in ("session_id", "session_token", "agent_id", "kind", "path")},
         "turns": list(hit.turns) if hit.turns else None,
         "score": round(hit.score, 6),
         "snippet": "".join(text for text, _ in parts),
         "parts": [{"text": text, "matched": matched} for text, matched in parts],
-        "project": hit.project,
-        "membership_ts": hit.membership_ts,
-        "memory_sentence": hit.memory_sentence,
+        **{name: getattr(hit, name) for name in ("project", "membership_ts", "memory_sentence")},
         "entry": hit.entry.as_json() if hit.entry else None,
     }
 

@@ -14,14 +14,9 @@ COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
 ANYTHING: Schema = {}
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list, tuple),
-    "object": (dict,),
-    "null": (type(None),),
-}
+    "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "array": (list, tuple),
+    "object": (dict,), "null": (type(None),),
+}  # fmt: skip
 
 
 def record(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:

@@ -71,16 +71,7 @@ def _print_book(book: books.BookOverview, *, pending: bool) -> None:
 
 
 def _book_as_json(book: books.BookOverview, *, pending: bool) -> dict[str, Any]:
-    return {
-        "scope": book.ref.scope,
-        "kind": book.ref.kind,
-        "path": book.ref.path,
-        "entries": book.entries,
-        "waiting": len(book.waiting),
-        "archived": book.archived,
-        "forgotten": book.forgotten,
-        "problems": list(book.problems),
-    } | ({"pending": [place.as_json() for place in book.waiting]} if pending else {})
+    return book.as_json() | ({"pending": [place.as_json() for place in book.waiting]} if pending else {})
 
 
 @options.command("show")

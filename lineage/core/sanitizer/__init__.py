@@ -13,18 +13,6 @@ from lineage.core.sanitizer.sanitizer import Sanitizer, count_redactions
 from lineage.core.sanitizer.stream import RedactionFinding
 
 __all__ = [
-    "BUILTIN",
-    "DROP",
-    "MARKER",
-    "MASK",
-    "RULES",
-    "Allowance",
-    "RedactionFinding",
-    "Rule",
-    "Ruleset",
-    "Sanitizer",
-    "build_ruleset",
-    "compute_rules_digest",
-    "count_redactions",
-    "normalize_text",
-]
+    "BUILTIN", "DROP", "MARKER", "MASK", "RULES", "Allowance", "RedactionFinding", "Rule", "Ruleset", "Sanitizer",
+    "build_ruleset", "compute_rules_digest", "count_redactions", "normalize_text",
+]  # fmt: skip

@@ -74,6 +74,12 @@ class BookOverview:
     forgotten: int
     problems: tuple[str, ...]
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the book's name and counts as JSON."""
+        counts = {"entries": self.entries, "waiting": len(self.waiting), "archived": self.archived}
+        named = {"scope": self.ref.scope, "kind": self.ref.kind, "path": self.ref.path}
+        return {**named, **counts, "forgotten": self.forgotten, "problems": list(self.problems)}
+
 
 def validate_book(ws: Workspace, scope: str, kind: str) -> BookRef:
     """Return the book of these names, which may be new. A session scope takes the session's id, too.

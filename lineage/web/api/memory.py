@@ -54,7 +54,7 @@ _MIGRATED_FILE: Schema = record(
 
 
 def _list_books(ws: Workspace, call: WebCall) -> Any:
-    return {"books": [models.dump_book(book) for book in books.list_books(ws, call.text("scope") or None)]}
+    return {"books": [book.as_json() for book in books.list_books(ws, call.text("scope") or None)]}
 
 
 def _list_entries(ws: Workspace, call: WebCall) -> Any:

@@ -22,20 +22,12 @@ _KINDS = ("note", "preference", "decision", "fact", "lesson", "task")
 def _show_memory(ws: Workspace, call: WebCall) -> TemplateView:
     wanted = panels.EntryFilter(call.text("filter"), call.text("trust"), call.text("state"))
     said = books.find_entry(ws, call.text("from")).entry.body if call.text("from") else ""
-    return TemplateView(
-        "memory.html",
-        {
-            "panels": panels.build_workspace_panels(ws, wanted),
-            "filter": wanted,
-            "trusts": (USER_STATED, DERIVED),
-            "states": _STATES,
-            "kinds": _KINDS,
-            "scopes": panels.list_scopes(ws),
-            "back": "/memory",
-            "did": call.text("did"),
-            "said": said,
-        },
-    )
+    values = {
+        "panels": panels.build_workspace_panels(ws, wanted), "filter": wanted, "trusts": (USER_STATED, DERIVED),
+        "states": _STATES, "kinds": _KINDS, "scopes": panels.list_scopes(ws), "back": "/memory",
+        "did": call.text("did"), "said": said,
+    }  # fmt: skip
+    return TemplateView("memory.html", values)
 
 
 def _remember(ws: Workspace, call: WebCall) -> Redirect:
@@ -83,7 +75,7 @@ ACTIONS: Mapping[str, tuple[str, Callable[[Workspace, WebCall], books.EntryLocat
 }
 
 
-def _build_action(name: str) -> Callable[[Workspace, WebCall], Redirect]:
+def _build_action_page(name: str) -> Page:
     """Return the action of a button: it redirects to the page of the button, at the remaining entry."""
     said, deed = ACTIONS[name]
 
@@ -93,13 +85,13 @@ def _build_action(name: str) -> Callable[[Workspace, WebCall], Redirect]:
         page = back if _BACK_PATH.fullmatch(back) else "/memory"
         return Redirect(f"{page}?did={said}" + (f"#e-{location.entry.id}" if location else ""))
 
-    return act
+    path = f"/entries/{{id}}/{name}"
+    return Page(path=path, method=POST, run=act, parameters=(_ID,), fields=("back", "scope", "text"))
 
 
 PAGES: tuple[Page, ...] = (
     Page(
-        path="/memory",
-        run=_show_memory,
+        path="/memory", run=_show_memory,
         parameters=(
             RouteParameter(name="filter", about="Words that an entry has."),
             RouteParameter(name="trust", about="How far it is trusted.", choices=(USER_STATED, DERIVED)),
@@ -111,14 +103,5 @@ PAGES: tuple[Page, ...] = (
     Page(path="/entries", method=POST, run=_remember, fields=("text", "scope", "kind")),
     Page(path="/entries/{id}/confirm", run=_show_confirmation, parameters=(_ID,)),
     Page(path="/entries/{id}/confirm", method=POST, run=_confirm, parameters=(_ID,), fields=("seen",)),
-    *(
-        Page(
-            path=f"/entries/{{id}}/{name}",
-            method=POST,
-            run=_build_action(name),
-            parameters=(_ID,),
-            fields=("back", "scope", "text"),
-        )
-        for name in ACTIONS
-    ),
-)
+    *map(_build_action_page, ACTIONS),
+)  # fmt: skip

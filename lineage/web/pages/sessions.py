@@ -19,6 +19,8 @@ PER_PAGE = 50
 MAX_HITS = 30
 
 _AGENT = RouteParameter(name="agent", about="The agent; `all` for every one.", default="all")
+_FIRST = RouteParameter(name="first", about="The first turn.", kind=int, default=1, minimum=1, maximum=99_999_999)
+_TURN = RouteParameter(name="turn", about="A turn by its id.")
 _DID = RouteParameter(name="did", about="What was done.")
 _PAGE = RouteParameter(name="page", about="Which page.", kind=int, default=1, minimum=1, maximum=200)
 
@@ -28,40 +30,27 @@ def _show_sessions(ws: Workspace, call: WebCall) -> TemplateView:
     rows = ws.index.list_sessions(call.agent, project=project or None, limit=page * PER_PAGE + 1)
     shown = rows[(page - 1) * PER_PAGE : page * PER_PAGE]
     kept = {name: call.text(name) for name in ("agent", "project") if call.text(name) not in ("", "all")}
-    return TemplateView(
-        "sessions.html",
-        {
-            "days": [(day, list(group)) for day, group in groupby(shown, key=lambda row: row.membership_ts[:10])],
-            "activity": charts.build_activity(session_view.count_daily_captures(ws, call.agent)),
-            "agents": ws.index.list_agents(),
-            "agent": call.text("agent"),
-            "project": project,
-            "page": page,
-            "newer": f"/?{urlencode({**kept, 'page': page - 1})}" if page > 1 else "",
-            "older": f"/?{urlencode({**kept, 'page': page + 1})}" if len(rows) > page * PER_PAGE else "",
-        },
-    )
+    values = {
+        "days": [(day, list(group)) for day, group in groupby(shown, key=lambda row: row.membership_ts[:10])],
+        "activity": charts.build_activity(session_view.count_daily_captures(ws, call.agent)),
+        "agents": ws.index.list_agents(), "agent": call.text("agent"), "project": project, "page": page,
+        "newer": f"/?{urlencode({**kept, 'page': page - 1})}" if page > 1 else "",
+        "older": f"/?{urlencode({**kept, 'page': page + 1})}" if len(rows) > page * PER_PAGE else "",
+    }  # fmt: skip
+    return TemplateView("sessions.html", values)
 
 
 def _show_session(ws: Workspace, call: WebCall) -> TemplateView:
     reference, turn = call.text("session"), call.text("turn") or None
     found = session_view.load_session_view(ws, reference)
     page = session_view.load_turn_page(ws, reference, first=call.values["first"], count=PER_PAGE, turn=turn)
-    return TemplateView(
-        "session.html",
-        {
-            "session": found.session,
-            "view": found,
-            "graph": charts.build_lineage_graph(found),
-            "summary": _read_summary(ws, reference),
-            "page": page,
-            "steps": _page_steps(page.first, page.total),
-            "panels": panels.build_session_panels(ws, session_scope(found.session.session_token)),
-            "scopes": panels.list_scopes(ws),
-            "back": f"/sessions/{found.session.session_token}",
-            "did": call.text("did"),
-        },
-    )
+    values = {
+        "session": found.session, "view": found, "graph": charts.build_lineage_graph(found),
+        "summary": _read_summary(ws, reference), "page": page, "steps": _page_steps(page.first, page.total),
+        "panels": panels.build_session_panels(ws, session_scope(found.session.session_token)),
+        "scopes": panels.list_scopes(ws), "back": f"/sessions/{found.session.session_token}", "did": call.text("did"),
+    }  # fmt: skip
+    return TemplateView("session.html", values)
 
 
 def _read_summary(ws: Workspace, reference: str) -> str:
@@ -111,16 +100,7 @@ PAGES: tuple[Page, ...] = (
     Page(path="/", run=_show_sessions, parameters=(_AGENT, PROJECT, _PAGE)),
     Page(path="/search", run=_show_search, parameters=(RouteParameter(name="q", about="The query."), _AGENT)),
     Page(path="/status", run=lambda ws, _: TemplateView("status.html", {"status": read_status(ws)})),
-    Page(
-        path="/sessions/{session}",
-        run=_show_session,
-        parameters=(
-            SESSION,
-            RouteParameter(name="first", about="The first turn.", kind=int, default=1, minimum=1, maximum=99_999_999),
-            RouteParameter(name="turn", about="A turn by its id."),
-            _DID,
-        ),
-    ),
+    Page(path="/sessions/{session}", run=_show_session, parameters=(SESSION, _FIRST, _TURN, _DID)),
     Page(path="/sessions/{session}/files/{kind}", run=_show_file, parameters=(SESSION, FILE_KIND)),
     Page(path="/sessions/{session}/remove", run=_show_removal, parameters=(SESSION,)),
     Page(path="/sessions/{session}/remove", method=POST, run=_remove, parameters=(SESSION,), fields=("reason", "sure")),
