@@ -10,50 +10,44 @@ from lineage.core.transfer.bundle import LIMITS
 from lineage.documents.bundle_zip import SUFFIX, unpack
 from lineage.errors import InvalidInput, WorkspaceError
 from lineage.pipeline.maintenance.finish_pending import finish_pending
-from lineage.pipeline.transfer.bundles import (
-    BundleExport,
-    BundleImport,
-    export_global,
-    export_session,
-    finish_imports,
-    import_bundle,
-    list_unfinished,
-)
+from lineage.pipeline.transfer import bundles
 from lineage.store import ExistsError, LocalStore, update
 from lineage.workspace.workspace import Workspace
 
 _LINK = "name a place that is no symbolic link"
 
 
-def export_bundle(root: Path, session: str | None, output: Path, *, include_private: bool, force: bool) -> BundleExport:
+def export_bundle(
+    root: Path, session: str | None, output: Path, *, include_private: bool, force: bool
+) -> bundles.BundleExport:
     """Write the bundle of a session, or of the global books, to a file, atomically.
 
     Raises InvalidInput for an existing file without `force`, and for a path with a link.
     """
     path = _resolve_output(output, root)
 
-    def export(ws: Workspace) -> BundleExport:
+    def export(ws: Workspace) -> bundles.BundleExport:
         if session is None:
-            return export_global(ws)
-        return export_session(ws, session, include_private=include_private)
+            return bundles.export_global(ws)
+        return bundles.export_session(ws, session, include_private=include_private)
 
     result = run_in_workspace(root, export, writes=True)
     _write_bundle_file(path, result.data, root, force=force)
     return result
 
 
-def import_bundle_file(root: Path, file: Path, *, restore: bool, trust: bool, dry_run: bool) -> BundleImport:
+def import_bundle_file(root: Path, file: Path, *, restore: bool, trust: bool, dry_run: bool) -> bundles.BundleImport:
     """Import the bundle in a file; an interrupted import of the same bundle is finished instead."""
     data = _read_bundle_file(file)
 
-    def run_import(ws: Workspace) -> BundleImport:
+    def run_import(ws: Workspace) -> bundles.BundleImport:
         if dry_run:
-            return import_bundle(ws, data, restore=restore, trust=trust, dry_run=True)
+            return bundles.import_bundle(ws, data, restore=restore, trust=trust, dry_run=True)
         # by digest: the same file is recognized under any name
-        jobs = list_unfinished(ws, unpack(data).digest)
-        result = finish_imports(ws, jobs) if jobs else None
+        jobs = bundles.list_unfinished(ws, unpack(data).digest)
+        result = bundles.finish_imports(ws, jobs) if jobs else None
         finish_pending(ws)
-        return result or import_bundle(ws, data, restore=restore, trust=trust)
+        return result or bundles.import_bundle(ws, data, restore=restore, trust=trust)
 
     return run_in_workspace(root, run_import, create=not dry_run)
 

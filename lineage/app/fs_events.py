@@ -6,26 +6,16 @@ import stat
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from watchdog.events import (
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirMovedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
-    FileSystemEvent,
-    FileSystemEventHandler,
-)
+from watchdog import events
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
 from lineage.errors import WorkspaceError
 from lineage.pipeline.maintenance.watch import BOOKS, FOLDERS, is_hint
 
-_CHANGES: list[type[FileSystemEvent]] = [
-    FileCreatedEvent, FileModifiedEvent, FileMovedEvent, FileDeletedEvent,
-    DirCreatedEvent, DirMovedEvent, DirDeletedEvent,
+_CHANGES: list[type[events.FileSystemEvent]] = [
+    events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent,
+    events.DirCreatedEvent, events.DirMovedEvent, events.DirDeletedEvent,
 ]  # fmt: skip
 """Opening and reading are left out: a scan must not trigger the next one."""
 
@@ -35,7 +25,7 @@ _MAX_WAIT_SECONDS = 1.0 if os.name == "nt" else 86400.0
 _Identity = tuple[int, int] | None
 
 
-class FileEvents(AbstractContextManager["FileEvents"], FileSystemEventHandler):
+class FileEvents(AbstractContextManager["FileEvents"], events.FileSystemEventHandler):
     """The notifications of one workspace. `listen` subscribes to the folders that exist at that time."""
 
     def __init__(self, root: Path) -> None:
@@ -100,7 +90,7 @@ class FileEvents(AbstractContextManager["FileEvents"], FileSystemEventHandler):
             watch = observer.schedule(self, str(path), recursive=recursive, event_filter=_CHANGES)
             self._watches[folder] = (now, watch)
 
-    def on_any_event(self, event: FileSystemEvent) -> None:
+    def on_any_event(self, event: events.FileSystemEvent) -> None:
         """Record a hint for a path that matters; one pending hint stands for a whole burst."""
         if not event.is_directory and not self._hints.empty():
             return

@@ -5,16 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from lineage.app import clock
+from lineage.app import clock, locations
 from lineage.app.databases import open_databases
-from lineage.app.locations import (
-    STATE_FOLDER,
-    format_location,
-    load_machine_settings,
-    load_settings,
-    open_private_store,
-    open_store,
-)
 from lineage.app.models import build_embedding, build_model
 from lineage.config import Settings
 from lineage.documents import Documents
@@ -89,18 +81,18 @@ def open_workspace(root: Path, *, create: bool = False, use_model: bool = True) 
 
     The caller closes it. Raises WorkspaceError for a missing workspace unless `create` is set.
     """
-    store = open_store(root)
+    store = locations.open_store(root)
     if not create and not store.exists():
-        name = format_location(root)
+        name = locations.format_location(root)
         raise WorkspaceError(
             f"no workspace at {name}", hint=f"run `lineage init {name}`, or name another with `--workspace`"
         )
-    settings = load_settings(store)  # first: a typo in lineage.toml stops every command alike
-    machine = load_machine_settings(os.environ)
-    private, moment = open_private_store(root), clock.now()
+    settings = locations.load_settings(store)  # first: a typo in lineage.toml stops every command alike
+    machine = locations.load_machine_settings(os.environ)
+    private, moment = locations.open_private_store(root), clock.now()
     index, telemetry = open_databases(root, private)
     embedding = build_embedding(machine.embedding)
-    vector_file = root / STATE_FOLDER / "vectors.db"
+    vector_file = root / locations.STATE_FOLDER / "vectors.db"
     return Workspace(
         documents=Documents(store, private),
         index=index,
@@ -113,7 +105,7 @@ def open_workspace(root: Path, *, create: bool = False, use_model: bool = True) 
         # An existing file is opened even without a model: removing a session must reach its vectors.
         vector_file=vector_file if embedding or index.may_have_vectors(vector_file) else None,
         embedding=embedding,
-        scratch=root / STATE_FOLDER,
+        scratch=root / locations.STATE_FOLDER,
     )
 
 

@@ -16,47 +16,36 @@ from lineage.core.format.documents import Artifact
 from lineage.core.format.job import Job
 from lineage.core.format.turns import Watermark, compute_turn_id
 from lineage.extraction.digests import build_digest
+from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture.apply import apply_plan
 from lineage.pipeline.capture.artifacts import build_compaction, compose_sentence, render_compaction_body
 from lineage.pipeline.capture.narration import NO_NARRATION, Narration, narrate_compaction, narration_from_job
-from lineage.pipeline.capture.session import (
-    CAPTURED,
-    NOTHING_NEW,
-    UNCHANGED,
-    CaptureResult,
-    Session,
-    build_intent,
-    load_session,
-    locked_session,
-    rebuild_intent,
-    refuse_removed,
-)
 from lineage.pipeline.capture.source import SessionSource, read_source
 from lineage.workspace.workspace import Workspace
 
 
-def capture_compaction(ws: Workspace, request: Request) -> CaptureResult:
+def capture_compaction(ws: Workspace, request: Request) -> sessions.CaptureResult:
     """Keep a compaction's summary: any number per session, before, between and after its captures.
 
     Turns that no capture holds yet wait for the session's end. Raise what `capture_session` raises.
     """
     if ws.documents.tombstones.has(request.token):
-        return refuse_removed(request.token)
+        return sessions.refuse_removed(request.token)
     source = read_source(ws, request)  # sanitized: there is no raw text below this line
     # The turns before the transcript's own record of the compaction; without a record, all turns so far.
     count = next((turns for summary, turns in source.compactions if summary == source.summary), len(source.turns))
     watermark = Watermark(count, source.turns[count - 1].id if count else None, ws.rules.version)
     narration = _narrate(ws, request, source, watermark)  # before the lock: a model may take a minute
-    with locked_session(ws, request.token) as (session, finished):
+    with sessions.locked_session(ws, request.token) as (session, finished):
         existing = _find_same_compaction(ws, session, source, watermark)
         if existing:
-            intent = rebuild_intent(ws, existing, session)
+            intent = sessions.rebuild_intent(ws, existing, session)
         else:
             intent = _plan_compaction(ws, session, request, source, watermark, narration)
         apply_plan(ws, intent)
         result = _build_result(ws, intent, source)
     if existing and existing not in finished:
-        return replace(result, status=UNCHANGED, reason=NOTHING_NEW)
+        return replace(result, status=sessions.UNCHANGED, reason=sessions.NOTHING_NEW)
     return result
 
 
@@ -64,21 +53,21 @@ def _narrate(ws: Workspace, request: Request, source: SessionSource, watermark: 
     """Ask the language model about a new compaction; not about one that was signaled before."""
     if ws.model is None:
         return NO_NARRATION
-    session = load_session(ws, request.token)
+    session = sessions.load_session(ws, request.token)
     if _find_same_job(session, request) or _find_same_compaction(ws, session, source, watermark):
         return NO_NARRATION
     request = replace(request, private=session.is_private(request))
     return narrate_compaction(ws, request, source, source.turns[: watermark.turns])
 
 
-def _find_same_job(session: Session, request: Request) -> Job | None:
+def _find_same_job(session: sessions.Session, request: Request) -> Job | None:
     """Return the unfinished job of the same signal."""
     same = (job for job in session.jobs if job.flow == COMPACTION and job.payload.get("summary") == request.summary)
     return next(same, None)
 
 
 def _find_same_compaction(
-    ws: Workspace, session: Session, source: SessionSource, watermark: Watermark
+    ws: Workspace, session: sessions.Session, source: SessionSource, watermark: Watermark
 ) -> Artifact | None:
     """Return the stored compaction with the same turns and summary. A new sanitizer alone makes nothing new."""
     for stem in session.compactions:
@@ -92,7 +81,12 @@ def _find_same_compaction(
 
 
 def _plan_compaction(
-    ws: Workspace, session: Session, request: Request, source: SessionSource, watermark: Watermark, narration: Narration
+    ws: Workspace,
+    session: sessions.Session,
+    request: Request,
+    source: SessionSource,
+    watermark: Watermark,
+    narration: Narration,
 ) -> Intent:
     """Build the intent of a compaction, under the time and sentence of the same unfinished signal if there is one."""
     turns = source.turns[: watermark.turns]
@@ -112,14 +106,14 @@ def _plan_compaction(
         artifact = build_compaction(request, source, watermark, stem, sentence)
         return (artifact._replace(memory_sentence_generated_at=narration.generated_at or request.captured_at),)
 
-    return build_intent(ws, session, request, sentence, build)
+    return sessions.build_intent(ws, session, request, sentence, build)
 
 
-def _build_result(ws: Workspace, intent: Intent, source: SessionSource) -> CaptureResult:
+def _build_result(ws: Workspace, intent: Intent, source: SessionSource) -> sessions.CaptureResult:
     (artifact,) = intent.artifacts
     manifest = ws.documents.manifests.get(intent.stem)
-    return CaptureResult(
-        status=CAPTURED,
+    return sessions.CaptureResult(
+        status=sessions.CAPTURED,
         session_token=intent.job.token,
         manifest_path=artifact.manifest_path,
         transcript_path=manifest.transcript_path if manifest else None,
@@ -150,7 +144,7 @@ def capture_recorded_compactions(
     `payload` is that of the session's end. A compaction that was kept from its signal is not kept again, even if the
     harness words it differently. Those that a fork inherited stay its parent's.
     """
-    session = load_session(ws, token)
+    session = sessions.load_session(ws, token)
     paths = (naming.artifact_path(stem, naming.COMPACTION) for stem in session.compactions)
     captured_positions = {artifact.watermark[0] for path in paths if (artifact := ws.documents.artifacts.get(path))}
     first = _find_first_own_turn(ws, session, capture)
@@ -165,10 +159,10 @@ def capture_recorded_compactions(
         values = {"summary": record.summary, "trigger": record.trigger, "captured_at": record.at or at}
         request = parse_request(COMPACTION, {**payload, **values}, agent_id=None, now=ws.now)
         statuses.append(capture_compaction(ws, request).status)
-    return RecordedCompactionCounts(statuses.count(CAPTURED), len(own) - len(readable))
+    return RecordedCompactionCounts(statuses.count(sessions.CAPTURED), len(own) - len(readable))
 
 
-def _find_first_own_turn(ws: Workspace, session: Session, capture: Capture) -> int:
+def _find_first_own_turn(ws: Workspace, session: sessions.Session, capture: Capture) -> int:
     """Return the position of the session's first own turn; behind the last turn if it has no capture."""
     if not session.captures:
         return len(capture.turns) + 1

@@ -13,30 +13,15 @@ from lineage.core.format.job import Job
 from lineage.core.format.transcript import turn_texts
 from lineage.core.format.turns import Turn, find_first_new
 from lineage.extraction.digests import build_digest_and_candidates
+from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture.apply import CaptureHints, apply_plan
 from lineage.pipeline.capture.artifacts import build_summary, build_transcript, compose_sentence
 from lineage.pipeline.capture.narration import NO_NARRATION, Narration, narrate, narration_from_job
-from lineage.pipeline.capture.session import (
-    CAPTURED,
-    EMPTY,
-    NOTHING_NEW,
-    UNCHANGED,
-    CaptureResult,
-    Session,
-    build_intent,
-    find_watermark,
-    join_notes,
-    list_captured_turn_ids,
-    load_session,
-    locked_session,
-    rebuild_intent,
-    refuse_removed,
-)
 from lineage.pipeline.capture.source import SessionSource, read_source
 from lineage.workspace.workspace import Workspace
 
 
-def capture_session(ws: Workspace, request: Request, capture: Capture | None = None) -> CaptureResult:
+def capture_session(ws: Workspace, request: Request, capture: Capture | None = None) -> sessions.CaptureResult:
     """Capture the turns that a session added since its last capture. A second run changes nothing.
 
     `capture` is the parsed transcript, if the caller has it already. Raise TranscriptError, InvalidInput or
@@ -44,10 +29,10 @@ def capture_session(ws: Workspace, request: Request, capture: Capture | None = N
     another machine claimed it, WorkspaceError if a write fails; the next run finishes what was written until then.
     """
     if ws.documents.tombstones.has(request.token):
-        return refuse_removed(request.token)
+        return sessions.refuse_removed(request.token)
     source = read_source(ws, request, capture)  # sanitized; below, only the request holds raw text, for its job
     narration = _narrate(ws, request, source)  # before the lock: a model may take a minute
-    with locked_session(ws, request.token, source) as (session, finished):
+    with sessions.locked_session(ws, request.token, source) as (session, finished):
         turns = _select_new_turns(ws, session, request, source)
         if not turns:
             return _finish_unchanged(ws, session, request, source, finished)
@@ -56,7 +41,7 @@ def capture_session(ws: Workspace, request: Request, capture: Capture | None = N
     return replace(
         _build_result(intent, source, len(turns)),
         learned=applied.learn_result.as_json(),
-        reason=join_notes(session.explain_privacy(request), applied.pending_reason),
+        reason=sessions.join_notes(session.explain_privacy(request), applied.pending_reason),
     )
 
 
@@ -64,7 +49,7 @@ def _narrate(ws: Workspace, request: Request, source: SessionSource) -> Narratio
     """Ask the language model about the new turns; not for an end that was signaled before: its job has the sentence."""
     if ws.model is None:
         return NO_NARRATION
-    session = load_session(ws, request.token)
+    session = sessions.load_session(ws, request.token)
     if session.pending_ends:
         return NO_NARRATION
     # The first capture may have made the session private: then no model may see it, whatever this request says.
@@ -72,12 +57,16 @@ def _narrate(ws: Workspace, request: Request, source: SessionSource) -> Narratio
     return narrate(ws, request, source, _select_new_turns(ws, session, request, source))
 
 
-def _select_new_turns(ws: Workspace, session: Session, request: Request, source: SessionSource) -> Sequence[Turn]:
+def _select_new_turns(
+    ws: Workspace, session: sessions.Session, request: Request, source: SessionSource
+) -> Sequence[Turn]:
     # A fork's transcript begins with its parent's turns; they stay the parent's.
     if not session.captures and source.forked_from:
         return source.turns[_count_inherited(ws, request.identity.agent_id, source) :]
-    watermark = find_watermark(ws, session)
-    first = find_first_new(source.turns, watermark, ws.rules.version, lambda: list_captured_turn_ids(ws, session))
+    watermark = sessions.find_watermark(ws, session)
+    first = find_first_new(
+        source.turns, watermark, ws.rules.version, lambda: sessions.list_captured_turn_ids(ws, session)
+    )
     return source.turns[first:]
 
 
@@ -87,34 +76,38 @@ def _count_inherited(ws: Workspace, agent_id: str, source: SessionSource) -> int
     parent, visited = source.forked_from, set[str]()
     while parent and parent not in visited:  # a damaged manifest may close a circle
         visited.add(parent)
-        session = load_session(ws, derive_session_token(agent_id, parent))
-        inherited.update(list_captured_turn_ids(ws, session))
+        session = sessions.load_session(ws, derive_session_token(agent_id, parent))
+        inherited.update(sessions.list_captured_turn_ids(ws, session))
         parent = session.manifest.forked_from if session.manifest else None
     return next((n for n, turn in enumerate(source.turns) if turn.id not in inherited), len(source.turns))
 
 
 def _finish_unchanged(
-    ws: Workspace, session: Session, request: Request, source: SessionSource, finished: Sequence[Artifact]
-) -> CaptureResult:
+    ws: Workspace, session: sessions.Session, request: Request, source: SessionSource, finished: Sequence[Artifact]
+) -> sessions.CaptureResult:
     """Write what the newest capture lacks: a summary, a row, MEMORY.md. `finished` are captures completed just now."""
     for job in session.pending_ends:  # of an end that another run captured, or of one without a turn
         ws.documents.spool.clear(job)
-    reason = join_notes(NOTHING_NEW if source.turns else EMPTY, session.explain_privacy(request))
+    reason = sessions.join_notes(
+        sessions.NOTHING_NEW if source.turns else sessions.EMPTY, session.explain_privacy(request)
+    )
     paths = [naming.artifact_path(stem, naming.TRANSCRIPT) for stem in session.captures[-1:]]
     newest = ws.documents.artifacts.get(paths[0]) if paths else None
     if newest is None:
-        return CaptureResult(status=UNCHANGED, session_token=session.token, reason=reason, skipped=source.skipped)
-    intent = rebuild_intent(ws, newest, session, source)
+        return sessions.CaptureResult(
+            status=sessions.UNCHANGED, session_token=session.token, reason=reason, skipped=source.skipped
+        )
+    intent = sessions.rebuild_intent(ws, newest, session, source)
     apply_plan(ws, intent)
     result = _build_result(intent, source, 0)
     if any(artifact.kind == naming.TRANSCRIPT for artifact in finished):
         return replace(result, reason=session.explain_privacy(request))
-    return replace(result, status=UNCHANGED, reason=reason)
+    return replace(result, status=sessions.UNCHANGED, reason=reason)
 
 
 def _plan_capture(
     ws: Workspace,
-    session: Session,
+    session: sessions.Session,
     request: Request,
     source: SessionSource,
     turns: Sequence[Turn],
@@ -140,10 +133,10 @@ def _plan_capture(
         transcript = transcript._replace(memory_sentence_generated_at=narration.generated_at or request.captured_at)
         return transcript, build_summary(transcript, digest, narrative)
 
-    return build_intent(ws, session, request, sentence, build), hints
+    return sessions.build_intent(ws, session, request, sentence, build), hints
 
 
-def _choose_time(session: Session, request: Request, job: Job | None) -> str:
+def _choose_time(session: sessions.Session, request: Request, job: Job | None) -> str:
     if job:
         return job.captured_at
     if session.stem and session.is_claimed_only:
@@ -152,10 +145,10 @@ def _choose_time(session: Session, request: Request, job: Job | None) -> str:
     return max([request.captured_at, *map(naming.parse_captured_at, session.captures[-1:])])
 
 
-def _build_result(intent: Intent, source: SessionSource, turn_count: int) -> CaptureResult:
+def _build_result(intent: Intent, source: SessionSource, turn_count: int) -> sessions.CaptureResult:
     transcript, summary = intent.artifacts
-    return CaptureResult(
-        status=CAPTURED,
+    return sessions.CaptureResult(
+        status=sessions.CAPTURED,
         session_token=intent.job.token,
         manifest_path=transcript.manifest_path,
         transcript_path=transcript.path,

@@ -22,14 +22,8 @@ from lineage.harness.hook_payload import HookPayload
 from lineage.harness.projects import resolve_project
 from lineage.pipeline.capture.compaction import capture_recorded_compactions
 from lineage.pipeline.capture.session import CAPTURED, CaptureResult
+from lineage.pipeline.ingest import locate_transcript as transcripts
 from lineage.pipeline.ingest.checkpoints import mark_checkpoints_used, offer_checkpoints, save_checkpoints
-from lineage.pipeline.ingest.locate_transcript import (
-    HarnessHistories,
-    find_subagent_transcripts,
-    locate_transcript,
-    read_file_size,
-    wait_until_stable,
-)
 from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
 from lineage.store import StoreUnavailable
 from lineage.telemetry import SeenSession
@@ -65,7 +59,7 @@ class DrainResult:
 
 
 def drain(
-    ws: Workspace, histories: HarnessHistories, *, should_continue: Callable[[], bool] = lambda: True
+    ws: Workspace, histories: transcripts.HarnessHistories, *, should_continue: Callable[[], bool] = lambda: True
 ) -> DrainResult:
     """Process due events while `should_continue`, save running sessions' checkpoints, prepare new ones' contexts."""
     done = DrainResult()
@@ -85,7 +79,7 @@ def drain(
     return done
 
 
-def _process_event(ws: Workspace, histories: HarnessHistories, event: HookEvent, done: DrainResult) -> None:
+def _process_event(ws: Workspace, histories: transcripts.HarnessHistories, event: HookEvent, done: DrainResult) -> None:
     payload = hook_payload.parse_hook_payload(event.harness, event.payload)
     if payload is None:
         done.ignored[hook_payload.find_ignore_reason(event.harness, event.payload) or ""] += 1
@@ -134,10 +128,10 @@ def describe_error(error: Exception) -> str:
 
 
 def _handle_session_end(
-    ws: Workspace, histories: HarnessHistories, event: HookEvent, payload: HookPayload, done: DrainResult
+    ws: Workspace, histories: transcripts.HarnessHistories, event: HookEvent, payload: HookPayload, done: DrainResult
 ) -> None:
     path = _locate_transcript(histories, event, payload)
-    size = wait_until_stable(path, event.at)
+    size = transcripts.wait_until_stable(path, event.at)
     result = capture_session_tree(ws, {**_build_request(event, payload), "transcript_path": str(path)}, event.at)
     done.outcomes[result.status] += 1
     _record_session(ws, event, payload, str(path), size)
@@ -156,7 +150,7 @@ def capture_session_tree(ws: Workspace, payload: Mapping[str, Any], at: str) -> 
         capture = load_adapter(harness).read(path, payload["session_id"])
         capture_recorded_compactions(ws, payload, result.session_token, capture, at)
     shared = {key: payload[key] for key in ("harness", "agent_id", "cwd", "private") if key in payload}
-    for part in find_subagent_transcripts(harness, path):
+    for part in transcripts.find_subagent_transcripts(harness, path):
         session_id = ADAPTERS[harness].read(part.path, part.session).session_id or part.path.stem
         values = {**shared, "session_id": session_id, "transcript_path": str(part.path), "captured_at": at}
         run_capture(ws, parse_request(SESSION_END, values, agent_id=None, now=ws.now))
@@ -164,10 +158,10 @@ def capture_session_tree(ws: Workspace, payload: Mapping[str, Any], at: str) -> 
 
 
 def _handle_compaction(
-    ws: Workspace, histories: HarnessHistories, event: HookEvent, payload: HookPayload, done: DrainResult
+    ws: Workspace, histories: transcripts.HarnessHistories, event: HookEvent, payload: HookPayload, done: DrainResult
 ) -> None:
     path = _locate_transcript(histories, event, payload)
-    wait_until_stable(path, event.at)
+    transcripts.wait_until_stable(path, event.at)
     values = {
         **_build_request(event, payload),
         "transcript_path": str(path),
@@ -192,8 +186,8 @@ def _find_compaction_summary(harness: str, path: Path, session: str) -> str:
     return "\n\n".join([_GENERATED_NOTE, *lines])
 
 
-def _locate_transcript(histories: HarnessHistories, event: HookEvent, payload: HookPayload) -> Path:
-    path = locate_transcript(histories, event.harness, payload.session_id, payload.transcript_path)
+def _locate_transcript(histories: transcripts.HarnessHistories, event: HookEvent, payload: HookPayload) -> Path:
+    path = transcripts.locate_transcript(histories, event.harness, payload.session_id, payload.transcript_path)
     if path is None:
         named = payload.transcript_path or f"of session {payload.session_id}"
         raise TranscriptError(f"the transcript {named} is not there (any more)")
@@ -246,7 +240,7 @@ class SweepResult:
     failed: list[tuple[str, str]] = field(default_factory=list)
 
 
-def sweep(ws: Workspace, histories: HarnessHistories, *, idle_minutes: int = IDLE_MINUTES) -> SweepResult:
+def sweep(ws: Workspace, histories: transcripts.HarnessHistories, *, idle_minutes: int = IDLE_MINUTES) -> SweepResult:
     """Capture the sessions of hooks that grew since their capture, unless written to in the last `idle_minutes`."""
     done = SweepResult()
     if outage := find_outage(ws):
@@ -254,8 +248,8 @@ def sweep(ws: Workspace, histories: HarnessHistories, *, idle_minutes: int = IDL
         return done
     quiet_since = shift_time(ws.now, milliseconds=-60_000 * idle_minutes)
     for seen in ws.telemetry.list_seen_sessions():
-        path = locate_transcript(histories, seen.harness, seen.session_id, seen.transcript_path)
-        size = read_file_size(path) if path else None
+        path = transcripts.locate_transcript(histories, seen.harness, seen.session_id, seen.transcript_path)
+        size = transcripts.read_file_size(path) if path else None
         if path is None or size is None:
             done.gone += 1
         elif size == seen.captured_size:

@@ -13,14 +13,7 @@ from lineage.core.base import naming
 from lineage.core.base.times import shift_time, to_file_name
 from lineage.errors import FormatError
 from lineage.index import IndexedFile
-from lineage.pipeline.maintenance.reindex import (
-    ReindexReport,
-    StaleFile,
-    drop_stale_vectors,
-    index_files,
-    reindex,
-    reindex_books,
-)
+from lineage.pipeline.maintenance import reindex as reindexing
 from lineage.store import StoredKey
 from lineage.workspace.publish import publish_all
 from lineage.workspace.removed_sessions import drop_removed_sessions
@@ -33,7 +26,7 @@ _SYNCED, _COMPARED = "synced", "compared"
 _BATCH = 1000
 
 
-def reindex_recent(ws: Workspace, *, confirmed: bool = False) -> ReindexReport:
+def reindex_recent(ws: Workspace, *, confirmed: bool = False) -> reindexing.ReindexReport:
     """Index the files since the last run, with an overlap of `OVERLAP_DAYS`, and render MEMORY.md.
 
     The whole workspace is compared every `COMPARED_EVERY_DAYS`, after an unexplained loss of files, and for an
@@ -42,7 +35,7 @@ def reindex_recent(ws: Workspace, *, confirmed: bool = False) -> ReindexReport:
     since = _choose_start(ws)
     report = _index_recent(ws, f"{naming.MEMORY}{to_file_name(since)}") if since else None
     if report is None:
-        report = reindex(ws, confirmed=confirmed)
+        report = reindexing.reindex(ws, confirmed=confirmed)
         ws.telemetry.mark(_COMPARED, ws.now)
     ws.telemetry.mark(_SYNCED, ws.now)
     return report
@@ -59,9 +52,9 @@ def _choose_start(ws: Workspace) -> str | None:
     return shift_time(min(last, ws.now), days=-OVERLAP_DAYS)
 
 
-def _index_recent(ws: Workspace, after: str) -> ReindexReport | None:
+def _index_recent(ws: Workspace, after: str) -> reindexing.ReindexReport | None:
     """Index the files after a path. Return None, with nothing changed, after an unexplained loss of files."""
-    report = ReindexReport()
+    report = reindexing.ReindexReport()
     known = {item.path: item for item in ws.index.iter_files(after)}
     listed = list(takewhile(lambda entry: entry.key < naming.CLAIMS, ws.documents.store.list(naming.MEMORY, after)))
     removed = ws.documents.tombstones.list_tokens()
@@ -70,19 +63,19 @@ def _index_recent(ws: Workspace, after: str) -> ReindexReport | None:
         return None
     report.dropped = drop_removed_sessions(ws, removed)
     tokens = _index_stale(ws, listed, known, report)
-    index_files(ws, _list_older_manifests(ws, tokens, after), report)
-    reindex_books(ws, report)
+    reindexing.index_files(ws, _list_older_manifests(ws, tokens, after), report)
+    reindexing.reindex_books(ws, report)
     if report.added or report.changed or report.dropped or report.books:
         report.published = publish_all(ws)
-        drop_stale_vectors(ws)
+        reindexing.drop_stale_vectors(ws)
     return report
 
 
 def _index_stale(
-    ws: Workspace, listed: Iterable[StoredKey], known: Mapping[str, IndexedFile], report: ReindexReport
+    ws: Workspace, listed: Iterable[StoredKey], known: Mapping[str, IndexedFile], report: reindexing.ReindexReport
 ) -> set[str]:
     """Index the files without a row of their stamp. Return the tokens of their sessions."""
-    stale, tokens, removed = list[StaleFile](), set[str](), ws.documents.tombstones.list_tokens()
+    stale, tokens, removed = list[reindexing.StaleFile](), set[str](), ws.documents.tombstones.list_tokens()
     for entry in listed:
         name, row = naming.parse_path(entry.key), known.get(entry.key)
         if name is None:
@@ -93,17 +86,17 @@ def _index_stale(
             report.unchanged += 1
         else:
             tokens.add(name.token)
-            stale.append(StaleFile(entry.key, entry.stamp, row.sha256 if row else None))
+            stale.append(reindexing.StaleFile(entry.key, entry.stamp, row.sha256 if row else None))
     for start in range(0, len(stale), _BATCH):
-        index_files(ws, stale[start : start + _BATCH], report)
+        reindexing.index_files(ws, stale[start : start + _BATCH], report)
     return tokens
 
 
-def _list_older_manifests(ws: Workspace, tokens: Iterable[str], after: str) -> Iterator[StaleFile]:
+def _list_older_manifests(ws: Workspace, tokens: Iterable[str], after: str) -> Iterator[reindexing.StaleFile]:
     """Yield the manifests of sessions that began before the listing. Each has probably changed."""
     for token in sorted(tokens):
         with suppress(FormatError):  # a damaged claim; the full comparison reports it
             stem = ws.documents.claims.get_stem(token)
             path = naming.artifact_path(stem, naming.MANIFEST) if stem else after
             if path < after:
-                yield StaleFile(path, "", "")
+                yield reindexing.StaleFile(path, "", "")

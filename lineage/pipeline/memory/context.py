@@ -19,14 +19,7 @@ from lineage.harness.projects import resolve_project
 from lineage.index import EntryRow, RecalledSession, RecallQuery
 from lineage.projection.context_block import ContextBlock, ContextItems, build_context_block
 from lineage.projection.memory_item import MemoryItem
-from lineage.workspace.book_reader import (
-    BookEntry,
-    BookReader,
-    build_project_key,
-    list_open_tasks,
-    rank_entries,
-    resolve_project_folder,
-)
+from lineage.workspace import book_reader
 from lineage.workspace.lookup import load_readable_document
 from lineage.workspace.workspace import Workspace
 
@@ -70,13 +63,13 @@ class ContextRequest:
         return session if not session or TOKEN.fullmatch(session) else derive_session_token(self.agent_id, session)
 
 
-def build_context(ws: Workspace, request: ContextRequest, reader: BookReader | None = None) -> ContextBlock:
+def build_context(ws: Workspace, request: ContextRequest, reader: book_reader.BookReader | None = None) -> ContextBlock:
     """Return the block for a new session. Writes nothing. `reader` saves reading books again.
 
     Raises InvalidInput for an invalid agent id.
     """
     validate_agent_id(request.agent_id)
-    builder = _ContextBuilder(ws, request, (reader or BookReader(ws)).for_agent(request.agent_id))
+    builder = _ContextBuilder(ws, request, (reader or book_reader.BookReader(ws)).for_agent(request.agent_id))
     budget = ws.settings.context.budget if request.budget is None else request.budget
     return build_context_block(builder.build(), budget)
 
@@ -84,12 +77,12 @@ def build_context(ws: Workspace, request: ContextRequest, reader: BookReader | N
 class _ContextBuilder:
     """The items of one context, section by section."""
 
-    def __init__(self, ws: Workspace, request: ContextRequest, reader: BookReader) -> None:
+    def __init__(self, ws: Workspace, request: ContextRequest, reader: book_reader.BookReader) -> None:
         self._ws = ws
         self._request = request
         self._reader = reader
         self._project = resolve_project(request.project)
-        self._folder = resolve_project_folder(ws, self._project)
+        self._folder = book_reader.resolve_project_folder(ws, self._project)
         self._agent = f"agent/{request.agent_id}"
         self._project_scopes = [f"project/{self._folder}"] if self._folder else []
         self._scopes = [self._agent, *self._project_scopes]
@@ -131,21 +124,21 @@ class _ContextBuilder:
             ],
         )
 
-    def _entries(self, scopes: Iterable[str], *kinds: str) -> list[BookEntry]:
-        return rank_entries(entry for scope in scopes for entry in self._reader.entries(scope, *kinds))
+    def _entries(self, scopes: Iterable[str], *kinds: str) -> list[book_reader.BookEntry]:
+        return book_reader.rank_entries(entry for scope in scopes for entry in self._reader.entries(scope, *kinds))
 
     def _filter_by_project(self, rows: list[RecalledSession]) -> list[RecalledSession]:
         """Return the project's sessions, all without one. A bare name is that path's project, else that folder's."""
         if not self._project:
             return rows
-        key = build_project_key(self._project)
+        key = book_reader.build_project_key(self._project)
         paths = {row.project for row in rows if row.project}
-        projects = {path for path in paths if build_project_key(path) == key}
+        projects = {path for path in paths if book_reader.build_project_key(path) == key}
         if not projects and key == self._folder:
-            projects = {path for path in paths if resolve_project_folder(self._ws, path) == self._folder}
+            projects = {path for path in paths if book_reader.resolve_project_folder(self._ws, path) == self._folder}
         return [row for row in rows if row.project in projects]
 
-    def _find_handoff(self, sessions: Sequence[RecalledSession], others: Set[str]) -> BookEntry | None:
+    def _find_handoff(self, sessions: Sequence[RecalledSession], others: Set[str]) -> book_reader.BookEntry | None:
         """Return the newest handoff, without those of other projects' sessions."""
         own = [item for item in self._handoffs if others.isdisjoint(naming.find_tokens(item.entry.origin or ""))]
         newest = max(own, key=lambda entry: entry.updated_at, default=None)
@@ -166,8 +159,8 @@ class _ContextBuilder:
         return items + [MemoryItem(line) for line in lines if line.strip() and not line.startswith("# ")]
 
     def _find_relevant(
-        self, rows: Sequence[EntryRow], sessions: Sequence[RecalledSession], handoff: BookEntry | None
-    ) -> list[BookEntry]:
+        self, rows: Sequence[EntryRow], sessions: Sequence[RecalledSession], handoff: book_reader.BookEntry | None
+    ) -> list[book_reader.BookEntry]:
         """Return decisions and lessons, the hits of the query, best first.
 
         Without a query those of project and agent join, ranked by words shared with the last session, then by age.
@@ -183,13 +176,13 @@ class _ContextBuilder:
         preferences = {entry.entry.id for entry in self._reader.entries(GLOBAL, *_GLOBAL_KINDS)}
         return [entry for entry in entries if entry.entry.id not in preferences]
 
-    def _load_entry(self, row: EntryRow) -> BookEntry | None:
+    def _load_entry(self, row: EntryRow) -> book_reader.BookEntry | None:
         # From the file, not the row: the index may lag behind a hand that edits the book.
         entries = self._reader.active_entries(BookRef(row.scope, row.kind, row.shelf))
         return next((entry for entry in entries if entry.entry.id == row.id), None)
 
     def _task_items(self) -> list[MemoryItem]:
-        tasks = list_open_tasks(self._reader, [GLOBAL, *self._scopes, *self._session_scopes])
+        tasks = book_reader.list_open_tasks(self._reader, [GLOBAL, *self._scopes, *self._session_scopes])
         return [MemoryItem(text, entry.entry.trust, to_date(entry.updated_at)) for entry, text in tasks]
 
     def _daily_items(self) -> list[MemoryItem]:
@@ -210,7 +203,7 @@ class _ContextBuilder:
         return [MemoryItem(checkpoint.title), *items]
 
 
-def load_curated_items(reader: BookReader) -> list[MemoryItem]:
+def load_curated_items(reader: book_reader.BookReader) -> list[MemoryItem]:
     """Return AGENT_MEMORY.md in the order of the file: entries, and handwritten text line by line.
 
     Ranks keep the newest entries, and of the text its end and beginning: the middle is left out first. Headings alone
@@ -219,7 +212,7 @@ def load_curated_items(reader: BookReader) -> list[MemoryItem]:
     ref = BookRef(GLOBAL, CURATED)
     book = reader.read_book(ref)
     entries = {entry.entry.id: entry for entry in reader.active_entries(ref) if entry.entry.source != HAND}
-    contents: list[BookEntry | str] = []
+    contents: list[book_reader.BookEntry | str] = []
     for part in book.parts:
         if part.entry and (entry := entries.pop(part.entry.id, None)):
             contents.append(entry)
@@ -233,9 +226,9 @@ def load_curated_items(reader: BookReader) -> list[MemoryItem]:
     return [replace(item, rank=ranks[index]) for index, item in enumerate(items)]
 
 
-def _order_newest_first(contents: Sequence[BookEntry | str]) -> list[int]:
+def _order_newest_first(contents: Sequence[book_reader.BookEntry | str]) -> list[int]:
     """Return the indexes of entries, newest first, in turns with those of lines: the last, the first, and so on."""
-    dated = [(item.updated_at, index) for index, item in enumerate(contents) if isinstance(item, BookEntry)]
+    dated = [(item.updated_at, index) for index, item in enumerate(contents) if isinstance(item, book_reader.BookEntry)]
     entries = sorted(dated, reverse=True)
     lines = [index for index, item in enumerate(contents) if isinstance(item, str)]
     ends = (lines[-1 - turn // 2] if turn % 2 == 0 else lines[turn // 2] for turn in range(len(lines)))
@@ -243,11 +236,11 @@ def _order_newest_first(contents: Sequence[BookEntry | str]) -> list[int]:
     return [index for index in chain.from_iterable(turns) if index is not None]
 
 
-def _build_items(entries: Iterable[BookEntry]) -> list[MemoryItem]:
+def _build_items(entries: Iterable[book_reader.BookEntry]) -> list[MemoryItem]:
     return [_build_item(entry) for entry in entries]
 
 
-def _build_item(entry: BookEntry) -> MemoryItem:
+def _build_item(entry: book_reader.BookEntry) -> MemoryItem:
     label = ", ".join(filter(None, (entry.ref.kind, to_date(entry.updated_at))))
     return MemoryItem(entry.text, entry.entry.trust, label)
 

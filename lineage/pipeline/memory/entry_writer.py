@@ -23,15 +23,7 @@ from lineage.core.capture.capture import DATA_TAG
 from lineage.core.capture.ledger import is_visible
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
-from lineage.extraction.admission_policy import (
-    PRIVATE,
-    REMOVED,
-    TOO_MANY,
-    Admission,
-    CandidateContext,
-    admit_all,
-    select_new,
-)
+from lineage.extraction import admission_policy as policy
 from lineage.extraction.candidates import HEURISTIC, MODEL, Candidate, extract_candidates
 from lineage.extraction.model.port import MemoryProposals
 from lineage.extraction.normalize import normalize_text
@@ -42,7 +34,7 @@ from lineage.workspace.workspace import Workspace
 
 QUOTE = "quote"
 
-_Draft = tuple[Admission, Entry]
+_Draft = tuple[policy.Admission, Entry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +47,7 @@ class WriteResult:
 
 def write_entries(
     ws: Workspace,
-    admissions: Sequence[Admission],
+    admissions: Sequence[policy.Admission],
     *,
     at: str,
     origin: str | None,
@@ -104,7 +96,9 @@ def collect_known(books: Iterable[Book]) -> tuple[set[str], frozenset[str]]:
     return texts.union(*(book.all_ids for book in shelves)), forgotten
 
 
-def _filter_allowed(ws: Workspace, admissions: Sequence[Admission]) -> tuple[list[Admission], Counter[str]]:
+def _filter_allowed(
+    ws: Workspace, admissions: Sequence[policy.Admission]
+) -> tuple[list[policy.Admission], Counter[str]]:
     """Return the texts without those of removed sessions and private ones (architecture: law 4)."""
     sessions = {admission.provenance.session for admission in admissions} - {""}
     removed = {token for token in sessions if ws.documents.tombstones.has(token)}
@@ -112,16 +106,16 @@ def _filter_allowed(ws: Workspace, admissions: Sequence[Admission]) -> tuple[lis
     for admission in admissions:
         provenance = admission.provenance
         if provenance.session in removed:
-            dropped[REMOVED] += 1
+            dropped[policy.REMOVED] += 1
         elif not is_allowed_in_scope(admission.scope, private=provenance.private, token=provenance.session):
-            dropped[PRIVATE] += 1
+            dropped[policy.PRIVATE] += 1
         else:
             allowed.append(admission)
     return allowed, dropped
 
 
 def _build_entry(
-    admission: Admission, clean: Callable[[str], str], origin: str | None, build: Callable[..., Entry]
+    admission: policy.Admission, clean: Callable[[str], str], origin: str | None, build: Callable[..., Entry]
 ) -> Entry:
     scope, kind, provenance = admission.scope, admission.kind, admission.provenance
     link = wikilink(origin + (f"#^{provenance.turn_id}" if provenance.turn_id else "")) if origin else None
@@ -145,7 +139,7 @@ def _write_book(
         entries = [entry for admission, entry in new if admission.pending == (shelf == PENDING)]
         # The book in use rolls over into archives; nothing archives pending entries, so they stop at the cap.
         room = max(0, max_entries - len(books[ref].entries)) if shelf else len(entries)
-        dropped[TOO_MANY] += len(entries[room:])
+        dropped[policy.TOO_MANY] += len(entries[room:])
         written += [(ref, entry) for entry in entries[:room]]
         ws.documents.books.write_merged(ref, books[ref], _add_entries(books[ref], entries[:room]))
     if len(books[BookRef(scope, kind)].entries) + len(written) > max_entries:
@@ -180,7 +174,7 @@ def _select_new(
         # Words that were typed once and forgotten stay forgotten, from any later speaker too.
         typed_id = compute_entry_id(scope, kind, admission.text, None)
         ids[admission] = typed_id if typed_id in forgotten else entry.id
-    new, dropped = select_new([admission for admission, _ in drafts], known, forgotten, ids.__getitem__)
+    new, dropped = policy.select_new([admission for admission, _ in drafts], known, forgotten, ids.__getitem__)
     entries = dict(drafts)
     return [(admission, entries[admission]) for admission in new], dropped
 
@@ -228,8 +222,10 @@ def _write_candidates(ws: Workspace, artifact: Artifact, via: str, candidates: S
     # A private session must not even claim a project's folder: the claim would tell that the session took place.
     may_leave = is_allowed_in_scope(GLOBAL, private=artifact.private, token=token)
     project = resolve_project_folder(ws, artifact.project, claim=True) if may_leave else None
-    context = CandidateContext(token, artifact.agent_id, project, artifact.private, has_data=DATA_TAG in artifact.tags)
-    admissions, dropped = admit_all(candidates, context, via)
+    context = policy.CandidateContext(
+        token, artifact.agent_id, project, artifact.private, has_data=DATA_TAG in artifact.tags
+    )
+    admissions, dropped = policy.admit_all(candidates, context, via)
     result = write_entries(ws, admissions, at=artifact.captured_at, origin=artifact.path, tags=(via,))
     pending = sum(ref.shelf == PENDING for ref, _ in result.entries)
     return LearnResult(len(result.entries) - pending, pending, dropped + result.dropped)

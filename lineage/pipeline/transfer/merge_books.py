@@ -19,14 +19,7 @@ from lineage.core.sanitizer import Sanitizer
 from lineage.core.transfer.bundle import find_book_refs
 from lineage.documents.bundle_zip import UnpackedBundle
 from lineage.pipeline.capture.session import session_lock
-from lineage.pipeline.maintenance.import_journal import (
-    BookState,
-    MergeResult,
-    build_merge_job,
-    finish_merge,
-    list_removed_tokens,
-    load_book_state,
-)
+from lineage.pipeline.maintenance import import_journal
 from lineage.workspace.lookup import load_readable_document
 from lineage.workspace.workspace import Workspace
 
@@ -37,23 +30,23 @@ KNOWN, FORGOTTEN, REMOVED, PRIVATE = "known", "forgotten", "of a removed session
 _LINK = re.compile(r"\[\[([^\]|#]+)")
 
 
-def merge_global(ws: Workspace, unpacked: UnpackedBundle, *, trust: bool, dry_run: bool) -> MergeResult:
+def merge_global(ws: Workspace, unpacked: UnpackedBundle, *, trust: bool, dry_run: bool) -> import_journal.MergeResult:
     """Merge the global books of a bundle. With `dry_run`, only return the result."""
     additions, result = _admit_entries(ws, unpacked, trust=trust)
     if additions and not dry_run:
-        job = build_merge_job(ws.now, unpacked.digest, additions)
+        job = import_journal.build_merge_job(ws.now, unpacked.digest, additions)
         with session_lock(ws, job.token):
             ws.documents.spool.put(job)
-            finish_merge(ws, job)
+            import_journal.finish_merge(ws, job)
     return result
 
 
 def _admit_entries(
     ws: Workspace, unpacked: UnpackedBundle, *, trust: bool
-) -> tuple[dict[BookRef, list[Entry]], MergeResult]:
+) -> tuple[dict[BookRef, list[Entry]], import_journal.MergeResult]:
     """Return the entries to add by book, sanitized, and the result of adding them."""
-    result, additions = MergeResult(), defaultdict[BookRef, list[Entry]](list)
-    sanitizer, gate = ws.build_sanitizer(), _AdmissionGate(ws, list_removed_tokens(ws))
+    result, additions = import_journal.MergeResult(), defaultdict[BookRef, list[Entry]](list)
+    sanitizer, gate = ws.build_sanitizer(), _AdmissionGate(ws, import_journal.list_removed_tokens(ws))
     # the main shelf last: archived entries are older, and a book keeps the order of its entries
     for ref in sorted(find_book_refs(unpacked.files), key=lambda ref: (ref.shelf == "", ref)):
         book = parse_book(unpacked.files[ref.path], ref.scope, ref.kind)
@@ -103,7 +96,7 @@ class _AdmissionGate:
 
     ws: Workspace
     removed: frozenset[str]
-    states: dict[tuple[str, str], BookState] = field(default_factory=dict)
+    states: dict[tuple[str, str], import_journal.BookState] = field(default_factory=dict)
 
     def find_refusal(self, scope: str, kind: str, entry: Entry) -> str | None:
         """Return the reason to refuse an entry; None admits it, and makes it known to later calls."""
@@ -118,7 +111,7 @@ class _AdmissionGate:
             if not is_allowed_in_scope(scope, private=private, token=name.token):
                 return PRIVATE
         if (scope, kind) not in self.states:
-            self.states[scope, kind] = load_book_state(self.ws, scope, kind)
+            self.states[scope, kind] = import_journal.load_book_state(self.ws, scope, kind)
         state, text = self.states[scope, kind], normalize_body(entry.body)
         if entry.id in state.forgotten:
             return FORGOTTEN
