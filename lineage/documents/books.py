@@ -54,15 +54,10 @@ class Books:
 
         return update(self.store, ref.path, change)
 
-    def add(self, scope: str, kind: str, entry: Entry) -> bool:
+    def add(self, scope: str, kind: str, entry: Entry, shelf: str = "") -> bool:
         """Add an entry. Return False if any shelf has it: in use, pending, archived or forgotten."""
         known = self._read_known_ids(scope, kind)
-        return self.update(scope, kind, lambda book: book_edits.add(book, entry, known))
-
-    def propose(self, scope: str, kind: str, entry: Entry) -> bool:
-        """Add an entry to the pending book, for the user to confirm. Return False if any shelf has it."""
-        known = self._read_known_ids(scope, kind)
-        return self.update(scope, kind, lambda book: book_edits.add(book, entry, known), PENDING)
+        return self.update(scope, kind, lambda book: book_edits.add(book, entry, known), shelf)
 
     def confirm(self, scope: str, kind: str, identifier: str, now: str) -> None:
         """Move a pending entry into the book. Raises NotFoundError if there is none."""

@@ -14,7 +14,7 @@ from lineage.mcp.response import ResponseItem, render_response
 from lineage.mcp.tool_answers import render_entries
 from lineage.pipeline.memory.context import load_curated_items
 from lineage.workspace.access import AgentAccess
-from lineage.workspace.lookup import load_document
+from lineage.workspace.lookup import find_newest_path, load_document
 
 SCHEME = "lineage:///"
 TEMPLATE = f"{SCHEME}{{+path}}"
@@ -39,7 +39,8 @@ class ListedResource(NamedTuple):
 
 def list_resources(reach: AgentAccess) -> list[ListedResource]:
     """List the agent's MEMORY.md, its books in use, and the summaries of its newest sessions."""
-    summaries = [(row, path) for row in reach.list_sessions(_MAX_SESSIONS) if (path := reach.find_summary_path(row))]
+    rows = reach.list_sessions(_MAX_SESSIONS)
+    summaries = [(row, path) for row in rows if (path := find_newest_path(reach.ws, row, naming.SUMMARY))]
     books = [ref.path for ref in reach.list_books() if not ref.shelf and ref.path != CURATED_PATH]
     return [
         ListedResource(naming.memory_md_path(reach.agent_id), "The ledger of the last 30 days"),

@@ -55,11 +55,6 @@ class AgentAccess:
             raise NotFoundError(f"{reference[:80]!r} is ambiguous: {tokens}", hint="give more of the id, or the token")
         return matches[0]
 
-    def find_summary_path(self, session: SessionRow) -> str | None:
-        """Return the path of a session's newest summary."""
-        files = self.ws.index.list_session_files(session.session_token)
-        return next((path for path, kind in reversed(files) if kind == naming.SUMMARY), None)
-
     def read_memory_md(self) -> str | None:
         """Return the agent's MEMORY.md as last published."""
         blob = read_or_none(self.ws.documents.store, naming.memory_md_path(self.agent_id))

@@ -74,6 +74,7 @@ class SessionText:
     """The text of a session's file, or of some of its turns."""
 
     session: SessionRow
+    kind: str
     path: str
     text: str
     turns: Sequence[Turn] = ()
@@ -101,14 +102,26 @@ def match_reference(rows: list[SessionRow], reference: str) -> list[SessionRow]:
 def show_file(ws: Workspace, reference: str, kind: str) -> SessionText:
     """Return the newest file of a kind of a session, and count the access."""
     session = resolve_session(ws, reference)
-    paths = [path for path, of_kind in ws.index.list_session_files(session.session_token) if of_kind == kind]
-    if kind == naming.MANIFEST:
-        paths = [session.manifest_path]  # not the last one: a retired manifest is younger
-    document = load_document(ws, paths[-1]) if paths else None
-    if document is None:
+    shown = load_newest_file(ws, session, kind)
+    if shown is None:
         raise NotFoundError(f"session {session.session_id} has no {kind}", hint=f"run `lineage show {reference}`")
     ws.telemetry.count_access(session.session_token, ws.now)
-    return SessionText(session, document.path, str(document.body))
+    return shown
+
+
+def load_newest_file(ws: Workspace, session: SessionRow, kind: str) -> SessionText | None:
+    """Return the newest file of a kind of a session, None without one. Raise FormatError if it is damaged."""
+    path = find_newest_path(ws, session, kind)
+    document = load_document(ws, path) if path else None
+    return SessionText(session, kind, document.path, str(document.body)) if document else None
+
+
+def find_newest_path(ws: Workspace, session: SessionRow, kind: str) -> str | None:
+    """Return the path of the newest file of a kind of a session, None without one."""
+    if kind == naming.MANIFEST:
+        return session.manifest_path  # not the last one: a retired manifest is younger
+    files = reversed(ws.index.list_session_files(session.session_token))
+    return next((path for path, of_kind in files if of_kind == kind), None)
 
 
 def show_turns(ws: Workspace, reference: str, first: int, last: int) -> SessionText:
@@ -123,7 +136,7 @@ def show_turns(ws: Workspace, reference: str, first: int, last: int) -> SessionT
         raise NotFoundError(f"session {session.session_id} has no turns {first}-{last}")
     ws.telemetry.count_access(session.session_token, ws.now)
     text = transcript.render_turns("", turns).lstrip("\n")
-    return SessionText(session, session.manifest_path, text, turns)
+    return SessionText(session, naming.TRANSCRIPT, session.manifest_path, text, turns)
 
 
 def read_hook_failures(documents: Documents) -> list[str]:

@@ -138,13 +138,13 @@ def test_what_is_archived_waits_or_is_forgotten_is_not_added_again(store: Store)
     books.add(SCOPE, KIND, entry())
     books.roll_over(SCOPE, KIND, Cap(0, 0))
     assert books.add(SCOPE, KIND, entry()) is False
-    assert books.propose(SCOPE, KIND, entry()) is False
-    assert books.propose(SCOPE, KIND, entry("Two.")) is True
+    assert books.add(SCOPE, KIND, entry(), PENDING) is False
+    assert books.add(SCOPE, KIND, entry("Two."), PENDING) is True
     assert books.add(SCOPE, KIND, entry("Two.")) is False
     for body in ("One.", "Two."):
         books.forget(SCOPE, KIND, entry(body).id)
         books.forget(SCOPE, KIND, entry(body).id)
-        assert books.add(SCOPE, KIND, entry(body)) is books.propose(SCOPE, KIND, entry(body)) is False
+        assert books.add(SCOPE, KIND, entry(body)) is books.add(SCOPE, KIND, entry(body), PENDING) is False
     assert "One." not in everything(store)
     assert "Two." not in everything(store)
     with pytest.raises(NotFoundError):
@@ -153,13 +153,13 @@ def test_what_is_archived_waits_or_is_forgotten_is_not_added_again(store: Store)
 
 def test_what_waits_is_confirmed(store: Store) -> None:
     books = Books(store)
-    books.propose("global", "decision", entry(scope="global", source=ASSISTANT_TURN))
+    books.add("global", "decision", entry(scope="global", source=ASSISTANT_TURN), PENDING)
     assert books.get("global", "decision").entries == ()
     waiting = books.get("global", "decision", PENDING).entries[0]
     books.confirm("global", "decision", waiting.id, LATER)
     assert books.get("global", "decision", PENDING).entries == ()
     assert [one.trust for one in books.get("global", "decision").entries] == [USER_STATED]
-    assert books.propose("global", "decision", entry(scope="global", source=ASSISTANT_TURN)) is False
+    assert books.add("global", "decision", entry(scope="global", source=ASSISTANT_TURN), PENDING) is False
     with pytest.raises(NotFoundError):
         books.confirm("global", "decision", waiting.id, LATER)
 

@@ -70,7 +70,9 @@ def test_global_entries_wait_as_derived_whatever_they_say_of_themselves(there: W
 
 def test_one_s_own_global_books_are_taken_at_once(there: Workspace, here: Workspace) -> None:
     old, new = stated(there, "Prefers Go.", "Prefers Rust.")
-    there.documents.books.propose(GLOBAL, "preference", new_entry(GLOBAL, "preference", "Maybe.", at=NOW, source="x"))
+    there.documents.books.add(
+        GLOBAL, "preference", new_entry(GLOBAL, "preference", "Maybe.", at=NOW, source="x"), PENDING
+    )
     stated(there, "Prefers Zig.", supersedes=(old.id,))
     done = import_bundle(here, export_global(there).data, trust=True)
     assert done.entries == {"books/global/preference.md": 3, "books/pending/global/preference.md": 1}

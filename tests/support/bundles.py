@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from lineage.core.base.book_paths import PENDING
 from lineage.core.books.book import make_entry_part, new_book
 from lineage.core.books.entry import new_entry
 from lineage.core.transfer.bundle import DESCRIPTION, Bundle, serialize_bundle
@@ -61,7 +62,7 @@ def write_session_books(ws: Workspace, token: str) -> None:
     for one in (first, gone, entry("It lies in den.py now.", supersedes=(first.id,))):
         books.add(scope, "finding", one)
     books.forget(scope, "finding", gone.id)
-    books.propose(scope, "finding", entry("Wombats dig at night."))
+    books.add(scope, "finding", entry("Wombats dig at night."), PENDING)
     older = new_entry(scope, "finding", "The roots are old.", at=EARLIER, source="manual", origin=origin)
     books.archive(scope, "finding", [make_entry_part(new_book(scope, "finding"), older)])
     refs = [ref for ref in books.list() if ref.scope == scope]

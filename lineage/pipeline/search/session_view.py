@@ -17,7 +17,7 @@ from lineage.errors import FormatError, InvalidInput, NotFoundError
 from lineage.index import SessionRow
 from lineage.pipeline.memory.books import EntryLocation, find_entry
 from lineage.store import read_or_none
-from lineage.workspace.lookup import load_document, load_readable_document, resolve_session
+from lineage.workspace import lookup
 from lineage.workspace.workspace import Workspace
 
 KINDS = (naming.SUMMARY, naming.TRANSCRIPT, naming.COMPACTION, naming.MANIFEST)
@@ -78,19 +78,9 @@ class TurnPage:
     turns: tuple[Turn, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFile:
-    """A file of a session with its unchanged body."""
-
-    session: SessionRow
-    kind: str
-    path: str
-    text: str
-
-
 def load_session_view(ws: Workspace, reference: str) -> SessionView:
     """Return a session's lineage. Raises NotFoundError for none and many, FormatError for a damaged manifest."""
-    session = resolve_session(ws, reference)
+    session = lookup.resolve_session(ws, reference)
     manifest = _load_manifest(ws, session)
     unread: list[str] = []
     captures = tuple(_load_part(ws, stem, (naming.TRANSCRIPT, naming.SUMMARY), unread) for stem in manifest.captures)
@@ -107,7 +97,7 @@ def load_turn_page(
 
     Raises NotFoundError for no session, many sessions and an unknown turn.
     """
-    session = resolve_session(ws, reference)
+    session = lookup.resolve_session(ws, reference)
     turns = _load_turns(ws, _load_manifest(ws, session))
     if turn is not None:
         position = next((index for index, candidate in enumerate(turns) if candidate.id == turn), None)
@@ -117,23 +107,15 @@ def load_turn_page(
     return TurnPage(session, first, len(turns), tuple(turns[first - 1 : first - 1 + count]))
 
 
-def load_session_file(ws: Workspace, reference: str, kind: str) -> SessionFile:
+def load_session_file(ws: Workspace, reference: str, kind: str) -> lookup.SessionText:
     """Return the newest file of a kind. Raises NotFoundError for none, InvalidInput for an unknown kind."""
     if kind not in KINDS:
         raise InvalidInput(f"not a kind of file: {kind[:40]!r}", hint=f"one of {', '.join(KINDS)}")
-    session = resolve_session(ws, reference)
-    manifest = _load_manifest(ws, session)
-    paths = {
-        naming.SUMMARY: manifest.summary_path,
-        naming.TRANSCRIPT: manifest.transcript_path,
-        naming.COMPACTION: manifest.compaction_path,
-        naming.MANIFEST: manifest.path,
-    }
-    path = paths[kind]
-    document = load_document(ws, path) if path else None
-    if document is None:
+    session = lookup.resolve_session(ws, reference)
+    file = lookup.load_newest_file(ws, session, kind)
+    if file is None:
         raise NotFoundError(f"session {session.session_id} has no {kind}")
-    return SessionFile(session, kind, document.path, str(document.body))
+    return file
 
 
 def count_daily_captures(ws: Workspace, agent_id: str | None) -> list[tuple[str, int]]:
@@ -151,7 +133,7 @@ def count_daily_captures(ws: Workspace, agent_id: str | None) -> list[tuple[str,
 
 
 def _load_manifest(ws: Workspace, session: SessionRow) -> Manifest:
-    document = load_document(ws, session.manifest_path)
+    document = lookup.load_document(ws, session.manifest_path)
     if not isinstance(document, Manifest):
         raise FormatError(f"{session.manifest_path} is gone", hint="run `lineage reindex`")
     return document
@@ -161,7 +143,7 @@ def _load_part(ws: Workspace, stem: str, kinds: Sequence[str], unread: list[str]
     """Return a part with files of these kinds, from the first of them."""
     paths = {kind: naming.artifact_path(stem, kind) for kind in kinds}
     path = paths[kinds[0]]
-    document = load_readable_document(ws, path)
+    document = lookup.load_readable_document(ws, path)
     if not isinstance(document, Artifact):
         unread.append(path)
         name = naming.parse_path(path)
@@ -174,7 +156,7 @@ def _load_part(ws: Workspace, stem: str, kinds: Sequence[str], unread: list[str]
 def _load_turns(ws: Workspace, manifest: Manifest) -> list[Turn]:
     turns: list[Turn] = []
     for stem in manifest.captures:
-        document = load_readable_document(ws, naming.artifact_path(stem, naming.TRANSCRIPT))
+        document = lookup.load_readable_document(ws, naming.artifact_path(stem, naming.TRANSCRIPT))
         captured = transcript.parse_turns(document.body) if isinstance(document, Artifact) else ()
         if captured:  # a capture replaces all turns from its first one on
             turns[captured[0].number - 1 :] = captured
@@ -202,7 +184,9 @@ def _find_ties(ws: Workspace, row: SessionRow, session_id: str) -> list[str]:
     blob = read_or_none(ws.documents.store, row.manifest_path)
     # There may be many manifests, most without ties: the head alone says so, without parsing.
     head = blob.data.partition(b"\n---")[0] if blob else b""
-    document = None if _WITHOUT_TIES.issubset(head.splitlines()) else load_readable_document(ws, row.manifest_path)
+    document = (
+        None if _WITHOUT_TIES.issubset(head.splitlines()) else lookup.load_readable_document(ws, row.manifest_path)
+    )
     if not isinstance(document, Manifest):
         return []
     ties = (("fork", document.forked_from), ("started", document.parent_session))
@@ -224,7 +208,7 @@ class FileTarget:
 def resolve_reference(ws: Workspace, reference: str) -> SessionRow | EntryLocation:
     """Return the session of a reference, else the entry with this whole id. Raises NotFoundError for none and many."""
     try:
-        return resolve_session(ws, reference)
+        return lookup.resolve_session(ws, reference)
     except NotFoundError:
         if not _ENTRY_ID.fullmatch(reference):
             raise
@@ -239,23 +223,16 @@ def find_file_target(ws: Workspace, reference: str, kind: str = naming.SUMMARY, 
     target = resolve_reference(ws, reference)
     if isinstance(target, EntryLocation):
         return FileTarget(target.ref.path, entry=target)
-    path = _find_file(ws, target, kind) if turn is None else _find_transcript_with_turn(ws, target, turn)
+    path = lookup.find_newest_path(ws, target, kind) if turn is None else _find_transcript_with_turn(ws, target, turn)
+    if path is None:
+        raise NotFoundError(f"session {target.session_id} has no {kind}", hint="open another of its files")
     ws.telemetry.count_access(target.session_token, ws.now)
     return FileTarget(path, turn)
 
 
-def _find_file(ws: Workspace, session: SessionRow, kind: str) -> str:
-    if kind == naming.MANIFEST:
-        return session.manifest_path
-    paths = [path for path, of_kind in ws.index.list_session_files(session.session_token) if of_kind == kind]
-    if not paths:
-        raise NotFoundError(f"session {session.session_id} has no {kind}", hint="open another of its files")
-    return paths[-1]
-
-
 def _find_transcript_with_turn(ws: Workspace, session: SessionRow, turn: int) -> str:
     for path, kind in reversed(ws.index.list_session_files(session.session_token)):
-        document = load_document(ws, path) if kind == naming.TRANSCRIPT else None
+        document = lookup.load_document(ws, path) if kind == naming.TRANSCRIPT else None
         if isinstance(document, Artifact) and any(t.number == turn for t in transcript.parse_turns(document.body)):
             return path
     raise NotFoundError(f"session {session.session_id} has no turn {turn}", hint="`lineage show SESSION` says how many")

@@ -44,7 +44,8 @@ def _list_turns(ws: Workspace, call: WebCall) -> Any:
 
 
 def _get_file(ws: Workspace, call: WebCall) -> Any:
-    return asdict(session_view.load_session_file(ws, call.text("session"), call.text("kind")))
+    file = session_view.load_session_file(ws, call.text("session"), call.text("kind"))
+    return {"session": asdict(file.session), "kind": file.kind, "path": file.path, "text": file.text}
 
 
 def _search(ws: Workspace, call: WebCall) -> Any:
