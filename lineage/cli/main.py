@@ -1,13 +1,19 @@
-"""The group of commands (format: Commands)."""
+"""The group of commands, and how a command line ends: errors become messages and exit codes (format: Commands)."""
 
+import errno
+import os
+import sys
 from collections.abc import Sequence
 
 import click
 
 from lineage import __version__
-from lineage.cli.exit_codes import run_to_exit_code
 from lineage.cli.lazy import LazyGroup
+from lineage.cli.output import print_error
+from lineage.errors import LineageError
 
+UNEXPECTED = 3
+INTERRUPTED = 130
 COMMANDS = {
     "init": "Make a workspace: settings, curated memory, the handbook.",
     "status": "What the workspace holds, what is unfinished, what was counted.",
@@ -50,11 +56,11 @@ COMMANDS = {
 }
 """The first sentence of each command's help: the list of commands imports none of them."""
 
-MODULES = {name: name.replace("-", "_") for name in COMMANDS} | {
+_MAINTENANCE = ("archive", "recover", "reindex", "remove", "render", "resanitize", "verify")
+MODULES = {
+    **{name: name.replace("-", "_") for name in COMMANDS},
+    **{name: f"maintenance:{name}_command" for name in _MAINTENANCE},
     "session-end": "capture_commands:session_end", "compaction": "capture_commands:compaction",
-    "reindex": "maintenance:reindex_command", "render": "maintenance:render_command",
-    "verify": "maintenance:verify_command", "recover": "maintenance:recover_command",
-    "resanitize": "maintenance:resanitize_command", "archive": "maintenance:archive_command",
     "doctor": "hooks:doctor", "hook": "hooks:hook", "sweep": "work:sweep", "import": "import_history",
     "resume": "agent_program:resume", "send": "agent_program:send", "spawn": "agent_program:spawn",
     "mirror": "watch:mirror", "migrate-store": "store:migrate",
@@ -86,8 +92,25 @@ def cli(ctx: click.Context, workspace: str | None) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line and return its exit code, see `run_to_exit_code`."""
-    return run_to_exit_code(lambda: _run_click(arguments))
+    """Run a command line and return its exit code.
+
+    A command may return its own. Else: 0 done, 1 expected failure, 2 usage, 3 unexpected, 4 findings, 130 interrupted.
+    """
+    try:
+        result = _run_click(arguments)
+        return result if isinstance(result, int) else 0
+    except LineageError as error:
+        print_error(error.message, error.hint)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print_error("interrupted", "run the command again: what was begun is finished by the next run")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The interpreter flushes stdout at exit: into the closed pipe that would fail once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:  # noqa: BLE001  (the last resort: a report instead of a traceback)
+        return _report_unexpected(error)
 
 
 def _run_click(arguments: Sequence[str]) -> object:
@@ -98,3 +121,28 @@ def _run_click(arguments: Sequence[str]) -> object:
     except click.ClickException as error:
         error.show()
         return error.exit_code
+
+
+def _report_unexpected(error: Exception) -> int:
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        print_error("too many open files", "allow more with `ulimit -n 1024`, and run the command again")
+        return 1
+    print_error(f"unexpected: {type(error).__name__}", f"please send us the report {_write_report()}")
+    return UNEXPECTED
+
+
+def _write_report() -> str:
+    """Write the traceback to a file and return its path.
+
+    The values of messages stay out: they may hold text that nothing has sanitized.
+    """
+    import tempfile  # only a crash needs these two: `lineage --help` starts without them
+    import traceback
+
+    kind, _, trace = sys.exc_info()
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="lineage-report-", suffix=".txt", delete=False, encoding="utf-8"
+    ) as file:
+        file.write(f"lineage {__version__}, Python {sys.version}\n{kind}\n\n")
+        file.writelines(traceback.format_tb(trace))
+    return file.name

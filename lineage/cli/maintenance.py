@@ -1,5 +1,6 @@
-"""The commands of maintenance: `lineage verify`, `recover`, `render`, `reindex`, `resanitize` and `archive`."""
+"""The commands of maintenance: `verify`, `recover`, `render`, `reindex`, `resanitize`, `archive` and `remove`."""
 
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,14 @@ from lineage.cli import options
 from lineage.cli.output import format_counts, print_json, print_result, print_text, show_progress
 from lineage.core.base.naming import memory_md_path
 from lineage.core.base.plural import pluralize
-from lineage.errors import FindingsReported
+from lineage.errors import FindingsReported, InvalidInput
 from lineage.pipeline.ingest.worker_pool import count_readers, open_worker_pool
 from lineage.pipeline.maintenance.archive import archive
 from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.pipeline.maintenance.partial_reindex import reindex_recent
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.reindex import ReindexReport, reindex, sync_rows
+from lineage.pipeline.maintenance.remove import RemovalReceipt, remove
 from lineage.pipeline.maintenance.resanitize import ResanitizeResult, resanitize
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.search.embeddings import EmbedResult, embed_pending
@@ -259,3 +261,53 @@ def archive_command(root: Path, before: str, dry_run: bool, as_json: bool) -> in
     size = f"{result.bytes / 1_000_000:.1f} MB"
     print_text(f"{pluralize(result.artifacts, 'file')} of {pluralize(result.sessions, 'session')} {archived} ({size})")
     return 0
+
+
+@options.command("remove")
+@click.argument("session")
+@click.option("--reason", metavar="TEXT", default="", help="Why; it is kept in the tombstone.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
+@click.option("--again", is_flag=True, help="Delete what came back of a session that was removed before.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def remove_command(root: Path, session: str, reason: str, dry_run: bool, again: bool, yes: bool, as_json: bool) -> int:
+    """Remove a session for good: its files, rows and every copy of its text in the workspace.
+
+    A tombstone stays and keeps it from coming back. It prints a receipt: what went, what was checked, and what lies
+    outside lineage's reach.
+
+    \b
+    Example:
+      lineage remove 2489c83d --dry-run
+      lineage remove 2489c83d --reason "a customer asked for it" --yes
+    """
+    if not (dry_run or yes):
+        if not sys.stdin.isatty():
+            hint = f"`lineage remove {session} --yes`, or `--dry-run` first"
+            raise InvalidInput("a removal has to be confirmed", hint=hint)
+        click.confirm(f"Remove session {session} for good?", abort=True)
+    receipt = run_in_workspace(
+        root, lambda ws: remove(ws, session, reason=reason, dry_run=dry_run, again=again), writes=not dry_run
+    )
+    return print_result(receipt, lambda: _print_receipt(receipt), as_json=as_json)
+
+
+def _print_receipt(receipt: RemovalReceipt) -> None:
+    removed = "would be removed" if receipt.dry_run else "removed"
+    print_text(
+        f"session {receipt.session_id or receipt.session_token} of {receipt.agent_id}: {receipt.turns} turns {removed}"
+    )
+    for path in receipt.removed_paths:
+        print_text(f"  {removed}: {path}")
+    if receipt.entries:
+        print_text(f"  {removed}: {receipt.entries} {'entry' if receipt.entries == 1 else 'entries'} in books")
+    for path in receipt.spool_files:
+        print_text(f"  removed: .lineage/{path}")
+    if not receipt.dry_run:
+        print_text(f"  removed: {receipt.rows} rows; databases scrubbed")
+        print_text(f"  stays: memory/tombstones/{receipt.session_token}.md")
+    print_text(f"checked {receipt.checked_files} other files for lines of the session")
+    for path in receipt.elsewhere:
+        print_text(f"  holds some too, and is not the session's: {path}")
+    print_text("outside lineage's reach:")
+    for place in receipt.out_of_reach:
+        print_text(f"  {place}")

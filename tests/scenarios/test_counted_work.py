@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 STARTED = {"lineage", "lineage.__main__", "lineage.cli", "lineage.core", "lineage.core.base"}
 HOOK = STARTED | {"lineage.cli.hook_entry", "lineage.core.base.hook_protocol"}
 HELP = {"lineage", "lineage.__main__", "lineage.cli", "lineage.errors"} | {
-    f"lineage.cli.{name}" for name in ("main", "lazy", "exit_codes", "output")
+    f"lineage.cli.{name}" for name in ("main", "lazy", "output")
 }
 DEAR = {
     "argparse", "asyncio", "ctypes", "dataclasses", "http", "importlib.metadata", "inspect", "logging",

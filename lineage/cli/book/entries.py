@@ -132,7 +132,7 @@ def edit(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
 
 def _edit_in_editor(root: Path, entry_id: str) -> books.EntryLocation:
     """Open the book in the user's editor, then publish it; return the entry's place before the edit."""
-    from lineage.cli.editor import build_command, find_editor, run_program  # only this needs it
+    from lineage.cli.open import build_command, find_editor, run_program  # only this needs it
 
     books.refuse_agents(detect_caller(), "open the user's editor")
     if is_bucket(root):
