@@ -25,20 +25,17 @@ _FIELDS: FieldNames = {
     "reason": ("reason", "source", "error"),
     "trigger": ("trigger",),
     "summary": ("compact_summary",),
-    "last_message": ("last_assistant_message",),
 }
 # Of our own plugins, which pass on the names of each harness's API.
 _PLUGIN_FIELDS: FieldNames = {
     "session_id": ("session_id", "sessionId", "sessionID"),
     "session_key": ("session_key", "sessionKey"),
     "lane": ("lane",),
-    "parent_session": ("parent_session", "parent_id", "parentID"),
     "transcript_path": ("transcript_path", "session_file", "sessionFile"),
     "cwd": ("cwd", "directory", "worktree"),
     "reason": ("reason",),
     "trigger": ("trigger",),
     "summary": ("summary", "compactionEntry.summary"),
-    "last_message": ("last_message",),
 }
 
 
@@ -70,7 +67,7 @@ _CLAUDE_EVENTS = {
 }
 PLAIN_FORMAT = HookFormat(
     events={event: event for event in (SESSION_START, TURN_END, SESSION_END, COMPACTION)},
-    fields=_PLUGIN_FIELDS | {"at": ("at",)},
+    fields=_PLUGIN_FIELDS,
     event_fields=("event",),
 )
 _make_plugin_format = partial(HookFormat, fields=_PLUGIN_FIELDS, event_fields=("event",))
@@ -81,20 +78,15 @@ HOOK_FORMATS: Mapping[str, HookFormat] = {
     "codex": HookFormat(
         events=_CLAUDE_EVENTS | {"Interrupt": TURN_END, "agent-turn-complete": TURN_END},
         ignored_events=_IGNORED_EVENTS,
-        fields=_FIELDS
-        | {"session_id": ("session_id", "thread-id")}
-        | {"last_message": ("last_assistant_message", "last-assistant-message")},
+        fields=_FIELDS | {"session_id": ("session_id", "thread-id")},
         event_fields=("hook_event_name", "type"),  # `type`: the older `notify` program
         sub_agent_field="agent_id",
     ),
     "gemini": HookFormat(
         events={"SessionStart": SESSION_START, "AfterAgent": TURN_END, "SessionEnd": SESSION_END},
         ignored_events={"PreCompress": BEFORE_COMPACTION},
-        fields=_FIELDS | {"last_message": ("prompt_response",), "at": ("timestamp",)},
     ),
-    "qwen": HookFormat(
-        _CLAUDE_EVENTS, _IGNORED_EVENTS, fields=_FIELDS | {"at": ("timestamp",)}, sub_agent_field="agent_id"
-    ),
+    "qwen": HookFormat(_CLAUDE_EVENTS, _IGNORED_EVENTS, sub_agent_field="agent_id"),
     "cursor": HookFormat(
         events={
             "sessionStart": SESSION_START,
@@ -105,7 +97,7 @@ HOOK_FORMATS: Mapping[str, HookFormat] = {
         ignored_events={"subagentStart": SUB_AGENT, "subagentStop": SUB_AGENT, "preCompact": BEFORE_COMPACTION},
         fields=_FIELDS
         | {"session_id": ("conversation_id", "session_id"), "cwd": ("cwd", "workspace_roots.0")}
-        | {"reason": ("reason", "status"), "last_message": ("text",)},
+        | {"reason": ("reason", "status")},
     ),
     "copilot": HookFormat(
         events={"sessionStart": SESSION_START, "agentStop": TURN_END, "sessionEnd": SESSION_END}
@@ -117,7 +109,6 @@ HOOK_FORMATS: Mapping[str, HookFormat] = {
             "cwd": ("cwd",),
             "reason": ("reason", "stopReason", "stop_reason", "source"),
             "trigger": ("trigger",),
-            "at": ("timestamp",),
         },
         # In camel case mode payloads have no event name; the order decides between shared fields.
         event_markers=(

@@ -9,26 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lineage.core.base.naming import Identity
-from lineage.core.base.times import from_epoch, to_utc_or_none
-from lineage.errors import InvalidInput
-from lineage.harness.hook_formats import (
-    BEFORE_COMPACTION,
-    COMPACTION,
-    HOOK_FORMATS,
-    OTHER,
-    PLAIN_FORMAT,
-    SESSION_END,
-    SESSION_START,
-    SHARED_HOOK_HARNESSES,
-    SUB_AGENT,
-    TURN_END,
-    HookFormat,
-)
-
-__all__ = [
-    "BEFORE_COMPACTION", "COMPACTION", "NO_EVENT", "NO_SESSION", "OTHER", "OTHER_HARNESS", "SESSION_END",
-    "SESSION_START", "SUB_AGENT", "TURN_END", "HookPayload", "find_ignore_reason", "parse_hook_payload",
-]  # fmt: skip
+from lineage.harness import hook_formats as formats
 
 OTHER_HARNESS = "another harness's"
 NO_EVENT = "no event"
@@ -37,24 +18,21 @@ NO_SESSION = "no session id"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookPayload:
-    """A hook's payload in plain words. A missing field is None; `event` is one of the five constants.
+    """A hook's payload in plain words. A missing field is None; `event` is a constant of `hook_formats`.
 
-    Texts are as the harness sent them: `core.capture.request` checks ids and paths. `at` is canonical UTC. A COMPACTION
-    without `summary` is one of a harness that gives none. `transcript_path` is None for ephemeral sessions too.
+    Texts are as the harness sent them: `core.capture.request` checks ids and paths. A COMPACTION without `summary` is
+    one of a harness that gives none. `transcript_path` is None for ephemeral sessions too.
     """
 
     event: str
     session_id: str
     session_key: str | None = None
     lane: str | None = None
-    parent_session: str | None = None
     transcript_path: str | None = None
     cwd: str | None = None
     reason: str | None = None
     trigger: str | None = None
     summary: str | None = None
-    last_message: str | None = None
-    at: str | None = None
 
     def identity(self, agent: str) -> Identity:
         """Return the session's identity, as `core.capture.request` derives it from these ids."""
@@ -76,31 +54,30 @@ def find_ignore_reason(harness: str, payload: Mapping[str, Any]) -> str | None:
 
 def _parse(harness: str, payload: Mapping[str, Any]) -> HookPayload | str:
     """Return the payload, or the reason to ignore it."""
-    is_plain = _first_text(payload, PLAIN_FORMAT.event_fields) in PLAIN_FORMAT.events
-    if not is_plain and harness in SHARED_HOOK_HARNESSES and _is_foreign(harness, payload):
+    is_plain = _first_text(payload, formats.PLAIN_FORMAT.event_fields) in formats.PLAIN_FORMAT.events
+    if not is_plain and harness in formats.SHARED_HOOK_HARNESSES and _is_foreign(harness, payload):
         return OTHER_HARNESS
-    hook_format = PLAIN_FORMAT if is_plain else HOOK_FORMATS.get(harness, PLAIN_FORMAT)
+    hook_format = formats.PLAIN_FORMAT if is_plain else formats.HOOK_FORMATS.get(harness, formats.PLAIN_FORMAT)
     marked = (name for marker, name in hook_format.event_markers if marker in payload)
     name = _first_text(payload, hook_format.event_fields) or next(marked, None)
     if name is None:
         return NO_EVENT
     if hook_format.sub_agent_field and payload.get(hook_format.sub_agent_field):
-        return SUB_AGENT
+        return formats.SUB_AGENT
     if name in hook_format.ignored_events:
         return hook_format.ignored_events[name]
-    return _build_payload(hook_format, hook_format.events.get(name, OTHER), payload)
+    return _build_payload(hook_format, hook_format.events.get(name, formats.OTHER), payload)
 
 
-def _build_payload(hook_format: HookFormat, event: str, payload: Mapping[str, Any]) -> HookPayload | str:
-    texts = {key: _first_text(payload, names) for key, names in hook_format.fields.items() if key != "at"}
+def _build_payload(hook_format: formats.HookFormat, event: str, payload: Mapping[str, Any]) -> HookPayload | str:
+    texts = {key: _first_text(payload, names) for key, names in hook_format.fields.items()}
     session_id = texts.pop("session_id")
     if session_id is None:
         return NO_SESSION
     # A session end before a resume or a reload is only a pause.
-    if event == SESSION_END and texts["reason"] in hook_format.continuing_reasons:
-        event = TURN_END
-    at = next((_parse_time(payload.get(name)) for name in hook_format.fields.get("at", ())), None)
-    return HookPayload(event=event, session_id=session_id, at=at, **texts)
+    if event == formats.SESSION_END and texts["reason"] in hook_format.continuing_reasons:
+        event = formats.TURN_END
+    return HookPayload(event=event, session_id=session_id, **texts)
 
 
 def _is_foreign(harness: str, payload: Mapping[str, Any]) -> bool:
@@ -137,13 +114,3 @@ def _first_text(payload: Mapping[str, Any], names: tuple[str, ...]) -> str | Non
         if isinstance(value, str) and value.strip():
             return value
     return None
-
-
-def _parse_time(value: Any) -> str | None:
-    """Return an ISO time, or milliseconds since the epoch, as canonical UTC; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return to_utc_or_none(value)
-    try:
-        return from_epoch(value / 1000)
-    except (InvalidInput, OverflowError, ValueError, OSError):
-        return None

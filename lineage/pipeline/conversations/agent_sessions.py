@@ -10,7 +10,7 @@ from pathlib import Path
 from lineage.errors import LineageError
 from lineage.harness import ADAPTERS
 from lineage.harness.adapter import SessionLocation
-from lineage.harness.hook_payload import SESSION_END
+from lineage.harness.hook_formats import SESSION_END
 from lineage.harness.programs import get_program
 from lineage.harness.projects import resolve_project
 from lineage.pipeline.capture.session import CaptureResult

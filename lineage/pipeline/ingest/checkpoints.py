@@ -22,7 +22,7 @@ from lineage.core.format.checkpoint import MAX_AGE_DAYS, MAX_PER_AGENT, Checkpoi
 from lineage.core.format.turns import ROLES, Turn, compute_turn_id
 from lineage.documents import HookEvent
 from lineage.errors import DatabaseDamaged, FormatError, InvalidInput, TranscriptError
-from lineage.harness import hook_payload, load_adapter
+from lineage.harness import hook_formats, load_adapter
 from lineage.harness.hook_payload import HookPayload
 from lineage.harness.projects import resolve_project
 from lineage.pipeline.capture.session import load_session, session_lock
@@ -43,7 +43,7 @@ UNREADABLE = "unreadable"
 
 _MAX_BYTES = 256 << 20  # of a transcript: reading more takes longer than a checkpoint is worth
 _MAX_MESSAGE_CHARS = 20_000  # cut before the sanitizer, which would read the rest for nothing
-_INACTIVE_EVENTS = (hook_payload.SESSION_END, hook_payload.SESSION_START)
+_INACTIVE_EVENTS = (hook_formats.SESSION_END, hook_formats.SESSION_START)
 
 
 def save_checkpoints(

@@ -17,8 +17,8 @@ from lineage.core.capture.request import COMPACTION, SESSION_END, parse_request
 from lineage.documents import HookEvent
 from lineage.errors import DatabaseDamaged, EngineMissing, IndexUnavailable, InvalidInput, LineageError, TranscriptError
 from lineage.extraction.digests import build_digest
-from lineage.harness import ADAPTERS, hook_payload, load_adapter, validate_harness
-from lineage.harness.hook_payload import HookPayload
+from lineage.harness import ADAPTERS, hook_formats, load_adapter, validate_harness
+from lineage.harness.hook_payload import HookPayload, find_ignore_reason, parse_hook_payload
 from lineage.harness.projects import resolve_project
 from lineage.pipeline.capture.compaction import capture_recorded_compactions
 from lineage.pipeline.capture.session import CAPTURED, CaptureResult
@@ -80,9 +80,9 @@ def drain(
 
 
 def _process_event(ws: Workspace, histories: transcripts.HarnessHistories, event: HookEvent, done: DrainResult) -> None:
-    payload = hook_payload.parse_hook_payload(event.harness, event.payload)
+    payload = parse_hook_payload(event.harness, event.payload)
     if payload is None:
-        done.ignored[hook_payload.find_ignore_reason(event.harness, event.payload) or ""] += 1
+        done.ignored[find_ignore_reason(event.harness, event.payload) or ""] += 1
         ws.documents.hook_queue.clear(event)
         return
     try:
@@ -90,12 +90,12 @@ def _process_event(ws: Workspace, histories: transcripts.HarnessHistories, event
         validate_agent_id(event.agent)
         validate_id("session_id", payload.session_id)
         match payload.event:
-            case hook_payload.SESSION_END:
+            case hook_formats.SESSION_END:
                 _handle_session_end(ws, histories, event, payload, done)
-            case hook_payload.COMPACTION:
+            case hook_formats.COMPACTION:
                 _handle_compaction(ws, histories, event, payload, done)
             case _:
-                if payload.event == hook_payload.SESSION_START:
+                if payload.event == hook_formats.SESSION_START:
                     done.started = True
                     mark_checkpoints_used(ws, event, payload)
                 _record_session(ws, event, payload, payload.transcript_path, None)
