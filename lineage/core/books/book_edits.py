@@ -60,20 +60,9 @@ def add(book: Book, entry: Entry, known_ids: Set[str] = frozenset()) -> Book:
     return append_parts(book, make_entry_part(book, entry))
 
 
-def supersede(book: Book, old: str, entry: Entry) -> Book:
-    """Add an entry that supersedes another one; that one stays. Raises as `add` and `find_part` do."""
-    find_part(book, old)
-    return add(book, entry._replace(supersedes=tuple(dict.fromkeys((*entry.supersedes, old)))))
-
-
 def edit(book: Book, identifier: str, body: str, now: str) -> Book:
     """Replace the body of an entry with the user's words."""
     return _update_entry(book, identifier, lambda entry: replace_body(entry, body), now)
-
-
-def tag(book: Book, identifier: str, tags: tuple[str, ...], now: str) -> Book:
-    """Replace the tags of an entry."""
-    return _update_entry(book, identifier, lambda entry: entry._replace(tags=tags), now)
 
 
 def mark_done(book: Book, identifier: str, now: str, *, is_done: bool = True) -> Book:

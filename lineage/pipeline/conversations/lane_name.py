@@ -1,6 +1,6 @@
 """Names of lanes: a lane is one conversation of a person, through many sessions (format: Identity).
 
-Its parts are escaped and joined by `:`, so the name parses back to exactly these parts. `<lane>#<session id>` is the
+Its parts are escaped and joined by `:`, so no two conversations share a name. `<lane>#<session id>` is the
 key of a session in it.
 """
 
@@ -8,7 +8,6 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import unquote_to_bytes
 
 from lineage.core.base.naming import validate_id
 from lineage.errors import InvalidInput
@@ -27,18 +26,6 @@ _REQUIRED_PARTS = {
     PER_ACCOUNT_CHANNEL_PEER: ("app", "channel", "account", "user"),
 }
 _SPECIAL = frozenset("%:#/")
-
-
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """The parts of a lane; those outside its scope are empty. `person` is the canonical id of a linked person."""
-
-    scope: str
-    app: str
-    channel: str = ""
-    account: str = ""
-    user: str = ""
-    person: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,33 +101,6 @@ def build_lane(
     return validate_id("lane", ":".join(parts[scope]))
 
 
-def parse_lane(text: str) -> Lane:
-    """Return the parts of a lane's name. Raise InvalidInput for any other text.
-
-    >>> parse_lane("home:dm:telegram/123")
-    Lane(scope='per-peer', app='home', channel='telegram', account='', user='123', person='')
-    """
-    match text.split(":"):
-        case [app, "main"]:
-            lane = Lane(MAIN, *_unescape(app))
-        case [app, "dm", peer] if "/" in peer:
-            channel, _, user = peer.partition("/")
-            app, channel, user = _unescape(app, channel, user)
-            lane = Lane(PER_PEER, app, channel, user=user)
-        case [app, "dm", person]:
-            app, person = _unescape(app, person)
-            lane = Lane(PER_PEER, app, person=person)
-        case [app, channel, "dm", user]:
-            app, channel, user = _unescape(app, channel, user)
-            lane = Lane(PER_CHANNEL_PEER, app, channel, user=user)
-        case [app, channel, account, "dm", user]:
-            app, channel, account, user = _unescape(app, channel, account, user)
-            lane = Lane(PER_ACCOUNT_CHANNEL_PEER, app, channel, account, user)
-        case _:
-            raise InvalidInput(f"not a lane: {text[:80]!r}", hint="for example home:telegram:dm:123")
-    return lane
-
-
 def _escape(part: str) -> str:
     """Return a part with separators, white space and unprintable characters escaped."""
     return "".join(
@@ -149,17 +109,6 @@ def _escape(part: str) -> str:
         else "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogatepass"))
         for char in part
     )
-
-
-def _unescape(*parts: str) -> list[str]:
-    encoded = [unquote_to_bytes(part.encode("utf-8", "surrogatepass")) for part in parts]
-    try:
-        values = [value.decode("utf-8", "surrogatepass") for value in encoded]
-    except UnicodeDecodeError:
-        values = []
-    if [*map(_escape, values)] != list(parts) or not all(parts):
-        raise InvalidInput("not a lane: a part is empty or not escaped", hint="copy it from `lineage sessions --json`")
-    return values
 
 
 def _fold(text: str) -> str:

@@ -74,11 +74,6 @@ def test_an_edit_keeps_everything_but_the_body() -> None:
     assert changes.add(book, entry()) is book
 
 
-def test_a_tag_that_is_set_is_kept() -> None:
-    (held,) = changes.tag(book_of(entry()), entry().id, ("a", "b-c"), LATER).entries
-    assert held.tags == ("a", "b-c")
-
-
 def test_a_task_is_done_and_opened_again() -> None:
     task = entry("Buy milk.\nTwo of it.", "task")
     book = book_of(task, kind="task")
@@ -134,10 +129,8 @@ def test_an_unknown_id_and_a_half_entry_are_errors(change: object) -> None:
 
 
 def test_the_newer_stands_and_the_older_stays() -> None:
-    book = changes.supersede(book_of(entry()), entry().id, entry("Two.", at=LATER))
+    book = changes.add(book_of(entry()), entry("Two.", at=LATER, supersedes=(entry().id,)))
     assert (said(book), [one.body for one in book.active_entries]) == (["One.", "Two."], ["Two."])
-    with pytest.raises(NotFoundError):
-        changes.supersede(book, "0" * 16, entry("Three."))
 
 
 def test_a_derived_entry_never_takes_the_user_s_place() -> None:
@@ -174,7 +167,7 @@ def test_the_oldest_roll_over_word_for_word() -> None:
 
 def test_what_is_superseded_rolls_over_first() -> None:
     first, second, third, *_ = numbered(4)
-    book = changes.supersede(book_of(first, second), second.id, third)
+    book = changes.add(book_of(first, second), third._replace(supersedes=(second.id,)))
     assert said(roll_over(book, Cap(2, 2))[0]) == ["Number 0.", "Number 2."]
 
 
@@ -243,7 +236,7 @@ def test_a_text_and_a_pin_of_one_entry_come_together() -> None:
 
 
 def test_tags_of_both_come_together() -> None:
-    ours, theirs = (changes.tag(BASE, entry("One.").id, (name,), LATER) for name in "ab")
+    ours, theirs = (by_hand(BASE, '"tags": []', f'"tags": ["{name}"]') for name in "ab")
     assert set(merge_books(BASE, ours, theirs).entries[0].tags) == {"a", "b"}
 
 
