@@ -116,7 +116,7 @@ def run(arguments: Sequence[str]) -> int:
 def _run_click(arguments: Sequence[str]) -> object:
     try:
         return cli.main(list(arguments), standalone_mode=False)
-    except click.Abort as error:
+    except click.Abort as error:  # Ctrl-C, or the end of input, at a question
         raise KeyboardInterrupt from error
     except click.ClickException as error:
         error.show()

@@ -45,7 +45,7 @@ def command(name: str, parent: Any = click) -> Callable[[Callable[..., Any]], cl
 
     def decorate(function: Callable[..., Any]) -> click.Command:
         made: click.Command = parent.command(name)(function)
-        return workspace(as_json(made))
+        return workspace(as_json(made))  # behind its own: click appends what a finished command is given
 
     return decorate
 

@@ -62,6 +62,7 @@ def command(
     for hit in hits:
         for line in _format_hit(hit):
             print_text(line)
+        # print_text would strip the bold
         click.echo(f"    {_highlight(' '.join(hit.snippet.split()), colour=sys.stdout.isatty())}")
         if hit.entry is None:
             print_text(f"    [[{hit.path.removesuffix('.md')}]]")

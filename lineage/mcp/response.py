@@ -14,7 +14,7 @@ MAX_BYTES = 24 * 1024
 
 _SHARE_OF_AN_ITEM = 3  # its share where there are several: a third
 _MAX_ERROR_CHARACTERS = 600
-_RESERVED_BYTES = 400
+_RESERVED_BYTES = 400  # for the note on what is cut, and the closing mark
 _CUT_MARK = "> … cut: this text goes on"
 
 

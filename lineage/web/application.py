@@ -60,6 +60,7 @@ def serve(service: Service, listener: socket.socket) -> None:
 
 def build_config(service: Service) -> uvicorn.Config:
     """Return the server's configuration: bounded, and without an access log, for addresses hold queries."""
+    # without proxy_headers: any client could send them, and say that it is another
     return uvicorn.Config(
         build_application(service), log_level="critical", access_log=False, ws="none", lifespan="off",
         proxy_headers=False, server_header=False, limit_concurrency=_MAX_CONNECTIONS, timeout_graceful_shutdown=5,

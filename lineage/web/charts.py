@@ -103,6 +103,7 @@ def build_lineage_graph(view: SessionView) -> Graph:
     tallest = max(len(column) for column in visible)
     placed = [_place_column(column, number, tallest) for number, column in enumerate(visible)]
     middle = 1 if before else 0
+    # what surrounds the session hangs on its manifest before it, on its newest part behind it
     lines = [_connect(node, placed[middle][0]) for node in (placed[0] if before else [])]
     lines += [_connect(placed[middle][0], node) for column in placed[middle + 1 : middle + 2] for node in column]
     lines += [_connect(placed[-2][-1], node) for node in (placed[-1] if after else [])]

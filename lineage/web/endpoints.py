@@ -27,8 +27,9 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 Handler = Callable[[Request, Exception], Awaitable[Response]]
 
 _MAX_CONCURRENT = 8
-_WRONG_KEY_DELAY_SECONDS = 1.0
+_WRONG_KEY_DELAY_SECONDS = 1.0  # makes guessing slow
 _CSRF = "csrf"
+# the first that fits counts: a class stands before its bases
 _STATUS_CODES: tuple[tuple[type[LineageError], int], ...] = (
     (request_input.BodyTooLarge, 413), (request_input.BodyTimeout, 408), (request_input.UnsupportedMediaType, 415),
     (InvalidInput, 400), (NotFoundError, 404), (RemovedError, 410), (BusyError, 503), (EngineMissing, 503),
@@ -54,7 +55,7 @@ class UseCaseThreads:
     """A bounded number of threads for use cases: the event loop only reads and writes sockets."""
 
     def __init__(self) -> None:
-        self._limiter: anyio.CapacityLimiter | None = None
+        self._limiter: anyio.CapacityLimiter | None = None  # made in the event loop, which is not there yet
 
     async def run(self, work: Callable[[], Result]) -> Result:
         """Run the work in a thread and return its result."""

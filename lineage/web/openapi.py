@@ -28,7 +28,7 @@ def build_document(routes: Iterable[Route], prefix: str) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "lineage", "version": __version__, "license": _LICENSE},
         "servers": [{"url": prefix}],
-        "security": [{}, {"token": []}],
+        "security": [{}, {"token": []}],  # {}: a server without an access key asks for nothing
         "paths": paths,
         "components": {"schemas": {"Error": ERROR}, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
     }

@@ -87,7 +87,7 @@ async def read_form(request: Request, max_bytes: int) -> dict[str, str]:
     _check_media_type(request, _FORM)
     data = await _read_body(request, max_bytes)
     try:
-        text = data.decode("ascii")
+        text = data.decode("ascii")  # a browser escapes everything else
         pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)
     except ValueError as error:
         raise InvalidInput("the form can't be read", hint="load the page again") from error

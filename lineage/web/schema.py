@@ -71,6 +71,7 @@ def _find_problems(value: Any, schema: Schema, where: str) -> Iterator[str]:
 
 
 def _is_type(value: Any, name: str) -> bool:
+    # True is an int to Python, and no integer to JSON
     return isinstance(value, _TYPES[name]) and (isinstance(value, bool) == (name == "boolean"))
 
 

@@ -36,6 +36,7 @@ class Service:
     caller: Caller | None = None
     host_names: tuple[str, ...] = ()
     openapi_document: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    # made anew by each run: no cookie of an earlier one holds
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     def run_use_case(self, use_case: Callable[[Workspace], Result], *, writes: bool, needs_index: bool) -> Result:
@@ -61,7 +62,7 @@ class Service:
         """Return whether the cookie is ours and not expired."""
         end, _, seal = cookie.partition(".")
         is_ours = hmac.compare_digest(seal.encode(), self._sign("session", end).encode())
-        return is_ours and int(end) > self.clock()
+        return is_ours and int(end) > self.clock()  # only a sealed end is surely a number
 
     def make_csrf(self, cookie: str) -> str:
         """Return the value that a change must bring: only readers of our pages know it."""

@@ -229,6 +229,7 @@ def confirm(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> i
     if not yes and (as_json or not sys.stdin.isatty()):
         raise InvalidInput("this has to be confirmed", hint=f"`lineage book confirm {' '.join(entry_ids)} --yes`")
     accepted = [item for item in evidence if as_json or _ask(item, yes=yes)]
+    # opened anew: the workspace is not held while the user thinks
     places = run_in_workspace(root, lambda ws: books.confirm_entries(ws, accepted, detect_caller()), writes=True)
     if as_json:
         quotes = [{"quote": item.quote, "role": item.role, "said_at": item.turn_at} for item in accepted]
