@@ -11,17 +11,21 @@ from itertools import chain
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import BOOKS, CURATED_PATH
+from lineage.core.base.times import shift_time, to_date
 from lineage.core.capture.ledger import Window, build_entries, build_head, build_ledger, is_visible
 from lineage.core.format.documents import Artifact, Claim, Manifest, find_unknown_keys
 from lineage.core.format.manifest import list_artifact_paths
 from lineage.core.format.resanitization import Replacement, is_recorded_change
 from lineage.core.format.transcript import extract_links
+from lineage.core.transfer.archive_paths import ARCHIVE, find_month, month_path, note_to_artifact_path, parse_revision
 from lineage.documents.artifacts import load_stored_document
+from lineage.documents.bundle_zip import OWN_LIMITS, read_description
 from lineage.errors import FormatError
 from lineage.index import BookRows, EntryRow, build_book_rows, parse_owner_token
-from lineage.pipeline.maintenance.archive_checks import check_archive
 from lineage.pipeline.maintenance.watch import is_sync_leftover
+from lineage.projection.archive_md import parse_contents_hash
 from lineage.store import read_or_none
+from lineage.workspace.archive_notes import group_archived_by_month, list_notes, render_month_notes
 from lineage.workspace.book_index import group_by_book, read_books
 from lineage.workspace.publish import list_published_agents, render_agent_memory
 from lineage.workspace.workspace import Workspace
@@ -35,6 +39,8 @@ _RECOVER = "lineage recover"
 _RESANITIZE = "lineage resanitize"
 _REBUILD = "delete .lineage/index.db, then lineage reindex"
 _RESTORE = "restore the file from a backup or git"
+_RESTORE_BUNDLE = "restore the bundle from a backup or git"
+_MOVE_AWAY = "move it away"
 _BY_HAND = "edit the file: every word of it is still there"
 _MERGE = "copy what only it says into the book, then delete it"
 
@@ -80,7 +86,7 @@ def verify(ws: Workspace) -> list[VerifyFinding]:
         *_check_rows(ws, scan),
         *_check_books(ws, scan.removed),
         *_check_ledgers(ws, scan),
-        *(VerifyFinding(MUST if f.is_must else SHOULD, f.path, f.what, f.mend) for f in check_archive(ws)),
+        *_check_archive(ws),
     ]
     return sorted(findings)
 
@@ -88,12 +94,11 @@ def verify(ws: Workspace) -> list[VerifyFinding]:
 def _scan_key(ws: Workspace, path: str, scan: WorkspaceScan) -> None:
     removed = next((token for token in naming.find_tokens(path) if token in scan.removed), None)
     if removed and not path.startswith(naming.TOMBSTONES):
-        what = "a removed session's file came back"
-        scan.findings.append(VerifyFinding(MUST, path, what, _format_remove_again(removed)))
+        scan.findings.append(_build_returned_finding(path, removed))
     elif naming.parse_path(path) or naming.is_claim_or_tombstone(path):
         _scan_file(ws, path, scan)
     else:
-        scan.findings.append(VerifyFinding(SHOULD, path, "not a name of ours: a sync's leftover?", "move it away"))
+        scan.findings.append(VerifyFinding(SHOULD, path, "not a name of ours: a sync's leftover?", _MOVE_AWAY))
 
 
 def _scan_file(ws: Workspace, path: str, scan: WorkspaceScan) -> None:
@@ -216,14 +221,13 @@ def _check_books(ws: Workspace, removed: frozenset[str]) -> Iterator[VerifyFindi
         if (token := parse_owner_token(scope)) in removed:
             for ref in shelves:
                 if ref.path in paths:
-                    what = "a removed session's book came back"
-                    yield VerifyFinding(MUST, ref.path, what, _format_remove_again(token))
+                    yield _build_returned_finding(ref.path, token, "a removed session's book came back")
         expected = build_book_rows(next(read_books(ws, [shelves], unreadable)))
         for path, what in expected.problems:
             yield VerifyFinding(SHOULD, path, what, _BY_HAND)
         for row in expected.removed_entries:
             what = f"entry {row.id} is what a removed session said"
-            yield VerifyFinding(MUST, row.path, what, _format_remove_again(row.origin_token))
+            yield _build_returned_finding(row.path, row.origin_token, what)
         rows = ws.index.load_entries(scope, kind)
         yield from _check_book_rows(expected, {ref.path: known.get(ref.path) for ref in shelves}, rows)
     for path, what in unreadable.items():
@@ -243,8 +247,8 @@ def _check_book_rows(
         yield VerifyFinding(SHOULD, path, "its entries aren't those of the index, though it didn't change", _REBUILD)
 
 
-def _format_remove_again(token: str) -> str:
-    return f"lineage remove {token} --again"
+def _build_returned_finding(path: str, token: str, what: str = "a removed session's file came back") -> VerifyFinding:
+    return VerifyFinding(MUST, path, what, f"lineage remove {token} --again")
 
 
 def _check_ledgers(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFinding]:
@@ -259,3 +263,87 @@ def _check_ledgers(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFinding
         text = render_agent_memory(ws, agent, ledger).text
         if blob is None or blob.data != text.encode():
             yield VerifyFinding(SHOULD, path, "is not what the files say" if blob else "is missing", _RENDER)
+
+
+def _check_archive(ws: Workspace) -> Iterator[VerifyFinding]:
+    """Yield the faults of bundles, catalogs, archived artifacts with a plain file, file names and notes."""
+    archives = ws.documents.archives
+    for path, message in archives.find_damaged().items():
+        yield VerifyFinding(MUST, path, message, _RESTORE_BUNDLE)
+    removed = ws.documents.tombstones.list_tokens()
+    for revision in archives.find_superseded():
+        yield _check_superseded(ws, revision.path, removed)
+    for catalog in archives.iter_catalogs():
+        blob = read_or_none(ws.documents.base, catalog.revision.path)
+        if blob and read_description(blob.data, OWN_LIMITS) not in (None, catalog.bundle):
+            path = catalog.revision.catalog_path
+            yield VerifyFinding(MUST, path, "is not what its bundle holds", f"delete it, then {_RECOVER}")
+    yield from _check_names(ws)
+    yield from _check_duplicates(ws)
+    yield from _check_notes(ws, removed)
+
+
+def _check_superseded(ws: Workspace, path: str, removed: frozenset[str]) -> VerifyFinding:
+    blob = read_or_none(ws.documents.base, path)
+    bundle = read_description(blob.data, OWN_LIMITS) if blob else None
+    for session in bundle.sessions if bundle else ():
+        if session.session_token in removed:
+            return _build_returned_finding(path, session.session_token)
+    return VerifyFinding(SHOULD, path, "an older revision: left behind, or brought back", _RECOVER)
+
+
+def _check_names(ws: Workspace) -> Iterator[VerifyFinding]:
+    keys = [entry.key for entry in ws.documents.base.list(ARCHIVE)]
+    files = {parsed for key in keys if (parsed := parse_revision(key))}
+    for key in keys:
+        parsed, month = parse_revision(key), find_month(key)
+        if parsed and (parsed[0], True) not in files:
+            yield VerifyFinding(SHOULD, key, "lists a bundle that is not there", _RECOVER)
+        elif not parsed and month and not note_to_artifact_path(key) and key != month_path(month):
+            yield VerifyFinding(SHOULD, key, "not a name of ours: a sync's leftover?", _MOVE_AWAY)
+    for catalog in ws.documents.archives.iter_catalogs():
+        if (catalog.revision, False) not in files:
+            yield VerifyFinding(SHOULD, catalog.revision.path, "its catalog is missing", _RECOVER)
+
+
+def _check_duplicates(ws: Workspace) -> Iterator[VerifyFinding]:
+    """Yield a fault for each archived artifact with a plain file."""
+    for path in ws.documents.archives.list_members():
+        plain = read_or_none(ws.documents.base, path)
+        try:
+            archived = ws.documents.archives.read(path) if plain else None
+        except FormatError:  # reported with the bundle's members
+            continue
+        if plain and archived and plain.data != archived.data:
+            remedy = "restore the right one from a backup or git"
+            yield VerifyFinding(MUST, path, "is archived with other content", remedy)
+        elif plain and archived:
+            name = naming.parse_path(path)
+            next_day = to_date(shift_time(name.captured_at, days=1)) if name else ""
+            yield VerifyFinding(SHOULD, path, "is archived, and there still", f"lineage archive --before {next_day}")
+
+
+def _check_notes(ws: Workspace, removed: frozenset[str]) -> Iterator[VerifyFinding]:
+    months, notes = group_archived_by_month(ws), list_notes(ws)
+    for month in sorted({*months, *notes}):
+        members = months.get(month, {})
+        expected = dict(render_month_notes(ws, month, members))
+        for key in sorted({*expected, *notes.get(month, ())}):
+            blob = read_or_none(ws.documents.base, key)
+            # a damaged artifact has no note to compare; `verify` reports the artifact itself
+            is_damaged = key not in expected and note_to_artifact_path(key) in members
+            if expected.get(key) != (blob.data if blob else None) and not is_damaged:
+                yield _build_note_finding(key, blob.data if blob else None, removed)
+
+
+def _build_note_finding(key: str, data: bytes | None, removed: frozenset[str]) -> VerifyFinding:
+    path = note_to_artifact_path(key)
+    name = naming.parse_path(path or "")
+    if name and name.token in removed:
+        return _build_returned_finding(key, name.token)
+    if data is None:
+        return VerifyFinding(SHOULD, key, "is missing", _REINDEX)
+    if path is None and parse_contents_hash(data) is None:
+        what = "somebody else's note, where the list of a month belongs"
+        return VerifyFinding(SHOULD, key, what, f"{_MOVE_AWAY}, then {_REINDEX}")
+    return VerifyFinding(SHOULD, key, "is not what the bundles say", f"delete it, then {_REINDEX}")
