@@ -13,7 +13,7 @@ from lineage.core.base.plural import pluralize
 from lineage.core.sanitizer import Sanitizer
 from lineage.errors import EngineMissing, IndexUnavailable
 from lineage.installing import HookStatus
-from lineage.installing.checks import HARMLESS_HINT
+from lineage.installing.status import HARMLESS_HINT
 from lineage.workspace.lookup import read_local_status, read_status
 
 _EVENT_PREFIX = "event "

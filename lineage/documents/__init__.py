@@ -8,9 +8,8 @@ from lineage.documents.artifacts import Artifacts
 from lineage.documents.books import Books
 from lineage.documents.checkpoints import Checkpoints
 from lineage.documents.context_cache import ContextCache
-from lineage.documents.hook_queue import HookEvent, HookQueue
 from lineage.documents.manifests import Claims, Manifests
-from lineage.documents.spool import Spool
+from lineage.documents.spool import HookEvent, HookQueue, Spool
 from lineage.documents.tombstones import Tombstones
 from lineage.store import Store
 

@@ -16,7 +16,7 @@ from lineage.core.capture.capture import Capture, CompactionRecord
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.harness import claude_records as records
 from lineage.harness.adapter import BOOKKEEPING, NOTES, REPLAYED, SUB_AGENT, UNKNOWN, Collector, read_turns
-from lineage.harness.claude_files import SpilledResults, discover, list_roots, parse_spilled_name
+from lineage.harness.claude_records import SpilledResults, discover, list_roots, parse_spilled_name
 from lineage.harness.json_values import as_blocks, as_mapping, as_string, decode_json
 from lineage.harness.text import render_tool_input, strip_injections
 

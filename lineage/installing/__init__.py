@@ -4,21 +4,19 @@
     layouts              the files of each harness
     commands             the command line, and recognizing lineage's entries
     json_hooks · toml_hooks · plugin_files   the forms of a file: text in, text out
-    jsonc · jsonc_edits  JSON with comments as positions in its text, and edits to it
-    install_record       additions beside the entries, recorded so that exactly these go again
-    config_files         reading, backup, atomic replacement
+    jsonc                JSON with comments as positions in its text, and edits to it
+    config_files         reading, backup, atomic replacement, and the record of additions beside the entries
     installation         planning the changes, then applying them
-    status · checks      the hooks on this machine, and problems with them
+    status               the hooks on this machine, and problems with them
 
 **Backups.** lineage keeps the former content of a changed file beside it as `NAME.lineage-backup-N`. A backup goes once
 the file equals it again, as after uninstalling. One remains only if somebody else changed the file in between.
 """
 
-from lineage.installing.checks import HookFinding
 from lineage.installing.commands import HookCommand
 from lineage.installing.installation import FileChange, apply_changes, plan_install, plan_uninstall, read_record
 from lineage.installing.layouts import LAYOUTS, HostMachine, get_layout
-from lineage.installing.status import HookStatus, read_status
+from lineage.installing.status import HookFinding, HookStatus, read_status
 
 __all__ = [
     "LAYOUTS", "FileChange", "HookCommand", "HookFinding", "HookStatus", "HostMachine", "apply_changes", "get_layout",

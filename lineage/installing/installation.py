@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lineage.installing import config_files
 from lineage.installing.commands import HookCommand
-from lineage.installing.install_record import FileMarks, InstallRecord, compute_digest, parse_record
+from lineage.installing.config_files import FileMarks, InstallRecord, compute_digest, parse_record
 from lineage.installing.layouts import HookFile, HostMachine, get_layout
 
 

@@ -9,9 +9,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lineage.installing.commands import HookEntry, find_entries
-from lineage.installing.install_record import FileMarks
-from lineage.installing.jsonc import ARRAY, OBJECT, JsoncDocument, JsoncNode, parse_jsonc, raise_invalid
-from lineage.installing.jsonc_edits import apply_edits, insert_item, remove_item, replace_value
+from lineage.installing.config_files import FileMarks
+from lineage.installing.jsonc import (
+    ARRAY,
+    OBJECT,
+    JsoncDocument,
+    JsoncNode,
+    apply_edits,
+    insert_item,
+    parse_jsonc,
+    raise_invalid,
+    remove_item,
+    replace_value,
+)
 
 _HOOKS = "hooks"
 

@@ -9,8 +9,7 @@ from lineage.errors import InvalidInput
 from lineage.harness import validate_harness
 from lineage.installing import hook_definitions as definitions
 from lineage.installing.commands import HookCommand, HookEntry
-from lineage.installing.config_files import read_toml_or_empty
-from lineage.installing.install_record import FileMarks
+from lineage.installing.config_files import FileMarks, read_toml_or_empty
 from lineage.installing.json_hooks import JsonHooks
 from lineage.installing.plugin_files import PluginCompanion, PluginScript
 from lineage.installing.toml_hooks import TomlHooks

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lineage.installing.commands import HookEntry, is_lineage_command
-from lineage.installing.install_record import FileMarks
+from lineage.installing.config_files import FileMarks
 from lineage.installing.jsonc import raise_invalid
 
 # The only line of a template that differs between machines.

@@ -1,15 +1,214 @@
-"""The state of the hooks on this machine as data: for `lineage hooks status` and `lineage doctor`."""
+"""The hooks on this machine as data, for `lineage hooks status` and `doctor`; those that cannot run or run twice, too."""
 
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from lineage.errors import InvalidInput, LineageError
 from lineage.installing import config_files
-from lineage.installing.checks import OUTDATED, UNREADABLE, HookFinding, InstalledEntries, find_problems
-from lineage.installing.commands import HookCommand, get_option
+from lineage.installing.commands import HookCommand, HookEntry, find_entries, get_option
+from lineage.installing.config_files import read_json_or_empty, read_toml_or_empty, resolve_target
 from lineage.installing.installation import plan_install, read_record
-from lineage.installing.layouts import HostMachine, get_layout
+from lineage.installing.layouts import (
+    HostMachine,
+    get_layout,
+    resolve_claude_code_folder,
+    resolve_codex_folder,
+    resolve_gemini_folder,
+)
 
 INSTALLED, NOT_INSTALLED = "installed", "not installed"
+DUPLICATE, DISABLED, UNTRUSTED, EXECUTABLE, OUTDATED, UNREADABLE = (
+    "duplicate", "disabled", "untrusted", "executable", "outdated", "unreadable",
+)  # fmt: skip
+
+# Linux and macOS.
+_MANAGED_SETTINGS = (
+    "etc/claude-code/managed-settings.json",
+    "Library/Application Support/ClaudeCode/managed-settings.json",
+)
+HARMLESS_HINT = "nothing must be done: lineage makes one capture of it"
+
+InstalledEntries = Sequence[tuple[Path, HookEntry]]
+
+
+@dataclass(frozen=True, slots=True)
+class HookFinding:
+    """A problem: its kind (one of the constants above), in words (`what`), and the remedy (`mend`)."""
+
+    kind: str
+    what: str
+    mend: str
+
+
+def find_problems(machine: HostMachine, harness: str, installed: InstalledEntries) -> list[HookFinding]:
+    """Return the problems that this machine's files show, in a fixed order."""
+    checks = (_check_executable, _check_duplicates, _check_plugin, _check_other_files, _check_shared_files)
+    findings = [finding for check in checks for finding in check(machine, harness, installed)]
+    if harness in CHECKS:
+        findings += CHECKS[harness](machine, installed)
+    return findings
+
+
+def is_runnable(machine: HostMachine, program: str) -> bool:
+    """Return whether a program can be started."""
+    return shutil.which(program, path=machine.environment.get("PATH")) is not None
+
+
+def _check_executable(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
+    for program in sorted({entry.argv[0] for _, entry in installed}):
+        if not is_runnable(machine, program):
+            yield HookFinding(
+                EXECUTABLE, f"{program} cannot be started", f"run `lineage hooks install {harness}` again"
+            )
+
+
+def _check_duplicates(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
+    """Check for two entries of one event, and for two commands."""
+    places = [(path, entry.event) for path, entry in installed]
+    commands = {entry.argv for _, entry in installed}
+    if len(set(places)) < len(places) or len(commands) > 1:
+        what = f"registered {len(places)} times with {len(commands)} commands in {_format_paths(installed)}"
+        yield HookFinding(DUPLICATE, what, f"run `lineage hooks install {harness}`: it keeps one")
+
+
+def _check_plugin(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
+    plugin = next(_find_plugins(machine, harness), None)
+    if plugin and installed:
+        what = f"both in {_format_paths(installed)} and as a plugin ({plugin})"
+        yield HookFinding(DUPLICATE, what, f"remove the plugin, or run `lineage hooks uninstall {harness}`")
+    if plugin and not is_runnable(machine, "lineage"):
+        yield HookFinding(EXECUTABLE, f"the plugin ({plugin}) finds no `lineage` on PATH", "put lineage on PATH")
+
+
+def _find_plugins(machine: HostMachine, harness: str) -> Iterator[str]:
+    """Yield the plugins or extensions that register lineage's hooks a second time."""
+    if harness == "claude-code":
+        path = resolve_claude_code_folder(machine) / "settings.json"
+        enabled = _get_table(read_json_or_empty(path), "enabledPlugins")
+        yield from (name for name, is_on in enabled.items() if name.startswith("lineage@") and is_on)
+    if harness == "codex":
+        plugins = _get_table(read_toml_or_empty(resolve_codex_folder(machine) / "config.toml"), "plugins")
+        yield from (name for name, plugin in plugins.items() if name.startswith("lineage@") and _is_on(plugin))
+    if harness == "gemini":
+        manifest = resolve_gemini_folder(machine) / "extensions" / "lineage" / "gemini-extension.json"
+        yield from [str(manifest.parent)] if manifest.exists() else []
+
+
+def _check_other_files(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
+    """Check the same harness's other files: those of the project, and a second one of the user."""
+    targets = {resolve_target(path) for path, _ in installed}
+    for path in _list_other_files(machine, harness):
+        if installed and resolve_target(path) not in targets and _has_entries(path, harness):
+            yield HookFinding(DUPLICATE, f"registered in {path} too", f"take it out there; {HARMLESS_HINT}")
+
+
+def _list_other_files(machine: HostMachine, harness: str) -> list[Path]:
+    project = machine.project
+    names = {
+        "claude-code": (".claude/settings.json", ".claude/settings.local.json"),
+        "codex": (".codex/hooks.json",),
+        "gemini": (".gemini/settings.json",),
+        "qwen": (".qwen/settings.json",),
+        "cursor": (".cursor/hooks.json",),
+    }
+    files = [project / name for name in names.get(harness, ())] if project else []
+    if harness == "copilot":
+        files.append(machine.resolve_folder("COPILOT_HOME", ".copilot") / "settings.json")
+        files += sorted((project / ".github" / "hooks").glob("*.json")) if project else []
+    return files
+
+
+def _check_shared_files(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
+    """Check harnesses that run Claude Code's hook files beside their own."""
+    files = {
+        "cursor": [resolve_claude_code_folder(machine) / "settings.json"],
+        "copilot": [machine.project / ".claude" / "settings.json"] if machine.project else [],
+    }
+    for path in files.get(harness, ()):
+        if installed and _has_entries(path, "claude-code"):
+            yield HookFinding(DUPLICATE, f"it may run the hooks of {path} too, which then do nothing", HARMLESS_HINT)
+
+
+def _check_claude_code(machine: HostMachine, installed: InstalledEntries) -> Iterator[HookFinding]:
+    user = resolve_claude_code_folder(machine) / "settings.json"
+    managed = [machine.system / path for path in _MANAGED_SETTINGS]
+    for path in (user, *managed):
+        if read_json_or_empty(path).get("disableAllHooks") is True:
+            yield HookFinding(DISABLED, f"{path} says disableAllHooks", "delete that setting")
+    for path in managed:
+        if read_json_or_empty(path).get("allowManagedHooksOnly") is True:
+            yield HookFinding(DISABLED, f"{path} says allowManagedHooksOnly", "ask who manages this machine")
+
+
+def _check_codex(machine: HostMachine, installed: InstalledEntries) -> Iterator[HookFinding]:
+    path = resolve_codex_folder(machine) / "config.toml"
+    config = read_toml_or_empty(path)
+    features = _get_table(config, "features")
+    if features.get("hooks", features.get("codex_hooks")) is False:
+        yield HookFinding(DISABLED, f"{path} says hooks = false in [features]", "delete that setting")
+    state = _get_table(_get_table(config, "hooks"), "state")
+    events = [entry.event for path, entry in installed if not _is_trusted(state, path, entry)]
+    if events:
+        what = f"not approved yet, and so never run: {', '.join(events)}"
+        yield HookFinding(UNTRUSTED, what, "start Codex, type /hooks and approve lineage's")
+
+
+def _is_trusted(state: Mapping[str, Any], path: Path, entry: HookEntry) -> bool:
+    """Return whether somebody approved the hook at this place. Only Codex can tell whether it has changed since."""
+    # The key names the place of a hook, with its event in snake case.
+    event = re.sub(r"(?<=.)(?=[A-Z])", "_", entry.event).lower()
+    keys = (f"{file}:{event}:{entry.index}:{entry.handler or 0}" for file in (path, resolve_target(path)))
+    approvals = (_get_table(state, key) for key in keys)
+    return any("trusted_hash" in approval and _is_on(approval) for approval in approvals)
+
+
+def _check_gemini(machine: HostMachine, installed: InstalledEntries) -> Iterator[HookFinding]:
+    path = resolve_gemini_folder(machine) / "settings.json"
+    config = _get_table(read_json_or_empty(path), "hooksConfig")
+    if config.get("enabled") is False:
+        yield HookFinding(DISABLED, f"{path} says hooksConfig.enabled = false", "delete that setting")
+    disabled = config.get("disabled")
+    names = [name for name in disabled if isinstance(name, str)] if isinstance(disabled, list) else []
+    # Gemini disables a hook by its name or, for one without, by its command.
+    commands = {entry.argv for _, entry in installed}
+    ours = [name for name in names if name.startswith("lineage") or tuple(name.split()) in commands]
+    if ours:
+        yield HookFinding(DISABLED, f"{path} lists {', '.join(ours)} in hooksConfig.disabled", "take them out there")
+
+
+def _check_qwen(machine: HostMachine, installed: InstalledEntries) -> Iterator[HookFinding]:
+    path = machine.home / ".qwen" / "settings.json"
+    if read_json_or_empty(path).get("disableAllHooks") is True:
+        yield HookFinding(DISABLED, f"{path} says disableAllHooks", "delete that setting")
+
+
+CHECKS: Mapping[str, Callable[[HostMachine, InstalledEntries], Iterator[HookFinding]]] = {
+    "claude-code": _check_claude_code,
+    "codex": _check_codex,
+    "gemini": _check_gemini,
+    "qwen": _check_qwen,
+}
+
+
+def _has_entries(path: Path, harness: str) -> bool:
+    return any(find_entries(read_json_or_empty(path).get("hooks"), harness))
+
+
+def _get_table(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = values.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _is_on(value: Any) -> bool:
+    return not isinstance(value, Mapping) or value.get("enabled") is not False
+
+
+def _format_paths(installed: InstalledEntries) -> str:
+    return ", ".join(dict.fromkeys(str(path) for path, _ in installed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lineage.installing.commands import HookEntry, find_entries
-from lineage.installing.install_record import FileMarks
+from lineage.installing.config_files import FileMarks
 from lineage.installing.jsonc import detect_newline, raise_invalid
 
 _HOOKS = "hooks"

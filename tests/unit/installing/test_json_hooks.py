@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from lineage.errors import InvalidInput
 from lineage.installing import hook_definitions
 from lineage.installing.commands import HookCommand
-from lineage.installing.install_record import FileMarks
+from lineage.installing.config_files import FileMarks
 from lineage.installing.json_hooks import JsonHooks
-from lineage.installing.jsonc import JsoncNode, parse_jsonc
-from lineage.installing.jsonc_edits import insert_item
+from lineage.installing.jsonc import JsoncNode, insert_item, parse_jsonc
 from tests.unit.installing.generated import files
 
 COMMAND = HookCommand(("/opt/lineage/bin/lineage",), "claude-code", "/home/ada/memory", "default")

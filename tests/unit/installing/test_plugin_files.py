@@ -11,7 +11,7 @@ import pytest
 from lineage.core.base import hook_protocol
 from lineage.harness.hook_payload import parse_hook_payload
 from lineage.installing.commands import HookCommand
-from lineage.installing.install_record import FileMarks
+from lineage.installing.config_files import FileMarks
 from lineage.installing.plugin_files import PluginScript
 
 INTEGRATIONS = Path(__file__).parents[3] / "workspace_template" / "integrations"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lineage.errors import InvalidInput
 from lineage.installing import hook_definitions
 from lineage.installing.commands import HookCommand
-from lineage.installing.install_record import FileMarks
+from lineage.installing.config_files import FileMarks
 from lineage.installing.toml_hooks import TomlHooks
 
 COMMAND = HookCommand(("/opt/it's/lineage",), "codex", '/home/ada/a "b" \\ é', "default")
