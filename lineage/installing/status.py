@@ -1,4 +1,4 @@
-"""The hooks on this machine as data, for `lineage hooks status` and `doctor`; those that cannot run or run twice, too."""
+"""The hooks on this machine, for `lineage hooks status` and `doctor`: state, and hooks that cannot run or run twice."""
 
 import re
 import shutil
