@@ -12,7 +12,7 @@ MEMORY.md is written by every command: a foreign one is a conflict that must be 
 All checks and questions come before the first write.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -103,9 +103,13 @@ def init_workspace(
     result = InitResult(workspace)
     for file, state in files:
         _apply(file, state, file.path in replaceable, result)
-    result.shadowing = _find_shadowing_files(vault, [file.path for file, _ in files]) if folder else []
+    if folder:  # Obsidian takes a path from the vault's root before it takes the end of a longer path
+        paths = {file.path for file, _ in files if not file.path.startswith(OBSIDIAN_FOLDER)}
+        result.shadowing = sorted(path for path in {_MEMORY_MD, *paths} - {GITIGNORE} if (vault / path).is_file())
     run_in_workspace(workspace, _index_curated_book)
-    result.is_ignored = _is_ignored(workspace)
+    ignored = read_or_none(open_store(workspace), GITIGNORE)
+    lines = ignored.data.decode("utf-8", errors="replace").splitlines() if ignored else []
+    result.is_ignored = any(line.strip() in _IGNORE_LINES for line in lines)
     return result
 
 
@@ -240,18 +244,3 @@ def _index_curated_book(ws: Workspace) -> None:
     index_books(ws, [BookRef(GLOBAL, CURATED)])
     if read_or_none(ws.documents.store, _MEMORY_MD) is None:
         publish_all(ws)
-
-
-def _find_shadowing_files(vault: Path, paths: Iterable[str]) -> list[str]:
-    """Return files of the vault that links of the workspace would open instead of its own.
-
-    Obsidian takes a path from the vault's root before it takes the end of a longer path.
-    """
-    linked = {_MEMORY_MD, *(path for path in paths if not path.startswith(OBSIDIAN_FOLDER) and path != GITIGNORE)}
-    return sorted(path for path in linked if (vault / path).is_file())
-
-
-def _is_ignored(workspace: Path) -> bool:
-    blob = read_or_none(open_store(workspace), GITIGNORE)
-    lines = blob.data.decode("utf-8", errors="replace").splitlines() if blob else []
-    return any(line.strip() in _IGNORE_LINES for line in lines)

@@ -190,9 +190,10 @@ def resolve_project_folder(ws: Workspace, project: str | None, *, claim: bool = 
     name = key.rpartition("/")[2]
     if name in ("", "~"):
         return None
-    # A name that no file system accepts is replaced by the hash alone.
     hashed = f"{name}-{_hash_key(key)[:8]}"
-    if not _is_valid_name(hashed):
+    try:
+        escape_name(hashed)
+    except InvalidInput:  # no file system accepts the name: it is replaced by the hash alone
         return f"project-{_hash_key(key)[:8]}"
     if name == key or _find_owner(ws, name, key, claim=claim) == _hash_key(key):
         return name
@@ -220,22 +221,11 @@ def _find_owner(ws: Workspace, name: str, key: str, *, claim: bool) -> str:
             ws.documents.store.create(path, note.encode())
         except ExistsError:  # another process claimed the folder just now
             return _find_owner(ws, name, key, claim=False)
-    return _parse_claim(blob.data) if blob else _hash_key(key)
-
-
-def _parse_claim(data: bytes) -> str:
     try:
-        return str(frontmatter.load(data.decode("utf-8")).get("key"))
-    except (FormatError, UnicodeDecodeError):
+        return str(frontmatter.load(blob.data.decode("utf-8")).get("key")) if blob else _hash_key(key)
+    except (FormatError, UnicodeDecodeError):  # in doubt, the folder is another project's
         return ""
 
 
 def _hash_key(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:16]
-
-
-def _is_valid_name(name: str) -> bool:
-    try:
-        return bool(escape_name(name))
-    except InvalidInput:
-        return False

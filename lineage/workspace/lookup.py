@@ -139,12 +139,6 @@ def show_turns(ws: Workspace, reference: str, first: int, last: int) -> SessionT
     return SessionText(session, naming.TRANSCRIPT, session.manifest_path, text, turns)
 
 
-def read_hook_failures(documents: Documents) -> list[str]:
-    """Return the failures of hooks, oldest first: a hook never reports them to its harness."""
-    blob = read_or_none(documents.hook_queue.store, hook_protocol.HOOK_LOG)
-    return blob.data.decode("utf-8", errors="replace").splitlines() if blob else []
-
-
 def _format_event(event: HookEvent) -> dict[str, Any]:
     fields = {"harness": event.harness, "agent_id": event.agent, "at": event.at}
     return {**fields, "attempts": event.attempts, "why": event.why}
@@ -153,6 +147,7 @@ def _format_event(event: HookEvent) -> dict[str, Any]:
 def read_local_status(documents: Documents) -> dict[str, Any]:
     """Return the part of `read_status` that lies on this machine and needs no store of the workspace."""
     spool, hook_queue = documents.spool, documents.hook_queue
+    log = read_or_none(hook_queue.store, hook_protocol.HOOK_LOG)  # a hook never reports a failure to its harness
     return {
         "behind": describe_stale(documents),
         "unfinished": [
@@ -162,7 +157,7 @@ def read_local_status(documents: Documents) -> dict[str, Any]:
         "damaged_jobs": [*spool.list_damaged(), *hook_queue.list_damaged(), *documents.checkpoints.list_damaged()],
         "signals": [_format_event(event) for event in hook_queue.list_pending()],
         "given_up": [_format_event(event) for event in hook_queue.dead_letters()],
-        "hook_failures": read_hook_failures(documents),
+        "hook_failures": log.data.decode("utf-8", errors="replace").splitlines() if log else [],
     }
 
 

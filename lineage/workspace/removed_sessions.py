@@ -59,8 +59,11 @@ def prune_vectors(ws: Workspace) -> int:
         return 0
     try:
         known, current = vectors.load_source_versions(), vector_search.load_source_versions(ws.index)
-        stale = sorted(path for path, version in known.items() if current.get(path) != version)
-        return vectors.prune({path: _text_hashes(ws, path) if path in current else None for path in stale})
+        kept: dict[str, frozenset[bytes] | None] = {}
+        for path in sorted(path for path, version in known.items() if current.get(path) != version):
+            texts = vector_search.load_embedding_texts(ws.index, path) if path in current else None
+            kept[path] = None if texts is None else frozenset(text.hash for text in texts)
+        return vectors.prune(kept)
     except VectorsLost:
         return 0
 
@@ -72,7 +75,3 @@ def scrub_vectors(ws: Workspace) -> None:
             ws.vectors.scrub()
         except VectorsLost:
             return  # the file began anew: nothing of it is left to scrub
-
-
-def _text_hashes(ws: Workspace, path: str) -> frozenset[bytes]:
-    return frozenset(text.hash for text in vector_search.load_embedding_texts(ws.index, path))

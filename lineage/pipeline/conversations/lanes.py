@@ -121,7 +121,10 @@ def find_expiry(last_message: str, rules: ResetRules) -> tuple[str, str] | None:
     last, moments = datetime.fromisoformat(last_message), []
     try:
         if rules.daily is not None:
-            moments.append((_next_reset(last, rules.daily, rules.zone), DAILY))
+            # The first reset after it: a skipped time counts unshifted, one that comes twice the first time.
+            days = (last.date() + timedelta(days=number) for number in (-1, 0, 1, 2))
+            resets = (datetime.combine(day, rules.daily, tzinfo=rules.zone).astimezone(UTC) for day in days)
+            moments.append((min(reset for reset in resets if reset > last), DAILY))
         if rules.idle_minutes:
             moments.append((last + timedelta(minutes=rules.idle_minutes), IDLE))
     except OverflowError:
@@ -144,10 +147,3 @@ def parse_reset_command(message: str) -> tuple[bool, str]:
     """
     match = _RESET_COMMAND.fullmatch(message)
     return (True, (match[1] or "").strip()) if match else (False, message)
-
-
-def _next_reset(last: datetime, daily: time, zone: tzinfo) -> datetime:
-    """Return the first reset after a moment: a skipped time counts unshifted, one that comes twice the first time."""
-    days = (last.date() + timedelta(days=number) for number in (-1, 0, 1, 2))
-    resets = (datetime.combine(day, daily, tzinfo=zone).astimezone(UTC) for day in days)
-    return min(reset for reset in resets if reset > last)

@@ -18,7 +18,6 @@ from lineage.core.books.book import Book, append_parts, find_superseded, make_to
 from lineage.core.books.entry import DERIVED, HAND, USER_STATED, Entry, compute_entry_id, format_entry_body
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
-from lineage.core.format.turns import Turn
 from lineage.errors import InvalidInput, LineageError, NotFoundError
 from lineage.harness.detect_caller import Caller
 from lineage.pipeline.memory.entry_writer import parse_quote
@@ -332,17 +331,12 @@ def _find_pending(ws: Workspace, prefix: str) -> EntryLocation:
 
 
 def _build_evidence(ws: Workspace, location: EntryLocation) -> Evidence:
-    turn = _load_turn(ws, location.entry)
+    match = _LINK.fullmatch(location.entry.origin or "")
+    path, turn_id = match.groups() if match else ("", None)
+    document = load_readable_document(ws, path) if turn_id and naming.parse_path(path) else None
+    turns = transcript.parse_turns(document.body) if isinstance(document, Artifact) else ()
+    turn = next((turn for turn in turns if turn.id == turn_id), None)  # None too if its session is gone
     in_force = ws.documents.books.get(location.ref.scope, location.ref.kind).entries
     replaces = tuple(entry.body for entry in in_force if entry.id in location.entry.supersedes)
     role, turn_at = (turn.role, turn.at) if turn else (None, None)
     return Evidence(location, parse_quote(location.entry), location.entry.origin, role, turn_at, replaces)
-
-
-def _load_turn(ws: Workspace, entry: Entry) -> Turn | None:
-    """Return the turn behind the entry's link, None if it is gone or the entry has no such link."""
-    match = _LINK.fullmatch(entry.origin or "")
-    document = load_readable_document(ws, match[1]) if match and match[2] and naming.parse_path(match[1]) else None
-    if match is None or not isinstance(document, Artifact):
-        return None
-    return next((turn for turn in transcript.parse_turns(document.body) if turn.id == match[2]), None)

@@ -141,7 +141,10 @@ def migrate_notes(ws: Workspace, request: MigrationRequest, caller: Caller | Non
         publish_or_mark_stale(ws)
     # A file of the workspace is skipped silently if it only lies in a requested folder.
     skipped = [(path, _SKIPPED_WORKSPACE_FILE) for path in sorted(workspace_files.intersection(request.paths))]
-    skipped += [(path, _SKIPPED_BACKUP) for path in _find_backups(request)]
+    # The backups in five-layer folders hold text that its own migration lost: read only if named (lessons: 26).
+    folders = {folder for path in request.paths for folder in (path, path / FIVE_LAYER) if folder.name == FIVE_LAYER}
+    backups = sorted(path for folder in folders for path in folder.glob("*.bak") if path.is_file())
+    skipped += [(path, _SKIPPED_BACKUP) for path in backups]
     return [*migrated, *(MigratedFile(str(path), skipped=reason) for path, reason in skipped)]
 
 
@@ -154,12 +157,6 @@ def _is_workspace_file(path: Path, root: Path) -> bool:
     if key in _WORKSPACE_FILES or key.startswith(_WORKSPACE_FOLDERS):
         return True
     return key.startswith("memory/") and not _parse_day(infer_note_metadata(path))
-
-
-def _find_backups(request: MigrationRequest) -> list[Path]:
-    """Return the five-layer folders' backups: text that its own migration lost, read only if named (lessons: 26)."""
-    folders = {folder for path in request.paths for folder in (path, path / FIVE_LAYER) if folder.name == FIVE_LAYER}
-    return sorted(path for folder in folders for path in folder.glob("*.bak") if path.is_file())
 
 
 def _migrate_file(ws: Workspace, request: MigrationRequest, path: Path, known: "_KnownEntries") -> MigratedFile:
