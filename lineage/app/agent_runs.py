@@ -18,7 +18,7 @@ from lineage.app.subprocesses import RunOptions, run_subprocess
 from lineage.app.workspace import run_in_workspace
 from lineage.core.base.naming import validate_agent_id
 from lineage.errors import LineageError
-from lineage.harness.programs import ProgramCall, build_resume_call, build_send_call, build_spawn_call, get_program
+from lineage.harness.programs import ProgramCall, build_call, get_program
 from lineage.pipeline.capture.session import CaptureResult
 from lineage.pipeline.conversations.agent_sessions import (
     ResumeTarget,
@@ -62,7 +62,7 @@ def plan_resume(root: Path, reference: str, project: Path | None = None) -> Resu
     Raises NotFoundError, and InvalidInput for a harness without such a call.
     """
     session, max_depth = _load_target(root, reference, project)
-    return ResumePlan(session, build_resume_call(session.harness, session.session_id), max_depth)
+    return ResumePlan(session, build_call(session.harness, "resume", session.session_id), max_depth)
 
 
 def resume(plan: ResumePlan) -> int:
@@ -82,7 +82,7 @@ def send(root: Path, reference: str, text: str, *, project: Path | None, options
     Raises NotFoundError, InvalidInput, LineageError.
     """
     session, max_depth = _load_target(root, reference, project)
-    call = build_send_call(session.harness, session.session_id, text)
+    call = build_call(session.harness, "send", session.session_id, text)
     folder = _resolve_folder(session.folder)
     # such a program continues in a session of its own: the new one in the folder is captured, not the one named
     starts_session = bool(get_program(session.harness).history_file)
@@ -103,7 +103,7 @@ def spawn(root: Path, harness: str, text: str, *, agent: str, project: Path, opt
     identifier, max_depth = run_in_workspace(
         root, lambda ws: (str(UUID(ws.new_id())), ws.settings.sessions.spawn_depth)
     )
-    call = build_spawn_call(harness, identifier, text)
+    call = build_call(harness, "spawn", identifier, text)
     before = list_harness_sessions(detect_machine(), harness, folder)
     code = _run_program(root, call, folder, max_depth, options)
 

@@ -56,7 +56,7 @@ class Books:
 
     def add(self, scope: str, kind: str, entry: Entry, shelf: str = "") -> bool:
         """Add an entry. Return False if any shelf has it: in use, pending, archived or forgotten."""
-        known = self._read_known_ids(scope, kind)
+        known = frozenset[str]().union(*(self.read(ref).all_ids for ref in self.list_shelves(scope, kind)))
         return self.update(scope, kind, lambda book: book_edits.add(book, entry, known), shelf)
 
     def confirm(self, scope: str, kind: str, identifier: str, now: str) -> None:
@@ -108,9 +108,6 @@ class Books:
         refs = {ref for entry in self.store.list(folder) if (ref := parse_book_path(entry.key))}
         archives = sorted(ref for ref in refs if (ref.scope, ref.kind) == (scope, kind) and ref != book)
         return (book, pending, *archives)
-
-    def _read_known_ids(self, scope: str, kind: str) -> frozenset[str]:
-        return frozenset[str]().union(*(self.read(ref).all_ids for ref in self.list_shelves(scope, kind)))
 
 
 def _parse_book(data: bytes | None, ref: BookRef) -> Book:

@@ -16,7 +16,7 @@ from lineage.errors import TranscriptError
 from lineage.harness import codex_records as records
 from lineage.harness.adapter import BOOKKEEPING, NOTES, UNKNOWN, Collector, SessionLocation, list_files, read_turns
 from lineage.harness.codex_turns import CodexThread, CodexTurns
-from lineage.harness.json_values import as_mapping, as_string, decode_json
+from lineage.harness.json_values import as_mapping, as_string, decode_json, format_media_note
 from lineage.harness.jsonl import read_bytes, read_records
 from lineage.harness.text import strip_injections
 
@@ -138,7 +138,9 @@ class _Reader(Collector):
             case _ if kind in records.CALL_KINDS:
                 name, argument = records.parse_call(kind, item)
                 call_id = as_string(item.get("call_id")) or as_string(item.get("id"))
-                self._append_call(call_id, name, argument, records.format_generated_image(item))
+                # Images that the model made come with their call.
+                image = format_media_note("image/png", item["result"]) if as_string(item.get("result")) else ""
+                self._append_call(call_id, name, argument, image)
             case _ if kind in records.RESULT_KINDS:
                 self._add_result(as_string(item.get("call_id")), item.get("output"))
             case _:

@@ -119,11 +119,6 @@ def list_images(event: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"type": "image", "image_url": source} for source in sources]
 
 
-def format_generated_image(item: dict[str, Any]) -> str:
-    """Return the note for an image made by the model, "" for a call without one."""
-    return format_media_note("image/png", item["result"]) if as_string(item.get("result")) else ""
-
-
 def extract_prompt(text: str) -> str:
     """Return the text that a person typed, without an editor's preface; "" for a text of the harness."""
     text = strip_injections(text)

@@ -3,7 +3,7 @@
 The programs behind `send` and `spawn` ask no questions: the harness's own settings limit its agent.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lineage.errors import InvalidInput
@@ -12,6 +12,7 @@ from lineage.harness import validate_harness
 SESSION = "{session}"
 TEXT = "{text}"
 _PROMPT = f"--prompt={TEXT}"
+_ACTIONS = {"resume": "resume a session by its id", "send": "take a message", "spawn": "begin a session"}
 
 ArgumentTemplate = tuple[str, ...]
 
@@ -87,30 +88,17 @@ def get_program(harness: str) -> Program:
     return PROGRAMS[harness]
 
 
-def build_resume_call(harness: str, session: str) -> ProgramCall:
-    """Return the call that resumes a session for a person at a terminal. Raise InvalidInput if there is none."""
-    return _build_call(harness, get_program(harness).resume, "resume a session by its id", session=session)
+def build_call(harness: str, action: str, session: str, text: str = "") -> ProgramCall:
+    """Return the call of an action: `resume` is for a person at a terminal, `send` and `spawn` end with the answer.
 
-
-def build_send_call(harness: str, session: str, text: str) -> ProgramCall:
-    """Return the call that sends a session a message and ends with its answer. Raise InvalidInput if there is none."""
-    return _build_call(harness, get_program(harness).send, "take a message", session=session, text=text)
-
-
-def build_spawn_call(harness: str, session: str, text: str) -> ProgramCall:
-    """Return the call that starts a session with a message and ends with its answer.
-
-    The session gets the id `session` if the program accepts one. Raise InvalidInput if there is no such call.
+    A spawned session gets the id `session` if the program accepts one. Raise InvalidInput if there is no such call.
     """
-    return _build_call(harness, get_program(harness).spawn, "begin a session", session=session, text=text)
-
-
-def _build_call(
-    harness: str, arguments: Sequence[str] | None, action: str, *, session: str, text: str = ""
-) -> ProgramCall:
+    program = get_program(harness)
+    arguments: ArgumentTemplate | None = getattr(program, action)
     if arguments is None:
-        able = [name for name, program in PROGRAMS.items() if program.send and program.spawn and program.resume]
-        raise InvalidInput(f"the program of {harness} does not {action}", hint=f"these do: {', '.join(able)}")
+        able = [name for name, other in PROGRAMS.items() if other.send and other.spawn and other.resume]
+        hint = f"these do: {', '.join(able)}"
+        raise InvalidInput(f"the program of {harness} does not {_ACTIONS[action]}", hint=hint)
     # Ids come from transcripts, which are untrusted.
     if session.startswith("-"):
         raise InvalidInput(f"{session[:60]!r} would be read as an option", hint="no harness gives such an id")
@@ -119,4 +107,4 @@ def _build_call(
     # One replacement a word: a message may hold the placeholder of the session.
     filled = (word.replace(SESSION, session) if SESSION in word else word.replace(TEXT, text) for word in arguments)
     has_text = any(TEXT in word for word in arguments)
-    return ProgramCall((get_program(harness).name, *filled), "" if has_text else text)
+    return ProgramCall((program.name, *filled), "" if has_text else text)

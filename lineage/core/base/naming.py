@@ -58,14 +58,9 @@ class Identity(NamedTuple):
     session_key: str | None = None
 
     @property
-    def canonical_id(self) -> str:
-        """The source of the token: the key if there is one, else the id."""
-        return self.session_key or self.session_id
-
-    @property
     def token(self) -> str:
-        """The session's token, 16 letters and digits."""
-        return derive_session_token(self.agent_id, self.canonical_id)
+        """The session's token, 16 letters and digits, made of the key if there is one, else of the id."""
+        return derive_session_token(self.agent_id, self.session_key or self.session_id)
 
 
 @lru_cache(maxsize=1024)

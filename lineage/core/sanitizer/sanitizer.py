@@ -8,20 +8,13 @@ system; the digest of the rules is part of the version.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from lineage.core.sanitizer import stream
 from lineage.core.sanitizer.detection import find_spans
 from lineage.core.sanitizer.layers import build_normalized_layer, normalize_text
 from lineage.core.sanitizer.re2_patterns import load_re2
 from lineage.core.sanitizer.rule import MARKER
 from lineage.core.sanitizer.ruleset import BUILTIN, Ruleset, Span
 from lineage.core.sanitizer.split_secrets import find_split_spans, iter_batches
-from lineage.core.sanitizer.stream import (
-    BLOCK_CHARS,
-    OVERLAP_CHARS,
-    FindingLocator,
-    RedactionFinding,
-    StreamBlock,
-    iter_blocks,
-)
 
 _MAX_DROP_PASSES = 8
 
@@ -63,28 +56,28 @@ class Sanitizer:
                 yield self._redact(text, find_spans(text, self.ruleset, spans))
 
     def sanitize_stream(
-        self, chunks: Iterable[str], block_chars: int = BLOCK_CHARS, overlap_chars: int = OVERLAP_CHARS
+        self, chunks: Iterable[str], block_chars: int = stream.BLOCK_CHARS, overlap_chars: int = stream.OVERLAP_CHARS
     ) -> Iterator[str]:
         """Sanitize a text that comes in chunks, in bounded memory.
 
         The result equals `sanitize` of the whole text if each secret, with its context, is shorter than
         `overlap_chars`. A longer secret is cut short by its marker; no part of it comes out.
         """
-        for block in iter_blocks(chunks, self.ruleset, block_chars, overlap_chars):
+        for block in stream.iter_blocks(chunks, self.ruleset, block_chars, overlap_chars):
             yield self._redact(block.layer.text[: block.end], block.spans)
 
-    def find_secrets(self, text: str) -> list[RedactionFinding]:
+    def find_secrets(self, text: str) -> list[stream.RedactionFinding]:
         """Return the redactions that `sanitize` would make, with their places in the original text."""
         layer = build_normalized_layer(text)
-        block = StreamBlock(layer, len(layer.text), find_spans(layer.text, self.ruleset), 0)
-        return list(FindingLocator().locate(block))
+        block = stream.StreamBlock(layer, len(layer.text), find_spans(layer.text, self.ruleset), 0)
+        return list(stream.FindingLocator().locate(block))
 
     def find_secrets_in_stream(
-        self, chunks: Iterable[str], block_chars: int = BLOCK_CHARS, overlap_chars: int = OVERLAP_CHARS
-    ) -> Iterator[RedactionFinding]:
+        self, chunks: Iterable[str], block_chars: int = stream.BLOCK_CHARS, overlap_chars: int = stream.OVERLAP_CHARS
+    ) -> Iterator[stream.RedactionFinding]:
         """Yield the redactions that `sanitize_stream` would make, with their places in the whole text."""
-        locator = FindingLocator()
-        for block in iter_blocks(chunks, self.ruleset, block_chars, overlap_chars):
+        locator = stream.FindingLocator()
+        for block in stream.iter_blocks(chunks, self.ruleset, block_chars, overlap_chars):
             yield from locator.locate(block)
 
     def _redact(self, text: str, spans: Sequence[Span], drop_passes: int = _MAX_DROP_PASSES) -> str:
