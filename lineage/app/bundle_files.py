@@ -43,9 +43,7 @@ def import_bundle_file(root: Path, file: Path, *, restore: bool, trust: bool, dr
     def run_import(ws: Workspace) -> bundles.BundleImport:
         if dry_run:
             return bundles.import_bundle(ws, data, restore=restore, trust=trust, dry_run=True)
-        # by digest: the same file is recognized under any name
-        jobs = bundles.list_unfinished(ws, unpack(data).digest)
-        result = bundles.finish_imports(ws, jobs) if jobs else None
+        result = bundles.finish_interrupted_import(ws, unpack(data).digest)
         finish_pending(ws)
         return result or bundles.import_bundle(ws, data, restore=restore, trust=trust)
 

@@ -31,25 +31,20 @@ def run_worker(root: Path) -> list[DrainResult]:
 
     Does nothing while another worker runs. A hook event that arrives as that one ends is seen by one of the two.
     """
-    with _limit_memory():
-        return _drain_until_idle(root)
-
-
-def _drain_until_idle(root: Path) -> list[DrainResult]:
-    inherited_lock = _take_inherited_lock(root)
-    private = open_private_store(root)
-    deadline = time.monotonic() + _MAX_SECONDS
     results: list[DrainResult] = []
-    while time.monotonic() < deadline:
-        try:
-            with inherited_lock or private.lock(hook_protocol.WORKER_LOCK, wait=False):
-                results += _run_rounds(root, private, deadline)
-        except BusyError:
-            break
-        inherited_lock = None
-        # The lock is free now: an event that came since the last round found it held, and started no worker
-        if not _is_due(private):
-            break
+    with _limit_memory():
+        inherited_lock, private = _take_inherited_lock(root), open_private_store(root)
+        deadline = time.monotonic() + _MAX_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                with inherited_lock or private.lock(hook_protocol.WORKER_LOCK, wait=False):
+                    results += _run_rounds(root, private, deadline)
+            except BusyError:
+                break
+            inherited_lock = None
+            # The lock is free now: an event that came since the last round found it held, and started no worker
+            if not _is_due(private):
+                break
     return results
 
 

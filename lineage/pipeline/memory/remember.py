@@ -151,14 +151,10 @@ def _default_scope(ws: Workspace, memo: Memo, caller: Caller | None) -> str | No
     if memo.kind in (DAILY, "handoff") or memo.kind.startswith(f"{DAILY}/"):
         return f"agent/{memo.agent_id}"
     if memo.project is not None:
-        return f"project/{_claim_folder(ws, memo.project)}"
+        return f"project/{resolve_project_folder(ws, memo.project, claim=True) or memo.project}"
     is_user_kind = memo.kind == CURATED or memo.kind not in policy.ALLOWED_KINDS[policy.TERMINAL]
     # An agent's preference would end with its session by durability; global, it waits for the user instead.
     return GLOBAL if is_user_kind or (caller and memo.kind == "preference") else None
-
-
-def _claim_folder(ws: Workspace, project: str) -> str:
-    return resolve_project_folder(ws, project, claim=True) or project
 
 
 def _build_context(
@@ -167,7 +163,7 @@ def _build_context(
     scope_token = scope.removeprefix(_SESSION) if scope and scope.startswith(_SESSION) else ""
     tokens = [session.token for session in caller_sessions]
     token = scope_token if scope_token in tokens or not tokens else tokens[0]
-    project = _claim_folder(ws, memo.project) if memo.project else None
+    project = (resolve_project_folder(ws, memo.project, claim=True) or memo.project) if memo.project else None
     is_private = any(session.private for session in caller_sessions)
     has_data = bool(scope_token and ws.documents.books.get(f"{_SESSION}{scope_token}", policy.FINDING).parts)
     return policy.CandidateContext(token, memo.agent_id, project, is_private, has_data)

@@ -127,14 +127,11 @@ def import_bundle(
     )
 
 
-def list_unfinished(ws: Workspace, digest: str) -> list[Job]:
-    """Return the jobs that an earlier import of the same file left: importing it again means finishing them."""
-    jobs = ws.documents.spool.list_pending()
-    return [job for job in jobs if job.flow == IMPORT and job.payload.get("bundle") == digest]
-
-
-def finish_imports(ws: Workspace, jobs: Sequence[Job]) -> BundleImport:
-    """Finish interrupted imports and return their result."""
+def finish_interrupted_import(ws: Workspace, digest: str) -> BundleImport | None:
+    """Finish an earlier import of the bundle with this digest, and return its result; None without a job of it."""
+    # By digest: the same file is recognized under any name.
+    pending = ws.documents.spool.list_pending()
+    jobs = [job for job in pending if job.flow == IMPORT and job.payload.get("bundle") == digest]
     result = BundleImport(holds="sessions", dry_run=False)
     for job in jobs:
         with session_lock(ws, job.token):
@@ -142,7 +139,7 @@ def finish_imports(ws: Workspace, jobs: Sequence[Job]) -> BundleImport:
                 return _report_merge(finish_merge(ws, job), dry_run=False)
             finish_session_import(ws, job)
         result.sessions.append(_report_session(SessionImport.from_job(job), IMPORTED))
-    return result
+    return result if jobs else None
 
 
 def refuse_removed(ws: Workspace, delivery: Delivery) -> None:

@@ -96,8 +96,3 @@ def _plan_step(key: str, here: str | None, there: str | None, synced: SyncedStam
     if classify_file(key) is FileKind.NOTE and is_unchanged:
         return MirrorStep(key, MirrorAction.DELETE, not to_here)
     return MirrorStep(key, MirrorAction.RESTORE, to_here)
-
-
-def count_lost(side: Stamps, synced: Mapping[str, SyncedStamps], removed: frozenset[str]) -> int:
-    """Return the number of files gone from a side without a removal."""
-    return sum(find_owner_tokens(key).isdisjoint(removed) for key in synced.keys() - side.keys())

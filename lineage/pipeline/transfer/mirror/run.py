@@ -23,7 +23,7 @@ from lineage.pipeline.maintenance.remove import build_removal_job, finish_remova
 from lineage.pipeline.memory.session_entries import find_session_entries
 from lineage.pipeline.transfer.mirror.apply import CLAIMS, HERE, THERE, MirrorApplier, MirrorCounts, MirrorPair
 from lineage.pipeline.transfer.mirror.journal import MirrorJournal
-from lineage.pipeline.transfer.mirror.plan import Stamps, count_lost, find_owner_tokens, is_mirrored, plan_mirror
+from lineage.pipeline.transfer.mirror.plan import Stamps, find_owner_tokens, is_mirrored, plan_mirror
 from lineage.store import ConflictError, ExistsError, StoreUnavailable, read_or_none
 from lineage.workspace.workspace import Workspace, tolerate_outage
 
@@ -109,7 +109,8 @@ def _check_loss(
 ) -> None:
     synced = journal.read_synced()
     for side, name in ((here, "the folder"), (there, "the memory that it mirrors")):
-        lost = count_lost(side, synced, removed)
+        # A removal is no loss, however many files go with it.
+        lost = sum(find_owner_tokens(key).isdisjoint(removed) for key in synced.keys() - side.keys())
         if not confirmed and lost * 2 > len(synced):
             raise SuddenLoss(
                 f"{lost} of {len(synced)} files that were in step are gone from {name}",
