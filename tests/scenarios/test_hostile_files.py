@@ -461,7 +461,7 @@ def test_33_too_few_descriptors_are_a_clear_error_and_the_next_run_finishes(tmp_
         "import lineage.index, lineage.telemetry, re2\n"
         "import lineage.app.redaction, lineage.app.models, lineage.cli.capture_commands, lineage.config.machine\n"
         "import sqlite_utils\n"
-        "import json, encodings.idna, tempfile, traceback, lineage.core.format.frontmatter.handler\n"
+        "import json, encodings.idna, tempfile, traceback, lineage.core.format.frontmatter\n"
         "limit = int(sys.argv[1])\nresource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))\n"
         "sys.exit(run(sys.argv[2:]))"
     )

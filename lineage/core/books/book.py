@@ -22,7 +22,7 @@ from lineage.core.books.entry import (
 )
 from lineage.core.format import frontmatter
 from lineage.core.format.body import normalize_body
-from lineage.core.format.frontmatter import block
+from lineage.core.format.frontmatter import split_block
 from lineage.errors import FormatError
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -202,7 +202,7 @@ def _strip_marker(line: str) -> str:
 def _parse_head(text: str, scope: str, kind: str) -> tuple[str, list[str]]:
     start = 1 if text.startswith("\ufeff") else 0
     try:
-        body = block.split_block(text[start:])[1]
+        body = split_block(text[start:])[1]
         head = text[: len(text) - len(body)]
         meta = frontmatter.load(head[start:]).metadata
     except FormatError as error:

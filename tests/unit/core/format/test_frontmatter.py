@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.format.body import replace_surrogates
-from lineage.core.format.frontmatter import FrontmatterHandler, build_post, strict_yaml
+from lineage.core.format.frontmatter import FrontmatterHandler, build_post, parse_yaml, split_block
 from lineage.core.format.frontmatter import dump as dump_post
 from lineage.core.format.frontmatter import load as load_post
-from lineage.core.format.frontmatter.block import split_block
 from lineage.errors import FormatError
 from tests.support.parametrize import each
 from tests.support.strategies import INVISIBLE, draw_texts
@@ -59,7 +58,7 @@ def test_what_is_written_reads_back_equal_and_in_order(meta: dict[str, Any], bod
 @given(METAS)
 def test_the_strict_yaml_reads_what_we_write_as_we_do(meta: dict[str, Any]) -> None:
     text = dump(meta, "")
-    assert same(strict_yaml.parse(block_of(text)), load(text)[0])
+    assert same(parse_yaml(block_of(text)), load(text)[0])
 
 
 @given(METAS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage.core.format.frontmatter.strict_yaml import parse
+from lineage.core.format.frontmatter import parse_yaml
 from lineage.errors import FormatError
 from tests.support.parametrize import each
 
@@ -13,12 +13,12 @@ from tests.support.parametrize import each
 )  # fmt: skip
 def test_what_only_looks_like_another_type_stays_text(text: str) -> None:
     block = f"key: {text}\nlist: [{text}]" if text != "@x" else "key: '@x'\nlist: ['@x']"
-    assert parse(block) == {"key": text, "list": [text]}
+    assert parse_yaml(block) == {"key": text, "list": [text]}
 
 
 @pytest.mark.parametrize(("text", "value"), [("~", None), ("null", None), ("", None), ("true", True), ("-12", -12)])
 def test_null_true_and_whole_numbers_are_known(text: str, value: object) -> None:
-    read_value = parse(f"key: {text}")["key"]
+    read_value = parse_yaml(f"key: {text}")["key"]
     assert read_value == value
     assert type(read_value) is type(value)
 
@@ -26,11 +26,11 @@ def test_null_true_and_whole_numbers_are_known(text: str, value: object) -> None
 @each("style", ["'{}'", '"{}"', "|-\n  {}", ">-\n  {}"])
 @each("text", ["~", "true", "12", "null"])
 def test_a_quoted_value_is_text(style: str, text: str) -> None:
-    assert parse("key: " + style.format(text)) == {"key": text}
+    assert parse_yaml("key: " + style.format(text)) == {"key": text}
 
 
 def test_lists_of_both_styles_are_lists() -> None:
-    assert parse("a: [x, 1, ~]\nb:\n  - y\n  - no\nc: []") == {
+    assert parse_yaml("a: [x, 1, ~]\nb:\n  - y\n  - no\nc: []") == {
         "a": ["x", 1, None],
         "b": ["y", "no"],
         "c": [],
@@ -38,7 +38,7 @@ def test_lists_of_both_styles_are_lists() -> None:
 
 
 def test_an_empty_block_holds_nothing() -> None:
-    assert parse("") == {}
+    assert parse_yaml("") == {}
 
 
 LAUGHS = "a: &a [x]\nb: &b [*a, *a]\nc: [*b, *b]"
@@ -78,4 +78,4 @@ NESTED = "key: " + "[" * 9 + "]" * 9
 )
 def test_what_acts_multiplies_or_hides_is_refused(block: str, why: str) -> None:
     with pytest.raises(FormatError, match=why):
-        parse(block)
+        parse_yaml(block)

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core.format.frontmatter.block import dump_block, parse_own_block
+from lineage.core.format.frontmatter import dump_block, parse_own_block
 
 _LINE = re.compile(r"([a-z_][a-z0-9_]*): (.+)")
 LINES = (
