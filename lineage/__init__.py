@@ -10,7 +10,7 @@ A package imports only from layers below its own::
     cli · mcp · web      surfaces: parse, call one use case, print
     app                  composition root: chooses backends, reads clock, environment and settings
     pipeline/            use cases: capture, memory, search, ingest, maintenance, transfer, conversations
-    workspace            the Workspace and the operations that all use cases share: load, publish, access, stale index
+    workspace            the Workspace and the operations that all use cases share: lookup, publish, access, stale index
     installing           lineage's hooks in the settings of harnesses
     projection           MEMORY.md, context blocks and notes, rendered from typed entries
     index                the derived rows: SQLite, or PostgreSQL for many machines

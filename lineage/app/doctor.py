@@ -48,7 +48,11 @@ def examine(root: Path) -> DoctorReport:
     events = {
         name.removeprefix(_EVENT_PREFIX): at for name, at in state["marks"].items() if name.startswith(_EVENT_PREFIX)
     }
-    findings = [*_check_engine(), *index_findings, *_check_hooks(root, statuses), *_check_workspace(state)]
+    findings = [*index_findings, *_check_hooks(root, statuses), *_check_workspace(state)]
+    try:
+        Sanitizer()
+    except EngineMissing as error:  # first: without the engine nothing is captured
+        findings.insert(0, DoctorFinding("redaction", error.message, error.hint))
     return DoctorReport(statuses, events, shutil.which("lineage") is not None, findings)
 
 
@@ -60,14 +64,6 @@ def _load_status(root: Path) -> tuple[dict[str, Any], list[DoctorFinding]]:
         return {"marks": {}, **read_local_status(open_documents(root))}, [
             DoctorFinding("index", error.message, error.hint)
         ]
-
-
-def _check_engine() -> list[DoctorFinding]:
-    try:
-        Sanitizer()
-    except EngineMissing as error:
-        return [DoctorFinding("redaction", error.message, error.hint)]
-    return []
 
 
 def _check_hooks(root: Path, statuses: list[HookStatus]) -> Iterator[DoctorFinding]:

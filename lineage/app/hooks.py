@@ -39,9 +39,11 @@ class HookOutcome:
 
 def detect_machine() -> HostMachine:
     """Return this machine with its environment and the current folder."""
-    return HostMachine(
-        home=Path.home(), environment=dict(os.environ), template=find_template(), project=_current_folder()
-    )
+    try:
+        project = Path.cwd()
+    except OSError:  # the folder was deleted
+        project = None
+    return HostMachine(home=Path.home(), environment=dict(os.environ), template=find_template(), project=project)
 
 
 def find_program() -> tuple[str, ...]:
@@ -102,10 +104,3 @@ def _apply_each(
         next_step = get_layout(command.harness).next_step if effective and plan is plan_install else None
         outcomes.append(HookOutcome(command.harness, effective, next_step=next_step))
     return outcomes
-
-
-def _current_folder() -> Path | None:
-    try:
-        return Path.cwd()
-    except OSError:  # the folder was deleted
-        return None

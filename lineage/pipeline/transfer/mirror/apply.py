@@ -155,7 +155,10 @@ class MirrorApplier:
 
     def _merge(self, key: str, here: bytes | None, there: bytes | None) -> MergedFile | None:
         """Return the content for both sides; None for a note deleted meanwhile, left to the next round."""
-        kind, synced, base = classify_file(key), self._journal.find_content(key), self._find_base(key, there)
+        kind, synced = classify_file(key), self._journal.find_content(key)
+        # The common ancestor is the last synced version; after a crash, the one here that went into the one there.
+        sent = self._journal.find_expected(key, hash_bytes(there)) if there is not None else None
+        base = synced if sent is None else SyncedContent(hash_bytes(sent), sent)
         if here is None or there is None:
             return self._resolve_missing(key, here, there, base) if synced else self._copy(key, here, there)
         if here == there:
@@ -170,11 +173,6 @@ class MirrorApplier:
         if kind is FileKind.CLAIM:
             self._journal.mark_owed(CLAIMS)
         return merge_versions(key, base.base if base else None, here, there)
-
-    def _find_base(self, key: str, there: bytes | None) -> SyncedContent | None:
-        """Return the common ancestor: after a crash, the version here that went into the one there."""
-        sent = self._journal.find_expected(key, hash_bytes(there)) if there is not None else None
-        return self._journal.find_content(key) if sent is None else SyncedContent(hash_bytes(sent), sent)
 
     def _resolve_missing(
         self, key: str, here: bytes | None, there: bytes | None, base: SyncedContent | None
