@@ -100,16 +100,9 @@ class Settings:
     identity_links: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-_SECTIONS: Mapping[str, Any] = {
-    "ledger": LedgerSettings,
-    "transcript": TranscriptSettings,
-    "sanitizer": SanitizerSettings,
-    "context": ContextSettings,
-    "knowledge": KnowledgeSettings,
-    "sessions": SessionSettings,
-    "language_model": LanguageModelSettings,
-}
 _LIST_TABLE = "identity_links"
+# The class of each section's settings, by the name of its table.
+_SECTIONS: Mapping[str, Any] = {one.name: type(one.default) for one in fields(Settings) if one.name != _LIST_TABLE}
 _PERSONAL = ("off", "mask", "drop")
 _CHOICES = {
     "ledger.row_style": ("full", "compact"),

@@ -121,12 +121,9 @@ class HookQueue:
                     events.append(_parse(blob.data, entry.key))
             except FormatError:
                 damaged.append(entry.key)
-        return sorted(events, key=_sort_key), damaged
-
-
-def _sort_key(event: HookEvent) -> tuple[str, bool, str]:
-    # Of the same millisecond the end of a turn comes first: the session goes on after it.
-    return event.at, not event.key.startswith(f"{hook_protocol.EVENT_QUEUE}{hook_protocol.TURN_PREFIX}"), event.key
+        # Of the same millisecond the end of a turn comes first: the session goes on after it.
+        first = f"{hook_protocol.EVENT_QUEUE}{hook_protocol.TURN_PREFIX}"
+        return sorted(events, key=lambda event: (event.at, not event.key.startswith(first), event.key)), damaged
 
 
 def _serialize(event: HookEvent) -> bytes:

@@ -20,8 +20,6 @@ from lineage.harness.json_values import as_mapping, as_string, decode_json, form
 from lineage.harness.jsonl import read_bytes, read_records
 from lineage.harness.text import strip_injections
 
-__all__ = ["discover", "list_roots", "read"]
-
 REPEATED = "repeated"
 INHERITED = "inherited"
 UNCONFIRMED = "unconfirmed"
