@@ -564,11 +564,14 @@ PASSWORDS_ONLY = frozenset(
     {"connection string", "libpq", "URL userinfo", "curl -u", "mysql -p", "password option", "netrc", "SQL", "chpasswd",
      "basic header"}
 )  # fmt: skip
+_TOKENS = (
+    "letters, digits", "hex 32", "hex 40", "hex 64", "UUID", "base64, padded", "40 of base64", "random letters",
+)  # fmt: skip
 TOKENS_ONLY = {
-    "header": ("letters, digits", "hex", "UUID", "base64", "random letters"),
-    "curl -H": ("letters, digits", "hex", "UUID", "base64", "random letters"),
-    "cookie": ("letters, digits", "hex", "UUID", "base64", "random letters"),
-    ".npmrc": ("hex", "UUID", "base64"),
-    "aws configure": ("base64",),
-    "second argument": ("base64", "letters, digits"),
+    "header": _TOKENS,
+    "curl -H": _TOKENS,
+    "cookie": _TOKENS,
+    ".npmrc": ("hex 40", "UUID", "base64, padded"),
+    "aws configure": ("40 of base64",),
+    "second argument": ("40 of base64",),
 }

@@ -52,9 +52,9 @@ def passwords(random: Random, count: int) -> Iterator[Form]:
     shapes = list(SHAPES)
     for place in range(count):
         carrier = CARRIERS[place % len(CARRIERS)]
-        shape = shapes[(place // len(CARRIERS) + place) % len(shapes)]
+        shape = shapes[sum(divmod(place, len(CARRIERS))) % len(shapes)]
         text, shape = _write_value(carrier, shape, random)
-        yield Form(read_case(text), shape, shape, carrier.id, carrier.kind)
+        yield Form(read_case(text), shape, SHAPES[shape].kind, carrier.id, carrier.kind)
 
 
 def disguised(random: Random, count: int) -> Iterator[Form]:
@@ -76,7 +76,7 @@ def _disguise(disguise: Disguise, random: Random) -> Form | None:
     else:
         chosen = random.choice([carrier for carrier in CARRIERS if carrier.id in disguise.carriers])
         text, what = _write_value(chosen, random.choice(_STEADY_SHAPES), random)
-        kind, carrier, place = what, chosen.id, chosen.kind
+        kind, carrier, place = SHAPES[what].kind, chosen.id, chosen.kind
     if what in _UNSTEADY_SHAPES:
         return None
     if disguise.kind != "margin":  # it is about one line, and what stands beside it
@@ -97,20 +97,15 @@ def _around_secret(text: str) -> str:
 
 def _write_value(carrier: Carrier, shape: str, random: Random) -> tuple[str, str]:
     """Write a value of the shape, or of another where the carrier can't hold it."""
-    shapes = [name for name in SHAPES if _fits(carrier.id, name)]
+    shapes = TOKENS_ONLY.get(carrier.id, tuple(SHAPES))
     shape = shape if shape in shapes else random.choice(shapes)
     while True:
-        names = NAMES if carrier.id not in PASSWORDS_ONLY else PASSWORD_NAMES
+        names = PASSWORD_NAMES if carrier.id in PASSWORDS_ONLY or SHAPES[shape].made_up else NAMES
         for _ in range(20):
-            text = carrier.write(random.choice(names), SHAPES[shape](random), random)
+            text = carrier.write(random.choice(names), SHAPES[shape].draw(random), random)
             if text is not None:
                 return text, shape
         shape = random.choice(shapes)
-
-
-def _fits(carrier: str, shape: str) -> bool:
-    only = TOKENS_ONLY.get(carrier)
-    return only is None or shape.startswith(only)
 
 
 def _write_token(family: Family, random: Random, carriers: Collection[str] = _TOKEN_CARRIERS) -> tuple[str, str]:
@@ -187,12 +182,24 @@ _BLOCKS: dict[str, Callable[[str], str]] = {
 }
 
 Group = Callable[[Form], str]
-FORMS: tuple[tuple[str, Callable[[Random, int], Iterator[Form]], tuple[Group, ...]], ...] = (
-    (f"tokens of {len(FAMILIES)} families", families, (lambda form: form.kind,)),
-    (
-        f"passwords and keys in {len(CARRIERS)} carriers", passwords,
-        (lambda form: form.what, lambda form: form.place, lambda form: form.carrier),
+
+
+class Sort(NamedTuple):
+    """Cases of one sort, and by what they are counted; two that belong together stand in one table."""
+
+    title: str
+    draw: Callable[[Random, int], Iterator[Form]]
+    groups: tuple[Group, ...]
+    table: tuple[Group, Group] | None = None
+
+
+FORMS: tuple[Sort, ...] = (
+    Sort(f"tokens of {len(FAMILIES)} families", families, (lambda form: form.kind,)),
+    Sort(
+        f"passwords and keys in {len(CARRIERS)} carriers",
+        passwords,
+        (lambda form: form.kind, lambda form: form.what, lambda form: form.carrier),
+        (lambda form: form.what, lambda form: form.place),
     ),
-    (f"{len(DISGUISES)} disguises", disguised, (lambda form: form.change, lambda form: form.disguise)),
-)  # fmt: skip
-"""What is drawn, how, and by what it is counted."""
+    Sort(f"{len(DISGUISES)} disguises", disguised, (lambda form: form.change, lambda form: form.disguise)),
+)

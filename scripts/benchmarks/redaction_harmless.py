@@ -15,8 +15,9 @@ _DASHES = "-" * 5
 
 PLACEHOLDERS = (
     "changeme", "xxxxxxxxxxxxxxxx", "********", "REPLACE_ME", "your-key-here", "your_password", "placeholder",
-    "not-a-real-secret", "dummy-password", "to-be-set", "none", "XXXXXXXX",
+    "dummy-password", "none", "XXXXXXXX", "CHANGE_ME", "your-secret-here",
 )  # fmt: skip
+_READABLE = [carrier for carrier in CARRIERS if carrier.id not in {"Secret data", "basic header"}]
 
 
 class Harmless(NamedTuple):
@@ -34,7 +35,7 @@ def harmless(random: Random, count: int) -> Iterator[Harmless]:
             kind, line = forms[(place - place // 4) % len(forms)]
             yield Harmless(_fill(line.strip(), random), kind)
         else:
-            yield Harmless(_twin(CARRIERS[place // 4 % len(CARRIERS)], random), "carriers of a placeholder")
+            yield Harmless(_twin(_READABLE[place // 4 % len(_READABLE)], random), "carriers of a placeholder")
 
 
 def _twin(carrier: Carrier, random: Random) -> str:
@@ -43,7 +44,7 @@ def _twin(carrier: Carrier, random: Random) -> str:
     text = None
     while text is None or MAY_OPEN in text:  # some carry an access key's id, which is one
         text = carrier.write(random.choice(names), random.choice(PLACEHOLDERS), random)
-        carrier = random.choice(CARRIERS) if text is None or MAY_OPEN in text else carrier
+        carrier = random.choice(_READABLE) if text is None or MAY_OPEN in text else carrier
     return unmarked(text)
 
 
@@ -314,5 +315,120 @@ _LINES = {
         mapboxgl.accessToken = "pk.«word»"
         googletag: G-«keyid»
         ca-pub-«number»4567890123
+    """,
+    "schemas and options": """
+        type: password
+        grant_type=password
+        auth_method: token
+        token_type: bearer
+        "token_type": "Bearer"
+        bearerFormat: JWT
+        securitySchemes: bearerAuth
+        "password": {"type": "string", "minLength": 8}
+        "«camel»": {"type": "string", "format": "password"}
+        "«name»": "string"
+        "«name»": null
+        «name»: string (required)
+        password: Optional[str] = None
+        secretName: shop-tls-«word»
+        secretKeyRef: { name: shop-db-«word», key: password }
+        key: «kebab»
+        password_policy: strong
+        password_reset_url: /accounts/reset
+        token_url: https://login.internal/oauth2/token
+        token_endpoint: "https://login.internal/oauth2/v2.0/token"
+        api_key_header: X-Api-Key
+        "tokens": ["the", "quick", "brown", "fox"]
+        "keys": ["id", "name", "created_at"]
+        keys: [ctrl+k, cmd+shift+p]
+        "passwordHash": null
+        secret_rotation_days: «number»
+        tokens_per_minute: «number»000
+        auth: basic
+        password-stdin
+        --password <password>   The password of the account
+        -p, --password string   Password or personal access token
+        --«kebab» string   «title» (default "")
+        PGPASSWORD behaves the same as the password connection parameter.
+        primary_key: user_id
+        partition_key = "tenant_id"
+        hash_key        = "LockID"
+        key_name = "deploy-«word»"
+        public_key_path: ~/.ssh/id_ed25519.pub
+        private_key_type: ed25519
+        key_algorithm = "RSA_2048"
+        password_encryption = scram-sha-256
+        encryption: aes-256-gcm
+        <string name="password_hint">Enter your password</string>
+        <dt>Password</dt><dd>At least 12 characters</dd>
+        <key>NSAppTransportSecurity</key>
+        <add key="PasswordFormat" value="Hashed" />
+    """,
+    "interface texts": """
+        "password": "Passwort"
+        "password": "Mot de passe"
+        "forgot_password": "Forgot your password?"
+        password: 'Enter a password with «number» characters'
+        msgid "Password"
+        placeholder="Enter password"
+        data-testid="password-input"
+        password: t('form.password.label'),
+        passwordLabel: 'Confirm your new password',
+        token: "Token",
+        "apiKey": "API key"
+        "secret": "Secret (shown once)"
+        «foreign»: obligatoire
+        Passwort: erforderlich
+        contraseña: obligatoria
+        密码：必填
+        パスワード：必須
+    """,
+    "calls": """
+        password = getpass.getpass("Password: ")
+        password = input("New password: ")
+        secret = secrets.token_hex(32)
+        token = "".join(random.choices(string.ascii_letters, k=32))
+        api_key = st.secrets["openai"]["key"]
+        token = jwt.encode(payload, settings.SECRET_KEY, algorithm="HS256")
+        password = bcrypt.hashpw(raw.encode(), bcrypt.gensalt())
+        «name» = request.headers.get("X-«Camel»")
+        «camel»: await vault.read(`secret/data/${name}`),
+        const «camel» = await getSecret('shop/«kebab»');
+        «camel» := viper.GetString("auth.«kebab»")
+        «name» = config["auth"]["«name»"]
+        «name» = data.aws_secretsmanager_secret_version.shop.secret_string
+        «name» = random_password.db.result
+        $password = $_POST['password'];
+        $token = bin2hex(random_bytes(16));
+        password: ENV.fetch("DB_PASSWORD")
+        password: process.env.DB_PASSWORD!,
+        token=$(cat /run/secrets/token)
+        TOKEN=$(curl -s https://login.internal/token | jq -r .access_token)
+        expect(password).toBeDefined();
+        password: str = Field(min_length=8, max_length=64)
+        private readonly tokenService: TokenService;
+        password = PasswordField(_("Password"), validators=[DataRequired()])
+        <PasswordInput value={password} onChange={setPassword} />
+    """,
+    "logs of sign-on": """
+        Accepted password for deploy from 10.0.0.«number» port 51«number» ssh2
+        Failed password for root from 203.0.113.9 port «number» ssh2
+        debug1: Next authentication method: publickey
+        debug1: Offering public key: /home/app/.ssh/id_ed25519 ED25519 SHA256:«unpadded» agent
+        ERROR 1045 (28000): Access denied for user 'app'@'localhost' (using password: YES)
+        FATAL:  password authentication failed for user "app"
+        Password for user app:
+        NOAUTH Authentication required.
+        [sudo] password for app:
+        remote: Support for password authentication was removed on August 13, 2021.
+        Token refreshed for user «number» in 12ms
+        authentication method: password
+        token=null user=app
+        token: expired, signed out
+        secret shop/«kebab» rotated at 2026-03-04T05:06:07Z
+        key «word»-«number» not found in cache
+        api key of tenant «number» created
+        password=*** user=app status=200
+        Warning: Using a password on the command line interface can be insecure.
     """,
 }

@@ -4,6 +4,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from random import Random
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
+from typing import NamedTuple
 from uuid import UUID
 
 from benchmarks.redaction_families import fill
@@ -23,8 +24,12 @@ def _short(random: Random) -> str:
 
 
 def _with_signs(random: Random) -> str:
-    text = _of(random, random.randint(8, 32), ascii_letters, digits, SIGNS)
+    text = _of(random, random.randint(6, 24), ascii_letters, digits, SIGNS)
     return _first(random, text)
+
+
+def _long_with_signs(random: Random) -> str:
+    return _first(random, _of(random, random.randint(25, 60), ascii_letters, digits, SIGNS))
 
 
 def _one_sign(random: Random) -> str:
@@ -93,25 +98,38 @@ def _first(random: Random, text: str) -> str:
     return text if text[0] in _ALNUM + _FIRST_SIGNS else random.choice(ascii_letters) + text
 
 
-SHAPES: dict[str, Callable[[Random], str]] = {
-    "letters, digits": _letters_and_digits,
-    "6 to 9 characters": _short,
-    "with signs": _with_signs,
-    "with one sign": _one_sign,
-    "word, sign, number": _word_and_year,
-    "signs, no digit": _signs_without_digit,
-    "with spaces": _spaced,
-    "with a quote": _with_quote,
-    "hex 32": _hexadecimal(32),
-    "hex 40": _hexadecimal(40),
-    "hex 64": _hexadecimal(64),
-    "UUID": _uuid,
-    "base64, padded": _padded_base64,
-    "random letters": _random_letters,
-    "passphrase": _passphrase,
-    "passphrase, number": _passphrase_with_number,
+class Shape(NamedTuple):
+    """Values of one look. Those that a person makes up stand behind names of passwords alone."""
+
+    id: str
+    kind: str
+    draw: Callable[[Random], str]
+    made_up: bool = False
+
+
+SHAPES: dict[str, Shape] = {
+    shape.id: shape
+    for shape in (
+        Shape("letters, digits", "letters and digits", _letters_and_digits),
+        Shape("6 to 9 characters", "letters and digits", _short),
+        Shape("with signs", "with signs", _with_signs),
+        Shape("long, with signs", "with signs", _long_with_signs),
+        Shape("with one sign", "with signs", _one_sign),
+        Shape("word, sign, number", "with signs", _word_and_year, made_up=True),
+        Shape("signs, no digit", "with signs", _signs_without_digit),
+        Shape("with spaces", "spaces, quotes", _spaced, made_up=True),
+        Shape("with a quote", "spaces, quotes", _with_quote, made_up=True),
+        Shape("hex 32", "keys", _hexadecimal(32)),
+        Shape("hex 40", "keys", _hexadecimal(40)),
+        Shape("hex 64", "keys", _hexadecimal(64)),
+        Shape("UUID", "keys", _uuid),
+        Shape("base64, padded", "keys", _padded_base64),
+        Shape("40 of base64", "keys", lambda random: fill("[A-Za-z0-9/+]{40}", random)),
+        Shape("random letters", "keys", _random_letters),
+        Shape("passphrase", "passphrases", _passphrase, made_up=True),
+        Shape("passphrase, number", "passphrases", _passphrase_with_number, made_up=True),
+    )
 }
-PASSWORDS_WITH_SIGNS = ("with signs", "with one sign", "word, sign, number", "signs, no digit")
 
 NAMES: tuple[tuple[str, ...], ...] = (
     ("password",), ("db", "password"), ("passwd",), ("api", "key"), ("client", "secret"), ("secret", "key"),
@@ -124,7 +142,8 @@ FOREIGN_NAMES = (
     "Passwort", "Kennwort", "contraseña", "clave_secreta", "mot de passe", "mot_de_passe", "密码", "密碼", "口令",
     "パスワード", "暗証番号", "senha",
 )  # fmt: skip
-PASSWORD_NAMES = tuple(name for name in NAMES if name[-1] in {"password", "passwd", "pwd", "passphrase", "pgpassword"})
+_PASSWORDS = frozenset({"password", "passwd", "pwd", "passphrase", "pgpassword"})
+PASSWORD_NAMES = tuple(name for name in NAMES if name[-1] in _PASSWORDS)
 
 
 def snake(name: tuple[str, ...]) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 from benchmarks import transcripts
 from benchmarks.corpus import midnight
 from benchmarks.disguises import DISGUISES
-from benchmarks.redaction_forms import FORMS
+from benchmarks.redaction_forms import FORMS, Form, Group
 from benchmarks.redaction_harmless import harmless
 from benchmarks.redaction_marks import MISSED, PART, WHOLE, Verdict, judge
 from benchmarks.rule_examples import RULE_EXAMPLES
@@ -33,6 +33,7 @@ from lineage.core.sanitizer import BUILTIN, RULES, Rule, Sanitizer
 _MEGABYTE = 1_000_000
 _CASES = 2_000
 _MADE_UP = 4 * _MEGABYTE
+Judged = tuple[Form, Verdict]
 _LEFT_OUT = frozenset({"signature", "encrypted_content", "thoughtSignature"})  # as the adapters do
 _HOSTILE = (
     "a", "eyJ", "password=", "%41", '"a"+', "\u200b", "a\u200b", "\\", "&#65;", "a1\n", "://a:", "\x1b[", "=\n",
@@ -78,16 +79,44 @@ def _print_recall(rules: Sequence[Rule]) -> None:
 
 
 def _print_forms(seed: int, cases: int) -> None:
-    for title, draw, groups in FORMS:
-        judged = [(form, judge(form.case, Sanitizer().sanitize(form.case.text))) for form in draw(Random(seed), cases)]
-        print(f"{title}, seed {seed}: {_shares([verdict for _, verdict in judged])}")
-        for group in groups:
-            counted: dict[str, list[Verdict]] = {}
-            for form, verdict in judged:
-                counted.setdefault(group(form), []).append(verdict)
-            for name, verdicts in counted.items():
-                print(f"  {name:32} {_shares(verdicts)}")
+    for sort in FORMS:
+        drawn = sort.draw(Random(seed), cases)
+        judged = [(form, judge(form.case, Sanitizer().sanitize(form.case.text))) for form in drawn]
+        print(f"{sort.title}, seed {seed}: {_shares([verdict for _, verdict in judged])}")
+        for group in sort.groups:
+            for name, verdicts in _grouped(judged, group).items():
+                print(f"  {name:28} {_shares([verdict for _, verdict in verdicts])}{_not_whole(verdicts)}")
             print()
+        if sort.table:
+            _print_table(judged, *sort.table)
+
+
+def _grouped(judged: Sequence[Judged], group: Group) -> dict[str, list[Judged]]:
+    grouped: dict[str, list[Judged]] = {}
+    for form, verdict in judged:
+        grouped.setdefault(group(form), []).append((form, verdict))
+    return grouped
+
+
+def _not_whole(judged: Sequence[Judged]) -> str:
+    """The families of tokens that were not always masked whole."""
+    tokens = [form.what for form, verdict in judged if not form.disguise and verdict.secret != WHOLE]
+    return _names(sorted(set(tokens))) if judged[0][0].place == "tokens" and not judged[0][0].disguise else ""
+
+
+def _print_table(judged: Sequence[Judged], row: Group, column: Group) -> None:
+    """Percent that are whole, and in part, for every pair."""
+    columns = list(_grouped(judged, column))
+    print(f"  {'whole/part, in %':24} {' '.join(f'{name:>18}' for name in columns)}")
+    for name, in_row in _grouped(judged, row).items():
+        cells = _grouped(in_row, column)
+        print(f"  {name:24} {' '.join(f'{_cell(cells.get(each, [])):>18}' for each in columns)}")
+    print()
+
+
+def _cell(judged: Sequence[Judged]) -> str:
+    secrets = Counter(verdict.secret for _, verdict in judged)
+    return f"{secrets[WHOLE] / len(judged):.0%}/{secrets[PART] / len(judged):.0%}".replace("%", "") if judged else "-"
 
 
 def _shares(verdicts: Sequence[Verdict]) -> str:

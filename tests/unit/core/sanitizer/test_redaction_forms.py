@@ -16,7 +16,7 @@ _SECRET = "q7Zp4vLk9sXw2mBt"
 
 
 def _forms() -> list[Form]:
-    return [form for _, draw, _ in FORMS for form in draw(Random(_SEED), 400)]
+    return [form for sort in FORMS for form in sort.draw(Random(_SEED), 400)]
 
 
 def test_a_seed_gives_the_same_cases() -> None:
@@ -34,7 +34,7 @@ def test_every_case_has_a_secret_inside_what_may_be_masked() -> None:
 
 
 def test_all_families_carriers_and_disguises_are_drawn() -> None:
-    tokens, values, disguised = ([*draw(Random(_SEED), 400)] for _, draw, _ in FORMS)
+    tokens, values, disguised = ([*sort.draw(Random(_SEED), 400)] for sort in FORMS)
     assert {form.what for form in tokens} == {family.id for family in FAMILIES}
     assert {form.carrier for form in values} == {carrier.id for carrier in CARRIERS}
     assert {form.disguise for form in disguised} == {disguise.id for disguise in DISGUISES}
