@@ -157,6 +157,8 @@ def _ini(name: Name, value: str, random: Random) -> str | None:
 
 
 def _properties(name: Name, value: str, random: Random) -> str | None:
+    if " " in value:
+        return None
     escaped = value.replace("\\", "\\\\")
     return f"spring.datasource.url=jdbc:h2:mem\nspring.datasource.{kebab(name)}={marked(escaped)}\nserver.port=8080\n"
 
@@ -390,18 +392,20 @@ def _makefile(name: Name, value: str, random: Random) -> str | None:
 
 
 def _csv(name: Name, value: str, random: Random) -> str:
-    written = marked(value) if not re.search(r"[,\"]", value) else '"' + marked(value.replace('"', '""')) + '"'
+    written = marked(value) if not re.search(r"[,\"\s]", value) else '"' + marked(value.replace('"', '""')) + '"'
     return f"name,value,owner\nregion,eu-west-1,ops\n{snake(name)},{written},ops\n"
 
 
 def _table(name: Name, value: str, random: Random) -> str:
     escaped = value.replace("|", "\\|")
-    tick = "" if "`" in value or random.random() < 0.5 else "`"
+    tick = "" if "`" in value or (" " not in value and random.random() < 0.5) else "`"
     key = random.choice((title(name), snake(name), *FOREIGN_NAMES[:4]))
     return f"| Setting | Value |\n| --- | --- |\n| Host | db.internal |\n| {key} | {tick}{marked(escaped)}{tick} |\n"
 
 
-def _next_line(name: Name, value: str, random: Random) -> str:
+def _next_line(name: Name, value: str, random: Random) -> str | None:
+    if " " in value:
+        return None
     key = random.choice(
         (title(name) + ":", f"Your new {' '.join(name)} is:", f"**{title(name)}**", "Passwort:", "パスワード:")
     )
@@ -416,7 +420,9 @@ def _aws_configure(_: Name, value: str, random: Random) -> str:
     )
 
 
-def _prompt(name: Name, value: str, random: Random) -> str:
+def _prompt(name: Name, value: str, random: Random) -> str | None:
+    if " " in value:
+        return None
     return f"{random.choice(('Enter', 'New', 'Current'))} {' '.join(name)}: {marked(value)}\nLogged in."
 
 

@@ -58,14 +58,15 @@ def _wrapped(margin: Callable[[int, Random], str], end: str = "") -> Dress:
         rows = list(_rows(line, width))
         number = random.randint(8, 80)
         return read_case(
-            "\n".join(_row(margin(number + place, random), row, end, width) for place, row in enumerate(rows))
+            "\n".join(row(margin(number + place, random), line, end, width) for place, line in enumerate(rows))
         )
 
     return dress
 
 
-def _row(margin: str, row: str, end: str, width: int) -> str:
-    return margin + row + (" " * (width - len(unmarked(row))) + end if end else "")
+def row(margin: str, text: str, end: str, width: int) -> str:
+    """Set a line of a text into a margin."""
+    return margin + text + (" " * (width - len(unmarked(text))) + end if end else "")
 
 
 def _filler(length: int, random: Random) -> str:
@@ -98,7 +99,7 @@ def _every_line(margin: Callable[[int, Random], str], end: str = "") -> Dress:
             text = _SECRET.sub(lambda match: may(match[0]), text)
         rows = list(marked_lines(text.rstrip("\n")))
         width = max(len(unmarked(row)) for row in rows)
-        return read_case("\n".join(_row(margin(place + 1, random), row, end, width) for place, row in enumerate(rows)))
+        return read_case("\n".join(row(margin(place + 1, random), line, end, width) for place, line in enumerate(rows)))
 
     return dress
 
@@ -206,7 +207,7 @@ def _base64_line(text: str, random: Random) -> Case | None:
     return read_case(form.format(may(inner)))
 
 
-_MARGINS: dict[str, tuple[Callable[[int, Random], str], str]] = {
+MARGINS: dict[str, tuple[Callable[[int, Random], str], str]] = {
     "no margin": (lambda _place, _random: "", ""),
     "indented": (lambda _place, _random: "    ", ""),
     "box": (lambda _place, _random: "│ ", " │"),
@@ -218,10 +219,10 @@ _MARGINS: dict[str, tuple[Callable[[int, Random], str], str]] = {
 }
 
 DISGUISES: tuple[Disguise, ...] = (
-    *(Disguise(f"wrapped, {name}", "wrapped", _wrapped(*margin)) for name, margin in _MARGINS.items()),
+    *(Disguise(f"wrapped, {name}", "wrapped", _wrapped(*margin)) for name, margin in MARGINS.items()),
     *(
         Disguise(f"margin, {name}", "margin", _every_line(*margin))
-        for name, margin in _MARGINS.items()
+        for name, margin in MARGINS.items()
         if name not in {"no margin", "comment"}
     ),
     Disguise("hex dump", "dump", _hex_dump),

@@ -312,6 +312,8 @@ _FORMS = {
         figma                       figd_[u]{40}
         hubspot                     pat-na1-(uuid)
         typeform                    tfp_[u]{44}_[w]{14}
+        salesforce                  00D[w]{12}![w]{8}[A-Za-z0-9._]{88}
+        adafruit                    aio_[A-Za-z]{4}[0-9]{2}[w]{22}
         dropbox                     sl.u.A[u]{130,150}
         mapbox                      sk.eyJ1Ijoi[w]{60,70}.[u]{22}
     """,
@@ -337,6 +339,8 @@ _FORMS = {
         sonar                       sq(p|u|a)_[x]{40}
         sentry-user                 sntryu_[x]{64}
         new-relic                   NRAK-[A-Z0-9]{27}
+        new-relic-license           (eu|us)01xx[x]{30}NRAL
+        dependency-track            odt_[w]{32}
         grafana-service             glsa_[w]{32}_[x]{8}
         dynatrace                   dt0c01.[A-Z2-7]{24}.[A-Z2-7]{64}
         launchdarkly                (api|sdk)-(uuid)
@@ -376,6 +380,9 @@ _FORMS = {
         apr1                        $apr1$[A-Za-z0-9./]{8}$[A-Za-z0-9./]{22}
         phpass                      $P$B[A-Za-z0-9./]{30}
         ldap-ssha                   \\{SSHA\\}[A-Za-z0-9+/]{38}==
+        cisco-8                     $8$[A-Za-z0-9./]{14}$[A-Za-z0-9./]{43}
+        cisco-9                     $9$[A-Za-z0-9./]{14}$[A-Za-z0-9./]{43}
+        kerberos-roast              $krb5(asrep|tgs)$23$[x]{32}$[x]{200,400}
     """,
     "wallets": """
         bitcoin-wif                 [KL][58]{51}
@@ -406,6 +413,9 @@ FAMILIES: tuple[Family, ...] = (
            _form("https://hooks.slack.com/services/T[A-Z0-9]{10}/B[A-Z0-9]{10}/[w]{24}"), secret=_last_path),
     Family("discord-webhook", "chat and mail",
            _form("https://discord.com/api/webhooks/[0-9]{19}/[u]{68}"), secret=_last_path),
+    Family("teams-webhook", "chat and mail",
+           _form("https://acme.webhook.office.com/webhookb2/(uuid)@(uuid)/IncomingWebhook/[x]{32}/(uuid)"),
+           secret=_after("IncomingWebhook/")),
     Family("azure-sas", "cloud", _joined(
         "https://[a-z]{8}.blob.core.windows.net/data/report.csv?sv=2023-11-03&sr=b&se=2026-12-01T00:00:00Z&sp=r&sig=",
         "[w]{20}%2B[w]{18}%3D"), secret=_after("sig=")),

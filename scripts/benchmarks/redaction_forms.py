@@ -131,6 +131,10 @@ def _write_in_parts(written: str, family: Family, random: Random) -> tuple[str, 
     return name, around(written)
 
 
+def _quoted(text: str) -> str:
+    return f'"{text}"' if " " in text else text
+
+
 def _as_json(text: str) -> str:
     return json.dumps({"type": "text", "content": f"It is\n{text}\n"}, ensure_ascii=False)
 
@@ -160,14 +164,14 @@ _BARE: dict[str, Callable[[str], str]] = {
     "echo": lambda text: f"$ echo {text}",
 }
 _NAMED: dict[str, Callable[[str, str], str]] = {
-    ".env": lambda name, text: f"APP_ENV=test\n{name}={text}\nPORT=80",
+    ".env": lambda name, text: f"APP_ENV=test\n{name}={_quoted(text)}\nPORT=80",
     "export": lambda name, text: f'export {name}="{text}"',
     "JSON": lambda name, text: f'{{"a": 1, "{name}": "{text}"}}',
     "YAML": lambda name, text: f"env:\n  {name}: {text}\n  PORT: 80",
     "INI": lambda name, text: f"[a]\n{name} = {text}\n",
     "Python": lambda name, text: f'{name.replace("-", "_")} = "{text}"',
-    "sentence": lambda name, text: f"Set {name} to {text} and try again.",
-    "docker": lambda name, text: f"docker run -e {name}={text} app",
+    "sentence": lambda name, text: f"Set {name} to {_quoted(text)} and try again.",
+    "docker": lambda name, text: f"docker run -e {name}={_quoted(text)} app",
 }
 _BLOCKS: dict[str, Callable[[str], str]] = {
     "file": lambda text: f"$ cat key.pem\n{text}\n$ ls",

@@ -6,6 +6,7 @@ from random import Random
 from typing import NamedTuple
 
 from benchmarks.redaction_carriers import CARRIERS, PASSWORDS_ONLY, Carrier
+from benchmarks.redaction_disguises import MARGINS, row
 from benchmarks.redaction_families import fill
 from benchmarks.redaction_marks import MAY_OPEN, unmarked
 from benchmarks.redaction_values import FOREIGN_NAMES, NAMES, PASSWORD_NAMES, camel, kebab, snake, title, upper
@@ -31,11 +32,22 @@ def harmless(random: Random, count: int) -> Iterator[Harmless]:
     """The lines of every kind in turn, each time with other names, words and numbers."""
     forms = [(kind, line) for kind, lines in _LINES.items() for line in lines.strip("\n").split("\n")]
     for place in range(count):
-        if place % 4:
+        if place % 20 == 10:
+            yield Harmless(_in_margin(random), "lines in a margin")
+        elif place % 4:
             kind, line = forms[(place - place // 4) % len(forms)]
             yield Harmless(_fill(line.strip(), random), kind)
         else:
             yield Harmless(_twin(_READABLE[place // 4 % len(_READABLE)], random), "carriers of a placeholder")
+
+
+def _in_margin(random: Random) -> str:
+    """Some lines that lie beside each other in a box, a log or a listing, long ones wrapped."""
+    lines = [_fill(random.choice(_QUIET_LINES), random) for _ in range(random.randint(4, 8))]
+    width = random.randint(60, 76)
+    wrapped = [text[start : start + width] for text in lines for start in range(0, len(text), width)]
+    margin, end = random.choice(list(MARGINS.values()))
+    return "\n".join(row(margin(place + 1, random), text, end, width) for place, text in enumerate(wrapped))
 
 
 def _twin(carrier: Carrier, random: Random) -> str:
@@ -432,3 +444,5 @@ _LINES = {
         Warning: Using a password on the command line interface can be insecure.
     """,
 }
+_QUIET = ("variables", "messages", "schemas and options", "interface texts", "calls", "logs of sign-on")
+_QUIET_LINES = [line.strip() for kind in _QUIET for line in _LINES[kind].strip("\n").split("\n")]

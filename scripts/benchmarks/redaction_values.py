@@ -137,6 +137,9 @@ NAMES: tuple[tuple[str, ...], ...] = (
     ("smtp", "password"), ("admin", "password"), ("jwt", "secret"), ("encryption", "key"), ("webhook", "secret"),
     ("redis", "password"), ("service", "api", "key"), ("refresh", "token"), ("signing", "secret"), ("user", "pwd"),
     ("mysql", "root", "password"), ("session", "secret"), ("app", "secret"), ("token",), ("secret",),
+    ("mysql", "pwd"), ("database", "password"), ("api", "token"), ("consumer", "secret"), ("app", "password"),
+    ("github", "token"), ("account", "key"), ("apikey",), ("secretkey",), ("authtoken",), ("accesstoken",),
+    ("clientsecret",), ("master", "password"), ("vault", "token"), ("secret", "access", "key"),
 )  # fmt: skip
 FOREIGN_NAMES = (
     "Passwort", "Kennwort", "contraseña", "clave_secreta", "mot de passe", "mot_de_passe", "密码", "密碼", "口令",
