@@ -19,7 +19,7 @@ A package imports only from layers below its own::
     harness              adapters: a harness's transcript or hook payload → turns
     documents            typed documents over a store: artifacts, manifests, claims, tombstones, books, spool, archives
     database             the engines of SQLite and PostgreSQL
-    store                bytes under keys: folder, bucket, memory; locks and leases
+    store                bytes under keys: folder or bucket; locks and leases
     core/                pure: base ← format ← capture, books, search, transfer, sanitizer
     config, errors       settings as values; one hierarchy of errors with exit codes and hints
 

@@ -1,4 +1,4 @@
-"""Bytes under keys: one small protocol, implemented by a folder (`local`), a bucket (`objects`) and a dictionary.
+"""Bytes under keys: one small protocol, implemented by a folder (`local`) and a bucket (`objects`).
 
 Nothing above this package may assume that a store is a folder. `objects` needs obstore, an optional extra: the
 composition root imports it if the workspace is in a bucket.
@@ -21,11 +21,9 @@ from lineage.store.base import (
 from lineage.store.helpers import commit, compute_sha256, has_content, map_concurrently, read_or_none, update
 from lineage.store.lease import Lease, LeaseLost, LeaseUnneeded, LeaseWaiter, acquire_lease
 from lineage.store.local import LocalStore
-from lineage.store.memory import MemoryStore
 
 __all__ = [
     "Blob", "BlobStream", "BusyError", "ConflictError", "Data", "ExistsError", "Lease", "LeaseLost", "LeaseUnneeded",
-    "LeaseWaiter", "LocalStore", "MemoryStore", "MissingError", "Store", "StoreUnavailable", "StoredKey",
-    "acquire_lease", "commit", "compute_sha256", "has_content", "iter_chunks", "map_concurrently", "read_or_none",
-    "update", "validate_key",
+    "LeaseWaiter", "LocalStore", "MissingError", "Store", "StoreUnavailable", "StoredKey", "acquire_lease", "commit",
+    "compute_sha256", "has_content", "iter_chunks", "map_concurrently", "read_or_none", "update", "validate_key",
 ]  # fmt: skip

@@ -84,8 +84,8 @@ class Store(Protocol):
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
         """Write a free key and return its version; durable on return.
 
-        `frozen` promises that the key is never replaced. A folder writes chunks one by one; buckets and dictionaries
-        join them first. Raises ExistsError if the key exists: of many writers exactly one succeeds.
+        `frozen` promises that the key is never replaced. A folder writes chunks one by one; a bucket joins them
+        first. Raises ExistsError if the key exists: of many writers exactly one succeeds.
         """
 
     def read(self, key: str) -> Blob:

@@ -46,10 +46,11 @@ from lineage.index import build_row
 from lineage.pipeline.capture import compaction as compaction_flow
 from lineage.pipeline.capture import session_end as session_end_flow
 from lineage.pipeline.capture.session import CaptureResult
-from lineage.store import MemoryStore, Store
+from lineage.store import Store
 from lineage.workspace.workspace import Workspace
 from tests.support.faults import CrashPoint, crashes, with_crash_point
 from tests.support.indexes import execute_directly
+from tests.support.memory_store import MemoryStore
 from tests.support.workspace import (
     at_time,
     compact_session,

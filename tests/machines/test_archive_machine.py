@@ -21,8 +21,9 @@ from lineage.core.transfer.archive_paths import ARCHIVE, month_of, parse_revisio
 from lineage.core.transfer.bundle import SESSIONS, Bundle, BundledSession
 from lineage.documents.archive.archived_store import ArchivedStore
 from lineage.documents.archive.archives import Archives
-from lineage.store import ConflictError, ExistsError, MemoryStore, read_or_none
+from lineage.store import ConflictError, ExistsError, read_or_none
 from tests.support.faults import Crash, CrashingProxy, CrashPoint
+from tests.support.memory_store import MemoryStore
 
 WHO = [Identity("default", f"s-{number}") for number in (1, 2)]
 TIMES = ("2026-01-05T10:00:00.000Z", "2026-01-31T23:59:59.999Z", "2026-02-01T00:00:00.000Z")

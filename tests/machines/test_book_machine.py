@@ -20,7 +20,7 @@ from lineage.core.books.book_edits import Cap
 from lineage.core.books.entry import ASSISTANT_TURN, MANUAL, Entry, new_entry
 from lineage.documents import Books
 from lineage.errors import LineageError
-from lineage.store import MemoryStore
+from tests.support.memory_store import MemoryStore
 
 pytestmark = pytest.mark.slow
 

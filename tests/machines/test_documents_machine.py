@@ -19,8 +19,9 @@ from lineage.core.format.documents import Artifact, Tombstone, serialize_documen
 from lineage.core.format.job import Job
 from lineage.documents import Documents
 from lineage.errors import ImmutableError, RemovedError
-from lineage.store import LocalStore, MemoryStore, Store, commit
+from lineage.store import LocalStore, Store, commit
 from tests.support.artifacts import make_artifact, make_identity, make_stem
+from tests.support.memory_store import MemoryStore
 
 LAST = "2026-11-30T00:00:00.000Z"
 

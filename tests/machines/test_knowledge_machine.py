@@ -42,8 +42,9 @@ from lineage.pipeline.memory.books import (
     load_evidence,
 )
 from lineage.pipeline.memory.remember import Memo, remember
-from lineage.store import MemoryStore, read_or_none
+from lineage.store import read_or_none
 from tests.support.faults import CrashPoint, crashes, with_crash_point
+from tests.support.memory_store import MemoryStore
 from tests.support.workspace import NOW, at_time, build_end_request, open_test_workspace, read_store
 
 pytestmark = pytest.mark.slow

@@ -28,11 +28,12 @@ from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.memory.session_entries import forget_session_entries
-from lineage.store import MemoryStore, Store, read_or_none, update
+from lineage.store import Store, read_or_none, update
 from lineage.workspace.workspace import Workspace
 from tests.support.books import write_entry
 from tests.support.engines import create_bucket
 from tests.support.faults import Crash, CrashPoint
+from tests.support.memory_store import MemoryStore
 from tests.support.mirrors import Laptop, open_world, read_documents
 from tests.support.workspace import build_end_request, end_session, make_turns
 

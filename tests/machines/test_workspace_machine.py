@@ -58,11 +58,12 @@ from lineage.pipeline.maintenance.reindex import ensure_indexed, reindex
 from lineage.pipeline.maintenance.remove import REMOVAL, remove
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.memory.books import forget_entry
-from lineage.store import LocalStore, MemoryStore, Store
+from lineage.store import LocalStore, Store
 from lineage.workspace.lookup import load_document
 from lineage.workspace.workspace import Workspace
 from tests.support.faults import CrashPoint, crashes, with_crash_point
 from tests.support.indexes import INDEX, RUNTIME, delete_database
+from tests.support.memory_store import MemoryStore
 from tests.support.workspace import NOW, at_time, open_test_workspace, read_store
 
 AGENTS = ("default", "reviewer")

@@ -26,8 +26,9 @@ from lineage.core.format import transcript
 from lineage.core.format.turns import Turn
 from lineage.core.sanitizer import Rule, build_ruleset
 from lineage.pipeline.capture.session import CaptureResult
-from lineage.store import LocalStore, MemoryStore
+from lineage.store import LocalStore
 from lineage.workspace.workspace import Workspace
+from tests.support.memory_store import MemoryStore
 from tests.support.workspace import (
     NOW,
     at_time,

@@ -17,11 +17,12 @@ from lineage.app.locations import open_documents
 from lineage.core.format.job import Job
 from lineage.errors import WorkspaceError
 from lineage.pipeline.transfer.move_store import move_store
-from lineage.store import Blob, ConflictError, LocalStore, MemoryStore, Store
+from lineage.store import Blob, ConflictError, LocalStore, Store
 from tests.scenarios.test_bucket import configure
 from tests.support import engines
 from tests.support.commands import SAMPLE_ID, CommandResult, LineageCommand
 from tests.support.faults import Crash, CrashingProxy, CrashPoint
+from tests.support.memory_store import MemoryStore
 
 pytestmark = pytest.mark.slow
 

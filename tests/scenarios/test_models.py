@@ -19,9 +19,9 @@ from lineage.core.format.documents import Artifact
 from lineage.extraction.model.port import ParsedAnswer, Value
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.pipeline.maintenance.recover import recover
-from lineage.store import MemoryStore
 from tests.support.commands import SAMPLE, LineageCommand, run_process
 from tests.support.faults import CrashPoint, crashes, with_crash_point
+from tests.support.memory_store import MemoryStore
 from tests.support.models import (
     ANSWER,
     NARRATIVE,

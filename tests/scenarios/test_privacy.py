@@ -16,10 +16,10 @@ from lineage.pipeline.maintenance.finish_pending import run_capture
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.memory.context import ContextRequest, build_context
-from lineage.store import MemoryStore
 from lineage.workspace.workspace import Workspace
 from tests.support.commands import LineageCommand
 from tests.support.faults import CrashPoint, crashes, with_crash_point
+from tests.support.memory_store import MemoryStore
 from tests.support.workspace import (
     at_time,
     compact_session,

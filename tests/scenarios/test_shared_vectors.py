@@ -18,11 +18,12 @@ from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.search.embeddings import BUSY, INDEX_UNAVAILABLE, EmbedResult, describe_coverage, embed_pending
 from lineage.pipeline.search.search import LEXICAL, SEMANTIC, search
-from lineage.store import LocalStore, MemoryStore, Store
+from lineage.store import LocalStore, Store
 from lineage.workspace.workspace import Workspace
 from tests.support import engines
 from tests.support.commands import LineageCommand
 from tests.support.embedding_server import EmbeddingServer, open_embedding_workspace, run_embedding_server
+from tests.support.memory_store import MemoryStore
 from tests.support.workspace import end_session, make_turns
 
 pytestmark = pytest.mark.slow

@@ -14,10 +14,10 @@ import pytest
 from lineage.config.workspace import LedgerSettings, Settings
 from lineage.core.base.times import shift_time
 from lineage.pipeline.maintenance.reindex import sync_rows
-from lineage.store import MemoryStore
 from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace
 from tests.support.faults import CountingStore
+from tests.support.memory_store import MemoryStore
 from tests.support.workspace import NOW, end_session, open_test_workspace, write_capture
 
 pytestmark = pytest.mark.slow

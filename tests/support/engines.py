@@ -49,12 +49,12 @@ def start_pgvector() -> PostgresServer:
 
 def use_bucket() -> None:
     """From now on workspaces lie in buckets, those in memory too. To be called before any test is imported."""
-    from lineage import store
     from lineage.app import locations
+    from tests.support import memory_store
     from tests.support.bucket_mirror import MirroredStore
 
     locations.open_store = MirroredStore  # type: ignore[assignment]
-    store.MemoryStore = create_bucket  # type: ignore[assignment,misc]
+    memory_store.MemoryStore = create_bucket  # type: ignore[assignment,misc]
 
 
 def stop_all() -> None:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lineage import store as engines
 from lineage.pipeline.transfer.mirror.apply import MirrorPair
 from lineage.pipeline.transfer.mirror.journal import MirrorJournal
 from lineage.pipeline.transfer.mirror.run import MirrorResult, run_mirror
 from lineage.store import Store
-from lineage.store.memory import MemoryStore
 from lineage.workspace.workspace import Workspace
+from tests.support import memory_store
 from tests.support.faults import CrashingProxy, CrashPoint, run_as_other_process, with_crash_point
+from tests.support.memory_store import LaptopStore
 from tests.support.workspace import NOW, open_test_workspace
 
 _WRITING = frozenset({"record", "expect", "forget", "scrub", "owe", "paid"})
@@ -58,7 +58,7 @@ class MirrorWorld:
     exit_stack: ExitStack = field(default_factory=ExitStack)
 
     def open_workspace(self, name: str, store: Store) -> Workspace:
-        made = open_test_workspace(self.folder / name, store=store, private=MemoryStore(), now=NOW)
+        made = open_test_workspace(self.folder / name, store=store, private=LaptopStore(), now=NOW)
         ws = self.exit_stack.enter_context(made)
         return replace(ws, new_id=_number_ids(name))
 
@@ -66,12 +66,12 @@ class MirrorWorld:
         journal = MirrorJournal(self.folder / name / "mirror.db")
         self.exit_stack.callback(journal.close)
         there = self.open_workspace(f"{name}-there", self.remote)
-        return Laptop(name, self.open_workspace(name, MemoryStore()), there, journal, self.remote)
+        return Laptop(name, self.open_workspace(name, LaptopStore()), there, journal, self.remote)
 
 
 @contextmanager
 def open_world(folder: Path, remote: Store | None = None) -> Iterator[MirrorWorld]:
-    made = MirrorWorld(folder, remote or engines.MemoryStore())
+    made = MirrorWorld(folder, remote or memory_store.MemoryStore())
     with made.exit_stack:
         yield made
 

@@ -8,9 +8,10 @@ import pytest
 
 from lineage.documents.archive.archived_store import ArchivedStore
 from lineage.documents.archive.archives import Archives
-from lineage.store import LocalStore, MemoryStore, Store
+from lineage.store import LocalStore, Store
 from lineage.store import acquire_lease as lease_function
 from tests.support.engines import create_bucket
+from tests.support.memory_store import MemoryStore
 
 OPENERS: dict[str, Callable[[Path], Store]] = {
     "local": LocalStore,

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lineage import store as stores
 from lineage.app import locations
 from lineage.app.databases import open_databases
 from lineage.config import Settings
@@ -27,6 +26,7 @@ from lineage.pipeline.capture.source import read_source
 from lineage.pipeline.search.search import search
 from lineage.store import LocalStore, Store
 from lineage.workspace.workspace import Workspace
+from tests.support import memory_store
 from tests.support.indexes import NUMBER, query_rows
 
 NOW = "2026-11-21T12:00:00.000Z"
@@ -66,7 +66,8 @@ def open_test_workspace(
 @contextmanager
 def open_memory_workspace(folder: Path, *, now: str = NOW) -> Iterator[Workspace]:
     """A workspace over dictionaries, or what the run has in their place; only its databases are files, in `folder`."""
-    with open_test_workspace(folder, now=now, store=stores.MemoryStore(), private=stores.MemoryStore()) as ws:
+    store, private = memory_store.MemoryStore(), memory_store.MemoryStore()
+    with open_test_workspace(folder, now=now, store=store, private=private) as ws:
         yield ws
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from lineage.core.format.job import Job
 from lineage.documents import Documents, Spool
-from lineage.store import LocalStore, MemoryStore
+from lineage.store import LocalStore
+from tests.support.memory_store import MemoryStore
 
 
 def job() -> Job:

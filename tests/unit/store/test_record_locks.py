@@ -7,9 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from lineage.store import BusyError, MemoryStore
+from lineage.store import BusyError
 from lineage.store import record_locks as module
 from lineage.store.record_locks import RecordLocks
+from tests.support.memory_store import MemoryStore
 
 KEY = ".lineage/locks/m.mutex"
 

@@ -25,12 +25,13 @@ from lineage.errors import LineageError, WorkspaceError
 from lineage.index import SqliteIndex
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.watch import has_changes
-from lineage.store import LocalStore, MemoryStore
+from lineage.store import LocalStore
 from lineage.workspace.book_index import index_books, index_changed_books
 from lineage.workspace.workspace import Workspace
 from tests.support.artifacts import make_identity
 from tests.support.books import edit_by_hand, make_entry, read_book_rows, write_entry
 from tests.support.faults import CountingStore
+from tests.support.memory_store import MemoryStore
 from tests.support.workspace import NOW, end_session, open_memory_workspace, open_test_workspace
 
 NOTE = "books/global/note.md"

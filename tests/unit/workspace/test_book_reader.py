@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from lineage.core.base.book_paths import BookRef
-from lineage.store import MemoryStore
 from lineage.workspace.book_reader import CLAIM_NOTE, build_project_key, resolve_project_folder
 from lineage.workspace.workspace import Workspace
+from tests.support.memory_store import MemoryStore
 from tests.support.workspace import open_memory_workspace, open_test_workspace, read_store
 
 

@@ -15,11 +15,11 @@ from lineage.core.format.checkpoint import Checkpoint, Message
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.search.embeddings import embed_pending
-from lineage.store import MemoryStore
 from lineage.workspace.removed_sessions import drop_removed_sessions, finish_scrub
 from lineage.workspace.workspace import Workspace
 from tests.support.dead_processes import find_holders
 from tests.support.embedding_server import open_embedding_workspace, run_embedding_server
+from tests.support.memory_store import MemoryStore
 from tests.support.workspace import NOW, end_session, find_root, make_turns, open_test_workspace, read_rows, read_store
 
 pytestmark = pytest.mark.leaves_findings  # the files are not in these folders

@@ -27,7 +27,7 @@ from lineage.database.postgres import Postgres, strip_credentials
 from lineage.errors import DatabaseDamaged, FormatError, IndexUnavailable, InvalidInput, WorkspaceError
 from lineage.index import Index, build_row
 from lineage.index.postgres import PostgresIndex, schema
-from lineage.store import LocalStore, MemoryStore, Store
+from lineage.store import LocalStore, Store
 from lineage.telemetry import postgres as runtime
 from lineage.telemetry.postgres import PostgresTelemetry
 from tests.contracts.test_index import all_known, found, row
@@ -37,6 +37,7 @@ from tests.support.artifacts import make_artifact
 from tests.support.concurrency import run_concurrently
 from tests.support.indexes import POSTGRES, SQLITE, open_index
 from tests.support.indexes import derive_schema as schema_at
+from tests.support.memory_store import MemoryStore
 
 pytestmark = pytest.mark.slow
 

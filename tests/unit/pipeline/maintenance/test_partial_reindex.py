@@ -21,9 +21,9 @@ from lineage.pipeline.maintenance.partial_reindex import COMPARED_EVERY_DAYS, OV
 from lineage.pipeline.maintenance.reindex import ReindexReport, SuddenLoss, reindex
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.verify import verify
-from lineage.store import MemoryStore
 from lineage.telemetry import Telemetry
 from lineage.workspace.workspace import Workspace
+from tests.support.memory_store import MemoryStore
 from tests.support.workspace import (
     NOW,
     at_time,
