@@ -10,30 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lineage.errors import WorkspaceError
-from lineage.store.base import (
-    Blob,
-    BlobStream,
-    BusyError,
-    ConflictError,
-    Data,
-    ExistsError,
-    MissingError,
-    Store,
-    StoredKey,
-    iter_chunks,
-    validate_key,
-    validate_prefix,
-)
-from lineage.store.platform import (
-    CAN_RENAME_OPEN_FILES,
-    fsync,
-    fsync_directory,
-    lock_descriptor,
-    lock_file,
-    make_directories,
-    rename_exclusive,
-    try_lock_descriptor,
-)
+from lineage.store import base, platform
 
 TEMP_PREFIX = ".lineage-tmp-"
 _LOCK_SHARDS = 64
@@ -45,7 +22,7 @@ _BINARY = getattr(os, "O_BINARY", 0)
 _NO_LINKS_HINT = "no link is followed out of a workspace: put in its place what it leads to"
 
 
-class LocalStore(Store):
+class LocalStore(base.Store):
     """The folder `root`. Lock files lie in `locks`, outside of the synced files.
 
     `private` makes files 0600 and folders 0700. Otherwise the process's umask applies, and frozen files are 0444.
@@ -63,31 +40,31 @@ class LocalStore(Store):
         with _translate_os_errors(str(self.root)):
             return self.root.is_dir()
 
-    def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
+    def create(self, key: str, data: base.Data, *, frozen: bool = False) -> str:
         """Write a free key (see `Store.create`)."""
         path = self._path(key)
         with _translate_os_errors(key), self._temporary(path, data, frozen=frozen) as (temporary, version):
             try:
-                rename_exclusive(temporary, path)
+                platform.rename_exclusive(temporary, path)
             except FileExistsError as error:
-                raise ExistsError(f"{key} exists already") from error
+                raise base.ExistsError(f"{key} exists already") from error
             finally:
-                fsync_directory(path.parent)  # also if the key exists: its writer may die before its own flush
+                platform.fsync_directory(path.parent)  # also if the key exists: its writer may die before its own flush
         return version
 
-    def read(self, key: str) -> Blob:
+    def read(self, key: str) -> base.Blob:
         """Return the content of a key (see `Store.read`)."""
         with _translate_os_errors(key):
             data, status = _read(self._path(key), key)
-        return Blob(data, _version_of(data), _stamp_of(status))
+        return base.Blob(data, _version_of(data), _stamp_of(status))
 
     @contextmanager
-    def open(self, key: str) -> Iterator[BlobStream]:
+    def open(self, key: str) -> Iterator[base.BlobStream]:
         """Return the content of a key as a stream (see `Store.open`)."""
         with _translate_os_errors(key), _open_regular_file(self._path(key), key) as (descriptor, status):
             data = _read_all(descriptor, status) if status.st_size <= MAX_BYTES_IN_MEMORY else None
             chunks = iter(lambda: os.read(descriptor, _CHUNK_BYTES), b"") if data is None else iter([data])
-            yield BlobStream(data, _stamp_of(status), chunks)
+            yield base.BlobStream(data, _stamp_of(status), chunks)
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         """Write a key that has this version (see `Store.replace`)."""
@@ -95,29 +72,29 @@ class LocalStore(Store):
         with self.lock(f"swap-{_lock_shard(key)}"), _translate_os_errors(key):
             try:
                 if _version_of(_read(path, key)[0]) != version:
-                    raise ConflictError(f"{key} was changed by somebody else")
-            except MissingError as error:
-                raise ConflictError(f"{key} was removed by somebody else") from error
+                    raise base.ConflictError(f"{key} was changed by somebody else")
+            except base.MissingError as error:
+                raise base.ConflictError(f"{key} was removed by somebody else") from error
             with self._temporary(path, data, frozen=frozen) as (temporary, new_version):
                 temporary.replace(path)
-                fsync_directory(path.parent)
+                platform.fsync_directory(path.parent)
         return new_version
 
-    def list(self, prefix: str, after: str = "") -> Iterator[StoredKey]:
+    def list(self, prefix: str, after: str = "") -> Iterator[base.StoredKey]:
         """Yield the keys below a prefix (see `Store.list`)."""
         stamps = self.stat_all(prefix)
-        return (StoredKey(key, stamps[key]) for key in sorted(stamps) if key > after)
+        return (base.StoredKey(key, stamps[key]) for key in sorted(stamps) if key > after)
 
     def stat_all(self, prefix: str) -> dict[str, str]:
         """Return all stamps below a prefix (see `Store.stat_all`)."""
-        validate_prefix(prefix)
+        base.validate_prefix(prefix)
         with _translate_os_errors(prefix):
             self._folder(prefix.split("/")[:-1])
             return _scan(self.root, prefix)
 
     def is_empty(self, prefix: str) -> bool:
         """Tell whether there are no keys below a prefix."""
-        validate_prefix(prefix)
+        base.validate_prefix(prefix)
         with _translate_os_errors(prefix):
             self._folder(prefix.split("/")[:-1])
             return not _has_files(self.root, prefix)
@@ -132,18 +109,18 @@ class LocalStore(Store):
             contextlib.suppress(FileNotFoundError, NotADirectoryError),
         ):
             path.unlink()
-            fsync_directory(path.parent)
+            platform.fsync_directory(path.parent)
 
     @contextmanager
     def lock(self, name: str, *, wait: bool = True) -> Iterator[None]:
         """Hold a lock between processes of this machine (see `Store.lock`)."""
         with _translate_os_errors(name):
             _refuse_link(self._locks)
-            make_directories(self._locks, 0o700)
+            platform.make_directories(self._locks, 0o700)
             try:
-                release = lock_file(self._locks / f"{name}.lock", wait=wait)
+                release = platform.lock_file(self._locks / f"{name}.lock", wait=wait)
             except BlockingIOError as error:
-                raise BusyError(f"{name} is held by somebody else") from error
+                raise base.BusyError(f"{name} is held by somebody else") from error
         try:
             yield
         finally:
@@ -153,7 +130,7 @@ class LocalStore(Store):
         """Return the keys of the spool that other users of this machine can read."""
         with _translate_os_errors(str(self.root)):
             self._folder(["spool"])
-            if not CAN_RENAME_OPEN_FILES:
+            if not platform.CAN_RENAME_OPEN_FILES:
                 return ()  # Windows has no such modes
             paths = {key: self._path(key) for key in sorted(_scan(self.root, "spool/"))}
             # A closed folder protects open files.
@@ -169,7 +146,7 @@ class LocalStore(Store):
             return sum(map(_delete_if_abandoned, _find_temporaries(self.root)))
 
     def _path(self, key: str) -> Path:
-        *folders, name = validate_key(key).split("/")
+        *folders, name = base.validate_key(key).split("/")
         return self._folder(folders) / name
 
     def _folder(self, names: Sequence[str]) -> Path:
@@ -181,12 +158,12 @@ class LocalStore(Store):
         return folder
 
     @contextmanager
-    def _temporary(self, path: Path, data: Data, *, frozen: bool) -> Iterator[tuple[Path, str]]:
+    def _temporary(self, path: Path, data: base.Data, *, frozen: bool) -> Iterator[tuple[Path, str]]:
         """Make a durable temporary file beside `path` and yield it with its version; delete it afterwards.
 
         The writer holds a lock on it until then: without a lock it counts as abandoned.
         """
-        make_directories(path.parent, 0o700 if self._private else 0o777)
+        platform.make_directories(path.parent, 0o700 if self._private else 0o777)
         descriptor, temporary = self._open_temporary(path.parent)
         try:
             with _keep_locked(descriptor):
@@ -194,7 +171,7 @@ class LocalStore(Store):
                     version = _write_all(descriptor, data)
                     if frozen:
                         os.chmod(temporary, 0o400 if self._private else 0o444)
-                    fsync(descriptor)
+                    platform.fsync(descriptor)
                 finally:
                     os.close(descriptor)
                 yield temporary, version
@@ -208,7 +185,7 @@ class LocalStore(Store):
         while True:
             temporary = folder / f"{TEMP_PREFIX}{os.urandom(8).hex()}"
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY, mode)
-            lock_descriptor(descriptor)
+            platform.lock_descriptor(descriptor)
             if os.fstat(descriptor).st_nlink:
                 return descriptor, temporary
             os.close(descriptor)  # a collector deleted the file before it was locked
@@ -217,7 +194,7 @@ class LocalStore(Store):
 @contextmanager
 def _keep_locked(descriptor: int) -> Iterator[None]:
     """Keep a file locked after its descriptor is closed."""
-    if not CAN_RENAME_OPEN_FILES:
+    if not platform.CAN_RENAME_OPEN_FILES:
         yield
         return
     # The descriptor has to be closed before the rename, since close reports write errors; a copy keeps the lock.
@@ -271,7 +248,7 @@ def _open_regular_file(path: Path, key: str) -> Iterator[tuple[int, os.stat_resu
     try:
         descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW | _NO_BLOCK | _BINARY)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise MissingError(f"{key} does not exist") from error
+        raise base.MissingError(f"{key} does not exist") from error
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -281,10 +258,10 @@ def _open_regular_file(path: Path, key: str) -> Iterator[tuple[int, os.stat_resu
         os.close(descriptor)
 
 
-def _write_all(descriptor: int, data: Data) -> str:
+def _write_all(descriptor: int, data: base.Data) -> str:
     """Write all data and return its version."""
     digest = hashlib.sha256()
-    for chunk in iter_chunks(data):
+    for chunk in base.iter_chunks(data):
         digest.update(chunk)
         view = memoryview(chunk)
         while view:
@@ -353,10 +330,10 @@ def _delete_if_abandoned(temporary: Path) -> bool:
     except (FileNotFoundError, PermissionError):
         return False
     try:
-        is_abandoned = try_lock_descriptor(descriptor)
+        is_abandoned = platform.try_lock_descriptor(descriptor)
         if is_abandoned:
             temporary.unlink(missing_ok=True)
-            fsync_directory(temporary.parent)  # it may hold text of a removed session
+            platform.fsync_directory(temporary.parent)  # it may hold text of a removed session
     finally:
         os.close(descriptor)
     return is_abandoned

@@ -26,21 +26,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError, GenericError, Prec
 from obstore.store import from_url
 
 from lineage.errors import InvalidInput, WorkspaceError
-from lineage.store.base import (
-    Blob,
-    BusyError,
-    ConflictError,
-    Data,
-    ExistsError,
-    MissingError,
-    Store,
-    StoredKey,
-    StoreUnavailable,
-    is_listed,
-    join_chunks,
-    validate_key,
-    validate_prefix,
-)
+from lineage.store import base
 from lineage.store.platform import get_machine_id, make_directories
 from lineage.store.record_locks import RecordLocks
 
@@ -75,7 +61,7 @@ class _ConditionFailed(Exception):
 
 
 @dataclass
-class BucketStore(Store):
+class BucketStore(base.Store):
     """The bucket, or the part of it under a prefix, at `url`: `s3://BUCKET/PREFIX`, `gs://…` or `az://…`.
 
     `settings` are obstore's for that kind of store; the environment supplies the rest. `locks` is a folder for locks
@@ -98,16 +84,16 @@ class BucketStore(Store):
         """Tell whether the bucket has any key under its prefix. Raises WorkspaceError if it does not answer."""
         return not self.is_empty("")
 
-    def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
+    def create(self, key: str, data: base.Data, *, frozen: bool = False) -> str:
         """Write a free key (see `Store.create`)."""
         del frozen
         _check_key(key)
         try:
-            return self._put(key, join_chunks(data), "create")  # multipart writes take no condition
+            return self._put(key, base.join_chunks(data), "create")  # multipart writes take no condition
         except _ConditionFailed as error:
-            raise ExistsError(f"{key} exists already") from error
+            raise base.ExistsError(f"{key} exists already") from error
 
-    def read(self, key: str) -> Blob:
+    def read(self, key: str) -> base.Blob:
         """Return the content of a key (see `Store.read`)."""
         return self._read(key)[0]
 
@@ -124,21 +110,21 @@ class BucketStore(Store):
                 raise _ConditionFailed(version)  # Google's versions always have a generation
             return self._put(key, data, condition)
         except _ConditionFailed as error:
-            raise ConflictError(f"{key} was changed or removed by somebody else") from error
+            raise base.ConflictError(f"{key} was changed or removed by somebody else") from error
 
-    def list(self, prefix: str, after: str = "") -> Iterator[StoredKey]:
+    def list(self, prefix: str, after: str = "") -> Iterator[base.StoredKey]:
         """Yield the keys below a prefix (see `Store.list`)."""
-        validate_prefix(prefix)
-        keys = {StoredKey(meta["path"], _stamp_of(meta)) for meta in self._list_metas(prefix, after=after)}
+        base.validate_prefix(prefix)
+        keys = {base.StoredKey(meta["path"], _stamp_of(meta)) for meta in self._list_metas(prefix, after=after)}
         for folder in _folders_listed_early(prefix, after):
-            keys |= {StoredKey(meta["path"], _stamp_of(meta)) for meta in self._list_metas(folder)}
-        return iter(sorted(entry for entry in keys if is_listed(entry.key, prefix) and entry.key > after))
+            keys |= {base.StoredKey(meta["path"], _stamp_of(meta)) for meta in self._list_metas(folder)}
+        return iter(sorted(entry for entry in keys if base.is_listed(entry.key, prefix) and entry.key > after))
 
     def is_empty(self, prefix: str) -> bool:
         """Tell whether there are no keys below a prefix."""
-        validate_prefix(prefix)
-        metas = self._list_metas(prefix, is_enough=lambda meta: is_listed(meta["path"], prefix))
-        return not any(is_listed(meta["path"], prefix) for meta in metas)
+        base.validate_prefix(prefix)
+        metas = self._list_metas(prefix, is_enough=lambda meta: base.is_listed(meta["path"], prefix))
+        return not any(base.is_listed(meta["path"], prefix) for meta in metas)
 
     def delete(self, key: str) -> None:
         """Remove a key, if it exists."""
@@ -149,7 +135,7 @@ class BucketStore(Store):
     @contextmanager
     def lock(self, name: str, *, wait: bool = True) -> Iterator[None]:
         """Hold a lock between all machines (see `Store.lock`)."""
-        validate_key(name)
+        base.validate_key(name)
         with self._hold_machine_lock(name, wait), self._record_locks.lock(name, wait=wait):
             yield
 
@@ -184,25 +170,25 @@ class BucketStore(Store):
 
     def _find_own_write(self, key: str, write_id: str) -> str | None:
         """Return the version of a key if the write of this id made it."""
-        with contextlib.suppress(MissingError):
+        with contextlib.suppress(base.MissingError):
             blob, last_write_id = self._read(key)
             return blob.version if last_write_id == write_id else None
         return None
 
-    def _read(self, key: str) -> tuple[Blob, str]:
+    def _read(self, key: str) -> tuple[base.Blob, str]:
         """Return the content of a key and the id of the write that made it."""
 
-        def read() -> tuple[Blob, str]:
+        def read() -> tuple[base.Blob, str]:
             answer = obstore.get(self._client, key)
             meta = answer.meta
             version = _version_of(meta["e_tag"], meta["version"])
-            return Blob(bytes(answer.bytes()), version, _stamp_of(meta)), str(answer.attributes.get(_WRITE_ID, ""))
+            return base.Blob(bytes(answer.bytes()), version, _stamp_of(meta)), str(answer.attributes.get(_WRITE_ID, ""))
 
         _check_key(key)
         try:
             return self._with_retries(read)
         except FileNotFoundError as error:
-            raise MissingError(f"{key} does not exist") from error
+            raise base.MissingError(f"{key} does not exist") from error
 
     def _list_metas(
         self, prefix: str, is_enough: "Callable[[ObjectMeta], bool]" = lambda _: False, after: str = ""
@@ -238,7 +224,7 @@ class BucketStore(Store):
                         raise
                     raise self._translate_error(error) from error
                 if time.monotonic() >= deadline:
-                    raise StoreUnavailable(f"{self.url} does not answer: {_format_error(error)}") from error
+                    raise base.StoreUnavailable(f"{self.url} does not answer: {_format_error(error)}") from error
             time.sleep(pause * random.uniform(0.5, 1.0))  # jitter: writers that collided don't collide again
             pause = min(pause * 2, _MAX_PAUSE)
 
@@ -246,7 +232,7 @@ class BucketStore(Store):
         if _is_bucket_missing(error):
             return WorkspaceError(f"there is no bucket at {self.url}", hint="make it with your provider's tools first")
         if _parse_status(error) in (401, 403):
-            return StoreUnavailable(f"{self.url} refuses access: {_format_error(error)}", hint=_CREDENTIALS_HINT)
+            return base.StoreUnavailable(f"{self.url} refuses access: {_format_error(error)}", hint=_CREDENTIALS_HINT)
         return WorkspaceError(f"{self.url}: {_format_error(error)}", hint=f"run `lineage store check {self.url}`")
 
     @contextmanager
@@ -260,7 +246,7 @@ class BucketStore(Store):
             with FileLock(str(self.locks / f"bucket-{name}.lock"), mode=0o600, thread_local=False, blocking=wait):
                 yield
         except Timeout as error:
-            raise BusyError(f"{name} is held by somebody else") from error
+            raise base.BusyError(f"{name} is held by somebody else") from error
 
     @cached_property
     def _client(self) -> "ObjectStore":
@@ -305,7 +291,7 @@ def _is_plain_http(endpoint: str) -> bool:
 
 
 def _check_key(key: str) -> None:
-    if len(validate_key(key).encode()) > _MAX_KEY_BYTES:
+    if len(base.validate_key(key).encode()) > _MAX_KEY_BYTES:
         raise WorkspaceError(f"not a usable path in a bucket: {key[:120]!r}", hint="give it a shorter name")
 
 
