@@ -114,7 +114,7 @@ def _render_all(ws: Workspace) -> list[PublishResult]:
 @click.option("--yes", is_flag=True, help="Go on where more than half of the rows would be dropped.")
 @click.option(
     "--jobs", type=click.IntRange(1, 32), metavar="N",
-    help="How many processes read what is new, where that is much; by default up to four.",
+    help="How many processes read what is new, where that is much; by default up to four, on two processors one.",
 )  # fmt: skip
 @click.option("--recent", is_flag=True, help="List what came lately; compare everything once a day.")
 @click.option("--embed", "embeds", is_flag=True, help="Then embed every passage that has no vector yet.")
