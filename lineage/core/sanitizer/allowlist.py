@@ -53,9 +53,7 @@ def is_allowed(rule: Rule, secret: str) -> bool:
     """
     if _DOCUMENTATION_KEY.search(secret) or _MASKED.fullmatch(secret) or _REPEATED_CHARACTER.match(secret):
         return True
-    return rule.guess and bool(
-        _UUID.fullmatch(secret) or _TAGGED_DIGEST.match(secret) or secret.startswith(_IMAGE_PREFIXES)
-    )
+    return rule.guess and bool(_TAGGED_DIGEST.match(secret) or secret.startswith(_IMAGE_PREFIXES))
 
 
 def is_allowed_in_context(data: bytes, start: int, end: int) -> bool:

@@ -98,7 +98,9 @@ def _map_matches(layer: Layer, matches: Iterable[Span]) -> Iterator[tuple[Span, 
         if start < end:
             heads = [leading_token(text) for text in layer.iter_joins(start, end)] if has_joins else []
             continues = all(map(is_random, heads))
-            if not layer.is_joined or (heads and (not rule.guess or (continues and all(map(_has_digit, heads))))):
+            if not layer.is_joined or (
+                heads and (not (rule.guess or rule.claim) or (continues and all(map(_has_digit, heads))))
+            ):
                 yield Span(*layer.map_to_original(start, end), rule, *layer.map_to_original(first, last)), continues
 
 

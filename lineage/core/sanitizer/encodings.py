@@ -48,6 +48,7 @@ _MIXED_CASE = re.compile(
     r"[A-Za-z_+/=.-]*[0-9][0-9_+/=.-]*[A-Za-z]|[0-9A-Z_+/=.-]*[a-z][a-z0-9_+/=.-]*[A-Z]|[A-Za-z]+[0-9]"
 )
 _ASSIGNMENT_LINE = re.compile(r"[+-]?[A-Za-z_][A-Za-z0-9_.-]{0,60}(?:[ \t]{0,8}:|[ \t]{1,8}=|=[^=\s])")
+_TIME_STAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:|[0-9]{2}:[0-9]{2}:[0-9]{2}")
 
 _LETTERS = "[A-Za-z0-9+/_-]"
 _ASCII = rf"(?:[ACDI-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589]{_LETTERS}){{5,}}"
@@ -159,7 +160,7 @@ def is_token_continued(left: str, right: str) -> bool:
     if not (is_random(tail) or "_" in tail or "-" in tail):
         return False
     head = leading_token(right)
-    if not head or _ASSIGNMENT_LINE.match(right):
+    if not head or _ASSIGNMENT_LINE.match(right) or _TIME_STAMP.match(right):
         return False
     return is_random(head) or (
         len(tail) >= _LONG_TOKEN_CHARS and len(head) == len(right.split("\n", 1)[0].rstrip("\"'`,; "))

@@ -46,7 +46,9 @@ class Rule:
     lower case, beyond ASCII in every case to look for. The rule is tried only if the lower-cased text holds one of
     them; a rule without keywords is always tried. `entropy` is the minimum Shannon entropy of the secret, in bits per
     character. `guess` marks rules that go by the name beside the value, so that the value is checked too. `personal`
-    rules run only on request. Nothing that one of `allow` holds for is a secret.
+    rules run only on request. Nothing that one of `allow` holds for is a secret. A rule that claims a "value", or one
+    in "prose", matches a name up to the value: group 1 is the quote that opens it, and `values` finds its end and
+    judges it. One that claims the "rest" matches a part of a secret, up to whose end it goes.
     """
 
     id: str
@@ -57,6 +59,7 @@ class Rule:
     guess: bool = False
     personal: bool = False
     allow: tuple[Allowance, ...] = ()
+    claim: Literal["", "value", "prose", "rest"] = ""
 
     def accepts(self, secret: str) -> bool:
         """Tell whether a match can be a secret. A guess needs a digit and a letter, and no placeholder."""

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
 
+from lineage.core.sanitizer import values
 from lineage.core.sanitizer.allowlist import ALLOWLIST, is_allowed, is_allowed_in_context
 from lineage.core.sanitizer.re2_patterns import build_options, compile_pattern, load_re2
 from lineage.core.sanitizer.rule import FIRST_GROUP, Allowance, Rule, compute_rules_digest
@@ -17,6 +18,11 @@ DROP: Literal["drop"] = "drop"
 
 _MAX_LINE_BYTES = 1000
 _MAX_KEYWORD_BYTES = 100
+_MAX_INNER_NAMES = 3
+_UPPER_ASSIGNMENT = re.compile(r"[A-Z][A-Z0-9_]*=\Z")
+_BARE_PASS = re.compile(r"(?i)pass\W")
+_NEXT_LINE = re.compile(rb"=[ \t]*\n\s*\Z")
+_CUT_OFF = (b"...", "…".encode())
 _BLOCK_BYTES = 1 << 14
 _DIGIT = re.compile(rb"[0-9]")
 
@@ -25,7 +31,7 @@ _SIMPLE_SEARCHES = 8
 _SIMPLE_SEARCH_BYTES = 1 << 12
 
 # Raise it with every change of the code that changes what is redacted: workspaces then sanitize their files again.
-_ENGINE_VERSION = "engine 1"
+_ENGINE_VERSION = "engine 2"
 
 
 # A tuple: texts make thousands of spans, and the hot loops unpack them.
@@ -61,7 +67,8 @@ class Ruleset:
     @cached_property
     def version(self) -> str:
         """Return the contract's name and the digest of all that can change a result."""
-        return f"{CONTRACT}+{compute_rules_digest(self.rules, _ENGINE_VERSION, *ALLOWLIST, *sorted(self.dropped))}"
+        more = (_ENGINE_VERSION, *ALLOWLIST, *values.PATTERNS, *sorted(self.dropped))
+        return f"{CONTRACT}+{compute_rules_digest(self.rules, *more)}"
 
     def find_matches(self, text: str, verdicts: Verdicts | None = None) -> list[Span]:
         """Return the secrets in the text as it stands; they may overlap.
@@ -165,6 +172,7 @@ def _add_matches(
     rule: Rule, data: bytes, first: int, last: int, spans: dict[tuple[int, int], Span], verdicts: Verdicts
 ) -> None:
     """Add the rule's matches in a range of the data, unless a better rule has the same span."""
+    claims = _ClaimedValues(rule, data)
     for match in compile_pattern(rule.pattern).finditer(data, first, last):
         match_start, match_end = match.span()
         if match_end == last < len(data):
@@ -172,10 +180,18 @@ def _add_matches(
             last = min(len(data), last + max(_BLOCK_BYTES, last - match_start))
             _add_matches(rule, data, match_start, last, spans, verdicts)
             return
+        if rule.claim in ("value", "prose"):
+            if claimed := claims.find(match):
+                spans.setdefault((claimed.start, claimed.end), claimed)
+            continue
         group = rule.group
         if group == FIRST_GROUP:
             group = next((number for number, value in enumerate(match.groups(), 1) if value), 0)
         start, end = match.span(group)
+        if rule.guess or rule.claim:
+            end = _find_guess_end(rule, data, match_start, start, end)
+            if end is None:
+                continue
         if data[end - 1 : end] == b"." and (end == len(data) or data[end : end + 1].isspace()):
             end -= 1  # a full stop
         known = spans.get((start, end))
@@ -183,6 +199,79 @@ def _add_matches(
             span = Span(start, end, rule, match_start, match_end)
             if _is_secret(data, span, verdicts):
                 spans[start, end] = span
+
+
+def _find_guess_end(rule: Rule, data: bytes, first: int, start: int, end: int) -> int | None:
+    """Return the end of the whole value in which a guess was made; None if its name or its carrier says no."""
+    if _NEXT_LINE.search(data, first, start) or (rule.guess and data.startswith(_CUT_OFF, end)):
+        return None
+    line = _find_line(data, first)
+    words = values.get_full_name(_decode(data[line:first]), _decode(data[first:start]))
+    if values.is_placeholder(_decode(data[start:end])) or (
+        rule.guess and (values.is_other_name(words) or values.is_public_key(_decode(data[start:end])))
+    ):
+        return None
+    if data.startswith(b"@", end):  # in an address
+        return end
+    lead = _decode(data[_find_line(data, start) : start])
+    name = lead.rstrip("\"'`")
+    name = name.rstrip("\\") if len(name) < len(lead) else name
+    text = _decode(data[start : start + 4 * values.MAX_VALUE_CHARS])
+    return max(end, start + len(text[: values.find_value_end(name, "", lead[len(name) :], text)].encode()))
+
+
+def _decode(data: bytes) -> str:
+    """Return a slice of encoded text, without a character that is cut in two."""
+    return data.decode("utf-8", "ignore")
+
+
+def _find_line(data: bytes, place: int) -> int:
+    """Return where the line begins in which a place lies, or a limit before it."""
+    limit = max(0, place - _MAX_LINE_BYTES)
+    return data.rfind(b"\n", limit, place) + 1 or limit
+
+
+class _ClaimedValues:
+    """Finds the values behind the names that a rule matches, in order.
+
+    A value without a secret may hold further names with values of their own, but no more than a few: else a text of
+    nothing but names would be read again and again.
+    """
+
+    def __init__(self, rule: Rule, data: bytes) -> None:
+        self._rule = rule
+        self._data = data
+        self._end = 0
+        self._inner_names = 0
+
+    def find(self, match: Any) -> Span | None:
+        """Return the span of the value, if it can be a secret."""
+        first, start = match.span()
+        openings = [at for number in range(1, match.re.groups + 1) if (at := match.start(number)) >= 0]
+        quote = min(openings, default=start)
+        self._inner_names = self._inner_names + 1 if start < self._end else 0
+        if self._inner_names > _MAX_INNER_NAMES:
+            return None
+        data = self._data
+        lead, name, opener = (
+            _decode(data[_find_line(data, first) : first]),
+            _decode(data[first:quote]),
+            _decode(data[quote:start]),
+        )
+        text = _decode(data[start : start + 4 * values.MAX_VALUE_CHARS])
+        value = text[: values.find_value_end(lead, name, opener, text)]
+        end = start + len(value.encode())
+        self._end = max(self._end, end)
+        if not values.is_claiming_name(values.get_full_name(lead, name)) or is_allowed(self._rule, value):
+            return None
+        # settings of an environment, options of a command and elements of XML hold no code, as if in quotes
+        is_quoted = bool(
+            opener or _UPPER_ASSIGNMENT.search(lead + name) or name.endswith(">") or name.lstrip().startswith("--")
+        )
+        in_prose = self._rule.claim == "prose" or bool(_BARE_PASS.match(name))
+        if not values.can_be_secret(value, values.get_claim(name), is_quoted=is_quoted, in_prose=in_prose):
+            return None
+        return Span(start, end, self._rule, first, end)
 
 
 def _is_secret(data: bytes, span: Span, verdicts: Verdicts) -> bool:

@@ -62,12 +62,19 @@ def test_a_vendors_token_beside_harmless_text_is_redacted(text: str, secret: str
     assert all(part in shown for part in text.split("{}"))
 
 
-@pytest.mark.parametrize(
-    "value", ["7b0f1d0e-9c1f-4a8e-8a57-0c7f1f7f0a11", f"sha256:{SHA256}", "[HIDDEN]", "a" * 20, "ChangeMe-1234"]
-)
+@pytest.mark.parametrize("value", [f"sha256:{SHA256}", "[HIDDEN]", "a" * 20, "ChangeMe-1234"])
 def test_a_guess_ignores_harmless_values(value: str) -> None:
     text = f"secret = '{value}'"
     assert Sanitizer(OWN).sanitize(text) == text
+
+
+@pytest.mark.parametrize(
+    "name", ["secret:", "api_key =", "X-Api-Key:", "access token:", "Authorization: Bearer", "DB_PASSWORD="]
+)
+def test_a_uuid_is_a_secret_behind_a_strong_name_and_none_behind_an_id(name: str) -> None:
+    value = "7b0f1d0e-9c1f-4a8e-8a57-0c7f1f7f0a11"
+    assert value not in Sanitizer().sanitize(f"{name} {value}")
+    assert Sanitizer().sanitize(f"request_id: {value}, key_id={value}") == f"request_id: {value}, key_id={value}"
 
 
 def test_only_guesses_are_not_trusted_with_hashes() -> None:

@@ -55,6 +55,9 @@ def extract_secret(rule: Rule, match: Any) -> str:
 
 
 def get_secret(rule: Rule) -> str:
+    if rule.claim in ("value", "prose"):
+        ((start, end, *_),) = Ruleset((rule,)).find_matches(example(rule))
+        return example(rule)[start:end]
     return extract_secret(rule, match_rule(rule, example(rule)))
 
 

@@ -1,0 +1,333 @@
+"""Values beside a name that claims them: how far each goes, and whether it can be a secret.
+
+A name like `password` claims its whole value: to the closing quote, the end of the field or the end of the line. The
+value is judged as one, so it is redacted whole or not at all; no part of a secret stays beside its marker.
+"""
+
+import re
+from typing import Literal
+
+from lineage.core.sanitizer.re2_patterns import compile_pattern
+from lineage.core.sanitizer.rule import compute_entropy
+
+Claim = Literal["password", "secret"]
+"""What a name claims its value to be. A password may be short and made of any signs; a secret is random."""
+
+_PASSWORD_WORD = re.compile(
+    r"(?i)pass(?!thr)|pwd|senha|kennwort|wachtwoord|contrase|mot[_ ]?de[_ ]?passe|l\u00f6senord|has(?:\u0142"
+    r"|l)o|parola|\bpin\b"
+    r"|\u043f\u0430\u0440\u043e\u043b\u044c|\u5bc6[\u7801\u78bc]|\u53e3\u4ee4|\u30d1\u30b9\u30ef\u30fc\u30c9"
+    r"|\ube44\ubc00\ubc88\ud638"
+)
+
+MAX_VALUE_CHARS = 256
+
+_QUOTES = "\"'`"
+_AFTER_VALUE = r"(?=[\s,;:)\]}>.|&\\\"'`。，；、）】」]|$)"
+_NEXT_FIELD = r"(?=\s|$|\\[nrt\"']|[\"'`]?[A-Za-z_-][\w.\[\]-]{0,40}[\"'`]?\s{0,2}[=:])"
+# What may end a value without quotes, with the reason as the group's name.
+_STOP = re.compile(
+    rf"(?P<space>\s)|(?P<field>[,;&|]{_NEXT_FIELD})|(?P<tag></)|(?P<cjk>[。，；、）】」])"
+    rf"|(?P<escape>\\+[nrt])(?=$|[\s\\\"'#}}\])-]|[A-Za-z_][\w.-]{{0,40}}\s{{0,2}}[=:]|[\w.-]{{1,40}}(?:\s|$|[\"'`]))"
+    rf"|(?P<quote>\\*[\"'`]){_AFTER_VALUE}|(?P<bracket>[)\]}}>]){_AFTER_VALUE}|(?P<bold>\*\*){_AFTER_VALUE}"
+)
+_LABEL_LINE = re.compile(r"(?P<sign>:?)[*_]{0,2}[ \t]*\n[ \t]*(?P<item>-[ \t]+)?[$@bBrRfFuUL]{0,2}\Z")
+_BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
+_LINE_START = re.compile(
+    r"[ \t]*(?:[0-9]{1,6}[→|:\t][ \t]*)?(?:[-+>*][ \t]+|export[ \t]+|set[ \t]+|\$env:)?[\"'`]?[\w.-]{0,40}\Z"
+)
+
+
+def find_value_end(lead: str, name: str, quote: str, text: str) -> int:
+    r"""Return the length of the value that `text` begins with.
+
+    `lead` is its line up to the name, `name` the name with the sign that assigns, and `quote` what opens the value. One
+    in quotes ends at the closing one, escaped and doubled ones inside belong to it. Another one ends at white space, at
+    the next field, or where a quotation or bracket ends that began before it.
+
+    >>> find_value_end("", "password = ", '"', 'a\\"b" # it')
+    4
+    >>> find_value_end("", "PASSWORD=", "", "a,b;c d")
+    5
+    >>> find_value_end("f(", "password=", "", "ab)c, user=d)")
+    4
+    """
+    line = text[:MAX_VALUE_CHARS]
+    if label := _LABEL_LINE.search(name):  # the value stands alone on the next line
+        line = line.split("\n", 1)[0]
+        end = 0 if (quote and not label["item"]) or not label["sign"] else find_value_end("", "", quote, line)
+        return end if not line[end:].strip("\"'` \t\r,]\\") else 0
+    if quote:
+        closing = _find_closing_quote(quote, line)
+        if closing is not None:
+            return closing
+    return _find_open_end(lead, lead + name, line.split("\n", 1)[0])
+
+
+def _find_closing_quote(quote: str, text: str) -> int | None:
+    mark, slashes = quote[-1], quote.count("\\")
+    if quote.endswith(mark * 3):
+        end = text.find(mark * 3)
+        return end if end >= 0 else None
+    for match in re.finditer(rf"(\\*){re.escape(mark)}|\n", text):
+        if match[0] == "\n":
+            return None
+        end = match.end()
+        if _is_escaped(len(match[1]), slashes) or _continues(text, match.start(), end, mark):
+            continue
+        return match.start() if slashes else end - 1
+    return None
+
+
+def _is_escaped(count: int, slashes: int) -> bool:
+    """Tell whether a quote behind `count` backslashes stands inside of a value that began behind `slashes` of them."""
+    return count > slashes if slashes else count % 2 == 1
+
+
+def _continues(text: str, start: int, end: int, mark: str) -> bool:
+    """Tell whether the quote is doubled inside a value, as in SQL, or left and entered again, as in a shell."""
+    if mark == "'" and text.startswith(("'\\''", "'\"'\"'"), start):
+        return True
+    before, after = text[start - 2 : start], text[end : end + 2]
+    if before.endswith(mark) and start > 1:  # the second one of two
+        return bool(after) and (after[0].isalnum())
+    return start > 0 and len(after) == 2 and after[0] == mark and after[1].isalnum()
+
+
+def _find_open_end(lead: str, before: str, line: str) -> int:
+    if before[-1:] in (",", "|", "\t") and (cell := line.find(before[-1])) >= 0:
+        return _trim(lead, line, cell)  # a row of cells
+    is_line_start = bool(_LINE_START.match(lead)) and "=" in before
+    depths = {opener: before.count(opener) - before.count(closer) for closer, opener in _BRACKETS.items()}
+    for match in _STOP.finditer(line):
+        kind, sign = match.lastgroup, match[0]
+        if kind == "bracket":
+            opener = _BRACKETS[sign]
+            inside = line[: match.start()]
+            if depths[opener] <= 0 or inside.count(opener) - inside.count(sign) > 0:
+                continue
+        if kind == "quote" and before.count(sign[-1]) % 2 == 0:
+            continue
+        if kind == "bold" and before.count("**") % 2 == 0:
+            continue
+        if kind == "tag" and ">" not in before:
+            continue
+        if kind == "field" and is_line_start and line[match.end() : match.end() + 1].strip():
+            continue  # a file of settings has one value a line
+        return _trim(lead, line, match.start())
+    return _trim(lead, line, len(line))
+
+
+def _trim(lead: str, line: str, end: int) -> int:
+    """Leave out the punctuation of a sentence and what closes a quotation or bracket around the value."""
+    is_whole_line = bool(_LINE_START.match(lead)) and end == len(line.rstrip())
+    value = line[:end]
+    while value:
+        last = value[-1]
+        if last in ".,;:&" or (last in _QUOTES and value.count(last) % 2):
+            value = value[:-1]
+        elif value.endswith("**") or (value.endswith("\\") and not is_whole_line):
+            value = value.removesuffix("**").removesuffix("\\")
+        elif last in ")]}" and not is_whole_line and value.count(_BRACKETS[last]) < value.count(last):
+            value = value[:-1]
+        else:
+            break
+    return len(value)
+
+
+# Names that begin like one of a secret and mean something else, or something about one.
+_OTHER_NAME = re.compile(
+    r"(?i)pass(?:lib|age|eng|ed|es|ive|ing|port|thr|able|ion|[- ]?rate)|(?-i:PASS: )|checksum/|(?:^"
+    r"|\s)/[\w./-]*\s|session_bus|secretar|tokeni[sz]|author(?!i)|keyboard|keyword|keyframe"
+    r"|(?:public|primary|foreign|sort|cache|partition|row|idempotency|group|dedup\w*|object|i18n|translation"
+    r"|lookup|map|publishable|rsa|e?c?dsa|eddsa|ed25519|pgp|gpg)[ _-]?key"
+)
+_ABOUT_SECRET = re.compile(
+    r"(?i)(?:[_.-]|(?-i:(?<=[a-z])(?=[A-Z])))(?:id|name|url|uri|path|file|dir|type|kind|count|length|len|size"
+    r"|expir\w*|at|ttl|limit|max|min"
+    r"|usage|used|budget|version|status|state|policy|arn|ref|hash(?:e[drs]|es|ing|ers)?|digest|checksum"
+    r"|fingerprint|label|field|class|hint|regex|pattern|rules?|format|error|message|msg|text|title|address"
+    r"|addr|encrypt\w*|method|mode|scheme"
+    r"|prompt|placeholder|algo\w*|alg|input|form|page|column|reset|strength|score|required|enabled|visible"
+    r"|changed|valid\w*)[\"'`\\\])}*_ ]*\W*\Z"
+)
+
+# RE2's patterns, linear in the value. Words of a name, joined in any case and by any sign of names: `chapter12`,
+# `my-app_v2/test.py`, `TestFooBar3`.
+_WORD = r"(?:(?:[A-Z][0-9][A-Z]|[A-Z]{0,12}[a-zß-öø-ÿ]+|[A-Z]+){1,6}[0-9]{0,3}|[0-9]{1,4})"
+_WORDY = rf"{_WORD}(?:[-_.:/ ]+{_WORD})*"
+_LOWER_WORDS = r"(?:[a-z]+|[A-Z][a-z]+|[A-Z]+)(?:[-_. /](?:[a-z]+|[A-Z][a-z]+|[A-Z]+))*[-_]?[0-9]?"
+_TEMPLATE = (
+    r"process\.env|os\.environ|getenv|import\.meta|[\p{Hiragana}\p{Katakana}\p{Han}\p{Hangul}]{3}|\$\{|\$\("
+    r"|\{\{|\}\}|<%|%>|%\([a-z]|\$(?:[A-Z][A-Z0-9_]{2,}|[a-z][a-z_]{2,})(?:[^A-Za-z0-9]|$)|\{[A-Za-z_][\w.]*\}|@@"
+    r"|^(?:%[A-Za-z_]+%|<[^<>]*>?|%[sdrq]|\{[^{}]*\})$"
+)
+_EXPRESSION = (
+    r"^(?:[!&*~(\[{+-]*(?:new|await|not|return|typeof|async|lambda|function|fn|func|class)\b"
+    r"|[!&*~(\[]*\$?[A-Za-z_$]+[0-9]?(?:_[A-Za-z0-9]*)*(?:(?:\.|\?\.|::|->|!\.)[A-Za-z_$#]\w*)*(?:[!?]?[.;,)]"
+    r"|[!?]?$|<[a-z]|(?:\.|::|->)$|[=<>|&+]{2}|<[A-Z])"
+    r"|[A-Za-z_]\w*::|[A-Z]\w*<|[!&*~(\[]*\$?[A-Za-z_$.:]{2,}[0-9]{0,2}[A-Za-z_]*(?:_[A-Za-z0-9]*)*(?:[({;]"
+    r"|\[)|[a-z]\([\"'\x60]"
+    r"|[(\[{!=\\<>|?)\]},;:%]|/[\^*]|&[a-z]|[-+*/]$|\.{2,}|$)"
+)
+_NO_SECRET = (
+    r"(?i)(?:argon2|bcrypt|scrypt|pbkdf2|sha-?[0-9]|md5|[hrepb]s[0-9]{3}|aes|ed25519|x25519|hmac"
+    r"|ssh-)[a-z0-9./-]{0,24}"
+    r"|(?:vault|op|secrets?|ref|arn|gs|s3|file|env|ssm|keyring|projects)[:/].*|[a-z_]+=[\"'].*"
+    r"|(?:[a-z_]+[0-9]*(?::[\w,.-]+)?\|)+[a-z_]+[0-9]*(?::[\w,.-]+)?|/dev/.*"
+    r"|#[0-9a-f]{3,8}|(?:rgb|hsl)a?\(.*\)|v?[0-9]+(?:[.,:/_-][0-9]+)*(?:[a-z%]{1,3})?|0x[0-9a-f]{1,16}"
+    r"|[~.]{0,2}/[\w.@/*-]*|[a-z]:\\[\w\\. -]*"
+    r"|[a-z][a-z0-9+.-]{1,20}://[^\s:@]*|[\w.+-]+@[\w-]+\.[\w.-]+|\[[\w-]+(?:[*^$~|]?=.*)?\].*"
+    r"|(?:input|div|form|span|button|[apbi]|ul|li|select|textarea|label|body|table"
+    r"|t[dr])?[.#][a-z_-][\w-]*(?:[\s>+~:.#\[].*)?"
+    r"|[\w.-]+/[\w./-]+@v?[\w.]+|/.*/[gimsuy]{0,4}|\^(?:.*\$"
+    r"|[\[(\\].*)|[a-z_]+(?:\.[a-z_]+)+\(.*|[a-z_]{3,}\(.*\)|.*\[[a-z0-9]-[a-z0-9].*\].*|.*\\[dwsb].*|(?:true"
+    r"|false|null|none|nil|undefined|yes|no|on|off)[,;)]*"
+    r"|[\w./-]+\.(?:json|ya?ml|txt|pem|key|pub|py|[jt]sx?|mjs|go|rs|rb|php|java|md|env|toml|ini|cfg|crt|cer"
+    r"|p12|html?|sh|css|png|svg|lock|log|sql)(?::[0-9]+)*"
+    r"|\S*/\S*\.[a-z]{2,8}|\S+\.(?:deb|rpm|whl|egg|tar|gz|tgz|zip|jar|exe|dmg|apk)|[\w.$]+@[0-9a-f]{5,8}"
+)
+_PUBLIC_KEY = (
+    r"(?:MIIB(?:[^I].*|I[^IBO]?.*)|MIICIjAN.*|MFkwEwYH.*|MCowBQYDK2Vw.*|MIG[ef]MA0G.*)|(?:pk_(?:live|test)|phc"
+    r"|sb_publishable)_.*"
+    r"|(?:[A-Za-z0-9_.]{2,40}-){1,12}[0-9a-f]{40,128}"
+)
+_PLACEHOLDER = (
+    r"(?i)example|placeholder|change[-_]?me|your[-_ ]|dummy|x{4,}|\*{3}|•{3}|redacted|not[-_]a[-_]real|\.{3}"
+    r"|^my[-_]|insert"
+    r"|u003c|replace[-_]?(?:me|with|this)|todo|^sample|^test[-_]?(?:pass|token|key|secret)"
+)
+_PLACEHOLDER_WORDS = r"(?i)(?:(?:user(?:name)?|pass(?:word|wd|phrase)?|pwd|secret|token|key|api|here)[-_ ]?){1,3}"
+_NAME_START = re.compile(r"(?:[A-Za-z]+ )?[\w./-]*\Z")
+_PUNCTUATION = "¿¡.,;:!?()[]{}<>*…\"'`"
+_LETTERS = re.compile(r"[^\W\d_]")
+_DIGITS = re.compile(r"[0-9]")
+_WORD_DIGIT_SIGN = re.compile(r"[A-Za-z]{3}[0-9]{1,4}[!?$@#%&*]")
+_SIGNS = re.compile(r"[^\w.:/'’-]")
+
+# All of this module that can change a result. It is hashed into the version of a ruleset.
+PATTERNS = (_PASSWORD_WORD.pattern, _STOP.pattern, _LABEL_LINE.pattern, _LINE_START.pattern, _OTHER_NAME.pattern,
+            _ABOUT_SECRET.pattern, _WORDY, _LOWER_WORDS, _TEMPLATE, _EXPRESSION, _NO_SECRET, _PUBLIC_KEY, _PLACEHOLDER,
+            _PLACEHOLDER_WORDS, _NAME_START.pattern, _WORD_DIGIT_SIGN.pattern, _SIGNS.pattern)  # fmt: skip
+
+
+def _is(pattern: str, value: str) -> bool:
+    return compile_pattern(pattern).fullmatch(value.encode()) is not None
+
+
+def _has(pattern: str, value: str) -> bool:
+    return compile_pattern(pattern).search(value.encode()) is not None
+
+
+def get_full_name(lead: str, name: str) -> str:
+    """Return a name with the words of it that stand before the match."""
+    start = _NAME_START.search(lead[-60:])
+    return (start[0] if start else "") + name
+
+
+def is_placeholder(value: str) -> bool:
+    """Tell whether people write this where a secret is to stand."""
+    return _has(_PLACEHOLDER, value) or _is(_PLACEHOLDER_WORDS, value)
+
+
+def is_public_key(value: str) -> bool:
+    """Tell whether a value is a key that everybody may read, or the key of a cache."""
+    return _is(_PUBLIC_KEY, value)
+
+
+def is_other_name(name: str) -> bool:
+    """Tell whether a name that holds a word for a secret means something else: a public key, a path, an address."""
+    return bool(_OTHER_NAME.search(name))
+
+
+def is_claiming_name(name: str) -> bool:
+    """Tell whether a name that holds a word for a secret is one for its value.
+
+    >>> is_claiming_name("db_password = "), is_claiming_name("passwordHint: "), is_claiming_name("passage: ")
+    (True, False, False)
+    """
+    return not (_OTHER_NAME.search(name) or _ABOUT_SECRET.search(name))
+
+
+def get_claim(name: str) -> Claim:
+    """Return what a name claims its value to be."""
+    return "password" if _PASSWORD_WORD.search(name) else "secret"
+
+
+def can_be_secret(value: str, claim: Claim, *, is_quoted: bool, in_prose: bool = False) -> bool:
+    """Tell whether a value that a name claims is a secret, judged as a whole.
+
+    No secrets are placeholders, references to variables, expressions of code, words, paths, numbers and patterns.
+    """
+    value = value.strip()
+    bare = value.strip(_PUNCTUATION)
+    if len(value) < 6 or len(bare) < 4 or is_placeholder(value):
+        return False
+    if _has(_TEMPLATE, value) or _is(_NO_SECRET, value) or (not is_quoted and _has(_EXPRESSION, value)):
+        return False
+    if (claim == "secret" and is_public_key(value)) or (in_prose and _is_said_lightly(value, bare)):
+        return False
+    if len(value.split(maxsplit=1)) > 1:
+        return _can_phrase_be_secret(value, claim)
+    return _can_password_be_secret(value, bare) if claim == "password" else _is_random(value)
+
+
+def _is_said_lightly(value: str, bare: str) -> bool:
+    """Tell whether a sentence that names a secret goes on with a word rather than with its value."""
+    if _is_random_letters(value):
+        return False
+    return _is(_WORDY, bare) or not _has_kinds(bare, 2) or "test" in value.lower()
+
+
+def _can_phrase_be_secret(value: str, claim: Claim) -> bool:
+    words = value.split()
+    if claim == "secret":
+        return len(words) == 2 and words[0].isalpha() and _is_random(words[1])
+    # a sentence has words with punctuation around them; a password has signs and digits within
+    if any(_WORD_DIGIT_SIGN.search(word) for word in words):
+        return len(words) <= 8
+    odd = [word for word in words if not _is(_WORDY, word.strip(_PUNCTUATION) or "a")]
+    return any(_has_kinds(word.strip(_PUNCTUATION), 2) for word in odd) and len(words) <= 8
+
+
+def _can_password_be_secret(value: str, bare: str) -> bool:
+    if _is_random_letters(value):
+        return True
+    if _is(_LOWER_WORDS, bare):
+        return False
+    has_digit, has_letter = bool(_DIGITS.search(value)), bool(_LETTERS.search(value))
+    if has_digit:
+        return has_letter or not value.isdigit()
+    if _is(_WORDY, bare):
+        return False
+    return bool(_SIGNS.search(bare))
+
+
+def _has_kinds(word: str, least: int) -> bool:
+    kinds = (_DIGITS.search(word), _LETTERS.search(word), _SIGNS.search(word))
+    return sum(map(bool, kinds)) >= least
+
+
+def _is_random(value: str) -> bool:
+    if _is_random_letters(value):
+        return True
+    if _is(_WORDY, value.strip(_PUNCTUATION)) or _is(r"[A-Za-z]{1,12}[0-9]{1,5}(?:[A-Z][a-z]+)+", value):
+        return False
+    if len(value) < 10:  # too short to be judged by its entropy
+        return bool(_DIGITS.search(value) and re.search("[a-z]", value) and re.search("[A-Z]", value))
+    if compute_entropy(value) < 2.9:
+        return False
+    if _DIGITS.search(value):
+        return bool(_LETTERS.search(value))
+    signs = set(value) & set("!@#$%^&*+=?~|;<>{}")
+    return len(signs) > 1 and value.lower() != value != value.upper()
+
+
+def _is_random_letters(value: str) -> bool:
+    """Tell whether the case of letters goes up and down as in no word."""
+    if len(value) < 12 or not value.isalpha() or not value.isascii():
+        return False
+    words = re.findall(r"[A-Z]*[a-z]+|[A-Z]+", value)
+    return len(words) * 4.5 >= len(value) and bool(
+        re.search(r"[A-Z]{2}", value) and re.search(r"[A-Z][a-z][A-Z]", value)
+    )
