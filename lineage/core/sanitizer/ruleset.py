@@ -17,8 +17,10 @@ MASK: Literal["mask"] = "mask"
 DROP: Literal["drop"] = "drop"
 
 _MAX_LINE_BYTES = 1000
+_MAX_LEAD_BYTES = 300
 _MAX_KEYWORD_BYTES = 100
 _MAX_INNER_NAMES = 3
+_MOST_VALUE_CHARS = 120
 _UPPER_ASSIGNMENT = re.compile(r"[A-Z][A-Z0-9_]*=\Z")
 _BARE_PASS = re.compile(r"(?i)pass\W")
 _NEXT_LINE = re.compile(rb"=[ \t]*\n\s*\Z")
@@ -216,8 +218,9 @@ def _find_guess_end(rule: Rule, data: bytes, first: int, start: int, end: int) -
     lead = _decode(data[_find_line(data, start) : start])
     name = lead.rstrip("\"'`")
     name = name.rstrip("\\") if len(name) < len(lead) else name
-    text = _decode(data[start : start + 4 * values.MAX_VALUE_CHARS])
-    return max(end, start + len(text[: values.find_value_end(name, "", lead[len(name) :], text)].encode()))
+    text = _decode(data[start : end + _MOST_VALUE_CHARS])
+    length = values.find_value_end(name, "", lead[len(name) :], text)
+    return max(end, start + len(text[:length].encode())) if length < len(text) or end >= len(data) else end
 
 
 def _decode(data: bytes) -> str:
@@ -227,7 +230,7 @@ def _decode(data: bytes) -> str:
 
 def _find_line(data: bytes, place: int) -> int:
     """Return where the line begins in which a place lies, or a limit before it."""
-    limit = max(0, place - _MAX_LINE_BYTES)
+    limit = max(0, place - _MAX_LEAD_BYTES)
     return data.rfind(b"\n", limit, place) + 1 or limit
 
 
@@ -241,37 +244,44 @@ class _ClaimedValues:
     def __init__(self, rule: Rule, data: bytes) -> None:
         self._rule = rule
         self._data = data
+        self._openings = range(1, compile_pattern(rule.pattern).groups + 1)
         self._end = 0
         self._inner_names = 0
 
     def find(self, match: Any) -> Span | None:
         """Return the span of the value, if it can be a secret."""
         first, start = match.span()
-        openings = [at for number in range(1, match.re.groups + 1) if (at := match.start(number)) >= 0]
-        quote = min(openings, default=start)
         self._inner_names = self._inner_names + 1 if start < self._end else 0
         if self._inner_names > _MAX_INNER_NAMES:
             return None
+        quote = min((at for number in self._openings if (at := match.start(number)) >= 0), default=start)
         data = self._data
-        lead, name, opener = (
-            _decode(data[_find_line(data, first) : first]),
-            _decode(data[first:quote]),
-            _decode(data[quote:start]),
-        )
-        text = _decode(data[start : start + 4 * values.MAX_VALUE_CHARS])
-        value = text[: values.find_value_end(lead, name, opener, text)]
+        lead = _decode(data[_find_line(data, first) : first])
+        name, opener = _decode(data[first:quote]), _decode(data[quote:start])
+        value = self._measure(lead, name, opener, start)
         end = start + len(value.encode())
         self._end = max(self._end, end)
-        if not values.is_claiming_name(values.get_full_name(lead, name)) or is_allowed(self._rule, value):
+        if len(value) >= values.MAX_VALUE_CHARS or is_allowed(self._rule, value):
+            return None  # what has no end is no value
+        full_name = values.get_full_name(lead, name)
+        if not values.is_claiming_name(full_name):
             return None
         # settings of an environment, options of a command and elements of XML hold no code, as if in quotes
-        is_quoted = bool(
-            opener or _UPPER_ASSIGNMENT.search(lead + name) or name.endswith(">") or name.lstrip().startswith("--")
-        )
+        holds_no_code = _UPPER_ASSIGNMENT.search(full_name) or name.endswith(">") or name.lstrip().startswith("--")
+        is_quoted = bool(opener or holds_no_code)
         in_prose = self._rule.claim == "prose" or bool(_BARE_PASS.match(name))
         if not values.can_be_secret(value, values.get_claim(name), is_quoted=is_quoted, in_prose=in_prose):
             return None
         return Span(start, end, self._rule, first, end)
+
+    def _measure(self, lead: str, name: str, opener: str, start: int) -> str:
+        """Return the value; most are short, so that a look at their beginning finds the end."""
+        for limit in (_MOST_VALUE_CHARS, values.MAX_VALUE_CHARS):
+            text = _decode(self._data[start : start + limit])
+            end = values.find_value_end(lead, name, opener, text)
+            if end < len(text):
+                break
+        return text[:end]
 
 
 def _is_secret(data: bytes, span: Span, verdicts: Verdicts) -> bool:

@@ -20,7 +20,7 @@ _PASSWORD_WORD = re.compile(
     r"|\ube44\ubc00\ubc88\ud638"
 )
 
-MAX_VALUE_CHARS = 256
+MAX_VALUE_CHARS = 1000
 
 _QUOTES = "\"'`"
 _AFTER_VALUE = r"(?=[\s,;:)\]}>.|&\\\"'`。，；、）】」]|$)"
