@@ -51,10 +51,3 @@ def test_machines_that_are_killed_and_cut_off_lose_double_and_bring_back_nothing
         "4",
         "1",
     )
-
-
-def test_growth_is_a_table_for_the_readme() -> None:
-    done = _fleet("--growth --machines 2 --sessions 6 --latency 2")
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = [line.split("|")[1:4] for line in done.stdout.splitlines()]
-    assert [[cell.strip() for cell in row] for row in rows[2:]] == [["1", "2", "6"], ["2", "4", "6"]]

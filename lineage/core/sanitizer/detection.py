@@ -4,17 +4,26 @@ Each gap between markers and findings is searched as a text of its own until not
 sanitized text are exactly what was searched last, and a second run finds nothing in it.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
-from lineage.core.sanitizer.encodings import is_plain, is_random, iter_decoded_layers, leading_token
+from lineage.core.sanitizer.encodings import (
+    is_literal_continued,
+    is_plain,
+    is_random,
+    iter_decoded_layers,
+    leading_token,
+)
 from lineage.core.sanitizer.layers import SEPARATOR, Layer
-from lineage.core.sanitizer.rule import MARKER
+from lineage.core.sanitizer.rule import MARKER, Rule
 from lineage.core.sanitizer.ruleset import Ruleset, Span, Verdicts
+from lineage.core.sanitizer.values import find_quoted_end
 
 _MAX_PASSES = 8
 _MIN_GAP_CHARS = 4
 _SHORT_TEXT_CHARS = 80
+_ESCAPED_QUOTES = re.compile(r"(?:\\?[\"'`]){2}\Z|'\\\Z")
 
 
 def find_spans(text: str, rules: Ruleset, known_spans: Sequence[Span] = ()) -> list[Span]:
@@ -98,10 +107,34 @@ def _map_matches(layer: Layer, matches: Iterable[Span]) -> Iterator[tuple[Span, 
         if start < end:
             heads = [leading_token(text) for text in layer.iter_joins(start, end)] if has_joins else []
             continues = all(map(is_random, heads))
-            if not layer.is_joined or (
-                heads and (not (rule.guess or rule.claim) or (continues and all(map(_has_digit, heads))))
-            ):
-                yield Span(*layer.map_to_original(start, end), rule, *layer.map_to_original(first, last)), continues
+            if not layer.is_joined or (heads and _may_be_joined(rule, heads, continues=continues)):
+                span = Span(*layer.map_to_original(start, end), rule, *layer.map_to_original(first, last))
+                if whole := _fit_to_quotes(layer.get_lowest_text(), span):
+                    yield whole, continues
+
+
+def _may_be_joined(rule: Rule, heads: Sequence[str], *, continues: bool) -> bool:
+    """Tell whether a match over joins is one: what goes by a name alone needs digits behind every join."""
+    if not (rule.guess or rule.claim):
+        return True
+    return rule.claim != "prose" and continues and all(map(_has_digit, heads))
+
+
+def _fit_to_quotes(text: str, span: Span) -> Span | None:
+    """Return the span of a value up to the quote that closes it in the lowest layer; None for a wrong reading.
+
+    Where escapes are decoded, quotes inside a value look like its end, and its end like one inside of it.
+    """
+    if span.rule.claim not in ("value", "prose"):
+        return span
+    if _ESCAPED_QUOTES.search(text, span.start - 4, span.start):
+        return None  # inside of the value, where it looked like an opening
+    end = find_quoted_end(text, span.start)
+    if end is None or end == span.end:
+        return span
+    if span.end < end:
+        return span._replace(end=end, last=max(end, span.last))
+    return span if is_literal_continued(text, end) or "\n" in text[span.start : span.end] else None
 
 
 def _clip_to_separators(text: str, span: Span) -> Span:

@@ -134,6 +134,11 @@ def concatenate_literals(layer: Layer) -> Layer | None:
     return rewrite_lines(layer, ((*match.span(), "", 0) for match in _CONCATENATION.finditer(layer.text)))
 
 
+def is_literal_continued(text: str, end: int) -> bool:
+    """Tell whether another literal is joined to the one that the quote at `end` closes."""
+    return _CONCATENATION.match(text, end) is not None
+
+
 def unwrap_lines(layer: Layer) -> Layer | None:
     r"""Join tokens that a line end breaks: in mail, in a quotation, in a listing with line numbers.
 

@@ -64,6 +64,10 @@ class Layer:
             start, end = self._map_start(start), self._map_end(end)
         return (start, end) if self.below is None else self.below.map_to_original(start, end)
 
+    def get_lowest_text(self) -> str:
+        """Return the text of which all layers are readings."""
+        return self.text if self.below is None else self.below.get_lowest_text()
+
     def iter_joins(self, start: int, end: int) -> Iterator[str]:
         """Yield the text behind each join in the span, in this layer and in those below."""
         layer: Layer | None = self

@@ -35,7 +35,7 @@ _PASSWORD_NAME = r"(?:passw(?:or)?d|passphrase|passcode|pwd|(?:\b|\\[nrt]|[_.-])
 _PASSWORD_NAME_KEYWORDS = ("pass", "pwd", "senha", "kennwort", "wachtwoord", "contrase", "senord", "haslo", "parola", "hasło", "пароль", "Пароль", "ПАРОЛЬ", "密码", "密碼", "パスワード", "비밀번호")  # fmt: skip
 
 # Between such a name and the value in a sentence or a table: "is", ":", a cell's border.
-_VALUE_INTRODUCTION = r"(?:\s(?:is|was|are|be|ist|lautet|es|est|é|to|as)\b:?|\s?:|\s?\||\s?(?:是|为|は|：)){1,2}(?:\s(?:now|set\sto|still|currently|simply|just):?)?(?:[ \t]|\*\*|[：是为は]){1,3}[\"'`*\\]{0,4}"
+_VALUE_INTRODUCTION = r"(?:\s(?:is|was|are|be|ist|lautet|es|est|é|to|as)\b:?|\s?:|\s?\||\s?(?:是|为|は|：)){1,2}(?:\s(?:now|set\sto|still|currently|simply|just):?)?(?:[ \t]|\*\*|[：是为は]){1,3}\*{0,2}"
 
 # What follows a name but is no secret: placeholders, names and expressions in code, paths, versions.
 _PLACEHOLDER = r"(?i)^(?:your|my|some|the|user(?:name)?|pass(?:word|wd)?|secret|token|test|foo|bar|base64|encoded|credentials?)(?:[_:.-]?(?:pass(?:word|wd)?|secret|token|key|here|credentials?|base64|encoded|user(?:name)?))*[0-9]?$"
@@ -123,7 +123,7 @@ RULES = (
     _rule("aws-session-token", r"(?:IQoJb3JpZ2lu|FwoGZXIvYXdz|FQoGZXIvYXdz|FQoDYXdz)[A-Za-z0-9/+_%-]{60,}={0,2}", "iqojb3jpz2lu", "fwogzxivyxdz", "fqogzxivyxdz", "fqodyxdz"),
     _rule("aws-bedrock-key", r"ABSK[A-Za-z0-9+/]{80,}={0,2}|bedrock-api-key-[A-Za-z0-9+/]{60,}={0,2}", "absk", "bedrock-api-key-"),
     _word("aws-appsync-key", r"da2-[a-z0-9]{26}", "da2-"),
-    _rule("aws-ses-smtp-password", r"(?i:ses|smtp)" + _ASSIGNMENT + r"\b(B[A-Za-z0-9/+]{43})(?:[^A-Za-z0-9/+=]|$)", "ses", "smtp", group=1, entropy=4.0),
+    _rule("aws-ses-smtp-password", r"(?i:ses|smtp)" + _ASSIGNMENT + r"\b(B[A-Za-z0-9/+]{43})(?:[^A-Za-z0-9/+=]|$)", "ses", "smtp", group=1, claim="rest", entropy=4.0),
     _rule("aws-signature", r"(?i)(?:X-Amz-Signature|" + _TOKEN_START + r"Signature)(?:=|%3D)([a-f0-9]{64})", "signature=", "signature%3d", group=1),
     _rule("aws-security-token-parameter", r"(?i)X-Amz-Security-Token[\"'\\]{0,4}(?:=|%3D|:\s{0,2}[\"'\\]{0,4})([A-Za-z0-9%/+_=-]{40,})", "x-amz-security-token", group=1),
     _rule("aws-mws-token", r"amzn\.mws\." + _UUID, "amzn.mws."),
@@ -491,28 +491,28 @@ RULES = (
     _rule("clojars-token", r"CLOJARS_[A-Za-z0-9]{40,}", "clojars_"),
     _token("packagist-token", r"packagist_[a-z]{2,5}_[a-f0-9]{60,}", "packagist_"),
     _rule("hex-pm-key", r"(?i:hex_api_key|hex[ _.-]{1,2}(?:pm|key))" + _ASSIGNMENT + r"\b([a-f0-9]{32})\b", "hex_api_key", "hex_pm", "hex.pm", "hex key", "hex_key", group=1),
-    _rule("maven-password", r"<(?:password|passphrase|privateKey)>\s{0,3}\{([A-Za-z0-9+/=]{24,})\}", "<pass", "<privatekey", group=1),
+    _rule("maven-password", r"<(?:password|passphrase|privateKey)>\s{0,3}\{([A-Za-z0-9+/=]{24,})\}", "<pass", "<privatekey", group=1, claim="rest"),
     _named("registry-token", "buf_token|cloudsmith|gemfury|anaconda", r"[a-f0-9]{40,64}|[A-Za-z0-9-]{20,42}", entropy=3.3, guess=True),
     _token("open-vsx-token", r"(?:ovsxat|ovsxp|jsrp|jsrd)_[A-Za-z0-9-]{32,}", "ovsxat_", "ovsxp_", "jsrp_", "jsrd_"),
     # Headers, addresses, commands and configuration files, by their syntax
     _rule("authorization-header", r"(?i)" + _TOKEN_START + r"(?:proxy-)?authorization[\"'\\\])]{0,6}\s{0,3}[:=,]\s{0,3}[\"'\\]{0,4}(?:Basic|Negotiate|NTLM)(?:\s|%20|\+){1,2}([A-Za-z0-9+/_-]{8,}={0,2})", "authorization", group=1, entropy=2.8, allow=_ALLOW_PLACEHOLDERS),
     _rule("authorization-digest", r"(?i)Digest\s[^\n]*?\bresponse=[\"'\\]{0,4}([a-f0-9]{32,64})", "response=", group=1),
     _rule("authorization-oauth1", r"(?i)oauth_(?:signature|token|consumer_key|token_secret)=[\"'\\]{0,4}([A-Za-z0-9%+/=_-]{16,})", "oauth_", group=1, entropy=3.0, guess=True),
-    _rule("url-password", r"(?i)" + _TOKEN_START + r"[a-z][a-z0-9+.-]{1,20}:\\?/\\?/[^\s/:@\"'<>\x60\\|?#,;()]{0,80}:((?:[^\s/@\"'<>\x60\\{}$%*\[(#?.,;|]|%[0-9a-f]{2})[^\s/@\"'<>\x60\\{}]{2,200}(?:@[^\s/@?#=&\"'<>\x60\\{}]{1,60})?)@(?:[a-z0-9\[_$({%-]|\\{0,3}[\"'])", "://", ":\\\\/\\\\/", group=1, allow=_ALLOW_PORTS),
+    _rule("url-password", r"(?i)" + _TOKEN_START + r"[a-z][a-z0-9+.-]{1,20}:\\?/\\?/[^\s/:@\"'<>\x60\\|?#,;()]{0,80}:((?:[^\s/@\"'<>\x60\\{}$%*\[(#?.,;|]|%[0-9a-f]{2})[^\s/@\"'<>\x60\\{}]{2,200}(?:@[^\s/@?#=&\"'<>\x60\\{}]{1,60})?)@(?:[a-z0-9\[_$({%-]|\\{0,3}[\"'])", "://", ":\\\\/\\\\/", group=1, claim="rest", allow=_ALLOW_PORTS),
     _rule("url-user-token", r"(?i)" + _TOKEN_START + r"(?:https?|git|ssh|ftp)://([A-Za-z0-9_.~-]{20,})(?::x-oauth-basic|:)?@[a-z0-9]", "://", group=1, entropy=3.5, guess=True),
     _rule("connection-string-password", r"(?i)" + _PASSWORD_NAME + r"\s?=\s?([^\s;\"'<>\x60\\{}$,&()]{4,})\s?;", *_PASSWORD_NAME_KEYWORDS, group=1, claim="rest", allow=_ALLOW_MASKS),
-    _rule("libpq-password", r"(?i)" + _TOKEN_START + r"(?:host|user|dbname|port)=[^\s\"']{1,80}\s(?:[^\n\"']{0,80}\s)?password=([^\s\"'<>\x60\\{}$]{3,}[^\s\"'<>\x60\\{}$,;)\].:])", "password=", group=1, allow=_ALLOW_MASKS),
-    _rule("dsn-password", r"(?i)[\"'\x60\s=][a-z0-9_.-]{1,40}:([^\s:@/\"'<>\x60\\{}$%]{4,64})@(?:tcp|unix)\(", "@tcp(", "@unix(", group=1, allow=_ALLOW_MASKS),
-    _rule("oracle-connect-password", r"(?i)" + _TOKEN_START + r"(?:sqlplus|expdp|impdp|rman|sqlldr|jdbc:oracle:(?:thin|oci8?):)[^\n]{0,20}?[a-z0-9_]{1,30}/([^\s@/\"'<>\x60\\{}$]{4,})@", "sqlplus", "expdp", "impdp", "rman", "sqlldr", "jdbc:oracle:", group=1, allow=_ALLOW_MASKS),
+    _rule("libpq-password", r"(?i)" + _TOKEN_START + r"(?:host|user|dbname|port)=[^\s\"']{1,80}\s(?:[^\n\"']{0,80}\s)?password=([^\s\"'<>\x60\\{}$]{3,}[^\s\"'<>\x60\\{}$,;)\].:])", "password=", group=1, claim="rest", allow=_ALLOW_MASKS),
+    _rule("dsn-password", r"(?i)[\"'\x60\s=][a-z0-9_.-]{1,40}:([^\s:@/\"'<>\x60\\{}$%]{4,64})@(?:tcp|unix)\(", "@tcp(", "@unix(", group=1, claim="rest", allow=_ALLOW_MASKS),
+    _rule("oracle-connect-password", r"(?i)" + _TOKEN_START + r"(?:sqlplus|expdp|impdp|rman|sqlldr|jdbc:oracle:(?:thin|oci8?):)[^\n]{0,20}?[a-z0-9_]{1,30}/([^\s@/\"'<>\x60\\{}$]{4,})@", "sqlplus", "expdp", "impdp", "rman", "sqlldr", "jdbc:oracle:", group=1, claim="rest", allow=_ALLOW_MASKS),
     _claim("sql-password", r"(?:identified\s(?:with\s[a-z0-9_\"']{3,40}\s)?(?:by|as)(?:\spassword)?|" + _TOKEN_START + r"password|with\s(?:encrypted\s)?password(?:\s?=)?|set\spassword[^\n;=]{0,60}=)", r"\s{1,2}([\"'])", "identified", "password"),
     _rule("curl-user", r"(?i)" + _TOKEN_START + r"(?:curl|wget|https?|xh)\b[^\n|;]*?\s(?:-[a-z]{0,6}u|--user|--proxy-user|-a|--auth)[\s=]{0,2}[\"'\\]{0,4}[^\s:\"'<>{}$]{0,60}:([^\s\"'<>\x60\\{}$/:][^\s\"'<>\x60\\{}$]{3,})", "curl", "wget", "http", "xh", group=1, claim="rest", allow=_ALLOW_MASKS),
-    _rule("sudo-password", r"(?i)" + _TOKEN_START + r"echo\s(?:-n\s)?[\"'\\]{0,8}([^\s\"'<>\x60\\{}$|;]{4,})[\"'\\]{0,8}\s{0,2}\|\s{0,2}(?:sudo\s-[a-z]*S|passwd\s--stdin|docker\slogin[^\n]*--password-stdin|cryptsetup|gh\sauth\slogin)", "echo", group=1, allow=_ALLOW_MASKS),
+    _rule("sudo-password", r"(?i)" + _TOKEN_START + r"echo\s(?:-n\s)?[\"'\\]{0,8}([^\s\"'<>\x60\\{}$|;]{4,})[\"'\\]{0,8}\s{0,2}\|\s{0,2}(?:sudo\s-[a-z]*S|passwd\s--stdin|docker\slogin[^\n]*--password-stdin|cryptsetup|gh\sauth\slogin)", "echo", group=1, claim="rest", allow=_ALLOW_MASKS),
     _rule("chpasswd-password", r"(?i)" + _TOKEN_START + r"echo\s(?:-e\s|-n\s)?[\"'\\]{0,8}[a-z_][a-z0-9_-]{0,31}:([^\s\"'<>\x60\\{}$|;:]{4,})[\"'\\]{0,8}\s{0,2}\|\s{0,2}(?:sudo\s)?chpasswd", "chpasswd", group=1, claim="rest"),
     _rule("powershell-secure-string", r"(?i)ConvertTo-SecureString\s+(?:-String\s+)?[\"'\\]{1,4}([^\s\"'<>\x60\\{}$]{4,})[\"'\\]", "convertto-securestring", group=1),
     _rule("netrc-password", r"(?i)" + _TOKEN_START + r"machine\s+\S{1,80}\s+(?:login\s+\S{1,80}\s+)?password\s+([^\s\"'<>\x60\\]{3,}[^\s\"'<>\x60\\.,;:)\]*])", "machine", group=1, claim="rest"),
     _rule("pgpass-password", r"(?m)(?:^|[\s\"'\x60>(+=]|\\[nrt])[A-Za-z0-9.*-]{1,80}:(?:5432|5433|6432|\*):[\w*-]{1,40}:[\w*-]{1,40}:([^\s:\"'<>\x60\\]{3,}[^\s:\"'<>\x60\\.,;)*&])", "5432:", "5433:", "6432:", "*:", group=1, claim="rest"),
     _rule("password-hash", r"\$2[abxy]?\$[0-9]{2}\$[A-Za-z0-9./]{53}|\$argon2(?:id|i|d)\$v=[0-9]{1,3}\$[a-z0-9=,]{5,40}\$[A-Za-z0-9+/]{8,}\$[A-Za-z0-9+/]{16,}|\$(?:1|5|6|y|gy|7|apr1|md5)\$(?:rounds=[0-9]{1,9}\$)?[A-Za-z0-9./$]{0,64}\$(?:[A-Za-z0-9./]{86}|[A-Za-z0-9./]{43}|[A-Za-z0-9./]{22})|" + _TOKEN_START + r"pbkdf2_sha(?:1|256|512)\$[0-9]{1,8}\$[A-Za-z0-9+/=]{4,}\$[A-Za-z0-9+/]{20,}={0,2}|" + _TOKEN_START + r"scrypt:[0-9:]{3,20}\$[A-Za-z0-9+/]{4,}\$[a-f0-9]{32,}|\$scrypt\$[a-z0-9=,]{5,40}\$[A-Za-z0-9+/]{4,}\$[A-Za-z0-9+/]{16,}|\$[PH]\$[A-Za-z0-9./]{31}|\{(?:SSHA|SHA|SMD5|SSHA256|SSHA512|CRYPT)\}[A-Za-z0-9+/$.]{24,}={0,2}", "$2", "$argon2", "$1$", "$5$", "$6$", "$y$", "$gy$", "$7$", "$apr1$", "$md5$", "pbkdf2_sha", "scrypt", "$p$", "$h$", "{ssha", "{sha", "{smd5", "{crypt"),
-    _rule("cisco-password", r"(?i)" + _TOKEN_START + r"(?:enable\s(?:secret|password)|username\s\S{1,40}\s(?:privilege\s[0-9]{1,2}\s)?(?:secret|password)|snmp-server\scommunity|(?:tacacs|radius)-server\skey|pre-shared-key|wpa-psk\sascii|key-string)\s(?:[0-9]\s)?([^\s\"'<>\x60\\]{3,}[^\s\"'<>\x60\\.,;:)\]*&])", "enable", "username", "snmp-server", "-server key", "pre-shared-key", "wpa-psk", "key-string", group=1, guess=True),
+    _rule("cisco-password", r"(?i)" + _TOKEN_START + r"(?:enable\s(?:secret|password)|username\s\S{1,40}\s(?:privilege\s[0-9]{1,2}\s)?(?:secret|password)|snmp-server\scommunity|(?:tacacs|radius)-server\skey|pre-shared-key|wpa-psk\sascii|key-string)\s(?:[0-9]\s)?([^\s\"'<>\x60\\]{3,}[^\s\"'<>\x60\\.,;:)\]*&])", "enable", "username", "snmp-server", "-server key", "pre-shared-key", "wpa-psk", "key-string", group=1, claim="rest", guess=True),
     _rule("wifi-password", r"(?i)" + _TOKEN_START + r"(?:wpa_passphrase|psk|wpa_psk|wep_key0|passphrase)=[\"'\\]{0,4}([^\s\"'<>\\{}$]{8,63})|" + _TOKEN_START + r"WIFI:(?:[TSH]:[^;]{0,32};){1,3}P:([^;]{8,63});", "psk=", "wpa_passphrase", "wep_key", "wifi:", "passphrase=", group=FIRST_GROUP, allow=_ALLOW_MASKS),
     _rule("ansible-vault", r"\$ANSIBLE_VAULT;[0-9.]{3};AES(?:256)?(?:;[\w.-]{1,40})?(?:(?:\s|\\+[nrt]|[|\"'+]){1,12}[0-9a-f]{60,80})+", "$ansible_vault"),
     _rule("rails-master-key", r"(?i)(?:rails_master_key|secret_key_base|master\.key)[\"'\\\])]{0,5}\s{0,3}[:=]{0,2}\s{0,3}[\"'\\]{0,4}([a-f0-9]{128}|[a-f0-9]{32})\b", "rails_master_key", "secret_key_base", "master.key", group=1),

@@ -258,6 +258,8 @@ class _ClaimedValues:
         data = self._data
         lead = _decode(data[_find_line(data, first) : first])
         name, opener = _decode(data[first:quote]), _decode(data[quote:start])
+        if len(opener.lstrip("\\")) == 3 and data.find(opener.encode(), start, start + values.MAX_VALUE_CHARS) < 0:
+            opener, start = opener[:-2], start - 2  # one quote, and a value that begins with a doubled one
         value = self._measure(lead, name, opener, start)
         end = start + len(value.encode())
         self._end = max(self._end, end)

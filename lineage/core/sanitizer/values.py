@@ -32,6 +32,7 @@ _STOP = re.compile(
     rf"|(?P<quote>\\*[\"'`]){_AFTER_VALUE}|(?P<bracket>[)\]}}>]){_AFTER_VALUE}|(?P<bold>\*\*){_AFTER_VALUE}"
 )
 _LABEL_LINE = re.compile(r"(?P<sign>:?)[*_]{0,2}[ \t]*\n[ \t]*(?P<item>-[ \t]+)?[$@bBrRfFuUL]{0,2}\Z")
+_SHELL_QUOTES = ("'\\''", "'\"'\"'")  # leave the quotation, write one, enter again
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 _LINE_START = re.compile(
     r"[ \t]*(?:[0-9]{1,6}[→|:\t][ \t]*)?(?:[-+>*][ \t]+|export[ \t]+|set[ \t]+|\$env:)?[\"'`]?[\w.-]{0,40}\Z"
@@ -53,7 +54,8 @@ def find_value_end(lead: str, name: str, quote: str, text: str) -> int:
     4
     """
     line = text[:MAX_VALUE_CHARS]
-    if label := _LABEL_LINE.search(name):  # the value stands alone on the next line
+    label = _LABEL_LINE.search(name)
+    if label:  # the value stands alone on the next line
         line = line.split("\n", 1)[0]
         end = 0 if (quote and not label["item"]) or not label["sign"] else find_value_end("", "", quote, line)
         return end if not line[end:].strip("\"'` \t\r,]\\") else 0
@@ -64,37 +66,51 @@ def find_value_end(lead: str, name: str, quote: str, text: str) -> int:
     return _find_open_end(lead, lead + name, line.split("\n", 1)[0])
 
 
+def find_quoted_end(text: str, start: int) -> int | None:
+    """Return where the value ends that begins behind a quote, None if it begins behind something else."""
+    if text[start - 1 : start] == ">":  # an element of XML
+        tag = text.find("<", start, start + MAX_VALUE_CHARS)
+        return tag if tag >= 0 else None
+    if text[start - 1 : start] not in set(_QUOTES):
+        return None
+    before = text[max(0, start - 8) : start - 1]
+    quote = text[start - 1 - (len(before) - len(before.rstrip("\\"))) : start]
+    end = _find_closing_quote(quote, text[start : start + MAX_VALUE_CHARS])
+    return None if end is None else start + end
+
+
 def _find_closing_quote(quote: str, text: str) -> int | None:
     mark, slashes = quote[-1], quote.count("\\")
     if quote.endswith(mark * 3):
         end = text.find(mark * 3)
         return end if end >= 0 else None
-    for match in re.finditer(rf"(\\*){re.escape(mark)}|\n", text):
-        if match[0] == "\n":
-            return None
-        end = match.end()
-        if _is_escaped(len(match[1]), slashes) or _continues(text, match.start(), end, mark):
+    marks = re.compile(rf"(?P<slashes>\\*){mark}|\n")
+    place, last = 0, None
+    while (match := marks.search(text, place)) and match[0] != "\n":
+        start, place = match.span()
+        if _is_escaped(len(match["slashes"]), slashes):
+            last = None if slashes else place - 1
             continue
-        return match.start() if slashes else end - 1
-    return None
+        again = next((way for way in _SHELL_QUOTES if mark == "'" and text.startswith(way, start)), "")
+        if again:
+            place = start + len(again)
+        elif slashes or text[place : place + 1] != mark or (place == 1 and not text[2:3].isalnum()):
+            return place - 1 - slashes
+        elif mark not in text[place + 1 :].split("\n", 1)[0]:
+            return place
+        else:
+            place += 1  # doubled, as in SQL
+    return last  # in a shell, SQL and XML a backslash escapes no quote
 
 
 def _is_escaped(count: int, slashes: int) -> bool:
     """Tell whether a quote behind `count` backslashes stands inside of a value that began behind `slashes` of them."""
-    return count > slashes if slashes else count % 2 == 1
-
-
-def _continues(text: str, start: int, end: int, mark: str) -> bool:
-    """Tell whether the quote is doubled inside a value, as in SQL, or left and entered again, as in a shell."""
-    if mark == "'" and text.startswith(("'\\''", "'\"'\"'"), start):
-        return True
-    before, after = text[start - 2 : start], text[end : end + 2]
-    if before.endswith(mark) and start > 1:  # the second one of two
-        return bool(after) and (after[0].isalnum())
-    return start > 0 and len(after) == 2 and after[0] == mark and after[1].isalnum()
+    return (count - slashes) // (slashes + 1) % 2 == 1
 
 
 def _find_open_end(lead: str, before: str, line: str) -> int:
+    if before.endswith(">") and (tag := line.find("<")) >= 0:
+        return tag
     if before[-1:] in (",", "|", "\t") and (cell := line.find(before[-1])) >= 0:
         return _trim(lead, line, cell)  # a row of cells
     is_line_start = bool(_LINE_START.match(lead)) and "=" in before
@@ -145,7 +161,7 @@ _OTHER_NAME = re.compile(
 _ABOUT_SECRET = re.compile(
     r"(?i)(?:[_.-]|(?-i:(?<=[a-z])(?=[A-Z])))(?:id|name|url|uri|path|file|dir|type|kind|count|length|len|size"
     r"|expir\w*|at|ttl|limit|max|min"
-    r"|usage|used|budget|version|status|state|policy|arn|ref|hash(?:e[drs]|es|ing|ers)?|digest|checksum"
+    r"|usage|used|budget|version|status|state|policy|arn|ref|options?|hash(?:e[drs]|es|ing|ers)?|digest|checksum"
     r"|fingerprint|label|field|class|hint|regex|pattern|rules?|format|error|message|msg|text|title|address"
     r"|addr|encrypt\w*|method|mode|scheme"
     r"|prompt|placeholder|algo\w*|alg|input|form|page|column|reset|strength|score|required|enabled|visible"
@@ -203,6 +219,7 @@ _PUNCTUATION = "¿¡.,;:!?()[]{}<>*…\"'`"
 _LETTERS = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"[0-9]")
 _WORD_DIGIT_SIGN = re.compile(r"[A-Za-z]{3}[0-9]{1,4}[!?$@#%&*]")
+_ESCAPED = re.compile(r"\\+([^\w\s\\])")
 _SIGNS = re.compile(r"[^\w.:/'’-]")
 
 # All of this module that can change a result. It is hashed into the version of a ruleset.
@@ -259,7 +276,7 @@ def can_be_secret(value: str, claim: Claim, *, is_quoted: bool, in_prose: bool =
 
     No secrets are placeholders, references to variables, expressions of code, words, paths, numbers and patterns.
     """
-    value = value.strip()
+    value = _ESCAPED.sub(r"\1", value).strip() if is_quoted else value.strip()
     bare = value.strip(_PUNCTUATION)
     if len(value) < 6 or len(bare) < 4 or is_placeholder(value):
         return False
