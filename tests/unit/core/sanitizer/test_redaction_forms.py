@@ -11,6 +11,8 @@ from benchmarks.redaction_forms import FORMS, Form
 from benchmarks.redaction_harmless import harmless
 from benchmarks.redaction_marks import MARKS, MISSED, PART, WHOLE, Verdict, judge, marked, may, read_case
 
+from lineage.core.sanitizer import Sanitizer
+
 _SEED = 5
 _SECRET = "q7Zp4vLk9sXw2mBt"
 
@@ -39,6 +41,12 @@ def test_all_families_carriers_and_disguises_are_drawn() -> None:
     assert {form.carrier for form in values} == {carrier.id for carrier in CARRIERS}
     assert {form.disguise for form in disguised} == {disguise.id for disguise in DISGUISES}
     assert len(FAMILIES) >= 66 and len(CARRIERS) >= 30
+
+
+def test_tokens_of_all_families_are_masked_whole_wherever_they_stand() -> None:
+    tokens = [*FORMS[0].draw(Random(1), 1000)]
+    missed = [form for form in tokens if judge(form.case, Sanitizer().sanitize(form.case.text)).secret != WHOLE]
+    assert len(missed) <= 0.015 * len(tokens), missed
 
 
 def test_a_form_is_filled_as_it_is_written() -> None:
