@@ -190,17 +190,20 @@ def _add_matches(
         if group == FIRST_GROUP:
             group = next((number for number, value in enumerate(match.groups(), 1) if value), 0)
         start, end = match.span(group)
-        if rule.guess or rule.claim:
-            end = _find_guess_end(rule, data, match_start, start, end)
-            if end is None:
-                continue
         if data[end - 1 : end] == b"." and (end == len(data) or data[end : end + 1].isspace()):
             end -= 1  # a full stop
         known = spans.get((start, end))
-        if start < end and (not known or (known.rule.guess and not rule.guess)):
-            span = Span(start, end, rule, match_start, match_end)
-            if _is_secret(data, span, verdicts):
-                spans[start, end] = span
+        if start >= end or (known and (not known.rule.guess or rule.guess)):
+            continue
+        span = Span(start, end, rule, match_start, match_end)
+        if not _is_secret(data, span, verdicts):
+            continue
+        if rule.guess or rule.claim:
+            whole_end = _find_guess_end(rule, data, match_start, start, end)
+            if whole_end is None:
+                continue
+            span = span._replace(end=whole_end, last=max(match_end, whole_end))
+        spans[start, span.end] = span
 
 
 def _find_guess_end(rule: Rule, data: bytes, first: int, start: int, end: int) -> int | None:

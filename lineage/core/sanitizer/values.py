@@ -92,14 +92,16 @@ def _find_closing_quote(quote: str, text: str) -> int | None:
             last = None if slashes else place - 1
             continue
         again = next((way for way in _SHELL_QUOTES if mark == "'" and text.startswith(way, start)), "")
+        count = len(text[start:]) - len(text[start:].lstrip(mark))
+        is_inside = count % 2 == 0 and mark in text[start + count :].split("\n", 1)[0]
         if again:
             place = start + len(again)
-        elif slashes or text[place : place + 1] != mark or (place == 1 and not text[2:3].isalnum()):
+        elif slashes or (start == 0 and not text[count : count + 1].isalnum()):
             return place - 1 - slashes
-        elif mark not in text[place + 1 :].split("\n", 1)[0]:
-            return place
+        elif is_inside:
+            place = start + count  # doubled, as in SQL
         else:
-            place += 1  # doubled, as in SQL
+            return start + count - 1 if count % 2 else start
     return last  # in a shell, SQL and XML a backslash escapes no quote
 
 
