@@ -198,7 +198,7 @@ def _print_embedded(result: EmbedResult) -> None:
 
 
 @options.command("resanitize")
-@click.option("--dry-run", is_flag=True, help="Show what would be replaced, and replace nothing.")
+@click.option("--dry-run", is_flag=True, help="Show by file and rule what would be redacted; write nothing.")
 def resanitize_command(root: Path, dry_run: bool, as_json: bool) -> int:
     """Redact what is committed already, under the rules of today.
 
@@ -211,7 +211,9 @@ def resanitize_command(root: Path, dry_run: bool, as_json: bool) -> int:
       lineage resanitize --dry-run
       lineage resanitize
     """
-    result = run_in_workspace(root, lambda ws: resanitize(ws, dry_run=dry_run), writes=not dry_run)
+    result = run_in_workspace(
+        root, lambda ws: resanitize(ws, dry_run=dry_run), writes=not dry_run, needs_index=not dry_run
+    )
     return print_result(result, lambda: _print_resanitize(result), as_json=as_json)
 
 
@@ -219,8 +221,10 @@ def _print_resanitize(result: ResanitizeResult) -> None:
     replaced = "would be replaced" if result.dry_run else "replaced"
     for record in result.replaced:
         print_text(f"{replaced}: {record.path} ({record.old_version} → {record.new_version})")
+        print_text(f"  {format_counts(result.by_file[record.path])}")
     for path in result.books:
         print_text(f"{'would be redacted' if result.dry_run else 'redacted'}: entries of {path}")
+        print_text(f"  {format_counts(result.by_file[path])}")
     for path, what in result.problems:
         print_text(f"damaged: {what if what.startswith(path) else f'{path}: {what}'}")
     if result.redactions:

@@ -120,6 +120,60 @@ def test_a_second_run_and_a_dry_run_change_no_byte(root: Path) -> None:
     assert read_workspace_files(root) == after
 
 
+def test_a_dry_run_says_by_file_and_rule_what_would_change_and_writes_nothing(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lineage = LineageCommand(root, capsys)
+    (root / "own.toml").write_text('[[rules]]\nid = "animal"\nregex = "quokka[0-9]+"\n')
+    (root / "lineage.toml").write_text('[sanitizer]\nrules_path = "own.toml"\n')
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file() and "locks" not in path.parts}
+    shown = lineage("resanitize", "--dry-run").out
+    would = lineage("resanitize", "--dry-run", "--json").json
+    after = {path: path.read_bytes() for path in root.rglob("*") if path.is_file() and "locks" not in path.parts}
+    assert after == before
+    assert len(would["by_file"]) == 3
+    for path, counts in would["by_file"].items():
+        assert SECRET in (root / path).read_text()
+        assert f"would be replaced: {path} (" in shown
+        assert f"\n  animal {counts['animal']}\n" in shown
+    assert sum(counts["animal"] for counts in would["by_file"].values()) == would["redactions"]["animal"]
+    assert lineage("resanitize", "--json").json["by_file"] == would["by_file"]
+
+
+def test_new_rules_alone_change_no_file_and_no_row_until_it_is_asked_for(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lineage = LineageCommand(root, capsys)
+    talk = tmp_path / "talk.json"
+    talk.write_text(json.dumps([*TALK, {"role": "user", "text": f"{SECRET} has no id"}]))
+    source = ("--harness", "generic", "--agent", "ann", "--session-id", "s-9", "--transcript-path", str(talk), "--json")
+    compaction = ("compaction", *source, "--summary", f"Goal: find {SECRET}, not quoll1.")
+
+    def look() -> tuple[object, ...]:
+        with open_test_workspace(root) as ws:
+            rows = ws.index.list_sessions(None, limit=9)
+        files = {path: data for path, data in read_workspace_files(root).items() if path != "lineage.toml"}
+        return files, rows, lineage("show", "s-9", "--json").out, lineage("search", "lair", "--json").out
+
+    rules = {word: f'[[rules]]\nid = "animal"\nregex = "{word}[0-9]+"\n' for word in ("quokka", "quoll")}
+    for word, text in rules.items():
+        (root / f"{word}.toml").write_text(text)
+    (root / "lineage.toml").write_text('[sanitizer]\nrules_path = "quoll.toml"\n')
+    assert lineage(*compaction).json["status"] == lineage("session-end", *source).json["status"] == "captured"
+    assert lineage(*compaction).json["status"] == lineage("session-end", *source).json["status"] == "unchanged"
+    before, version = look(), lineage("status", "--json").json["sanitizer"]
+    (root / "lineage.toml").write_text('[sanitizer]\nrules_path = "quokka.toml"\n')
+    assert lineage("status", "--json").json["sanitizer"] != version
+    assert lineage(*compaction).json["status"] == lineage("session-end", *source).json["status"] == "unchanged"
+    for command in ("recover", "render", "sweep", "reindex"):
+        assert lineage(command).code == 0, command
+    assert look() == before
+    assert lineage("resanitize", "--json").json["replaced"]
+    assert look() != before
+    assert lineage(*compaction).json["status"] == lineage("session-end", *source).json["status"] == "unchanged"
+    (root / "lineage.toml").unlink()
+
+
 def test_a_session_goes_on_after_it(root: Path) -> None:
     resanitized(root)
     more = [*TALK, {"role": "user", "text": f"And where is {SECRET} now?", "id": "t6"}]

@@ -86,11 +86,12 @@ def find_first_new(
         if turns[position].id == watermark.last:
             return position + 1
     # Ids made from text change with the sanitizer. Then the count decides: a new sanitizer alone makes nothing new.
-    if watermark.sanitizer != sanitizer and turns and turns[0].source_id is None:
+    is_other = watermark.sanitizer != sanitizer
+    if is_other and turns and turns[0].source_id is None:
         return min(watermark.turns, len(turns))
     common = 0
     for turn, known in zip(turns, captured_ids(), strict=False):
-        if turn.id != known:
+        if turn.id != known and not (is_other and turn.source_id is None):
             break
         common += 1
     return common

@@ -3,7 +3,7 @@
 A compaction that a transcript records is kept as if its harness had signaled it (harnesses.md 14).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
 from lineage.core.format.job import Job
 from lineage.core.format.turns import Watermark, compute_turn_id
+from lineage.core.sanitizer import MARKER
 from lineage.extraction.digests import build_digest
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture.apply import apply_plan
@@ -72,12 +73,30 @@ def _find_same_compaction(
     """Return the stored compaction with the same turns and summary. A new sanitizer alone makes nothing new."""
     for stem in session.compactions:
         artifact = ws.documents.artifacts.get(naming.artifact_path(stem, naming.COMPACTION))
-        # Without the watermark's third value, the sanitizer's version.
-        if artifact and artifact.watermark[:2] == watermark.as_list()[:2]:
-            body = render_compaction_body(source.summary or "", artifact.title, artifact.manifest_path)
-            if body == str(artifact.body):
-                return artifact
+        if artifact is None:
+            continue
+        turns, last, version = Watermark.from_list(artifact.watermark).as_list()
+        body = render_compaction_body(source.summary or "", artifact.title, artifact.manifest_path)
+        if version == artifact.sanitizer_version == ws.rules.version:
+            is_same = [turns, last] == watermark.as_list()[:2] and body == artifact.body
+        else:
+            # Under other rules an id that was made from text is another one, and a marker stands for any text.
+            parts = MARKER.split(ws.build_sanitizer().sanitize(str(artifact.body)))
+            is_same = turns == watermark.turns and (body == artifact.body or _has_in_order(body, parts))
+        if is_same:
+            return artifact
     return None
+
+
+def _has_in_order(text: str, parts: Sequence[str]) -> bool:
+    """Tell whether the text is the parts in their order, with any text between them."""
+    if not text.startswith(parts[0]):
+        return False
+    at = len(parts[0])
+    for part in parts[1:-1]:
+        if (at := text.find(part, at) + len(part)) < len(part):
+            return False
+    return text.endswith(parts[-1]) and at <= len(text) - len(parts[-1])
 
 
 def _plan_compaction(

@@ -30,7 +30,7 @@ from lineage.workspace.workspace import Workspace
 
 @dataclass(slots=True)
 class ResanitizeResult:
-    """The artifacts replaced, or to replace, oldest first, and the redactions by rule.
+    """The artifacts replaced, or to replace, oldest first, and the redactions by rule, of all and of each file.
 
     `unchanged` counts artifacts without a finding, `books` are those with redacted entries, `problems` are (path, error
     message) of damaged files, left alone.
@@ -40,9 +40,15 @@ class ResanitizeResult:
     dry_run: bool
     replaced: list[Replacement] = field(default_factory=list)
     redactions: dict[str, int] = field(default_factory=dict)
+    by_file: dict[str, dict[str, int]] = field(default_factory=dict)
     unchanged: int = 0
     books: list[str] = field(default_factory=list)
     problems: list[tuple[str, str]] = field(default_factory=list)
+
+    def count(self, path: str, redactions: Counter[str]) -> None:
+        """Count the redactions of a file."""
+        self.by_file[path] = dict(redactions)
+        self.redactions.update(Counter(self.redactions) + redactions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +117,7 @@ def _resanitize_books(ws: Workspace, result: ResanitizeResult) -> list[BookRef]:
             continue
         changed.append(ref)
         result.books.append(ref.path)
-        result.redactions.update(Counter(result.redactions) + sanitizer.redactions)
+        result.count(ref.path, sanitizer.redactions)
         if not result.dry_run:
             ws.documents.books.write_merged(ref, book, clean)
     return changed
@@ -133,7 +139,7 @@ def _plan_replacements(ws: Workspace, manifest: Manifest, result: ResanitizeResu
             record = Replacement(path, old, new, artifact.sanitizer_version, clean.sanitizer_version)
             changes.append(_FileReplacement(record, blob.version, clean))
             result.replaced.append(record)
-            result.redactions.update(Counter(result.redactions) + sanitizer.redactions)
+            result.count(path, sanitizer.redactions)
         else:
             result.unchanged += 1
     return changes
