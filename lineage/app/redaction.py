@@ -1,12 +1,14 @@
 """The redaction rules of a workspace: built in, from the user's own file, and for personal data."""
 
+import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from lineage.app.locations import load_settings, open_store
+from lineage.app.locations import load_machine_settings, load_settings, open_store
 from lineage.config import Settings
 from lineage.core.sanitizer import BUILTIN, Ruleset, build_ruleset
+from lineage.core.sanitizer.allowlist import NOTHING_ALLOWED, AllowedValues, check_allowed_patterns
 from lineage.core.sanitizer.gitleaks import translate_config
 from lineage.errors import InvalidInput
 from lineage.store import Store, read_or_none
@@ -14,30 +16,39 @@ from lineage.store import Store, read_or_none
 
 @dataclass(frozen=True, slots=True)
 class RedactionRules:
-    """The rules in force. `unusable` are ids in the user's file that match a path or a commit instead of a text."""
+    """The rules in force.
+
+    `unusable` are ids in the user's file that match a path or a commit instead of a text, `kept` those of built-in
+    rules that it would switch off.
+    """
 
     ruleset: Ruleset
     unusable: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 def load_workspace_rules(root: Path) -> RedactionRules:
     """Return the redaction rules of the workspace, the built-in ones for a missing workspace."""
     store = open_store(root)
-    return load_rules(store, load_settings(store)) if store.exists() else RedactionRules(BUILTIN)
+    return load_rules(store, load_settings(store) if store.exists() else Settings())
 
 
 def load_rules(store: Store, settings: Settings) -> RedactionRules:
-    """Return the rules that lineage.toml configures.
+    """Return the rules that lineage.toml and this machine configure.
 
     Raises InvalidInput for a user's file that is missing, malformed or has rules that RE2 rejects, by name.
     """
-    sanitizer = settings.sanitizer
+    sanitizer, patterns = settings.sanitizer, load_machine_settings(os.environ).allow_patterns
+    check_allowed_patterns(patterns)
+    allowed = AllowedValues(sanitizer.allow, patterns)
     if not sanitizer.rules_path:
         personal = sanitizer.personal_data_modes
-        return RedactionRules(build_ruleset(personal=personal) if personal else BUILTIN)
+        is_builtin = not personal and allowed == NOTHING_ALLOWED
+        return RedactionRules(BUILTIN if is_builtin else build_ruleset((), personal, allowed))
     config = translate_config(_read_rules_file(store, sanitizer.rules_path))
-    ruleset = build_ruleset(config.rules, sanitizer.personal_data_modes, config.disabled)
-    return RedactionRules(ruleset, config.unsupported)
+    ruleset = build_ruleset(config.rules, sanitizer.personal_data_modes, allowed)
+    kept = tuple(sorted(config.disabled & {rule.id for rule in BUILTIN.rules}))
+    return RedactionRules(ruleset, config.unsupported, kept)
 
 
 def _read_rules_file(store: Store, path: str) -> dict[str, object]:

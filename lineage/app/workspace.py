@@ -9,6 +9,8 @@ from lineage.app import clock, locations
 from lineage.app.databases import open_databases
 from lineage.app.models import build_embedding, build_model
 from lineage.config import Settings
+from lineage.config.machine import MachineSettings
+from lineage.config.workspace import SanitizerSettings
 from lineage.documents import Documents
 from lineage.errors import DatabaseDamaged, LineageError, WorkspaceError
 from lineage.store import Store
@@ -100,7 +102,7 @@ def open_workspace(root: Path, *, create: bool = False, use_model: bool = True) 
         settings=settings,
         now=moment,
         new_id=lambda: os.urandom(16).hex(),
-        custom_rules=_load_custom_rules(store, settings),
+        custom_rules=_load_custom_rules(store, settings, machine),
         model=build_model(machine.model, telemetry, moment[:10]) if use_model else None,
         # An existing file is opened even without a model: removing a session must reach its vectors.
         vector_file=vector_file if embedding or index.may_have_vectors(vector_file) else None,
@@ -109,9 +111,9 @@ def open_workspace(root: Path, *, create: bool = False, use_model: bool = True) 
     )
 
 
-def _load_custom_rules(store: Store, settings: Settings) -> "Ruleset | None":
-    """Return the redaction rules that lineage.toml configures; None for the built-in ones."""
-    if not (settings.sanitizer.rules_path or settings.sanitizer.personal_data_modes):
+def _load_custom_rules(store: Store, settings: Settings, machine: MachineSettings) -> "Ruleset | None":
+    """Return the redaction rules that lineage.toml and this machine configure; None for the built-in ones."""
+    if settings.sanitizer == SanitizerSettings() and not machine.allow_patterns:
         return None
     from lineage.app.redaction import load_rules
 

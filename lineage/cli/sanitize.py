@@ -4,7 +4,7 @@ import codecs
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import click
 
@@ -19,33 +19,35 @@ _CHUNK = 1 << 20
 
 @options.command("sanitize")
 @click.argument("file", type=click.File("rb"), default="-")
-@click.option("--report", is_flag=True, help="Print what would be redacted, as rule and place; never the secret.")
-def command(root: Path, file: BinaryIO, report: bool, as_json: bool) -> int:
-    """Print a text without its secrets: FILE, or what comes on stdin.
+@click.option("--explain", "--report", "explain", is_flag=True, help="Print what would be redacted, where and why.")
+def command(root: Path, file: BinaryIO, explain: bool, as_json: bool) -> int:
+    """Print a text without its secrets: FILE, or what comes on stdin (-).
 
     The workspace's rules are used where there is one, else those that lineage comes with. Files of any size go through
-    in bounded memory. With --json the findings are printed as one object, as with --report.
+    in bounded memory. --explain shows of a value its length and at most two characters; --json explains as one object.
 
     \b
     Example:
       lineage sanitize FILE
-      lineage sanitize --report FILE
+      lineage sanitize --explain FILE
     """
     sanitizer = Sanitizer(load_workspace_rules(root).ruleset)
-    if not (report or as_json):
+    if not (explain or as_json):
         # bytes: stdout's encoding must not change the text
         for part in sanitizer.sanitize_stream(_read_chunks(file)):
             sys.stdout.buffer.write(part.encode())
         return 0
-    findings = [
-        {"rule": f.rule, "line": f.line, "column": f.column}
+    findings: list[dict[str, Any]] = [
+        {"rule": f.rule, "line": f.line, "column": f.column, "why": f.why, "length": f.end - f.start, "head": f.head}
         for f in sanitizer.find_secrets_in_stream(_read_chunks(file))
     ]
     if as_json:
         print_json({"sanitizer_version": sanitizer.ruleset.version, "findings": findings})
         return 0
     for finding in findings:
-        print_text(f"{file.name}:{finding['line']}:{finding['column']}: {finding['rule']}")
+        head = f", {finding['head']}…" if finding["head"] else ""
+        print_text(f"{file.name}:{finding['line']}:{finding['column']}: {finding['rule']}: {finding['why']}")
+        print_text(f"  {pluralize(finding['length'], 'character')}{head}")
     print_text(f"{pluralize(len(findings), 'finding')} ({sanitizer.ruleset.version})")
     return 0
 

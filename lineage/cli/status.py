@@ -31,8 +31,9 @@ def command(root: Path, as_json: bool) -> int:
         )
     except (IndexUnavailable, StoreUnavailable) as error:  # the status is most wanted when something is down
         return _report_unavailable(root, error, as_json=as_json)
-    unusable = list(load_workspace_rules(root).unusable)
-    state = {"workspace": format_location(root), "index": describe_index(), **status, "unusable_rules": unusable}
+    rules = load_workspace_rules(root)
+    rule_lists = {"unusable_rules": list(rules.unusable), "kept_rules": list(rules.kept)}
+    state = {"workspace": format_location(root), "index": describe_index(), **status, **rule_lists}
     return print_result(state, lambda: _print_status(state), as_json=as_json)
 
 
@@ -54,6 +55,10 @@ def _print_status(state: dict[str, Any]) -> None:
     print_text(f"redaction  {state['rules']} rules, {state['sanitizer']}")
     for name in state["unusable_rules"]:
         print_text(f"  not used: {name}: it goes by a path or a commit, not by a text")
+    for name in state["kept_rules"]:
+        print_text(f"  stays on: {name}: a rules file can't switch built-in rules off")
+    for value in state["allowed"]:
+        print_text(f"  allowed: {value}")
     print_text(f"artifacts  {_format_numbers(state['artifacts']) or 'none yet'}")
     print_text(f"agents     {', '.join(state['agents']) or 'none yet'}")
     print_text(f"counted    {_format_numbers(state['counters'])}")

@@ -32,6 +32,13 @@ def check_type(file: str, key: str, value: object, expected: type) -> None:
         raise InvalidInput(f"{file}: {key} is {type(value).__name__}, not {expected.__name__}")
 
 
+def check_texts(file: str, key: str, value: object) -> tuple[str, ...]:
+    """Return a list of texts as a tuple; refuse anything else."""
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise InvalidInput(f"{file}: {key} is not a list of texts")
+    return tuple(value)
+
+
 def check_value(file: str, key: str, value: Any, limits: tuple[int, int] | None) -> None:
     """Refuse a text, or a number if the key has limits, of another type or outside of the limits."""
     check_type(file, key, value, int if limits else str)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from lineage.config.checks import check_provider, check_type, check_value, parse_toml, unknown_setting
+from lineage.config.checks import check_provider, check_texts, check_type, check_value, parse_toml, unknown_setting
 from lineage.config.embedding import EmbeddingSettings, parse_embedding_settings
 from lineage.errors import InvalidInput
 
@@ -51,7 +51,8 @@ class MachineSettings:
 
     `workspace` is the memory's location unless a command or the environment names another, "" for the default place.
     `index` is the PostgreSQL database of rows and runtime state, "" for files beside the workspace. `bucket` holds the
-    endpoint, region and credentials of buckets, under obstore's names.
+    endpoint, region and credentials of buckets, under obstore's names. What one of `allow_patterns` matches as a whole
+    is no secret: a workspace is shared, and must not say so of more than single values.
     """
 
     model: ModelSettings = ModelSettings()
@@ -60,9 +61,10 @@ class MachineSettings:
     workspace: str = ""
     index: str = field(default="", repr=False)
     bucket: Mapping[str, str] = field(default_factory=dict, repr=False)
+    allow_patterns: tuple[str, ...] = ()
 
 
-_TABLES = ("model", "web", "embedding", "bucket")
+_TABLES = ("model", "web", "embedding", "bucket", "sanitizer")
 _TEXTS = ("workspace", "index")
 _RANGES = {
     "timeout_seconds": (1, 600),
@@ -90,6 +92,7 @@ def parse_machine_settings(text: str, file: str) -> MachineSettings:
         tables.get("workspace", ""),
         tables.get("index", ""),
         _parse_bucket(file, tables.get("bucket", {})),
+        _parse_sanitizer(file, tables.get("sanitizer", {})),
     )
 
 
@@ -98,6 +101,13 @@ def _parse_bucket(file: str, table: Mapping[str, Any]) -> Mapping[str, str]:
         if not isinstance(value, str | bool | int):
             raise InvalidInput(f"{file}: bucket.{key} is {type(value).__name__}, not str")
     return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in table.items()}
+
+
+def _parse_sanitizer(file: str, table: Mapping[str, Any]) -> tuple[str, ...]:
+    for key in table:
+        if key != "allow_patterns":
+            raise unknown_setting(file, f"sanitizer.{key}", ["sanitizer.allow_patterns"])
+    return check_texts(file, "sanitizer.allow_patterns", table.get("allow_patterns", []))
 
 
 def _parse_web(file: str, table: Mapping[str, Any]) -> WebSettings:

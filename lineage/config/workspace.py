@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from lineage.config.checks import check_type, parse_toml, unknown_setting
+from lineage.config.checks import check_texts, check_type, parse_toml, unknown_setting
 from lineage.errors import InvalidInput
 
 SETTINGS_FILE = "lineage.toml"
@@ -32,13 +32,15 @@ class SanitizerSettings:
     """The user's own redaction rules, and personal data.
 
     `rules_path` is a file in gitleaks' format, relative to the workspace, "" for none. The others say for e-mail
-    addresses, user names in home directories and IP addresses: `off`, `mask` or `drop`.
+    addresses, user names in home directories and IP addresses: `off`, `mask` or `drop`. `allow` are values that are no
+    secrets, like a public key.
     """
 
     rules_path: str = ""
     emails: str = "off"
     user_names: str = "off"
     ip_addresses: str = "off"
+    allow: tuple[str, ...] = ()
 
     @property
     def personal_data_modes(self) -> dict[str, Literal["mask", "drop"]]:
@@ -123,6 +125,8 @@ _MINIMUMS = {
     "sessions.spawn_depth": 0,
 }
 
+_MIN_ALLOWED_CHARS = 12
+
 # A workspace is shared and synced: it must not decide which programs run here, or where data goes.
 _MACHINE_ONLY = ("workspace", "index", "command", "url", "credentials", "model", "endpoint")
 
@@ -133,7 +137,10 @@ def parse_settings(text: str) -> Settings:
     for name, values in tables.items():
         _check_table(name, values)
     return Settings(
-        **{name: values if name == _LIST_TABLE else _SECTIONS[name](**values) for name, values in tables.items()}
+        **{
+            name: values if name == _LIST_TABLE else _SECTIONS[name](**_freeze(values))
+            for name, values in tables.items()
+        }
     )
 
 
@@ -147,8 +154,7 @@ def _check_table(name: str, values: Any) -> None:
         raise unknown_setting(SETTINGS_FILE, name, (*_SECTIONS, _LIST_TABLE))
     if name == _LIST_TABLE:
         for key, value in values.items():
-            if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-                raise InvalidInput(f"{SETTINGS_FILE}: {name}.{key} is not a list of texts")
+            check_texts(SETTINGS_FILE, f"{name}.{key}", value)
         return
     defaults = {f"{name}.{setting.name}": setting.default for setting in fields(_SECTIONS[name])}
     for key, value in values.items():
@@ -157,7 +163,23 @@ def _check_table(name: str, values: Any) -> None:
         _check_value(f"{name}.{key}", value, defaults[f"{name}.{key}"])
 
 
+def _freeze(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+
+
+def _check_allowed(key: str, values: Sequence[str]) -> None:
+    for number, value in enumerate(values, 1):
+        if len("".join(value.split())) < _MIN_ALLOWED_CHARS:
+            what = f"value {number} has less than {_MIN_ALLOWED_CHARS} characters"  # not the value: it may be a secret
+            raise InvalidInput(
+                f"{SETTINGS_FILE}: {key}: {what}", hint="name the whole value; white space doesn't count"
+            )
+
+
 def _check_value(key: str, value: Any, default: object) -> None:
+    if isinstance(default, tuple):
+        _check_allowed(key, check_texts(SETTINGS_FILE, key, value))
+        return
     check_type(SETTINGS_FILE, key, value, type(default))
     if key in _CHOICES and value not in _CHOICES[key]:
         raise InvalidInput(f"{SETTINGS_FILE}: {key} is {value!r}, not one of {', '.join(_CHOICES[key])}")

@@ -166,6 +166,7 @@ def read_status(ws: Workspace) -> dict[str, Any]:
     return {
         "sanitizer": ws.rules.version,
         "rules": len(ws.rules.rules),
+        "allowed": ws.rules.allowed.describe(),
         "artifacts": ws.index.count_by_kind(),
         "agents": ws.index.list_agents(),
         "tombstones": len(ws.documents.tombstones.list_tokens()),

@@ -1,8 +1,14 @@
-"""Text that looks like a secret and is none: documentation keys, other tools' markers, hashes, ids, images."""
+"""Text that looks like a secret and is none: documentation keys, other tools' markers, hashes, ids, images.
+
+And the values that a user says are none.
+"""
 
 import re
+from dataclasses import dataclass
 
+from lineage.core.sanitizer.re2_patterns import compile_pattern, load_re2
 from lineage.core.sanitizer.rule import Rule
+from lineage.errors import InvalidInput
 
 # Keys that Amazon and Stripe print in their documentation, and the example of jwt.io.
 _DOCUMENTATION_KEYS = (
@@ -62,3 +68,55 @@ def is_allowed_in_context(data: bytes, start: int, end: int) -> bool:
     if _DIGEST.fullmatch(data, start, end) and _DIGEST_LABEL.search(data, before, start):
         return True
     return _IMAGE_DATA_URL.search(data, before, start) is not None
+
+
+_TOKEN_BEFORE, _TOKEN_BEHIND = re.compile(r"[A-Za-z0-9_+-]"), re.compile(r"[A-Za-z0-9_+=-]")
+# Made up, with nothing in common but that each is a value: a pattern for two of them is one for nearly all secrets.
+_UNLIKE_VALUES = ("hunter2!", "xK9#mP2$vL5n Q8wR", "AKIA" + "QWERTYUIOPASDFGH", "0f3c9ab2" * 5, "a.b-c_d~e" * 8)
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedValues:
+    """Values that stay whatever rule finds them: literal ones, and patterns of RE2 for whole values."""
+
+    literals: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+
+    def covers(self, text: str, start: int, end: int) -> bool:
+        """Tell whether the span lies within an allowed value that is no part of a longer token."""
+        if self == NOTHING_ALLOWED:
+            return False
+        for value in self.literals:
+            at = text.find(value, max(0, end - len(value)), start + len(value))
+            if at >= 0 and not _is_part(text, at, at + len(value)):
+                return True
+        secret = text[start:end].encode()
+        return not _is_part(text, start, end) and any(compile_pattern(p).fullmatch(secret) for p in self.patterns)
+
+    def describe(self) -> list[str]:
+        """Return what is allowed, of each value its length and two characters."""
+        values = [f"{value[:2]}… ({len(value)} characters)" for value in self.literals]
+        return [*values, *(f"pattern {pattern}" for pattern in self.patterns)]
+
+
+NOTHING_ALLOWED = AllowedValues()
+
+
+def check_allowed_patterns(patterns: tuple[str, ...]) -> None:
+    """Raise InvalidInput for a pattern that RE2 refuses, and for one that would allow nearly everything."""
+    for pattern in patterns:
+        try:
+            matches = sum(bool(compile_pattern(pattern).fullmatch(value.encode())) for value in _UNLIKE_VALUES)
+        except load_re2().error as error:
+            what, hint = f"RE2 refuses {pattern!r}", "patterns can't look around or back"
+            raise InvalidInput(f"sanitizer.allow_patterns: {what}", hint=hint) from error
+        if matches > 1:
+            what, hint = (
+                f"{pattern!r} would allow nearly everything",
+                "write what its values begin with, like acme_pub_",
+            )
+            raise InvalidInput(f"sanitizer.allow_patterns: {what}", hint=hint)
+
+
+def _is_part(text: str, start: int, end: int) -> bool:
+    return bool(_TOKEN_BEFORE.match(text[max(0, start - 1) : start]) or _TOKEN_BEHIND.match(text, end))

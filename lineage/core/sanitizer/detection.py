@@ -92,7 +92,10 @@ class _SpanFinder:
             for span, continues in _map_matches(layer, matches):
                 (sure if continues else unsure).append(span)
         spans = _merge(sure)
-        return _merge(spans + [span for span in unsure if not _overlaps(span, spans)]) if unsure else spans
+        spans = _merge(spans + [span for span in unsure if not _overlaps(span, spans)]) if unsure else spans
+        # Merged first: what goes beyond an allowed value is found whole.
+        allowed = self._rules.allowed
+        return [span for span in spans if not allowed.covers(text, span.start, span.end)]
 
 
 def _map_matches(layer: Layer, matches: Iterable[Span]) -> Iterator[tuple[Span, bool]]:

@@ -69,6 +69,17 @@ class Rule:
             return True
         return bool(_DIGIT.search(secret) and _LETTER.search(secret)) and not _PLACEHOLDER.search(secret.lower())
 
+    def explain(self, before: str, value: str) -> str:
+        """Say what made the rule find a value: the name before it, or its form. Only words of the rule are cited."""
+        named, formed = before.lower(), value.lower()
+        # a rule of the user's may have a whole value as a keyword
+        words = [word for word in self.keywords if 2 * len(word) <= len(value) or word not in formed]
+        if word := max((word for word in words if word in named), key=len, default=""):
+            return f'a name with "{word}" before it'
+        if word := max((word for word in words if word in formed), key=len, default=""):
+            return f'its form, which has "{word}"'
+        return "a name or form that shows when it is decoded or joined" if words else "its form"
+
 
 def compute_entropy(text: str) -> float:
     """Return the Shannon entropy in bits per character, 0.0 for an empty text.

@@ -1,12 +1,18 @@
 """Sets of rules: their matches in one text, and their version."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
 
 from lineage.core.sanitizer import values
-from lineage.core.sanitizer.allowlist import ALLOWLIST, is_allowed, is_allowed_in_context
+from lineage.core.sanitizer.allowlist import (
+    ALLOWLIST,
+    NOTHING_ALLOWED,
+    AllowedValues,
+    is_allowed,
+    is_allowed_in_context,
+)
 from lineage.core.sanitizer.re2_patterns import build_options, compile_pattern, load_re2
 from lineage.core.sanitizer.rule import FIRST_GROUP, Allowance, Rule, compute_rules_digest
 from lineage.core.sanitizer.rules import RULES
@@ -32,7 +38,7 @@ _DIGIT = re.compile(rb"[0-9]")
 _SIMPLE_SEARCHES = 8
 _SIMPLE_SEARCH_BYTES = 1 << 12
 
-# Raise it with every change of the code that changes what is redacted: workspaces then sanitize their files again.
+# Raise it with every change of the code that changes what is redacted: files name the rules that they were under.
 _ENGINE_VERSION = "engine 2"
 
 
@@ -58,18 +64,22 @@ Verdicts = dict[tuple[int, bytes], bool]
 class Ruleset:
     """Rules in the order in which they win, compiled on first use.
 
-    Matches of a rule whose id is in `dropped` are left out of the text, those of the others are masked.
+    Matches of a rule whose id is in `dropped` are left out of the text, those of the others are masked; `allowed` stay.
     """
 
-    def __init__(self, rules: tuple[Rule, ...], dropped: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, rules: tuple[Rule, ...], dropped: frozenset[str] = frozenset(), allowed: AllowedValues = NOTHING_ALLOWED
+    ) -> None:
         self.rules = rules
         self.dropped = dropped
+        self.allowed = allowed
         self._search_count = 0
 
     @cached_property
     def version(self) -> str:
         """Return the contract's name and the digest of all that can change a result."""
-        more = (_ENGINE_VERSION, *ALLOWLIST, *values.PATTERNS, *sorted(self.dropped))
+        allowed = sorted(f"allowed {value!r}" for value in (*self.allowed.literals, *self.allowed.patterns))
+        more = (_ENGINE_VERSION, *ALLOWLIST, *values.PATTERNS, *sorted(self.dropped), *allowed)
         return f"{CONTRACT}+{compute_rules_digest(self.rules, *more)}"
 
     def find_matches(self, text: str, verdicts: Verdicts | None = None) -> list[Span]:
@@ -146,15 +156,15 @@ class Ruleset:
 def build_ruleset(
     extra_rules: Sequence[Rule] = (),
     personal: Mapping[str, Literal["mask", "drop"]] | None = None,
-    excluded_ids: Collection[str] = (),
+    allowed: AllowedValues = NOTHING_ALLOWED,
 ) -> Ruleset:
-    """Return the built-in rules and the extra ones, without the excluded ids.
+    """Return the built-in rules and the extra ones, which leave the allowed values.
 
     `personal` turns on rules for personal data: "mask" writes the rule's marker, the same for everyone, "drop" leaves
     the match out. Raises InvalidInput if one of these rules does not exist.
     """
     personal = personal or {}
-    rules = [rule for rule in (*RULES, *extra_rules) if rule.id not in excluded_ids]
+    rules = [*RULES, *extra_rules]
     personal_ids = {rule.id for rule in rules if rule.personal}
     if unknown := sorted(set(personal) - personal_ids):
         raise InvalidInput(
@@ -164,6 +174,7 @@ def build_ruleset(
     return Ruleset(
         tuple(rule for rule in rules if not rule.personal or rule.id in personal),
         frozenset(name for name, mode in personal.items() if mode == DROP),
+        allowed,
     )
 
 

@@ -118,6 +118,7 @@ def _is_split_secret(text: str, span: Span, boundaries: list[int], rules: Rulese
     """Tell a secret in parts from a whole one with the next text's first word behind it."""
     left = text[span.start : boundaries[0]]
     alone = find_spans(left, rules)
-    if not alone or alone[-1].end < len(left) or _find_unclosed_key(left) >= 0:
+    is_whole = bool(alone) and alone[-1].end == len(left)
+    if not (is_whole or rules.allowed.covers(left, 0, len(left))) or _find_unclosed_key(left) >= 0:
         return True
     return is_random(leading_token(text[boundaries[0] : span.end]))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lineage.core.sanitizer.detection import find_spans
 from lineage.core.sanitizer.encodings import is_token_continued
@@ -17,6 +17,8 @@ OVERLAP_CHARS = 1 << 15
 _MAX_BLOCKS = 4
 _MAX_LINES = 200
 _SAMPLE = 256
+_SHOWN_CHARS = 2
+_MIN_SHOWN_VALUE = 12
 _BODY = r"[A-Za-z0-9+/=_\\.-]+"
 _LINES = re.compile(rf"(?:[ \t]*{_BODY}[ \t]*(?:\n|\Z))*(?:[ \t]*-----END[^\n]{{0,80}}-----)?")
 _LINE = re.compile(rf"(?:{_BODY})?{_LINES.pattern}")
@@ -39,7 +41,8 @@ class StreamBlock:
 class RedactionFinding:
     """A redaction: the rule's id and the place in the original text, never the secret.
 
-    `start` and `end` are characters from 0, `line` and `column` count from 1.
+    `start` and `end` are characters from 0, `line` and `column` count from 1. `why` cites the rule alone, `head` is the
+    first two characters of a long value.
     """
 
     rule: str
@@ -47,6 +50,8 @@ class RedactionFinding:
     end: int
     line: int
     column: int
+    why: str = field(default="", compare=False)
+    head: str = field(default="", compare=False)
 
 
 class FindingLocator:
@@ -62,7 +67,10 @@ class FindingLocator:
             self._advance(text[position : span.start])
             position = span.start
             start, end = block.layer.map_to_original(span.start, span.end)
-            yield RedactionFinding(span.rule.id, start + block.offset, end + block.offset, self._line, self._column)
+            value, place = text[span.start : span.end], (start + block.offset, end + block.offset)
+            why = span.rule.explain(text[max(span.first, span.start - _SAMPLE) : span.start], value)
+            head = value[:_SHOWN_CHARS] if len(value) >= _MIN_SHOWN_VALUE else ""
+            yield RedactionFinding(span.rule.id, *place, self._line, self._column, why, head)
         self._advance(text[position : block.end])
 
     def _advance(self, text: str) -> None:

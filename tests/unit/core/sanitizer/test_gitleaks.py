@@ -73,7 +73,7 @@ def test_a_file_of_rules_is_used() -> None:
     assert [rule.id for rule in rules.rules] == ["acme-key", "acme-pair"]
     assert rules.unsupported == ("files", "generic-api-key")
     assert rules.disabled == {"acme-old"}
-    used = Sanitizer(build_ruleset(rules.rules, excluded_ids=rules.disabled))
+    used = Sanitizer(build_ruleset(rules.rules))
     assert used.sanitize("k='acme_Q7zp4vlk9sxw' old_abcdefgh") == "k='[REDACTED:acme-key]' old_abcdefgh"
 
 

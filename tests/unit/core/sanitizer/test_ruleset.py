@@ -24,6 +24,7 @@ from lineage.core.sanitizer import (
     build_ruleset,
     compute_rules_digest,
 )
+from lineage.core.sanitizer.allowlist import AllowedValues
 from lineage.errors import EngineMissing, InvalidInput
 from tests.support.parametrize import each
 from tests.support.strategies import draw_texts
@@ -104,8 +105,16 @@ def test_everything_that_changes_a_result_changes_the_digest(change: dict[str, A
     assert compute_rules_digest([Rule(**{**values, **change})]) != compute_rules_digest([Rule(**values)])
 
 
-def test_a_rule_can_be_left_out() -> None:
-    assert Sanitizer(build_ruleset([PROBE], excluded_ids=[PROBE.id])).sanitize(TOKEN) == TOKEN
+def test_the_allowed_values_are_a_part_of_the_version_and_their_order_is_not() -> None:
+    one, other = AllowedValues(("first-value-1", "second-value-2")), AllowedValues(("second-value-2", "first-value-1"))
+    assert build_ruleset(allowed=one).version == build_ruleset(allowed=other).version
+    versions = [
+        BUILTIN.version,
+        build_ruleset(allowed=one).version,
+        build_ruleset(allowed=AllowedValues(("first-value-1",))).version,
+        build_ruleset(allowed=AllowedValues(("first-value-1",), ("second",))).version,
+    ]
+    assert len(set(versions)) == 4
 
 
 def test_allowances_entropy_and_groups_decide_what_is_a_secret() -> None:
