@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 
 from lineage.core.sanitizer import values
@@ -185,7 +185,9 @@ def _add_matches(
     rule: Rule, data: bytes, first: int, last: int, spans: dict[tuple[int, int], Span], verdicts: Verdicts
 ) -> None:
     """Add the rule's matches in a range of the data, unless a better rule has the same span."""
-    claims = _ClaimedValues(rule, data)
+    if rule.claim in ("value", "prose"):
+        _add_claimed_values(rule, data, first, last, spans)
+        return
     for match in compile_pattern(rule.pattern).finditer(data, first, last):
         match_start, match_end = match.span()
         if match_end == last < len(data):
@@ -193,10 +195,6 @@ def _add_matches(
             last = min(len(data), last + max(_BLOCK_BYTES, last - match_start))
             _add_matches(rule, data, match_start, last, spans, verdicts)
             return
-        if rule.claim in ("value", "prose"):
-            if claimed := claims.find(match):
-                spans.setdefault((claimed.start, claimed.end), claimed)
-            continue
         group = rule.group
         if group == FIRST_GROUP:
             group = next((number for number, value in enumerate(match.groups(), 1) if value), 0)
@@ -215,6 +213,18 @@ def _add_matches(
                 continue
             span = span._replace(end=whole_end, last=max(match_end, whole_end))
         spans[start, span.end] = span
+
+
+def _add_claimed_values(rule: Rule, data: bytes, first: int, last: int, spans: dict[tuple[int, int], Span]) -> None:
+    """Add the values behind the names that the rule matches in a range of the data."""
+    claims, pattern = _ClaimedValues(rule, data), compile_pattern(rule.pattern)
+    while match := pattern.search(data, first, last):
+        if match.end() == last < len(data):
+            first, last = match.start(), min(len(data), last + max(_BLOCK_BYTES, last - match.start()))
+            continue
+        if claimed := claims.find(match):
+            spans.setdefault((claimed.start, claimed.end), claimed)
+        first = claims.next_place(match.end())
 
 
 def _find_guess_end(rule: Rule, data: bytes, first: int, start: int, end: int) -> int | None:
@@ -248,6 +258,19 @@ def _find_line(data: bytes, place: int) -> int:
     return data.rfind(b"\n", limit, place) + 1 or limit
 
 
+@lru_cache(maxsize=1 << 10)  # the same names and values come again and again
+def _is_claimed_secret(name: str, full_name: str, value: str, *, is_quoted: bool, in_prose: bool) -> bool:
+    """Tell whether what a name claims is a secret."""
+    if not values.is_claiming_name(full_name):
+        return False
+    # settings of an environment, options of a command and elements of XML hold no code, as if in quotes
+    holds_no_code = (name.endswith("=") and _UPPER_ASSIGNMENT.search(full_name)) or name.endswith(">")
+    holds_no_code = holds_no_code or name.lstrip().startswith("--")
+    return values.can_be_secret(
+        value, values.get_claim(name), is_quoted=is_quoted or bool(holds_no_code), in_prose=in_prose
+    )
+
+
 class _ClaimedValues:
     """Finds the values behind the names that a rule matches, in order.
 
@@ -266,8 +289,6 @@ class _ClaimedValues:
         """Return the span of the value, if it can be a secret."""
         first, start = match.span()
         self._inner_names = self._inner_names + 1 if start < self._end else 0
-        if self._inner_names > _MAX_INNER_NAMES:
-            return None
         quote = min((at for number in self._openings if (at := match.start(number)) >= 0), default=start)
         data = self._data
         lead = _decode(data[_find_line(data, first) : first])
@@ -279,16 +300,15 @@ class _ClaimedValues:
         self._end = max(self._end, end)
         if len(value) >= values.MAX_VALUE_CHARS or is_allowed(self._rule, value):
             return None  # what has no end is no value
-        full_name = values.get_full_name(lead, name)
-        if not values.is_claiming_name(full_name):
-            return None
-        # settings of an environment, options of a command and elements of XML hold no code, as if in quotes
-        holds_no_code = _UPPER_ASSIGNMENT.search(full_name) or name.endswith(">") or name.lstrip().startswith("--")
-        is_quoted = bool(opener or holds_no_code)
         in_prose = self._rule.claim == "prose" or bool(_BARE_PASS.match(name))
-        if not values.can_be_secret(value, values.get_claim(name), is_quoted=is_quoted, in_prose=in_prose):
+        full_name = values.get_full_name(lead, name)
+        if not _is_claimed_secret(name, full_name, value, is_quoted=bool(opener), in_prose=in_prose):
             return None
         return Span(start, end, self._rule, first, end)
+
+    def next_place(self, end: int) -> int:
+        """Return where to look for the next name behind the end of a match."""
+        return max(end, self._end) if self._inner_names >= _MAX_INNER_NAMES else end
 
     def _measure(self, lead: str, name: str, opener: str, start: int) -> str:
         """Return the value; most are short, so that a look at their beginning finds the end."""

@@ -5,6 +5,7 @@ value is judged as one, so it is redacted whole or not at all; no part of a secr
 """
 
 import re
+from string import ascii_letters, digits
 from typing import Literal
 
 from lineage.core.sanitizer.re2_patterns import compile_pattern
@@ -32,6 +33,7 @@ _STOP = re.compile(
     rf"|(?P<quote>\\*[\"'`]){_AFTER_VALUE}|(?P<bracket>[)\]}}>]){_AFTER_VALUE}|(?P<bold>\*\*){_AFTER_VALUE}"
 )
 _LABEL_LINE = re.compile(r"(?P<sign>:?)[*_]{0,2}[ \t]*\n[ \t]*(?P<item>-[ \t]+)?[$@bBrRfFuUL]{0,2}\Z")
+_ANY_STOP = re.compile(r"[\s,;&|<\\\"'`)\]}>*。，；、）】」]")
 _SHELL_QUOTES = ("'\\''", "'\"'\"'")  # leave the quotation, write one, enter again
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 _LINE_START = re.compile(
@@ -54,7 +56,7 @@ def find_value_end(lead: str, name: str, quote: str, text: str) -> int:
     4
     """
     line = text[:MAX_VALUE_CHARS]
-    label = _LABEL_LINE.search(name)
+    label = _LABEL_LINE.search(name) if "\n" in name else None
     if label:  # the value stands alone on the next line
         line = line.split("\n", 1)[0]
         end = 0 if (quote and not label["item"]) or not label["sign"] else find_value_end("", "", quote, line)
@@ -115,14 +117,15 @@ def _find_open_end(lead: str, before: str, line: str) -> int:
         return tag
     if before[-1:] in (",", "|", "\t") and (cell := line.find(before[-1])) >= 0:
         return _trim(lead, line, cell)  # a row of cells
+    if not _ANY_STOP.search(line):
+        return _trim(lead, line, len(line))
     is_line_start = bool(_LINE_START.match(lead)) and "=" in before
-    depths = {opener: before.count(opener) - before.count(closer) for closer, opener in _BRACKETS.items()}
     for match in _STOP.finditer(line):
         kind, sign = match.lastgroup, match[0]
         if kind == "bracket":
             opener = _BRACKETS[sign]
             inside = line[: match.start()]
-            if depths[opener] <= 0 or inside.count(opener) - inside.count(sign) > 0:
+            if before.count(opener) <= before.count(sign) or inside.count(opener) - inside.count(sign) > 0:
                 continue
         if kind == "quote" and before.count(sign[-1]) % 2 == 0:
             continue
@@ -216,7 +219,7 @@ _PLACEHOLDER = (
     r"|u003c|replace[-_]?(?:me|with|this)|todo|^sample|^test[-_]?(?:pass|token|key|secret)"
 )
 _PLACEHOLDER_WORDS = r"(?i)(?:(?:user(?:name)?|pass(?:word|wd|phrase)?|pwd|secret|token|key|api|here)[-_ ]?){1,3}"
-_NAME_START = re.compile(r"(?:[A-Za-z]+ )?[\w./-]*\Z")
+_NAME_CHARACTERS = f"{ascii_letters}{digits}_./-"
 _PUNCTUATION = "¿¡.,;:!?()[]{}<>*…\"'`"
 _LETTERS = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"[0-9]")
@@ -227,7 +230,7 @@ _SIGNS = re.compile(r"[^\w.:/'’-]")
 # All of this module that can change a result. It is hashed into the version of a ruleset.
 PATTERNS = (_PASSWORD_WORD.pattern, _STOP.pattern, _LABEL_LINE.pattern, _LINE_START.pattern, _OTHER_NAME.pattern,
             _ABOUT_SECRET.pattern, _WORDY, _LOWER_WORDS, _TEMPLATE, _EXPRESSION, _NO_SECRET, _PUBLIC_KEY, _PLACEHOLDER,
-            _PLACEHOLDER_WORDS, _NAME_START.pattern, _WORD_DIGIT_SIGN.pattern, _SIGNS.pattern)  # fmt: skip
+            _PLACEHOLDER_WORDS, _NAME_CHARACTERS, _WORD_DIGIT_SIGN.pattern, _SIGNS.pattern)  # fmt: skip
 
 
 def _is(pattern: str, value: str) -> bool:
@@ -240,8 +243,10 @@ def _has(pattern: str, value: str) -> bool:
 
 def get_full_name(lead: str, name: str) -> str:
     """Return a name with the words of it that stand before the match."""
-    start = _NAME_START.search(lead[-60:])
-    return (start[0] if start else "") + name
+    before = lead.rstrip(_NAME_CHARACTERS)
+    word = before[:-1] if before.endswith(" ") else ""
+    start = len(word.rstrip(ascii_letters)) if word else len(before)
+    return lead[start:] + name
 
 
 def is_placeholder(value: str) -> bool:
