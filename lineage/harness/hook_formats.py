@@ -131,7 +131,7 @@ HOOK_FORMATS: Mapping[str, HookFormat] = {
             "session.execution.failed": TURN_END,
             "session.execution.interrupted": TURN_END,
             "dispose": SESSION_END,
-        },
+        }
     ),
     "pi": _make_plugin_format(
         events={

@@ -259,7 +259,6 @@ def _open_regular_file(path: Path, key: str) -> Iterator[tuple[int, os.stat_resu
 
 
 def _write_all(descriptor: int, data: base.Data) -> str:
-    """Write all data and return its version."""
     digest = hashlib.sha256()
     for chunk in base.iter_chunks(data):
         digest.update(chunk)

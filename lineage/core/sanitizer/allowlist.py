@@ -34,7 +34,6 @@ _MASK = (
 )
 _MASKED = re.compile(rf"[\"'(]?{_MASK}[\"',;)]?")
 _REPEATED_CHARACTER = re.compile(r"(?i)^.{0,16}?(?:x{8,}|\*{4,}|•{4,}|0{16,}|\.{6,})[^A-Za-z0-9]*$")
-_UUID = re.compile(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _DIGEST = re.compile(rb"(?i)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})")
 _TAGGED_DIGEST = re.compile(r"(?i)(?:sha(?:1|224|256|384|512)|md5|h1|blake[23][bs]?)[-:=$][A-Za-z0-9+/=]{20,}")
 _DIGEST_LABEL = re.compile(
@@ -46,7 +45,7 @@ _IMAGE_PREFIXES = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "AAABAA", "PHN2Zy",
 _LOOKBEHIND_BYTES = 64
 
 # All of this module that can change a result. It is hashed into the version of a ruleset.
-ALLOWLIST = (*_DOCUMENTATION_KEYS, _MASKED.pattern, _REPEATED_CHARACTER.pattern, _UUID.pattern,
+ALLOWLIST = (*_DOCUMENTATION_KEYS, _MASKED.pattern, _REPEATED_CHARACTER.pattern,
              _DIGEST.pattern.decode(), _TAGGED_DIGEST.pattern, _DIGEST_LABEL.pattern.decode(),
              _IMAGE_DATA_URL.pattern.decode(), *_IMAGE_PREFIXES)  # fmt: skip
 

@@ -234,7 +234,7 @@ def _find_guess_end(rule: Rule, data: bytes, first: int, start: int, end: int) -
     line = _find_line(data, first)
     words = values.get_full_name(_decode(data[line:first]), _decode(data[first:start]))
     if values.is_placeholder(_decode(data[start:end])) or (
-        rule.guess and (values.is_other_name(words) or values.is_public_key(_decode(data[start:end])))
+        rule.guess and (values.is_public(words, _decode(data[start:end])))
     ):
         return None
     if data.startswith(b"@", end):  # in an address
@@ -266,9 +266,7 @@ def _is_claimed_secret(name: str, full_name: str, value: str, *, is_quoted: bool
     # settings of an environment, options of a command and elements of XML hold no code, as if in quotes
     holds_no_code = (name.endswith("=") and _UPPER_ASSIGNMENT.search(full_name)) or name.endswith(">")
     holds_no_code = holds_no_code or name.lstrip().startswith("--")
-    return values.can_be_secret(
-        value, values.get_claim(name), is_quoted=is_quoted or bool(holds_no_code), in_prose=in_prose
-    )
+    return values.can_be_secret(name, value, is_quoted=is_quoted or bool(holds_no_code), in_prose=in_prose)
 
 
 class _ClaimedValues:

@@ -6,14 +6,11 @@ value is judged as one, so it is redacted whole or not at all; no part of a secr
 
 import re
 from string import ascii_letters, digits
-from typing import Literal
 
 from lineage.core.sanitizer.re2_patterns import compile_pattern
 from lineage.core.sanitizer.rule import compute_entropy
 
-Claim = Literal["password", "secret"]
-"""What a name claims its value to be. A password may be short and made of any signs; a secret is random."""
-
+# A password may be short and made of any signs; any other secret is random.
 _PASSWORD_WORD = re.compile(
     r"(?i)pass(?!thr)|pwd|senha|kennwort|wachtwoord|contrase|mot[_ ]?de[_ ]?passe|l\u00f6senord|has(?:\u0142"
     r"|l)o|parola|\bpin\b"
@@ -50,8 +47,6 @@ def find_value_end(lead: str, name: str, quote: str, text: str) -> int:
 
     >>> find_value_end("", "password = ", '"', 'a\\"b" # it')
     4
-    >>> find_value_end("", "PASSWORD=", "", "a,b;c d")
-    5
     >>> find_value_end("f(", "password=", "", "ab)c, user=d)")
     4
     """
@@ -89,27 +84,22 @@ def _find_closing_quote(quote: str, text: str) -> int | None:
     marks = re.compile(rf"(?P<slashes>\\*){mark}|\n")
     place, last = 0, None
     while (match := marks.search(text, place)) and match[0] != "\n":
-        start, place = match.span()
-        if _is_escaped(len(match["slashes"]), slashes):
-            last = None if slashes else place - 1
+        at, place = match.end() - 1, match.end()
+        # of a quote in a text that was escaped before, every level doubled the backslashes
+        if (len(match["slashes"]) - slashes) // (slashes + 1) % 2:
+            last = None if slashes else at
             continue
-        again = next((way for way in _SHELL_QUOTES if mark == "'" and text.startswith(way, start)), "")
-        count = len(text[start:]) - len(text[start:].lstrip(mark))
-        is_inside = count % 2 == 0 and mark in text[start + count :].split("\n", 1)[0]
+        again = next((way for way in _SHELL_QUOTES if mark == "'" and text.startswith(way, at)), "")
+        count = len(text[at:]) - len(text[at:].lstrip(mark))
         if again:
-            place = start + len(again)
-        elif slashes or (start == 0 and not text[count : count + 1].isalnum()):
-            return place - 1 - slashes
-        elif is_inside:
-            place = start + count  # doubled, as in SQL
+            place = at + len(again)
+        elif slashes or (at == 0 and not text[count : count + 1].isalnum()):
+            return at - slashes
+        elif count % 2 == 0 and mark in text[at + count :].split("\n", 1)[0]:
+            place = at + count  # doubled, as in SQL
         else:
-            return start + count - 1 if count % 2 else start
+            return at + count - 1 if count % 2 else at
     return last  # in a shell, SQL and XML a backslash escapes no quote
-
-
-def _is_escaped(count: int, slashes: int) -> bool:
-    """Tell whether a quote behind `count` backslashes stands inside of a value that began behind `slashes` of them."""
-    return (count - slashes) // (slashes + 1) % 2 == 1
 
 
 def _find_open_end(lead: str, before: str, line: str) -> int:
@@ -254,14 +244,9 @@ def is_placeholder(value: str) -> bool:
     return _has(_PLACEHOLDER, value) or _is(_PLACEHOLDER_WORDS, value)
 
 
-def is_public_key(value: str) -> bool:
-    """Tell whether a value is a key that everybody may read, or the key of a cache."""
-    return _is(_PUBLIC_KEY, value)
-
-
-def is_other_name(name: str) -> bool:
-    """Tell whether a name that holds a word for a secret means something else: a public key, a path, an address."""
-    return bool(_OTHER_NAME.search(name))
+def is_public(name: str, value: str) -> bool:
+    """Tell whether this is no secret by its name or by itself: a public key, a cache's key, a path, an address."""
+    return bool(_OTHER_NAME.search(name)) or _is(_PUBLIC_KEY, value)
 
 
 def is_claiming_name(name: str) -> bool:
@@ -273,23 +258,19 @@ def is_claiming_name(name: str) -> bool:
     return not (_OTHER_NAME.search(name) or _ABOUT_SECRET.search(name))
 
 
-def get_claim(name: str) -> Claim:
-    """Return what a name claims its value to be."""
-    return "password" if _PASSWORD_WORD.search(name) else "secret"
-
-
-def can_be_secret(value: str, claim: Claim, *, is_quoted: bool, in_prose: bool = False) -> bool:
+def can_be_secret(name: str, value: str, *, is_quoted: bool, in_prose: bool = False) -> bool:
     """Tell whether a value that a name claims is a secret, judged as a whole.
 
     No secrets are placeholders, references to variables, expressions of code, words, paths, numbers and patterns.
     """
+    claim = "password" if _PASSWORD_WORD.search(name) else "secret"
     value = _ESCAPED.sub(r"\1", value).strip() if is_quoted else value.strip()
     bare = value.strip(_PUNCTUATION)
     if len(value) < 6 or len(bare) < 4 or is_placeholder(value):
         return False
     if _has(_TEMPLATE, value) or _is(_NO_SECRET, value) or (not is_quoted and _has(_EXPRESSION, value)):
         return False
-    if (claim == "secret" and is_public_key(value)) or (in_prose and _is_said_lightly(value, bare)):
+    if (claim == "secret" and _is(_PUBLIC_KEY, value)) or (in_prose and _is_said_lightly(value, bare)):
         return False
     if len(value.split(maxsplit=1)) > 1:
         return _can_phrase_be_secret(value, claim)
@@ -303,7 +284,7 @@ def _is_said_lightly(value: str, bare: str) -> bool:
     return _is(_WORDY, bare) or not _has_kinds(bare, 2) or "test" in value.lower()
 
 
-def _can_phrase_be_secret(value: str, claim: Claim) -> bool:
+def _can_phrase_be_secret(value: str, claim: str) -> bool:
     words = value.split()
     if claim == "secret":
         return len(words) == 2 and words[0].isalpha() and _is_random(words[1])

@@ -180,7 +180,6 @@ def _find_descendants(ws: Workspace, session: SessionRow) -> Iterator[RelatedSes
 
 
 def _find_ties(ws: Workspace, row: SessionRow, session_id: str) -> list[str]:
-    """Return the ties of a session to the one with this id of a harness."""
     blob = read_or_none(ws.documents.store, row.manifest_path)
     # There may be many manifests, most without ties: the head alone says so, without parsing.
     head = blob.data.partition(b"\n---")[0] if blob else b""

@@ -117,7 +117,6 @@ def _change_route(
     change: Callable[[Workspace, WebCall], books.EntryLocation],
     method: str = POST,
 ) -> Route:
-    """Return a route that changes an entry and returns it."""
 
     def run(ws: Workspace, call: WebCall) -> Any:
         return {"entry": change(ws, call).as_json()}

@@ -74,6 +74,7 @@ VALUES = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=6,
 @given(name=st.sampled_from(NAMES), value=VALUES)
 @example(name="password", value="xK9#mP2$vL5nQ8wR3tY6")
 @example(name="password", value="it's 9 o'clock")
+@example(name="password", value="ends9in\\")
 def test_no_part_of_a_value_stays_beside_its_marker(carrier: str, name: str, value: str) -> None:
     if carrier in UNESCAPED:  # there nobody can tell a backslash that escapes a quote from one that doesn't
         assume("\\" not in value)
