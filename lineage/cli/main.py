@@ -29,7 +29,7 @@ COMMANDS = {
     "verify": "Check every promise of the format: checksums, frontmatter, identity, links, rows, MEMORY.md.",
     "recover": "Finish what a crash left unfinished, from the files alone; again changes nothing.",
     "remove": "Remove a session for good: its files, rows and every copy of its text in the workspace.",
-    "sanitize": "Print a text without its secrets: FILE, or what comes on stdin.",
+    "sanitize": "Print a text without its secrets: FILE, or what comes on stdin (-).",
     "resanitize": "Redact what is committed already, under the rules of today.",
     "doctor": "Look for what keeps sessions from becoming memory: hooks, the program, what waits and what was given "
     "up.",

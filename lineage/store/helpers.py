@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
+from random import random
+from time import sleep
 from typing import TypeVar
 
 from lineage.errors import ImmutableError
@@ -49,7 +51,8 @@ def update(store: Store, key: str, change: Callable[[bytes | None], bytes | None
     `change` gets the current bytes, None for a missing key, and returns the new ones, or None to leave the key alone.
     It may be called more than once.
     """
-    for _ in range(_MAX_ATTEMPTS):
+    for attempt in range(_MAX_ATTEMPTS):
+        sleep(attempt * random() / 1000)  # of two that overtake each other again and again, one gets ahead
         blob = read_or_none(store, key)
         data = change(blob.data if blob else None)
         if data is None or (blob and data == blob.data):

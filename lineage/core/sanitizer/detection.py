@@ -112,7 +112,7 @@ def _map_matches(layer: Layer, matches: Iterable[Span]) -> Iterator[tuple[Span, 
             continues = all(map(is_random, heads))
             if not layer.is_joined or (heads and _may_be_joined(rule, heads, continues=continues)):
                 span = Span(*layer.map_to_original(start, end), rule, *layer.map_to_original(first, last))
-                if whole := _fit_to_quotes(layer.get_lowest_text(), span):
+                if whole := _fit_to_quotes(layer.get_lowest_text(), span, layer.text[start - 1 : start]):
                     yield whole, continues
 
 
@@ -123,13 +123,15 @@ def _may_be_joined(rule: Rule, heads: Sequence[str], *, continues: bool) -> bool
     return rule.claim != "prose" and continues and all(map(_has_digit, heads))
 
 
-def _fit_to_quotes(text: str, span: Span) -> Span | None:
-    """Return the span of a value up to the quote that closes it in the lowest layer; None for a wrong reading.
+def _fit_to_quotes(text: str, span: Span, quote: str) -> Span | None:
+    """Return the span of a value between its quotes in the lowest layer, None for a wrong reading.
 
-    Where escapes are decoded, quotes inside a value look like its end, and its end like one inside of it.
+    `quote` opened it in the layer that was read. Once decoded, quotes inside of a value look like its end.
     """
     if span.rule.claim not in ("value", "prose"):
         return span
+    if quote and quote in "\"'`" and (opening := text.rfind(quote, span.first, span.start)) >= 0:
+        span = span._replace(start=opening + 1)  # what was decoded to nothing belongs to the value
     if _ESCAPED_QUOTES.search(text, span.start - 4, span.start):
         return None  # inside of the value, where it looked like an opening
     end = find_quoted_end(text, span.start)

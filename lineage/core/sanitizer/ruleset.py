@@ -216,7 +216,6 @@ def _add_matches(
 
 
 def _add_claimed_values(rule: Rule, data: bytes, first: int, last: int, spans: dict[tuple[int, int], Span]) -> None:
-    """Add the values behind the names that the rule matches in a range of the data."""
     claims, pattern = _ClaimedValues(rule, data), compile_pattern(rule.pattern)
     while match := pattern.search(data, first, last):
         if match.end() == last < len(data):
@@ -248,19 +247,16 @@ def _find_guess_end(rule: Rule, data: bytes, first: int, start: int, end: int) -
 
 
 def _decode(data: bytes) -> str:
-    """Return a slice of encoded text, without a character that is cut in two."""
     return data.decode("utf-8", "ignore")
 
 
 def _find_line(data: bytes, place: int) -> int:
-    """Return where the line begins in which a place lies, or a limit before it."""
     limit = max(0, place - _MAX_LEAD_BYTES)
     return data.rfind(b"\n", limit, place) + 1 or limit
 
 
 @lru_cache(maxsize=1 << 10)  # the same names and values come again and again
 def _is_claimed_secret(name: str, full_name: str, value: str, *, is_quoted: bool, in_prose: bool) -> bool:
-    """Tell whether what a name claims is a secret."""
     if not values.is_claiming_name(full_name):
         return False
     # settings of an environment, options of a command and elements of XML hold no code, as if in quotes

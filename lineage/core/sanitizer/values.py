@@ -302,7 +302,7 @@ def _can_password_be_secret(value: str, bare: str) -> bool:
         return False
     has_digit, has_letter = bool(_DIGITS.search(value)), bool(_LETTERS.search(value))
     if has_digit:
-        return has_letter or not value.isdigit()
+        return has_letter or not bare.isdigit()
     if _is(_WORDY, bare):
         return False
     return bool(_SIGNS.search(bare))
