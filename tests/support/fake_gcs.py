@@ -58,6 +58,7 @@ class _Handler(BaseHTTPRequestHandler):
     """One bucket; in another there is nothing."""
 
     protocol_version = "HTTP/1.1"
+    wbufsize, disable_nagle_algorithm = -1, True  # an answer is one packet, and none waits for the last one's receipt
     bucket, name = _Bucket(), ""
 
     def do_PUT(self) -> None:
