@@ -23,6 +23,7 @@ from lineage.store import ConflictError, Store
 from tests.support.artifacts import AT, make_artifact, make_capture, make_identity, make_stem
 from tests.support.concurrency import run_concurrently
 from tests.support.faults import CountingStore
+from tests.support.stores import skip_update_pauses
 
 LATER = "2026-11-21T10:30:00.000Z"
 LAST = "2026-11-22T10:30:00.000Z"
@@ -373,7 +374,10 @@ def test_a_job_of_a_newer_version_is_left_for_it(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_a_store_that_never_settles_is_an_error_and_not_a_silent_loss(store: Store) -> None:
+def test_a_store_that_never_settles_is_an_error_and_not_a_silent_loss(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skip_update_pauses(monkeypatch)
     manifests = Manifests(store)
     manifests.link(make_stem(), make_capture(), "w-1", LAST)
     path = naming.artifact_path(make_stem(), naming.MANIFEST)

@@ -8,7 +8,7 @@ import pytest
 
 from lineage.documents.archive.archived_store import ArchivedStore
 from lineage.documents.archive.archives import Archives
-from lineage.store import LocalStore, Store
+from lineage.store import LocalStore, Store, helpers
 from lineage.store import acquire_lease as lease_function
 from tests.support.engines import create_bucket
 from tests.support.memory_store import MemoryStore
@@ -46,6 +46,11 @@ class FakeClock:
 def skip_sleeps() -> None:
     """An `on_sleep` for leases that must be had at once."""
     raise AssertionError("waited for a lease that was to be had at once")
+
+
+def skip_update_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets `update` try again at once, for whoever overtakes it every time: waiting changes nothing then."""
+    monkeypatch.setattr(helpers, "sleep", lambda _: None)
 
 
 def list_temporary_files(folder: Path) -> list[Path]:
