@@ -6,7 +6,8 @@ in the state of an uninterrupted run; `verify` finds nothing; a second recovery 
 it had promised anything (no job, no file) is as if it had not been.
 
 The calls are those of one recorded run: all of the store's, the locks' and the folders', one by one. Only of SQLite's
-own writes to its files every 8th is taken, at an offset that moves on from day to day: SQLite proves its own.
+own writes to its files every 8th is taken, at an offset that moves on from day to day: SQLite proves its own. Of calls
+between which nothing was changed one is taken: a death before a sync leaves what a death behind it leaves.
 
 Fails where `replace` writes in place instead of renaming the temporary file, without `Step.SPOOL` before the first
 canonical write (core/planner.py), and without the line with `tidy` in pipeline/upkeep/recovery.py.
@@ -46,4 +47,5 @@ def test_a_process_killed_at_any_system_call_leaves_what_recovery_finishes(
 def _points(calls: list[SystemCall]) -> list[SystemCall]:
     ours, of_sqlite = ([call for call in calls if call.is_database is which] for which in (False, True))
     assert len(ours) > 20
-    return ours + of_sqlite[datetime.date.today().toordinal() % _STEP :: _STEP]
+    taken = ours + of_sqlite[datetime.date.today().toordinal() % _STEP :: _STEP]
+    return list({call.state: call for call in reversed(taken)}.values())[::-1]

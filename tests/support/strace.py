@@ -38,17 +38,23 @@ _LINE = re.compile(r"^\d+ +(\w+)\((.*)\) += (.+)$")
 _FILE = re.compile(r"^\d+<([^>]*)>")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _DATABASE = re.compile(r"\.db(-wal|-shm|-journal)?$")
+_SYNCING = {"fsync", "fdatasync", "sync_file_range", "msync"}
 _PR_SET_PTRACER = 0x59616D61
 KILLED = -9
 
 
 @dataclass(frozen=True)
 class SystemCall:
-    """The `nth` call named `name` of a run; `path` is what it changes, relative to the workspace."""
+    """The `number`th call named `name` of a run; `path` is what it changes, relative to the workspace.
+
+    `state` is how many calls had changed anything when it was made: two calls of one state find the same bytes and
+    names, as only a sync, a call that failed or the opening of a file that was there lies between them.
+    """
 
     name: str
     number: int
     path: str
+    state: int
 
     @property
     def is_database(self) -> bool:
@@ -92,9 +98,10 @@ class TracedProcesses:
 
     def list_calls(self, root: Path, *arguments: str) -> list[SystemCall]:
         """The mutating calls below `root` that a run makes, in order. The run is carried out."""
+        there = {str(path) for path in root.rglob("*")}
         ran = self.run(root, *arguments, strace=["-y", "-e", "trace=" + ",".join(f"?{name}" for name in MUTATING)])
         assert ran.code == 0, ran
-        return list(_calls(ran.trace, str(root)))
+        return list(_calls(ran.trace, str(root), there))
 
 
 @contextmanager
@@ -131,17 +138,23 @@ def require_strace() -> None:
         pytest.skip(f"NO FAULT INJECTION: {reason}")
 
 
-def _calls(trace: Sequence[str], root: str) -> Iterator[SystemCall]:
+def _calls(trace: Sequence[str], root: str, there: set[str]) -> Iterator[SystemCall]:
     counts: Counter[str] = Counter()
+    state = 0
     for line in trace:
         found = _LINE.match(line)
         if not found:
             continue
-        name, arguments, _ = found.groups()
+        name, arguments, result = found.groups()
         counts[name] += 1
         changed = _find_changed_path(name, arguments)
         if changed and f"{changed}/".startswith(f"{root}/"):
-            yield SystemCall(name, counts[name], os.path.relpath(changed, root))
+            yield SystemCall(name, counts[name], os.path.relpath(changed, root), state)
+            is_opened = name == "openat" and changed in there and "O_TRUNC" not in arguments
+            state += not (result.startswith("-1 ") or name in _SYNCING or is_opened)
+            there.difference_update(_QUOTED.findall(arguments))
+            if name == "openat":
+                there.add(changed)
 
 
 def _find_changed_path(name: str, arguments: str) -> str | None:
