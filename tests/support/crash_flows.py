@@ -1,8 +1,11 @@
 """The flows that are made to die, on real workspaces, and what has to be true afterwards."""
 
+import hashlib
 import re
 import shutil
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +15,7 @@ from lineage.core.base.times import format_time
 from lineage.core.format.documents import parse_document
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.verify import verify
+from lineage.store import LocalStore
 from lineage.store.local import TEMP_PREFIX
 from tests.support.commands import SAMPLE, SAMPLE_ID
 from tests.support.dead_processes import copy_workspace
@@ -21,6 +25,7 @@ _TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 EARLIER, LATER = (format_time(_TODAY - timedelta(hours=hours)) for hours in (9, 5))
 OTHER = "another-session"
 _TIME_LINES = re.compile(rb"^(updated_at|write_id|removed_at): .*\n", re.MULTILINE)
+_NAMES_OF_BYTES = re.compile(r"\b(?:\d+-\d+-\d+|[0-9a-f]{64})\b")
 
 Preparation = Callable[[Path, TracedProcesses], object]
 
@@ -114,6 +119,7 @@ class CrashScene:
 
     def __init__(self, folder: Path, processes: TracedProcesses, flow: CrashFlow) -> None:
         self.flow, self._folder, self.template = flow, folder, folder / "start" / "w"
+        self._judged: set[tuple[str, tuple[object, ...]]] = set()
         self.template.parent.mkdir(parents=True)
         flow.prepare(self.template, processes)
         self.start = read_state(self.template)
@@ -131,6 +137,13 @@ class CrashScene:
     def delete(self, root: Path) -> None:
         shutil.rmtree(root.parent)
 
+    def is_new(self, root: Path, judgement: str) -> bool:
+        """Whether no workspace with the same bytes was asked about for this judgement yet."""
+        key = judgement, tuple(_read_everything(root))
+        is_known = key in self._judged
+        self._judged.add(key)
+        return not is_known
+
 
 def read_state(root: Path) -> dict[str, bytes]:
     """Every canonical file without what differs from write to write: when it was written and by whom."""
@@ -143,6 +156,27 @@ def read_documents(root: Path) -> dict[str, bytes]:
     files = [path for path in found if path.is_file() and not path.name.startswith(TEMP_PREFIX)]
     files += root.glob("MEMORY.md")
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(files)}
+
+
+def _read_everything(root: Path) -> Iterator[object]:
+    """All that a later process of the same program can tell from a folder, databases included, but for write ids.
+
+    A file's hash or stamp is told as the name of the file that has it; one that no file has stays, and so differs from
+    run to run. Rows that are in a server are told by its id of the workspace alone, which no two have in common.
+    """
+    files = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*")) if not path.is_dir()}
+    names = {stamp: key for key, stamp in LocalStore(root, locks=root / ".lineage" / "locks").stat_all("").items()}
+    for key, path in files.items():
+        data = path.read_bytes()
+        names[hashlib.sha256(data).hexdigest()] = key
+        if path.suffix != ".db":
+            name = path.with_name(TEMP_PREFIX) if path.name.startswith(TEMP_PREFIX) else path
+            yield name.relative_to(root), path.stat().st_mode, _TIME_LINES.sub(b"", data)
+    for key, path in files.items():
+        if path.suffix == ".db":
+            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as opened:
+                lines = "\n".join(opened.iterdump())
+            yield key, _NAMES_OF_BYTES.sub(lambda found: names.get(found[0], found[0]), lines)
 
 
 def recover_and_read(root: Path) -> dict[str, bytes]:

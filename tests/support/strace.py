@@ -6,6 +6,7 @@ so a run costs a tenth of a start. Calls are counted from there on, each by its 
 
 import contextlib
 import ctypes
+import gc
 import io
 import json
 import os
@@ -174,6 +175,7 @@ def _serve() -> None:
     with tempfile.TemporaryDirectory() as folder:
         _warm_up(Path(folder))
     _freeze_clock()
+    gc.freeze()  # else the first collection of each child copies every page of the server
     for line in sys.stdin:
         print(json.dumps(_run(**json.loads(line))), flush=True)
 
@@ -210,19 +212,19 @@ def _run(arguments: list[str], strace: list[str], folder: str, **more: Any) -> d
     os.close(ready)
     os.read(prepared, 1)
     os.close(prepared)
-    attached = subprocess.Popen(
-        ["strace", "-f", "-p", str(pid), "-o", f"{folder}/trace", *strace] if strace else ["true"],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert attached.stderr
-    said = attached.stderr.readline()
-    os.write(opening, b".")
-    os.close(opening)
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    attached.communicate()
+    said = "attached"
+    with contextlib.ExitStack() as traced:
+        if strace:
+            tracing = ["strace", "-f", "-p", str(pid), "-o", f"{folder}/trace", *strace]
+            attached = subprocess.Popen(tracing, stderr=subprocess.PIPE, text=True)
+            traced.callback(attached.communicate)
+            assert attached.stderr
+            said = attached.stderr.readline()
+        os.write(opening, b".")
+        os.close(opening)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     out, err = (Path(folder, name).read_text() for name in ("out", "err"))
-    return {"code": code, "out": out, "err": err if "attached" in said or not strace else said}
+    return {"code": code, "out": out, "err": err if "attached" in said else said}
 
 
 def _run_child(
