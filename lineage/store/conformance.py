@@ -4,12 +4,12 @@ The checks write below `.lineage/probe-…/` of the store and delete that afterw
 process can open.
 """
 
-import multiprocessing
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import get_all_start_methods, get_context
 from typing import Any, TypeVar
 
 from lineage.store.base import ConflictError, ExistsError, Store
@@ -147,7 +147,7 @@ class _ProcessRace:
     """A pool of numbered processes that start each piece of work at the same moment."""
 
     def __init__(self, processes: int) -> None:
-        context = multiprocessing.get_context("spawn")
+        context: Any = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
         self._size, barrier = processes, context.Barrier(processes)
         self._pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_set_barrier, initargs=(barrier,))
 

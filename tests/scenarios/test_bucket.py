@@ -31,6 +31,7 @@ from tests.support.concurrency import PROJECT
 from tests.support.dead_processes import find_holders
 from tests.support.hook_process import make_payload
 from tests.support.proxies import CUT, FaultyProxy, run_proxy
+from tests.support.stores import hurry_leases
 
 pytestmark = pytest.mark.slow
 
@@ -270,6 +271,7 @@ def test_what_needs_a_file_says_so(machine: Callable[..., Machine], monkeypatch:
 def test_a_server_that_goes_away_in_the_middle_leaves_the_job_in_the_spool(
     machine: Callable[..., Machine], proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    hurry_leases(monkeypatch)  # who recovers waits until the lease of who was cut off is over
     lineage = machine("one", engines.start_object_store().settings(proxy.port))
     lineage("init")
     start = len(proxy.requests)

@@ -19,6 +19,11 @@ from lineage.store.objects import BucketStore
 
 PROJECT = Path(__file__).parents[2]
 
+# A fork server imports once what spawned processes would import each; it begins with the first race of any kind.
+multiprocessing.get_context("forkserver").set_forkserver_preload(
+    ["pytest", "hypothesis", "lineage.store.objects", "lineage.store.conformance", "lineage.workspace.workspace"]
+)
+
 _gate: Any = None
 
 
@@ -33,8 +38,7 @@ def run_concurrently(store: Store, work: Callable[..., Any], each: Iterable[tupl
 def _executor(store: Store, size: int) -> Executor:
     if not isinstance(store, LocalStore | BucketStore):
         return ThreadPoolExecutor(size, initializer=_wait_at_gate, initargs=(threading.Barrier(size),))
-    forking = multiprocessing.get_context("forkserver")  # which imports once what spawned ones would import each
-    forking.set_forkserver_preload(["pytest", "hypothesis", "lineage.store.objects", "lineage.workspace.workspace"])
+    forking = multiprocessing.get_context("forkserver")
     gate = forking.Barrier(size)
     return ProcessPoolExecutor(size, mp_context=forking, initializer=_init_worker, initargs=(gate, dict(os.environ)))
 
