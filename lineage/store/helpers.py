@@ -52,7 +52,6 @@ def update(store: Store, key: str, change: Callable[[bytes | None], bytes | None
     It may be called more than once.
     """
     for attempt in range(_MAX_ATTEMPTS):
-        sleep(attempt * random() / 1000)  # of two that overtake each other again and again, one gets ahead
         blob = read_or_none(store, key)
         data = change(blob.data if blob else None)
         if data is None or (blob and data == blob.data):
@@ -63,6 +62,7 @@ def update(store: Store, key: str, change: Callable[[bytes | None], bytes | None
             else:
                 store.create(key, data)
         except (ConflictError, ExistsError):
+            sleep((attempt + 1) * random() / 1000)  # of two that overtake each other again and again, one gets ahead
             continue
         return True
     raise ConflictError(f"{key} kept changing while it was being updated")

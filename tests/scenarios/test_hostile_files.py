@@ -453,27 +453,36 @@ def test_28_a_removal_during_a_reindex_leaves_neither_row_nor_text(tmp_path: Pat
 def test_33_too_few_descriptors_are_a_clear_error_and_the_next_run_finishes(tmp_path: Path) -> None:
     root = tmp_path / "vault"
     captured_once = ["--harness", "generic", "--session-id", "s-1", "--transcript", "User: hello\nAgent: yes", "--json"]
-    code = (
-        "import resource, sys\nfrom lineage.cli.main import run, MODULES\n"
+    script = (
+        "import os, resource, sys\nfrom lineage.cli.main import run, MODULES\n"
         "from importlib import import_module\n"
         "[import_module('lineage.cli.' + place.partition(':')[0]) for place in MODULES.values()]\n"
         "import lineage.pipeline.maintenance.recover, lineage.pipeline.maintenance.verify\n"
         "import lineage.index, lineage.telemetry, re2\n"
         "import lineage.app.redaction, lineage.app.models, lineage.cli.capture_commands, lineage.config.machine\n"
         "import sqlite_utils\n"
-        "import json, encodings.idna, tempfile, traceback, lineage.core.format.frontmatter\n"
-        "limit = int(sys.argv[1])\nresource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))\n"
-        "sys.exit(run(sys.argv[2:]))"
+        "import contextlib, io, json, encodings.idna, tempfile, traceback, lineage.core.format.frontmatter\n"
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        "    run(['-w', sys.argv[1] + '/warm', *sys.argv[4:]])\n"
+        "for limit in range(3, 24):\n"
+        "    if not (child := os.fork()):\n"
+        "        for number, name in ((1, 'out'), (2, 'err')):\n"
+        "            written = os.open(f'{sys.argv[1]}/{limit}.{name}', os.O_WRONLY | os.O_CREAT)\n"
+        "            os.dup2(written, number)\n"
+        "            os.close(written)\n"
+        "        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))\n"
+        "        sys.exit(run(sys.argv[2:]))\n"
+        "    print(limit, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)"
     )
-    codes = []
-    for limit in range(3, 24):
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(limit), "-w", str(root), "session-end", *captured_once],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode in (0, 1), (limit, done.stderr)
-        assert done.returncode == 0 or is_clear(CommandResult(1, done.stdout, done.stderr)), (limit, done.stderr)
-        codes.append(done.returncode)
+    command = [sys.executable, "-c", script, str(tmp_path), "-w", str(root), "session-end", *captured_once]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    ended = [tuple(map(int, line.split())) for line in told.splitlines()]
+    assert [limit for limit, _ in ended] == list(range(3, 24))
+    codes = [code for _, code in ended]
+    for limit, code in ended:
+        done = CommandResult(code, *((tmp_path / f"{limit}.{name}").read_text() for name in ("out", "err")))
+        assert done.code in (0, 1), (limit, done.err)
+        assert done.code == 0 or is_clear(done), (limit, done.err)
     assert set(codes) == {0, 1}
     assert run_process(root, "recover").code == 0
     assert run_process(root, "verify").code == 0

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lineage.app import subprocesses
 from lineage.app.agent_runs import DEPTH_VARIABLE, MAX_CONCURRENT_RUNS
 from lineage.app.locations import STATE_FOLDER, SUPPRESS_VARIABLE
 from lineage.store import LocalStore
@@ -101,8 +102,9 @@ def test_time_is_bounded_and_nothing_is_left_behind(
 
 @POSIX
 def test_one_that_will_not_go_is_ended_all_the_same(
-    lineage: LineageCommand, programs: FakePrograms, folder: Path
+    lineage: LineageCommand, programs: FakePrograms, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(subprocesses, "_GRACE_SECONDS", 0.5)
     programs.add("codex", "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)" + SLEEPS)
     capture_first_message(lineage, folder, "codex")
     assert lineage("send", "s-1", "Hi.", "--timeout", "2").code == 1
@@ -132,8 +134,9 @@ def test_what_ends_lineage_ends_what_it_started(
 
 @POSIX
 def test_a_child_that_keeps_the_output_open_keeps_nobody_waiting(
-    lineage: LineageCommand, programs: FakePrograms, folder: Path
+    lineage: LineageCommand, programs: FakePrograms, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(subprocesses, "_DRAIN_SECONDS", 0.3)
     programs.add("codex", SLEEPS.rpartition("time.sleep(600)")[0] + 'print("done")')
     capture_first_message(lineage, folder, "codex")
     done = lineage("send", "s-1", "Hi.")

@@ -131,12 +131,17 @@ def found(root: Path, word: str) -> list[str]:
 
 def captures(folder: Path, count: int, first: int = 1) -> dict[str, bytes]:
     """The files of the sessions `s-<first>` and so on, as a sync client would bring them: four each."""
-    with open_memory_workspace(folder) as ws:
-        for number in range(first, first + count):
-            at = f"2026-11-20T{10 + number // 3600:02d}:{number // 60 % 60:02d}:{number % 60:02d}.000Z"
-            write_capture(ws, f"s-{number}", sentence=SENTENCE, captured_at=at, transcript=f"word{number} reader.py")
-        files = read_store(ws.documents.store, naming.MEMORY)
-    shutil.rmtree(folder)
+    files: dict[str, bytes] = {}
+    numbers = range(first, first + count)
+    for begin in range(0, count, 100):  # each capture looks through all that is in its workspace
+        with open_memory_workspace(folder) as ws:
+            for number in numbers[begin : begin + 100]:
+                at = f"2026-11-20T{10 + number // 3600:02d}:{number // 60 % 60:02d}:{number % 60:02d}.000Z"
+                write_capture(
+                    ws, f"s-{number}", sentence=SENTENCE, captured_at=at, transcript=f"word{number} reader.py"
+                )
+            files |= read_store(ws.documents.store, naming.MEMORY)
+        shutil.rmtree(folder)
     return files
 
 
