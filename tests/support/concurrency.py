@@ -21,7 +21,15 @@ PROJECT = Path(__file__).parents[2]
 
 # A fork server imports once what spawned processes would import each; it begins with the first race of any kind.
 multiprocessing.get_context("forkserver").set_forkserver_preload(
-    ["pytest", "hypothesis", "lineage.store.objects", "lineage.store.conformance", "lineage.workspace.workspace"]
+    [
+        "pytest",
+        "hypothesis",
+        "lineage.store.conformance",
+        "lineage.workspace.workspace",
+        "tests.support.stores",
+        "tests.support.faults",
+        "tests.support.artifacts",
+    ]
 )
 
 _gate: Any = None

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from lineage.core.base.book_paths import CURATED, GLOBAL
@@ -22,7 +23,6 @@ from lineage.core.books.entry import (
 )
 from lineage.core.format import frontmatter
 from lineage.core.format.body import normalize_body
-from lineage.core.format.frontmatter import split_block
 from lineage.errors import FormatError
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -122,6 +122,7 @@ def new_book(scope: str, kind: str) -> Book:
     return Book(scope, kind, frontmatter.dump(post))
 
 
+@lru_cache(maxsize=4)  # an edit parses what the one before it wrote
 def parse_book(data: bytes, scope: str, kind: str) -> Book:
     """Return the book in a file. Never raises: a damaged part is free text, and a problem."""
     text = data.decode("utf-8", "surrogateescape")
@@ -135,8 +136,7 @@ def parse_book(data: bytes, scope: str, kind: str) -> Book:
 
 def serialize_book(book: Book) -> bytes:
     """Return the file of a book, byte for byte the parsed one if nothing changed."""
-    text = book.head + "".join(part.raw for part in book.parts)
-    return text.encode("utf-8", "surrogateescape")
+    return (book.head + "".join(part.raw for part in book.parts)).encode("utf-8", "surrogateescape")
 
 
 def with_parts(book: Book, parts: Iterable[BookPart]) -> Book:
@@ -202,7 +202,7 @@ def _strip_marker(line: str) -> str:
 def _parse_head(text: str, scope: str, kind: str) -> tuple[str, list[str]]:
     start = 1 if text.startswith("\ufeff") else 0
     try:
-        body = split_block(text[start:])[1]
+        body = frontmatter.split_block(text[start:])[1]
         head = text[: len(text) - len(body)]
         meta = frontmatter.load(head[start:]).metadata
     except FormatError as error:
