@@ -4,10 +4,11 @@ Hypothesis takes seconds (profile `dev`, other examples each time), or minutes (
 CI is set; HYPOTHESIS_PROFILE names one, `scripts/test --fast` the one of that name, with the fewest examples.
 """
 
+import gc
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -81,6 +82,17 @@ def _index(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.Monke
         if request.node.get_closest_marker("on_sqlite"):
             pytest.skip("NOT TESTED: a file of SQLite's. The rows of this run are in PostgreSQL")
         monkeypatch.setenv(INDEX_VARIABLE, engines.start_postgres().url)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Modules and tests stay to the end: no look for garbage goes through them, which costs more with each that is."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_unconfigure() -> None:
