@@ -1,7 +1,7 @@
 """The parameters of a tool, the configuration of a server, and one call to it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,12 +19,13 @@ Arguments = Mapping[str, Any]
 """By the name of each parameter of a tool: what was given, else its default."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ToolParameter:
     """One parameter. `minimum` and `maximum` bound a number; `maximum` bounds the characters of a text."""
 
     name: str
     description: str
+    _: KW_ONLY
     kind: str = TEXT
     choices: tuple[str, ...] = ()
     required: bool = False

@@ -9,102 +9,74 @@ from lineage.pipeline.memory.books import Evidence
 from lineage.pipeline.search.session_view import RelatedSession, SessionView
 from lineage.web.schema import BOOLEAN, COUNTS, INTEGER, NUMBER, TEXT, Schema, list_of, nullable, one_of, record
 
-SESSION: Schema = record(
-    {
-        "session_id": TEXT, "session_key": nullable(TEXT), "session_token": TEXT, "agent_id": TEXT,
-        "project": nullable(TEXT), "harness": TEXT, "title": TEXT, "started_at": nullable(TEXT),
-        "ended_at": nullable(TEXT), "membership_ts": TEXT, "memory_sentence": TEXT, "manifest_path": TEXT,
-        "captures": INTEGER, "private": BOOLEAN,
-    }
-)  # fmt: skip
-PART: Schema = record(
-    {
-        "stem": TEXT, "captured_at": TEXT, "memory_sentence": TEXT,
-        "paths": {"type": "object", "additionalProperties": TEXT}, "turns": nullable(list_of(INTEGER)),
-    }
-)  # fmt: skip
-RELATIVE: Schema = record(
-    {
-        "tie": one_of("forked from", "fork", "started by", "started"), "session_id": TEXT,
-        "session_token": nullable(TEXT), "memory_sentence": nullable(TEXT),
-    }
-)  # fmt: skip
-VIEW: Schema = record(
-    {
-        "session": SESSION, "revision": INTEGER, "turns": INTEGER, "captures": list_of(PART),
-        "compactions": list_of(PART), "relatives": list_of(RELATIVE), "unread": list_of(TEXT),
-    }
-)  # fmt: skip
-TURN: Schema = record(
-    {
-        "number": INTEGER, "id": TEXT, "role": TEXT, "at": nullable(TEXT), "name": TEXT, "input": TEXT,
-        "error": BOOLEAN, "thinking": BOOLEAN, "text": TEXT,
-    }
-)  # fmt: skip
-ENTRY: Schema = record(
-    {
-        "id": TEXT, "scope": TEXT, "kind": TEXT, "shelf": TEXT, "path": TEXT, "line": INTEGER, "at": nullable(TEXT),
-        "updated": nullable(TEXT), "trust": TEXT, "source": TEXT, "tool": nullable(TEXT), "from": nullable(TEXT),
-        "tags": list_of(TEXT), "supersedes": list_of(TEXT), "state": TEXT, "text": TEXT,
-    }
-)  # fmt: skip
-BOOK: Schema = record(
-    {
-        "scope": TEXT, "kind": TEXT, "path": TEXT, "entries": INTEGER, "waiting": INTEGER, "archived": INTEGER,
-        "forgotten": INTEGER, "problems": list_of(TEXT),
-    }
-)  # fmt: skip
-EVIDENCE: Schema = record(
-    {
-        "entry": ENTRY, "quote": TEXT, "link": nullable(TEXT), "role": nullable(TEXT), "said_at": nullable(TEXT),
-        "replaces": list_of(TEXT), "seen": TEXT,
-    }
-)  # fmt: skip
-ENTRY_HIT: Schema = record(
-    {
-        "id": TEXT, "scope": TEXT, "book": TEXT, "shelf": TEXT, "trust": TEXT, "source": TEXT, "from": nullable(TEXT),
-        "tags": list_of(TEXT), "standing": BOOLEAN, "done": nullable(BOOLEAN),
-    }
-)  # fmt: skip
-HIT: Schema = record(
-    {
-        "session_id": nullable(TEXT), "session_token": nullable(TEXT), "agent_id": nullable(TEXT), "kind": TEXT,
-        "path": TEXT, "turns": nullable(list_of(INTEGER)), "score": NUMBER, "snippet": TEXT,
-        "parts": list_of(record({"text": TEXT, "matched": BOOLEAN})), "project": nullable(TEXT),
-        "membership_ts": nullable(TEXT), "memory_sentence": nullable(TEXT), "entry": nullable(ENTRY_HIT),
-    }
-)  # fmt: skip
+SESSION: Schema = record({
+    "session_id": TEXT, "session_key": nullable(TEXT), "session_token": TEXT, "agent_id": TEXT,
+    "project": nullable(TEXT), "harness": TEXT, "title": TEXT, "started_at": nullable(TEXT),
+    "ended_at": nullable(TEXT), "membership_ts": TEXT, "memory_sentence": TEXT, "manifest_path": TEXT,
+    "captures": INTEGER, "private": BOOLEAN,
+})  # fmt: skip
+PART: Schema = record({
+    "stem": TEXT, "captured_at": TEXT, "memory_sentence": TEXT,
+    "paths": {"type": "object", "additionalProperties": TEXT}, "turns": nullable(list_of(INTEGER)),
+})  # fmt: skip
+RELATIVE: Schema = record({
+    "tie": one_of("forked from", "fork", "started by", "started"), "session_id": TEXT,
+    "session_token": nullable(TEXT), "memory_sentence": nullable(TEXT),
+})  # fmt: skip
+VIEW: Schema = record({
+    "session": SESSION, "revision": INTEGER, "turns": INTEGER, "captures": list_of(PART),
+    "compactions": list_of(PART), "relatives": list_of(RELATIVE), "unread": list_of(TEXT),
+})  # fmt: skip
+TURN: Schema = record({
+    "number": INTEGER, "id": TEXT, "role": TEXT, "at": nullable(TEXT), "name": TEXT, "input": TEXT,
+    "error": BOOLEAN, "thinking": BOOLEAN, "text": TEXT,
+})  # fmt: skip
+ENTRY: Schema = record({
+    "id": TEXT, "scope": TEXT, "kind": TEXT, "shelf": TEXT, "path": TEXT, "line": INTEGER, "at": nullable(TEXT),
+    "updated": nullable(TEXT), "trust": TEXT, "source": TEXT, "tool": nullable(TEXT), "from": nullable(TEXT),
+    "tags": list_of(TEXT), "supersedes": list_of(TEXT), "state": TEXT, "text": TEXT,
+})  # fmt: skip
+BOOK: Schema = record({
+    "scope": TEXT, "kind": TEXT, "path": TEXT, "entries": INTEGER, "waiting": INTEGER, "archived": INTEGER,
+    "forgotten": INTEGER, "problems": list_of(TEXT),
+})  # fmt: skip
+EVIDENCE: Schema = record({
+    "entry": ENTRY, "quote": TEXT, "link": nullable(TEXT), "role": nullable(TEXT), "said_at": nullable(TEXT),
+    "replaces": list_of(TEXT), "seen": TEXT,
+})  # fmt: skip
+ENTRY_HIT: Schema = record({
+    "id": TEXT, "scope": TEXT, "book": TEXT, "shelf": TEXT, "trust": TEXT, "source": TEXT, "from": nullable(TEXT),
+    "tags": list_of(TEXT), "standing": BOOLEAN, "done": nullable(BOOLEAN),
+})  # fmt: skip
+HIT: Schema = record({
+    "session_id": nullable(TEXT), "session_token": nullable(TEXT), "agent_id": nullable(TEXT), "kind": TEXT,
+    "path": TEXT, "turns": nullable(list_of(INTEGER)), "score": NUMBER, "snippet": TEXT,
+    "parts": list_of(record({"text": TEXT, "matched": BOOLEAN})), "project": nullable(TEXT),
+    "membership_ts": nullable(TEXT), "memory_sentence": nullable(TEXT), "entry": nullable(ENTRY_HIT),
+})  # fmt: skip
 MESSAGE: Schema = record({"role": TEXT, "text": TEXT}, {"at": nullable(TEXT)})
-CHECKPOINT: Schema = record(
-    {
-        "agent_id": TEXT, "session_id": TEXT, "session_token": TEXT, "harness": TEXT, "project": nullable(TEXT),
-        "saved_at": TEXT, "messages": list_of(MESSAGE), "offered_at": nullable(TEXT), "used_at": nullable(TEXT),
-    }
-)  # fmt: skip
-OUTCOME: Schema = record(
-    {
-        "status": one_of("captured", "unchanged", "refused"), "session_token": TEXT, "reason": nullable(TEXT),
-        "manifest_path": nullable(TEXT), "transcript_path": nullable(TEXT), "summary_path": nullable(TEXT),
-        "compaction_path": nullable(TEXT), "captured_at": nullable(TEXT), "memory_sentence": nullable(TEXT),
-        "memory_sentence_quality": nullable(TEXT), "turns": INTEGER, "compactions": INTEGER, "redactions": COUNTS,
-        "skipped": COUNTS, "learned": record({"dropped": COUNTS, "kept": INTEGER, "pending": INTEGER}),
-    }
-)  # fmt: skip
-REMEMBERED: Schema = record(
-    {
-        "status": one_of("remembered", "pending", "known", "forgotten", "dropped"), "scope": TEXT, "kind": TEXT,
-        "id": nullable(TEXT), "path": nullable(TEXT), "text": TEXT, "trust": nullable(TEXT), "harness": nullable(TEXT),
-        "reason": nullable(TEXT), "hint": nullable(TEXT), "redactions": COUNTS,
-    }
-)  # fmt: skip
-RECEIPT: Schema = record(
-    {
-        "session_token": TEXT, "session_id": nullable(TEXT), "agent_id": TEXT, "harness": nullable(TEXT),
-        "reason": TEXT, "removed_at": TEXT, "dry_run": BOOLEAN, "removed_paths": list_of(TEXT),
-        "spool_files": list_of(TEXT), "rows": INTEGER, "turns": INTEGER, "entries": INTEGER, "checked_files": INTEGER,
-        "elsewhere": list_of(TEXT), "out_of_reach": list_of(TEXT),
-    }
-)  # fmt: skip
+CHECKPOINT: Schema = record({
+    "agent_id": TEXT, "session_id": TEXT, "session_token": TEXT, "harness": TEXT, "project": nullable(TEXT),
+    "saved_at": TEXT, "messages": list_of(MESSAGE), "offered_at": nullable(TEXT), "used_at": nullable(TEXT),
+})  # fmt: skip
+OUTCOME: Schema = record({
+    "status": one_of("captured", "unchanged", "refused"), "session_token": TEXT, "reason": nullable(TEXT),
+    "manifest_path": nullable(TEXT), "transcript_path": nullable(TEXT), "summary_path": nullable(TEXT),
+    "compaction_path": nullable(TEXT), "captured_at": nullable(TEXT), "memory_sentence": nullable(TEXT),
+    "memory_sentence_quality": nullable(TEXT), "turns": INTEGER, "compactions": INTEGER, "redactions": COUNTS,
+    "skipped": COUNTS, "learned": record({"dropped": COUNTS, "kept": INTEGER, "pending": INTEGER}),
+})  # fmt: skip
+REMEMBERED: Schema = record({
+    "status": one_of("remembered", "pending", "known", "forgotten", "dropped"), "scope": TEXT, "kind": TEXT,
+    "id": nullable(TEXT), "path": nullable(TEXT), "text": TEXT, "trust": nullable(TEXT), "harness": nullable(TEXT),
+    "reason": nullable(TEXT), "hint": nullable(TEXT), "redactions": COUNTS,
+})  # fmt: skip
+RECEIPT: Schema = record({
+    "session_token": TEXT, "session_id": nullable(TEXT), "agent_id": TEXT, "harness": nullable(TEXT),
+    "reason": TEXT, "removed_at": TEXT, "dry_run": BOOLEAN, "removed_paths": list_of(TEXT),
+    "spool_files": list_of(TEXT), "rows": INTEGER, "turns": INTEGER, "entries": INTEGER, "checked_files": INTEGER,
+    "elsewhere": list_of(TEXT), "out_of_reach": list_of(TEXT),
+})  # fmt: skip
 FINDING: Schema = record({"level": one_of("MUST", "SHOULD"), "path": TEXT, "what": TEXT, "mend": TEXT})
 
 

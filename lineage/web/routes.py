@@ -1,7 +1,7 @@
 """Routes and pages: the application, the OpenAPI document and the tests are made from these tables."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple
 
 from lineage.web.schema import Schema
@@ -13,12 +13,13 @@ LARGE_BODY = 64 << 20
 GET, POST, PATCH = "GET", "POST", "PATCH"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class RouteParameter:
     """A value in the path or the query. A `default` of None makes it optional, unless it is `required`."""
 
     name: str
     about: str
+    _: KW_ONLY
     kind: type = str
     default: str | int | bool | None = None
     required: bool = False
@@ -54,7 +55,7 @@ class Reply(NamedTuple):
     status: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Route:
     """One operation of the API, with an opened workspace.
 
@@ -66,6 +67,7 @@ class Route:
     path: str
     name: str
     about: str
+    _: KW_ONLY
     response: Schema
     run: Callable[[Workspace, WebCall], Any]
     parameters: tuple[RouteParameter, ...] = ()
@@ -101,12 +103,13 @@ class Redirect:
     to: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Page:
     """One page, or the action of a form. `fields` are the allowed fields besides the CSRF value."""
 
     path: str
     run: "Callable[[Workspace, WebCall], TemplateView | Redirect]"
+    _: KW_ONLY
     method: str = GET
     parameters: tuple[RouteParameter, ...] = ()
     fields: tuple[str, ...] = field(default=())

@@ -24,8 +24,8 @@ from lineage.workspace.workspace import Workspace
 
 _MAX_PATHS = 100
 _ACCEPTED = ("remembered", "pending", "known")
-_ID = RouteParameter(name="id", about="An entry's id, or the beginning of it.", required=True)
-_SCOPE = RouteParameter(name="scope", about="global, project/NAME, agent/ID, peer/ID or session/TOKEN.", default=GLOBAL)
+_ID = RouteParameter("id", "An entry's id, or the beginning of it.", required=True)
+_SCOPE = RouteParameter("scope", "global, project/NAME, agent/ID, peer/ID or session/TOKEN.", default=GLOBAL)
 
 
 def _migrate(ws: Workspace, call: WebCall) -> Any:
@@ -45,12 +45,10 @@ def _migrate(ws: Workspace, call: WebCall) -> Any:
 _MIGRATED_ENTRY = record(
     {"line": INTEGER, "scope": TEXT, "kind": TEXT, "state": one_of(*STATES), "reason": nullable(TEXT)}
 )
-_MIGRATED_FILE: Schema = record(
-    {
-        "path": TEXT, "skipped": nullable(TEXT), "problem": nullable(TEXT), "counts": COUNTS, "redactions": COUNTS,
-        "entries": list_of(_MIGRATED_ENTRY),
-    }
-)  # fmt: skip
+_MIGRATED_FILE: Schema = record({
+    "path": TEXT, "skipped": nullable(TEXT), "problem": nullable(TEXT), "counts": COUNTS, "redactions": COUNTS,
+    "entries": list_of(_MIGRATED_ENTRY),
+})  # fmt: skip
 
 
 def _list_books(ws: Workspace, call: WebCall) -> Any:
@@ -101,12 +99,10 @@ _MEMO_BODY = record(
     },
 )  # fmt: skip
 _ENTRY_RESPONSE: Schema = record({"entry": models.ENTRY})
-_BOOK_RESPONSE: Schema = record(
-    {
-        "scope": TEXT, "kind": TEXT, "shelf": TEXT, "path": TEXT, "entries": list_of(models.ENTRY),
-        "forgotten": list_of(TEXT), "problems": list_of(TEXT),
-    }
-)  # fmt: skip
+_BOOK_RESPONSE: Schema = record({
+    "scope": TEXT, "kind": TEXT, "shelf": TEXT, "path": TEXT, "entries": list_of(models.ENTRY),
+    "forgotten": list_of(TEXT), "problems": list_of(TEXT),
+})  # fmt: skip
 
 
 def _change_route(
@@ -122,97 +118,64 @@ def _change_route(
         return {"entry": change(ws, call).as_json()}
 
     return Route(
-        method=method, path=f"/entries/{{id}}{path}", name=name, about=about, parameters=(_ID,), body=body,
+        method, f"/entries/{{id}}{path}", name, about, parameters=(_ID,), body=body,
         response=_ENTRY_RESPONSE, run=run,
     )  # fmt: skip
 
 
 ROUTES = (
-    Route(
-        method=GET, path="/books", name="listBooks", about="The books, with how many entries each has.",
-        parameters=(RouteParameter(name="scope", about="Only the books of one scope."),),
-        response=record({"books": list_of(models.BOOK)}), run=_list_books, needs_index=False,
-    ),
-    Route(
-        method=GET, path="/entries", name="listEntries", about="The entries of a book.",
+    Route(GET, "/books", "listBooks", "The books, with how many entries each has.",
+        parameters=(RouteParameter("scope", "Only the books of one scope."),),
+        response=record({"books": list_of(models.BOOK)}), run=_list_books, needs_index=False),
+    Route(GET, "/entries", "listEntries", "The entries of a book.",
         parameters=(
-            _SCOPE, RouteParameter(name="kind", about="Which book of the scope.", required=True),
-            RouteParameter(name="shelf", about=f"`{PENDING}` for what waits, a year for that archive."),
-        ),
-        response=_BOOK_RESPONSE, run=_list_entries, needs_index=False,
-    ),
-    Route(
-        method=POST, path="/entries", name="addEntry", about="Remember a text. What is said here counts as the user's.",
+            _SCOPE, RouteParameter("kind", "Which book of the scope.", required=True),
+            RouteParameter("shelf", f"`{PENDING}` for what waits, a year for that archive."),
+        ), response=_BOOK_RESPONSE, run=_list_entries, needs_index=False),
+    Route(POST, "/entries", "addEntry", "Remember a text. What is said here counts as the user's.",
         body=_MEMO_BODY, response=models.REMEMBERED, run=_remember,
         statuses={201: "It is remembered, waits, or was known.",
-        409: "Nothing was written; `reason` and `hint` say why."},
-    ),
-    Route(
-        method=GET, path="/entries/{id}", name="getEntry", about="An entry.", parameters=(_ID,),
-        response=_ENTRY_RESPONSE, needs_index=False,
-        run=lambda ws, call: {"entry": books.find_entry(ws, call.text("id")).as_json()},
-    ),
-    _change_route(
-        "", "editEntry", "Give an entry another text.", record({"text": TEXT}), method=PATCH,
-        change=lambda ws, call: books.edit_entry(ws, call.text("id"), call.body["text"], call.service.caller),
-    ),
-    _change_route(
-        "/done", "tickTask", "Tick a task, or open it again.", record({}, {"done": BOOLEAN}),
-        lambda ws, call: books.set_task_done(ws, call.text("id"), is_done=call.body.get("done", True)),
-    ),
-    _change_route(
-        "/pin", "pinEntry", "Keep an entry from rolling over, or let it.", record({}, {"pinned": BOOLEAN}),
+        409: "Nothing was written; `reason` and `hint` say why."}),
+    Route(GET, "/entries/{id}", "getEntry", "An entry.", parameters=(_ID,), response=_ENTRY_RESPONSE, needs_index=False,
+        run=lambda ws, call: {"entry": books.find_entry(ws, call.text("id")).as_json()}),
+    _change_route("", "editEntry", "Give an entry another text.", record({"text": TEXT}), method=PATCH,
+        change=lambda ws, call: books.edit_entry(ws, call.text("id"), call.body["text"], call.service.caller)),
+    _change_route("/done", "tickTask", "Tick a task, or open it again.", record({}, {"done": BOOLEAN}),
+        lambda ws, call: books.set_task_done(ws, call.text("id"), is_done=call.body.get("done", True))),
+    _change_route("/pin", "pinEntry", "Keep an entry from rolling over, or let it.", record({}, {"pinned": BOOLEAN}),
         lambda ws, call: books.pin_entry(
             ws, call.text("id"), pinned=call.body.get("pinned", True), caller=call.service.caller
-        ),
-    ),
-    _change_route(
-        "/demote", "demoteEntry", "Move an entry to another scope.", record({"scope": TEXT}),
-        lambda ws, call: books.demote_entry(ws, call.text("id"), call.body["scope"], call.service.caller),
-    ),
-    _change_route(
-        "/forget", "forgetEntry", "Forget an entry; it doesn't come back.", record({}),
-        lambda ws, call: books.forget_entry(ws, call.text("id"), call.service.caller),
-    ),
-    Route(
-        method=GET, path="/entries/{id}/evidence", name="getEvidence",
-        about="What has to be seen of an entry that waits: the words it came from, who said them and where.",
-        parameters=(_ID,), response=models.EVIDENCE, run=_get_evidence,
-    ),
+        )),
+    _change_route("/demote", "demoteEntry", "Move an entry to another scope.", record({"scope": TEXT}),
+        lambda ws, call: books.demote_entry(ws, call.text("id"), call.body["scope"], call.service.caller)),
+    _change_route("/forget", "forgetEntry", "Forget an entry; it doesn't come back.", record({}),
+        lambda ws, call: books.forget_entry(ws, call.text("id"), call.service.caller)),
+    Route(GET, "/entries/{id}/evidence", "getEvidence",
+        "What has to be seen of an entry that waits: the words it came from, who said them and where.",
+        parameters=(_ID,), response=models.EVIDENCE, run=_get_evidence),
     _change_route(
         "/confirm", "confirmEntry", "Put in force what waits, as it was shown: `seen` comes from its evidence.",
         record({"seen": TEXT}), lambda ws, call: confirm_evidence(ws, call, call.text("id"), call.body["seen"]),
     ),
-    Route(
-        method=GET, path="/pending", name="listPending", about="The entries that wait for the user.",
+    Route(GET, "/pending", "listPending", "The entries that wait for the user.",
         response=record({"entries": list_of(models.ENTRY)}), needs_index=False,
-        run=lambda ws, _: {"entries": [place.as_json() for book in books.list_books(ws) for place in book.waiting]},
-    ),
-    Route(
-        method=GET, path="/status", name="getStatus",
-        about="What the workspace holds and what is unfinished; `csrf` is what changes bring along.",
+        run=lambda ws, _: {"entries": [place.as_json() for book in books.list_books(ws) for place in book.waiting]}),
+    Route(GET, "/status", "getStatus",
+        "What the workspace holds and what is unfinished; `csrf` is what changes bring along.",
         response={"type": "object", "required": ["workspace", "csrf"], "properties": {"workspace": TEXT, "csrf": TEXT}},
         run=lambda ws, call: {
             "workspace": format_location(call.service.root), "csrf": call.csrf, **read_status(ws),
             "model": read_usage(ws),
-        },
-    ),
-    Route(
-        method=GET, path="/verify", name="verify", about="Every promise of the format that is broken. Reads all files.",
+        }),
+    Route(GET, "/verify", "verify", "Every promise of the format that is broken. Reads all files.",
         response=record({"findings": list_of(models.FINDING)}),
-        run=lambda ws, _: {"findings": [asdict(finding) for finding in verify(ws)]},
-    ),
-    Route(
-        method=GET, path="/openapi.json", name="getOpenApi", about="This document.", response=ANYTHING,
-        run=lambda _, call: call.service.openapi_document, needs_index=False,
-    ),
-    Route(
-        method=POST, path="/migrate", name="migrateNotes",
-        about="Bring notes into books, as `lineage book migrate` does; the files stay. On this machine alone, and for "
+        run=lambda ws, _: {"findings": [asdict(finding) for finding in verify(ws)]}),
+    Route(GET, "/openapi.json", "getOpenApi", "This document.", response=ANYTHING,
+        run=lambda _, call: call.service.openapi_document, needs_index=False),
+    Route(POST, "/migrate", "migrateNotes",
+        "Bring notes into books, as `lineage book migrate` does; the files stay. On this machine alone, and for "
         "the user alone: what is dry changes nothing. `whole` says that nothing was left out.",
         body=record(
             {"paths": {**list_of(TEXT), "maxItems": _MAX_PATHS}}, {"agent_id": nullable(TEXT), "dry_run": BOOLEAN}
-        ),
-        response=record({"dry_run": BOOLEAN, "whole": BOOLEAN, "files": list_of(_MIGRATED_FILE)}), run=_migrate,
-    ),
+        ), response=record({"dry_run": BOOLEAN, "whole": BOOLEAN, "files": list_of(_MIGRATED_FILE)}), run=_migrate),
 )  # fmt: skip

@@ -20,13 +20,11 @@ from lineage.web.schema import BOOLEAN, INTEGER, TEXT, Schema, list_of, nullable
 from lineage.workspace.book_reader import BookReader
 from lineage.workspace.workspace import Workspace
 
-AGENT = RouteParameter(name="agent", about="The agent; `all` for every one.", default="default")
-SESSION = RouteParameter(
-    name="session", about="A session id, key or token, or an unambiguous prefix of one.", required=True
-)
-PROJECT = RouteParameter(name="project", about="A project: its path, or the end of it.")
-_LIMIT = RouteParameter(name="limit", about="How many at most.", kind=int, default=50, minimum=1, maximum=1000)
-FILE_KIND = RouteParameter(name="kind", about="Which file.", required=True, choices=session_view.KINDS)
+AGENT = RouteParameter("agent", "The agent; `all` for every one.", default="default")
+SESSION = RouteParameter("session", "A session id, key or token, or an unambiguous prefix of one.", required=True)
+PROJECT = RouteParameter("project", "A project: its path, or the end of it.")
+_LIMIT = RouteParameter("limit", "How many at most.", kind=int, default=50, minimum=1, maximum=1000)
+FILE_KIND = RouteParameter("kind", "Which file.", required=True, choices=session_view.KINDS)
 _REFUSED_STATUS = {409: "The session was removed, and is refused. The object is the same."}
 
 
@@ -118,91 +116,57 @@ _CONTEXT_RESPONSE = record(
 )
 
 ROUTES = (
-    Route(
-        method=GET, path="/sessions", name="listSessions", about="Sessions, newest first, each with its sentence.",
-        parameters=(AGENT, PROJECT, _LIMIT), response=record({"sessions": list_of(models.SESSION)}), run=_list_sessions,
-    ),
-    Route(
-        method=GET, path="/sessions/{session}", name="getSession",
-        about="A session and its lineage: captures, compactions, forks.",
+    Route(GET, "/sessions", "listSessions", "Sessions, newest first, each with its sentence.", run=_list_sessions,
+        parameters=(AGENT, PROJECT, _LIMIT), response=record({"sessions": list_of(models.SESSION)})),
+    Route(GET, "/sessions/{session}", "getSession", "A session and its lineage: captures, compactions, forks.",
         parameters=(SESSION,), response=models.VIEW,
-        run=lambda ws, call: models.dump_view(session_view.load_session_view(ws, call.text("session"))),
-    ),
-    Route(
-        method=GET, path="/sessions/{session}/turns", name="getTurns", about="Some of a session's turns, by number.",
+        run=lambda ws, call: models.dump_view(session_view.load_session_view(ws, call.text("session")))),
+    Route(GET, "/sessions/{session}/turns", "getTurns", "Some of a session's turns, by number.",
         parameters=(
             SESSION,
-            RouteParameter(name="first", about="The first one's number.", kind=int, default=1, minimum=1,
-            maximum=99_999_999),
-            RouteParameter(name="count", about="How many at most.", kind=int, default=50, minimum=1, maximum=500),
+            RouteParameter("first", "The first one's number.", kind=int, default=1, minimum=1, maximum=99_999_999),
+            RouteParameter("count", "How many at most.", kind=int, default=50, minimum=1, maximum=500),
         ),
         response=record({"session": models.SESSION, "first": INTEGER, "total": INTEGER, "turns": list_of(models.TURN)}),
-        run=_list_turns,
-    ),
-    Route(
-        method=GET, path="/sessions/{session}/files/{kind}", name="getFile",
-        about="The newest file of a kind, its body as it stands.",
+        run=_list_turns),
+    Route(GET, "/sessions/{session}/files/{kind}", "getFile", "The newest file of a kind, its body as it stands.",
         parameters=(SESSION, FILE_KIND),
-        response=record({"session": models.SESSION, "kind": TEXT, "path": TEXT, "text": TEXT}), run=_get_file,
-    ),
-    Route(
-        method=GET, path="/sessions/{session}/removal", name="previewRemoval",
-        about="What a removal would remove. Nothing is removed.",
+        response=record({"session": models.SESSION, "kind": TEXT, "path": TEXT, "text": TEXT}), run=_get_file),
+    Route(GET, "/sessions/{session}/removal", "previewRemoval", "What a removal would remove. Nothing is removed.",
         parameters=(SESSION,), response=models.RECEIPT,
-        run=lambda ws, call: asdict(remove(ws, call.text("session"), reason="", dry_run=True)),
-    ),
-    Route(
-        method=POST, path="/sessions/{session}/removal", name="removeSession",
-        about="Remove a session for good. Gives the receipt; `again` deletes what came back of it.",
-        parameters=(SESSION,), body=record({"reason": TEXT}, {"again": BOOLEAN}), response=models.RECEIPT, run=_remove,
-    ),
-    Route(
-        method=POST, path="/session-end", name="endSession",
-        about="Capture a session that ended. Running it again for the same end changes nothing.",
+        run=lambda ws, call: asdict(remove(ws, call.text("session"), reason="", dry_run=True))),
+    Route(POST, "/sessions/{session}/removal", "removeSession",
+        "Remove a session for good. Gives the receipt; `again` deletes what came back of it.",
+        parameters=(SESSION,), body=record({"reason": TEXT}, {"again": BOOLEAN}), response=models.RECEIPT, run=_remove),
+    Route(POST, "/session-end", "endSession",
+        "Capture a session that ended. Running it again for the same end changes nothing.",
         body=_SESSION_END_BODY, max_bytes=LARGE_BODY, response=models.OUTCOME,
-        run=partial(_run_flow, SESSION_END), resumes=False, statuses=_REFUSED_STATUS,
-    ),
-    Route(
-        method=POST, path="/compaction", name="keepCompaction", about="Keep the summary of a compaction.",
+        run=partial(_run_flow, SESSION_END), resumes=False, statuses=_REFUSED_STATUS),
+    Route(POST, "/compaction", "keepCompaction", "Keep the summary of a compaction.",
         body=_COMPACTION_BODY, max_bytes=LARGE_BODY, response=models.OUTCOME,
-        run=partial(_run_flow, COMPACTION), resumes=False, statuses=_REFUSED_STATUS,
-    ),
-    Route(
-        method=GET, path="/checkpoint", name="getCheckpoint",
-        about="The checkpoint that the agent's next session would be told of, null for none.",
-        parameters=(AGENT, PROJECT), response=record({"checkpoint": nullable(models.CHECKPOINT)}), run=_get_checkpoint,
-    ),
-    Route(
-        method=POST, path="/checkpoint", name="saveCheckpoint",
-        about="Keep the last messages of a session that goes on, in place of an older checkpoint of it.",
+        run=partial(_run_flow, COMPACTION), resumes=False, statuses=_REFUSED_STATUS),
+    Route(GET, "/checkpoint", "getCheckpoint",
+        "The checkpoint that the agent's next session would be told of, null for none.",
+        parameters=(AGENT, PROJECT), response=record({"checkpoint": nullable(models.CHECKPOINT)}), run=_get_checkpoint),
+    Route(POST, "/checkpoint", "saveCheckpoint",
+        "Keep the last messages of a session that goes on, in place of an older checkpoint of it.",
         body=record(
             {"session_id": TEXT, "harness": TEXT, "messages": {**list_of(models.MESSAGE), "maxItems": 1000}},
             {"agent_id": TEXT, "project": nullable(TEXT)},
-        ),
-        response=record({"checkpoint": models.CHECKPOINT}), run=_save_checkpoint,
-    ),
-    Route(
-        method=GET, path="/search", name="search",
-        about="Sessions and entries of books that a query finds, best first.",
+        ), response=record({"checkpoint": models.CHECKPOINT}), run=_save_checkpoint),
+    Route(GET, "/search", "search", "Sessions and entries of books that a query finds, best first.",
         parameters=(
-            RouteParameter(name="q", about="The query, as `lineage search` takes it.", required=True), AGENT,
-            RouteParameter(name="limit", about="How many at most.", kind=int, default=10, minimum=1, maximum=100),
-        ),
-        response=record({"query": TEXT, "mode": TEXT, "notes": list_of(TEXT), "results": list_of(models.HIT)}),
-        run=_search,
-    ),
-    Route(
-        method=GET, path="/context", name="getContext", about="What a new session is told, within a budget of tokens.",
+            RouteParameter("q", "The query, as `lineage search` takes it.", required=True), AGENT,
+            RouteParameter("limit", "How many at most.", kind=int, default=10, minimum=1, maximum=100),
+        ), response=record({"query": TEXT, "mode": TEXT, "notes": list_of(TEXT), "results": list_of(models.HIT)}),
+        run=_search),
+    Route(GET, "/context", "getContext", "What a new session is told, within a budget of tokens.",
         parameters=(
-            AGENT, PROJECT, RouteParameter(name="query", about="What it is about."),
-            RouteParameter(name="session", about="The running session, by token or id."),
-            RouteParameter(name="budget", about="The most tokens it may cost.", kind=int, minimum=0, maximum=1_000_000),
-        ),
-        response=_CONTEXT_RESPONSE, run=_get_context,
-    ),
-    Route(
-        method=GET, path="/activity", name="getActivity", about="Captures on each of the last 30 days, UTC.",
+            AGENT, PROJECT, RouteParameter("query", "What it is about."),
+            RouteParameter("session", "The running session, by token or id."),
+            RouteParameter("budget", "The most tokens it may cost.", kind=int, minimum=0, maximum=1_000_000),
+        ), response=_CONTEXT_RESPONSE, run=_get_context),
+    Route(GET, "/activity", "getActivity", "Captures on each of the last 30 days, UTC.",
         parameters=(AGENT,), response=record({"days": list_of(record({"day": TEXT, "captures": INTEGER}))}),
-        run=_get_activity,
-    ),
+        run=_get_activity),
 )  # fmt: skip

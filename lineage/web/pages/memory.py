@@ -14,7 +14,7 @@ from lineage.web.routes import POST, Page, Redirect, RouteParameter, TemplateVie
 from lineage.workspace.workspace import Workspace
 
 _BACK_PATH = re.compile(r"/memory|/sessions/[a-z2-7]{16}")
-_ID = RouteParameter(name="id", about="An entry's id.", required=True)
+_ID = RouteParameter("id", "An entry's id.", required=True)
 _STATES = (books.STANDING, books.PINNED, books.DONE, books.SUPERSEDED, books.WAITING)
 _KINDS = ("note", "preference", "decision", "fact", "lesson", "task")
 
@@ -86,22 +86,20 @@ def _build_action_page(name: str) -> Page:
         return Redirect(f"{page}?did={said}" + (f"#e-{location.entry.id}" if location else ""))
 
     path = f"/entries/{{id}}/{name}"
-    return Page(path=path, method=POST, run=act, parameters=(_ID,), fields=("back", "scope", "text"))
+    return Page(path, method=POST, run=act, parameters=(_ID,), fields=("back", "scope", "text"))
 
 
 PAGES: tuple[Page, ...] = (
-    Page(
-        path="/memory", run=_show_memory,
+    Page("/memory", _show_memory,
         parameters=(
-            RouteParameter(name="filter", about="Words that an entry has."),
-            RouteParameter(name="trust", about="How far it is trusted.", choices=(USER_STATED, DERIVED)),
-            RouteParameter(name="state", about="Its state.", choices=_STATES),
-            RouteParameter(name="did", about="What was done."),
-            RouteParameter(name="from", about="An entry whose words are to be said anew."),
-        ),
-    ),
-    Page(path="/entries", method=POST, run=_remember, fields=("text", "scope", "kind")),
-    Page(path="/entries/{id}/confirm", run=_show_confirmation, parameters=(_ID,)),
-    Page(path="/entries/{id}/confirm", method=POST, run=_confirm, parameters=(_ID,), fields=("seen",)),
+            RouteParameter("filter", "Words that an entry has."),
+            RouteParameter("trust", "How far it is trusted.", choices=(USER_STATED, DERIVED)),
+            RouteParameter("state", "Its state.", choices=_STATES),
+            RouteParameter("did", "What was done."),
+            RouteParameter("from", "An entry whose words are to be said anew."),
+        )),
+    Page("/entries", method=POST, run=_remember, fields=("text", "scope", "kind")),
+    Page("/entries/{id}/confirm", _show_confirmation, parameters=(_ID,)),
+    Page("/entries/{id}/confirm", method=POST, run=_confirm, parameters=(_ID,), fields=("seen",)),
     *map(_build_action_page, ACTIONS),
 )  # fmt: skip

@@ -18,11 +18,11 @@ from lineage.workspace.workspace import Workspace
 PER_PAGE = 50
 MAX_HITS = 30
 
-_AGENT = RouteParameter(name="agent", about="The agent; `all` for every one.", default="all")
-_FIRST = RouteParameter(name="first", about="The first turn.", kind=int, default=1, minimum=1, maximum=99_999_999)
-_TURN = RouteParameter(name="turn", about="A turn by its id.")
-_DID = RouteParameter(name="did", about="What was done.")
-_PAGE = RouteParameter(name="page", about="Which page.", kind=int, default=1, minimum=1, maximum=200)
+_AGENT = RouteParameter("agent", "The agent; `all` for every one.", default="all")
+_FIRST = RouteParameter("first", "The first turn.", kind=int, default=1, minimum=1, maximum=99_999_999)
+_TURN = RouteParameter("turn", "A turn by its id.")
+_DID = RouteParameter("did", "What was done.")
+_PAGE = RouteParameter("page", "Which page.", kind=int, default=1, minimum=1, maximum=200)
 
 
 def _show_sessions(ws: Workspace, call: WebCall) -> TemplateView:
@@ -97,11 +97,11 @@ def _remove(ws: Workspace, call: WebCall) -> TemplateView:
 
 
 PAGES: tuple[Page, ...] = (
-    Page(path="/", run=_show_sessions, parameters=(_AGENT, PROJECT, _PAGE)),
-    Page(path="/search", run=_show_search, parameters=(RouteParameter(name="q", about="The query."), _AGENT)),
-    Page(path="/status", run=lambda ws, _: TemplateView("status.html", {"status": read_status(ws)})),
-    Page(path="/sessions/{session}", run=_show_session, parameters=(SESSION, _FIRST, _TURN, _DID)),
-    Page(path="/sessions/{session}/files/{kind}", run=_show_file, parameters=(SESSION, FILE_KIND)),
-    Page(path="/sessions/{session}/remove", run=_show_removal, parameters=(SESSION,)),
-    Page(path="/sessions/{session}/remove", method=POST, run=_remove, parameters=(SESSION,), fields=("reason", "sure")),
+    Page("/", _show_sessions, parameters=(_AGENT, PROJECT, _PAGE)),
+    Page("/search", _show_search, parameters=(RouteParameter("q", "The query."), _AGENT)),
+    Page("/status", lambda ws, _: TemplateView("status.html", {"status": read_status(ws)})),
+    Page("/sessions/{session}", _show_session, parameters=(SESSION, _FIRST, _TURN, _DID)),
+    Page("/sessions/{session}/files/{kind}", _show_file, parameters=(SESSION, FILE_KIND)),
+    Page("/sessions/{session}/remove", _show_removal, parameters=(SESSION,)),
+    Page("/sessions/{session}/remove", method=POST, run=_remove, parameters=(SESSION,), fields=("reason", "sure")),
 )

@@ -12,10 +12,10 @@ from lineage.mcp.call import NUMBER, TEXTS, ToolParameter, build_schema, parse_a
 from lineage.mcp.tools import TOOLS
 
 PARAMETERS = (
-    ToolParameter(name="text", description="A text.", required=True, maximum=5),
-    ToolParameter(name="choice", description="One of two.", choices=("a", "b"), default="a"),
-    ToolParameter(name="number", description="A number.", kind=NUMBER, minimum=1, maximum=9),
-    ToolParameter(name="texts", description="Texts.", kind=TEXTS, maximum=3),
+    ToolParameter("text", "A text.", required=True, maximum=5),
+    ToolParameter("choice", "One of two.", choices=("a", "b"), default="a"),
+    ToolParameter("number", "A number.", kind=NUMBER, minimum=1, maximum=9),
+    ToolParameter("texts", "Texts.", kind=TEXTS, maximum=3),
 )
 _VALUES = st.sampled_from(["a", "b", "", " ", "abc", "abcdef", 0, 1, 9, 10, True, 1.5, [], ["abc"], ["abcd"], [1], {}])
 
