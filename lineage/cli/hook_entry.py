@@ -361,17 +361,12 @@ def _start_on_windows(command: "list[str]") -> None:
     import subprocess
 
     detached, new_group, breakaway = 0x8, 0x200, 0x1000000
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    environment = {**os.environ, "LINEAGE_SUPPRESS": "1"}
     # a job object may forbid to break away: then without
     for flags in (detached | new_group | breakaway, detached | new_group):
         try:
-            subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={**os.environ, "LINEAGE_SUPPRESS": "1"},
-                **{"creationflags": flags},  # type: ignore[call-overload]
-            )
+            subprocess.Popen(command, env=environment, **streams, creationflags=flags)  # type: ignore[call-overload]
         except OSError:
             continue
         return

@@ -13,6 +13,7 @@ from lineage.app.open_target import FileLocation, find_opener, is_in_vault, loca
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text
+from lineage.core.format.turns import parse_turn_range
 from lineage.errors import InvalidInput, LineageError, WorkspaceError
 from lineage.pipeline.memory.books import refuse_agents
 from lineage.pipeline.search.session_view import find_file_target
@@ -42,7 +43,7 @@ def command(
       lineage open 2489c83d --print
       lineage open 2489c83d --turns 2 --editor --print
     """
-    turn = options.parse_turn_range(turns)[0] if turns is not None else None
+    turn = parse_turn_range(turns)[0] if turns is not None else None
     if not prints:
         # an agent must not pop up windows on the user's screen
         refuse_agents(detect_caller(), "open the user's programs")
@@ -68,22 +69,13 @@ def command(
 def _open_file(file: FileLocation, where: str) -> None:
     if where == _EDITOR:
         words = find_editor("open the workspace as a vault of Obsidian; `--print` prints the path")
-        run_program(
-            build_command(words, file.path, file.line),
-            hint="set VISUAL or EDITOR",
-            failure_hint="`--print` prints the path",
-        )
+        command = build_command(words, file.path, file.line)
+        run_program(command, hint="set VISUAL or EDITOR", failure_hint="`--print` prints the path")
         return
-    program = find_opener()
+    program, hint = find_opener(), "`--editor` opens it in VISUAL or EDITOR"
     if program is None:
-        raise InvalidInput(
-            "no program opens addresses here", hint="`--editor` opens it in VISUAL or EDITOR, `--print` prints it"
-        )
-    run_program(
-        [*program, file.uri],
-        hint="`--editor` opens it in VISUAL or EDITOR",
-        failure_hint="is Obsidian installed? `--editor`",
-    )
+        raise InvalidInput("no program opens addresses here", hint=f"{hint}, `--print` prints it")
+    run_program([*program, file.uri], hint=hint, failure_hint="is Obsidian installed? `--editor`")
 
 
 _GOTO_EDITORS = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})

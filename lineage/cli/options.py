@@ -1,7 +1,6 @@
-"""Options and commands in one form, and values that take some parsing: texts, JSON on stdin, ranges of turns."""
+"""Options and commands in one form, and values that take some parsing: texts, and JSON on stdin."""
 
 import json
-import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +16,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _MAX_TEXT_BYTES = 1 << 20
 _MAX_PAYLOAD_BYTES = 256 * 1024 * 1024
 _PAYLOAD_HINT = 'give one object: {"harness": …, "session_id": …}'
-_RANGE = re.compile(r"([0-9]{1,8})(?:-([0-9]{1,8}))?")
 
 agent = click.option(
     "--agent", metavar="ID", default="default", show_default=True, help="The agent; `all` for every one."
@@ -78,16 +76,3 @@ def read_payload() -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidInput("stdin holds no JSON object", hint=_PAYLOAD_HINT)
     return value
-
-
-def parse_turn_range(text: str) -> tuple[int, int]:
-    """Return the first and the last number of `12-18`, or of `12`. Raises InvalidInput for any other text.
-
-    >>> parse_turn_range("12-18"), parse_turn_range("7")
-    ((12, 18), (7, 7))
-    """
-    match = _RANGE.fullmatch(text)
-    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-    if not 1 <= first <= last:
-        raise InvalidInput(f"not a range of turns: {text[:40]!r}", hint="turns count from 1, for example --turns 12-18")
-    return first, last

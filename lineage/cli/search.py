@@ -11,7 +11,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text, print_warning, strip_controls
 from lineage.core.search.query import parse_query
-from lineage.index import SNIPPET_MARKS, Hit
+from lineage.index import Hit
 from lineage.pipeline.search.search import search
 
 
@@ -63,7 +63,7 @@ def command(
         for line in _format_hit(hit):
             print_text(line)
         # print_text would strip the bold
-        click.echo(f"    {_highlight(' '.join(hit.snippet.split()), colour=sys.stdout.isatty())}")
+        click.echo(f"    {_highlight(hit, colour=sys.stdout.isatty())}")
         if hit.entry is None:
             print_text(f"    [[{hit.path.removesuffix('.md')}]]")
     if not hits:
@@ -90,24 +90,12 @@ def _format_hit(hit: Hit) -> list[str]:
 
 
 def _hit_as_json(hit: Hit) -> dict[str, Any]:
-    entry = hit.entry
-    return {
-        **{name: getattr(hit, name) for name in ("session_id", "session_token", "agent_id", "kind", "path")},
-        "turns": list(hit.turns) if hit.turns else None,
-        "score": round(hit.score, 6),
-        "snippet": _highlight(hit.snippet, colour=False),
-        **{name: getattr(hit, name) for name in ("project", "membership_ts", "memory_sentence")},
-        **({} if entry is None else entry.as_json()),
-    }
+    entry, values = hit.entry, hit.as_json()
+    return values | {"snippet": strip_controls(values["snippet"])} | ({} if entry is None else entry.as_json())
 
 
-def _highlight(snippet: str, *, colour: bool) -> str:
-    """Return the snippet with its matches in bold, or without any mark."""
-    opening, closing = SNIPPET_MARKS
-    parts = snippet.split(opening)
-    text = strip_controls(parts[0])
-    for part in parts[1:]:
-        matched, _, rest = part.partition(closing)
-        matched = strip_controls(matched)
-        text += (click.style(matched, bold=True) if colour else matched) + strip_controls(rest)
-    return text
+def _highlight(hit: Hit, *, colour: bool) -> str:
+    """Return the snippet on one line with its matches in bold, or without any mark."""
+    parts = ((strip_controls(text), matched) for text, matched in hit.split_snippet())
+    text = "".join(click.style(text, bold=True) if matched and colour else text for text, matched in parts)
+    return " ".join(text.split())

@@ -8,7 +8,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.book.entries import print_entry
 from lineage.cli.output import print_json, print_result, print_text
-from lineage.core.format.turns import Turn
+from lineage.core.format.turns import Turn, parse_turn_range
 from lineage.pipeline.memory.books import EntryLocation
 from lineage.pipeline.search.session_view import resolve_reference
 from lineage.workspace.lookup import SessionText, show_file, show_turns
@@ -43,7 +43,7 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
 
 
 def _load_target(ws: Workspace, reference: str, kind: str, turns: str | None) -> SessionText | EntryLocation:
-    turn_range = options.parse_turn_range(turns) if turns is not None else None
+    turn_range = parse_turn_range(turns) if turns is not None else None
     target = resolve_reference(ws, reference)
     if isinstance(target, EntryLocation):
         return target

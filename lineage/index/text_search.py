@@ -5,10 +5,10 @@ passages ranks before a mention. Equal scores are ordered by time, newest first,
 privacy rule, `is_allowed_in_scope`. (format: Commands)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from lineage.core.search.passages import MAX_PASSAGES
 from lineage.core.search.query import Query
@@ -21,6 +21,8 @@ from lineage.index.vocabulary import SqliteVocabulary, Vocabulary, resolve_terms
 
 SNIPPET_MARKS = ("\x02", "\x03")
 """They stand before and after each matching word of a snippet."""
+_HIT_KEYS: tuple[str, ...] = ("session_id", "session_token", "agent_id", "kind", "path", "turns", "score", "snippet")
+_HIT_KEYS += ("project", "membership_ts", "memory_sentence")
 ENTRY_KIND = "entry"
 
 _SCORED_PASSAGES = 4  # of a session; more would favour long ones
@@ -49,6 +51,20 @@ class Hit:
     memory_sentence: str | None
     turns: tuple[int, int] | None = None
     entry: EntryRow | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the values of the hit but its entry; its snippet without marks."""
+        values = {name: getattr(self, name) for name in _HIT_KEYS}
+        return values | {"score": round(self.score, 6), "snippet": "".join(text for text, _ in self.split_snippet())}
+
+    def split_snippet(self) -> Iterator[tuple[str, bool]]:
+        """Yield the snippet, cut at its matches: (text, is_match)."""
+        opening, closing = SNIPPET_MARKS
+        first, *others = self.snippet.split(opening)
+        yield first, False
+        for other in others:
+            matched, _, rest = other.partition(closing)
+            yield from ((matched, True), (rest, False))
 
 
 class RankedRow(NamedTuple):  # a search makes thousands

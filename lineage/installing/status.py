@@ -136,9 +136,7 @@ def _check_shared_files(machine: HostMachine, harness: str, installed: Installed
 def _check_claude_code(machine: HostMachine, installed: InstalledEntries) -> Iterator[HookFinding]:
     user = resolve_claude_code_folder(machine) / "settings.json"
     managed = [machine.system / path for path in _MANAGED_SETTINGS]
-    for path in (user, *managed):
-        if read_json_or_empty(path).get("disableAllHooks") is True:
-            yield HookFinding(DISABLED, f"{path} says disableAllHooks", "delete that setting")
+    yield from _find_disabled(user, *managed)
     for path in managed:
         if read_json_or_empty(path).get("allowManagedHooksOnly") is True:
             yield HookFinding(DISABLED, f"{path} says allowManagedHooksOnly", "ask who manages this machine")
@@ -180,17 +178,17 @@ def _check_gemini(machine: HostMachine, installed: InstalledEntries) -> Iterator
         yield HookFinding(DISABLED, f"{path} lists {', '.join(ours)} in hooksConfig.disabled", "take them out there")
 
 
-def _check_qwen(machine: HostMachine, installed: InstalledEntries) -> Iterator[HookFinding]:
-    path = machine.home / ".qwen" / "settings.json"
-    if read_json_or_empty(path).get("disableAllHooks") is True:
-        yield HookFinding(DISABLED, f"{path} says disableAllHooks", "delete that setting")
+def _find_disabled(*paths: Path) -> Iterator[HookFinding]:
+    for path in paths:
+        if read_json_or_empty(path).get("disableAllHooks") is True:
+            yield HookFinding(DISABLED, f"{path} says disableAllHooks", "delete that setting")
 
 
 CHECKS: Mapping[str, Callable[[HostMachine, InstalledEntries], Iterator[HookFinding]]] = {
     "claude-code": _check_claude_code,
     "codex": _check_codex,
     "gemini": _check_gemini,
-    "qwen": _check_qwen,
+    "qwen": lambda machine, _: _find_disabled(machine.home / ".qwen" / "settings.json"),
 }
 
 

@@ -1,11 +1,10 @@
 """What each tool does and answers, as framed text. What is written counts as the agent's: global entries wait."""
 
-import re
-
 from lineage.core.base.book_paths import BookRef
 from lineage.core.base.times import to_date
 from lineage.core.books.entry import TASK
 from lineage.core.capture.budget import QUARTERS_PER_TOKEN
+from lineage.core.format.turns import parse_turn_range
 from lineage.errors import InvalidInput
 from lineage.index import Hit, SessionRow
 from lineage.mcp.call import ToolCall
@@ -23,8 +22,6 @@ from lineage.workspace.lookup import SessionText
 
 MAX_TOKENS = MAX_BYTES // QUARTERS_PER_TOKEN
 MAX_TURNS = 200
-
-_RANGE = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7}))?")
 
 
 def search_memory(call: ToolCall) -> str:
@@ -51,7 +48,9 @@ def show_session(call: ToolCall) -> str:
         shown = lookup.show_file(call.ws, token, call["kind"])
         rest = f"The whole of it is in {shown.path}; `turns` reads the transcript."
         return render_response(_session_heading(shown), [ResponseItem(call["kind"], shown.text)], rest)
-    first, last = _parse_range(call["turns"])
+    first, last = parse_turn_range(call["turns"].strip())
+    if last - first >= MAX_TURNS:
+        raise InvalidInput(f"{first}-{last} is no range of 1 to {MAX_TURNS} turns", hint='for example "12-18"')
     shown = lookup.show_turns(call.ws, token, first, last)
     turns = [ResponseItem(f"turn {turn.number}", _format_turn(turn)) for turn in shown.turns]
     head = f"{_session_heading(shown)}, turns {first}-{last}"
@@ -120,17 +119,6 @@ def _format_turn(turn: object) -> str:
     values = {name: str(getattr(turn, name) or "") for name in ("role", "name", "at", "input", "text")}
     head = " ".join(filter(None, (values["role"], values["name"], values["at"])))
     return "\n".join(filter(None, (head, values["input"], values["text"])))
-
-
-def _parse_range(turns: str) -> tuple[int, int]:
-    match = _RANGE.fullmatch(turns.strip())
-    if match is None:
-        raise InvalidInput(f"not a range of turns: {turns[:40]!r}", hint='for example "12-18", or "12"')
-    first = int(match[1])
-    last = int(match[2] or first)
-    if last < first or last - first >= MAX_TURNS:
-        raise InvalidInput(f"{first}-{last} is no range of 1 to {MAX_TURNS} turns", hint='for example "12-18"')
-    return first, last
 
 
 def _list_books(call: ToolCall) -> str:

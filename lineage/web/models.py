@@ -1,10 +1,10 @@
 """The shapes of the API's answers: each schema, and the conversion of a pipeline value to it."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from lineage.core.format.turns import Turn
-from lineage.index import SNIPPET_MARKS, Hit
+from lineage.index import Hit
 from lineage.pipeline.memory.books import Evidence
 from lineage.pipeline.search.session_view import RelatedSession, SessionView
 from lineage.web.schema import BOOLEAN, COUNTS, INTEGER, NUMBER, TEXT, Schema, list_of, nullable, one_of, record
@@ -86,13 +86,8 @@ def dump_view(view: SessionView) -> dict[str, Any]:
 
 
 def _dump_relative(relative: RelatedSession) -> dict[str, Any]:
-    row = relative.session
-    return {
-        "tie": relative.tie,
-        "session_id": relative.session_id,
-        "session_token": row.session_token if row else None,
-        "memory_sentence": row.memory_sentence if row else None,
-    }
+    row = {name: getattr(relative.session, name, None) for name in ("session_token", "memory_sentence")}
+    return {"tie": relative.tie, "session_id": relative.session_id, **row}
 
 
 def dump_turn(turn: Turn) -> dict[str, Any]:
@@ -108,28 +103,6 @@ def dump_evidence(evidence: Evidence, seen: str) -> dict[str, Any]:
 
 def dump_hit(hit: Hit) -> dict[str, Any]:
     """Return a search result as JSON."""
-    parts = split_snippet(hit.snippet)
-    return {
-        **{name: getattr(hit, name) for name in ("session_id", "session_token", "agent_id", "kind", "path")},
-        "turns": list(hit.turns) if hit.turns else None,
-        "score": round(hit.score, 6),
-        "snippet": "".join(text for text, _ in parts),
-        "parts": [{"text": text, "matched": matched} for text, matched in parts],
-        **{name: getattr(hit, name) for name in ("project", "membership_ts", "memory_sentence")},
-        "entry": hit.entry.as_json() if hit.entry else None,
-    }
-
-
-def split_snippet(snippet: str) -> list[tuple[str, bool]]:
-    r"""Return the snippet on one line, cut at its matches: (text, is_match).
-
-    >>> split_snippet("the \x02last\x03 line")
-    [('the ', False), ('last', True), (' line', False)]
-    """
-    opening, closing = SNIPPET_MARKS
-    first, *others = " ".join(snippet.split()).split(opening)
-    parts = [(first, False)]
-    for other in others:
-        matched, _, rest = other.partition(closing)
-        parts += [(matched, True), (rest, False)]
-    return [(text, matched) for text, matched in parts if text]
+    hit = replace(hit, snippet=" ".join(hit.snippet.split()))
+    parts = [{"text": text, "matched": matched} for text, matched in hit.split_snippet() if text]
+    return hit.as_json() | {"parts": parts, "entry": hit.entry.as_json() if hit.entry else None}

@@ -189,7 +189,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("show", {"session": "zz"}, "no session 'zz' of this agent"),
     ("show", {"session": ""}, "session has to be given"),
     ("show", {"session": TOKEN, "turns": "x"}, "not a range of turns"),
-    ("show", {"session": TOKEN, "turns": "9-1"}, "9-1 is no range"),
+    ("show", {"session": TOKEN, "turns": "9-1"}, "not a range of turns"),
     ("show", {"session": TOKEN, "turns": "1-9999999"}, "no range of 1 to 200 turns"),
     ("show", {"session": TOKEN, "turns": "700-701"}, "has no turns 700-701"),
     ("show", {"session": TOKEN, "kind": "compaction"}, "has no compaction"),

@@ -1,8 +1,8 @@
 """`lineage open`, and the way from a search result to the words that it was found by.
 
 What each guard rests on: `referred` and `_holding` in pipeline/opening.py; `located` and `is_in_vault` in
-app/open_target.py; `build_command` in cli/open.py; `parse_turn_range` in cli/options.py; `find_line` in
-core/transcript.py; that a snippet of a title has no turns: `_shown` in index/searching.py.
+app/open_target.py; `build_command` in cli/open.py; `parse_turn_range` in core/format/turns.py; `find_line`
+in core/transcript.py; that a snippet of a title has no turns: `_shown` in index/searching.py.
 """
 
 import re

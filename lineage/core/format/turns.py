@@ -1,15 +1,19 @@
 """Turns of a session, their stable ids, and the watermark of a capture (format: Captures)."""
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from lineage.errors import InvalidInput
 
 USER = "user"
 ASSISTANT = "assistant"
 TOOL = "tool"
 SYSTEM = "system"
 ROLES = (USER, ASSISTANT, TOOL, SYSTEM)
+_RANGE = re.compile(r"([0-9]{1,8})(?:-([0-9]{1,8}))?")
 
 
 # A named tuple: long sessions have tens of thousands of turns.
@@ -95,3 +99,16 @@ def find_first_new(
             break
         common += 1
     return common
+
+
+def parse_turn_range(text: str) -> tuple[int, int]:
+    """Return the first and the last number of `12-18`, or of `12`. Raises InvalidInput for any other text.
+
+    >>> parse_turn_range("12-18"), parse_turn_range("7")
+    ((12, 18), (7, 7))
+    """
+    match = _RANGE.fullmatch(text)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not 1 <= first <= last:
+        raise InvalidInput(f"not a range of turns: {text[:40]!r}", hint="turns count from 1, for example 12-18")
+    return first, last

@@ -106,14 +106,8 @@ _BOOK_RESPONSE: Schema = record({
 
 
 def _change_route(
-    path: str,
-    name: str,
-    about: str,
-    body: Schema,
-    change: Callable[[Workspace, WebCall], books.EntryLocation],
-    method: str = POST,
+    path: str, name: str, about: str, body: Schema, change: Callable[[Workspace, WebCall], Any], method: str = POST
 ) -> Route:
-
     def run(ws: Workspace, call: WebCall) -> Any:
         return {"entry": change(ws, call).as_json()}
 
