@@ -14,27 +14,26 @@ canonical write (core/planner.py), and without the line with `tidy` in pipeline/
 """
 
 import datetime
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-from tests.support.crash_flows import FLOWS, CrashFlow, CrashScene, assert_consistent, assert_recoverable
+from tests.support.crash_flows import FLOWS, CrashScene, assert_consistent, assert_recoverable
 from tests.support.strace import KILLED, SystemCall, TracedProcesses
 
 pytestmark = [pytest.mark.slow, pytest.mark.in_folder]
 _STEP = 8
 
 
-@pytest.mark.leaves_findings
-@pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
+@pytest.mark.parametrize("flow", FLOWS)
 def test_a_process_killed_at_any_system_call_leaves_what_recovery_finishes(
-    tmp_path: Path, running: TracedProcesses, flow: CrashFlow
+    scene_of: Callable[[str], CrashScene], running: TracedProcesses, flow: str
 ) -> None:
-    scene = CrashScene(tmp_path, running, flow)
+    scene = scene_of(flow)
     for number, call in enumerate(_points(scene.calls)):
         root = scene.copy(f"killed-{number}")
         try:
-            killed = running.run(root, *flow.arguments, inject=f"{call.name}:signal=KILL:when={call.number}")
+            killed = running.run(root, *scene.flow.arguments, inject=f"{call.name}:signal=KILL:when={call.number}")
             assert killed.code == KILLED, killed
             assert_consistent(root, scene)
             assert_recoverable(root, scene, running)

@@ -12,12 +12,13 @@ Fails without any one of these lines of the store: `sync` in `_temporary`; `fsyn
 job in it is durable.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lineage.store.local import TEMP_PREFIX
-from tests.support.crash_flows import FLOWS, CrashFlow, CrashScene, assert_consistent, assert_recoverable, read_state
+from tests.support.crash_flows import FLOWS, CrashScene, assert_consistent, assert_recoverable, read_state
 from tests.support.power_loss import STRACE, DurabilityReport, SimulatedDisk, replay_trace, write_tree
 from tests.support.strace import TracedProcesses
 
@@ -25,14 +26,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.in_folder]
 
 
 @pytest.mark.leaves_findings
-@pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
+@pytest.mark.parametrize("flow", FLOWS)
 def test_what_was_not_synced_is_gone_and_nothing_else(
-    tmp_path: Path, running: TracedProcesses, flow: CrashFlow
+    tmp_path: Path, scene_of: Callable[[str], CrashScene], running: TracedProcesses, flow: str
 ) -> None:
-    scene = CrashScene(tmp_path, running, flow)
+    scene = scene_of(flow)
     recorded = scene.copy("recorded")
     disk = SimulatedDisk(recorded)
-    ran = running.run(recorded, *flow.arguments, strace=STRACE, report=True)
+    ran = running.run(recorded, *scene.flow.arguments, strace=STRACE, report=True)
     assert ran.code == 0
     judged: set[tuple[tuple[str, bytes], ...]] = set()
     reports = 0
@@ -79,10 +80,10 @@ def _assert_all_of_it_is_there(folder: Path, disk: SimulatedDisk, scene: CrashSc
 
 
 def test_a_text_that_a_dead_writer_left_behind_does_not_come_back_after_its_removal(
-    tmp_path: Path, running: TracedProcesses
+    scene_of: Callable[[str], CrashScene], running: TracedProcesses
 ) -> None:
-    scene = CrashScene(tmp_path, running, FLOWS["remove"])
-    recorded = scene.copy("recorded")
+    scene = scene_of("remove")
+    recorded = scene.copy("recorded-leftover")
     (recorded / "memory" / f"{TEMP_PREFIX}0123456789abcdef").write_text("of the session")
     disk = SimulatedDisk(recorded)
     ran = running.run(recorded, *scene.flow.arguments, strace=STRACE, report=True)

@@ -6,13 +6,13 @@ each harness)
 """
 
 import contextlib
+import io
 import json
 import os
 import re
 import shutil
 import signal
 import subprocess
-import sys
 import tomllib
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -20,8 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from unittest.mock import patch
 
 import lineage
+from lineage.cli.main import run
 from tests.support import goose
 from tests.support.commands import CommandResult
 
@@ -202,10 +204,16 @@ class FakeHarness:
 
 
 def run_lineage(machine: FakeMachine, *arguments: str) -> CommandResult:
-    """The command line, as somebody runs it on the machine."""
-    words = [sys.executable, "-m", "lineage", *arguments]
-    done = subprocess.run(words, capture_output=True, env=machine.environment(), cwd=machine.home, check=False)
-    return CommandResult(done.returncode, done.stdout.decode(), done.stderr.decode())
+    """The command line in this process, with the environment and the folder of somebody on the machine."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        patch.dict(os.environ, machine.environment(), clear=True),
+        contextlib.chdir(machine.home),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        code = run(list(arguments))
+    return CommandResult(code, out.getvalue(), err.getvalue())
 
 
 def read_hooks(path: Path) -> Mapping[str, list[Object]]:
