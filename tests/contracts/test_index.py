@@ -23,7 +23,7 @@ from lineage.core.format.documents import Artifact
 from lineage.errors import WorkspaceError
 from lineage.index import SNIPPET_MARKS, ArtifactRow, Index, IndexedFile, build_row
 from tests.support.artifacts import AT, make_artifact, make_identity
-from tests.support.indexes import open_index
+from tests.support.indexes import open_emptied_index, open_index
 
 WINDOW = Window("2026-11-01T00:00:00.000Z", "2026-11-30T00:00:00.000Z")
 LATER = "2026-11-21T10:30:00.000Z"
@@ -200,7 +200,7 @@ DOCUMENTS = st.builds(
 def test_the_ledger_is_that_of_the_artifacts_after_any_writes_and_drops(
     engine: str, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[bool, Artifact]]
 ) -> None:
-    index = open_index(engine, tmp_path_factory.mktemp("ledger") / "index.db")
+    index = open_emptied_index(engine, tmp_path_factory.mktemp("ledger") / "index.db")
     there: dict[str, Artifact] = {}
     with closing(index):
         for is_written, document in steps:

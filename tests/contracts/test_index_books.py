@@ -25,7 +25,7 @@ from lineage.errors import WorkspaceError
 from lineage.index import BookFile, BookFiles, Index, build_book_rows
 from tests.support.artifacts import make_identity
 from tests.support.books import AT, make_entry, read_book_rows
-from tests.support.indexes import open_index, open_without_waiting
+from tests.support.indexes import open_emptied_index, open_without_waiting
 
 SCOPE, KIND = "agent/ann", "decision"
 LATER = "2026-11-21T10:30:00.000Z"
@@ -287,8 +287,8 @@ def test_rows_that_came_little_by_little_are_those_of_a_rebuild(
     folder = tmp_path_factory.mktemp("index-books")
     shelves = {name: book() for name in SHELVES}
     with (
-        closing(open_index(engine, folder / "one.db")) as grown,
-        closing(open_index(engine, folder / "two.db")) as rebuilt,
+        closing(open_emptied_index(engine, folder / "one.db")) as grown,
+        closing(open_emptied_index(engine, folder / "two.db")) as rebuilt,
     ):
         for several in steps:
             for what, name, number, other, at in several:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from lineage.core.search.quantization import quantize
 from lineage.index.vectors import PassageVector, Vectors, VectorSource
-from tests.support.indexes import PLACES, open_vectors
+from tests.support.indexes import PLACES, open_emptied_vectors, open_vectors
 
 MODEL = "words-1"
 ONE, TWO = VectorSource("memory/one.md", "v1"), VectorSource("memory/two.md", "v1")
@@ -75,7 +75,7 @@ def test_the_order_is_that_of_the_angles(
     place: str, tmp_path_factory: pytest.TempPathFactory, rows: list[list[int]]
 ) -> None:
     asked = [3.0, 2.0, 1.0]
-    with open_vectors(place, tmp_path_factory.mktemp("near")) as vectors:
+    with open_emptied_vectors(place, tmp_path_factory.mktemp("near")) as vectors:
         store(vectors, *(placed(ONE, place, *row) for place, row in enumerate(rows)))
         found = list(vectors.find_nearest(quantize(asked), 100))
     assert len(found) == len(rows)
@@ -203,7 +203,7 @@ def test_every_place_finds_at_the_same_distances(
 ) -> None:
     folder = tmp_path_factory.mktemp("both")
     with ExitStack() as opened:
-        every = [opened.enter_context(open_vectors(name, folder / name)) for name in PLACES]
+        every = [opened.enter_context(open_emptied_vectors(name, folder / name)) for name in PLACES]
         for vectors in every:
             store(vectors, *(placed(ONE, place, *row) for place, row in enumerate(rows)))
         one, other = ({near.place: near.distance for near in v.find_nearest(quantize([3, 2, 1]), 100)} for v in every)

@@ -14,7 +14,7 @@ from lineage.app.databases import read_index_address
 from lineage.database import sqlite
 from lineage.database.postgres import Postgres
 from lineage.index import Index, SqliteIndex
-from lineage.index.postgres import PostgresIndex
+from lineage.index.postgres import PostgresIndex, schema
 from lineage.index.vectorfile import VectorFile
 from lineage.index.vectors import Vectors
 from lineage.telemetry import Telemetry
@@ -32,6 +32,18 @@ NUMBER = "{number}"
 def open_index(engine: str, path: Path) -> Index:
     """The index of a path; whoever opens it again finds what was written."""
     return OPENERS[engine](path)
+
+
+def open_emptied_index(engine: str, path: Path) -> Index:
+    """An index with nothing in it, for an example of a law: a new file, or a schema of the server that is made once."""
+    if engine == SQLITE:
+        return open_index(engine, path)
+    index = PostgresIndex(engines.start_postgres().url, f"law_{path.stem}")
+    emptied = [f"delete from {table}" for table in schema.TABLES]
+    index.database.execute(
+        "; ".join([*emptied, "drop index if exists search_terms", "update state set is_complete = false"])
+    )
+    return index
 
 
 def open_without_waiting(engine: str, path: Path) -> Index:
@@ -54,6 +66,21 @@ def open_vectors(place: str, folder: Path) -> Iterator[Vectors]:
     with closing(PostgresIndex(engines.start_pgvector().url, derive_schema(folder))) as index:
         index.mark_complete()
         yield index.open_vectors(file, may_create=True)
+
+
+@contextmanager
+def open_emptied_vectors(place: str, folder: Path) -> Iterator[Vectors]:
+    """Vectors that nobody stored yet, for an example of a law. The rows that they lie beside are made once."""
+    if place == "file":
+        with open_vectors(place, folder) as vectors:
+            yield vectors
+        return
+    with closing(PostgresIndex(engines.start_pgvector().url, "law")) as index:
+        index.mark_complete()
+        index.database.execute("drop schema if exists law_vectors cascade")
+        vectors = index.open_vectors(folder / "vectors.db", may_create=True)
+        assert not vectors.exists
+        yield vectors
 
 
 def query_rows(database: Any, statement: str) -> list[dict[str, Any]]:
