@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from lineage.app import locations
 from lineage.app.workspace import run_in_workspace
 from lineage.core.base.times import format_time
 from lineage.core.format.documents import parse_document
@@ -139,7 +140,7 @@ class CrashScene:
 
     def is_new(self, root: Path, judgement: str) -> bool:
         """Whether no workspace with the same bytes was asked about for this judgement yet."""
-        key = judgement, tuple(_read_everything(root))
+        key = judgement, tuple(read_everything(root))
         is_known = key in self._judged
         self._judged.add(key)
         return not is_known
@@ -158,12 +159,15 @@ def read_documents(root: Path) -> dict[str, bytes]:
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(files)}
 
 
-def _read_everything(root: Path) -> Iterator[object]:
+def read_everything(root: Path) -> Iterator[object]:
     """All that a later process of the same program can tell from a folder, databases included, but for write ids.
 
     A file's hash or stamp is told as the name of the file that has it; one that no file has stays, and so differs from
-    run to run. Rows that are in a server are told by its id of the workspace alone, which no two have in common.
+    run to run. Rows that are in a server are told by its id of the workspace alone, which no two have in common; nor is
+    anything in a bucket the same as another.
     """
+    if not isinstance(locations.open_store(root), LocalStore):
+        yield object()
     files = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*")) if not path.is_dir()}
     names = {stamp: key for key, stamp in LocalStore(root, locks=root / ".lineage" / "locks").stat_all("").items()}
     for key, path in files.items():
