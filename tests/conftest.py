@@ -7,6 +7,7 @@ CI is set; HYPOTHESIS_PROFILE names one, `scripts/test --fast` the one of that n
 import gc
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from itertools import count
@@ -86,11 +87,16 @@ def _index(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.Monke
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Modules and tests stay to the end: no look for garbage goes through them, which costs more with each that is."""
+    """Modules and tests stay to the end: no look for garbage goes through them, which costs more with each that is.
+
+    What was compiled is kept like any cache, whatever the environment says: most of collecting is rewriting asserts.
+    """
     gc.disable()
+    keeps, sys.dont_write_bytecode = sys.dont_write_bytecode, False
     try:
         return (yield)
     finally:
+        sys.dont_write_bytecode = keeps
         gc.freeze()
         gc.enable()
 
