@@ -23,6 +23,7 @@ from lineage.core.sanitizer.values import find_quoted_end
 _MAX_PASSES = 8
 _MIN_GAP_CHARS = 4
 _SHORT_TEXT_CHARS = 80
+_DIGIT = re.compile(r"[0-9]")
 _ESCAPED_QUOTES = re.compile(r"(?:\\?[\"'`]){2}\Z|'\\\Z")
 
 
@@ -120,7 +121,7 @@ def _may_be_joined(rule: Rule, heads: Sequence[str], *, continues: bool) -> bool
     """Tell whether a match over joins is one: what goes by a name alone needs digits behind every join."""
     if not (rule.guess or rule.claim):
         return True
-    return rule.claim != "prose" and continues and all(map(_has_digit, heads))
+    return rule.claim != "prose" and continues and all(map(_DIGIT.search, heads))
 
 
 def _fit_to_quotes(text: str, span: Span, quote: str) -> Span | None:
@@ -147,10 +148,6 @@ def _clip_to_separators(text: str, span: Span) -> Span:
     first = text.rfind(SEPARATOR, first, start) + 1 or first
     end, last = (until if (at := text.find(SEPARATOR, start, until)) < 0 else at for until in (end, last))
     return Span(start, end, rule, first, last)
-
-
-def _has_digit(text: str) -> bool:
-    return any("0" <= character <= "9" for character in text)
 
 
 def _overlaps(span: Span, others: Sequence[Span]) -> bool:

@@ -107,33 +107,28 @@ class _ConfigReader:
     def read_table(self, table: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
         """Return a table, empty if it is missing or malformed."""
         value = table.get(key, {})
-        if isinstance(value, Mapping):
-            return value
-        self.problems.append(f"{where}: {key} is no table")
-        return {}
+        return value if self._note(isinstance(value, Mapping), f"{where}: {key} is no table") else {}
 
     def read_tables(self, table: Mapping[str, Any], key: str, where: str) -> list[Mapping[str, Any]]:
         """Return a list of tables, empty if it is missing or malformed."""
         value = table.get(key, [])
-        if isinstance(value, list) and all(isinstance(entry, Mapping) for entry in value):
-            return value
-        self.problems.append(f"{where}: {key} is no list of tables")
-        return []
+        is_right = isinstance(value, list) and all(isinstance(entry, Mapping) for entry in value)
+        return value if self._note(is_right, f"{where}: {key} is no list of tables") else []
 
     def read_strings(self, table: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
         """Return a list of strings, empty if it is missing or malformed."""
         value = table.get(key, [])
-        if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
-            return tuple(value)
-        self.problems.append(f"{where}: {key} is no list of strings")
-        return ()
+        is_right = isinstance(value, list) and all(isinstance(entry, str) for entry in value)
+        return tuple(value) if self._note(is_right, f"{where}: {key} is no list of strings") else ()
+
+    def _note(self, is_right: bool, problem: str) -> bool:
+        self.problems += [] if is_right else [problem]
+        return is_right
 
     def _read_number(self, table: Mapping[str, Any], key: str, where: str) -> float:
         value = table.get(key, 0)
-        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-            return value
-        self.problems.append(f"{where}: {key} is no number")
-        return 0
+        is_right = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+        return value if self._note(is_right, f"{where}: {key} is no number") else 0
 
     def _read_pattern(self, value: object, where: str) -> str:
         """Return the pattern, "" if RE2 refuses it."""

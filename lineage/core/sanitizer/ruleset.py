@@ -28,7 +28,7 @@ _MAX_KEYWORD_BYTES = 100
 _MAX_INNER_NAMES = 3
 _MOST_VALUE_CHARS = 120
 _UPPER_ASSIGNMENT = re.compile(r"[A-Z][A-Z0-9_]*=\Z")
-_BARE_PASS = re.compile(r"(?i)pass\W")
+_OPENED = re.compile(r"(?:^|[\s=])(\\*[\"'])[\w.@-]{1,60}:\Z")  # 'user:password'
 _NEXT_LINE = re.compile(rb"=[ \t]*\n\s*\Z")
 _CUT_OFF = (b"...", "…".encode())
 _BLOCK_BYTES = 1 << 14
@@ -39,7 +39,7 @@ _SIMPLE_SEARCHES = 8
 _SIMPLE_SEARCH_BYTES = 1 << 12
 
 # Raise it with every change of the code that changes what is redacted: files name the rules that they were under.
-_ENGINE_VERSION = "engine 2"
+_ENGINE_VERSION = "engine 3"
 
 
 # A tuple: texts make thousands of spans, and the hot loops unpack them.
@@ -241,8 +241,9 @@ def _find_guess_end(rule: Rule, data: bytes, first: int, start: int, end: int) -
     lead = _decode(data[_find_line(data, start) : start])
     name = lead.rstrip("\"'`")
     name = name.rstrip("\\") if len(name) < len(lead) else name
+    opened = _OPENED.search(lead)
     text = _decode(data[start : end + _MOST_VALUE_CHARS])
-    length = values.find_value_end(name, "", lead[len(name) :], text)
+    length = values.find_value_end(name, "", opened[1] if opened else lead[len(name) :], text)
     return max(end, start + len(text[:length].encode())) if length < len(text) or end >= len(data) else end
 
 
@@ -257,12 +258,13 @@ def _find_line(data: bytes, place: int) -> int:
 
 @lru_cache(maxsize=1 << 10)  # the same names and values come again and again
 def _is_claimed_secret(name: str, full_name: str, value: str, *, is_quoted: bool, in_prose: bool) -> bool:
-    if not values.is_claiming_name(full_name):
+    is_command = bool(values.COMMAND.search(name))
+    if not is_command and not values.is_claiming_name(full_name):
         return False
     # settings of an environment, options of a command and elements of XML hold no code, as if in quotes
-    holds_no_code = (name.endswith("=") and _UPPER_ASSIGNMENT.search(full_name)) or name.endswith(">")
-    holds_no_code = holds_no_code or name.lstrip().startswith("--")
-    return values.can_be_secret(name, value, is_quoted=is_quoted or bool(holds_no_code), in_prose=in_prose)
+    holds_no_code = is_command or name.endswith(">") or name.lstrip().startswith("--")
+    holds_no_code = holds_no_code or (name.endswith("=") and bool(_UPPER_ASSIGNMENT.search(full_name)))
+    return values.can_be_secret(name, value, is_quoted=is_quoted or holds_no_code, in_prose=in_prose)
 
 
 class _ClaimedValues:
@@ -294,7 +296,7 @@ class _ClaimedValues:
         self._end = max(self._end, end)
         if len(value) >= values.MAX_VALUE_CHARS or is_allowed(self._rule, value):
             return None  # what has no end is no value
-        in_prose = self._rule.claim == "prose" or bool(_BARE_PASS.match(name))
+        in_prose = self._rule.claim == "prose" or bool(values.BARE_PASS.match(name))
         full_name = values.get_full_name(lead, name)
         if not _is_claimed_secret(name, full_name, value, is_quoted=bool(opener), in_prose=in_prose):
             return None

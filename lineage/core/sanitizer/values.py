@@ -5,6 +5,7 @@ value is judged as one, so it is redacted whole or not at all; no part of a secr
 """
 
 import re
+from itertools import pairwise
 from string import ascii_letters, digits
 
 from lineage.core.sanitizer.re2_patterns import compile_pattern
@@ -12,10 +13,9 @@ from lineage.core.sanitizer.rule import compute_entropy
 
 # A password may be short and made of any signs; any other secret is random.
 _PASSWORD_WORD = re.compile(
-    r"(?i)pass(?!thr)|pwd|senha|kennwort|wachtwoord|contrase|mot[_ ]?de[_ ]?passe|l\u00f6senord|has(?:\u0142"
-    r"|l)o|parola|\bpin\b"
-    r"|\u043f\u0430\u0440\u043e\u043b\u044c|\u5bc6[\u7801\u78bc]|\u53e3\u4ee4|\u30d1\u30b9\u30ef\u30fc\u30c9"
-    r"|\ube44\ubc00\ubc88\ud638"
+    r"(?i)pass(?!thr)|pwd|identified\s|clave|\u6697\u8a3c\u756a\u53f7|senha|kennwort|wachtwoord|contrase"
+    r"|mot[_ ]?de[_ ]?passe|l\u00f6senord|has(?:\u0142|l)o|parola|\bpin\b|\u043f\u0430\u0440\u043e\u043b\u044c"
+    r"|\u5bc6[\u7801\u78bc]|\u53e3\u4ee4|\u30d1\u30b9\u30ef\u30fc\u30c9|\ube44\ubc00\ubc88\ud638"
 )
 
 MAX_VALUE_CHARS = 1000
@@ -29,7 +29,8 @@ _STOP = re.compile(
     rf"|(?P<escape>\\+[nrt])(?=$|[\s\\\"'#}}\])-]|[A-Za-z_][\w.-]{{0,40}}\s{{0,2}}[=:]|[\w.-]{{1,40}}(?:\s|$|[\"'`]))"
     rf"|(?P<quote>\\*[\"'`]){_AFTER_VALUE}|(?P<bracket>[)\]}}>]){_AFTER_VALUE}|(?P<bold>\*\*){_AFTER_VALUE}"
 )
-_LABEL_LINE = re.compile(r"(?P<sign>:?)[*_]{0,2}[ \t]*\n[ \t]*(?P<item>-[ \t]+)?[$@bBrRfFuUL]{0,2}\Z")
+_LABEL_LINE = re.compile(r"(?P<sign>:|\*\*|)[*_]{0,2}[ \t]*\n[ \t]*(?P<item>-[ \t]+)?[$@bBrRfFuUL]{0,2}\Z")
+_CELL = re.compile(r"(?:[,\t]|\|[ *]*)\Z")
 _ANY_STOP = re.compile(r"[\s,;&|<\\\"'`)\]}>*。，；、）】」]")
 _SHELL_QUOTES = ("'\\''", "'\"'\"'")  # leave the quotation, write one, enter again
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
@@ -105,11 +106,11 @@ def _find_closing_quote(quote: str, text: str) -> int | None:
 def _find_open_end(lead: str, before: str, line: str) -> int:
     if before.endswith(">") and (tag := line.find("<")) >= 0:
         return tag
-    if before[-1:] in (",", "|", "\t") and (cell := line.find(before[-1])) >= 0:
-        return _trim(lead, line, cell)  # a row of cells
+    if (cell := _CELL.search(before)) and (end := re.search(rf"(?<!\\){re.escape(cell[0][0])}", line)):
+        return _trim(lead, line, len(line[: end.start()].rstrip()))  # a row of cells
     if not _ANY_STOP.search(line):
         return _trim(lead, line, len(line))
-    is_line_start = bool(_LINE_START.match(lead)) and "=" in before
+    within = "" if not _LINE_START.match(lead) else ",;&|" if "=" in before else ";&|"
     for match in _STOP.finditer(line):
         kind, sign = match.lastgroup, match[0]
         if kind == "bracket":
@@ -123,7 +124,7 @@ def _find_open_end(lead: str, before: str, line: str) -> int:
             continue
         if kind == "tag" and ">" not in before:
             continue
-        if kind == "field" and is_line_start and line[match.end() : match.end() + 1].strip():
+        if kind == "field" and sign in within and (sign == "|" or line[match.end() : match.end() + 1].strip()):
             continue  # a file of settings has one value a line
         return _trim(lead, line, match.start())
     return _trim(lead, line, len(line))
@@ -146,6 +147,8 @@ def _trim(lead: str, line: str, end: int) -> int:
     return len(value)
 
 
+# A command up to its option for a password: `mysql -u ada -p`.
+COMMAND = re.compile(r"(?:\s-[apwP]|%|-pass(?:in|out)?\s(?:pass:)?|(?:store|key)pass\s)\s?\Z")
 # Names that begin like one of a secret and mean something else, or something about one.
 _OTHER_NAME = re.compile(
     r"(?i)pass(?:lib|age|eng|ed|es|ive|ing|port|thr|able|ion|[- ]?rate)|(?-i:PASS: )|checksum/|(?:^"
@@ -154,13 +157,11 @@ _OTHER_NAME = re.compile(
     r"|lookup|map|publishable|rsa|e?c?dsa|eddsa|ed25519|pgp|gpg)[ _-]?key"
 )
 _ABOUT_SECRET = re.compile(
-    r"(?i)(?:[_.-]|(?-i:(?<=[a-z])(?=[A-Z])))(?:id|name|url|uri|path|file|dir|type|kind|count|length|len|size"
-    r"|expir\w*|at|ttl|limit|max|min"
-    r"|usage|used|budget|version|status|state|policy|arn|ref|options?|hash(?:e[drs]|es|ing|ers)?|digest|checksum"
-    r"|fingerprint|label|field|class|hint|regex|pattern|rules?|format|error|message|msg|text|title|address"
-    r"|addr|encrypt\w*|method|mode|scheme"
-    r"|prompt|placeholder|algo\w*|alg|input|form|page|column|reset|strength|score|required|enabled|visible"
-    r"|changed|valid\w*)[\"'`\\\])}*_ ]*\W*\Z"
+    r"(?i)(?:[_.-]|(?-i:(?<=[a-z])(?=[A-Z])))(?:id|name|url|uri|path|file|dir|type|kind|count|length|len|size|expir\w*"
+    r"|at|ttl|limit|max|min|usage|used|budget|version|status|state|policy|arn|ref|options?|hash(?:e[drs]|es|ing|ers)?"
+    r"|digest|checksum|fingerprint|label|field|class|hint|regex|pattern|rules?|format|error|message|msg|text|title"
+    r"|address|addr|encrypt\w*|method|mode|scheme|prompt|placeholder|algo\w*|alg|input|form|page|column|reset|strength"
+    r"|score|required|enabled|visible|changed|valid\w*)[\"'`\\\])}*_ ]*\W*\Z"
 )
 
 # RE2's patterns, linear in the value. Words of a name, joined in any case and by any sign of names: `chapter12`,
@@ -169,48 +170,61 @@ _WORD = r"(?:(?:[A-Z][0-9][A-Z]|[A-Z]{0,12}[a-zß-öø-ÿ]+|[A-Z]+){1,6}[0-9]{0,
 _WORDY = rf"{_WORD}(?:[-_.:/ ]+{_WORD})*"
 _LOWER_WORDS = r"(?:[a-z]+|[A-Z][a-z]+|[A-Z]+)(?:[-_. /](?:[a-z]+|[A-Z][a-z]+|[A-Z]+))*[-_]?[0-9]?"
 _TEMPLATE = (
-    r"process\.env|os\.environ|getenv|import\.meta|[\p{Hiragana}\p{Katakana}\p{Han}\p{Hangul}]{3}|\$\{|\$\("
-    r"|\{\{|\}\}|<%|%>|%\([a-z]|\$(?:[A-Z][A-Z0-9_]{2,}|[a-z][a-z_]{2,})(?:[^A-Za-z0-9]|$)|\{[A-Za-z_][\w.]*\}|@@"
-    r"|^(?:%[A-Za-z_]+%|<[^<>]*>?|%[sdrq]|\{[^{}]*\})$"
+    r"process\.env|os\.environ|getenv|import\.meta|[\p{Hiragana}\p{Katakana}\p{Han}\p{Hangul}]{3}|\$\(\s?[\w./<~-]*(?:[\s)|;\"']|$)"
+    r"|\$\{[#!(]*[A-Za-z_][\w.]*(?:[}:#%/,?^\[()=|&\s-]|$)|\{\{[-~]?\s?[\w.$#%/\"'-]*(?:[\s|(}]|$)|[\w)\]\"'\s]\}\}|<%=?\s|\s%>"
+    r"|%\([a-z_]\w*\)|(?:^|[\s:/@=,(\"'+.}-])\$(?:[A-Z][A-Z0-9_]{2,}|[a-z][a-z_]{2,})(?:[^A-Za-z0-9]|$)|\$RANDOM"
+    r"|\{[A-Za-z_][\w.]*\}|^@@|^&lt;|%[YmdHMS]\W?%[YmdHMS]|^(?:%[A-Za-z_]+%|<[^<>]*>?|%[sdrq]|\{[^{}]*\})$"
+)
+_PATH = (
+    r"(?:[a-z]:)?\$?[A-Za-z_$]+[0-9]{0,2}(?:_[A-Za-z]+[0-9]*[A-Za-z]*"
+    r"|_[0-9]{0,2}[A-Za-z]*)*(?:(?:\.|\?\.|::|->|!\.)[A-Za-z_$#]\w*)*"
 )
 _EXPRESSION = (
     r"^(?:[!&*~(\[{+-]*(?:new|await|not|return|typeof|async|lambda|function|fn|func|class)\b"
-    r"|[!&*~(\[]*\$?[A-Za-z_$]+[0-9]?(?:_[A-Za-z0-9]*)*(?:(?:\.|\?\.|::|->|!\.)[A-Za-z_$#]\w*)*(?:[!?]?[.;,)]"
-    r"|[!?]?$|<[a-z]|(?:\.|::|->)$|[=<>|&+]{2}|<[A-Z])"
-    r"|[A-Za-z_]\w*::|[A-Z]\w*<|[!&*~(\[]*\$?[A-Za-z_$.:]{2,}[0-9]{0,2}[A-Za-z_]*(?:_[A-Za-z0-9]*)*(?:[({;]"
-    r"|\[)|[a-z]\([\"'\x60]"
-    r"|[(\[{!=\\<>|?)\]},;:%]|/[\^*]|&[a-z]|[-+*/]$|\.{2,}|$)"
+    rf"|[!&*~(\[]*{_PATH}(?:[!?]?[.;,)]+(?:$|[\s)\]}}\"'{{(\[])|[;,)][.#]?[A-Za-z_!$-]+(?:[=.!({{\[,:?\s]|$)"
+    r"|[!?]?$|<[A-Za-z_]+(?:[<>,&\s\[.:]|$)|(?:\.|::|->)$|=[=>].|<<|>>|\|\||&&|\+[+=]|[<>]=)"
+    rf"|[A-Za-z_]\w*::[A-Za-z_<{{]|[A-Z][A-Za-z]+[0-9]{{0,2}}<(?:[<&*?\[$\s]|\w+(?:[<>,&\s\[.:]|$))"
+    rf"|[!&*~(\[]*(?:{_PATH}|[a-z]+[0-9]{{1,3}}[a-z]+|[A-Za-z_]+[0-9]{{1,2}}(?:[A-Z]+[a-z]+)+)(?:[({{](?:$|[)\]}}\"'\x60&*!(\[{{$;:.-]"
+    r"|[A-Za-z_][\w.]*(?:$|!?[)\]},.(\[\s=:]|->)|(?:0x[0-9a-f]+|[0-9a-f]{6,8}|[0-9]+[a-z]{0,3})(?:$|[)\]},.]))|\[[\"'\x60$]|\[-?\w*(?:[\]:\[(.+-]|$))"
+    r"|[a-z]\([\"'\x60]"
+    r"|[(\[{=\\<>|?)\]},;:%]|!(?:[\w.()]*$|[=!\[({])|/[\^*]|&[a-z]|[-+*/]$|\.{2,}|$)"
 )
 _NO_SECRET = (
-    r"(?i)(?:argon2|bcrypt|scrypt|pbkdf2|sha-?[0-9]|md5|[hrepb]s[0-9]{3}|aes|ed25519|x25519|hmac"
-    r"|ssh-)[a-z0-9./-]{0,24}"
+    r"(?i)(?:argon2|bcrypt|scrypt|pbkdf2|sha-?[0-9]|md5|[hrepb]s[0-9]{3}|aes|ed25519|x25519|hmac|ssh-)[a-z0-9./-]{0,24}"
     r"|(?:vault|op|secrets?|ref|arn|gs|s3|file|env|ssm|keyring|projects)[:/].*|[a-z_]+=[\"'].*"
-    r"|(?:[a-z_]+[0-9]*(?::[\w,.-]+)?\|)+[a-z_]+[0-9]*(?::[\w,.-]+)?|/dev/.*"
-    r"|#[0-9a-f]{3,8}|(?:rgb|hsl)a?\(.*\)|v?[0-9]+(?:[.,:/_-][0-9]+)*(?:[a-z%]{1,3})?|0x[0-9a-f]{1,16}"
-    r"|[~.]{0,2}/[\w.@/*-]*|[a-z]:\\[\w\\. -]*"
-    r"|[a-z][a-z0-9+.-]{1,20}://[^\s:@]*|[\w.+-]+@[\w-]+\.[\w.-]+|\[[\w-]+(?:[*^$~|]?=.*)?\].*"
-    r"|(?:input|div|form|span|button|[apbi]|ul|li|select|textarea|label|body|table"
-    r"|t[dr])?[.#][a-z_-][\w-]*(?:[\s>+~:.#\[].*)?"
-    r"|[\w.-]+/[\w./-]+@v?[\w.]+|/.*/[gimsuy]{0,4}|\^(?:.*\$"
-    r"|[\[(\\].*)|[a-z_]+(?:\.[a-z_]+)+\(.*|[a-z_]{3,}\(.*\)|.*\[[a-z0-9]-[a-z0-9].*\].*|.*\\[dwsb].*|(?:true"
-    r"|false|null|none|nil|undefined|yes|no|on|off)[,;)]*"
-    r"|[\w./-]+\.(?:json|ya?ml|txt|pem|key|pub|py|[jt]sx?|mjs|go|rs|rb|php|java|md|env|toml|ini|cfg|crt|cer"
-    r"|p12|html?|sh|css|png|svg|lock|log|sql)(?::[0-9]+)*"
-    r"|\S*/\S*\.[a-z]{2,8}|\S+\.(?:deb|rpm|whl|egg|tar|gz|tgz|zip|jar|exe|dmg|apk)|[\w.$]+@[0-9a-f]{5,8}"
+    r"|(?:[a-z_]+[0-9]*(?::[\w,.-]+)?\|)+[a-z_]+[0-9]*(?::[\w,.-]+)?|/dev/.*|#[0-9a-f]{3,8}|(?:rgb|hsl)a?\(.*\)"
+    r"|v?[0-9]+(?:[.,:/_-][0-9]+)*(?:[a-z%]{1,3})?|0x[0-9a-f]{1,16}|[~.]{0,2}/[\w.@/*-]*|[a-z]:\\[\w\\. -]*"
+    r"|[a-z][a-z0-9+.-]{1,20}://[^\s:@]*|[\w.+-]+@[\w-]+\.[\w.-]+|\[[\w-]+(?:[*^$~|]?=.*)?\].*|(?:input|div|form|span"
+    r"|button|[apbi]|ul|li|select|textarea|label|body|table|t[dr])?[.#][a-z_-][\w-]*(?:[\s>+~:.#\[].*)?"
+    r"|[\w.-]+/[\w./-]+@v?[\w.]+|/.*/[gimsuy]{0,4}|\^(?:.*\$|[\[(\\].*)|[a-z_]+(?:\.[a-z_]+)+\(.*|[a-z_]{3,}\(.*\)"
+    r"|.*\[[a-z0-9]-[a-z0-9].*\].*|.*(?:\\[dwsb](?:[+*?{}\]).$|(\\]|$)|\[\^|\[\\[a-z]|\(\?[:P<=!i]).*|(?:true|false"
+    r"|null|none|nil|undefined|yes|no|on|off)[,;)]*|[\w./-]+\.(?:json|ya?ml|txt|pem|key|pub|py|[jt]sx?|mjs|go|rs|rb|php"
+    r"|java|md|env|toml|ini|cfg|crt|cer|p12|html?|sh|css|png|svg|lock|log|sql)(?::[0-9]+)*|\S*/\S*\.[a-z]{2,8}"
+    r"|\S+\.(?:deb|rpm|whl|egg|tar|gz|tgz|zip|jar|exe|dmg|apk)|[\w.$]+@[0-9a-f]{5,8}"
 )
 _PUBLIC_KEY = (
     r"(?:MIIB(?:[^I].*|I[^IBO]?.*)|MIICIjAN.*|MFkwEwYH.*|MCowBQYDK2Vw.*|MIG[ef]MA0G.*)|(?:pk_(?:live|test)|phc"
-    r"|sb_publishable)_.*"
-    r"|(?:[A-Za-z0-9_.]{2,40}-){1,12}[0-9a-f]{40,128}"
+    r"|sb_publishable)_.*|(?:[A-Za-z0-9_.]{2,40}-){1,12}[0-9a-f]{40,128}"
 )
 _PLACEHOLDER = (
-    r"(?i)example|placeholder|change[-_]?me|your[-_ ]|dummy|x{4,}|\*{3}|•{3}|redacted|not[-_]a[-_]real|\.{3}"
-    r"|^my[-_]|insert"
-    r"|u003c|replace[-_]?(?:me|with|this)|todo|^sample|^test[-_]?(?:pass|token|key|secret)"
+    r"(?i)example|placeholder|change[-_]?me|your[-_ ]|dummy|x{4,}|\*{3}|•{3}|redacted|not[-_]a[-_]real|\.{3}|^my[-_]"
+    r"|insert|u003c|replace[-_]?(?:me|with|this)|todo|^sample|^test[-_]?(?:pass|token|key|secret)"
 )
 _PLACEHOLDER_WORDS = r"(?i)(?:(?:user(?:name)?|pass(?:word|wd|phrase)?|pwd|secret|token|key|api|here)[-_ ]?){1,3}"
+_PASSPHRASE = r"[a-z]{3,12}(?:-[a-z]{3,12}){3,9}(?:-?[0-9]{1,4})?"
+_PLAIN_WORD = (  # none that was drawn
+    r"\b(?:the|and|not|your|our|new|for|with|from|this|that|into|will|must|only|here|very|some|users?|name|pass\w*|pwd|keys?"
+    r"|secrets?|tokens?|auth\w*|log|login|sign|inputs?|fields?|forms?|labels?|button|page|link|icon|text|title|error|hidden"
+    r"|show|set|get|reset|change|confirm|current|invalid|required|tests?|fake|mock|strong|weak|long|file|path|hash|admin|root"
+    r"|default|local|prod\w*|staging|database|server|client|service|apps?|config|data|values?|strings?|accounts?|email)\b"
+)
+BARE_PASS = re.compile(r"(?i)pass\W")
 _NAME_CHARACTERS = f"{ascii_letters}{digits}_./-"
 _PUNCTUATION = "¿¡.,;:!?()[]{}<>*…\"'`"
+# How much rarer each letter is in names of code than among random letters, in tenths of a bit.
+_TENTHS = (("jqz", 42), ("vwx", 22), ("bfhky", 15), ("g", 10), ("dmpu", 3), ("cl", -3), ("anors", -10), ("ti", -11),
+           ("e", -17))  # fmt: skip
+_SURPRISE = {letter: tenths for letters, tenths in _TENTHS for letter in letters}
 _LETTERS = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"[0-9]")
 _WORD_DIGIT_SIGN = re.compile(r"[A-Za-z]{3}[0-9]{1,4}[!?$@#%&*]")
@@ -218,9 +232,10 @@ _ESCAPED = re.compile(r"\\+([^\w\s\\])")
 _SIGNS = re.compile(r"[^\w.:/'’-]")
 
 # All of this module that can change a result. It is hashed into the version of a ruleset.
-PATTERNS = (_PASSWORD_WORD.pattern, _STOP.pattern, _LABEL_LINE.pattern, _LINE_START.pattern, _OTHER_NAME.pattern,
-            _ABOUT_SECRET.pattern, _WORDY, _LOWER_WORDS, _TEMPLATE, _EXPRESSION, _NO_SECRET, _PUBLIC_KEY, _PLACEHOLDER,
-            _PLACEHOLDER_WORDS, _NAME_CHARACTERS, _WORD_DIGIT_SIGN.pattern, _SIGNS.pattern)  # fmt: skip
+PATTERNS = (COMMAND.pattern, _PASSWORD_WORD.pattern, _STOP.pattern, _LABEL_LINE.pattern, _CELL.pattern,
+            _LINE_START.pattern, _OTHER_NAME.pattern, _ABOUT_SECRET.pattern, _WORDY, _LOWER_WORDS, _TEMPLATE,
+            _EXPRESSION, _NO_SECRET, _PUBLIC_KEY, _PLACEHOLDER, _PLACEHOLDER_WORDS, _PASSPHRASE, _PLAIN_WORD,
+            _NAME_CHARACTERS, str(_TENTHS), _WORD_DIGIT_SIGN.pattern, _SIGNS.pattern)  # fmt: skip
 
 
 def _is(pattern: str, value: str) -> bool:
@@ -263,11 +278,13 @@ def can_be_secret(name: str, value: str, *, is_quoted: bool, in_prose: bool = Fa
 
     No secrets are placeholders, references to variables, expressions of code, words, paths, numbers and patterns.
     """
-    claim = "password" if _PASSWORD_WORD.search(name) else "secret"
+    claim = "password" if _PASSWORD_WORD.search(name) or COMMAND.search(name) else "secret"
     value = _ESCAPED.sub(r"\1", value).strip() if is_quoted else value.strip()
     bare = value.strip(_PUNCTUATION)
     if len(value) < 6 or len(bare) < 4 or is_placeholder(value):
         return False
+    if _is_random_letters(bare) or (claim == "password" and _is_passphrase(name, value)):
+        return True
     if _has(_TEMPLATE, value) or _is(_NO_SECRET, value) or (not is_quoted and _has(_EXPRESSION, value)):
         return False
     if (claim == "secret" and _is(_PUBLIC_KEY, value)) or (in_prose and _is_said_lightly(value, bare)):
@@ -279,9 +296,10 @@ def can_be_secret(name: str, value: str, *, is_quoted: bool, in_prose: bool = Fa
 
 def _is_said_lightly(value: str, bare: str) -> bool:
     """Tell whether a sentence that names a secret goes on with a word rather than with its value."""
-    if _is_random_letters(value):
+    if " " in value and _WORD_DIGIT_SIGN.search(value):
         return False
-    return _is(_WORDY, bare) or not _has_kinds(bare, 2) or "test" in value.lower()
+    bare = bare.partition("</")[0].removesuffix("&quot").strip(_PUNCTUATION)
+    return _is(_WORDY, bare) or not _has_two_kinds(bare) or "test" in value.lower()
 
 
 def _can_phrase_be_secret(value: str, claim: str) -> bool:
@@ -292,47 +310,44 @@ def _can_phrase_be_secret(value: str, claim: str) -> bool:
     if any(_WORD_DIGIT_SIGN.search(word) for word in words):
         return len(words) <= 8
     odd = [word for word in words if not _is(_WORDY, word.strip(_PUNCTUATION) or "a")]
-    return any(_has_kinds(word.strip(_PUNCTUATION), 2) for word in odd) and len(words) <= 8
+    return any(_has_two_kinds(word.strip(_PUNCTUATION)) for word in odd) and len(words) <= 8
 
 
 def _can_password_be_secret(value: str, bare: str) -> bool:
-    if _is_random_letters(value):
-        return True
     if _is(_LOWER_WORDS, bare):
         return False
-    has_digit, has_letter = bool(_DIGITS.search(value)), bool(_LETTERS.search(value))
-    if has_digit:
-        return has_letter or not bare.isdigit()
-    if _is(_WORDY, bare):
-        return False
-    return bool(_SIGNS.search(bare))
+    if _DIGITS.search(value):
+        return bool(_LETTERS.search(value)) or not bare.isdigit()
+    return not _is(_WORDY, bare) and bool(_SIGNS.search(bare))
 
 
-def _has_kinds(word: str, least: int) -> bool:
-    kinds = (_DIGITS.search(word), _LETTERS.search(word), _SIGNS.search(word))
-    return sum(map(bool, kinds)) >= least
+def _has_two_kinds(word: str) -> bool:
+    return sum(bool(kind.search(word)) for kind in (_DIGITS, _LETTERS, _SIGNS)) >= 2
 
 
 def _is_random(value: str) -> bool:
-    if _is_random_letters(value):
-        return True
     if _is(_WORDY, value.strip(_PUNCTUATION)) or _is(r"[A-Za-z]{1,12}[0-9]{1,5}(?:[A-Z][a-z]+)+", value):
         return False
+    letters, signs = "".join(_LETTERS.findall(value)), set(value) & set("!@#$%^&*+=?~|;<>{}")
+    has_digit, has_cases = bool(_DIGITS.search(value)), letters.lower() != letters != letters.upper()
     if len(value) < 10:  # too short to be judged by its entropy
-        return bool(_DIGITS.search(value) and re.search("[a-z]", value) and re.search("[A-Z]", value))
-    if compute_entropy(value) < 2.9:
-        return False
-    if _DIGITS.search(value):
-        return bool(_LETTERS.search(value))
-    signs = set(value) & set("!@#$%^&*+=?~|;<>{}")
-    return len(signs) > 1 and value.lower() != value != value.upper()
+        return has_digit and bool(letters) and (len(signs) > 2 or has_cases)
+    if has_digit or compute_entropy(value) < 2.9:
+        return has_digit and bool(letters) and compute_entropy(value) >= 2.9
+    return (len(signs) > 1 and has_cases) or (letters != value and _is_random_letters(letters, 8))
 
 
-def _is_random_letters(value: str) -> bool:
-    """Tell whether the case of letters goes up and down as in no word."""
-    if len(value) < 12 or not value.isalpha() or not value.isascii():
+def _is_random_letters(value: str, least: int = 12) -> bool:
+    """Tell whether letters are rarer, and their case changes more often, than in names and words."""
+    if len(value) < least or not value.isalpha() or not value.isascii():
         return False
-    words = re.findall(r"[A-Z]*[a-z]+|[A-Z]+", value)
-    return len(words) * 4.5 >= len(value) and bool(
-        re.search(r"[A-Z]{2}", value) and re.search(r"[A-Z][a-z][A-Z]", value)
-    )
+    surprise = sum(map(_SURPRISE.__getitem__, value.lower())) / len(value)
+    turns = sum(a.isupper() != b.isupper() for a, b in pairwise(value)) / (len(value) - 1)
+    return turns > 0.12 and surprise + 10 * turns > (6 if len(value) >= 16 else 8)
+
+
+def _is_passphrase(name: str, value: str) -> bool:
+    """Tell whether a value is four or more words that were drawn, rather than ones that say something together."""
+    if BARE_PASS.match(name) or not _is(_PASSPHRASE, value) or _has(_PLAIN_WORD, value):
+        return False
+    return len(_LETTERS.findall(value)) >= 5 * len(value.split("-")) - 2 * bool(_DIGITS.search(value))

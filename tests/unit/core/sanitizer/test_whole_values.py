@@ -1,7 +1,8 @@
 """A value behind a strong name is redacted whole or, where it is no secret by the rules, not at all.
 
 Fails when the end of a value is found by the signs that a pattern knows rather than by its carrier, and when a quote
-that is escaped or doubled inside of a value ends it.
+that is escaped or doubled inside of a value ends it; and when what looks a little like code, a variable, a regular
+expression or a word is taken for it, or code for a value.
 """
 
 import json
@@ -84,3 +85,111 @@ def test_no_part_of_a_value_stays_beside_its_marker(carrier: str, name: str, val
         assert sanitized.startswith(before)
         assert sanitized.endswith(after)
         assert MARKER.fullmatch(sanitized[len(before) : len(sanitized) - len(after)])
+
+
+# By what a value was once taken for: each between the two marks is redacted whole.
+TAKEN_FOR_ELSE = {
+    "a variable": ("CLIENT_SECRET=\0NP2ImJH08HW44$W9L2C\0\nA=b", "api_key = '\0p9e14$paq$DK$q\0'"),
+    "a template": ('token = "\0p*+0020{9484)T(rI8b{{7e6NFOp_0:-3qt9X\0"', "secret: '\0Ot:A]VZkpFnBe$(.Vii[>@\0'"),
+    "a name in code": (
+        "  password: \0Gulcor.239#\0\n",
+        "db.password=\0Selpel_433\0\nA=b",
+        "  token: \0qZ%u.dlbrN,aK\0\n",
+        "setx SMTP_PASSWORD \0Raswick_1930\0\n",
+        "redis_password=\0EQd!bLAY+t9{Y.Bye+u\0\n",
+    ),
+    "a call": ("token=\0n)185eS2k7j_n9dfh6AY\0\n", "auth_token = \0eZfdZ5Gi(rU/^,w8|\0\n"),
+    "a generic type": ("+APP_PASSWORD=\0Yln<qP%<$pz_q]*+i<~z\0\n", "db_password,\0JBOI<SZ-m7+5me\0,ops"),
+    "an operator": ("  app_password: \0o<+tOFeukimGHRWrBGOUY\0\n",),
+    "a regular expression": (
+        "smtp_password = '\0a2N%H@dPW\\DquCm=3w\0'",
+        "-e SMTP_PASSWORD='\0m05S6m\\S6gG^KFPX!\0' app",
+    ),
+    "an identifier": (
+        "  password: \0pdSbtvcPwlGsyOrphgmaNJwJnjPXJXHvGGLdv\0\n",
+        'apiKey: "\0kTXBqfCiSfKZUQElSUDCpywdNig\0"',
+        "GET /items?page=2&passwd=\0YLmZJNJNlyTrZWyEeNyEhpPrdzTVxW\0&sort=name",
+    ),
+    "a sign in a word": ("jwt_secret = '\0pxW]SNgpQrFO\0'", 'auth_token = "\0WR:nUkhiGQ;Hk\0"'),
+    "words": (
+        "DB_PASSWORD=\0jinsel-dremcor-gulden-corgul\0\nA=b",
+        '"password": "\0correct-horse-battery-staple-42\0"',
+    ),
+    "a number of a version": ("A senha é \0Marjin$465#\0 até sexta.",),
+    "a phrase": ('I set the password to "\0clathap yarulm selbrun jinulm6!\0" so that you can log in.',),
+    "a cell": (
+        "name,value,owner\nredis_password,\0tX9#k|Q2)v\0,ops",
+        "| Kennwort | \0K9VQ;mP051@K2EXv2zvrw2;HP8=s@C1\0 |\n",
+    ),
+    "the next line": (
+        "**Redis password**\n    \x00150a9221-fa68-4b30-b690-c27bcbc2f01a\0\n\nKeep it safe.",
+        "Your new github token is:\n\0S5UvYshzJz+9XY++tmYsCs1t7J0=\0\n",
+    ),
+    "a foreign word": ('"暗証番号": "\0a=;75wAH@o9\0"', "| clave_secreta | \0NlpcokbEUZYBccIdXPBb\0 |"),
+    "what a sentence begins with": ("Use `\0EngUXAY3532lem*xERdz\0` as the root password for now.",),
+    "a quoted argument": (
+        "mysql -h db -u root -p'\0F4|p/k#!xE)w0FZ)6\0' shop",
+        "docker login -u ci -p '\0oB[-0/uh2Fgi(M2Q\0' registry.internal",
+        "redis-cli -h cache -a '\0UnY$~76{!.PD1IW\0' ping",
+        "sshpass -p '\0N|O?{U;:nqeS+\0' ssh deploy@web-1",
+        "keytool -list -storepass \0gm5f8Aj@9BG6hkc\0 -keystore a.jks",
+        "curl -sS -u 'app:\0q<Ee3zjpj~(DLyY/v~\0' https://api.internal",
+        "curl -sS -u 'app:\0torjin7? yarven balbal\0' https://api.internal",
+        "echo 'deploy:\0U3piz(i_<dIV2:xkj0K\0' | sudo chpasswd",
+        "echo '\0U3piz(i_<dIV2:xkj0K\0' | sudo -S true",
+    ),
+    "a field of a URL": ("GET /items?passphrase=\0dd9f2503-b2b2-443c-812a-9c44c63908f4\0&sort=name",),
+}
+
+
+@pytest.mark.parametrize("kind", TAKEN_FOR_ELSE)
+def test_a_value_that_looks_a_little_like_something_else_is_masked_whole(kind: str) -> None:
+    for text in TAKEN_FOR_ELSE[kind]:
+        before, value, after = text.split("\0")
+        masked = Sanitizer().sanitize(before + value + after)
+        assert masked.startswith(before) and masked.endswith(after), text
+        assert MARKER.fullmatch(masked[len(before) : len(masked) - len(after)]), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'password = "${DB_PASSWORD:-none}"',
+        "password=prefix-$DB_PASSWORD",
+        "authorization: `Basic ${Buffer.from(`a`)}`",
+        'secret = "{{ vault_secret2 }}"',
+        "password = settings.database2_password",
+        "password = random_string(20, UNICODE_CHARS)",
+        "$token = bin2hex(random_bytes(16));",
+        "auth = base64.b64encode(user_pass.encode())",
+        "token = auth_header[7:]",
+        "Token: tokens[1:-1]",
+        "tokenValue = scan(1, 2)",
+        "s.password===e.passwordConfirmation,{message:1}",
+        "secret: Bug4Secret{1}",
+        "token=Token{78af589 ActivityRecord{3b04890",
+        "pub api_key: Secret<[u8; 32]>,",
+        "#define GRE_KEY __cpu_to_be16(0x2000)",
+        "apiKey: getPasswordFromHTTPRequest",
+        'accessToken: "fileURLToPath"',
+        "(?P<password>[^@\\s/]+)@",
+        "password: 'enter-your-new-password'",
+        'password = "forgot-password-reset-link"',
+        "PASS: linked-other-module-files",
+        "token_expiration.strftime('%Y-%m-%dT%H:%M:%SZ')",
+        'session_key="main#1"',
+        "name,token,password\nada,none,optional",
+        "**Password**\nRequired\n",
+        "Your token is:\nexpired\n",
+        "Use OAuth2 as the auth token for now.",
+        'mysql -h db -u root -p"$MYSQL_ROOT_PASSWORD" shop',
+        "sshpass -p &lt;password&gt; ssh",
+        "docker login -u ci -p $TOKEN2 registry.internal",
+        "remaining in their original positions--pass `strict=False`.",
+        "curl -u username:password https://api.internal",
+        "echo 'hello:world' | tee file",
+        "Password is correct.&quot;);",
+    ],
+)
+def test_what_only_looks_like_a_value_stays(text: str) -> None:
+    assert Sanitizer().sanitize(text) == text
