@@ -47,7 +47,10 @@ _NEXT_LINE = re.compile(
 _MIXED_CASE = re.compile(
     r"[A-Za-z_+/=.-]*[0-9][0-9_+/=.-]*[A-Za-z]|[0-9A-Z_+/=.-]*[a-z][a-z0-9_+/=.-]*[A-Z]|[A-Za-z]+[0-9]"
 )
-_ASSIGNMENT_LINE = re.compile(r"[+-]?[A-Za-z_][A-Za-z0-9_.-]{0,60}(?:[ \t]{0,8}:|[ \t]{1,8}=|=[^=\s])")
+_ASSIGNMENT_LINE = re.compile(  # or an instruction of a Dockerfile
+    r"[+-]?[A-Za-z_][A-Za-z0-9_.-]{0,60}(?:[ \t]{0,8}:|[ \t]{1,8}=|=[^=\s])"
+    r"|(?:ADD|ARG|CMD|COPY|ENTRYPOINT|ENV|EXPOSE|FROM|LABEL|RUN|SHELL|STOPSIGNAL|USER|VOLUME|WORKDIR)[ \t]"
+)
 _TIME_STAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:|[0-9]{2}:[0-9]{2}:[0-9]{2}")
 
 _LETTERS = "[A-Za-z0-9+/_-]"

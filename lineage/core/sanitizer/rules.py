@@ -73,6 +73,8 @@ def _named(rule_id: str, names: str, secret: str, **options: Any) -> Rule:
 _OPENING_QUOTE = r"\\{0,7}(?:\"\"\"|'''|[\"'\x60])"
 _CALL_AROUND = r"(?:[\w.:]{1,30}[(!]{1,2}\s{0,2}(?:[\"'][^\"'\n]{0,60}[\"']\s?,\s?)?(?:default\s?=\s?)?)"
 _OPENING = rf"({_OPENING_QUOTE})?"
+_LABEL = r"(?:\s(?:is|ist|lautet|es|est))?(?::\*{0,2}|\*\*:?)[ \t]{0,4}\n{1,2}[ \t]{0,8}"  # above the value
+_INTRODUCED = rf"(?:{_VALUE_INTRODUCTION}{_OPENING}|{_LABEL})"
 _VALUE_OPENING = rf"{_CALL_AROUND}?[$@bBrRfFuUL]{{0,2}}({_OPENING_QUOTE})"
 _CLAIM = (
     r"[\w.-]{0,24}(?:[\"'\x60\\\]*]{0,6}|\s?\[[^\[\]\n]{0,24}\])"
@@ -150,7 +152,7 @@ RULES = (
     _rule("heroku-api-key", r"HRKU-[A-Za-z0-9_-]{36,}", "hrku-"),
     _rule("heroku-api-key-legacy", r"(?i)heroku" + _ASSIGNMENT + r"\b([0-9A-F]{8}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{12})\b", "heroku", group=1),
     _named("hetzner-token", "hetzner|hcloud", r"[A-Za-z0-9]{64}"),
-    _rule("flyio-token", r"fm[12][ar]?_[A-Za-z0-9+/=_-]{60,}(?:,fm[12][ar]?_[A-Za-z0-9+/=_-]{60,})*|" + _TOKEN_START + r"fo1_[A-Za-z0-9_-]{40,}", "fm1_", "fm2_", "fm1a_", "fm1r_", "fo1_"),
+    _rule("flyio-token", r"fm[12][ar]?_[A-Za-z0-9+/=_-]{60,}(?:,fm[12][ar]?_[A-Za-z0-9+/=_-]{60,})*|" + _TOKEN_START + r"(fo1_[A-Za-z0-9_-]{40,})", "fm1_", "fm2_", "fm1a_", "fm1r_", "fo1_", group=FIRST_GROUP),
     _token("render-key", r"rnd_[A-Za-z0-9]{24,}", "rnd_"),
     _rule("railway-token", r"(?i:railway)[\w. -]{0,10}(?i:token|key)" + _ASSIGNMENT + r"\b(" + _UUID + r")\b", "railway", group=1),
     _token("vercel-token", r"vc[piakr]_[A-Za-z0-9]{24,}", "vcp_", "vci_", "vca_", "vck_", "vcr_"),
@@ -388,7 +390,7 @@ RULES = (
     _rule("jina-key", r"jina_[A-Za-z0-9_-]{40,}", "jina_"),
     _rule("pinecone-key", r"pcsk_[A-Za-z0-9]{5,8}_[A-Za-z0-9]{50,}", "pcsk_"),
     _rule("pinecone-key-legacy", r"(?i)pinecone[\w. -]{0,16}[\"'\\\])]{0,5}\s{0,3}[:=,]{1,2}\s{0,3}[\"'\\]{0,4}(" + _UUID + r")\b", "pinecone", group=1),
-    _rule("langsmith-key", r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}|" + _TOKEN_START + r"ls__[a-f0-9]{32}", "lsv2_", "ls__"),
+    _rule("langsmith-key", r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}|" + _TOKEN_START + r"(ls__[a-f0-9]{32})", "lsv2_", "ls__", group=FIRST_GROUP),
     _rule("langfuse-key", r"sk-lf-" + _UUID, "sk-lf-"),
     _token("wandb-key", r"wandb_v1_[A-Za-z0-9_-]{40,}", "wandb_v1_"),
     _named("wandb-key-legacy", "wandb", r"[a-f0-9]{40}"),
@@ -516,7 +518,7 @@ RULES = (
     _rule("powershell-secure-string", r"(?i)ConvertTo-SecureString\s+(?:-String\s+)?[\"'\\]{1,4}([^\s\"'<>\x60\\{}$]{4,})[\"'\\]", "convertto-securestring", group=1),
     _rule("netrc-password", r"(?i)" + _TOKEN_START + r"machine\s+\S{1,80}\s+(?:login\s+\S{1,80}\s+)?password\s+([^\s\"'<>\x60\\]{3,}[^\s\"'<>\x60\\.,;:)\]*])", "machine", group=1, claim="rest"),
     _rule("pgpass-password", r"(?m)(?:^|[\s\"'\x60>(+=]|\\[nrt])[A-Za-z0-9.*-]{1,80}:(?:5432|5433|6432|\*):[\w*-]{1,40}:[\w*-]{1,40}:([^\s:\"'<>\x60\\]{3,}[^\s:\"'<>\x60\\.,;)*&])", "5432:", "5433:", "6432:", "*:", group=1, claim="rest"),
-    _rule("password-hash", r"\$2[abxy]?\$[0-9]{2}\$[A-Za-z0-9./]{53}|\$argon2(?:id|i|d)\$v=[0-9]{1,3}\$[a-z0-9=,]{5,40}\$[A-Za-z0-9+/]{8,}\$[A-Za-z0-9+/]{16,}|\$(?:1|5|6|8|9|y|gy|7|apr1|md5)\$(?:rounds=[0-9]{1,9}\$)?[A-Za-z0-9./$]{0,64}\$(?:[A-Za-z0-9./]{86}|[A-Za-z0-9./]{43}|[A-Za-z0-9./]{22})|" + _TOKEN_START + r"pbkdf2_sha(?:1|256|512)\$[0-9]{1,8}\$[A-Za-z0-9+/=]{4,}\$[A-Za-z0-9+/]{20,}={0,2}|" + _TOKEN_START + r"(?:scrypt:[0-9:]{3,20}|pbkdf2:sha[0-9]{1,3}(?::[0-9]{1,8})?)\$[A-Za-z0-9+/]{4,}\$[a-f0-9]{32,}|" + _TOKEN_START + r"scrypt\$[0-9]{3,8}\$[A-Za-z0-9+/]{4,}\$[0-9]{1,3}\$[0-9]{1,3}\$[A-Za-z0-9+/]{40,}={0,2}|" + _TOKEN_START + r"(?:sha1|md5)\$[A-Za-z0-9]{4,}\$(?:[a-f0-9]{40}|[a-f0-9]{32})|" + _TOKEN_START + r"SCRAM-SHA-(?:1|256|512)\$[0-9]{3,8}:[A-Za-z0-9+/]{8,}={0,2}\$[A-Za-z0-9+/]{26,}={0,2}:[A-Za-z0-9+/]{26,}={0,2}|\$scrypt\$[a-z0-9=,]{5,40}\$[A-Za-z0-9+/]{4,}\$[A-Za-z0-9+/]{16,}|\$[PH]\$[A-Za-z0-9./]{31}|\{(?:SSHA|SHA|SMD5|SSHA256|SSHA512|CRYPT)\}[A-Za-z0-9+/$.]{24,}={0,2}", "$2", "$argon2", "$1$", "$5$", "$6$", "$8$", "$9$", "$y$", "$gy$", "$7$", "$apr1$", "$md5$", "pbkdf2", "scrypt", "sha1$", "md5$", "scram-sha-", "$p$", "$h$", "{ssha", "{sha", "{smd5", "{crypt"),
+    _rule("password-hash", r"\$2[abxy]?\$[0-9]{2}\$[A-Za-z0-9./]{53}|\$argon2(?:id|i|d)\$v=[0-9]{1,3}\$[a-z0-9=,]{5,40}\$[A-Za-z0-9+/]{8,}\$[A-Za-z0-9+/]{16,}|\$(?:1|5|6|8|9|y|gy|7|apr1|md5)\$(?:rounds=[0-9]{1,9}\$)?[A-Za-z0-9./$]{0,64}\$(?:[A-Za-z0-9./]{86}|[A-Za-z0-9./]{43}|[A-Za-z0-9./]{22})|" + _TOKEN_START + r"(pbkdf2_sha(?:1|256|512)\$[0-9]{1,8}\$[A-Za-z0-9+/=]{4,}\$[A-Za-z0-9+/]{20,}={0,2})|" + _TOKEN_START + r"((?:scrypt:[0-9:]{3,20}|pbkdf2:sha[0-9]{1,3}(?::[0-9]{1,8})?)\$[A-Za-z0-9+/]{4,}\$[a-f0-9]{32,})|" + _TOKEN_START + r"(scrypt\$[0-9]{3,8}\$[A-Za-z0-9+/]{4,}\$[0-9]{1,3}\$[0-9]{1,3}\$[A-Za-z0-9+/]{40,}={0,2})|" + _TOKEN_START + r"((?:sha1|md5)\$[A-Za-z0-9]{4,}\$(?:[a-f0-9]{40}|[a-f0-9]{32}))|" + _TOKEN_START + r"(SCRAM-SHA-(?:1|256|512)\$[0-9]{3,8}:[A-Za-z0-9+/]{8,}={0,2}\$[A-Za-z0-9+/]{26,}={0,2}:[A-Za-z0-9+/]{26,}={0,2})|\$scrypt\$[a-z0-9=,]{5,40}\$[A-Za-z0-9+/]{4,}\$[A-Za-z0-9+/]{16,}|\$[PH]\$[A-Za-z0-9./]{31}|\{(?:SSHA|SHA|SMD5|SSHA256|SSHA512|CRYPT)\}[A-Za-z0-9+/$.]{24,}={0,2}", "$2", "$argon2", "$1$", "$5$", "$6$", "$8$", "$9$", "$y$", "$gy$", "$7$", "$apr1$", "$md5$", "pbkdf2", "scrypt", "sha1$", "md5$", "scram-sha-", "$p$", "$h$", "{ssha", "{sha", "{smd5", "{crypt", group=FIRST_GROUP),
     _rule("kerberos-hash", r"\$krb5(?:asrep|tgs|pa)\$[0-9]{1,2}\$(?:(?:\*[^*\n]{1,200}\*|[\w.@-]{1,100}(?:\$[\w.@-]{1,100})?)[$:])?[a-f0-9]{12,}(?:\$[a-f0-9]{64,})?", "$krb5"),
     _rule("cisco-password", r"(?i)" + _TOKEN_START + r"(?:enable\s(?:secret|password)|username\s\S{1,40}\s(?:privilege\s[0-9]{1,2}\s)?(?:secret|password)|snmp-server\scommunity|(?:tacacs|radius)-server\skey|pre-shared-key|wpa-psk\sascii|key-string)\s(?:[0-9]\s)?([^\s\"'<>\x60\\]{3,}[^\s\"'<>\x60\\.,;:)\]*&])", "enable", "username", "snmp-server", "-server key", "pre-shared-key", "wpa-psk", "key-string", group=1, claim="rest", guess=True),
     _rule("wifi-password", r"(?i)" + _TOKEN_START + r"(?:wpa_passphrase|psk|wpa_psk|wep_key0|passphrase)=[\"'\\]{0,4}([^\s\"'<>\\{}$&]{8,63})|" + _TOKEN_START + r"WIFI:(?:[TSH]:[^;]{0,32};){1,3}P:([^;]{8,63});", "psk=", "wpa_passphrase", "wep_key", "wifi:", "passphrase=", group=FIRST_GROUP, claim="rest", allow=_ALLOW_MASKS),
@@ -565,12 +567,11 @@ RULES = (
     _rule("aws-secret-argument", r"(?:AKIA|ASIA)[A-Z0-9]{16}[\"'\\]{0,3}\s{0,4}[,:;|\s]\s{0,8}(?:[A-Za-z_]{1,24}\s?[=:]\s?)?[\"'\\]{0,3}([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)", "akia", "asia", group=1, entropy=4.1),
     _claim("named-password", _PASSWORD_NAME, _CLAIM, *_PASSWORD_NAME_KEYWORDS),
     _claim("named-secret", _SECRET_NAME, _CLAIM, *_SECRET_NAME_KEYWORDS),
-    _claim("csv-secret", r"(?m:^)[\w.-]{0,30}(?:" + _SECRET_NAME + r"|_key)", r"[\w.-]{0,12},()", *_SECRET_NAME_KEYWORDS),
+    _claim("csv-secret", r"(?m:^)[\w.-]{0,30}(?:" + _SECRET_NAME + r"|_key)", ",()", "password,", "passwd,", "passphrase,", "pass,", "pwd,", "secret,", "token,", "key,", "auth,", "creds,", "credential,"),
     # Secrets in sentences
     _rule("secret-before-name", r"(?i)" + _TOKEN_START + r"use\s(?:\"([^\"\n]{6,80})\"|'([^'\n]{6,80})'|\x60([^\x60\n]{6,80})\x60|([^\s\"'\x60]{6,80}))\sas\s(?:the|your|an?)\s(?:[\w-]{1,20}\s){0,3}" + _SECRET_NAME, "use ", group=FIRST_GROUP, guess=True, allow=_ALLOW_NAMES),
-    _claim("labelled-secret", r"(?:" + _SECRET_NAME + r"|\bkey)", r"(?:\s(?:is|ist|lautet|es|est))?(?::\*{0,2}|\*\*:?)[ \t]{0,4}\n{1,2}[ \t]{0,8}()", *_SECRET_NAME_KEYWORDS, claim="prose"),
-    _claim("prose-password", r"(?:" + _PASSWORD_NAME + r"|" + _TOKEN_START + r"pin|口令)", r"(?:\s(?:for|of|to|de|da|für|pour)(?:\s[\w@./-]{1,30}){1,4})?" + _VALUE_INTRODUCTION + _OPENING, *_PASSWORD_NAME_KEYWORDS, "pin", "口令", claim="prose"),
-    _claim("prose-secret", r"(?:" + _SECRET_NAME + r"|key)", r"\w{0,16}(?:\s(?:for|of|to|de|da|für|pour)(?:\s[\w@./-]{1,30}){1,4})?" + _VALUE_INTRODUCTION + _OPENING, *_SECRET_NAME_KEYWORDS, claim="prose"),
+    _claim("prose-password", r"(?:" + _PASSWORD_NAME + r"|" + _TOKEN_START + r"pin|口令)", r"(?:\s(?:for|of|to|de|da|für|pour)(?:\s[\w@./-]{1,30}){1,4})?" + _INTRODUCED, *_PASSWORD_NAME_KEYWORDS, "pin", "口令", claim="prose"),
+    _claim("prose-secret", r"(?:" + _SECRET_NAME + r"|key)", r"\w{0,16}(?:\s(?:for|of|to|de|da|für|pour)(?:\s[\w@./-]{1,30}){1,4})?" + _INTRODUCED, *_SECRET_NAME_KEYWORDS, claim="prose"),
     # Personal data
     _rule("email", r"[A-Za-z0-9._%+'-]{1,64}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,24}", "@", personal=True),
     _rule("user-name", r"(?:/home/|/Users/|(?i:[a-z]:(?:\\{1,4}|/)Users(?:\\{1,4}|/))|(?:^|[\s\"'\x60/])-(?:home|Users)-)([^\s/\\\"'<>\x60:*?|,;()\[\]{}$@-][^\s/\\\"'<>\x60:*?|,;()\[\]{}$@-]{0,63})", "/home/", "/users/", ":\\\\users", ":/users/", "-home-", "-users-", group=1, personal=True),

@@ -30,7 +30,6 @@ _STOP = re.compile(
     rf"|(?P<quote>\\*[\"'`]){_AFTER_VALUE}|(?P<bracket>[)\]}}>]){_AFTER_VALUE}|(?P<bold>\*\*){_AFTER_VALUE}"
 )
 _LABEL_LINE = re.compile(r"(?P<sign>:|\*\*|)[*_]{0,2}[ \t]*\n[ \t]*(?P<item>-[ \t]+)?[$@bBrRfFuUL]{0,2}\Z")
-_CELL = re.compile(r"(?:[,\t]|\|[ *]*)\Z")
 _ANY_STOP = re.compile(r"[\s,;&|<\\\"'`)\]}>*。，；、）】」]")
 _SHELL_QUOTES = ("'\\''", "'\"'\"'")  # leave the quotation, write one, enter again
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
@@ -106,7 +105,8 @@ def _find_closing_quote(quote: str, text: str) -> int | None:
 def _find_open_end(lead: str, before: str, line: str) -> int:
     if before.endswith(">") and (tag := line.find("<")) >= 0:
         return tag
-    if (cell := _CELL.search(before)) and (end := re.search(rf"(?<!\\){re.escape(cell[0][0])}", line)):
+    edge = before[-1:] if before[-1:] in (",", "\t") else "|" if before.rstrip(" *").endswith("|") else ""
+    if edge and (end := re.search(rf"(?<!\\){re.escape(edge)}", line)):
         return _trim(lead, line, len(line[: end.start()].rstrip()))  # a row of cells
     if not _ANY_STOP.search(line):
         return _trim(lead, line, len(line))
@@ -171,7 +171,8 @@ _WORDY = rf"{_WORD}(?:[-_.:/ ]+{_WORD})*"
 _LOWER_WORDS = r"(?:[a-z]+|[A-Z][a-z]+|[A-Z]+)(?:[-_. /](?:[a-z]+|[A-Z][a-z]+|[A-Z]+))*[-_]?[0-9]?"
 _TEMPLATE = (
     r"process\.env|os\.environ|getenv|import\.meta|[\p{Hiragana}\p{Katakana}\p{Han}\p{Hangul}]{3}|\$\(\s?[\w./<~-]*(?:[\s)|;\"']|$)"
-    r"|\$\{[#!(]*[A-Za-z_][\w.]*(?:[}:#%/,?^\[()=|&\s-]|$)|\{\{[-~]?\s?[\w.$#%/\"'-]*(?:[\s|(}]|$)|[\w)\]\"'\s]\}\}|<%=?\s|\s%>"
+    r"|\$\{[#!(]*[A-Za-z_][\w.]*(?:[}:#%/,?^\[()=|&\s-]|$)"
+    r"|\{\{[-~]?\s?[\w.$#%/\"'-]*(?:[\s|(}]|$)|[\w)\]\"'\s]\}\}|<%=?\s|\s%>"
     r"|%\([a-z_]\w*\)|(?:^|[\s:/@=,(\"'+.}-])\$(?:[A-Z][A-Z0-9_]{2,}|[a-z][a-z_]{2,})(?:[^A-Za-z0-9]|$)|\$RANDOM"
     r"|\{[A-Za-z_][\w.]*\}|^@@|^&lt;|%[YmdHMS]\W?%[YmdHMS]|^(?:%[A-Za-z_]+%|<[^<>]*>?|%[sdrq]|\{[^{}]*\})$"
 )
@@ -179,13 +180,19 @@ _PATH = (
     r"(?:[a-z]:)?\$?[A-Za-z_$]+[0-9]{0,2}(?:_[A-Za-z]+[0-9]*[A-Za-z]*"
     r"|_[0-9]{0,2}[A-Za-z]*)*(?:(?:\.|\?\.|::|->|!\.)[A-Za-z_$#]\w*)*"
 )
+_CALLEE = _PATH.replace("[A-Za-z_$]+", "[A-Za-z_$.:]{2,}", 1)
 _EXPRESSION = (
     r"^(?:[!&*~(\[{+-]*(?:new|await|not|return|typeof|async|lambda|function|fn|func|class)\b"
-    rf"|[!&*~(\[]*{_PATH}(?:[!?]?[.;,)]+(?:$|[\s)\]}}\"'{{(\[])|[;,)][.#]?[A-Za-z_!$-]+(?:[=.!({{\[,:?\s]|$)"
-    r"|[!?]?$|<[A-Za-z_]+(?:[<>,&\s\[.:]|$)|(?:\.|::|->)$|=[=>].|<<|>>|\|\||&&|\+[+=]|[<>]=)"
-    rf"|[A-Za-z_]\w*::[A-Za-z_<{{]|[A-Z][A-Za-z]+[0-9]{{0,2}}<(?:[<&*?\[$\s]|\w+(?:[<>,&\s\[.:]|$))"
-    rf"|[!&*~(\[]*(?:{_PATH}|[a-z]+[0-9]{{1,3}}[a-z]+|[A-Za-z_]+[0-9]{{1,2}}(?:[A-Z]+[a-z]+)+)(?:[({{](?:$|[)\]}}\"'\x60&*!(\[{{$;:.-]"
-    r"|[A-Za-z_][\w.]*(?:$|!?[)\]},.(\[\s=:]|->)|(?:0x[0-9a-f]+|[0-9a-f]{6,8}|[0-9]+[a-z]{0,3})(?:$|[)\]},.]))|\[[\"'\x60$]|\[-?\w*(?:[\]:\[(.+-]|$))"
+    # a name, alone or with what goes on behind one: a sign that ends it, a type in brackets, an operator
+    rf"|[!&*~(\[]*{_PATH}(?:[!?]?[.;,)]+(?:$|[\s)\]}}\"'])|[;,][(\[{{]|\.\([A-Za-z*]"
+    r"|[;,][.#!$]?[A-Za-z_-]+(?:[=.({\[,:?\s]|!=|$)|[!?]?$|<[A-Za-z_]+(?:[<>,&\s\[.:]|$)|(?:\.|::|->)$"
+    r"|=[=>].|<<|>>|\|\||&&|\+[+=]|[<>]=)"
+    r"|[A-Za-z_]\w*::[A-Za-z_<{]|[A-Z][A-Za-z]+[0-9]{0,2}<(?:[<&*?\[$\s]|\w+(?:[<>,&\s\[.:]|$))"
+    # a call or an item, with what may be its first argument
+    rf"|[!&*~(\[]*(?:{_CALLEE}|[a-z]+[0-9]{{1,3}}[a-z]+|[A-Za-z_]+[0-9]{{1,2}}(?:[A-Z]+[a-z]+)+)"
+    r"(?:[({](?:$|[)\]}\"'\x60&*!(\[{$;:]|\.\.|-[0-9a-z]|[A-Za-z_][\w.]*(?:$|!?[)\]},.(\[\s=:]|->)"
+    r"|(?:0x[0-9a-f]+|[0-9a-f]{6,8}|[0-9]+[a-z]{0,3})(?:$|[)\]},.]))"
+    r"|\[[\"'\x60$]|\[-?(?:\w+(?:[\]:\[(.+-]|$)|[\]\[:]|$))"
     r"|[a-z]\([\"'\x60]"
     r"|[(\[{=\\<>|?)\]},;:%]|!(?:[\w.()]*$|[=!\[({])|/[\^*]|&[a-z]|[-+*/]$|\.{2,}|$)"
 )
@@ -197,7 +204,8 @@ _NO_SECRET = (
     r"|[a-z][a-z0-9+.-]{1,20}://[^\s:@]*|[\w.+-]+@[\w-]+\.[\w.-]+|\[[\w-]+(?:[*^$~|]?=.*)?\].*|(?:input|div|form|span"
     r"|button|[apbi]|ul|li|select|textarea|label|body|table|t[dr])?[.#][a-z_-][\w-]*(?:[\s>+~:.#\[].*)?"
     r"|[\w.-]+/[\w./-]+@v?[\w.]+|/.*/[gimsuy]{0,4}|\^(?:.*\$|[\[(\\].*)|[a-z_]+(?:\.[a-z_]+)+\(.*|[a-z_]{3,}\(.*\)"
-    r"|.*\[[a-z0-9]-[a-z0-9].*\].*|.*(?:\\[dwsb](?:[+*?{}\]).$|(\\]|$)|\[\^|\[\\[a-z]|\(\?[:P<=!i]).*|(?:true|false"
+    r"|.*\[[a-z0-9]-[a-z0-9].*\].*"
+    r"|.*(?:\\[dwsb](?:[+*?{}\]).$|(\\]|$)|\[\^[^\]]+\]|\[\\[a-z]|\(\?[:P<=!i]).*|(?:true|false"
     r"|null|none|nil|undefined|yes|no|on|off)[,;)]*|[\w./-]+\.(?:json|ya?ml|txt|pem|key|pub|py|[jt]sx?|mjs|go|rs|rb|php"
     r"|java|md|env|toml|ini|cfg|crt|cer|p12|html?|sh|css|png|svg|lock|log|sql)(?::[0-9]+)*|\S*/\S*\.[a-z]{2,8}"
     r"|\S+\.(?:deb|rpm|whl|egg|tar|gz|tgz|zip|jar|exe|dmg|apk)|[\w.$]+@[0-9a-f]{5,8}"
@@ -211,7 +219,7 @@ _PLACEHOLDER = (
     r"|insert|u003c|replace[-_]?(?:me|with|this)|todo|^sample|^test[-_]?(?:pass|token|key|secret)"
 )
 _PLACEHOLDER_WORDS = r"(?i)(?:(?:user(?:name)?|pass(?:word|wd|phrase)?|pwd|secret|token|key|api|here)[-_ ]?){1,3}"
-_PASSPHRASE = r"[a-z]{3,12}(?:-[a-z]{3,12}){3,9}(?:-?[0-9]{1,4})?"
+_PASSPHRASE = r"[a-z]{3,12}(?:-[a-z]{3,12}){3,9}(?:-?[0-9]{1,4})?|[A-Z][a-z]{4,}[.!@#$&*_-][0-9]{2,4}[!#$]?"
 _PLAIN_WORD = (  # none that was drawn
     r"\b(?:the|and|not|your|our|new|for|with|from|this|that|into|will|must|only|here|very|some|users?|name|pass\w*|pwd|keys?"
     r"|secrets?|tokens?|auth\w*|log|login|sign|inputs?|fields?|forms?|labels?|button|page|link|icon|text|title|error|hidden"
@@ -232,7 +240,7 @@ _ESCAPED = re.compile(r"\\+([^\w\s\\])")
 _SIGNS = re.compile(r"[^\w.:/'’-]")
 
 # All of this module that can change a result. It is hashed into the version of a ruleset.
-PATTERNS = (COMMAND.pattern, _PASSWORD_WORD.pattern, _STOP.pattern, _LABEL_LINE.pattern, _CELL.pattern,
+PATTERNS = (COMMAND.pattern, _PASSWORD_WORD.pattern, _STOP.pattern, _LABEL_LINE.pattern,
             _LINE_START.pattern, _OTHER_NAME.pattern, _ABOUT_SECRET.pattern, _WORDY, _LOWER_WORDS, _TEMPLATE,
             _EXPRESSION, _NO_SECRET, _PUBLIC_KEY, _PLACEHOLDER, _PLACEHOLDER_WORDS, _PASSPHRASE, _PLAIN_WORD,
             _NAME_CHARACTERS, str(_TENTHS), _WORD_DIGIT_SIGN.pattern, _SIGNS.pattern)  # fmt: skip
@@ -343,11 +351,11 @@ def _is_random_letters(value: str, least: int = 12) -> bool:
         return False
     surprise = sum(map(_SURPRISE.__getitem__, value.lower())) / len(value)
     turns = sum(a.isupper() != b.isupper() for a, b in pairwise(value)) / (len(value) - 1)
-    return turns > 0.12 and surprise + 10 * turns > (6 if len(value) >= 16 else 8)
+    return turns > 0.12 and surprise + 10 * turns > max(min(96 / len(value), 8), 4)
 
 
 def _is_passphrase(name: str, value: str) -> bool:
-    """Tell whether a value is four or more words that were drawn, rather than ones that say something together."""
+    """Tell whether a value is four or more words that say nothing together, or one with a sign and a number."""
     if BARE_PASS.match(name) or not _is(_PASSPHRASE, value) or _has(_PLAIN_WORD, value):
         return False
     return len(_LETTERS.findall(value)) >= 5 * len(value.split("-")) - 2 * bool(_DIGITS.search(value))

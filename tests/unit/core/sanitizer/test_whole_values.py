@@ -98,7 +98,16 @@ TAKEN_FOR_ELSE = {
         "setx SMTP_PASSWORD \0Raswick_1930\0\n",
         "redis_password=\0EQd!bLAY+t9{Y.Bye+u\0\n",
     ),
-    "a call": ("token=\0n)185eS2k7j_n9dfh6AY\0\n", "auth_token = \0eZfdZ5Gi(rU/^,w8|\0\n"),
+    "the end of a call": (
+        "Das Passwort lautet \0a)Lq!N2H&8?(^kIOADw\0 ab heute.",
+        "A senha é \0xsoTp)aUzK![\0 até sexta.",
+    ),
+    "a word and a number": ("The password for staging is \0Gulquin.1870\0 and it expires.",),
+    "a call": (
+        "  client-secret: \0Q(JDm5B2p[E\0\n",
+        "token=\0n)185eS2k7j_n9dfh6AY\0\n",
+        "auth_token = \0eZfdZ5Gi(rU/^,w8|\0\n",
+    ),
     "a generic type": ("+APP_PASSWORD=\0Yln<qP%<$pz_q]*+i<~z\0\n", "db_password,\0JBOI<SZ-m7+5me\0,ops"),
     "an operator": ("  app_password: \0o<+tOFeukimGHRWrBGOUY\0\n",),
     "a regular expression": (
@@ -138,6 +147,10 @@ TAKEN_FOR_ELSE = {
         "echo 'deploy:\0U3piz(i_<dIV2:xkj0K\0' | sudo chpasswd",
         "echo '\0U3piz(i_<dIV2:xkj0K\0' | sudo -S true",
     ),
+    "an escape": (
+        '{"c": "It is\\n\0pbkdf2_sha256$600000$ThinG6SRrlmmjjG2$8v0gOPoCJi7MyQE/gFztJtSThvNNXHPHZArrMW46XOF=\0\\n"}',
+    ),
+    "a wrapped line": ("ENV REMOTE \0hf" + "_XaOMUJjZOfyVTsdCoCdTAPFLqpIryLpvmG\0\nWORKDIR /app\n",),
     "a field of a URL": ("GET /items?passphrase=\0dd9f2503-b2b2-443c-812a-9c44c63908f4\0&sort=name",),
 }
 
