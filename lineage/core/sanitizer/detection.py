@@ -5,7 +5,7 @@ sanitized text are exactly what was searched last, and a second run finds nothin
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from lineage.core.sanitizer.encodings import (
@@ -19,6 +19,7 @@ from lineage.core.sanitizer.layers import SEPARATOR, Layer
 from lineage.core.sanitizer.rule import MARKER, Rule
 from lineage.core.sanitizer.ruleset import Ruleset, Span, Verdicts
 from lineage.core.sanitizer.values import find_quoted_end
+from lineage.core.sanitizer.wrapped import is_row_continued, is_word
 
 _MAX_PASSES = 8
 _MIN_GAP_CHARS = 4
@@ -108,13 +109,19 @@ def _map_matches(layer: Layer, matches: Iterable[Span]) -> Iterator[tuple[Span, 
     has_separators, has_joins = SEPARATOR in layer.text, layer.has_joined_layer
     for match in matches:
         start, end, rule, first, last = _clip_to_separators(layer.text, match) if has_separators else match
-        if start < end:
+        if start >= end:
+            continue
+        if layer.has_rows:
+            continues = _is_continued_row(layer, start, end, rule)
+            is_match = continues is not None
+        else:
             heads = [leading_token(text) for text in layer.iter_joins(start, end)] if has_joins else []
             continues = all(map(is_random, heads))
-            if not layer.is_joined or (heads and _may_be_joined(rule, heads, continues=continues)):
-                span = Span(*layer.map_to_original(start, end), rule, *layer.map_to_original(first, last))
-                if whole := _fit_to_quotes(layer.get_lowest_text(), span, layer.text[start - 1 : start]):
-                    yield whole, continues
+            is_match = not layer.is_joined or (bool(heads) and _may_be_joined(rule, heads, continues=continues))
+        if is_match:
+            span = Span(*layer.map_to_original(start, end), rule, *layer.map_to_original(first, last))
+            if whole := _fit_to_quotes(layer.get_lowest_text(), span, layer.text[start - 1 : start]):
+                yield whole, bool(continues)
 
 
 def _may_be_joined(rule: Rule, heads: Sequence[str], *, continues: bool) -> bool:
@@ -150,6 +157,21 @@ def _clip_to_separators(text: str, span: Span) -> Span:
     return Span(start, end, rule, first, last)
 
 
+def _is_continued_row(layer: Layer, start: int, end: int, rule: Rule) -> bool | None:
+    """Tell whether the parts of a match in rows surely belong together; None if they are no match."""
+    heads = list(layer.iter_joins(start, end))
+    if not heads:
+        return None
+    text, is_guess = layer.text, bool(rule.guess or rule.claim)
+    if start > 0 and text[start - 1] in "\"'`" and text.startswith(text[start - 1], end):
+        return True  # all that stands between two quotes
+    if is_guess and is_word(text[start : layer.starts[bisect_right(layer.starts, start)]]):
+        return None
+    if is_row_continued(heads[-1], text, end):
+        return True
+    return None if is_guess else False
+
+
 def _overlaps(span: Span, others: Sequence[Span]) -> bool:
     """Tell whether the span overlaps one of the others, which are in order and apart."""
     before = bisect_left(others, span.end, key=lambda other: other.start) - 1
@@ -158,7 +180,7 @@ def _overlaps(span: Span, others: Sequence[Span]) -> bool:
 
 def _merge(spans: Sequence[Span]) -> list[Span]:
     """Join spans that overlap, under the rule of the first and longest."""
-    sure_starts = {span.start for span in spans if not span.rule.guess}
+    sure_starts = {span.start for span in spans if not (span.rule.guess or span.rule.claim)}
     merged: list[Span] = []
     for span in sorted(spans, key=lambda s: (s.start, s.rule.guess, -s.end)):
         if span.rule.guess and span.start in sure_starts:

@@ -1,4 +1,4 @@
-"""Decoders: escapes, string concatenation, wrapped lines, base64 and hex of a text as further layers of it.
+"""Decoders: escapes, string concatenation, wrapped lines, base64, hex and dumps of a text as further layers of it.
 
 Every decoder is linear: its patterns have no two ways to match one text, or are RE2's.
 """
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from lineage.core.sanitizer.layers import SEPARATOR, Layer, LayerBuilder, LayerEdit, build_visible_layer, rewrite_lines
 from lineage.core.sanitizer.re2_patterns import compile_pattern
+from lineage.core.sanitizer.wrapped import decode_dumps, join_rows
 
 _MAX_ESCAPE_DEPTH = 3
 _MAX_DECODE_DEPTH = 2
@@ -19,13 +20,13 @@ _SHORT_TOKEN_CHARS = 4
 
 _ESCAPE = re.compile(
     r"%(?:(?P<percent>[0-7][0-9A-Fa-f](?:%[0-7][0-9A-Fa-f])*)|(?P<percents>[89A-Fa-f][0-9A-Fa-f](?:%[89A-Fa-f][0-9A-Fa-f])*))"
-    r"|\\(?:(?P<slashes>\\(?:\\\\)*)|(?P<one>[\"'/nrtbfae`$])|u(?P<u>00[0-7][0-9A-Fa-f](?:\\u00[0-7][0-9A-Fa-f])*)"
+    r"|\\(?:(?P<slashes>\\(?:\\\\)*)|(?P<one>[\"'/nrtbfae`$_*~#\[\]|])|u(?P<u>00[0-7][0-9A-Fa-f](?:\\u00[0-7][0-9A-Fa-f])*)"
     r"|u(?P<code>[0-9A-Fa-f]{4})|u\{(?P<braced>[0-9A-Fa-f]{1,6})\}|U(?P<wide>[0-9A-Fa-f]{8})|(?P<octal>[01][0-7]{2})"
     r"|x(?P<x>[0-7][0-9A-Fa-f](?:\\x[0-7][0-9A-Fa-f])*)|x(?P<xs>[89A-Fa-f][0-9A-Fa-f](?:\\x[89A-Fa-f][0-9A-Fa-f])*))"
     r"|&(?:#(?P<decimal>[0-9]{1,7});?|#[xX](?P<hex>[0-9A-Fa-f]{1,6});?"
     r"|(?P<named>amp|lt|gt|quot|apos|nbsp|colon|equals|plus|sol|lowbar|period|num|commat|hyphen);)"
 )
-_SINGLE_ESCAPES = dict(zip("\"'/nrtbfae`$", "\"'/\n\n\t\b\f\a\x1b`$", strict=True))
+_SINGLE_ESCAPES = dict(zip("\"'/nrtbfae`$_*~#[]|", "\"'/\n\n\t\b\f\a\x1b`$_*~#[]|", strict=True))
 _NAMED_ENTITIES = {
     "amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'", "nbsp": " ", "colon": ":", "equals": "=", "plus": "+",
     "sol": "/", "lowbar": "_", "period": ".", "num": "#", "commat": "@", "hyphen": "-",
@@ -37,9 +38,9 @@ _NUMBERS = {"code": 16, "braced": 16, "wide": 16, "octal": 8, "decimal": 10, "he
 _JOIN_MARK = re.compile("[\n\"'`]")  # a text without any of these has nothing to join
 _GAP = r"[ \t]{0,40}(?:\\?\n[ \t]{0,40})?"
 _CONCATENATION = re.compile(
-    rf"[\"'`](?<=[{_TOKEN}][\"'`]){_GAP}"
+    rf"[\"'`](?<=[^\s\"'`\\][\"'`]){_GAP}"
     rf"(?:(?:\+|\.\.?|&|~|\|\||<>|\+\+|(?:;{_GAP})?[A-Za-z_$][A-Za-z0-9_$.]{{0,40}}[ \t]{{0,8}}[+.]=){_GAP})?"
-    rf"[rbuf@]?[\"'`](?=[{_TOKEN}])"
+    rf"[rbuf@]?[\"'`](?=[,;:)\]}}]?[^\s\"'`,;:)\]}}])"
 )
 _NEXT_LINE = re.compile(
     rf"\n(?<=[ \t\\{_TOKEN}]\n)[ \t]{{0,40}}(?:(?:[>#|*+│]|//)[ \t]{{0,8}}|[0-9]{{1,6}}(?:→|\t|[:|] ))?(?=[{_TOKEN}])"
@@ -58,7 +59,7 @@ _ASCII = rf"(?:[ACDI-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589]{_L
 # Base64 with 15 successive bytes of ASCII somewhere: else every long word would be decoded.
 _BASE64 = rf"{_LETTERS}*?{_ASCII}{_LETTERS}*={{0,2}}"
 _BYTE = "(?:[2-7][0-9A-Fa-f]|0[09AaDd])"
-_HEX = rf"(?:0[xX])?{_BYTE}(?:(?:[ :,-]|, )?(?:0[xX])?{_BYTE}){{11,}}"
+_HEX = rf"(?:0[xX])?{_BYTE}(?:(?:[ :,-]|[ ,] )?(?:0[xX])?{_BYTE}){{11,}}"
 _PLAIN = re.compile(r"[ !#$(-Z\]-_a-~]*")  # nothing to leave out, fold, join or unescape
 _ENCODED = f"{_ASCII}|{_HEX}"  # a cheap test: matches wherever _BASE64 or _HEX does
 _NOT_HEX = re.compile(r"0[xX]|[^0-9A-Fa-f]")
@@ -69,16 +70,20 @@ _SAMPLE = 64
 
 
 def iter_decoded_layers(lowest: Layer, depth: int = _MAX_DECODE_DEPTH) -> Iterator[Layer]:
-    """Yield all readings of a text: as seen, unescaped, joined, decoded from base64 and hex."""
+    """Yield all readings of a text: as seen, unescaped, joined, decoded from base64, hex and hex dumps."""
     layer: Layer | None = build_visible_layer(lowest)
     for _ in range(_MAX_ESCAPE_DEPTH + 1):
         if layer is None:
             return
         for joined in _iter_joined_layers(layer) if _JOIN_MARK.search(layer.text) else (layer,):
             yield joined
-            decoded = _decode_spans(joined) if depth and len(joined.text) >= _MIN_ENCODED_CHARS else None
+            can_decode = depth and not joined.has_rows and len(joined.text) >= _MIN_ENCODED_CHARS
+            decoded = _decode_spans(joined) if can_decode else None
             if decoded is not None:
                 yield from iter_decoded_layers(decoded, depth - 1)
+                dumped = decode_dumps(joined)
+                if dumped is not None:
+                    yield from iter_decoded_layers(dumped, depth - 1)
         layer = unescape(layer)
 
 
@@ -98,10 +103,13 @@ def _iter_joined_layers(layer: Layer) -> Iterator[Layer]:
             unwrapped = unwrap_lines(joined)
             if unwrapped is not None:
                 yield unwrapped
+    rows = join_rows(layer)
+    if rows is not None:
+        yield rows
 
 
 def unescape(layer: Layer) -> Layer | None:
-    r"""Decode escapes once: %41, \u0041, \x41, \101, \n and their like, &#65; and the commonest named entities.
+    r"""Decode escapes once: %41, \u0041, \x41, \101, \n and their like, Markdown's \_, &#65; and some named entities.
 
     >>> unescape(Layer(r"%41\u0042\x43\"&#68;")).text
     'ABC"D'

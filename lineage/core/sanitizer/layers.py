@@ -39,15 +39,16 @@ class Layer:
 
     Piece i begins at `starts[i]` and was made of the text below at `begins[i]`: `strides[i]` characters for each of its
     own, or, with stride 0, the whole up to `ends[i]` for any of them. The pieces of a joined layer stood apart in the
-    layer below: the text between them was no part of a token.
+    layer below: the text between them was no part of a token. One that `has_rows` joins rows that a width cut.
     """
 
-    __slots__ = ("begins", "below", "ends", "is_joined", "starts", "strides", "text")
+    __slots__ = ("begins", "below", "ends", "has_rows", "is_joined", "starts", "strides", "text")
 
     def __init__(self, text: str, below: "Layer | None" = None, is_joined: bool = False) -> None:
         self.text = text
         self.below = below
         self.is_joined = is_joined
+        self.has_rows = False
         self.starts: list[int] = []
         self.begins: list[int] = []
         self.ends: list[int] = []
@@ -156,7 +157,7 @@ def rewrite_lines(layer: Layer, edits: Iterable[LayerEdit], *, is_joined: bool =
         builder.copy(position, start)
         builder.replace(text, start, end, stride)
         position = end
-        if end > line_end:
+        if end >= line_end:
             line_end = full_text.find("\n", end) + 1 or len(full_text)
     if not line_end:
         return None
