@@ -180,7 +180,7 @@ _PATH = (
     r"(?:[a-z]:)?\$?[A-Za-z_$]+[0-9]{0,2}(?:_[A-Za-z]+[0-9]*[A-Za-z]*"
     r"|_[0-9]{0,2}[A-Za-z]*)*(?:(?:\.|\?\.|::|->|!\.)[A-Za-z_$#]\w*)*"
 )
-_CALLEE = _PATH.replace("[A-Za-z_$]+", "[A-Za-z_$.:]{2,}", 1)
+_CALLEE = _PATH.replace("[A-Za-z_$]+", "(?:[A-Za-z_$.:]{2,}|[a-z][0-9]_[a-z]+)", 1)
 _EXPRESSION = (
     r"^(?:[!&*~(\[{+-]*(?:new|await|not|return|typeof|async|lambda|function|fn|func|class)\b"
     # a name, alone or with what goes on behind one: a sign that ends it, a type in brackets, an operator
@@ -189,11 +189,11 @@ _EXPRESSION = (
     r"|=[=>].|<<|>>|\|\||&&|\+[+=]|[<>]=)"
     r"|[A-Za-z_]\w*::[A-Za-z_<{]|[A-Z][A-Za-z]+[0-9]{0,2}<(?:[<&*?\[$\s]|\w+(?:[<>,&\s\[.:]|$))"
     # a call or an item, with what may be its first argument
-    rf"|[!&*~(\[]*(?:{_CALLEE}|[a-z]+[0-9]{{1,3}}[a-z]+|[A-Za-z_]+[0-9]{{1,2}}(?:[A-Z]+[a-z]+)+)"
+    rf"|[!&*~(\[]*(?:{_CALLEE}|[a-z]+[0-9]{{1,3}}[a-z]+|[A-Za-z_]+[0-9]{{1,2}}(?:[A-Z]+[a-z]+)+[A-Z]*)"
     r"(?:[({](?:$|[)\]}\"'\x60&*!(\[{$;:]|\.\.|-[0-9a-z]|[A-Za-z_][\w.]*(?:$|!?[)\]},.(\[\s=:]|->)"
     r"|(?:0x[0-9a-f]+|[0-9a-f]{6,8}|[0-9]+[a-z]{0,3})(?:$|[)\]},.]))"
     r"|\[[\"'\x60$]|\[-?(?:\w+(?:[\]:\[(.+-]|$)|[\]\[:]|$))"
-    r"|[a-z]\([\"'\x60]"
+    r"|[a-z]\([\"'\x60]|@[A-Za-z_.]+(?:\(|$)|(?:[a-z_0-9]+\$){3,}\w+$"
     r"|[(\[{=\\<>|?)\]},;:%]|!(?:[\w.()]*$|[=!\[({])|/[\^*]|&[a-z]|[-+*/]$|\.{2,}|$)"
 )
 _NO_SECRET = (
