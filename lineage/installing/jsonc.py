@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NoReturn
 
 from lineage.errors import InvalidInput
@@ -72,6 +73,7 @@ class JsoncDocument:
     comments: tuple[tuple[int, int], ...]
 
 
+@lru_cache(maxsize=4)  # each small edit of a file asks again for what the one before it has read
 def parse_jsonc(text: str, name: str) -> JsoncDocument:
     """Return the document. Raise InvalidInput, with file (`name`) and line, if the text is no JSON with comments."""
     tokens = list(_tokenize(text, name))
