@@ -22,13 +22,13 @@ _BORDERS = "│┃║|"
 _ODD = re.compile(r"[0-9]|[a-z][A-Z]|[A-Z]{4}")  # words are not worth a reading without the line end between them
 _OWN_LINE = re.compile(
     r"(?:export )?[A-Za-z_][A-Za-z0-9_.-]{0,60}(?:[ \t]{0,8}:(?:[ \t]|\Z)|[ \t]{1,8}=|=(?!=|[\"'`]?(?:[\s,;)}\]]|\Z)))"
-    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:|[0-9]{2}:[0-9]{2}:[0-9]{2}"
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:|[0-9]{2}:[0-9]{2}:[0-9]{2}|[~.]{0,2}/[a-z]+/"
 )
 _RANDOM_HEAD = re.compile(
     r"(?=[^0-9]*[0-9])(?=.*[^0-9.,:/-])...|[A-Za-z]*[a-z][A-Z][A-Za-z]*[a-z][A-Z]|[a-z]*[A-Z]{2,}[a-z]"
 )
 _ROW_END = re.compile(r"[ \t│┃║|]*(?:\n|\Z)")
-_WORD = re.compile(r"[^A-Za-z0-9]{0,2}(?:[A-Za-z]?[a-z]+|[A-Z]+)[.,;:!?]?")
+_WORD = re.compile(r"[^A-Za-z0-9]{0,2}(?:[A-Za-z]?[a-z]+|[A-Z]+)[.,;:!?)\]}]{0,2}")
 
 _DUMP_ROW = re.compile(
     r"\n[ \t>│|]{0,8}[0-9A-Fa-f]{6,8}(?:: ((?:[0-9A-Fa-f]{2}){1,4}(?: (?:[0-9A-Fa-f]{2}){1,4}){0,31})(?=  |\n|\Z)"

@@ -104,6 +104,7 @@ APART = {
     "a number and a time": (f"12: {LEFT}", "2026-03-04T05:06:07Z 2mBt7dPy"),
     "a space at the end": (f"{LEFT} ", "2mBt7dPy"),
     "an indented row": (f"> {LEFT}", ">   2mBt7dPy"),
+    "a path": (LEFT, "/var/lib/gems/2.3.0/x.rb"),
     "one listing": (f"2mBt {LEFT}", "2mBt7dPy"),
 }
 
@@ -136,6 +137,7 @@ HARMLESS = {
     "prose": "> the run of last night was slower than usual, so we looked at\n> what it does first and found nothing",
     "paths": "# the files are below lineage/core/sanitizer/encodings/and/other\n# /paths/too and so on, see token.py",
     "log": "api-1  | GET /v1/items?first=1&last=2 200 with the token of app\napi-1  | GET /v1/items 200 9ms",
+    "an answer": "Error: Access denied for user 'redmine'@'localhost' (using password: YES)\nx2Y/lib/gems/client.rb:90",
     "commits": "49c1b35 HEAD@{3}: checkout: moving from rotate-tokens to main\n1f2e3d4 HEAD@{4}: commit: all",
     "stack": "    at run (file:///home/mira/src/password.test.js:10:52)\n    Test.runInAsyncScope (node:a:2)",
     "a dump": "00000000: 7468 6572 6520 6973 206e 6f74 6869 6e67  there is nothing\n00000010: 2068 6572 65  here",
