@@ -184,8 +184,8 @@ _CALLEE = _PATH.replace("[A-Za-z_$]+", "(?:[A-Za-z_$.:]{2,}|[a-z][0-9]_[a-z]+)",
 _EXPRESSION = (
     r"^(?:[!&*~(\[{+-]*(?:new|await|not|return|typeof|async|lambda|function|fn|func|class)\b"
     # a name, alone or with what goes on behind one: a sign that ends it, a type in brackets, an operator
-    rf"|[!&*~(\[]*{_PATH}(?:[!?]?[.;,)]+(?:$|[\s)\]}}\"'])|[;,][(\[{{]|\.\([A-Za-z*]"
-    r"|[;,][.#!$]?[A-Za-z_-]+(?:[=.({\[,:?\s]|!=|$)|[!?]?$|<[A-Za-z_]+(?:[<>,&\s\[.:]|$)|(?:\.|::|->)$"
+    rf"|[!&*~(\[]*{_PATH}(?:[!?]?[.;,)]+(?:$|[\s)\]}}\"'\\])|[;,)][(\[{{/]|\.\([A-Za-z*]"
+    r"|[;,][.#!$]?[A-Za-z_-]+[0-9]*[A-Za-z_-]*(?:[=.({\[,:?\s]|!=|$)|[!?]?$|<[A-Za-z_]+(?:[<>,&\s\[.:]|$)|(?:\.|::|->)$"
     r"|=[=>].|<<|>>|\|\||&&|\+[+=]|[<>]=)"
     r"|[A-Za-z_]\w*::[A-Za-z_<{]|[A-Z][A-Za-z]+[0-9]{0,2}<(?:[<&*?\[$\s]|\w+(?:[<>,&\s\[.:]|$))"
     # a call or an item, with what may be its first argument
@@ -200,7 +200,7 @@ _NO_SECRET = (
     r"(?i)(?:argon2|bcrypt|scrypt|pbkdf2|sha-?[0-9]|md5|[hrepb]s[0-9]{3}|aes|ed25519|x25519|hmac|ssh-)[a-z0-9./-]{0,24}"
     r"|(?:vault|op|secrets?|ref|arn|gs|s3|file|env|ssm|keyring|projects)[:/].*|[a-z_]+=[\"'].*"
     r"|(?:[a-z_]+[0-9]*(?::[\w,.-]+)?\|)+[a-z_]+[0-9]*(?::[\w,.-]+)?|/dev/.*|#[0-9a-f]{3,8}|(?:rgb|hsl)a?\(.*\)"
-    r"|v?[0-9]+(?:[.,:/_-][0-9]+)*(?:[a-z%]{1,3})?|0x[0-9a-f]{1,16}|[~.]{0,2}/[\w.@/*-]*|[a-z]:\\[\w\\. -]*"
+    r"|[v^~<>=]{0,2}[0-9]+(?:[.,:/_-][0-9]+)*(?:[a-z%]{1,3})?|0x[0-9a-f]{1,16}|[~.]{0,2}/[\w.@/*-]*|[a-z]:\\[\w\\. -]*"
     r"|[a-z][a-z0-9+.-]{1,20}://[^\s:@]*|[\w.+-]+@[\w-]+\.[\w.-]+|\[[\w-]+(?:[*^$~|]?=.*)?\].*|(?:input|div|form|span"
     r"|button|[apbi]|ul|li|select|textarea|label|body|table|t[dr])?[.#][a-z_-][\w-]*(?:[\s>+~:.#\[].*)?"
     r"|[\w.-]+/[\w./-]+@v?[\w.]+|/.*/[gimsuy]{0,4}|\^(?:.*\$|[\[(\\].*)|[a-z_]+(?:\.[a-z_]+)+\(.*|[a-z_]{3,}\(.*\)"

@@ -76,6 +76,7 @@ VALUES = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=6,
 @example(name="password", value="xK9#mP2$vL5nQ8wR3tY6")
 @example(name="password", value="it's 9 o'clock")
 @example(name="password", value="ends9in\\")
+@example(name="apiKey", value="`00000012")
 def test_no_part_of_a_value_stays_beside_its_marker(carrier: str, name: str, value: str) -> None:
     if carrier in UNESCAPED:  # there nobody can tell a backslash that escapes a quote from one that doesn't
         assume("\\" not in value)
@@ -195,6 +196,12 @@ def test_a_value_that_looks_a_little_like_something_else_is_masked_whole(kind: s
         "PASS: linked-other-module-files",
         "token_expiration.strftime('%Y-%m-%dT%H:%M:%SZ')",
         'session_key="main#1"',
+        "'redmine'@'localhost' (using password: YES)\\n/var/lib/gems/2.3.0/gems/mysql2-0.5.3/lib/client.rb:90:in "
+        "`connect'\\n/var/lib/gems/2.3.0/gems/mysql2-0.5.3/lib/client.rb:90:in `initialize'\\n",
+        "import MissingTokenTypeError as MissingTokenTypeError,\n    OAuth2Error as OAuth2Error,\n",
+        '"admin-password": "^17.16.8"',
+        "this.smtpPassword = smtpPassword;",
+        "gpg: key 3EA1EF54CE8B2812: public key imported",
         "name,token,password\nada,none,optional",
         "**Password**\nRequired\n",
         "Your token is:\nexpired\n",
