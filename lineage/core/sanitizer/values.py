@@ -152,9 +152,11 @@ COMMAND = re.compile(r"(?:\s-[apwP]|%|-pass(?:in|out)?\s(?:pass:)?|(?:store|key)
 # Names that begin like one of a secret and mean something else, or something about one.
 _OTHER_NAME = re.compile(
     r"(?i)pass(?:lib|age|eng|ed|es|ive|ing|port|thr|able|ion|[- ]?rate)|(?-i:PASS: )|checksum/|(?:^"
-    r"|\s)/[\w./-]*\s|session_bus|secretar|tokeni[sz]|author(?!i)|keyboard|keyword|keyframe"
+    r"|\s)/[\w./-]*\s|session_bus|secretar|tokeni[sz]|author(?!i[sz])|keyboard|keyword|keyframe"
+    r"|/etc/passwd|--ask-[\w-]{0,20}pass"
     r"|(?:public|primary|foreign|sort|cache|partition|row|idempotency|group|dedup\w*|object|i18n|translation"
-    r"|lookup|map|publishable|rsa|e?c?dsa|eddsa|ed25519|pgp|gpg)[ _-]?key"
+    r"|lookup|map|kernel|city|country|region|currency|category|natural|business|surrogate|composite|unique|candidate"
+    r"|join|range|parent|child|publishable|rsa|e?c?dsa|eddsa|ed25519|pgp|gpg)[ _-]?key"
 )
 _ABOUT_SECRET = re.compile(
     r"(?i)(?:[_.-]|(?-i:(?<=[a-z])(?=[A-Z])))(?:id|name|url|uri|path|file|dir|type|kind|count|length|len|size|expir\w*"
