@@ -232,9 +232,8 @@ def _find_guess_end(rule: Rule, data: bytes, first: int, start: int, end: int) -
         return None
     line = _find_line(data, first)
     words = values.get_full_name(_decode(data[line:first]), _decode(data[first:start]))
-    if values.is_placeholder(_decode(data[start:end])) or (
-        rule.guess and (values.is_public(words, _decode(data[start:end])))
-    ):
+    found = _decode(data[start:end])
+    if values.is_placeholder(found) or (rule.guess and values.is_public(words, found)):
         return None
     if data.startswith(b"@", end):  # in an address
         return end
@@ -244,7 +243,10 @@ def _find_guess_end(rule: Rule, data: bytes, first: int, start: int, end: int) -
     opened = _OPENED.search(lead)
     text = _decode(data[start : end + _MOST_VALUE_CHARS])
     length = values.find_value_end(name, "", opened[1] if opened else lead[len(name) :], text)
-    return max(end, start + len(text[:length].encode())) if length < len(text) or end >= len(data) else end
+    if length >= len(text) and end < len(data):
+        return end
+    whole = max(end, start + len(text[:length].encode()))
+    return None if rule.guess and values.is_public(words, _decode(data[start:whole])) else whole
 
 
 def _decode(data: bytes) -> str:

@@ -31,6 +31,7 @@ _STOP = re.compile(
 )
 _LABEL_LINE = re.compile(r"(?P<sign>:|\*\*|)[*_]{0,2}[ \t]*\n[ \t]*(?P<item>-[ \t]+)?[$@bBrRfFuUL]{0,2}\Z")
 _ANY_STOP = re.compile(r"[\s,;&|<\\\"'`)\]}>*。，；、）】」]")
+_JSON_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?=,)")
 _SHELL_QUOTES = ("'\\''", "'\"'\"'")  # leave the quotation, write one, enter again
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 _LINE_START = re.compile(
@@ -108,6 +109,8 @@ def _find_open_end(lead: str, before: str, line: str) -> int:
     edge = before[-1:] if before[-1:] in (",", "\t") else "|" if before.rstrip(" *").endswith("|") else ""
     if edge and (end := re.search(rf"(?<!\\){re.escape(edge)}", line)):
         return _trim(lead, line, len(line[: end.start()].rstrip()))  # a row of cells
+    if before.endswith(('":', '": ')) and (number := _JSON_NUMBER.match(line)):
+        return number.end()  # also where a table has cut the member behind it
     if not _ANY_STOP.search(line):
         return _trim(lead, line, len(line))
     within = "" if not _LINE_START.match(lead) else ",;&|" if "=" in before else ";&|"
@@ -203,7 +206,7 @@ _NO_SECRET = (
     r"|(?:vault|op|secrets?|ref|arn|gs|s3|file|env|ssm|keyring|projects)[:/].*|[a-z_]+=[\"'].*"
     r"|(?:[a-z_]+[0-9]*(?::[\w,.-]+)?\|)+[a-z_]+[0-9]*(?::[\w,.-]+)?|/dev/.*|#[0-9a-f]{3,8}|(?:rgb|hsl)a?\(.*\)"
     r"|[v^~<>=]{0,2}[0-9]+(?:[.,:/_-][0-9]+)*(?:[a-z%]{1,3})?|0x[0-9a-f]{1,16}|[~.]{0,2}/[\w.@/*-]*|[a-z]:\\[\w\\. -]*"
-    r"|[a-z][a-z0-9+.-]{1,20}://[^\s:@]*|[\w.+-]+@[\w-]+\.[\w.-]+|\[[\w-]+(?:[*^$~|]?=.*)?\].*|(?:input|div|form|span"
+    r"|[a-z][a-z0-9+.-]{1,20}://[^\s:@]*|//[\w$.]+/.*|(?-i:[A-Z][A-Z0-9_]{2,}=[^=].*)|[\w.+-]+@[\w-]+\.[\w.-]+|\[[\w-]+(?:[*^$~|]?=.*)?\].*|(?:input|div|form|span"
     r"|button|[apbi]|ul|li|select|textarea|label|body|table|t[dr])?[.#][a-z_-][\w-]*(?:[\s>+~:.#\[].*)?"
     r"|[\w.-]+/[\w./-]+@v?[\w.]+|/.*/[gimsuy]{0,4}|\^(?:.*\$|[\[(\\].*)|[a-z_]+(?:\.[a-z_]+)+\(.*|[a-z_]{3,}\(.*\)"
     r"|.*\[[a-z0-9]-[a-z0-9].*\].*"
@@ -215,6 +218,7 @@ _NO_SECRET = (
 _PUBLIC_KEY = (
     r"(?:MIIB(?:[^I].*|I[^IBO]?.*)|MIICIjAN.*|MFkwEwYH.*|MCowBQYDK2Vw.*|MIG[ef]MA0G.*)|(?:pk_(?:live|test)|phc"
     r"|sb_publishable)_.*|(?:[A-Za-z0-9_.]{2,40}-){1,12}[0-9a-f]{40,128}"
+    r"|[A-Za-z0-9_-]{2,64}:[a-z][a-z_-]{2,20}:[A-Za-z0-9_-]{4,}|deployment-[0-9A-Z]{26}"
 )
 _PLACEHOLDER = (
     r"(?i)example|placeholder|change[-_]?me|your[-_ ]|dummy|x{4,}|\*{3}|•{3}|redacted|not[-_]a[-_]real|\.{3}|^my[-_]"
@@ -242,7 +246,7 @@ _ESCAPED = re.compile(r"\\+([^\w\s\\])")
 _SIGNS = re.compile(r"[^\w.:/'’-]")
 
 # All of this module that can change a result. It is hashed into the version of a ruleset.
-PATTERNS = (COMMAND.pattern, _PASSWORD_WORD.pattern, _STOP.pattern, _LABEL_LINE.pattern,
+PATTERNS = (COMMAND.pattern, _JSON_NUMBER.pattern, _PASSWORD_WORD.pattern, _STOP.pattern, _LABEL_LINE.pattern,
             _LINE_START.pattern, _OTHER_NAME.pattern, _ABOUT_SECRET.pattern, _WORDY, _LOWER_WORDS, _TEMPLATE,
             _EXPRESSION, _NO_SECRET, _PUBLIC_KEY, _PLACEHOLDER, _PLACEHOLDER_WORDS, _PASSPHRASE, _PLAIN_WORD,
             _NAME_CHARACTERS, str(_TENTHS), _WORD_DIGIT_SIGN.pattern, _SIGNS.pattern)  # fmt: skip
