@@ -25,6 +25,7 @@ _MAX_PASSES = 8
 _MIN_GAP_CHARS = 4
 _SHORT_TEXT_CHARS = 80
 _DIGIT = re.compile(r"[0-9]")
+_OPENED_VALUE = re.compile(r"=[\"'`]\\")
 _ESCAPED_QUOTES = re.compile(r"(?:\\?[\"'`]){2}\Z|'\\\Z")
 
 
@@ -140,6 +141,8 @@ def _fit_to_quotes(text: str, span: Span, quote: str) -> Span | None:
         return span
     if quote and quote in "\"'`" and (opening := text.rfind(quote, span.first, span.start)) >= 0:
         span = span._replace(start=opening + 1)  # what was decoded to nothing belongs to the value
+    elif _OPENED_VALUE.search(text, span.first, span.start):
+        return None  # the value begins before; two of its own quotes looked like literals to join
     if _ESCAPED_QUOTES.search(text, span.start - 4, span.start):
         return None  # inside of the value, where it looked like an opening
     end = find_quoted_end(text, span.start)
