@@ -116,7 +116,7 @@ def _print_result(result: CaptureResult) -> None:
     if kept or pending:
         print_text(f"  learned: {kept} kept, {pending} waiting for `lineage book confirm`")
     for title, counts in (
-        ("not learned", result.learned["dropped"]), ("redacted", result.redactions), ("not turns", result.skipped)
+        ("not learned", result.learned["dropped"]), ("redacted", result.redactions), ("skipped records", result.skipped)
     ):  # fmt: skip
         if counts:
             print_text(f"  {title}: {format_counts(counts)}")

@@ -70,7 +70,7 @@ def _print_result(imports: Sequence[HistoryImport]) -> None:
         if result.unsummarized:
             print_text(f"    compactions without a summary {result.unsummarized}")
         if result.skipped:
-            print_text("    not turns: " + format_counts(result.skipped))
+            print_text("    skipped records: " + format_counts(result.skipped))
         for path, what in result.problems:
             print_text(f"    not read: {what}" if path in what else f"    not read: {path}: {what}")
     if not imports:

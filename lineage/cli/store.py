@@ -81,5 +81,5 @@ def _print_result(receipt: MigrationReceipt) -> None:
     for finding in receipt.findings:
         print_text(f"{finding.level:6} {finding.path}\n       {finding.what}\n       → {finding.mend}")
     if not receipt.findings:
-        print_text("every promise holds")
+        print_text("no problems found")
     print_text(f"name the new place for every agent (`lineage hooks install`); {receipt.source} is untouched")

@@ -179,10 +179,16 @@ def test_the_readme_s_console_runs_as_shown(tmp_path: Path, home: Path, monkeypa
     blocks = re.findall(r"```console\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     steps = [step for block in blocks for step in re.split(r"^\$ ", block, flags=re.MULTILINE) if step.strip()]
     assert steps
+    is_chosen = False
     for step in steps:
         line, _, shown = step.partition("\n")
-        words = [word.replace("./vault", str(tmp_path / "vault")) for word in shlex.split(line)]
+        words = [re.sub(r"\./vault|\$PWD/vault", str(tmp_path / "vault"), word) for word in shlex.split(line)]
+        if words[0] == "export":
+            assert words[1:] == [f"LINEAGE_WORKSPACE={tmp_path / 'vault'}"]
+            is_chosen = True
+            continue
         assert words[0] == "lineage"
+        assert is_chosen or words[1] == "init", "this command would use another workspace"
         done = run_process(tmp_path / "vault", *words[1:])
         assert done.code == 0, (line, done.err)
         pattern = ".*".join(re.escape(part.strip()) for part in shown.strip().split("…"))

@@ -232,7 +232,7 @@ def findings(lineage: LineageCommand) -> list[dict[str, str]]:
 
 def test_a_clean_workspace_has_no_finding(lineage: LineageCommand) -> None:
     assert findings(lineage) == []
-    assert lineage("verify").out == "every promise holds\n"
+    assert lineage("verify").out == "no problems found\n"
 
 
 @pytest.mark.slow
