@@ -114,7 +114,7 @@ def test_a_rule_has_a_description_an_example_and_a_dated_source_or_a_note(rule: 
 
 def test_pages_that_were_looked_up_stay_so() -> None:
     """A page counts with the day on which somebody read it; a mere address is no source."""
-    assert len([rule for rule in RULES if RULE_EXAMPLES[rule.id].seen]) >= 261
+    assert len([rule for rule in RULES if RULE_EXAMPLES[rule.id].seen]) >= 282
 
 
 @each_rule(RULES)
@@ -211,6 +211,7 @@ def test_a_text_about_private_keys_stays() -> None:
     assert redact(text) == text
 
 
+UUID_FORM = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 MORE_FORMS = {
     "an AWS key id behind a letter": ("%20{}", "AKIA[A-Z2-7]{16}"),
     "a client's Slack token": ("it is {}", "xoxc-[0-9]{12}-[0-9]{13}-[0-9a-f]{64}"),
@@ -255,6 +256,35 @@ MORE_FORMS = {
     "a Kerberos ticket of a service": ("it is {}", "$krb5tgs$23$*ada$EXAMPLE.ORG$web/host*$[0-9a-f]{32}$[0-9a-f]{400}"),
     "a Kerberos answer to a user": ("it is {}", "$krb5asrep$23$ada@example.org:[0-9a-f]{32}$[0-9a-f]{400}"),
     "a Kerberos time stamp": ("it is {}", "$krb5pa$18$ada$EXAMPLE.ORG$[0-9a-f]{112}"),
+    "a minisign key without a password": ("it is {}", "RWQAAEIy[A-Za-z0-9+/]{204}"),
+    "a signify key": ("it is {}", "RWRCSwAAACo[A-Za-z0-9+/]{129}"),
+    "a Phabricator token of a cluster": ("it is {}", "clr-[a-z2-7]{28}"),
+    "a Docker Swarm token of the second version": ("--token {}", "SWMTKN-2-1-[a-z0-9]{50}-[a-z0-9]{25}"),
+    "a Checkout.com key of the first API": ("it is {}", f"sk_{UUID_FORM}"),
+    "a Telegram bot with a short id": ("it is {}", "[1-9][0-9]{5}:AA[A-Za-z0-9]{33}"),
+    "a Telegram bot with a long id": ("it is {}", "[1-9][0-9]{11}:AA[A-Za-z0-9]{33}"),
+    "a Polar access token of a user": ("it is {}", "polar_at_u_[A-Za-z0-9]{43}"),
+    "a Polar session": ("it is {}", "polar_us_[A-Za-z0-9]{43}"),
+    "a MySQL address without a host": ('("mysql", "ada:{}@/app")', "[A-Z][a-z]{3}[0-9]{3}[A-Za-z0-9]{6}"),
+    "a MySQL address of Cloud SQL": ('("mysql", "ada:{}@cloudsql(p:i)/app")', "[A-Z][a-z]{3}[0-9]{3}[A-Za-z0-9]{6}"),
+    "a Sun MD5 hash": ("it is {}", "$md5,rounds=904$[A-Za-z0-9]{8}$$[A-Za-z0-9]{22}"),
+    "a hash of NetBSD": ("it is {}", "$sha1$40000$[A-Za-z0-9]{8}$[A-Za-z0-9./]{27}w"),
+    "an NT hash": ("it is {}", "$3$$[0-9a-f]{32}"),
+    "a yescrypt hash with a long salt": ("it is {}", "$y$j9T$[A-Za-z0-9./]{86}$[A-Za-z0-9./]{43}"),
+    "an extended private key of a wallet": ("it is {}", "xprv9[2-9A-HJ-NP-Za-km-z]{106}"),
+    "the secret of an old Sentry DSN": ("https://0a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d:{}@sentry.io/2", "[0-9a-f]{32}"),
+    "a token before the path of a folder": ("https://{}@a.example.org/12/b.git", "0a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d"),
+    "a private key that signs calls of a webhook": ("it is {}", "whsk_[A-Za-z0-9+/]{86}=="),
+    "a Google key of an account of a service": ("it is {}", "GOOGTS7[A-Z2-7]{53}4"),
+    "a short Google key": ("it is {}", "GOOG56[A-Z2-7]{17}"),
+    "an SES password of the older signature": ("SES_SMTP_PASS: {}", "A[g-v][A-Za-z0-9+/]{41}8"),
+    "Maven's master password": ("<master>{{}}</master>", "[A-Za-z0-9+/]{43}="),
+    "a short password of Maven": ("<password>{{}}</password>", "[A-Z]{6}6[A-Za-z0-9]{9}="),
+    "the key of a network with spaces": ('psk="{}"', "[a-z]{4} [0-9] [a-z]{5} [a-z]{6}"),
+    "a Consul token as its command shows it": ("AccessorID:   a\nSecretID:     {}\n", UUID_FORM),
+    "a Nomad token as its command shows it": ("Secret ID    = {}\n", UUID_FORM),
+    "a secure string with spaces": ("ConvertTo-SecureString '{}' -AsPlainText -Force", "[A-Z][a-z]{2} [0-9]{3}$x y"),
+    "a secure string behind its options": ('ConvertTo-SecureString -AsPlainText -Force "{}"', "[A-Z][a-z]{4}[0-9]{3}!"),
     "a TrueNAS key for a method": ('"auth.login_with_api_key", "params": ["{}"]', "12-[A-Za-z0-9]{64}"),
 }  # fmt: skip
 
@@ -275,6 +305,11 @@ LOOKALIKES = (
     'wallet_rows = [[1, 2, 3], [4, 5, 6]]; solana = ["a", "b"]',
     "$8$ and $9$ are types of hashes, as is $krb5tgs$23$",
     "mnemonic to seed: the words give the seed of all keys",
+    "SENTRY_DSN=https://0a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d@o123456.ingest.sentry.io/1234567",
+    'Sentry.init({ dsn: "http://0a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d@errors.example.org:9000/42" })',
+    "tk-us-east-1, pico-projectors, sha256~, polar_coordinates_and_more",
+    'import lodash from "npm:lodash@/v4" or "user:pkg@/x"',
+    "ConvertTo-SecureString -String $env:PW -AsPlainText; ConvertTo-SecureString '<password>' -AsPlainText",
     "bbdc-dev, aio_read_write_all, odt_file_with_a_long_name_and_more",
 )
 
