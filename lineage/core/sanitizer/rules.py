@@ -111,7 +111,7 @@ RULES = (
     # Clouds and hosts
     _rule("aws-access-key-id", _TOKEN_START + r"((?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})\b|((?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16})\b", "akia", "asia", "abia", "acca", group=FIRST_GROUP),
     _rule("aws-secret-access-key", r"(?i:aws|amazon|s3|secret_?access|ses)" + _ASSIGNMENT + r"\b([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=_-]|$)", "aws", "amazon", "s3", "secretaccess", "secret_access", "ses", group=1, entropy=4.0, guess=True, allow=_ALLOW_CODE),
-    _rule("aws-session-token", r"(?:IQoJb3JpZ2lu|FwoGZXIvYXdz|FQoGZXIvYXdz|FQoDYXdz)[A-Za-z0-9/+_%-]{60,}={0,2}", "iqojb3jpz2lu", "fwogzxivyxdz", "fqogzxivyxdz", "fqodyxdz"),
+    _rule("aws-session-token", r"(?:IQoJb3JpZ2lu|FwoGZXIvYXdz|FQoGZXIvYXdz|[AF]QoDYXdz)[A-Za-z0-9/+_%-]{60,}={0,2}", "iqojb3jpz2lu", "fwogzxivyxdz", "fqogzxivyxdz", "qodyxdz"),
     _rule("aws-bedrock-key", r"ABSK[A-Za-z0-9+/]{80,}={0,2}|bedrock-api-key-[A-Za-z0-9+/]{60,}={0,2}", "absk", "bedrock-api-key-"),
     _word("aws-appsync-key", r"da2-[a-z0-9]{26}", "da2-"),
     _rule("aws-ses-smtp-password", r"(?i:ses|smtp)" + _ASSIGNMENT + r"\b((?:A[g-v]|B[A-P])[A-Za-z0-9/+]{42})(?:[^A-Za-z0-9/+=]|$)", "ses", "smtp", group=1, claim="rest", entropy=4.0),
@@ -187,7 +187,7 @@ RULES = (
     _word("databricks-token", r"(?:dapi|dkea|dose|dsapi)[a-f0-9]{32}(?:-[0-9]{1,2})?", "dapi", "dkea", "dose", "dsapi"),
     _rule("supabase-secret-key", r"sb_secret_[A-Za-z0-9_-]{20,}", "sb_secret_"),
     _word("supabase-token", r"sbp_(?:oauth_|v0_)?[a-f0-9]{40,}", "sbp_"),
-    _token("neon-api-key", r"napi_[a-z0-9]{48,}", "napi_"),
+    _token("neon-api-key", r"napi_[a-z0-9]{48,}|neon_(?:api|org|project)_key_[a-z0-9]{32,}", "napi_", "neon_api", "neon_org", "neon_project"),
     _token("neon-password", r"npg_[A-Za-z0-9]{12,}", "npg_"),
     _rule("planetscale-token", r"pscale_(?:tkn|pw|oauth|otkn|api)_[A-Za-z0-9_.=-]{31,}[A-Za-z0-9_=-]", "pscale_"),
     _rule("mongodb-atlas-secret", r"mdb_sa_sk_[A-Za-z0-9_-]{32,}", "mdb_sa_sk_"),
@@ -482,7 +482,7 @@ RULES = (
     _word("maxmind-key", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29,40}_mmk", "_mmk"),
     _word("clickup-token", r"pk_[0-9]{5,9}_[A-Z0-9]{32}", "pk_"),
     _named("todoist-token", "todoist|toggl|harvest|clockify", r"[a-f0-9]{40}|[a-f0-9]{32}|[A-Za-z0-9]{48}", guess=True),
-    _word("calcom-key", r"cal_(?:live_)?[a-f0-9]{32}", "cal_"),
+    _word("calcom-key", r"cal_(?:[a-z]{2,10}_)?[a-f0-9]{32}", "cal_"),
     _rule("cloudinary-url", r"cloudinary://[0-9]{12,18}:([A-Za-z0-9_-]{20,})@", "cloudinary://", group=1),
     # Package registries
     _rule("docker-token", r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{27,}", "dckr_pat_", "dckr_oat_"),
