@@ -340,7 +340,7 @@ RULES = (
     _rule("paddle-key", r"pdl_(?:live_|sdbx_|test_)?apikey_[a-z0-9]{26}_[A-Za-z0-9]{22}_[A-Za-z0-9]{3}|pdl_ntfset_[a-z0-9]{26}_[A-Za-z0-9+/]{32}", "pdl_"),
     _rule("polar-token", r"polar_(?:oat|pat|cst|mst|whs|auth_session|us|c?ev|ci|crt|cs?|[ar]t(?:_[uo])?|ac|[uo]_at)_[A-Za-z0-9]{32,}", "polar_"),
     _rule("xendit-key", r"xnd_(?:production|development)_[A-Za-z0-9]{32,}", "xnd_"),
-    _rule("midtrans-key", r"(?:SB-)?Mid-server-[A-Za-z0-9_-]{20,}", "mid-server-"),
+    _rule("midtrans-key", r"(?:SB-)?(?:Mid|VT)-server-[A-Za-z0-9_-]{20,}", "mid-server-", "vt-server-"),
     _token("mercadopago-token", r"(?:APP_USR|TEST)-[0-9]{10,18}-[0-9]{6}-[a-f0-9]{32}-[0-9]{6,12}", "app_usr-", "test-"),
     _rule("asaas-key", r"\$(aact_[A-Za-z0-9_+/=:-]{40,})", "$aact_", group=1),
     _word("omise-key", r"skey_(?:test_)?[a-z0-9]{19}", "skey_"),
