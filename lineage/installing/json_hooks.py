@@ -8,20 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from lineage.installing import jsonc
 from lineage.installing.commands import HookEntry, find_entries
 from lineage.installing.config_files import FileMarks
-from lineage.installing.jsonc import (
-    ARRAY,
-    OBJECT,
-    JsoncDocument,
-    JsoncNode,
-    apply_edits,
-    insert_item,
-    parse_jsonc,
-    raise_invalid,
-    remove_item,
-    replace_value,
-)
 
 _HOOKS = "hooks"
 
@@ -36,13 +25,13 @@ class JsonHooks:
 
     def find_entries(self, text: str, name: str) -> list[HookEntry]:
         """Return lineage's entries. Raise InvalidInput for a text that is no JSON."""
-        root = parse_jsonc(text, name).root
+        root = jsonc.parse_jsonc(text, name).root
         hooks = root.get_member(_HOOKS) if root else None
         return list(find_entries(hooks.to_python(), self.harness)) if hooks else []
 
     def install(self, text: str, marks: FileMarks, name: str) -> tuple[str, FileMarks]:
         """Return the text with lineage's entries. Raise InvalidInput, with file and line, if they have no place."""
-        if parse_jsonc(text, name).root is None:
+        if jsonc.parse_jsonc(text, name).root is None:
             # An empty file, or one of comments alone, gets a root first.
             marks = replace(marks, before=text)
             text += ("" if text in ("", "\ufeff") or text.endswith("\n") else "\n") + "{}\n"
@@ -60,7 +49,7 @@ class JsonHooks:
 
         Members beside the hooks stay if other people's hooks need them.
         """
-        if parse_jsonc(text, name).root is None:
+        if jsonc.parse_jsonc(text, name).root is None:
             return text
         entries = self.find_entries(text, name)
         text = _remove_entries(text, name, entries)
@@ -69,7 +58,7 @@ class JsonHooks:
         containers = {**dict.fromkeys(unrecorded), **marks.containers}
         for container in sorted((key for key in containers if key.startswith(_HOOKS)), key=len, reverse=True):
             text = _tidy_container(text, name, container, containers[container])
-        hooks = _find_node(parse_jsonc(text, name), _HOOKS)
+        hooks = _find_node(jsonc.parse_jsonc(text, name), _HOOKS)
         if hooks is None or not hooks.items or _HOOKS not in marks.containers:
             for key in self.root_members:
                 if containers.get(key, "") is None:
@@ -93,29 +82,29 @@ class JsonHooks:
         if entry is None:
             text, marks = _add_member(text, name, marks, _HOOKS, event, [])
             return _insert_item(text, name, marks, f"{_HOOKS}.{event}", element)
-        document = parse_jsonc(text, name)
+        document = jsonc.parse_jsonc(text, name)
         node = _get_node(document, f"{_HOOKS}.{event}").items[entry.index].value
-        return (text if node.to_python() == element else replace_value(document, node, element)), marks
+        return (text if node.to_python() == element else jsonc.replace_value(document, node, element)), marks
 
 
 def _check(text: str, name: str, events: Mapping[str, Any]) -> None:
     """Raise InvalidInput for a file with a root, hooks or lists of hooks of another type."""
-    document = parse_jsonc(text, name)
-    expected = {"": OBJECT, _HOOKS: OBJECT, **{f"{_HOOKS}.{event}": ARRAY for event in events}}
+    document = jsonc.parse_jsonc(text, name)
+    expected = {"": jsonc.OBJECT, _HOOKS: jsonc.OBJECT, **{f"{_HOOKS}.{event}": jsonc.ARRAY for event in events}}
     for container, kind in expected.items():
         node = _find_node(document, container)
         if node is not None and node.kind != kind:
-            raise_invalid(text, name, node.start, f"{container or 'the whole'} is no {kind}")
+            jsonc.raise_invalid(text, name, node.start, f"{container or 'the whole'} is no {kind}")
 
 
-def _find_node(document: JsoncDocument, container: str) -> JsoncNode | None:
+def _find_node(document: jsonc.JsoncDocument, container: str) -> jsonc.JsoncNode | None:
     node = document.root
     for key in filter(None, container.split(".")):
         node = node.get_member(key) if node else None
     return node
 
 
-def _get_node(document: JsoncDocument, container: str) -> JsoncNode:
+def _get_node(document: jsonc.JsoncDocument, container: str) -> jsonc.JsoncNode:
     node = _find_node(document, container)
     if node is None:
         raise LookupError(container)
@@ -124,7 +113,7 @@ def _get_node(document: JsoncDocument, container: str) -> JsoncNode:
 
 def _add_member(text: str, name: str, marks: FileMarks, container: str, key: str, value: Any) -> tuple[str, FileMarks]:
     """Return the text with a new member, unless the container has one of that key."""
-    if _get_node(parse_jsonc(text, name), container).get_member(key) is not None:
+    if _get_node(jsonc.parse_jsonc(text, name), container).get_member(key) is not None:
         return text, marks
     text, marks = _insert_item(text, name, marks, container, value, key)
     return text, marks.with_container(f"{container}.{key}" if container else key, None)
@@ -133,8 +122,8 @@ def _add_member(text: str, name: str, marks: FileMarks, container: str, key: str
 def _insert_item(
     text: str, name: str, marks: FileMarks, container: str, value: Any, key: str | None = None
 ) -> tuple[str, FileMarks]:
-    document = parse_jsonc(text, name)
-    text, inside = insert_item(document, _get_node(document, container), value, key)
+    document = jsonc.parse_jsonc(text, name)
+    text, inside = jsonc.insert_item(document, _get_node(document, container), value, key)
     return text, marks if inside is None else marks.with_container(container, inside)
 
 
@@ -142,16 +131,16 @@ def _remove_entries(text: str, name: str, entries: list[HookEntry]) -> str:
     # The last goes first, so that the others keep their places.
     places = {(entry.event, entry.index, -1 if entry.handler is None else entry.handler) for entry in entries}
     for event, index, handler in sorted(places, reverse=True):
-        document = parse_jsonc(text, name)
+        document = jsonc.parse_jsonc(text, name)
         groups = _get_node(document, f"{_HOOKS}.{event}")
         shared = None if handler < 0 else groups.items[index].value.get_member(_HOOKS)
-        text = remove_item(document, shared, handler) if shared else remove_item(document, groups, index)
+        text = jsonc.remove_item(document, shared, handler) if shared else jsonc.remove_item(document, groups, index)
     return text
 
 
 def _tidy_container(text: str, name: str, container: str, inside: str | None) -> str:
     """Return the text without an empty container if it was new (`inside` is None), else with its former white space."""
-    document = parse_jsonc(text, name)
+    document = jsonc.parse_jsonc(text, name)
     node = _find_node(document, container)
     if node is None or node.items or _has_comment(document, node):
         return text
@@ -159,24 +148,24 @@ def _tidy_container(text: str, name: str, container: str, inside: str | None) ->
         return _remove_member(text, name, container)
     if inside is None or inside.strip():
         return text
-    return apply_edits(text, [(node.start + 1, node.end - 1, inside)])
+    return jsonc.apply_edits(text, [(node.start + 1, node.end - 1, inside)])
 
 
 def _remove_member(text: str, name: str, container: str) -> str:
-    document = parse_jsonc(text, name)
+    document = jsonc.parse_jsonc(text, name)
     parent, _, key = container.rpartition(".")
     node = _find_node(document, parent)
     indexes = [index for index, item in enumerate(node.items) if item.key == key] if node else []
-    return remove_item(document, node, indexes[-1]) if node and indexes else text
+    return jsonc.remove_item(document, node, indexes[-1]) if node and indexes else text
 
 
-def _has_comment(document: JsoncDocument, node: JsoncNode) -> bool:
+def _has_comment(document: jsonc.JsoncDocument, node: jsonc.JsoncNode) -> bool:
     return any(node.start < start < node.end for start, _ in document.comments)
 
 
 def _remove_root(text: str, name: str, before: str | None) -> str:
     """Return the text without an empty root if the file had none."""
-    document = parse_jsonc(text, name)
+    document = jsonc.parse_jsonc(text, name)
     root = document.root
     if before is None or root is None or root.items or _has_comment(document, root):
         return text

@@ -4,14 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from lineage.core.capture.ledger import build_head
 from lineage.core.format.documents import Artifact, parse_document_as
-from lineage.core.transfer.archive_paths import (
-    ARCHIVE,
-    find_month,
-    month_of,
-    month_path,
-    note_path,
-    note_to_artifact_path,
-)
+from lineage.core.transfer import archive_paths
 from lineage.core.transfer.bundle import Member
 from lineage.errors import FormatError
 from lineage.projection.archive_md import hash_contents, parse_contents_hash, render_artifact_note, render_month_note
@@ -40,34 +33,34 @@ def render_month_notes(ws: Workspace, month: str, members: Mapping[str, Member])
             continue
         if blob and artifact:
             heads.append(build_head(artifact))
-            yield note_path(path), render_artifact_note(artifact, blob.data)
+            yield archive_paths.note_path(path), render_artifact_note(artifact, blob.data)
     if members:
-        yield month_path(month), render_month_note(month, heads, _hash_members(members))
+        yield archive_paths.month_path(month), render_month_note(month, heads, _hash_members(members))
 
 
 def group_archived_by_month(ws: Workspace) -> dict[str, dict[str, Member]]:
     """Return every archived artifact by path, by month."""
     months: dict[str, dict[str, Member]] = {}
     for path, member in ws.documents.archives.list_members().items():
-        months.setdefault(month_of(path), {})[path] = member
+        months.setdefault(archive_paths.month_of(path), {})[path] = member
     return months
 
 
 def list_notes(ws: Workspace) -> dict[str, set[str]]:
     """Return the keys of the existing notes by month, the month's own included."""
     months: dict[str, set[str]] = {}
-    for entry in ws.documents.base.list(ARCHIVE):
-        month = find_month(entry.key)
-        if month and (note_to_artifact_path(entry.key) or entry.key == month_path(month)):
+    for entry in ws.documents.base.list(archive_paths.ARCHIVE):
+        month = archive_paths.find_month(entry.key)
+        if month and (archive_paths.note_to_artifact_path(entry.key) or entry.key == archive_paths.month_path(month)):
             months.setdefault(month, set()).add(entry.key)
     return months
 
 
 def _publish_month(ws: Workspace, month: str, members: Mapping[str, Member], notes: set[str]) -> bool:
-    store, own_key = ws.documents.base, month_path(month)
+    store, own_key = ws.documents.base, archive_paths.month_path(month)
     blob = read_or_none(store, own_key)
     published = parse_contents_hash(blob.data) if blob else None
-    expected = {note_path(path) for path in members}
+    expected = {archive_paths.note_path(path) for path in members}
     if notes - {own_key} == expected and published == (_hash_members(members) if members else None):
         return False
     # the own note last: its hash says that all others are written
@@ -77,7 +70,8 @@ def _publish_month(ws: Workspace, month: str, members: Mapping[str, Member], not
 
         def change(old: bytes | None, key: str = key, data: bytes = data) -> bytes | None:
             # somebody else's note in the place of the month's list stays
-            is_ours = old is None or note_to_artifact_path(key) is not None or parse_contents_hash(old) is not None
+            is_note = archive_paths.note_to_artifact_path(key) is not None
+            is_ours = old is None or is_note or parse_contents_hash(old) is not None
             return data if is_ours else None
 
         update(store, key, change)

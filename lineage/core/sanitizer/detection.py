@@ -8,13 +8,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from lineage.core.sanitizer.encodings import (
-    is_literal_continued,
-    is_plain,
-    is_random,
-    iter_decoded_layers,
-    leading_token,
-)
+from lineage.core.sanitizer import encodings
 from lineage.core.sanitizer.layers import SEPARATOR, Layer
 from lineage.core.sanitizer.rule import MARKER, Rule
 from lineage.core.sanitizer.ruleset import Ruleset, Span, Verdicts
@@ -22,6 +16,12 @@ from lineage.core.sanitizer.values import find_quoted_end
 from lineage.core.sanitizer.wrapped import is_row_continued, is_word
 
 _MAX_PASSES = 8
+
+# What a text may cost before its last reading: so many times its characters. No real text came near it. A piece of a
+# layer costs as much as 20 characters, and a name whose value is judged as 40.
+_MAX_WORK = 4
+_SMALL_TEXT_WORK, _LONG_TEXT_WORK = 1 << 14, 1 << 16
+_EDIT_WORK, _NAME_WORK = 20, 40
 _MIN_GAP_CHARS = 4
 _SHORT_TEXT_CHARS = 80
 _DIGIT = re.compile(r"[0-9]")
@@ -32,18 +32,19 @@ _ESCAPED_QUOTES = re.compile(r"(?:\\?[\"'`]){2}\Z|'\\\Z")
 def find_spans(text: str, rules: Ruleset, known_spans: Sequence[Span] = ()) -> list[Span]:
     """Return all spans to redact, `known_spans` included, in order and without overlap."""
     # A short cut for names, ids and times: most texts by far.
-    if len(text) < _SHORT_TEXT_CHARS and not known_spans and is_plain(text) and not rules.find_matches(text):
+    if len(text) < _SHORT_TEXT_CHARS and not known_spans and encodings.is_plain(text) and not rules.find_matches(text):
         return []
     spans = list(known_spans)
     markers = [match.span() for match in MARKER.finditer(text)]
     gaps = _find_gaps(markers + [(span.start, span.end) for span in spans], len(text))
     finder = _SpanFinder(rules)
-    for passes in range(1, _MAX_PASSES + 1):
+    for passes in range(_MAX_PASSES):
+        # The last pass redacts whole gaps: nothing is left for a second run to find.
+        is_last = passes == _MAX_PASSES - 1 or finder.work > _MAX_WORK * len(text) + _LONG_TEXT_WORK
         next_gaps = []
         for start, end in gaps:
             if new := finder.find(text, start, end):
-                # The last pass redacts whole gaps: nothing is left for a second run to find.
-                new = [Span(start, end, new[0].rule, start, end)] if passes == _MAX_PASSES else new
+                new = [Span(start, end, new[0].rule, start, end)] if is_last else new
                 next_gaps += _find_gaps([(span.start, span.end) for span in new], end, start)
                 spans += new
         if not next_gaps:
@@ -70,9 +71,10 @@ class _SpanFinder:
     """
 
     def __init__(self, rules: Ruleset) -> None:
+        self.work = 0
         self._rules = rules
         self._clean_texts: set[str] = set()
-        self._verdicts: Verdicts = {}
+        self._verdicts = Verdicts()
 
     def find(self, full_text: str, start: int, end: int) -> list[Span]:
         """Return the spans in one piece, at their places in the full text."""
@@ -87,8 +89,14 @@ class _SpanFinder:
     def _find_in_text(self, text: str) -> list[Span]:
         sure: list[Span] = []
         unsure: list[Span] = []
-        for layer in iter_decoded_layers(Layer(text)):
+        limit = self.work + _MAX_WORK * len(text) + _SMALL_TEXT_WORK
+        for layer in encodings.iter_decoded_layers(Layer(text)):
+            if self.work > limit:
+                break  # a hostile text: what it encodes further stays, unless a name claims it as it stands
+            self.work += len(layer.text) + _EDIT_WORK * len(layer.starts)
+            names = self._verdicts.names
             matches = self._rules.find_matches(layer.text, self._verdicts)
+            self.work += _NAME_WORK * (self._verdicts.names - names)
             if layer.below is None:
                 sure += matches
                 continue
@@ -116,8 +124,8 @@ def _map_matches(layer: Layer, matches: Iterable[Span]) -> Iterator[tuple[Span, 
             continues = _is_continued_row(layer, start, end, rule)
             is_match = continues is not None
         else:
-            heads = [leading_token(text) for text in layer.iter_joins(start, end)] if has_joins else []
-            continues = all(map(is_random, heads))
+            heads = [encodings.leading_token(text) for text in layer.iter_joins(start, end)] if has_joins else []
+            continues = all(map(encodings.is_random, heads))
             is_match = not layer.is_joined or (bool(heads) and _may_be_joined(rule, heads, continues=continues))
         if is_match:
             span = Span(*layer.map_to_original(start, end), rule, *layer.map_to_original(first, last))
@@ -150,7 +158,7 @@ def _fit_to_quotes(text: str, span: Span, quote: str) -> Span | None:
         return span
     if span.end < end:
         return span._replace(end=end, last=max(end, span.last))
-    return span if is_literal_continued(text, end) or "\n" in text[span.start : span.end] else None
+    return span if encodings.is_literal_continued(text, end) or "\n" in text[span.start : span.end] else None
 
 
 def _clip_to_separators(text: str, span: Span) -> Span:

@@ -68,10 +68,13 @@ _ASCII_STRETCH = re.compile(rb"[\t\n\r -~]{8,}")
 _STANDARD_ALPHABET = bytes.maketrans(b"-_", b"+/")
 _MIN_ENCODED_CHARS = 20
 _SAMPLE = 64
+# What was decoded of a text, at which depth, of a joined layer or not, and from where: no piece is read twice.
+_Pieces = set[tuple[str, int, bool, tuple[int, int]]]
 
 
-def iter_decoded_layers(lowest: Layer, depth: int = _MAX_DECODE_DEPTH) -> Iterator[Layer]:
+def iter_decoded_layers(lowest: Layer, depth: int = _MAX_DECODE_DEPTH, known: _Pieces | None = None) -> Iterator[Layer]:
     """Yield all readings of a text: as seen, unescaped, joined, decoded from base64, hex and hex dumps."""
+    known = set() if known is None else known
     layer: Layer | None = build_visible_layer(lowest)
     for _ in range(_MAX_ESCAPE_DEPTH + 1):
         if layer is None:
@@ -79,12 +82,10 @@ def iter_decoded_layers(lowest: Layer, depth: int = _MAX_DECODE_DEPTH) -> Iterat
         for joined in _iter_joined_layers(layer) if _JOIN_MARK.search(layer.text) else (layer,):
             yield joined
             can_decode = depth and not joined.has_rows and len(joined.text) >= _MIN_ENCODED_CHARS
-            decoded = _decode_spans(joined) if can_decode else None
-            if decoded is not None:
-                yield from iter_decoded_layers(decoded, depth - 1)
-                dumped = decode_dumps(joined)
-                if dumped is not None:
-                    yield from iter_decoded_layers(dumped, depth - 1)
+            if can_decode and _has_encoded_span(joined.text.encode("ascii", "replace")):
+                for decoded in (_decode_spans(joined, depth, known), decode_dumps(joined)):
+                    if decoded is not None and decoded.text:
+                        yield from iter_decoded_layers(decoded, depth - 1, known)
         layer = unescape(layer)
 
 
@@ -196,15 +197,16 @@ def is_random(token: str) -> bool:
     )
 
 
-def _decode_spans(layer: Layer) -> Layer | None:
-    """Return a layer of the decoded base64 and hex spans, each one piece; None if there are none."""
+def _decode_spans(layer: Layer, depth: int, known: _Pieces) -> Layer:
+    """Return a layer of the decoded base64 and hex spans that no layer had before, each one piece."""
     data = layer.text.encode("ascii", "replace")
-    if not _has_encoded_span(data):
-        return None
-    builder = LayerBuilder(layer)
+    builder, is_joined = LayerBuilder(layer), layer.has_joined_layer
     for start, end, decoded in [*_find_base64_spans(data), *_find_hex_spans(data)]:
-        builder.replace(_decode_text(decoded), start, end)
-        builder.insert(SEPARATOR)
+        piece = _decode_text(decoded), depth, is_joined, layer.map_to_original(start, end)
+        if piece not in known:
+            known.add(piece)
+            builder.replace(piece[0], start, end)
+            builder.insert(SEPARATOR)
     return builder.build()
 
 

@@ -5,14 +5,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 
-from lineage.core.sanitizer import values
-from lineage.core.sanitizer.allowlist import (
-    ALLOWLIST,
-    NOTHING_ALLOWED,
-    AllowedValues,
-    is_allowed,
-    is_allowed_in_context,
-)
+from lineage.core.sanitizer import allowlist, values
+from lineage.core.sanitizer.allowlist import NOTHING_ALLOWED, AllowedValues, is_allowed
 from lineage.core.sanitizer.re2_patterns import build_options, compile_pattern, load_re2
 from lineage.core.sanitizer.rule import FIRST_GROUP, Allowance, Rule, compute_rules_digest
 from lineage.core.sanitizer.rules import RULES
@@ -26,6 +20,8 @@ _MAX_LINE_BYTES = 1000
 _MAX_LEAD_BYTES = 300
 _MAX_KEYWORD_BYTES = 100
 _MAX_INNER_NAMES = 3
+_MANY_NAMES, _MIN_NAME_DISTANCE = 1000, 24
+_SPACE = re.compile(rb"\s")
 _MOST_VALUE_CHARS = 120
 _UPPER_ASSIGNMENT = re.compile(r"[A-Z][A-Z0-9_]*=\Z")
 _OPENED = re.compile(r"(?:^|[\s=])(\\*[\"'])[\w.@-]{1,60}:\Z")  # 'user:password'
@@ -33,13 +29,14 @@ _NEXT_LINE = re.compile(rb"=[ \t]*\n\s*\Z")
 _CUT_OFF = (b"...", "…".encode())
 _BLOCK_BYTES = 1 << 14
 _DIGIT = re.compile(rb"[0-9]")
+_Judged = tuple[int, str]
 
 # A process that sanitizes few short texts is faster without the set of all keywords, which takes long to build.
 _SIMPLE_SEARCHES = 8
 _SIMPLE_SEARCH_BYTES = 1 << 12
 
 # Raise it with every change of the code that changes what is redacted: files name the rules that they were under.
-_ENGINE_VERSION = "engine 7"
+_ENGINE_VERSION = "engine 8"
 
 
 # A tuple: texts make thousands of spans, and the hot loops unpack them.
@@ -57,8 +54,10 @@ class Span(NamedTuple):
         return Span(self.start + offset, self.end + offset, self.rule, self.first + offset, self.last + offset)
 
 
-# Whether a rule's match is a secret, as far as its context doesn't matter. Keys: the rule's id(), the match.
-Verdicts = dict[tuple[int, bytes], bool]
+class Verdicts(dict[tuple[int, bytes], bool]):
+    """Whether a match is a secret, as far as its context doesn't matter, by the rule's id() and the match."""
+
+    names = 0  # whose values were judged
 
 
 class Ruleset:
@@ -79,7 +78,7 @@ class Ruleset:
     def version(self) -> str:
         """Return the contract's name and the digest of all that can change a result."""
         allowed = sorted(f"allowed {value!r}" for value in (*self.allowed.literals, *self.allowed.patterns))
-        more = (_ENGINE_VERSION, *ALLOWLIST, *values.PATTERNS, *sorted(self.dropped), *allowed)
+        more = (_ENGINE_VERSION, *allowlist.ALLOWLIST, *values.PATTERNS, *sorted(self.dropped), *allowed)
         return f"{CONTRACT}+{compute_rules_digest(self.rules, *more)}"
 
     def find_matches(self, text: str, verdicts: Verdicts | None = None) -> list[Span]:
@@ -94,7 +93,7 @@ class Ruleset:
             # Every guess needs a digit: prose without one is done here.
             candidates = [candidate for candidate in candidates if not self.rules[candidate[0]].guess]
         spans: dict[tuple[int, int], Span] = {}
-        verdicts = {} if verdicts is None else verdicts
+        verdicts = Verdicts() if verdicts is None else verdicts
         for number, first, last in candidates:
             _add_matches(self.rules[number], data, first, last, spans, verdicts)
         matches = list(spans.values())
@@ -186,7 +185,7 @@ def _add_matches(
 ) -> None:
     """Add the rule's matches in a range of the data, unless a better rule has the same span."""
     if rule.claim in ("value", "prose"):
-        _add_claimed_values(rule, data, first, last, spans)
+        verdicts.names += _add_claimed_values(rule, data, first, last, spans)
         return
     for match in compile_pattern(rule.pattern).finditer(data, first, last):
         match_start, match_end = match.span()
@@ -215,8 +214,8 @@ def _add_matches(
         spans[start, span.end] = span
 
 
-def _add_claimed_values(rule: Rule, data: bytes, first: int, last: int, spans: dict[tuple[int, int], Span]) -> None:
-    claims, pattern = _ClaimedValues(rule, data), compile_pattern(rule.pattern)
+def _add_claimed_values(rule: Rule, data: bytes, first: int, last: int, spans: dict[tuple[int, int], Span]) -> int:
+    claims, pattern = _ClaimedValues(rule, data, first), compile_pattern(rule.pattern)
     while match := pattern.search(data, first, last):
         if match.end() == last < len(data):
             first, last = match.start(), min(len(data), last + max(_BLOCK_BYTES, last - match.start()))
@@ -224,6 +223,7 @@ def _add_claimed_values(rule: Rule, data: bytes, first: int, last: int, spans: d
         if claimed := claims.find(match):
             spans.setdefault((claimed.start, claimed.end), claimed)
         first = claims.next_place(match.end())
+    return claims.count
 
 
 def _find_guess_end(rule: Rule, data: bytes, first: int, start: int, end: int) -> int | None:
@@ -240,7 +240,7 @@ def _find_guess_end(rule: Rule, data: bytes, first: int, start: int, end: int) -
     lead = _decode(data[_find_line(data, start) : start])
     name = lead.rstrip("\"'`")
     name = name.rstrip("\\") if len(name) < len(lead) else name
-    opened = _OPENED.search(lead)
+    opened = _OPENED.search(lead) if lead.endswith(":") else None
     text = _decode(data[start : end + _MOST_VALUE_CHARS])
     length = values.find_value_end(name, "", opened[1] if opened else lead[len(name) :], text)
     if length >= len(text) and end < len(data):
@@ -269,53 +269,64 @@ def _is_claimed_secret(name: str, full_name: str, value: str, *, is_quoted: bool
     return values.can_be_secret(name, value, is_quoted=is_quoted or holds_no_code, in_prose=in_prose)
 
 
+@lru_cache(maxsize=1 << 14)  # what stands around a name comes again in every reading of a text
+def _judge(lead: bytes, name: bytes, quote: bytes, text: bytes, in_prose: bool, is_cut: bool) -> _Judged | None:
+    """Return the bytes of the value that begins a text, and the value if it is a secret; None if more is cut off."""
+    before, words, rest = _decode(lead), _decode(name), _decode(text)
+    value = rest[: values.find_value_end(before, words, _decode(quote), rest)]
+    if is_cut and len(value) == len(rest):
+        return None
+    full_name, in_prose = values.get_full_name(before, words), in_prose or bool(values.BARE_PASS.match(words))
+    is_secret = len(value) < values.MAX_VALUE_CHARS and _is_claimed_secret(  # what has no end is no value
+        words, full_name, value, is_quoted=bool(quote), in_prose=in_prose
+    )
+    return len(value.encode()), value if is_secret else ""
+
+
 class _ClaimedValues:
     """Finds the values behind the names that a rule matches, in order.
 
     A value without a secret may hold further names with values of their own, but no more than a few: else a text of
-    nothing but names would be read again and again.
+    nothing but names would be read again and again. Behind one of too many too close, all is masked unjudged.
     """
 
-    def __init__(self, rule: Rule, data: bytes) -> None:
+    def __init__(self, rule: Rule, data: bytes, first: int) -> None:
+        self._first = first
+        self.count = 0
         self._rule = rule
         self._data = data
         self._openings = range(1, compile_pattern(rule.pattern).groups + 1)
+        self._in_prose = rule.claim == "prose"
         self._end = 0
         self._inner_names = 0
 
     def find(self, match: Any) -> Span | None:
         """Return the span of the value, if it can be a secret."""
         first, start = match.span()
+        self.count += 1
+        if self.count > _MANY_NAMES + (start - self._first) // _MIN_NAME_DISTANCE:
+            space = _SPACE.search(self._data, start + values.MAX_VALUE_CHARS)
+            end = space.start() if space else len(self._data)
+            self._end, self._inner_names = end, _MAX_INNER_NAMES
+            self._first += (end - start) * 9 // 10  # else names as close would be judged again behind it
+            return Span(start, end, self._rule, first, end) if start < end else None
         self._inner_names = self._inner_names + 1 if start < self._end else 0
-        quote = min((at for number in self._openings if (at := match.start(number)) >= 0), default=start)
         data = self._data
-        lead = _decode(data[_find_line(data, first) : first])
-        name, opener = _decode(data[first:quote]), _decode(data[quote:start])
-        if len(opener.lstrip("\\")) == 3 and data.find(opener.encode(), start, start + values.MAX_VALUE_CHARS) < 0:
+        openings = self._openings if data[start - 1] in b"\"'`" else ()
+        quote = min((at for number in openings if (at := match.start(number)) >= 0), default=start)
+        opener, context = data[quote:start], (data[_find_line(data, first) : first], data[first:quote])
+        if len(opener.lstrip(b"\\")) == 3 and data.find(opener, start, start + values.MAX_VALUE_CHARS) < 0:
             opener, start = opener[:-2], start - 2  # one quote, and a value that begins with a doubled one
-        value = self._measure(lead, name, opener, start)
-        end = start + len(value.encode())
-        self._end = max(self._end, end)
-        if len(value) >= values.MAX_VALUE_CHARS or is_allowed(self._rule, value):
-            return None  # what has no end is no value
-        in_prose = self._rule.claim == "prose" or bool(values.BARE_PASS.match(name))
-        full_name = values.get_full_name(lead, name)
-        if not _is_claimed_secret(name, full_name, value, is_quoted=bool(opener), in_prose=in_prose):
-            return None
-        return Span(start, end, self._rule, first, end)
+        text = data[start : start + values.MAX_VALUE_CHARS]
+        short, is_cut = text[:_MOST_VALUE_CHARS], len(text) > _MOST_VALUE_CHARS  # most are short
+        judged = _judge(*context, opener, short, self._in_prose, is_cut)
+        size, value = judged or _judge(*context, opener, text, self._in_prose, False) or (0, "")
+        self._end = max(self._end, end := start + size)
+        return Span(start, end, self._rule, first, end) if value and not is_allowed(self._rule, value) else None
 
     def next_place(self, end: int) -> int:
         """Return where to look for the next name behind the end of a match."""
         return max(end, self._end) if self._inner_names >= _MAX_INNER_NAMES else end
-
-    def _measure(self, lead: str, name: str, opener: str, start: int) -> str:
-        """Return the value; most are short, so that a look at their beginning finds the end."""
-        for limit in (_MOST_VALUE_CHARS, values.MAX_VALUE_CHARS):
-            text = _decode(self._data[start : start + limit])
-            end = values.find_value_end(lead, name, opener, text)
-            if end < len(text):
-                break
-        return text[:end]
 
 
 def _is_secret(data: bytes, span: Span, verdicts: Verdicts) -> bool:
@@ -323,7 +334,7 @@ def _is_secret(data: bytes, span: Span, verdicts: Verdicts) -> bool:
     key = id(rule), secret
     if key not in verdicts:
         verdicts[key] = _is_candidate(rule, secret)
-    if not verdicts[key] or (rule.guess and is_allowed_in_context(data, span.start, span.end)):
+    if not verdicts[key] or (rule.guess and allowlist.is_allowed_in_context(data, span.start, span.end)):
         return False
     return not any(
         _applies(allowance, secret, _slice_target(allowance, data, span))

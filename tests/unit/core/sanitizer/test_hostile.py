@@ -5,10 +5,12 @@ Fails with any pattern that backtracks and any loop that looks at the whole text
 
 import subprocess
 import sys
+from base64 import b64encode
 
 import pytest
 
-from lineage.core.sanitizer import RULES
+from lineage.core.sanitizer import RULES, Ruleset, Sanitizer
+from lineage.core.sanitizer.ruleset import Span, Verdicts
 from scripts.benchmarks.disguises import DISGUISES
 from scripts.benchmarks.rule_examples import RULE_EXAMPLES
 from tests.unit.core.sanitizer.material import TOKEN
@@ -54,6 +56,53 @@ UNITS = {
     "tokens without end": "AKIA",
     "lone surrogates": "\ud800",
 }
+_ENCODED = b64encode(b'%41%42\\u0041"a" + "b" \\x41 key: ').decode()
+# Units whose readings multiply: encodings within joins within escapes, names upon names, a secret at every new edge.
+MIXTURES = {
+    "base64, escapes and joins": f'{_ENCODED} %2541\\u0041\\x41"a" + "b" ',
+    "base64 of many levels": f"{b64encode(_ENCODED.encode()).decode()}%252541 ",
+    "hex behind escapes": "70617373776f72643d68756e746572326162\\\\u0041\r\n",
+    "names in lines": "Password:\n",
+    "names in quotes": 'password="',
+    "names in escapes": "password=%252541 \r\n",
+    "names in entities": '%2541&amp;amp;password="',
+    "a key at every edge": "\nAKIA",
+    "a value at every edge": "PGPASSWORD=password=\\\\eyJ",
+    "elements and options": "\\\\u0041<password>= --password ",
+}
+
+
+class CountingRuleset(Ruleset):
+    """Counts the characters that are read and the names whose values are judged."""
+
+    read = 0
+    names = 0
+
+    def find_matches(self, text: str, verdicts: Verdicts | None = None) -> list[Span]:
+        verdicts = Verdicts() if verdicts is None else verdicts
+        before, self.read = verdicts.names, self.read + len(text)
+        matches = super().find_matches(text, verdicts)
+        self.names += verdicts.names - before
+        return matches
+
+
+def count_work(text: str) -> tuple[float, float]:
+    rules = CountingRuleset(RULES)
+    once = Sanitizer(rules).sanitize(text)
+    work = rules.read / len(text), rules.names / len(text)
+    assert Sanitizer().sanitize(once) == once
+    return work
+
+
+@pytest.mark.parametrize("unit", MIXTURES.values(), ids=MIXTURES)
+def test_the_readings_of_a_mixture_cost_no_more_than_a_few_times_the_text(unit: str) -> None:
+    """Fails without the limit on work, without the one on names that stand too close, and with eight rounds of it."""
+    text = unit * (150_000 // len(unit))
+    read, names = count_work(text)
+    twice_read, twice_names = count_work(text * 2)
+    assert (read <= 6, names <= 0.18, twice_read <= read + 1, twice_names <= names + 0.05) == (True,) * 4, (
+        read, names, twice_read, twice_names,
+    )  # fmt: skip
 
 
 def run_in_time(code: str) -> None:
