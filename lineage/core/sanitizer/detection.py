@@ -17,8 +17,8 @@ from lineage.core.sanitizer.wrapped import is_row_continued, is_word
 
 _MAX_PASSES = 8
 
-# What a text may cost before its last reading: so many times its characters. In 66 MB of real text no masked character depends on it. A piece of a
-# layer costs as much as 20 characters, and a name whose value is judged as 40.
+# What a text may cost before its last reading: so many times its characters. In 66 MB of real text no masked
+# character depends on it. A piece of a layer costs as much as 20 characters, and a name whose value is judged as 40.
 _MAX_WORK = 4
 _SMALL_TEXT_WORK, _LONG_TEXT_WORK = 1 << 14, 1 << 16
 _EDIT_WORK, _NAME_WORK = 20, 40
