@@ -25,7 +25,7 @@ _EDIT_WORK, _NAME_WORK = 20, 40
 _MIN_GAP_CHARS = 4
 _SHORT_TEXT_CHARS = 80
 _DIGIT = re.compile(r"[0-9]")
-_OPENED_VALUE = re.compile(r"=[\"'`][\\\"'`]")
+_OPENED_VALUE = re.compile(r"=[\"'`]\S{0,4}\Z")
 _ESCAPED_QUOTES = re.compile(r"(?:\\?[\"'`]){2}\Z|'\\\Z")
 
 

@@ -80,6 +80,7 @@ VALUES = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=6,
 @example(name="apiKey", value="`00000012")
 @example(name="password", value='"=000"0')
 @example(name="password", value='`=000"')
+@example(name="password", value="@'000@\"")
 def test_no_part_of_a_value_stays_beside_its_marker(carrier: str, name: str, value: str) -> None:
     if carrier in UNESCAPED:  # there nobody can tell a backslash that escapes a quote from one that doesn't
         assume("\\" not in value)
