@@ -30,17 +30,17 @@ class RedactionRules:
 def load_workspace_rules(root: Path) -> RedactionRules:
     """Return the redaction rules of the workspace, the built-in ones for a missing workspace."""
     store = open_store(root)
-    return load_rules(store, load_settings(store) if store.exists() else Settings())
+    settings = load_settings(store) if store.exists() else Settings()
+    return load_rules(store, settings, load_machine_settings(os.environ).allow_patterns)
 
 
-def load_rules(store: Store, settings: Settings) -> RedactionRules:
-    """Return the rules that lineage.toml and this machine configure.
+def load_rules(store: Store, settings: Settings, patterns: tuple[str, ...]) -> RedactionRules:
+    """Return the rules that lineage.toml configures, without what fits this machine's patterns of allowed values.
 
     Raises InvalidInput for a user's file that is missing, malformed or has rules that RE2 rejects, by name.
     """
-    sanitizer, patterns = settings.sanitizer, load_machine_settings(os.environ).allow_patterns
     check_allowed_patterns(patterns)
-    allowed = AllowedValues(sanitizer.allow, patterns)
+    sanitizer, allowed = settings.sanitizer, AllowedValues(settings.sanitizer.allow, patterns)
     if not sanitizer.rules_path:
         personal = sanitizer.personal_data_modes
         is_builtin = not personal and allowed == NOTHING_ALLOWED

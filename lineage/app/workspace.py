@@ -117,4 +117,4 @@ def _load_custom_rules(store: Store, settings: Settings, machine: MachineSetting
         return None
     from lineage.app.redaction import load_rules
 
-    return load_rules(store, settings).ruleset
+    return load_rules(store, settings, machine.allow_patterns).ruleset

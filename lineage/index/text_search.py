@@ -21,8 +21,8 @@ from lineage.index.vocabulary import SqliteVocabulary, Vocabulary, resolve_terms
 
 SNIPPET_MARKS = ("\x02", "\x03")
 """They stand before and after each matching word of a snippet."""
-_HIT_KEYS: tuple[str, ...] = ("session_id", "session_token", "agent_id", "kind", "path", "turns", "score", "snippet")
-_HIT_KEYS += ("project", "membership_ts", "memory_sentence")
+_HIT_KEYS = ("session_id", "session_token", "agent_id", "kind", "path", "turns", "score", "snippet", "project",
+             "membership_ts", "memory_sentence")  # fmt: skip
 ENTRY_KIND = "entry"
 
 _SCORED_PASSAGES = 4  # of a session; more would favour long ones

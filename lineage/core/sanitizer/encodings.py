@@ -82,8 +82,9 @@ def iter_decoded_layers(lowest: Layer, depth: int = _MAX_DECODE_DEPTH, known: _P
         for joined in _iter_joined_layers(layer) if _JOIN_MARK.search(layer.text) else (layer,):
             yield joined
             can_decode = depth and not joined.has_rows and len(joined.text) >= _MIN_ENCODED_CHARS
-            if can_decode and _has_encoded_span(joined.text.encode("ascii", "replace")):
-                for decoded in (_decode_spans(joined, depth, known), decode_dumps(joined)):
+            data = joined.text.encode("ascii", "replace") if can_decode else b""
+            if data and _has_encoded_span(data):
+                for decoded in (_decode_spans(joined, data, depth, known), decode_dumps(joined)):
                     if decoded is not None and decoded.text:
                         yield from iter_decoded_layers(decoded, depth - 1, known)
         layer = unescape(layer)
@@ -197,9 +198,8 @@ def is_random(token: str) -> bool:
     )
 
 
-def _decode_spans(layer: Layer, depth: int, known: _Pieces) -> Layer:
-    """Return a layer of the decoded base64 and hex spans that no layer had before, each one piece."""
-    data = layer.text.encode("ascii", "replace")
+def _decode_spans(layer: Layer, data: bytes, depth: int, known: _Pieces) -> Layer:
+    """Return a layer of the decoded base64 and hex spans in its ASCII that no layer had before, each one piece."""
     builder, is_joined = LayerBuilder(layer), layer.has_joined_layer
     for start, end, decoded in [*_find_base64_spans(data), *_find_hex_spans(data)]:
         piece = _decode_text(decoded), depth, is_joined, layer.map_to_original(start, end)

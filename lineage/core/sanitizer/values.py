@@ -346,8 +346,9 @@ def _is_random(value: str) -> bool:
     has_digit, has_cases = bool(_DIGITS.search(value)), letters.lower() != letters != letters.upper()
     if len(value) < 10:  # too short to be judged by its entropy
         return has_digit and bool(letters) and (len(signs) > 2 or has_cases)
-    if has_digit or compute_entropy(value) < 2.9:
-        return has_digit and bool(letters) and compute_entropy(value) >= 2.9
+    is_varied = compute_entropy(value) >= 2.9
+    if has_digit or not is_varied:
+        return has_digit and bool(letters) and is_varied
     return (len(signs) > 1 and has_cases) or (letters != value and _is_random_letters(letters, 8))
 
 
